@@ -1,0 +1,97 @@
+"""The command line: one module a command, imported when that command runs; errors become one line and an exit code.
+
+`evosyn --help` imports none of the commands. Exit codes stand in `evosyn.errors`. DESIGN.md section 6.
+"""
+
+from __future__ import annotations
+
+import errno
+import importlib
+import importlib.util
+import sys
+
+import click
+
+from evosyn import __version__
+from evosyn.errors import EXIT_INTERRUPTED, EXIT_UNAVAILABLE, EvosynError
+
+COMMANDS: dict[str, str] = {
+    "quickstart": "Run the whole job on bundled seeds: evolve, synthesize (no key, no GPU).",
+    "evolve": "Evolve a filtering strategy on seed problems.",
+    "synthesize": "Make new problems, cross-execute, rank, prune; write a dataset.",
+    "train": "RLVR on a dataset (GRPO and kin).",
+    "distill": "SFT or DPO on a dataset.",
+    "eval": "pass@k of a model on a pool of problems.",
+    "experiment": "Compare data settings by training on each.",
+    "inspect": "Show any run directory: leaderboard, lineage, matrices, why.",
+    "score": "Score strategies on a pool or on recorded matrices.",
+    "ablate": "The ablations of the paper: k, size, curve, search.",
+    "crossexec": "Execute a whole pool and write its matrices.",
+    "pool": "Validate pool files.",
+    "export": "Write a dataset or a strategy in another tool's format.",
+    "audit": "Compare the kept testings of a dataset with human ones.",
+    "reward": "Serve the sandboxed reward to other trainers.",
+    "sandbox": "Build images for the Docker sandbox.",
+    "doctor": "Say what is installed and what works on this machine.",
+}
+
+
+class LazyGroup(click.Group):
+    """A group that knows its commands by name and help line, and imports one only to run it."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return [name for name in COMMANDS if importlib.util.find_spec(f"{__name__}.{name}") is not None]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self.list_commands(ctx):
+            return None
+        command = importlib.import_module(f"{__name__}.{cmd_name}").command
+        if not isinstance(command, click.Command):
+            raise TypeError(f"{__name__}.{cmd_name}.command is not a click command")
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        rows = [(name, COMMANDS[name]) for name in self.list_commands(ctx)]
+        if rows:
+            with formatter.section("Commands"):
+                formatter.write_dl(rows)
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="evosyn")
+def group() -> None:
+    """Evolve filtering strategies, synthesize verifiable data, train on it.
+
+    Start with `evosyn quickstart`: it needs no key and no GPU.
+    """
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run one command and exit with its code."""
+    try:
+        code = group.main(args=arguments, prog_name="evosyn", standalone_mode=False)
+    except click.exceptions.Abort:
+        sys.exit(_interrupted())
+    except KeyboardInterrupt:
+        sys.exit(_interrupted())
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except EvosynError as error:
+        click.echo(f"error: {error}", err=True)
+        sys.exit(error.exit_code)
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        where = f" ({error.filename})" if error.filename else ""
+        click.echo(
+            f"error: the disk is full{where}; nothing written before is lost. Free some space and repeat the command",
+            err=True,
+        )
+        sys.exit(EXIT_UNAVAILABLE)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _interrupted() -> int:
+    click.echo("interrupted; repeat the same command to go on where it stopped", err=True)
+    return EXIT_INTERRUPTED

@@ -1,0 +1,1 @@
+"""Configuration: presets as package data, and their loading. See `evosyn.configs.loading`."""

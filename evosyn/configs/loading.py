@@ -1,0 +1,122 @@
+"""Reads a configuration: preset, then a YAML file, then `--set a.b=value`, each over the one before, into a frozen
+model.
+
+It is not where options are defined: each model stands beside the class that it feeds. An unknown key is an error that
+names the file, the key and the nearest valid one; secrets are never values here, only names of environment variables.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from importlib import resources
+from pathlib import Path
+from typing import TypeVar
+
+import yaml
+from pydantic import BaseModel, ValidationError
+
+from evosyn.errors import UsageError
+from evosyn.records import Json
+
+ModelT = TypeVar("ModelT", bound=BaseModel)
+
+
+def load_config(
+    model: type[ModelT],
+    *,
+    preset: str | None = None,
+    file: Path | None = None,
+    sets: Sequence[str] = (),
+    flags: Mapping[str, Json] | None = None,
+) -> ModelT:
+    """Build `model` from its sources, the later over the earlier.
+
+    Args:
+        preset: name of `evosyn/configs/presets/<name>.yaml`.
+        file: the user's YAML file.
+        sets: `dotted.key=value` pairs, the value read as YAML.
+        flags: dotted keys of command-line flags that were given; None values are left out.
+
+    Raises:
+        UsageError: naming source, key, value, rule and the nearest valid key.
+    """
+    merged: dict[str, Json] = {}
+    if preset is not None:
+        _merge(merged, _read_preset(preset))
+    if file is not None:
+        _merge(merged, _read_yaml(file.name, _text(file)))
+    for pair in sets:
+        key, equals, text = pair.partition("=")
+        if not equals:
+            raise UsageError(f"--set {pair!r}: write it as key.key=value")
+        _merge(merged, _nested(key.strip(), _read_yaml(f"--set {key}", text)))
+    for key, value in (flags or {}).items():
+        if value is not None:
+            _merge(merged, _nested(key, value))
+    try:
+        return model.model_validate(merged)
+    except ValidationError as error:
+        raise UsageError(_explain(model, error, str(file or preset or "--set"))) from error
+
+
+def preset_names() -> list[str]:
+    """The presets that come with the package."""
+    folder = resources.files("evosyn.configs") / "presets"
+    return sorted(entry.name.removesuffix(".yaml") for entry in folder.iterdir() if entry.name.endswith(".yaml"))
+
+
+def _read_preset(name: str) -> Json:
+    if name not in preset_names():
+        raise UsageError(f"--preset {name!r}: no such preset; known: {', '.join(preset_names())}")
+    return _read_yaml(name, (resources.files("evosyn.configs") / "presets" / f"{name}.yaml").read_text())
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"--config {file}: {error.strerror}") from error
+
+
+def _read_yaml(where: str, text: str) -> Json:
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise UsageError(f"{where}: is not YAML: {error}") from error
+
+
+def _nested(key: str, value: Json) -> Json:
+    for part in reversed(key.split(".")):
+        value = {part: value}
+    return value
+
+
+def _merge(into: dict[str, Json], over: Json) -> None:
+    for key, value in (over or {}).items():
+        if isinstance(value, dict) and isinstance(into.get(key), dict):
+            _merge(into[key], value)
+        else:
+            into[key] = value
+
+
+def _explain(model: type[BaseModel], error: ValidationError, source: str) -> str:
+    lines = []
+    for problem in error.errors():
+        path = [str(part) for part in problem["loc"]]
+        if problem["type"] == "extra_forbidden":
+            near = difflib.get_close_matches(path[-1], _keys_at(model, path[:-1]), n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else f"; known: {', '.join(_keys_at(model, path[:-1]))}"
+            lines.append(f"{source}: unknown key {'.'.join(path)!r}{hint}")
+        else:
+            lines.append(f"{source}: {'.'.join(path)}: {problem['msg']} (got {problem['input']!r})")
+    return "\n".join(lines)
+
+
+def _keys_at(model: type[BaseModel], path: Sequence[str]) -> list[str]:
+    for part in path:
+        field = model.model_fields.get(part)
+        if field is None or not (isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel)):
+            return []
+        model = field.annotation
+    return list(model.model_fields)

@@ -1,0 +1,95 @@
+"""The one error tree of evosyn, and the exit code that each branch ends a command with.
+
+A bad candidate, solution, testing or reply is *data*: it is recorded with its reason and never raised. An exception
+means that a person has to act (their input, their budget) or that a machine is broken. DESIGN.md section 6.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+EXIT_DONE = 0
+EXIT_FAILED = 1
+EXIT_USAGE = 2
+EXIT_BUDGET = 3
+EXIT_UNAVAILABLE = 4
+EXIT_CORRUPT = 5
+EXIT_INTERRUPTED = 130
+
+
+class EvosynError(Exception):
+    """Base of every error that evosyn raises on purpose; `exit_code` is what the command line ends with."""
+
+    exit_code: int = EXIT_FAILED
+
+
+class CheckFailed(EvosynError):
+    """The work finished, but what was asked of it does not hold (a gate, a check)."""
+
+
+class UsageError(EvosynError):
+    """A parameter, a config value or an input file is wrong; nothing has been spent yet."""
+
+    exit_code = EXIT_USAGE
+
+
+class InputError(UsageError):
+    """A line of an input file breaks its contract: names file, line, field, value and what to do."""
+
+    def __init__(
+        self,
+        path: str | Path,
+        reason: str,
+        *,
+        line: int | None = None,
+        field: str | None = None,
+        value: object = None,
+        hint: str = "",
+    ) -> None:
+        where = f"{path}:{line}" if line is not None else str(path)
+        if field is not None:
+            where += f": field {field!r}"
+        shown = "" if value is None else f" (got {_shorten(repr(value))})"
+        super().__init__(f"{where}: {reason}{shown}" + (f". {hint}" if hint else ""))
+        self.path, self.line, self.field = str(path), line, field
+
+
+class BudgetSpent(EvosynError):
+    """A hard limit in money, tokens, calls, evaluations or time was reached; the run is saved and resumable."""
+
+    exit_code = EXIT_BUDGET
+
+
+class UnavailableError(EvosynError):
+    """Something outside evosyn does not answer; the run is saved and resumable."""
+
+    exit_code = EXIT_UNAVAILABLE
+
+
+class SandboxUnavailable(UnavailableError):
+    """No sandbox of the asked protection works on this machine, or it broke beyond repair."""
+
+
+class TeacherUnavailable(UnavailableError):
+    """The model endpoint refuses (authentication, no such model) or has been dead for too long."""
+
+
+class MissingExtra(UnavailableError):
+    """An optional dependency is not installed; the message names the extra that brings it."""
+
+    def __init__(self, package: str, extra: str, purpose: str) -> None:
+        super().__init__(f"{purpose} needs the package {package!r}: pip install 'evosyn[{extra}]'")
+
+
+class CorruptRun(EvosynError):
+    """A run directory contradicts itself and cannot be continued safely."""
+
+    exit_code = EXIT_CORRUPT
+
+
+class RunLocked(UsageError):
+    """Another process writes to this run directory."""
+
+
+def _shorten(text: str, limit: int = 120) -> str:
+    return text if len(text) <= limit else text[: limit - 3] + "..."

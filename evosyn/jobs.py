@@ -1,0 +1,171 @@
+"""What goes into a sandbox and what comes out: jobs, limits, outcomes. Records only; the seam itself is
+`ports.Sandbox`.
+
+Four kinds of job cover every use of untrusted text: calls (table mode), checks (rpc mode), stdio, and a harness of ours
+around a program. DESIGN.md section 5, "Sandbox".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Literal, TypeAlias
+
+from evosyn.records import Json, Verdict
+
+
+class Status(StrEnum):
+    """How one item of a sandbox job ended. Only OK carries a value."""
+
+    OK = "ok"
+    EXCEPTION = "exception"  # the program raised; detail = type name and message
+    TIMEOUT = "timeout"
+    KILLED = "killed"  # signal, memory limit; detail says which
+    LOAD_ERROR = "load-error"  # the program does not compile, or raised at import
+    NO_ENTRY = "no-entry-point"
+    OUTPUT_LIMIT = "output-limit"
+    NOT_PLAIN = "not-plain-data"  # the value is not plain data, so that it cannot leave the process
+    TESTING_BROKEN = "testing-broken"  # checks only: the testing's own code does not load or raised on its own account
+    NOT_RUN = "not-run"  # budget of the job spent on earlier items
+    INFRASTRUCTURE = "infrastructure"  # our fault; the caller retries
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one sandboxed process may use.
+
+    Attributes:
+        wall_s: seconds for one item (a call, a check, a run on one input), loading counted as an item of its own.
+        budget_s: seconds for all items of one job together; what is left then is NOT_RUN.
+        memory_mb: address space.
+        output_kb: size of one encoded result, or of one captured standard output.
+        file_mb: size of the private directory.
+    """
+
+    wall_s: float = 3.0
+    budget_s: float = 30.0
+    memory_mb: int = 1024
+    output_kb: int = 1024
+    file_mb: int = 16
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of the entry point. Arguments are plain data, or Python source evaluated inside the sandbox.
+
+    Attributes:
+        args, kwargs: plain Python values (None, bool, int, float, complex, str, bytes, list, tuple, dict, set,
+        frozenset).
+        python: source of an expression, or of a function body with `return`, that gives the list of arguments (a dict
+        gives
+            keyword arguments); takes the place of `args` and `kwargs`.
+    """
+
+    args: tuple[Json, ...] = ()
+    kwargs: Mapping[str, Json] = field(default_factory=dict)
+    python: str | None = None
+
+
+@dataclass(frozen=True)
+class CallsJob:
+    """Load `program` once in a fresh process, then make each call: values come back as plain data ("table" mode)."""
+
+    program: str
+    entry_point: str
+    calls: tuple[Call, ...]
+    limits: Limits = Limits()
+
+
+@dataclass(frozen=True)
+class Check:
+    """Arbitrary testing code that may call the entry point ("rpc" mode).
+
+    Attributes:
+        code: Python source, executed with a proxy of the entry point in its namespace.
+        call: expression run after `code`, such as `check(candidate)`; empty for plain asserts.
+    """
+
+    code: str
+    call: str = ""
+
+
+@dataclass(frozen=True)
+class ChecksJob:
+    """Run testing code in a process of its own against the program in another; only plain data passes between them."""
+
+    program: str
+    entry_point: str
+    checks: tuple[Check, ...]
+    limits: Limits = Limits()
+
+
+@dataclass(frozen=True)
+class StdioJob:
+    """Run a whole program once for each input text, with that text on standard input; captures standard output."""
+
+    program: str
+    inputs: tuple[str, ...]
+    limits: Limits = Limits()
+
+
+@dataclass(frozen=True)
+class HarnessJob:
+    """Run trusted code of ours around an untrusted program, in one fresh process per job.
+
+    `harness` is source that defines `main(program, context, argument)`; it may import numpy. It is compiled once per
+    worker, `context` (made by `Sandbox.share`) is decoded once per worker; the process of the job inherits both. The
+    result of `main` comes back as plain data; it was computed beside untrusted code, so it is evidence, never a
+    verdict.
+    """
+
+    harness: str
+    program: str
+    context: str | None = None
+    argument: Json = None
+    limits: Limits = Limits()
+
+
+Job: TypeAlias = CallsJob | ChecksJob | StdioJob | HarnessJob
+
+
+@dataclass(frozen=True)
+class ItemOutcome:
+    """What one item of a job came to.
+
+    Attributes:
+        value: plain data (calls, harness), captured standard output (stdio), None (checks); only with Status.OK.
+        detail: exception type and message, signal, limit; shortened, never trusted, never shown unescaped.
+        seconds: wall time of the item, 0.0 where it did not run.
+    """
+
+    status: Status
+    value: Json = None
+    detail: str = ""
+    seconds: float = field(default=0.0, compare=False)
+
+
+@dataclass(frozen=True)
+class Protection:
+    """What a sandbox was seen to hold on this machine (probed by doing, not by reading settings).
+
+    Attributes:
+        level: `strong` (own namespaces, seccomp, no network), `medium` (some of it), `weak` (a separate process only).
+        holds: what was tried and held, `lacks`: what was tried and did not.
+    """
+
+    backend: str
+    level: Literal["strong", "medium", "weak"]
+    version: str
+    holds: tuple[str, ...] = ()
+    lacks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class CellResult:
+    """One cell of a matrix: the verdict over all cases, each case's verdict, and the seconds it took."""
+
+    verdict: Verdict
+    cases: tuple[Verdict, ...] = ()
+    seconds: float = 0.0
+    detail: str = ""

@@ -1,0 +1,235 @@
+"""The seams of evosyn: Protocols with their contracts in prose.
+
+Layers speak through these; no class builds its own collaborators, they are passed in. Unless a contract says otherwise,
+results come in the order of the requests and have the same length, arguments are never mutated, and a bad candidate,
+program or reply is returned as data while a broken machine is raised (`evosyn.errors`). DESIGN.md sections 2, 3 and 5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from evosyn.chat import Parsed, Reply, Request
+from evosyn.jobs import CellResult, ItemOutcome, Job, Limits, Protection
+from evosyn.records import (
+    Candidate,
+    Elite,
+    Evaluation,
+    Evidence,
+    Invalid,
+    Json,
+    PassMatrix,
+    Problem,
+    Ranking,
+    Solution,
+    Testing,
+)
+
+
+@runtime_checkable
+class Sandbox(Protocol):
+    """Runs untrusted jobs. Thread-safe; `close` ends every process it made, and a context manager closes it."""
+
+    @property
+    def protection(self) -> Protection: ...
+
+    def run(
+        self, jobs: Sequence[Job], *, on_done: Callable[[int, tuple[ItemOutcome, ...]], None] | None = None
+    ) -> list[tuple[ItemOutcome, ...]]:
+        """Run all jobs on all workers; blocks.
+
+        Args:
+            jobs: any mixture of kinds.
+            on_done: called (from one thread at a time, in any order) with the job's index as soon as a job has ended.
+
+        Returns:
+            For each job its outcomes, one per call, check or input (exactly one for a HarnessJob). A program that does
+            not load gives LOAD_ERROR for every item.
+
+        Raises:
+            SandboxUnavailable: the workers cannot be brought back.
+        """
+        ...
+
+    def share(self, value: Json) -> str:
+        """Make plain data (numpy arrays allowed) available to HarnessJobs under the returned content key."""
+        ...
+
+    def close(self) -> None: ...
+
+    def __enter__(self) -> Sandbox: ...
+
+    def __exit__(self, *exc: object) -> None: ...
+
+
+@runtime_checkable
+class Teacher(Protocol):
+    """Completes requests. Safe for many concurrent `complete` calls of one event loop; limits its own concurrency."""
+
+    @property
+    def name(self) -> str:
+        """`provider/model`, `offline`, ... : goes into provenance and cache keys, never holds a secret."""
+        ...
+
+    @property
+    def simulated(self) -> bool: ...
+
+    async def complete(self, request: Request) -> Reply:
+        """One reply; failures that concern this request alone come back in `Reply.failure`.
+
+        Raises:
+            BudgetSpent: money, tokens or calls are used up.
+            TeacherUnavailable: authentication, no such model, endpoint dead for too long.
+        """
+        ...
+
+    async def aclose(self) -> None: ...
+
+
+class Plan(Protocol):
+    """The sandbox jobs that decide one solution's row, and how their outcomes are judged in our process.
+
+    Jobs must not depend on each other. `judge` gets one outcomes tuple per job and returns one CellResult per testing.
+    Infrastructure outcomes give UNKNOWN.
+    """
+
+    @property
+    def jobs(self) -> tuple[Job, ...]: ...
+
+    def judge(self, outcomes: Sequence[tuple[ItemOutcome, ...]]) -> tuple[CellResult, ...]: ...
+
+
+@runtime_checkable
+class Domain(Protocol):
+    """A family of executably checkable tasks: how to ask for its texts, how to read replies, how to run one row."""
+
+    @property
+    def name(self) -> str: ...
+
+    def check_testing(self, problem: Problem, testing: Testing) -> str | None:
+        """None, or why this testing does not fit this problem (kind, shape, signature)."""
+        ...
+
+    def plan(self, problem: Problem, solution: Solution, testings: Sequence[Testing], limits: Limits) -> Plan:
+        """The jobs for one solution against N testings. Expected outputs never enter the jobs of the solution."""
+        ...
+
+    def problem_request(self, seeds: Sequence[Problem], sample: int, params: Mapping[str, Json]) -> Request: ...
+
+    def solution_request(self, problem: Problem, sample: int, params: Mapping[str, Json]) -> Request: ...
+
+    def testing_request(
+        self, problem: Problem, sample: int, params: Mapping[str, Json], examples: Sequence[Problem] = ()
+    ) -> Request: ...
+
+    def parse_problem(self, text: str) -> Parsed[Problem]:
+        """Arbitrary text never raises."""
+        ...
+
+    def parse_solution(self, problem: Problem, text: str) -> Parsed[Solution]: ...
+
+    def parse_testing(self, problem: Problem, text: str) -> Parsed[Testing]: ...
+
+
+@runtime_checkable
+class StrategyRunner(Protocol):
+    """Runs strategy programs over evidences, in the sandbox."""
+
+    def rank(self, programs: Sequence[str], evidences: Sequence[Evidence]) -> list[tuple[Ranking, ...] | Invalid]:
+        """For each program its rankings, one per evidence, or why it has none. One program never harms another."""
+        ...
+
+
+@runtime_checkable
+class Evaluator(Protocol):
+    """Scores candidates. Deterministic: the same text gives the same evaluation, whatever else is in the batch."""
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        """The descriptor axes that its evaluations fill, in order."""
+        ...
+
+    def evaluate(self, candidates: Sequence[Candidate]) -> list[Evaluation]: ...
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One declared axis of an archive: never rescaled by looking; values outside are clipped into the end bins."""
+
+    name: str
+    low: float
+    high: float
+    bins: int
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """What a proposer made: candidates (more than one where it is free), or why none; and what it cost.
+
+    Attributes:
+        waste: None, or the named reason: `empty`, `prose`, `diff-does-not-apply`, `does-not-parse`, `duplicate`,
+        `refused`, ...
+        replies: ids of the model replies it used.
+    """
+
+    candidates: tuple[Candidate, ...] = ()
+    waste: str | None = None
+    replies: tuple[str, ...] = ()
+    cost: float = 0.0
+
+
+@dataclass(frozen=True)
+class ProposalContext:
+    """What a proposer is shown: drawn from the archive's state as of the fixed lag.
+
+    Attributes:
+        index: number of the proposal in the run; with `seed` it fixes every random choice.
+        parent: the elite to change.
+        inspirations: diverse elites of other cells and islands.
+        top: the best of the island, best first.
+        rejected: texts that were already seen for this parent, to be told back.
+        task: what is evolved, in words (the contract of a strategy).
+    """
+
+    index: int
+    seed: int
+    parent: Elite
+    inspirations: tuple[Elite, ...] = ()
+    top: tuple[Elite, ...] = ()
+    rejected: tuple[str, ...] = ()
+    task: str = ""
+
+
+@runtime_checkable
+class Proposer(Protocol):
+    """Makes candidates from parents. Deterministic given the context and its teacher's replies."""
+
+    @property
+    def name(self) -> str: ...
+
+    async def propose(self, context: ProposalContext) -> Proposal:
+        """Never raises for a bad reply; teacher errors (budget, unavailable) pass through."""
+        ...
+
+
+@runtime_checkable
+class VerdictCache(Protocol):
+    """Content-addressed results of (domain, problem, solution, testing, limits, sandbox version); safe across processes."""
+
+    def get(self, keys: Sequence[str]) -> list[CellResult | None]: ...
+
+    def put(self, items: Sequence[tuple[str, CellResult]]) -> None: ...
+
+
+@runtime_checkable
+class Crossexec(Protocol):
+    """Makes matrices: every solution against every testing (and the human testing), executed once."""
+
+    def matrices(
+        self,
+        items: Sequence[tuple[Problem, Sequence[Solution], Sequence[Testing]]],
+        *,
+        on_done: Callable[[int, PassMatrix], None] | None = None,
+    ) -> list[PassMatrix]: ...

@@ -1,0 +1,288 @@
+"""The nouns of evosyn: frozen records with content ids. No I/O, no behaviour beyond what the data itself says.
+
+The id of a record is a hash of its content; provenance never enters it, so the same text has the same id wherever it
+came from. Arrays carry their axes: M solutions, N testings, C cases. DESIGN.md sections 2 and 4.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Json: TypeAlias = Any
+"""A value that `json.loads` can give: the only place where `Any` is meant (STYLE.md rule 9)."""
+
+
+def canonical_json(value: Json) -> str:
+    """The one text of a JSON value: sorted keys, no blanks, no NaN.
+
+    Raises:
+        ValueError: the value holds NaN or an infinity.
+        TypeError: the value is not JSON.
+    """
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def content_id(prefix: str, value: Json) -> str:
+    """`prefix` plus 16 hexadecimal digits of the SHA-256 of the canonical JSON of `value`."""
+    digest = hashlib.sha256(canonical_json(value).encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{prefix}{digest[:16]}"
+
+
+class Verdict(StrEnum):
+    """What one cell (solution x testing) or one case came to; the value is the letter used on disk."""
+
+    PASS = "P"
+    FAIL = "F"  # a wrong value
+    ERROR = "E"  # the solution raised, does not load, or lacks the entry point
+    TIMEOUT = "T"
+    KILLED = "K"  # memory limit, signal, output limit
+    BROKEN = "B"  # the testing itself cannot run
+    NOT_RUN = "N"  # the time budget of the solution was spent on earlier calls
+    UNKNOWN = "U"  # our infrastructure failed; retried, never counted as FAIL
+
+
+KNOWN_VERDICTS = frozenset(Verdict) - {Verdict.UNKNOWN, Verdict.NOT_RUN}
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Where a text came from.
+
+    Attributes:
+        source: who made it: `human`, `builtin`, a model name, `offline-teacher`.
+        simulated: made by a stand-in for a model; every card and table that shows it says so.
+        call: id of the model call, if any.
+        parents: ids of the records it was made from (seed problems in context, the problem of a solution).
+        detail: anything else, JSON.
+    """
+
+    source: str = "unknown"
+    simulated: bool = False
+    call: str | None = None
+    parents: tuple[str, ...] = ()
+    detail: Mapping[str, Json] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Testing:
+    """A checkable claim about solutions of one problem.
+
+    Attributes:
+        kind: `cases`, `stdin`, `asserts`, `program` or `script`.
+        body: the rest of the TESTING object of DESIGN.md section 4 (without `kind`).
+    """
+
+    kind: str
+    body: Mapping[str, Json]
+    provenance: Provenance = Provenance()
+
+    @property
+    def id(self) -> str:
+        return content_id("t_", self.to_json())
+
+    def to_json(self) -> dict[str, Json]:
+        """The TESTING object of DESIGN.md section 4."""
+        return {"kind": self.kind, **self.body}
+
+    @property
+    def text(self) -> str:
+        """What a person or a strategy reads."""
+        return canonical_json(self.to_json())
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A program that claims to solve one problem."""
+
+    source: str
+    provenance: Provenance = Provenance()
+
+    @property
+    def id(self) -> str:
+        return content_id("s_", self.source)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A task with, for seeds, a human testing and perhaps a reference solution.
+
+    Attributes:
+        problem_id: the user's name for it, unique in its file.
+        entry_point: name of the function to call; None for programs that read standard input.
+        meta: free JSON that travels along (difficulty, topic, family, licence, ...).
+        line: line of the file that it came from, for messages; 0 if it came from none.
+    """
+
+    problem_id: str
+    domain: str
+    statement: str
+    entry_point: str | None = None
+    starter_code: str | None = None
+    human_testing: Testing | None = None
+    reference_solution: str | None = None
+    meta: Mapping[str, Json] = field(default_factory=dict)
+    provenance: Provenance = Provenance()
+    line: int = field(default=0, compare=False)
+
+    @property
+    def id(self) -> str:
+        return content_id("p_", [self.domain, self.statement, self.entry_point, self.starter_code])
+
+
+@dataclass(frozen=True)
+class Pool:
+    """One problem with its recorded (or freshly drawn) S solutions and T testings."""
+
+    problem: Problem
+    solutions: tuple[Solution, ...]
+    testings: tuple[Testing, ...]
+
+
+Letters: TypeAlias = NDArray[np.str_]
+"""An array of one-letter strings (`<U1`), each a `Verdict` value."""
+
+
+@dataclass(frozen=True)
+class PassMatrix:
+    """What M solutions did on N testings of one problem: made once, stored, reused by every strategy.
+
+    Attributes:
+        problem_id: the problem's name in its file.
+        verdicts_MN: letters, shape (M, N).
+        human_M: letters of the human testing, shape (M,), or None if there is none. Never enters the sandbox.
+        cases_NMC: one letters array of shape (M, C_n) for each testing n, or None if not recorded.
+        durations_MN: seconds, shape (M, N), or None.
+        copies_M: how many draws gave this very solution, shape (M,), or None.
+        solution_ids, testing_ids: content ids, or positions as text for a recorded matrix.
+        solution_texts, testing_texts: empty for a recorded matrix.
+        meta: sandbox level and version, limits, flaky cells.
+    """
+
+    problem_id: str
+    verdicts_MN: Letters
+    human_M: Letters | None = None
+    cases_NMC: tuple[Letters, ...] | None = None
+    durations_MN: NDArray[np.float64] | None = None
+    copies_M: NDArray[np.int64] | None = None
+    solution_ids: tuple[str, ...] = ()
+    testing_ids: tuple[str, ...] = ()
+    solution_texts: tuple[str, ...] = ()
+    testing_texts: tuple[str, ...] = ()
+    meta: Mapping[str, Json] = field(default_factory=dict)
+
+    @property
+    def passed_MN(self) -> NDArray[np.bool_]:
+        return np.asarray(self.verdicts_MN == Verdict.PASS.value)
+
+    @property
+    def known_MN(self) -> NDArray[np.bool_]:
+        return np.isin(self.verdicts_MN, [verdict.value for verdict in KNOWN_VERDICTS])
+
+    @property
+    def digest(self) -> str:
+        """Hash of what strategies can see plus the human verdicts; durations do not enter it."""
+        human = None if self.human_M is None else "".join(self.human_M)
+        return content_id("m_", [self.problem_id, ["".join(row) for row in self.verdicts_MN], human])
+
+
+class Ranking(NamedTuple):
+    """What a strategy says of one problem: finite scores, higher is better."""
+
+    solution_scores_M: NDArray[np.float64]
+    testing_scores_N: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a strategy may see of one problem. No human verdict, no expected output beyond the testing's own text.
+
+    Attributes:
+        passed_MN: shape (M, N); False also where unknown.
+        known_MN: shape (M, N).
+        cases_NMC: for each testing n an array (M, C_n) of passed cases; a single column equal to `passed_MN[:, n]`
+        where
+            cases were not recorded.
+        durations_MN: seconds; zeros where not recorded.
+        copies_M: how many draws gave this very solution; ones where not recorded.
+        solution_group_M, testing_group_N: equal numbers mark texts that are the same program (normalised).
+        solution_texts, testing_texts: empty for recorded matrices.
+    """
+
+    passed_MN: NDArray[np.bool_]
+    known_MN: NDArray[np.bool_]
+    cases_NMC: tuple[NDArray[np.bool_], ...]
+    durations_MN: NDArray[np.float64]
+    copies_M: NDArray[np.int64]
+    solution_group_M: NDArray[np.int64]
+    testing_group_N: NDArray[np.int64]
+    solution_texts: tuple[str, ...] = ()
+    testing_texts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Invalid:
+    """Why a strategy program has no ranking: exception with line, wrong length, NaN, time, memory."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A genome: the text of a strategy program (or of whatever is evolved), and how it came to be.
+
+    Attributes:
+        text: the program.
+        parents: ids of the candidates it was made from.
+        proposer: name of the proposer.
+        detail: the proposer's own record (model, operator, prompt id, reply id), JSON.
+    """
+
+    text: str
+    parents: tuple[str, ...] = ()
+    proposer: str = "initial"
+    detail: Mapping[str, Json] = field(default_factory=dict)
+
+    @property
+    def id(self) -> str:
+        return content_id("c_", self.text)
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What an evaluator found out about one candidate.
+
+    Attributes:
+        score: in [0, 1], or None where the candidate is invalid.
+        invalid: the reason, or None. Invalid is not zero.
+        descriptor: one value per axis of the archive, in the axes' units.
+        metrics: further figures (criterion1, testing_balanced_accuracy, ...).
+        per_seed: score on each seed problem, same order for every candidate of a run.
+        signature: equal for candidates that behave the same on all seeds.
+        feedback: lines of evidence for the proposer and the reader.
+        seconds: what the evaluation cost.
+    """
+
+    score: float | None
+    invalid: str | None = None
+    descriptor: tuple[float, ...] = ()
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    per_seed: tuple[float, ...] = ()
+    signature: str = ""
+    feedback: tuple[str, ...] = ()
+    seconds: float = field(default=0.0, compare=False)
+
+
+@dataclass(frozen=True)
+class Elite:
+    """A candidate together with its evaluation."""
+
+    candidate: Candidate
+    evaluation: Evaluation

@@ -1,0 +1,86 @@
+"""Finding a part by name: a module of its folder, an entry point, or a dotted path. There is no central list.
+
+Each kind of part has one home package; a part is one module there that defines `create` (or is itself the part's data).
+Nothing is imported before it is asked for. STYLE.md rule 8, DESIGN.md section 3.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import importlib.util
+import pkgutil
+from collections.abc import Callable
+from importlib import metadata
+from typing import Any
+
+from evosyn.errors import UsageError
+
+HOMES: dict[str, str] = {
+    "domains": "evosyn.synthesis.domains",
+    "recipes": "evosyn.synthesis.recipes",
+    "proposers": "evosyn.evolve.proposers",
+    "strategies": "evosyn.strategies.known",
+    "sandboxes": "evosyn.sandbox",
+    "teachers": "evosyn.teachers",
+    "axes": "evosyn.evaluators.axes",
+}
+
+
+def names(kind: str) -> list[str]:
+    """The names that `create(kind, name)` accepts here: modules of the home package, then entry points.
+
+    Raises:
+        UsageError: `kind` is not one of `HOMES`.
+    """
+    spec = importlib.util.find_spec(_home(kind))
+    found = []
+    if spec is not None and spec.submodule_search_locations:
+        found = [
+            module.name.replace("_", "-")
+            for module in pkgutil.iter_modules(spec.submodule_search_locations)
+            if not module.name.startswith("_")
+        ]
+    return sorted(found) + sorted(point.name for point in metadata.entry_points(group=f"evosyn.{kind}"))
+
+
+def factory(kind: str, name: str) -> Callable[..., Any]:
+    """The `create` function of the part `name`.
+
+    Args:
+        kind: one of `HOMES`.
+        name: a module of the home package (dashes for underscores), an entry point of the group `evosyn.<kind>`, or a
+            dotted path `package.module:attribute`.
+
+    Raises:
+        UsageError: nothing of that name; the message offers the nearest names.
+    """
+    home = _home(kind)
+    if ":" in name:
+        return _dotted(kind, name)
+    module_name = f"{home}.{name.replace('-', '_')}"
+    if name.replace("-", "_").isidentifier() and importlib.util.find_spec(module_name) is not None:
+        module = importlib.import_module(module_name)
+        if hasattr(module, "create"):
+            return module.create  # type: ignore[no-any-return]
+    for point in metadata.entry_points(group=f"evosyn.{kind}"):
+        if point.name == name:
+            return point.load()  # type: ignore[no-any-return]
+    known = names(kind)
+    near = difflib.get_close_matches(name, known, n=3)
+    hint = f"did you mean {', '.join(near)}?" if near else f"known: {', '.join(known)}"
+    raise UsageError(f"{kind}: nothing is named {name!r}; {hint} (or give a dotted path package.module:attribute)")
+
+
+def _dotted(kind: str, path: str) -> Callable[..., Any]:
+    module_name, _, attribute = path.partition(":")
+    try:
+        return getattr(importlib.import_module(module_name), attribute)  # type: ignore[no-any-return]
+    except (ImportError, AttributeError) as error:
+        raise UsageError(f"{kind}: cannot load {path!r}: {error}") from error
+
+
+def _home(kind: str) -> str:
+    if kind not in HOMES:
+        raise UsageError(f"registry: unknown kind {kind!r}; one of {', '.join(HOMES)}")
+    return HOMES[kind]

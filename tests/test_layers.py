@@ -1,0 +1,70 @@
+"""The layers of the house: a module imports its own package or a lower layer (DESIGN.md section 3)."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import evosyn
+
+ROOT = Path(evosyn.__file__).parent
+LAYER = {
+    "cli": 4, "view": 4, "configs": 4, "__main__": 4,
+    "synthesis": 3, "train": 3,
+    "evaluators": 2,
+    "evolve": 1, "sandbox": 1, "teachers": 1, "strategies": 1,
+}  # fmt: skip
+HEAVY = {
+    "torch",
+    "trl",
+    "transformers",
+    "litellm",
+    "datasets",
+    "docker",
+    "deepspeed",
+    "openevolve",
+    "matplotlib",
+    "peft",
+}
+MODULES = sorted(ROOT.rglob("*.py"))
+
+
+def part_of(path: Path) -> str:
+    relative = path.relative_to(ROOT)
+    return relative.parts[0].removesuffix(".py")
+
+
+def imported(tree: ast.AST) -> set[str]:
+    names = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return names
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_module_imports_its_own_package_or_a_lower_layer(path: Path) -> None:
+    part = part_of(path)
+    for name in imported(ast.parse(path.read_text())):
+        if not name.startswith("evosyn."):
+            continue
+        other = name.split(".")[1]
+        if other == part or (other == "__version__"):
+            continue
+        assert (
+            LAYER.get(other, 0) < LAYER.get(part, 0)
+            or LAYER.get(part, 0) == LAYER.get(other, 0) == 0
+            or (LAYER.get(part, 0) == 4 and LAYER.get(other, 0) == 4)
+        ), f"{path.name} (layer {LAYER.get(part, 0)}) imports {name} (layer {LAYER.get(other, 0)})"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_module_imports_a_heavy_library_at_its_top(path: Path) -> None:
+    if part_of(path) == "train":
+        return
+    top = ast.Module(
+        [node for node in ast.parse(path.read_text()).body if isinstance(node, ast.Import | ast.ImportFrom)], []
+    )
+    assert not {name.split(".")[0] for name in imported(top)} & HEAVY
