@@ -216,7 +216,7 @@ class Proposer(Protocol):
 
 @runtime_checkable
 class VerdictCache(Protocol):
-    """Content-addressed results of (domain, problem, solution, testing, limits, sandbox version); safe across processes."""
+    """Content-addressed results of (domain, problem, solution, testing, limits, sandbox); safe across processes."""
 
     def get(self, keys: Sequence[str]) -> list[CellResult | None]: ...
 

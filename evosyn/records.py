@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,6 +79,8 @@ class Testing:
         kind: `cases`, `stdin`, `asserts`, `program` or `script`.
         body: the rest of the TESTING object of DESIGN.md section 4 (without `kind`).
     """
+
+    __test__: ClassVar[bool] = False  # pytest would take the name for a test class
 
     kind: str
     body: Mapping[str, Json]

@@ -1,0 +1,68 @@
+# Each target does its whole set-up on a fresh machine: a virtual environment, the packages, and (when root) the system packages.
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV ?= .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
+TORCH := $(shell sed -n 's/^torch==/torch==/p' constraints.txt)
+SUDO_APT := $(shell [ "$$(id -u)" = 0 ] && command -v apt-get)
+
+.PHONY: demo demo-train test check format clean system core train dev docker
+
+demo: core
+	$(BIN)/evosyn quickstart
+
+demo-train: demo train
+	$(BIN)/evosyn quickstart --train
+
+test: dev docker
+	$(BIN)/python -m pytest -n 2 --dist worksteal tests
+
+check: dev
+	$(BIN)/ruff format --check evosyn tests benchmarks examples
+	$(BIN)/ruff check evosyn tests benchmarks examples
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow and not docker and not train" tests
+
+format:
+	$(BIN)/ruff format evosyn tests benchmarks examples
+	$(BIN)/ruff check --fix evosyn tests benchmarks examples
+
+# ------------------------------------------------------------------------------------------------------------- set-up
+core: $(VENV)/.core system
+train: $(VENV)/.train
+dev: $(VENV)/.dev system
+
+$(VENV)/.venv:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "evosyn needs Python 3.11 or newer: make PYTHON=/path/to/python3.11")'
+	$(PYTHON) -m venv $(VENV)
+	touch $@
+
+$(VENV)/.core: $(VENV)/.venv pyproject.toml constraints.txt
+	$(PIP) -e .
+	touch $@
+
+$(VENV)/.train: $(VENV)/.core
+	$(PIP) $(TORCH)
+	$(PIP) -e ".[train]"
+	touch $@
+
+$(VENV)/.dev: $(VENV)/.train
+	$(PIP) -e ".[train,docker,view,dev]"
+	touch $@
+
+# bubblewrap is what gives the sandbox its own namespaces; without it evosyn still runs, with less protection (evosyn doctor).
+system:
+ifneq ($(SUDO_APT),)
+	@command -v bwrap >/dev/null || (apt-get update -qq && apt-get install -y -qq bubblewrap >/dev/null)
+else
+	@command -v bwrap >/dev/null || echo "note: bubblewrap is not installed; ask an administrator for the package 'bubblewrap'"
+endif
+
+# The Docker tests need a running engine; where there is none they are skipped and say so.
+docker:
+ifneq ($(SUDO_APT),)
+	@command -v debootstrap >/dev/null || (apt-get update -qq && apt-get install -y -qq debootstrap >/dev/null)
+endif
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis runs data models
