@@ -1,0 +1,252 @@
+"""The dataset on disk: one `Sample` a row, one parquet file a setting. The only link between synthesis and training.
+
+Nested data travels as JSON strings, so that every loader reads the same flat columns whatever is inside. It makes no
+decision about what is kept (that is `synthesis.prune`) and writes no card (`synthesis.card`). DESIGN.md section 4.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+
+from evosyn.chat import Message
+from evosyn.errors import UsageError
+from evosyn.records import Json, Problem, Provenance, Testing, content_id
+from evosyn.rundir import write_atomic
+
+SCHEMA_VERSION = 1
+SETTINGS = ("evosyn", "relaxed", "random")
+"""Of one run: pruned; pruned without the zero-variance rule; the pruned problems with a random testing."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One training row with its whole provenance. `docs/dataset.md` describes each column.
+
+    Attributes:
+        id: content id of (setting, problem, testing, solution).
+        problem_id: the problem's name in `problems.jsonl`, the same in all three settings.
+        domain: name of the domain that executes it, such as `python-function`.
+        prompt: the chat to give to a student.
+        statement, entry_point, starter_code: the problem; None where the domain has none.
+        testing: the chosen testing, JSON (the TESTING object of DESIGN.md section 4).
+        tests: number of cases or asserts in it.
+        solution: source of the best solution (random setting: of a random one that the testing accepts).
+        solutions_ranked: JSON list, best first: `{"id", "source", "score", "passes", "verdict"}`.
+        scores: JSON: `{"solutions": [...], "testings": [...], "solution": m, "testing": n, "accepted": share}`, in the
+            order of the matrix; the two lists are null in the random setting.
+        matrix_digest: of the matrix in `matrices.jsonl` that the ranking was made from.
+        lineage: JSON: seeds in context, ids of the model calls, strategy id, variation.
+        model: name of the teacher; `simulated` says that it only stands in for a model.
+        difficulty: one minus the share of solutions that the chosen testing accepts, in [0, 1].
+        cost: dollars spent on this problem; None where a price is unknown.
+        licence: of the row; empty where the user declared none.
+        setting: one of `SETTINGS`.
+        meta: free JSON of the problem (title, topic, family, ...).
+    """
+
+    id: str
+    problem_id: str
+    domain: str
+    prompt: tuple[Message, ...]
+    statement: str
+    entry_point: str | None
+    starter_code: str | None
+    testing: str
+    tests: int
+    solution: str
+    solutions_ranked: str
+    scores: str
+    matrix_digest: str
+    lineage: str
+    model: str
+    simulated: bool
+    difficulty: float
+    cost: float | None
+    licence: str
+    setting: str
+    meta: str = "{}"
+
+    @property
+    def problem(self) -> Problem:
+        """The problem as a record, for running solutions of it; it carries neither human testing nor reference."""
+        return Problem(
+            problem_id=self.problem_id,
+            domain=self.domain,
+            statement=self.statement,
+            entry_point=self.entry_point,
+            starter_code=self.starter_code,
+            meta=json.loads(self.meta),
+            provenance=Provenance(source=self.model, simulated=self.simulated),
+        )
+
+    @property
+    def chosen_testing(self) -> Testing:
+        """The chosen testing as a record."""
+        body = json.loads(self.testing)
+        kind = body.pop("kind")
+        return Testing(kind=kind, body=body, provenance=Provenance(source=self.model, simulated=self.simulated))
+
+
+@dataclass(frozen=True)
+class Reject:
+    """One dropped item: a row of `rejects.jsonl`.
+
+    Attributes:
+        stage: where it was dropped: `problem`, `dedup`, `decontaminate`, `solution`, `testing`, `crossexec`, `rank`,
+            `prune`.
+        reason: a short name that is counted; `detail` is for people.
+        item: what was dropped: `problem`, `solution` or `testing`.
+        index: number of the problem in the run, from 0.
+        problem_id: its name, or None before it has one.
+        settings: the settings it was dropped from; empty for a single solution or testing.
+        reply: id of the model reply, if one was made.
+    """
+
+    stage: str
+    reason: str
+    item: str
+    index: int
+    problem_id: str | None = None
+    settings: tuple[str, ...] = ()
+    reply: str | None = None
+    detail: str = ""
+
+    def to_json(self) -> dict[str, Json]:
+        return {**asdict(self), "settings": list(self.settings)}
+
+
+def sample_id(setting: str, problem_id: str, testing: str, solution: str) -> str:
+    """The id of a row: a hash of what it holds."""
+    return content_id("d_", [setting, problem_id, testing, solution])
+
+
+def to_row(sample: Sample) -> dict[str, Json]:
+    """The sample as one flat row; `prompt` becomes a list of `{"role", "content"}`."""
+    row = {field.name: getattr(sample, field.name) for field in fields(sample)}
+    row["prompt"] = [{"role": message.role, "content": message.content} for message in sample.prompt]
+    return row
+
+
+def from_row(row: Mapping[str, Json]) -> Sample:
+    """The reverse of `to_row`; columns that this version does not know are ignored.
+
+    Raises:
+        UsageError: a column is missing.
+    """
+    names = [field.name for field in fields(Sample)]
+    missing = [name for name in names if name not in row]
+    if missing:
+        raise UsageError(
+            f"dataset: the column {missing[0]!r} is missing; is it a dataset that `evosyn synthesize` wrote?"
+        )
+    values = {name: row[name] for name in names}
+    values["prompt"] = tuple(Message(role=turn["role"], content=turn["content"]) for turn in row["prompt"])
+    return Sample(**values)
+
+
+def parquet_path(directory: str | Path, setting: str = "evosyn") -> Path:
+    """The file of one setting. `directory` is the directory given to `evosyn synthesize --out`, or its `dataset/`.
+
+    Raises:
+        UsageError: no such setting.
+    """
+    if setting not in SETTINGS:
+        raise UsageError(f"setting {setting!r}: one of {', '.join(SETTINGS)}")
+    base = Path(directory)
+    inner = base / "dataset" / f"{setting}.parquet"
+    outer = base / f"{setting}.parquet"
+    return outer if outer.exists() and not inner.exists() else inner
+
+
+def read_dataset(path: str | Path, setting: str = "evosyn") -> list[Sample]:
+    """Read one setting of a dataset directory, or one parquet file.
+
+    Raises:
+        UsageError: nothing is there, it is not parquet, or a column is missing.
+    """
+    return list(iterate_dataset(path, setting))
+
+
+def iterate_dataset(path: str | Path, setting: str = "evosyn") -> Iterator[Sample]:
+    """The same as a stream that holds one batch of rows in memory."""
+    import pyarrow  # type: ignore[import-untyped]
+    import pyarrow.parquet  # type: ignore[import-untyped]
+
+    file = Path(path) if Path(path).suffix == ".parquet" else parquet_path(path, setting)
+    if not file.is_file():
+        raise UsageError(f"{file}: no such dataset; make one with `evosyn synthesize RUN --out {path}`")
+    try:
+        parquet = pyarrow.parquet.ParquetFile(file)
+    except pyarrow.ArrowInvalid as error:
+        raise UsageError(f"{file}: is not a parquet file: {error}") from error
+    with parquet:
+        for batch in parquet.iter_batches(batch_size=256):
+            yield from (from_row(row) for row in batch.to_pylist())
+
+
+def write_dataset(directory: str | Path, setting: str, samples: Iterable[Sample]) -> Path:
+    """Write one setting atomically to `directory/dataset/SETTING.parquet`; the same rows give the same bytes."""
+    import io
+
+    import pyarrow
+    import pyarrow.parquet
+
+    path = Path(directory) / "dataset" / f"{setting}.parquet"
+    schema = _arrow_schema()
+    buffer = io.BytesIO()
+    with pyarrow.parquet.ParquetWriter(buffer, schema, compression="zstd") as writer:
+        for rows in _chunks((to_row(sample) for sample in samples), 256):
+            writer.write_table(pyarrow.Table.from_pylist(rows, schema=schema))
+    write_atomic(path, buffer.getvalue())
+    return path
+
+
+def _arrow_schema() -> Json:
+    import pyarrow
+
+    text, turn = pyarrow.string(), [("role", pyarrow.string()), ("content", pyarrow.string())]
+    kinds = {
+        "prompt": pyarrow.list_(pyarrow.struct(turn)),
+        "tests": pyarrow.int64(),
+        "simulated": pyarrow.bool_(),
+        "difficulty": pyarrow.float64(),
+        "cost": pyarrow.float64(),
+    }
+    columns = [(field.name, kinds.get(field.name, text)) for field in fields(Sample)]
+    return pyarrow.schema(columns, metadata={"evosyn_schema": str(SCHEMA_VERSION)})
+
+
+def _chunks(rows: Iterable[dict[str, Json]], size: int) -> Iterator[list[dict[str, Json]]]:
+    chunk: list[dict[str, Json]] = []
+    for row in rows:
+        chunk.append(row)
+        if len(chunk) == size:
+            yield chunk
+            chunk = []
+    if chunk:
+        yield chunk
+
+
+def read_rejects(directory: str | Path) -> list[Reject]:
+    """The rows of `rejects.jsonl`, in the order of the problems.
+
+    Raises:
+        UsageError: there is none.
+    """
+    file = Path(directory) / "rejects.jsonl"
+    if not file.is_file():
+        raise UsageError(f"{file}: no such file; make it with `evosyn synthesize RUN --out {directory}`")
+    with file.open(encoding="utf-8") as lines:
+        rows = [json.loads(line) for line in lines]
+    return [Reject(**{**row, "settings": tuple(row["settings"])}) for row in rows]
+
+
+def write_rejects(directory: str | Path, rejects: Sequence[Reject]) -> Path:
+    """Write `rejects.jsonl` atomically."""
+    path = Path(directory) / "rejects.jsonl"
+    lines = [json.dumps(reject.to_json(), ensure_ascii=False, sort_keys=True) for reject in rejects]
+    write_atomic(path, "".join(line + "\n" for line in lines))
+    return path
