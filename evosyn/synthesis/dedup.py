@@ -1,0 +1,133 @@
+"""Deduplication of problem statements: exact after normalising, and near-duplicates by MinHash.
+
+Candidates come from banded MinHash signatures (Broder 1997; Leskovec, Rajaraman, Ullman, chapter 3); each candidate
+is then decided by the exact Jaccard similarity of its word shingles, so a signature never decides alone. The index
+answers against whatever was added before, so callers add in a fixed order. Overlap with benchmarks is
+`synthesis.decontaminate`.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections import defaultdict
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field
+
+from evosyn.seeds import SeedTree
+
+PERMUTATIONS = 128
+_WORD = re.compile(r"\w+|[<>=!+\-*/%&|^]+")
+
+
+class DedupConfig(BaseModel):
+    """What counts as a duplicate.
+
+    Attributes:
+        threshold: Jaccard similarity of word shingles from which two statements are near-duplicates, in (0, 1].
+        shingle: words in one shingle.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    threshold: float = Field(default=0.8, gt=0.0, le=1.0)
+    shingle: int = Field(default=3, ge=1, le=20)
+
+
+@dataclass(frozen=True)
+class Duplicate:
+    """Which earlier text it repeats: `exact` or `near`, its name, and their similarity in [0, 1]."""
+
+    kind: str
+    of: str
+    similarity: float
+
+
+def words(text: str) -> list[str]:
+    """The words, numbers and operators of a text, lower case: what all comparisons here are made on."""
+    return _WORD.findall(text.lower())
+
+
+def shingle_hashes(tokens: list[str], size: int) -> NDArray[np.uint64]:
+    """Sorted distinct 32-bit hashes of the runs of `size` words; a shorter text is one shingle."""
+    runs = [tokens] if len(tokens) < size else [tokens[at : at + size] for at in range(len(tokens) - size + 1)]
+    hashes = [zlib.crc32(" ".join(run).encode("utf-8", "surrogatepass")) for run in runs]
+    return np.unique(np.asarray(hashes, dtype=np.uint64))
+
+
+def jaccard(a: NDArray[np.uint64], b: NDArray[np.uint64]) -> float:
+    """Size of the intersection over size of the union; both sorted and distinct, not empty."""
+    common = int(np.intersect1d(a, b, assume_unique=True).size)
+    return common / (a.size + b.size - common)
+
+
+class MinHash:
+    """Signatures of sets: in each place two of them agree with the probability of their Jaccard similarity."""
+
+    def __init__(self, permutations: int = PERMUTATIONS) -> None:
+        rng = SeedTree(0).child("minhash").rng()
+        top = np.iinfo(np.uint64).max
+        self._multiplier_K = rng.integers(1, top, size=permutations, dtype=np.uint64) | np.uint64(1)
+        self._offset_K = rng.integers(0, top, size=permutations, dtype=np.uint64)
+
+    def signature(self, hashes: NDArray[np.uint64]) -> NDArray[np.uint32]:
+        """The signature, shape (permutations,), of a set that is not empty (multiply-shift hashing)."""
+        mixed_KS = self._multiplier_K[:, None] * hashes[None, :] + self._offset_K[:, None]
+        return np.asarray((mixed_KS >> np.uint64(32)).min(axis=1), dtype=np.uint32)
+
+
+def rows_per_band(threshold: float, permutations: int = PERMUTATIONS) -> int:
+    """The longest band that still finds a pair at `threshold` with a probability of 0.99 or more."""
+    for rows in (16, 8, 4, 2):
+        if 1 - (1 - threshold**rows) ** (permutations // rows) >= 0.99:
+            return rows
+    return 1
+
+
+class DedupIndex:
+    """Statements seen so far. `find` asks, `add` remembers."""
+
+    def __init__(self, config: DedupConfig | None = None) -> None:
+        self._config = config or DedupConfig()
+        self._minhash = MinHash()
+        self._rows = rows_per_band(self._config.threshold)
+        self._names: list[str] = []
+        self._shingles: list[NDArray[np.uint64]] = []
+        self._exact: dict[str, int] = {}
+        self._bands: defaultdict[tuple[int, bytes], list[int]] = defaultdict(list)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def find(self, text: str) -> Duplicate | None:
+        """The most similar text added before, if it is a duplicate; ties go to the earliest."""
+        tokens = words(text)
+        same = self._exact.get(" ".join(tokens))
+        if same is not None:
+            return Duplicate("exact", self._names[same], 1.0)
+        hashes = shingle_hashes(tokens, self._config.shingle)
+        candidates = {at for key in self._keys(hashes) for at in self._bands.get(key, ())}
+        best: Duplicate | None = None
+        for at in sorted(candidates):
+            similarity = jaccard(hashes, self._shingles[at])
+            if similarity >= self._config.threshold and (best is None or similarity > best.similarity):
+                best = Duplicate("near", self._names[at], similarity)
+        return best
+
+    def add(self, name: str, text: str) -> None:
+        """Remember a text under a name; later texts are compared with it."""
+        tokens = words(text)
+        hashes = shingle_hashes(tokens, self._config.shingle)
+        at = len(self._names)
+        self._names.append(name)
+        self._shingles.append(hashes)
+        self._exact.setdefault(" ".join(tokens), at)
+        for key in self._keys(hashes):
+            self._bands[key].append(at)
+
+    def _keys(self, hashes: NDArray[np.uint64]) -> list[tuple[int, bytes]]:
+        signature = self._minhash.signature(hashes)
+        return [(at, signature[at : at + self._rows].tobytes()) for at in range(0, signature.size, self._rows)]

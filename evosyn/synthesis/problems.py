@@ -1,0 +1,170 @@
+"""Making new problems from seeds in context: which seeds, which wishes for diversity, and reading the reply.
+
+Each seed leads one prompt in every round over the seeds, in an order drawn anew for each round, so that no seed is
+used up while another was never shown. The wishes (persona, topic, difficulty, twist) are appended to the domain's own
+prompt. Whether a problem is new is decided elsewhere (`dedup`, `decontaminate`). Du 2025, section 3.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib import resources
+from typing import TypeAlias
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field
+
+from evosyn.chat import Message, Reply, Request
+from evosyn.errors import UsageError
+from evosyn.ports import Domain
+from evosyn.records import Json, Problem, Provenance
+from evosyn.seeds import SeedTree
+from evosyn.synthesis.generate import SAMPLE_STRIDE, named_reason
+
+AskProblem: TypeAlias = Callable[[int, int, Request], Awaitable[Reply]]
+"""Answers (index, attempt, request)."""
+
+
+class ProblemConfig(BaseModel):
+    """How new problems are asked for.
+
+    Attributes:
+        examples: seeds shown in one prompt, all of one domain.
+        params: sampling parameters given to the teacher.
+        attempts: how often a problem is asked for before it is dropped.
+        vary: append a wish for persona, topic, difficulty and twist, drawn for each problem.
+        domains: domains to make problems of; empty for those of the seeds.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    examples: int = Field(default=3, ge=1, le=20)
+    params: dict[str, Json] = Field(default_factory=lambda: {"temperature": 1.0, "max_tokens": 4096})
+    attempts: int = Field(default=3, ge=1, le=10)
+    vary: bool = True
+    domains: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Brief:
+    """What the prompt of one new problem is made from.
+
+    Attributes:
+        index: number of the problem in the run.
+        seeds: shown in context, the leading one first.
+        wishes: drawn variation, by name; empty where it is switched off.
+    """
+
+    index: int
+    seeds: tuple[Problem, ...]
+    wishes: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Made:
+    """A new problem, or why there is none, with every reply on the way.
+
+    Attributes:
+        attempts: (reply, reason, detail) of each attempt; the reason is empty for the one that was used.
+    """
+
+    brief: Brief
+    request: Request
+    problem: Problem | None
+    attempts: tuple[ProblemAttempt, ...]
+
+
+@dataclass(frozen=True)
+class ProblemAttempt:
+    """One reply and why it cannot be used; an empty reason where it can."""
+
+    reply: Reply
+    reason: str = ""
+    detail: str = ""
+
+
+class Briefs:
+    """Draws the brief of each problem: a pure function of the seed tree, the seeds and the index."""
+
+    def __init__(self, seeds: Sequence[Problem], config: ProblemConfig, tree: SeedTree) -> None:
+        wanted = config.domains or tuple(sorted({seed.domain for seed in seeds}))
+        self._seeds = [seed for seed in seeds if seed.domain in wanted]
+        if not self._seeds:
+            raise UsageError(
+                f"seeds: none is of the domain {', '.join(wanted)}; give other --seeds, or change problem.domains"
+            )
+        self._config = config
+        self._tree = tree
+
+    def brief(self, index: int) -> Brief:
+        """The brief of problem `index`."""
+        rounds, place = divmod(index, len(self._seeds))
+        order = self._tree.child("rotation", rounds).random().sample(range(len(self._seeds)), len(self._seeds))
+        leading = self._seeds[order[place]]
+        random = self._tree.child("brief", index).random()
+        others = [seed for seed in self._seeds if seed.domain == leading.domain and seed is not leading]
+        beside = random.sample(others, min(self._config.examples - 1, len(others)))
+        wishes = {name: random.choice(choices) for name, choices in _variation().items()} if self._config.vary else {}
+        return Brief(index, (leading, *beside), wishes)
+
+    def request(self, brief: Brief, domain: Domain, attempt: int) -> Request:
+        """The domain's request for this brief, with the wishes at the end of its last message."""
+        sample = brief.index + attempt * SAMPLE_STRIDE * SAMPLE_STRIDE
+        request = domain.problem_request(brief.seeds, sample, self._config.params)
+        if not brief.wishes:
+            return request
+        *before, last = request.messages
+        text = f"{last.content.rstrip()}\n\n{_wish_template().format(**brief.wishes)}"
+        return replace(request, messages=(*before, Message(last.role, text)))
+
+
+async def make_problem(
+    brief: Brief, briefs: Briefs, domain: Domain, ask: AskProblem, config: ProblemConfig, *, simulated: bool
+) -> Made:
+    """Ask until a reply reads as a problem of `domain`, at most `config.attempts` times."""
+    attempts: list[ProblemAttempt] = []
+    request = briefs.request(brief, domain, 0)
+    for number in range(config.attempts):
+        reply = await ask(brief.index, number, briefs.request(brief, domain, number))
+        if reply.failure is not None:
+            attempts.append(ProblemAttempt(reply, f"reply-{reply.failure}"))
+            continue
+        parsed = domain.parse_problem(reply.text)
+        if parsed.value is None:
+            attempts.append(ProblemAttempt(reply, *named_reason(parsed.reason, "unparsable")))
+            continue
+        attempts.append(ProblemAttempt(reply))
+        provenance = Provenance(
+            source=reply.model,
+            simulated=simulated,
+            call=reply.id,
+            parents=tuple(seed.id for seed in brief.seeds),
+            detail={
+                "index": brief.index,
+                "attempt": number,
+                "seeds": [seed.problem_id for seed in brief.seeds],
+                "wishes": dict(brief.wishes),
+            },
+        )
+        problem = replace(parsed.value, problem_id=problem_name(brief.index), provenance=provenance)
+        return Made(brief, request, problem, tuple(attempts))
+    return Made(brief, request, None, tuple(attempts))
+
+
+def problem_name(index: int) -> str:
+    """The name of a new problem in its dataset."""
+    return f"syn-{index:06d}"
+
+
+@cache
+def _variation() -> dict[str, list[str]]:
+    text = (resources.files("evosyn.synthesis") / "prompts" / "variation.yaml").read_text(encoding="utf-8")
+    value: dict[str, list[str]] = yaml.safe_load(text)
+    return value
+
+
+@cache
+def _wish_template() -> str:
+    return (resources.files("evosyn.synthesis") / "prompts" / "vary_problem.txt").read_text(encoding="utf-8")

@@ -1,0 +1,130 @@
+"""Which instances stay, with which testing and which solution: zero-variance pruning and the three settings.
+
+A pure function of (matrix, ranking, seed). Du 2025, section 3.2 (pruning), 4.3 (settings); DESIGN.md section 5.
+
+How the paper is read where it leaves room: an instance is discarded when all testing scores are equal ("the testings
+yield no ranking variation"), or when the strategy gives no ranking at all; equal *solution* scores alone do not discard
+it, unless `solution_variance` asks for that. After ranking a top solution must pass a top testing. Where the top is
+shared, the pair is drawn, with the seed, from the tied pairs in which the solution passes the testing, so that list
+order never decides. `relaxed` skips the zero-variance rule and nothing else, so `evosyn` is always a subset of it.
+`random` has exactly the problems of `evosyn`, with a testing drawn uniformly from all N and a solution drawn from those
+it accepts (from all M where it accepts none): nothing of the ranking is left in it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict
+
+from evosyn.records import Invalid, PassMatrix, Ranking
+from evosyn.seeds import SeedTree
+
+ZERO_VARIANCE = "zero-variance-testings"
+ZERO_VARIANCE_SOLUTIONS = "zero-variance-solutions"
+TOP_FAILS_TOP = "top-solution-fails-top-testing"
+STRATEGY_INVALID = "strategy-invalid"
+
+
+class PruneConfig(BaseModel):
+    """Switches of the pruning.
+
+    Attributes:
+        solution_variance: also discard instances whose solution scores are all equal.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    solution_variance: bool = False
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A testing and the best and worst solution beside it: positions in the matrix."""
+
+    testing: int
+    best: int
+    worst: int
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What becomes of one instance.
+
+    Attributes:
+        reason: empty where all settings keep it, else the name of the rule that dropped it.
+        detail: for people.
+        dropped_from: the settings that do not have it.
+        chosen: by the ranking; None where no setting keeps it.
+        random: of the random setting; None where it does not have it.
+    """
+
+    reason: str
+    detail: str
+    dropped_from: tuple[str, ...]
+    chosen: Choice | None
+    random: Choice | None
+
+
+def decide(matrix: PassMatrix, ranking: Ranking | Invalid, config: PruneConfig, tree: SeedTree) -> Decision:
+    """Prune one instance.
+
+    Args:
+        matrix: shape (M, N), M and N at least 1.
+        ranking: what the strategy said of it.
+        tree: the node of this instance; ties and the random setting are drawn below it.
+    """
+    if isinstance(ranking, Invalid):
+        return _dropped(STRATEGY_INVALID, ranking.reason)
+    passed_MN = matrix.passed_MN
+    chosen = _choose(passed_MN, ranking, tree.child("ties"))
+    if chosen is None:
+        return _dropped(TOP_FAILS_TOP, "no solution of the highest score passes a testing of the highest score")
+    flat = _flat(ranking, config)
+    if flat:
+        detail = "all testing scores are equal" if flat == ZERO_VARIANCE else "all solution scores are equal"
+        return Decision(flat, detail, ("evosyn", "random"), chosen, None)
+    return Decision("", "", (), chosen, _random(passed_MN, tree.child("random")))
+
+
+def tied_at(scores: NDArray[np.float64], level: float) -> NDArray[np.int64]:
+    """Positions whose score equals `level` up to the rounding of float sums."""
+    slack = 1e-12 * max(1.0, float(np.abs(scores).max()))
+    return np.asarray(np.flatnonzero(np.abs(scores - level) <= slack), dtype=np.int64)
+
+
+def _flat(ranking: Ranking, config: PruneConfig) -> str:
+    testings, solutions = ranking.testing_scores_N, ranking.solution_scores_M
+    if tied_at(testings, float(testings.max())).size == testings.size:
+        return ZERO_VARIANCE
+    if config.solution_variance and tied_at(solutions, float(solutions.max())).size == solutions.size:
+        return ZERO_VARIANCE_SOLUTIONS
+    return ""
+
+
+def _choose(passed_MN: NDArray[np.bool_], ranking: Ranking, tree: SeedTree) -> Choice | None:
+    solutions, testings = ranking.solution_scores_M, ranking.testing_scores_N
+    top_solutions = tied_at(solutions, float(solutions.max()))
+    top_testings = tied_at(testings, float(testings.max()))
+    pairs = [(int(m), int(n)) for n in top_testings for m in top_solutions if passed_MN[m, n]]
+    if not pairs:
+        return None
+    random = tree.random()
+    testing = random.choice(sorted({n for _, n in pairs}))
+    best = random.choice([m for m, n in pairs if n == testing])
+    worst = random.choice(tied_at(solutions, float(solutions.min())).tolist())
+    return Choice(testing, best, worst)
+
+
+def _random(passed_MN: NDArray[np.bool_], tree: SeedTree) -> Choice:
+    random = tree.random()
+    testing = random.randrange(passed_MN.shape[1])
+    accepted = np.flatnonzero(passed_MN[:, testing]).tolist() or list(range(passed_MN.shape[0]))
+    refused = np.flatnonzero(~passed_MN[:, testing]).tolist() or list(range(passed_MN.shape[0]))
+    return Choice(testing, random.choice(accepted), random.choice(refused))
+
+
+def _dropped(reason: str, detail: str) -> Decision:
+    return Decision(reason, detail, ("evosyn", "relaxed", "random"), None, None)
