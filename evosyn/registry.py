@@ -1,7 +1,7 @@
 """Finding a part by name: a module of its folder, an entry point, or a dotted path. There is no central list.
 
-Each kind of part has one home package; a part is one module there that defines `create` (or is itself the part's data).
-Nothing is imported before it is asked for. STYLE.md rule 8, DESIGN.md section 3.
+Each kind of part has one home package; a part is one module there that defines `create`. Nothing is imported before it
+is asked for. DESIGN.md section 3.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 import difflib
 import importlib
 import importlib.util
-import pkgutil
 from collections.abc import Callable
 from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 from evosyn.errors import UsageError
@@ -20,7 +20,6 @@ HOMES: dict[str, str] = {
     "domains": "evosyn.synthesis.domains",
     "recipes": "evosyn.synthesis.recipes",
     "proposers": "evosyn.evolve.proposers",
-    "strategies": "evosyn.strategies.known",
     "sandboxes": "evosyn.sandbox",
     "teachers": "evosyn.teachers",
     "axes": "evosyn.evaluators.axes",
@@ -28,20 +27,20 @@ HOMES: dict[str, str] = {
 
 
 def names(kind: str) -> list[str]:
-    """The names that `create(kind, name)` accepts here: modules of the home package, then entry points.
+    """The names that `factory(kind, name)` accepts here: modules of the home package, then entry points.
 
     Raises:
         UsageError: `kind` is not one of `HOMES`.
     """
     spec = importlib.util.find_spec(_home(kind))
-    found = []
-    if spec is not None and spec.submodule_search_locations:
-        found = [
-            module.name.replace("_", "-")
-            for module in pkgutil.iter_modules(spec.submodule_search_locations)
-            if not module.name.startswith("_")
-        ]
-    return sorted(found) + sorted(point.name for point in metadata.entry_points(group=f"evosyn.{kind}"))
+    folders = [] if spec is None else [Path(folder) for folder in spec.submodule_search_locations or ()]
+    parts = [
+        file.stem.replace("_", "-")
+        for folder in folders
+        for file in folder.glob("[!_]*.py")
+        if "\ndef create(" in file.read_text(encoding="utf-8")
+    ]
+    return sorted(parts) + sorted(point.name for point in metadata.entry_points(group=f"evosyn.{kind}"))
 
 
 def factory(kind: str, name: str) -> Callable[..., Any]:

@@ -42,7 +42,7 @@ class Finding:
 @click.option("--base-url", default=None, help="Endpoint of the model, if it is not the provider's own.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(model: str | None, base_url: str | None, as_json: bool) -> int:
-    """Say what is installed and what works here. Exit code 4 when something that evolve or synthesize needs does not."""
+    """Say what is installed and what works here. Exit code 4 when something that evolve or synthesize needs fails."""
     findings = []
     for finding in _findings(model, base_url):
         findings.append(finding)

@@ -1,0 +1,55 @@
+"""The reply cache: one SQLite file, keyed by (model, messages, parameters, sample), shared by runs and processes.
+
+It holds what a model answered, whether usable or not, because that was paid for; failures of the transport are never
+kept. Keys and rows hold no endpoint, no header and no key of the user. DESIGN.md section 5, "Teacher".
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from evosyn.chat import Reply, Request
+from evosyn.records import content_id
+
+_SCHEMA = "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, reply TEXT NOT NULL) WITHOUT ROWID"
+
+
+def request_key(model: str, request: Request) -> str:
+    """The content id of a request to `model`; the sample index is part of it, so M samples stay M samples."""
+    messages = [[message.role, message.content] for message in request.messages]
+    return content_id("r_", [model, messages, dict(request.params), request.sample])
+
+
+class ReplyCache:
+    """Replies by request key.
+
+    Args:
+        path: the SQLite file, made if absent; None keeps the cache in memory.
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
+        if path is not None:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        self._db = sqlite3.connect(path or ":memory:", timeout=30.0, isolation_level=None, check_same_thread=False)
+        self._db.execute("PRAGMA journal_mode=WAL")
+        self._db.execute("PRAGMA synchronous=NORMAL")
+        self._db.execute(_SCHEMA)
+
+    def get(self, key: str) -> Reply | None:
+        row = self._db.execute("SELECT reply FROM replies WHERE key = ?", (key,)).fetchone()
+        return None if row is None else Reply(**json.loads(row[0]), cached=True)
+
+    def put(self, reply: Reply) -> None:
+        """Keep a reply under its id; the first one that was kept stays."""
+        fields = asdict(replace(reply, seconds=0.0))
+        del fields["cached"]
+        self._db.execute("INSERT OR IGNORE INTO replies VALUES (?, ?)", (reply.id, json.dumps(fields)))
+
+    def __len__(self) -> int:
+        return int(self._db.execute("SELECT count(*) FROM replies").fetchone()[0])
+
+    def close(self) -> None:
+        self._db.close()

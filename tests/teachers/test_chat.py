@@ -1,0 +1,165 @@
+"""Real HTTP against a scripted OpenAI-compatible server on loopback, through litellm and through the openai SDK."""
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+from evosyn.chat import Message, Reply, Request
+from evosyn.errors import BudgetSpent, TeacherUnavailable, UsageError
+from evosyn.teachers.budget import Budget, BudgetConfig
+from evosyn.teachers.chat import ChatConfig, ChatTeacher
+from evosyn.teachers.litellm import create
+from evosyn.teachers.scripted_server import Faults, ScriptedServer
+
+R = TypeVar("R")
+
+
+def echo(body: object, occurrence: int) -> str:
+    return f"{body['messages'][-1]['content']} #{occurrence}"  # type: ignore[index]
+
+
+def ask(text: str, sample: int = 0, **params: object) -> Request:
+    return Request((Message("user", text),), "solution", params, sample)
+
+
+def run(teacher: ChatTeacher, work: Callable[[ChatTeacher], Awaitable[R]]) -> R:
+    async def main() -> R:
+        try:
+            return await work(teacher)
+        finally:
+            await teacher.aclose()
+
+    return asyncio.run(main())
+
+
+def many(teacher: ChatTeacher, requests: list[Request]) -> list[Reply]:
+    async def gather(teacher: ChatTeacher) -> list[Reply]:
+        return list(await asyncio.gather(*(teacher.complete(request) for request in requests)))
+
+    return run(teacher, gather)
+
+
+@pytest.mark.parametrize("transport", ["openai", "litellm"])
+def test_each_sample_is_a_call_of_its_own_and_a_rerun_costs_nothing(transport: str, tmp_path: Path) -> None:
+    cache = tmp_path / "replies.sqlite"
+    requests = [ask(f"q{index}", sample) for index in range(3) for sample in range(2)]
+    with ScriptedServer(echo) as server:
+        options = {"model": "openai/m", "base_url": server.base_url, "transport": transport, "cache": cache}
+        first = many(create(**options), requests)
+        again_teacher = create(**options)
+        again = many(again_teacher, requests)
+        assert server.counts.requests == 6
+    assert [reply.text[:2] for reply in first] == ["q0", "q0", "q1", "q1", "q2", "q2"]
+    assert [reply.text for reply in again] == [reply.text for reply in first]
+    assert {reply.text for reply in first} == {f"q{index} #{number}" for index in range(3) for number in range(2)}
+    assert all(reply.cached and reply.failure is None and reply.input_tokens > 0 for reply in again)
+    assert again_teacher.budget.spent.calls == 0
+
+
+@pytest.mark.parametrize("transport", ["openai", "litellm"])
+def test_a_refused_key_ends_the_run_at_once_and_never_shows(
+    transport: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("MY_API_KEY", "sk-very-secret-value")
+    cache = tmp_path / "replies.sqlite"
+    with ScriptedServer(echo, required_key="another") as server:
+        teacher = create(
+            model="openai/m", base_url=server.base_url, api_key_env="MY_API_KEY", transport=transport, cache=cache
+        )  # type: ignore[arg-type]
+        with pytest.raises(TeacherUnavailable) as error:
+            many(teacher, [ask("q")])
+        assert server.counts.requests == 1
+        assert server.counts.authorizations == {"sk-very-secret-value"}
+    assert "sk-very-secret-value" not in str(error.value)
+    assert b"sk-very-secret" not in cache.read_bytes()
+
+
+def test_faults_of_every_kind_are_retried_and_every_item_is_accounted_for() -> None:
+    faults = Faults(rate_limited=0.1, server_error=0.1, cut=0.05, hang=0.02, retry_after_s=0.2)
+    with ScriptedServer(echo, faults=faults) as server:
+        teacher = create(model="openai/m", base_url=server.base_url, timeout_s=1.0)
+        replies = many(teacher, [ask(f"q{index}") for index in range(200)])
+        assert server.counts.answers["429"] > 5
+        assert server.counts.answers["500"] > 5
+    assert all(reply.failure is None for reply in replies)
+    assert [reply.text.split()[0] for reply in replies] == [f"q{index}" for index in range(200)]
+
+
+def test_empty_truncated_and_missing_answers_are_failures_and_not_successes() -> None:
+    faults = Faults(empty=0.3, truncated=0.3, no_choices=0.3, once=False)
+    with ScriptedServer(echo, faults=faults) as server:
+        replies = many(create(model="openai/m", base_url=server.base_url), [ask(f"q{index}") for index in range(60)])
+        answers = server.counts.answers
+    failures = [reply.failure for reply in replies]
+    assert failures.count("truncated") == answers["truncated"] > 0
+    assert failures.count("empty") == answers["empty"] + answers["no_choices"] > 0
+    assert failures.count(None) == answers["ok"] > 0
+
+
+def test_a_budget_is_a_hard_stop_and_received_replies_are_kept(tmp_path: Path) -> None:
+    cache = tmp_path / "replies.sqlite"
+    with ScriptedServer(echo) as server:
+        options = {"model": "openai/m", "base_url": server.base_url, "cache": cache}
+        teacher = create(**options, budget=Budget(BudgetConfig(max_calls=5)))
+        with pytest.raises(BudgetSpent, match="max_calls"):
+            many(teacher, [ask(f"q{index}") for index in range(50)])
+        assert server.counts.requests <= 5
+        priced = create(
+            **options,
+            config=ChatConfig(price_in=1.0, price_out=2.0, concurrency=1),
+            budget=Budget(BudgetConfig(max_cost=1e-5)),
+        )
+        with pytest.raises(BudgetSpent, match="max_cost"):
+            many(priced, [ask(f"p{index}") for index in range(50)])
+        unpriced = create(**options, budget=Budget(BudgetConfig(max_cost=1.0)))
+        with pytest.raises(UsageError, match="price"):
+            many(unpriced, [ask("u")])
+
+
+def test_equal_requests_in_flight_share_one_call() -> None:
+    with ScriptedServer(echo, latency_s=0.1) as server:
+        replies = many(create(model="openai/m", base_url=server.base_url), [ask("q")] * 20)
+        assert server.counts.requests == 1
+    assert {reply.text for reply in replies} == {"q #0"}
+
+
+def test_a_dead_endpoint_ends_the_run_and_says_what_to_do() -> None:
+    with ScriptedServer(echo) as server:
+        url = server.base_url
+    teacher = create(model="openai/m", base_url=url, config=ChatConfig(patience_s=0.5, retries=100))
+    with pytest.raises(TeacherUnavailable, match="evosyn doctor"):
+        many(teacher, [ask("q")])
+
+
+def test_a_bad_request_concerns_only_itself() -> None:
+    with ScriptedServer(echo, refuse_temperature_above=2.0) as server:
+        teacher = create(model="openai/m", base_url=server.base_url)
+        replies = many(teacher, [ask("q"), ask("r", temperature=9)])
+        assert server.counts.answers["400"] == 1
+    assert [(reply.text, reply.failure) for reply in replies] == [("q #0", None), ("", "bad-request")]
+
+
+def test_thinking_is_kept_apart_from_the_answer() -> None:
+    with ScriptedServer(lambda _body, _occurrence: "<think>hmm</think>\nyes") as server:
+        (reply,) = many(create(model="openai/m", base_url=server.base_url), [ask("q")])
+    assert (reply.text, reply.reasoning) == ("yes", "hmm")
+
+
+def test_what_is_wrong_with_the_model_name_or_key_is_said_before_anything_is_sent() -> None:
+    with pytest.raises(UsageError, match="provider/name"):
+        create(model="gpt")
+    assert "NOT_SET_ANYWHERE" not in os.environ
+    with pytest.raises(UsageError, match="NOT_SET_ANYWHERE"):
+        create(model="openai/m", api_key_env="NOT_SET_ANYWHERE")
+
+
+def test_an_endpoint_that_admits_few_requests_is_not_stormed() -> None:
+    with ScriptedServer(echo, latency_s=0.1, admitted_per_s=100.0) as server:
+        replies = many(create(model="openai/m", base_url=server.base_url), [ask(f"q{index}") for index in range(300)])
+        refused = server.counts.answers["429"]
+    assert all(reply.failure is None for reply in replies)
+    assert refused < 150
