@@ -58,18 +58,36 @@ class Journal:
         """
         yield from (event for event, _ in self._read())
 
-    def append(self, event: Json, *, sync: bool = False) -> None:
+    def positions(self) -> Iterator[tuple[int, Json]]:
+        """Every whole event with the byte where its line starts, for reading single events again with `at`."""
+        start = 0
+        for event, end in self._read():
+            yield start, event
+            start = end
+
+    def at(self, position: int) -> Json:
+        """The event whose line starts at `position`."""
+        with self.path.open("rb") as file:
+            file.seek(position)
+            return json.loads(file.readline()[9:-1])
+
+    def append(self, event: Json, *, sync: bool = False) -> int:
         """Add one event (JSON).
+
+        Returns:
+            The byte where its line starts.
 
         Raises:
             OSError: the disk is full or gone; what stood before is untouched.
         """
         body = canonical_json(event).encode("utf-8", "surrogatepass")
         file = self._writer()
+        position = file.tell()
         file.write(b"%08x %s\n" % (zlib.crc32(body), body))
         file.flush()
         if sync:
             os.fsync(file.fileno())
+        return position
 
     def sync(self) -> None:
         if self._file is not None:
@@ -89,6 +107,7 @@ class Journal:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._file = self.path.open("ab")
             self._file.truncate(end)
+            self._file.seek(end)
         return self._file
 
     def _read(self) -> Iterator[tuple[Json, int]]:
