@@ -1,0 +1,124 @@
+"""JSON lines on disk, plain or gzip: read one line at a time with errors that name file and line, written atomically.
+
+It knows nothing of what a line means; pools and matrices stand on it. DESIGN.md section 4.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import tempfile
+import zlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import IO, NamedTuple
+
+from evosyn.errors import InputError
+from evosyn.records import Json, canonical_json
+
+GZIP_MAGIC = b"\x1f\x8b"
+
+
+class Line(NamedTuple):
+    """One parsed line: its number in the file (from 1) and its object."""
+
+    number: int
+    value: dict[str, Json]
+
+
+def read_lines(path: Path) -> Iterator[Line]:
+    """Every JSON object of the file, one a line; blank lines are skipped.
+
+    Raises:
+        InputError: no such file, a directory, not readable, empty, `.gz` that is not gzip, cut off, not JSON, not an
+            object.
+    """
+    empty = True
+    with _open_for_reading(path) as file:
+        for number, raw in enumerate(_raw_lines(path, file), 1):
+            empty = False
+            if raw.strip():
+                yield Line(number, _object(path, number, raw))
+    if empty:
+        raise InputError(path, "is empty", hint="Write one JSON object a line")
+
+
+def write_lines(path: Path, values: Iterable[Json]) -> int:
+    """Write one canonical JSON text a line, gzip if the name ends with `.gz`, atomically; returns the number of lines.
+
+    Raises:
+        OSError: the disk is full or the directory cannot be written; the old file is untouched.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    count = 0
+    try:
+        with os.fdopen(handle, "wb") as file:
+            # No time stamp and no name inside: equal content gives an equal file.
+            packed = gzip.GzipFile("", "wb", fileobj=file, mtime=0) if path.suffix == ".gz" else None
+            target: IO[bytes] = packed or file  # type: ignore[assignment]
+            for value in values:
+                target.write(encode_line(value))
+                count += 1
+            if packed is not None:
+                packed.close()
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).chmod(0o644)
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+    return count
+
+
+def encode_line(value: Json) -> bytes:
+    """The bytes of one line, newline included."""
+    return canonical_json(value).encode("utf-8", "surrogatepass") + b"\n"
+
+
+def _open_for_reading(path: Path) -> IO[bytes]:
+    try:
+        file = path.open("rb")
+        magic = file.read(2)
+        file.seek(0)
+    except FileNotFoundError as error:
+        raise InputError(path, "no such file", hint="Check the path, or use builtin:python-seeds") from error
+    except IsADirectoryError as error:
+        raise InputError(path, "is a directory, not a file of JSON lines", hint="Name the file in it") from error
+    except OSError as error:
+        raise InputError(path, f"cannot be read: {error.strerror or error}") from error
+    if magic == GZIP_MAGIC:
+        return gzip.GzipFile(fileobj=file, mode="rb")  # type: ignore[return-value]
+    if path.suffix == ".gz" and magic:
+        file.close()
+        raise InputError(path, "is named .gz but is not gzip", hint="Rename it to .jsonl, or compress it with gzip")
+    return file
+
+
+def _raw_lines(path: Path, file: IO[bytes]) -> Iterator[bytes]:
+    try:
+        yield from file
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise InputError(path, f"is damaged gzip: {error}", hint="Fetch or write the file again") from error
+    except OSError as error:
+        raise InputError(path, f"cannot be read: {error.strerror or error}") from error
+
+
+def _object(path: Path, number: int, raw: bytes) -> dict[str, Json]:
+    try:
+        value = json.loads(raw, parse_constant=_no_constant)
+    except RecursionError as error:
+        raise InputError(path, "is not JSON: nested too deeply", line=number) from error
+    except ValueError as error:
+        text = raw[:60].decode("utf-8", "replace").rstrip()
+        hint = "Each line must be one JSON object"
+        raise InputError(path, f"is not JSON: {error}", line=number, value=text, hint=hint) from error
+    if not isinstance(value, dict):
+        raise InputError(path, f"must be a JSON object, not {type(value).__name__}", line=number, value=value)
+    return value
+
+
+def _no_constant(name: str) -> Json:
+    raise ValueError(f'{name} is not JSON (in a case write {{"python": "float({name.lower()!r})"}})')
