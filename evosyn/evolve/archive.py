@@ -1,0 +1,133 @@
+"""One MAP-Elites grid: declared axes, one elite a cell, a cell never gets worse.
+
+Asking never changes anything; only `add` does, and it says what it did. The cell of an elite depends on its descriptor
+and the declared axes alone, and ties are broken by a total order, so the grid that a set of elites ends in does not
+depend on the order in which they came. Mouret & Clune 2015; DESIGN.md section 5.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, insort
+from collections.abc import Iterator, Sequence
+from enum import StrEnum
+from typing import NamedTuple, TypeAlias
+
+from evosyn.ports import Axis
+from evosyn.records import Elite
+
+Cell: TypeAlias = tuple[int, ...]
+
+TIE_METRIC = "testing_balanced_accuracy"
+"""Among equal scores the better testing wins: the score alone can be gamed (facts of real pools in docs/evolve.md)."""
+
+
+class AddStatus(StrEnum):
+    """What `Archive.add` did."""
+
+    NEW = "new"
+    IMPROVED = "improved"
+    NOT_BETTER = "not-better"
+
+
+class Merit(NamedTuple):
+    """The total order of elites: score, then the quality of the chosen testings, then the shorter program."""
+
+    score: float
+    testing: float
+    brevity: int
+    id: str
+
+
+def merit_of(elite: Elite) -> Merit:
+    """The merit of an elite with a score.
+
+    Raises:
+        ValueError: the elite is invalid (no score), so it has no place in an archive.
+    """
+    evaluation = elite.evaluation
+    if evaluation.score is None or not math.isfinite(evaluation.score):
+        raise ValueError(f"candidate {elite.candidate.id} has no finite score (got {evaluation.score!r})")
+    testing = evaluation.metrics.get(TIE_METRIC, 0.0)
+    return Merit(evaluation.score, testing, -len(elite.candidate.text), elite.candidate.id)
+
+
+class Archive:
+    """A grid over `axes`; without axes it has one cell.
+
+    Every operation costs at most the logarithm of the number of filled cells, which the axes bound, however many
+    candidates were ever added.
+    """
+
+    def __init__(self, axes: Sequence[Axis]) -> None:
+        self.axes = tuple(axes)
+        self._elites: dict[Cell, Elite] = {}
+        self._cells: list[Cell] = []
+        self._order: list[tuple[Merit, Cell]] = []
+
+    def cell_of(self, descriptor: Sequence[float]) -> Cell:
+        """The cell of a descriptor, values outside an axis clipped into its end bins.
+
+        Args:
+            descriptor: one value per axis, in the axes' units.
+
+        Raises:
+            ValueError: wrong length, or a value that is not a number.
+        """
+        if len(descriptor) != len(self.axes):
+            raise ValueError(f"descriptor has {len(descriptor)} values, the archive has {len(self.axes)} axes")
+        cell = []
+        for axis, value in zip(self.axes, descriptor, strict=True):
+            if math.isnan(value):
+                raise ValueError(f"descriptor value of axis {axis.name!r} is not a number")
+            share = (value - axis.low) / (axis.high - axis.low)
+            cell.append(min(axis.bins - 1, int(max(0.0, min(1.0, share)) * axis.bins)))
+        return tuple(cell)
+
+    def add(self, elite: Elite) -> AddStatus:
+        """Put `elite` into its cell if the cell is empty or holds a lesser one."""
+        cell, merit = self.cell_of(elite.evaluation.descriptor), merit_of(elite)
+        held = self._elites.get(cell)
+        if held is not None:
+            old = (merit_of(held), cell)
+            if merit <= old[0]:
+                return AddStatus.NOT_BETTER
+            del self._order[bisect_left(self._order, old)]
+        else:
+            self._cells.append(cell)
+        self._elites[cell] = elite
+        insort(self._order, (merit, cell))
+        return AddStatus.NEW if held is None else AddStatus.IMPROVED
+
+    def at(self, cell: Cell) -> Elite | None:
+        return self._elites.get(cell)
+
+    def nth(self, position: int) -> Elite:
+        """The elite of the cell that was filled as number `position`: for drawing cells uniformly."""
+        return self._elites[self._cells[position]]
+
+    def ranked(self, position: int) -> Elite:
+        """The elite at `position` from the best (0)."""
+        return self._elites[self._order[-1 - position][1]]
+
+    def top(self, count: int) -> tuple[Elite, ...]:
+        """The best `count` elites, best first (fewer if there are fewer)."""
+        return tuple(self._elites[cell] for _, cell in reversed(self._order[max(0, len(self._order) - count) :]))
+
+    @property
+    def best(self) -> Elite | None:
+        return self.ranked(0) if self._order else None
+
+    @property
+    def capacity(self) -> int:
+        return math.prod(axis.bins for axis in self.axes)
+
+    def cells(self) -> dict[Cell, Elite]:
+        """A copy of the grid's content."""
+        return dict(self._elites)
+
+    def __len__(self) -> int:
+        return len(self._cells)
+
+    def __iter__(self) -> Iterator[Elite]:
+        return iter(self._elites.values())

@@ -1,0 +1,265 @@
+"""K archives side by side, with migration and restart: the whole state of a search, folded from its committed steps.
+
+`ask` is pure: which parent, inspirations and proposer proposal number `index` gets depends on the state, the seed and
+the index alone. `commit` is the only thing that changes the state, and it uses nothing but the step it is given, so
+replaying the steps of a journal gives the state again. DESIGN.md section 5; Romera-Paredes et al. 2024.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from evosyn.evolve import selection
+from evosyn.evolve.archive import AddStatus, Archive, merit_of
+from evosyn.evolve.events import KEPT, Fate, Step, Trial
+from evosyn.evolve.tally import Tally
+from evosyn.ports import Axis
+from evosyn.records import Candidate, Elite
+from evosyn.seeds import SeedTree
+
+REMEMBERED_REPEATS = 4
+
+
+class IslandsConfig(BaseModel):
+    """How the islands are run.
+
+    Attributes:
+        count: islands.
+        exploration: chance that a parent is any elite of the island; `best`: that it is the best of all islands; the
+            rest is exploitation by `selection`.
+        selection: how exploitation draws a parent.
+        inspirations: elites of other cells and islands shown beside the parent.
+        migrate_every: additions to islands between two migrations; migrants: elites that each island sends on.
+        restart_after: proposals of an island without a better best of its own, after which it starts anew from the
+            initial programs and one elite of another island; 0 = never.
+        search: `evolve`, or a baseline: parents are always the initial program (`iid`), the latest valid candidate
+            (`sequential`), the best so far (`hillclimb`).
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    count: int = Field(4, ge=1, le=64)
+    exploration: float = Field(0.2, ge=0.0, le=1.0)
+    best: float = Field(0.1, ge=0.0, le=1.0)
+    selection: Literal["fitness", "lexicase"] = "fitness"
+    inspirations: int = Field(3, ge=0, le=16)
+    migrate_every: int = Field(60, ge=1)
+    migrants: int = Field(2, ge=0)
+    restart_after: int = Field(400, ge=0)
+    search: Literal["evolve", "iid", "sequential", "hillclimb"] = "evolve"
+
+
+class Ask(NamedTuple):
+    """What proposal number `index` works from."""
+
+    island: int
+    parent: Elite
+    inspirations: tuple[Elite, ...]
+    top: tuple[Elite, ...]
+    rejected: tuple[str, ...]
+
+
+class Best(NamedTuple):
+    """A point of the best-so-far curve: after so many evaluations this candidate was the best."""
+
+    evaluations: int
+    id: str
+    score: float
+
+
+class Archipelago:
+    """K islands, a record of everything ever kept, and what the search has seen and spent.
+
+    Attributes:
+        islands: the archives that parents are drawn from.
+        record: one archive over the same axes that no restart empties.
+        steps: committed proposals (initial programs not counted).
+        tallies: counts by proposer.
+        curve: the best-so-far curve.
+    """
+
+    def __init__(self, axes: Sequence[Axis], config: IslandsConfig, seed: SeedTree) -> None:
+        self.axes, self.config, self.seed = tuple(axes), config, seed
+        self.islands = [Archive(axes) for _ in range(config.count)]
+        self.record = Archive(axes)
+        self.initial: list[Elite] = []
+        self.latest: Elite | None = None
+        self.steps = self.additions = self.evaluations = 0
+        self.migrations = self.restarts = 0
+        self.tallies: dict[str, Tally] = {}
+        self.curve: list[Best] = []
+        self._keys: dict[str, str] = {}
+        self._signatures: dict[str, str] = {}
+        self._repeats: dict[str, tuple[str, ...]] = {}
+        self._improved_at = [0] * config.count
+
+    def ask(self, index: int) -> Ask:
+        """What proposal `index` gets; pure.
+
+        Raises:
+            ValueError: no valid program has been committed yet.
+        """
+        if not self.initial:
+            raise ValueError("the archipelago is empty: commit the initial programs first")
+        rng = self.seed.child("ask", index).random()
+        island = index % len(self.islands)
+        parent = self._parent(self.islands[island], rng)
+        rejected = self._repeats.get(parent.candidate.id, ())
+        return Ask(island, parent, self._inspirations(island, parent, rng), self.islands[island].top(3), rejected)
+
+    def seen(self, key: str) -> str | None:
+        """The id of the committed candidate with this program key."""
+        return self._keys.get(key)
+
+    def commit(self, step: Step) -> tuple[Fate, ...]:
+        """Fold one step into the state.
+
+        Returns:
+            What became of each trial, in order.
+        """
+        before = self.best_score
+        fates = tuple(self._enter(step, trial) for trial in step.trials)
+        gain = 0.0 if before is None else max(0.0, (self.best_score or 0.0) - before)
+        self.tallies.setdefault(step.proposer, Tally()).count(step, fates, gain)
+        if step.index >= 0:
+            self.steps += 1
+            self._migrate()
+            self._restart(step)
+        return fates
+
+    @property
+    def best(self) -> Elite | None:
+        return self.record.best
+
+    @property
+    def best_score(self) -> float | None:
+        return None if self.record.best is None else self.record.best.evaluation.score
+
+    @property
+    def replies(self) -> int:
+        return sum(tally.replies for tally in self.tallies.values())
+
+    @property
+    def cost(self) -> float:
+        return sum(tally.cost for tally in self.tallies.values())
+
+    def fingerprint(self) -> str:
+        """A hash of the whole state: equal states give equal fingerprints."""
+        digest = hashlib.sha256()
+        for archive in (*self.islands, self.record):
+            for cell, elite in sorted(archive.cells().items()):
+                digest.update(f"{cell}{elite.candidate.id}{elite.evaluation.score};".encode())
+            digest.update(b"|")
+        counts = (self.steps, self.additions, self.evaluations, self.migrations, self.restarts, self._improved_at)
+        tallies = sorted((name, repr(tally)) for name, tally in self.tallies.items())
+        digest.update(repr((counts, tallies, self.curve, sorted(self._repeats.items()))).encode())
+        digest.update("".join(sorted(self._keys)).encode() + "".join(sorted(self._signatures)).encode())
+        return digest.hexdigest()
+
+    def _enter(self, step: Step, trial: Trial) -> Fate:
+        candidate = trial.candidate
+        if trial.key is None:
+            return Fate.NO_PROGRAM
+        if trial.key in self._keys:
+            self._remember_repeat(step, candidate)
+            return Fate.DUPLICATE
+        if trial.evaluation is None:
+            raise ValueError(f"step {step.index}: candidate {candidate.id} is new and has no evaluation")
+        self._keys[trial.key] = candidate.id
+        self.evaluations += 1
+        evaluation = trial.evaluation
+        if evaluation.score is None:
+            return Fate.INVALID
+        elite = Elite(candidate, evaluation)
+        self.latest = elite
+        twin = self._signatures.setdefault(evaluation.signature, candidate.id) if evaluation.signature else candidate.id
+        if twin != candidate.id and step.index >= 0:
+            self._remember_repeat(step, candidate)
+            return Fate.SAME_BEHAVIOUR
+        return self._place(step, elite)
+
+    def _place(self, step: Step, elite: Elite) -> Fate:
+        before = self.best_score
+        self.record.add(elite)
+        score = elite.evaluation.score or 0.0
+        if before is None or score > before:
+            self.curve.append(Best(self.evaluations, elite.candidate.id, score))
+        if step.index < 0:
+            self.initial.append(elite)
+            statuses = [island.add(elite) for island in self.islands]
+            return Fate(statuses[0].value)
+        island = self.islands[step.island]
+        best = island.best
+        status = island.add(elite)
+        if best is None or merit_of(elite) > merit_of(best):
+            self._improved_at[step.island] = self.steps
+        if status is not AddStatus.NOT_BETTER:
+            self.additions += 1
+        return Fate(status.value)
+
+    def _remember_repeat(self, step: Step, candidate: Candidate) -> None:
+        """Only what a model was paid for is told back to it."""
+        if step.replies and candidate.parents:
+            held = self._repeats.get(candidate.parents[0], ())
+            self._repeats[candidate.parents[0]] = (*held, candidate.text)[-REMEMBERED_REPEATS:]
+
+    def _parent(self, archive: Archive, rng: random.Random) -> Elite:
+        config, best, draw = self.config, self.best, rng.random()
+        if config.search == "iid":
+            return self.initial[0]
+        if config.search == "sequential" and self.latest is not None:
+            return self.latest
+        if config.search == "hillclimb" or draw < config.best:
+            return best if best is not None else self.initial[0]
+        if draw < config.best + config.exploration:
+            return selection.uniform(archive, rng)
+        if config.selection == "lexicase":
+            return selection.lexicase(archive, rng)
+        return selection.by_rank(archive, rng)
+
+    def _inspirations(self, island: int, parent: Elite, rng: random.Random) -> tuple[Elite, ...]:
+        """Elites of other cells of this island and, every other one, of another island; no repeats."""
+        chosen: dict[str, Elite] = {}
+        for number in range(3 * self.config.inspirations):
+            if len(chosen) == self.config.inspirations:
+                break
+            other = rng.randrange(len(self.islands)) if number % 2 else island
+            elite = selection.uniform(self.islands[other], rng)
+            if elite.candidate.id != parent.candidate.id:
+                chosen.setdefault(elite.candidate.id, elite)
+        return tuple(chosen.values())
+
+    def _migrate(self) -> None:
+        if self.additions < (self.migrations + 1) * self.config.migrate_every or len(self.islands) == 1:
+            return
+        self.migrations = self.additions // self.config.migrate_every
+        leaving = [island.top(self.config.migrants) for island in self.islands]
+        for number, elites in enumerate(leaving):
+            for elite in elites:
+                self.islands[(number + 1) % len(self.islands)].add(elite)
+
+    def _restart(self, step: Step) -> None:
+        patience, island = self.config.restart_after, self.islands[step.island]
+        if not patience or len(self.islands) == 1:
+            return
+        if self.steps - self._improved_at[step.island] < patience * len(self.islands):
+            return
+        self._improved_at[step.island] = self.steps
+        if island.best is None or self.best is None or island.best.candidate.id == self.best.candidate.id:
+            return
+        rng = self.seed.child("restart", step.index).random()
+        fresh = Archive(self.axes)
+        for elite in (*self.initial, selection.by_rank(self.record, rng)):
+            fresh.add(elite)
+        self.islands[step.island] = fresh
+        self.restarts += 1
+
+
+def kept(fates: Sequence[Fate]) -> int:
+    """How many of these candidates entered an archive."""
+    return sum(fate in KEPT for fate in fates)

@@ -1,0 +1,303 @@
+"""The steady-state loop: proposals are numbered, made at once in any order, committed in the order of their numbers.
+
+Proposal i is asked for when i - lag + 1 proposals are committed, whatever the concurrency, so the journal depends on
+the seed, the configuration and the replies alone. Proposals are coroutines (models are waited for); evaluation is a
+thread that takes everything that is ready as one batch. Nothing here grows with the population. DESIGN.md section 5.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple, Protocol
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from evosyn.errors import UsageError
+from evosyn.evolve.evaluating import Evaluating, Message
+from evosyn.evolve.events import Fate, Step, Trial, rounded, step_to_json
+from evosyn.evolve.islands import Archipelago, Ask, IslandsConfig
+from evosyn.evolve.normal import program_key
+from evosyn.evolve.replay import replay
+from evosyn.evolve.schedule import Schedule
+from evosyn.evolve.stopping import Stop, StopConfig, extended, reason_to_stop
+from evosyn.ports import Evaluator, Proposal, ProposalContext, Proposer
+from evosyn.records import Candidate, Evaluation, Json
+from evosyn.rundir import Journal
+from evosyn.seeds import SeedTree
+
+SYNC_SECONDS = 2.0
+
+
+class LoopConfig(BaseModel):
+    """How far the loop works ahead.
+
+    Attributes:
+        lag: proposal i sees the state after i - lag + 1 commits; 1 = strictly one after the other. Part of what a run
+            is: another lag gives another journal.
+        concurrency: proposals being made at once, at most `lag`. Changes the speed only.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    lag: int = Field(8, ge=1, le=4096)
+    concurrency: int = Field(8, ge=1, le=4096)
+
+
+class OnCommit(Protocol):
+    def __call__(self, state: Archipelago, step: Step, fates: tuple[Fate, ...]) -> None: ...
+
+
+@dataclass(frozen=True)
+class SearchParts:
+    """The collaborators of a search.
+
+    Attributes:
+        header: what the run is made of, JSON; a resumed run must bring the same.
+        initial: programs that every island starts with; the first one must be valid.
+        task: what is evolved, in words, for the proposers.
+    """
+
+    evaluator: Evaluator
+    proposers: Mapping[str, Proposer]
+    schedule: Schedule
+    initial: Sequence[Candidate]
+    seed: SeedTree
+    header: Mapping[str, Json]
+    task: str = ""
+
+
+class _Asked(NamedTuple):
+    ask: Ask
+    arm: str
+
+
+class Search:
+    """One search over one journal: replays what is there, goes on from there, and commits each step to it.
+
+    Args:
+        on_commit: called after each commit, for progress; must be quick.
+    """
+
+    def __init__(
+        self,
+        parts: SearchParts,
+        journal: Journal,
+        *,
+        islands: IslandsConfig,
+        loop: LoopConfig,
+        stop: StopConfig,
+        on_commit: OnCommit | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        if stop.proposals is None and stop.evaluations is None:
+            raise UsageError("a search needs a limit: set proposals or evaluations")
+        self._parts, self._journal, self._loop_config, self._stop = parts, journal, loop, stop
+        self._on_commit, self._clock, self._started = on_commit, clock, clock()
+        self._asked: dict[int, _Asked] = {}
+        self._proposed: dict[int, Proposal] = {}
+        self._keys: dict[int, tuple[str | None, ...]] = {}
+        self._holders: dict[str, int] = {}
+        self._results: dict[str, Evaluation] = {}
+        self._waiting: list[tuple[str, Candidate]] = []
+        self._making: dict[int, asyncio.Task[None]] = {}
+        self._next = 0
+        self._synced = self._started
+        found = replay(journal, parts.evaluator.axes, islands, parts.seed, self._ask_ahead, loop.lag)
+        self.state = found.state
+        self._found = found
+        self._stop = extended(stop, found.extra)
+        self._continued_at = found.continued_at
+
+    def continue_for(self, more: int) -> None:
+        """Grant `more` proposals or evaluations on top of what is committed (or planned, if that is later)."""
+        self._journal.append({"t": "continue", "more": more}, sync=True)
+        self._stop, self._continued_at = extended(self._stop, more), self.state.evaluations
+
+    def run(self) -> Stop:
+        """Go on until a rule of the stop configuration holds; blocks.
+
+        Raises:
+            UsageError: the journal belongs to another configuration, or the first initial program is invalid.
+            BudgetSpent, TeacherUnavailable: from proposers. Everything committed is on disk.
+        """
+        self._begin()
+        reason = self._reason()
+        if reason is None:
+            reason = asyncio.run(self._main())
+        if reason.value != self._found.stopped or self._next:
+            self._journal.append({"t": "stop", "reason": reason.value}, sync=True)
+        return reason
+
+    def _begin(self) -> None:
+        header = {"t": "start", **self._parts.header}
+        if self._found.start is None:
+            self._journal.append(header, sync=True)
+        elif self._found.start != header:
+            raise UsageError(_difference(self._found.start, header))
+        if self.state.initial:
+            return
+        candidates = list(self._parts.initial)
+        keys = [program_key(candidate.text) for candidate in candidates]
+        evaluations = self._parts.evaluator.evaluate(candidates)
+        first = evaluations[0]
+        if first.score is None:
+            raise UsageError(f"the initial program is invalid: {first.invalid}")
+        trials = tuple(
+            Trial(candidate, key, rounded(evaluation))
+            for candidate, key, evaluation in zip(candidates, keys, evaluations, strict=True)
+        )
+        self._commit(Step(-1, -1, "initial", None, trials))
+
+    async def _main(self) -> Stop:
+        inbox: asyncio.Queue[Message] = asyncio.Queue()
+        evaluating = Evaluating(self._parts.evaluator, inbox, asyncio.get_running_loop())
+        self._next = self.state.steps
+        try:
+            while True:
+                self._launch(inbox)
+                self._waiting = evaluating.offer(self._waiting)
+                message = await inbox.get()
+                while True:
+                    self._receive(message)
+                    if inbox.empty():
+                        break
+                    message = inbox.get_nowait()
+                reason = self._commit_ready()
+                if reason is not None:
+                    return reason
+        finally:
+            evaluating.close()
+            for task in self._making.values():
+                task.cancel()
+            await asyncio.gather(*self._making.values(), return_exceptions=True)
+
+    def _launch(self, inbox: asyncio.Queue[Message]) -> None:
+        limit = self._stop.proposals
+        while len(self._making) < self._loop_config.concurrency and self._next in self._asked:
+            if limit is not None and self._next >= limit:
+                return
+            task = asyncio.create_task(self._propose(self._next, inbox))
+            task.add_done_callback(partial(_report_failure, inbox))
+            self._making[self._next] = task
+            self._next += 1
+
+    async def _propose(self, index: int, inbox: asyncio.Queue[Message]) -> None:
+        ask, arm = self._asked[index]
+        context = ProposalContext(
+            index=index,
+            seed=self._parts.seed.root,
+            parent=ask.parent,
+            inspirations=ask.inspirations,
+            top=ask.top,
+            rejected=ask.rejected,
+            task=self._parts.task,
+        )
+        inbox.put_nowait(Message(number=index, proposal=await self._parts.proposers[arm].propose(context)))
+
+    def _receive(self, message: Message) -> None:
+        if message.error is not None:
+            self._commit_ready()
+            raise message.error
+        self._results.update(message.results)
+        if message.proposal is None:
+            return
+        del self._making[message.number]
+        keys = tuple(program_key(candidate.text) for candidate in message.proposal.candidates)
+        for key, candidate in zip(keys, message.proposal.candidates, strict=True):
+            if key is None or self.state.seen(key) is not None:
+                continue
+            if key not in self._holders:
+                self._waiting.append((key, candidate))
+            self._holders[key] = self._holders.get(key, 0) + 1
+        self._proposed[message.number], self._keys[message.number] = message.proposal, keys
+
+    def _commit_ready(self) -> Stop | None:
+        while (index := self.state.steps) in self._proposed and self._evaluated(index):
+            self._commit(self._step(index))
+            reason = self._reason()
+            if reason is not None:
+                return reason
+        return None
+
+    def _evaluated(self, index: int) -> bool:
+        return all(key is None or key not in self._holders or key in self._results for key in self._keys[index])
+
+    def _step(self, index: int) -> Step:
+        """Step `index`, complete; its hold on results ends here."""
+        proposal, keys = self._proposed.pop(index), self._keys.pop(index)
+        ask, arm = self._asked.pop(index)
+        trials, here = [], set()
+        for key, candidate in zip(keys, proposal.candidates, strict=True):
+            known = key is None or key in here or self.state.seen(key) is not None
+            trials.append(Trial(candidate, key, None if known or key is None else self._results[key]))
+            if key is not None:
+                here.add(key)
+                self._release(key)
+        return Step(
+            index=index,
+            island=ask.island,
+            proposer=arm,
+            parent=ask.parent.candidate.id,
+            trials=tuple(trials),
+            waste=proposal.waste,
+            replies=proposal.replies,
+            cost=proposal.cost,
+        )
+
+    def _release(self, key: str) -> None:
+        held = self._holders.get(key)
+        if held is None:
+            return
+        if held == 1:
+            del self._holders[key]
+            self._results.pop(key, None)
+        else:
+            self._holders[key] = held - 1
+
+    def _commit(self, step: Step) -> None:
+        fates = self.state.commit(step)
+        now = self._clock()
+        sync = bool(step.replies) or step.index < 0 or now - self._synced > SYNC_SECONDS
+        self._journal.append(step_to_json(step, fates), sync=sync)
+        if sync:
+            self._synced = now
+        self._ask_ahead(self.state)
+        if self._on_commit is not None:
+            self._on_commit(self.state, step, fates)
+
+    def _ask_ahead(self, state: Archipelago) -> None:
+        """Ask for what the lag allows after this commit: one proposal, or the first `lag` ones at the start."""
+        newest = state.steps + self._loop_config.lag - 1
+        for index in range(0 if state.steps == 0 else newest, newest + 1):
+            self._asked[index] = _Asked(state.ask(index), self._parts.schedule.choose(index, state.tallies))
+        self._asked.pop(state.steps - 1, None)
+
+    def _reason(self) -> Stop | None:
+        return reason_to_stop(self._stop, self.state, self._clock() - self._started, self._continued_at)
+
+
+def _report_failure(inbox: asyncio.Queue[Message], task: asyncio.Task[None]) -> None:
+    if not task.cancelled() and (error := task.exception()) is not None:
+        inbox.put_nowait(Message(error=error))
+
+
+def _difference(held: Mapping[str, Json], given: Mapping[str, Json]) -> str:
+    """Names the first settings that differ between a journal and the command."""
+    flat_held, flat_given = _flat(held), _flat(given)
+    changed = [key for key in sorted({*flat_held, *flat_given}) if flat_held.get(key) != flat_given.get(key)]
+    shown = "; ".join(f"{key}: {flat_held.get(key)!r} there, {flat_given.get(key)!r} asked for" for key in changed[:4])
+    return f"the run directory holds a run with other settings ({shown}). Repeat its command, or choose another --out"
+
+
+def _flat(value: Mapping[str, Json], prefix: str = "") -> dict[str, Json]:
+    out: dict[str, Json] = {}
+    for key, item in value.items():
+        if isinstance(item, Mapping):
+            out.update(_flat(item, f"{prefix}{key}."))
+        else:
+            out[prefix + key] = item
+    return out

@@ -1,0 +1,71 @@
+"""Which proposer makes proposal number `index`: a fixed mixture, or a bandit over arms rewarded per cost.
+
+A choice depends on the tallies as of the lagged state, the seed and the index: nothing is kept here. DESIGN.md
+section 5, "Determinism".
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from evosyn.evolve.events import Fate
+from evosyn.evolve.tally import Tally
+from evosyn.seeds import SeedTree
+
+
+class Arm(NamedTuple):
+    """One proposer with its share of the proposals."""
+
+    name: str
+    weight: float = 1.0
+
+
+class Schedule:
+    """Draws an arm for each proposal.
+
+    Args:
+        arms: proposers with weights above zero.
+        seed: node of the seed tree.
+        bandit: weigh the arms by what they have earned so far (kept candidates per proposal and dollar) instead of by
+            their weights alone.
+    """
+
+    def __init__(self, arms: Sequence[Arm], seed: SeedTree, *, bandit: bool = False) -> None:
+        self.arms, self._seed, self._bandit = tuple(arms), seed, bandit
+
+    def choose(self, index: int, tallies: Mapping[str, Tally]) -> str:
+        """The name of the proposer for proposal `index`."""
+        if len(self.arms) == 1:
+            return self.arms[0].name
+        weights = [arm.weight for arm in self.arms]
+        if self._bandit:
+            weights = [arm.weight * _worth(tallies.get(arm.name), self.arms, tallies) for arm in self.arms]
+        draw = self._seed.child("arm", index).random().random() * sum(weights)
+        for arm, weight in zip(self.arms, weights, strict=True):
+            draw -= weight
+            if draw < 0:
+                return arm.name
+        return self.arms[-1].name
+
+
+def _worth(tally: Tally | None, arms: Sequence[Arm], tallies: Mapping[str, Tally]) -> float:
+    """Optimistic share of proposals that kept a candidate, per cost relative to the dearest arm; never zero.
+
+    The upper confidence bound makes a new arm worth trying; dividing by the square root of the relative cost prefers a
+    cheap arm without starving a dear one that earns its price.
+    """
+    if tally is None or tally.proposals == 0:
+        return 1.0
+    total = sum(tallies[arm.name].proposals for arm in arms if arm.name in tallies)
+    kept = tally.fates.get(Fate.NEW.value, 0) + tally.fates.get(Fate.IMPROVED.value, 0)
+    rate = min(1.0, kept / tally.proposals)
+    bound = min(1.0, rate + math.sqrt(0.5 * math.log(1 + total) / tally.proposals))
+    dearest = max(_price(tallies[arm.name]) for arm in arms if arm.name in tallies)
+    relative = _price(tally) / dearest if dearest > 0 else 1.0
+    return max(0.05, bound / math.sqrt(max(0.05, relative)))
+
+
+def _price(tally: Tally) -> float:
+    return tally.cost / tally.proposals if tally.proposals else 0.0

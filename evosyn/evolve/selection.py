@@ -1,0 +1,43 @@
+"""How a parent is drawn: one small function a scheme, each pure and independent of the size of the population.
+
+`fitness` draws by rank; `lexicase` keeps, seed after seed in random order, those that are best on that seed, so that
+specialists become parents too (La Cava et al. 2016, down-sampled to a tournament); `uniform` draws any cell. The
+baselines of an equal-budget comparison (`iid`, `sequential`, `hillclimb`) are ways of choosing a parent as well.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Sequence
+
+from evosyn.evolve.archive import Archive, merit_of
+from evosyn.records import Elite
+
+TOURNAMENT = 24
+TOLERANCE = 1e-6
+
+
+def by_rank(archive: Archive, rng: random.Random, share: float = 0.1) -> Elite:
+    """An elite by its rank: the chance falls exponentially, with mean rank `share` of the filled cells."""
+    scale = max(1.0, share * len(archive))
+    position = int(-math.log(1.0 - rng.random()) * scale)
+    return archive.ranked(position % len(archive))
+
+
+def uniform(archive: Archive, rng: random.Random) -> Elite:
+    """Any filled cell, all alike."""
+    return archive.nth(rng.randrange(len(archive)))
+
+
+def lexicase(archive: Archive, rng: random.Random) -> Elite:
+    """The survivor of a tournament in which seeds are asked one by one in random order."""
+    count = min(TOURNAMENT, len(archive))
+    pool: Sequence[Elite] = [archive.nth(place) for place in sorted(rng.sample(range(len(archive)), count))]
+    seeds = len(pool[0].evaluation.per_seed)
+    for seed in rng.sample(range(seeds), seeds):
+        if len(pool) == 1:
+            break
+        best = max(elite.evaluation.per_seed[seed] for elite in pool)
+        pool = [elite for elite in pool if elite.evaluation.per_seed[seed] >= best - TOLERANCE]
+    return max(pool, key=merit_of)

@@ -1,0 +1,212 @@
+"""The loop: same journal at any concurrency, resume equals the undisturbed run, state = replay(journal)."""
+
+import asyncio
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+
+from evosyn.errors import CorruptRun, TeacherUnavailable, UsageError
+from evosyn.evolve.islands import IslandsConfig
+from evosyn.evolve.loop import LoopConfig, Search, SearchParts
+from evosyn.evolve.replay import replay
+from evosyn.evolve.schedule import Arm, Schedule
+from evosyn.evolve.stopping import Stop, StopConfig
+from evosyn.evolve.testing import START, PointEvaluator, PointProposer
+from evosyn.ports import Proposal, ProposalContext
+from evosyn.rundir import Journal
+from evosyn.seeds import SeedTree
+
+ISLANDS = IslandsConfig(count=3, migrate_every=15, restart_after=4)
+
+
+def make(path: Path, *, seed=1, concurrency=8, lag=8, stop=None, islands=ISLANDS, on_commit=None, **proposer):
+    tree = SeedTree(seed)
+    parts = SearchParts(
+        evaluator=PointEvaluator(),
+        proposers={"points": PointProposer(**proposer)},
+        schedule=Schedule([Arm("points")], tree),
+        initial=[START],
+        seed=tree,
+        header={"v": 1, "seed": seed, "lag": lag},
+    )
+    return Search(
+        parts,
+        Journal(path),
+        islands=islands,
+        loop=LoopConfig(lag=lag, concurrency=concurrency),
+        stop=stop or StopConfig(proposals=150),
+        on_commit=on_commit,
+    )
+
+
+def run(path: Path, **options) -> tuple[str, bytes]:
+    search = make(path, **options)
+    search.run()
+    return search.state.fingerprint(), path.read_bytes()
+
+
+def test_same_seed_gives_the_same_journal_at_any_concurrency(tmp_path):
+    journals = [
+        run(tmp_path / f"{number}", concurrency=number, burst=3, latency=0.001, jitter=True, waste=0.2)[1]
+        for number in (1, 4, 16)
+    ]
+    assert journals[0] == journals[1] == journals[2]
+
+
+def test_another_seed_gives_another_journal(tmp_path):
+    assert run(tmp_path / "a", seed=1)[1] != run(tmp_path / "b", seed=2)[1]
+
+
+def test_replay_gives_the_state(tmp_path):
+    path = tmp_path / "j"
+    search = make(path, burst=4)
+    search.run()
+    found = replay(Journal(path), PointEvaluator.axes, ISLANDS, SeedTree(1))
+    assert found.state.fingerprint() == search.state.fingerprint()
+    assert found.stopped == Stop.PROPOSALS
+    assert search.state.migrations > 0 and search.state.restarts > 0
+
+
+@pytest.mark.parametrize("share", [0.0, 0.003, 0.1, 0.37, 0.5, 0.81, 0.999, 1.0])
+def test_a_journal_cut_at_any_byte_is_continued_to_the_same_journal(tmp_path, share):
+    whole = tmp_path / "whole"
+    _, expected = run(whole, burst=2)
+    cut = tmp_path / "cut"
+    cut.write_bytes(expected[: int(len(expected) * share)])
+    assert run(cut, burst=2, concurrency=3)[1] == expected
+
+
+def test_an_interrupt_loses_nothing_that_was_committed(tmp_path):
+    path = tmp_path / "j"
+
+    def interrupt(state, step, fates):  # noqa: ARG001
+        if state.steps == 40:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        make(path, on_commit=interrupt).run()
+    assert run(path)[1] == run(tmp_path / "undisturbed")[1]
+
+
+def test_continue_grants_more_and_a_finished_run_adds_nothing_when_repeated(tmp_path):
+    path = tmp_path / "j"
+    search = make(path)
+    search.run()
+    size = path.stat().st_size
+    again = make(path)
+    again.run()
+    assert path.stat().st_size == size
+    more = make(path)
+    more.continue_for(30)
+    more.run()
+    assert more.state.steps == 180
+    after = make(path)
+    after.run()
+    assert after.state.fingerprint() == more.state.fingerprint()
+
+
+def test_other_settings_in_the_same_directory_are_refused(tmp_path):
+    run(tmp_path / "j", seed=1)
+    search = make(tmp_path / "j", seed=1, lag=8)
+    search._parts.header["seed"] = 2
+    with pytest.raises(UsageError, match="seed: 1 there, 2 asked for"):
+        search.run()
+
+
+def test_an_edited_journal_is_refused(tmp_path):
+    path = tmp_path / "j"
+    run(path)
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[:20] + lines[21:]))
+    with pytest.raises(CorruptRun, match="follows after"):
+        make(path)
+
+
+def test_duplicates_are_caught_before_they_are_evaluated(tmp_path):
+    class Counting(PointEvaluator):
+        def __init__(self):
+            self.seen = []
+
+        def evaluate(self, candidates):
+            self.seen.extend(candidate.text for candidate in candidates)
+            return super().evaluate(candidates)
+
+    search = make(tmp_path / "j", step=0.01, stop=StopConfig(proposals=300))
+    evaluator = Counting()
+    object.__setattr__(search._parts, "evaluator", evaluator)
+    search.run()
+    assert len(evaluator.seen) == len(set(evaluator.seen)) == search.state.evaluations
+    assert search.state.tallies["points"].fates["duplicate"] > 50
+
+
+@pytest.mark.parametrize(
+    ("stop", "reason"),
+    [
+        (StopConfig(proposals=1000, target=0.9), Stop.TARGET),
+        (StopConfig(evaluations=50), Stop.EVALUATIONS),
+        (StopConfig(proposals=5000, plateau=60), Stop.PLATEAU),
+        (StopConfig(proposals=5000, model_calls=25), Stop.REPLIES),
+        (StopConfig(proposals=5000, cost=0.5), Stop.COST),
+        (StopConfig(proposals=5000, seconds=0.05), Stop.TIME),
+    ],
+)
+def test_each_limit_ends_the_search_with_its_name(tmp_path, stop, reason):
+    assert make(tmp_path / "j", stop=stop, cost=0.01).run() is reason
+
+
+def test_proposals_that_only_fail_end_the_search_and_a_repeat_tries_again(tmp_path):
+    path = tmp_path / "j"
+    stop = StopConfig(proposals=500, failures=20)
+    assert make(path, stop=stop, waste=1.0).run() is Stop.FAILING
+    search = make(path, stop=stop, waste=1.0)
+    assert search.state.steps == 20
+    assert search.run() is Stop.FAILING
+    assert search.state.steps == 40
+
+
+def test_an_error_of_a_proposer_ends_the_run_and_what_was_committed_stays(tmp_path):
+    class Dying(PointProposer):
+        async def propose(self, context: ProposalContext) -> Proposal:
+            if context.index == 30:
+                raise TeacherUnavailable("the endpoint is gone")
+            return await super().propose(context)
+
+    search = make(tmp_path / "j")
+    search._parts.proposers["points"] = Dying()
+    with pytest.raises(TeacherUnavailable):
+        search.run()
+    assert 0 < make(tmp_path / "j").state.steps <= 30
+    assert run(tmp_path / "j")[1] == run(tmp_path / "undisturbed")[1]
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_an_evaluator_with_a_bug_ends_the_run_instead_of_hanging(tmp_path):
+    class Broken(PointEvaluator):
+        def evaluate(self, candidates):
+            if candidates[0].text != START.text:
+                raise ZeroDivisionError
+            return super().evaluate(candidates)
+
+    search = make(tmp_path / "j")
+    object.__setattr__(search._parts, "evaluator", Broken())
+    with pytest.raises(RuntimeError, match="evaluator failed"):
+        search.run()
+
+
+def test_slow_proposals_run_at_once(tmp_path):
+    started = time.monotonic()
+    run(tmp_path / "j", latency=0.05, concurrency=16, lag=32, stop=StopConfig(proposals=160))
+    assert time.monotonic() - started < 2.5 * (160 / 16 * 0.05)
+
+
+def test_two_journals_of_one_directory_copy_are_independent(tmp_path):
+    run(tmp_path / "a", stop=StopConfig(proposals=40))
+    shutil.copy(tmp_path / "a", tmp_path / "b")
+    assert run(tmp_path / "b", stop=StopConfig(proposals=150))[0] == run(tmp_path / "c")[0]
+
+
+def test_the_event_loop_is_left_clean(tmp_path):
+    run(tmp_path / "j", stop=StopConfig(proposals=5))
+    asyncio.run(asyncio.sleep(0))
