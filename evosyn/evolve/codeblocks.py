@@ -1,0 +1,171 @@
+"""From a model's reply to a program: code fences, SEARCH/REPLACE edits, functions spliced in by name.
+
+Replies are untrusted text: they are searched and parsed, never executed, and arbitrary text never raises. The edit
+format is that of AlphaEvolve (Novikov 2025, section 2.3) and OpenEvolve.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+MAX_REPLY = 200_000
+_FENCE = re.compile(r"^```[ \t]*([\w+-]*)[^\n]*\n(.*?)^```[ \t]*$", re.DOTALL | re.MULTILINE)
+_OPEN_FENCE = re.compile(r"^```[ \t]*(?:python|py)?[ \t]*\n(.*)\Z", re.DOTALL | re.MULTILINE)
+_EDIT = re.compile(
+    r"^[ \t]*<{5,}[ \t]*SEARCH[ \t]*\n(.*?)^[ \t]*={5,}[ \t]*\n(.*?)^[ \t]*>{5,}[ \t]*REPLACE[ \t]*$",
+    re.DOTALL | re.MULTILINE,
+)
+_ENTRY_POINTS = ("rank", "strategy")
+
+
+class Edit(NamedTuple):
+    """Replace the lines `search` by the lines `replace`."""
+
+    search: str
+    replace: str
+
+
+class Extracted(NamedTuple):
+    """A program, or the named reason why there is none."""
+
+    program: str | None
+    reason: str = ""
+
+
+def extract_program(reply: str, parent: str = "") -> Extracted:
+    """The program of a reply: the last Python block that defines an entry point.
+
+    A block that defines only some functions of `parent` replaces these in it; an unclosed last fence is accepted.
+    """
+    if len(reply) > MAX_REPLY:
+        return Extracted(None, "too-long")
+    if not reply.strip():
+        return Extracted(None, "empty")
+    blocks = list(_blocks(reply))
+    for block in reversed(blocks):
+        if _entry_point(block):
+            return Extracted(block)
+    for block in reversed(blocks):
+        spliced = splice_functions(parent, block)
+        if spliced is not None:
+            return Extracted(spliced)
+    if any(_parse(block) is None for block in blocks):
+        return Extracted(None, "does-not-parse")
+    return Extracted(None, "no-entry-point" if blocks else "prose")
+
+
+def extract_edits(reply: str) -> tuple[Edit, ...]:
+    """The SEARCH/REPLACE blocks of a reply, in order."""
+    return tuple(Edit(*match.groups()) for match in _EDIT.finditer(reply[:MAX_REPLY].replace("\r\n", "\n")))
+
+
+def apply_edits(program: str, edits: Sequence[Edit]) -> Extracted:
+    """`program` with all `edits` applied one after the other.
+
+    A SEARCH part is looked for letter by letter, then without trailing blanks, then at any other indentation.
+    """
+    lines = program.splitlines()
+    for edit in edits:
+        found = _find(lines, edit.search.splitlines())
+        if found is None:
+            return Extracted(None, "diff-does-not-apply")
+        start, stop, shift = found
+        lines[start:stop] = [_shifted(line, shift) for line in edit.replace.splitlines()]
+    return Extracted("\n".join(lines) + "\n")
+
+
+def splice_functions(program: str, block: str) -> str | None:
+    """`program` with the top-level functions replaced that `block` defines anew, or None if it defines none of them."""
+    whole, part = _parse(program), _parse(block)
+    if whole is None or part is None:
+        return None
+    new = {node.name: node for node in part.body if isinstance(node, ast.FunctionDef)}
+    old = [node for node in whole.body if isinstance(node, ast.FunctionDef) and node.name in new]
+    if not old:
+        return None
+    lines, source = program.splitlines(), block.splitlines()
+    for node in reversed(old):
+        replacement = new[node.name]
+        lines[_first(node) - 1 : node.end_lineno] = source[_first(replacement) - 1 : replacement.end_lineno]
+    return "\n".join(lines) + "\n"
+
+
+def _first(node: ast.FunctionDef) -> int:
+    return min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+
+
+def _blocks(reply: str) -> Iterator[str]:
+    text, end = reply.replace("\r\n", "\n"), 0
+    for match in _FENCE.finditer(text):
+        end = match.end()
+        if match.group(1).lower() in ("", "python", "py", "python3"):
+            yield match.group(2)
+    rest = _OPEN_FENCE.search(text, end)
+    if rest is not None:
+        yield rest.group(1)
+    elif end == 0 and _entry_point(text):
+        yield text
+
+
+def _entry_point(block: str) -> bool:
+    tree = _parse(block)
+    return tree is not None and any(
+        isinstance(node, ast.FunctionDef) and node.name in _ENTRY_POINTS for node in tree.body
+    )
+
+
+def _parse(text: str) -> ast.Module | None:
+    try:
+        return ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def _find(lines: Sequence[str], search: Sequence[str]) -> tuple[int, int, int] | None:
+    wanted = _without_blank_ends(search)
+    if not wanted:
+        return None
+    count = len(wanted)
+    for same in (_exactly, _without_trailing_blanks, _at_any_indentation):
+        for start in range(len(lines) - count + 1):
+            if same(lines[start : start + count], wanted):
+                return start, start + count, _indent(lines[start]) - _indent(wanted[0])
+    return None
+
+
+def _exactly(have: Sequence[str], wanted: Sequence[str]) -> bool:
+    return list(have) == list(wanted)
+
+
+def _without_trailing_blanks(have: Sequence[str], wanted: Sequence[str]) -> bool:
+    return [line.rstrip() for line in have] == [line.rstrip() for line in wanted]
+
+
+def _at_any_indentation(have: Sequence[str], wanted: Sequence[str]) -> bool:
+    shift = _indent(have[0]) - _indent(wanted[0])
+    return all(
+        mine.strip() == other.strip() and (not mine.strip() or _indent(mine) - _indent(other) == shift)
+        for mine, other in zip(have, wanted, strict=True)
+    )
+
+
+def _without_blank_ends(lines: Sequence[str]) -> list[str]:
+    kept = list(lines)
+    while kept and not kept[0].strip():
+        kept.pop(0)
+    while kept and not kept[-1].strip():
+        kept.pop()
+    return kept
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip(" "))
+
+
+def _shifted(line: str, shift: int) -> str:
+    if not line.strip() or shift == 0:
+        return line
+    return " " * shift + line if shift > 0 else line[min(-shift, _indent(line)) :]

@@ -1,0 +1,152 @@
+"""What the proposers that ask a model share: the prompt from the evidence, one repair call, a named reason for waste.
+
+The prompt is a pure function of the context. It fits a token budget: what was rejected goes first, then inspirations,
+then further top programs, then the last lines of evidence; contract and parent always stay.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from evosyn.chat import Message, Reply, Request
+from evosyn.evolve.codeblocks import Extracted
+from evosyn.ports import Proposal, ProposalContext, Teacher
+from evosyn.records import Candidate, Elite
+from evosyn.templates import render
+
+PROMPTS = "evosyn.evolve"
+CHARACTERS_PER_TOKEN = 3.5
+
+
+class ModelProposerConfig(BaseModel):
+    """How a model is asked for programs.
+
+    Attributes:
+        temperature: of every call.
+        max_tokens: of one reply.
+        prompt_tokens: about how long a prompt may be (estimated at 3.5 characters a token).
+        repair: one more call when a reply cannot be used.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    temperature: float = Field(default=0.8, ge=0.0, le=2.0)
+    max_tokens: int = Field(default=4096, ge=16)
+    prompt_tokens: int = Field(default=8000, ge=1000)
+    repair: bool = True
+
+
+@dataclass(frozen=True)
+class Task:
+    """The part of the prompt that a proposer adds, and how it reads the reply."""
+
+    instructions: str
+    also_parents: tuple[Elite, ...] = ()
+
+
+class ModelProposer(ABC):
+    """Implements `ports.Proposer`; a subclass says what is asked (`task`) and how a reply is read (`read`).
+
+    Args:
+        teacher: the model.
+        config: temperature and lengths.
+    """
+
+    kind = "model"
+
+    def __init__(self, teacher: Teacher, config: ModelProposerConfig | None = None) -> None:
+        self._teacher, self._config = teacher, config or ModelProposerConfig()
+
+    @property
+    def name(self) -> str:
+        return f"{self.kind}:{self._teacher.name}"
+
+    @abstractmethod
+    def task(self, context: ProposalContext) -> Task:
+        """What is asked in this context."""
+
+    @abstractmethod
+    def read(self, reply: str, context: ProposalContext) -> Extracted:
+        """The program of a reply, or why there is none."""
+
+    async def propose(self, context: ProposalContext) -> Proposal:
+        """See `ports.Proposer.propose`."""
+        task = self.task(context)
+        system = Message("system", render(PROMPTS, "prompts/system.md"))
+        messages = (system, Message("user", self._prompt(context, task)))
+        reply = await self._ask(messages, context)
+        replies, found = [reply], self._found(reply, context)
+        if found.program is None and self._config.repair and reply.failure in (None, "truncated"):
+            repair = render(PROMPTS, "prompts/repair.md", reason=found.reason)
+            again = (*messages, Message("assistant", reply.text[-8000:] or "(nothing)"), Message("user", repair))
+            replies.append(await self._ask(again, context))
+            found = self._found(replies[-1], context)
+        ids = tuple(reply.id for reply in replies)
+        cost = sum(reply.cost or 0.0 for reply in replies if not reply.cached)
+        if found.program is None:
+            return Proposal(waste=found.reason, replies=ids, cost=cost)
+        parents = (context.parent.candidate.id, *(elite.candidate.id for elite in task.also_parents))
+        detail = {"model": self._teacher.name, "replies": list(ids), "prompt": messages[-1].content}
+        return Proposal((Candidate(found.program, parents, self.name, detail),), replies=ids, cost=cost)
+
+    async def _ask(self, messages: tuple[Message, ...], context: ProposalContext) -> Reply:
+        params = {"temperature": self._config.temperature, "max_tokens": self._config.max_tokens}
+        return await self._teacher.complete(Request(messages, "strategy", params, context.index))
+
+    def _found(self, reply: Reply, context: ProposalContext) -> Extracted:
+        if reply.failure is not None:
+            return Extracted(None, reply.failure)
+        found = self.read(reply.text, context)
+        if found.program is not None and found.program.strip() == context.parent.candidate.text.strip():
+            return Extracted(None, "unchanged")
+        return found
+
+    def _prompt(self, context: ProposalContext, task: Task) -> str:
+        evaluation = context.parent.evaluation
+        head = {
+            "contract": context.task or render(PROMPTS, "prompts/contract.md"),
+            "score": shown_score(context.parent),
+            "metrics": ", ".join(f"{name} {value:.3f}" for name, value in sorted(evaluation.metrics.items())),
+            "program": context.parent.candidate.text.rstrip(),
+        }
+        room = int(self._config.prompt_tokens * CHARACTERS_PER_TOKEN) - len(task.instructions)
+        room -= sum(len(text) for text in head.values())
+        sections = "\n\n".join(_fitting(_sections(context), room))
+        return render(PROMPTS, "prompts/evidence.md", **head, sections=sections) + "\n" + task.instructions
+
+
+def _sections(context: ProposalContext) -> Iterator[str]:
+    """Most important first, because what does not fit is cut from the end."""
+    if context.parent.evaluation.feedback:
+        lines = "\n".join(f"- {line}" for line in context.parent.evaluation.feedback)
+        yield f"# What happened when it ran\n{lines}"
+    for elite in context.top:
+        yield f"# One of the best programs so far (score {shown_score(elite)})\n{_fenced(elite)}"
+    for elite in context.inspirations:
+        yield f"# A program that behaves differently (score {shown_score(elite)})\n{_fenced(elite)}"
+    for text in context.rejected:
+        yield f"# Already tried, not better: do not give this again\n```python\n{text.rstrip()}\n```"
+
+
+def _fitting(sections: Iterator[str], room: int) -> Iterator[str]:
+    for section in sections:
+        if len(section) > room:
+            lines = section[: max(room, 0)].splitlines()[:-1]
+            if section.startswith("# What happened") and len(lines) > 1:
+                yield "\n".join(lines)
+            return
+        room -= len(section) + 2
+        yield section
+
+
+def shown_score(elite: Elite) -> str:
+    score = elite.evaluation.score
+    return "invalid" if score is None else f"{score:.4f}"
+
+
+def _fenced(elite: Elite) -> str:
+    return f"```python\n{elite.candidate.text.rstrip()}\n```"

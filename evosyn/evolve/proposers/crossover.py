@@ -1,0 +1,39 @@
+"""Asks a model to join two parents: the parent, and the inspiration that wins where the parent loses."""
+
+from __future__ import annotations
+
+from evosyn.evolve.proposers._model import PROMPTS, ModelProposerConfig, Task, shown_score
+from evosyn.evolve.proposers.rewrite import RewriteProposer
+from evosyn.ports import ProposalContext, Teacher
+from evosyn.records import Elite
+from evosyn.templates import render
+
+
+class CrossoverProposer(RewriteProposer):
+    """A model combines two programs; with a single program at hand it rewrites that one."""
+
+    kind = "crossover"
+
+    def task(self, context: ProposalContext) -> Task:
+        other = _complement(context)
+        if other is None:
+            return Task(render(PROMPTS, "prompts/rewrite.md"))
+        program = other.candidate.text.rstrip()
+        blanks = {"other_score": shown_score(other), "other_program": program}
+        return Task(render(PROMPTS, "prompts/crossover.md", **blanks), (other,))
+
+
+def _complement(context: ProposalContext) -> Elite | None:
+    """The elite at hand that would add most to the parent, seed by seed; the earlier one where several add the same."""
+    mine = context.parent.evaluation.per_seed
+    others = [elite for elite in (*context.inspirations, *context.top) if elite.candidate != context.parent.candidate]
+
+    def gain(elite: Elite) -> float:
+        theirs = elite.evaluation.per_seed
+        return sum(max(0.0, b - a) for a, b in zip(mine, theirs, strict=False))
+
+    return max(others, key=gain, default=None)
+
+
+def create(*, teacher: Teacher, config: ModelProposerConfig | None = None) -> CrossoverProposer:
+    return CrossoverProposer(teacher, config)

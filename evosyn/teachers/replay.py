@@ -1,0 +1,62 @@
+"""A teacher that answers from a recording only: a cache file of replies. What was not recorded ends the run."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+from evosyn.chat import Reply, Request
+from evosyn.errors import TeacherUnavailable, UsageError
+from evosyn.teachers.cache import ReplyCache, request_key
+
+
+class ReplayTeacher:
+    """Implements `ports.Teacher` over a recording.
+
+    Args:
+        cache: the recording.
+        model: whose replies these are.
+    """
+
+    def __init__(self, cache: ReplyCache, model: str) -> None:
+        self._cache, self._model = cache, model
+
+    @property
+    def name(self) -> str:
+        return self._model
+
+    @property
+    def simulated(self) -> bool:
+        return False
+
+    async def complete(self, request: Request) -> Reply:
+        """
+        Raises:
+            TeacherUnavailable: this request was not recorded.
+        """
+        key = request_key(self._model, request)
+        reply = self._cache.get(key)
+        if reply is None:
+            raise TeacherUnavailable(
+                f"the recording has no reply of {self._model} to request {key} ({request.purpose}, sample "
+                f"{request.sample}); it was made with other prompts, parameters or seeds: record again with --model"
+            )
+        return reply
+
+    async def aclose(self) -> None:
+        self._cache.close()
+
+
+def create(*, file: str | Path, model: str) -> ReplayTeacher:
+    """Replay `file`, the reply cache of an earlier run with `model`.
+
+    Raises:
+        UsageError: no such file, or not a recording.
+    """
+    path = Path(file)
+    if not path.is_file():
+        raise UsageError(f"replay {path}: no such file; a recording is the replies file of an earlier run")
+    try:
+        return ReplayTeacher(ReplyCache(path), model)
+    except sqlite3.DatabaseError as error:
+        raise UsageError(f"replay {path}: is not a recording of replies: {error}") from error

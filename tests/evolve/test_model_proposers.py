@@ -1,0 +1,191 @@
+"""Proposers that ask a model: over real HTTP; every reply ends as a program or as a named reason."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from evosyn import registry
+from evosyn.evolve.codeblocks import Edit, apply_edits, extract_edits, extract_program, splice_functions
+from evosyn.evolve.proposers._model import ModelProposerConfig
+from evosyn.ports import Proposal, ProposalContext, Proposer
+from evosyn.records import Candidate, Elite, Evaluation
+from evosyn.teachers import litellm, mailbox, replay
+from evosyn.teachers.scripted_server import ScriptedServer
+
+PARENT = "def rank(evidence):\n    passed = evidence.passed\n    return passed.sum(axis=1), passed.sum(axis=0)\n"
+DIFF = """I weigh testings.
+
+<<<<<<< SEARCH
+    return passed.sum(axis=1), passed.sum(axis=0)
+=======
+    return passed.mean(axis=1), passed.mean(axis=0)
+>>>>>>> REPLACE
+"""
+
+
+def elite(text: str, score: float, per_seed: Sequence[float] = (), feedback: Sequence[str] = ()) -> Elite:
+    return Elite(Candidate(text), Evaluation(score, per_seed=tuple(per_seed), feedback=tuple(feedback)))
+
+
+def context(**changes: object) -> ProposalContext:
+    fields: dict[str, object] = {"index": 3, "seed": 1, "parent": elite(PARENT, 0.25, (0, 1), ["seed 7: criterion 1"])}
+    return ProposalContext(**{**fields, **changes})  # type: ignore[arg-type]
+
+
+def propose(name: str, replies: list[str], given: ProposalContext, **config: object) -> tuple[Proposal, list[str]]:
+    """The proposal, and the prompts that the model saw."""
+    seen: list[str] = []
+
+    def script(body: Mapping[str, object], _occurrence: int) -> str:
+        seen.append("\n".join(message["content"] for message in body["messages"]))  # type: ignore[index,attr-defined]
+        return replies[min(len(seen), len(replies)) - 1]
+
+    async def main(url: str) -> Proposal:
+        teacher = litellm.create(model="openai/m", base_url=url)
+        proposer = registry.factory("proposers", name)(teacher=teacher, config=ModelProposerConfig(**config))
+        assert isinstance(proposer, Proposer)
+        try:
+            return await proposer.propose(given)
+        finally:
+            await teacher.aclose()
+
+    with ScriptedServer(script) as server:
+        return asyncio.run(main(server.base_url)), seen
+
+
+def fenced(text: str) -> str:
+    return f"Because.\n```python\n{text}```\n"
+
+
+def test_a_diff_is_applied_to_the_parent_and_keeps_its_lineage() -> None:
+    proposal, prompts = propose("diff", [DIFF], context())
+    (candidate,) = proposal.candidates
+    assert candidate.text == PARENT.replace("sum", "mean")
+    assert candidate.parents == (context().parent.candidate.id,)
+    assert candidate.proposer == "diff:openai/m"
+    assert "seed 7: criterion 1" in prompts[0]
+    assert "Score 0.2500" in prompts[0]
+
+
+@pytest.mark.parametrize("name", ["rewrite", "explain", "crossover", "diff"])
+def test_a_whole_program_is_taken_by_every_proposer(name: str) -> None:
+    new = PARENT.replace("sum", "max")
+    proposal, _ = propose(name, [fenced(new)], context())
+    assert [candidate.text for candidate in proposal.candidates] == [new]
+
+
+def test_crossover_shows_the_elite_that_wins_where_the_parent_loses() -> None:
+    same, better = elite("# same\n" + PARENT, 0.3, (0, 1)), elite("# better\n" + PARENT, 0.2, (1, 0))
+    given = context(inspirations=(same, better))
+    proposal, prompts = propose("crossover", [fenced(PARENT.replace("sum", "any"))], given)
+    assert "# better" in prompts[0].split("# The second parent")[1]
+    assert proposal.candidates[0].parents == (given.parent.candidate.id, better.candidate.id)
+
+
+@pytest.mark.parametrize(
+    ("replies", "waste"),
+    [
+        (["I think it is fine as it is.", "Still."], "prose"),
+        ([DIFF.replace("axis=0)", "axis=9)", 1)] * 2, "diff-does-not-apply"),
+        ([fenced("def rank(evidence:\n")] * 2, "does-not-parse"),
+        ([fenced("x = 1\n")] * 2, "no-entry-point"),
+        ([fenced(PARENT)] * 2, "unchanged"),
+        (["```java\nclass A {}\n```"] * 2, "prose"),
+        (["x" * 250_000] * 2, "too-long"),
+    ],
+)
+def test_a_useless_reply_is_asked_about_once_and_then_named(replies: list[str], waste: str) -> None:
+    proposal, prompts = propose("diff", replies, context())
+    assert (proposal.candidates, proposal.waste) == ((), waste)
+    assert len(proposal.replies) == len(prompts) == 2
+
+
+def test_a_repaired_reply_is_used_and_both_calls_are_on_record() -> None:
+    new = PARENT.replace("sum", "max")
+    proposal, prompts = propose("diff", ["no idea", fenced(new)], context())
+    assert proposal.candidates[0].text == new
+    assert "could not be used: prose" in prompts[1]
+    assert proposal.candidates[0].detail["replies"] == list(proposal.replies)
+
+
+def test_an_empty_reply_is_named_and_not_asked_about_again() -> None:
+    proposal, prompts = propose("rewrite", [""], context())
+    assert (proposal.waste, len(prompts)) == ("empty", 1)
+
+
+def test_a_prompt_that_is_too_long_loses_the_least_important_first() -> None:
+    top = tuple(elite(f"# top {number}\n" + "# filler\n" * 200 + PARENT, 0.4) for number in range(3))
+    given = context(top=top, rejected=("# rejected\n" + PARENT,))
+    _, long = propose("rewrite", [fenced(PARENT.replace("sum", "max"))], given, prompt_tokens=8000)
+    _, short = propose("rewrite", [fenced(PARENT.replace("sum", "max"))], given, prompt_tokens=1500)
+    assert "# rejected" in long[0]
+    assert "# top 2" in long[0]
+    assert "# rejected" not in short[0]
+    assert "seed 7: criterion 1" in short[0]
+    assert PARENT.strip() in short[0]
+
+
+def test_edits_apply_through_trailing_blanks_and_other_indentation() -> None:
+    program = "def f():\n    if x:\n        a = 1  \n        b = 2\n"
+    assert apply_edits(program, [Edit("        a = 1\n", "        a = 3\n")]).program == program.replace(
+        "a = 1  ", "a = 3"
+    )
+    shifted = apply_edits(program, [Edit("a = 1\nb = 2\n", "a = 3\nif a:\n    b = 4\n")]).program
+    assert shifted == "def f():\n    if x:\n        a = 3\n        if a:\n            b = 4\n"
+    assert apply_edits(program, [Edit("", "a")]).reason == "diff-does-not-apply"
+
+
+def test_a_single_function_is_spliced_into_the_parent() -> None:
+    program = "import numpy as np\n\n\ndef weight(x):\n    return x\n\n\n" + PARENT
+    spliced = splice_functions(program, "def weight(x):\n    return x * 2\n")
+    assert spliced == program.replace("return x\n", "return x * 2\n")
+    assert extract_program(fenced("def weight(x):\n    return x * 2\n"), program).program == spliced
+
+
+def test_several_edits_are_read_in_order_and_an_unclosed_fence_is_accepted() -> None:
+    assert [edit.replace.strip()[:6] for edit in extract_edits(DIFF + DIFF.replace("mean", "any "))] == ["return"] * 2
+    assert extract_program("Here:\n```python\n" + PARENT).program == PARENT
+
+
+def test_a_mailbox_waits_for_its_answer_and_remembers_it(tmp_path: Path) -> None:
+    async def main() -> tuple[Proposal, Proposal]:
+        teacher = mailbox.create(directory=tmp_path, poll_s=0.01)
+        proposer = registry.factory("proposers", "rewrite")(teacher=teacher)
+        waiting = asyncio.create_task(proposer.propose(context()))
+        while not (prompts := list(tmp_path.glob("*.prompt.md"))):
+            await asyncio.sleep(0.01)
+        assert "The contract" in prompts[0].read_text()
+        answer = prompts[0].with_name(prompts[0].name.replace(".prompt.", ".reply."))
+        answer.write_text(fenced(PARENT.replace("sum", "max")))
+        return await waiting, await proposer.propose(context())
+
+    first, second = asyncio.run(asyncio.wait_for(main(), 10))
+    assert first == second
+    assert first.candidates[0].text == PARENT.replace("sum", "max")
+
+
+def test_a_recording_replays_without_a_model_and_says_what_it_lacks(tmp_path: Path) -> None:
+    from evosyn.chat import Message, Request
+    from evosyn.errors import TeacherUnavailable, UsageError
+
+    asked = Request((Message("user", "q"),), "solution")
+
+    async def record(url: str) -> str:
+        teacher = litellm.create(model="openai/m", base_url=url, cache=tmp_path / "replies.sqlite")
+        reply = await teacher.complete(asked)
+        await teacher.aclose()
+        return reply.text
+
+    with ScriptedServer(lambda _body, _occurrence: "answer") as server:
+        text = asyncio.run(record(server.base_url))
+    teacher = replay.create(file=tmp_path / "replies.sqlite", model="openai/m")
+    assert asyncio.run(teacher.complete(asked)).text == text == "answer"
+    with pytest.raises(TeacherUnavailable, match="sample 1"):
+        asyncio.run(teacher.complete(Request(asked.messages, "solution", sample=1)))
+    (tmp_path / "text").write_text("no database, but long enough to be looked at as one")
+    with pytest.raises(UsageError, match="not a recording"):
+        replay.create(file=tmp_path / "text", model="openai/m")
+    with pytest.raises(UsageError, match="no such file"):
+        replay.create(file=tmp_path / "none", model="openai/m")
