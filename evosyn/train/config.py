@@ -1,0 +1,194 @@
+"""What a training run can be told: frozen models, each fewer than ten fields, beside the code that they feed.
+
+They are not TRL's configuration: `settings` turns them into it, and `--print-config` shows the result. DESIGN.md
+section 3; names of the algorithms after DeepSeekMath (GRPO), Yu 2025 (DAPO) and Liu 2025 (Dr. GRPO).
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class RolloutConfig(_Frozen):
+    """How completions are drawn.
+
+    Attributes:
+        group: completions per prompt.
+        prompts: prompts per optimizer step, over all processes.
+        max_prompt: tokens; rows with a longer prompt are left out and counted.
+        max_completion: tokens.
+        oversample: dynamic sampling's stand-in: so many times the prompts are sampled in one pass, and the groups whose
+            rewards differ are kept first. 1 switches it off; None takes the algorithm's own.
+        engine: `transformers`, or vLLM beside the trainer (`vllm-colocate`) or as a server (`vllm-server`).
+        server: base URL of the vLLM server.
+        gpu_share: share of the GPU's memory that a colocated vLLM takes.
+    """
+
+    group: int = Field(default=8, ge=2)
+    prompts: int = Field(default=4, ge=1)
+    max_prompt: int = Field(default=1024, ge=1)
+    max_completion: int = Field(default=512, ge=1)
+    temperature: float = Field(default=1.0, gt=0)
+    oversample: int | None = Field(default=None, ge=1, le=8)
+    engine: Literal["transformers", "vllm-colocate", "vllm-server"] = "transformers"
+    server: str = "http://127.0.0.1:8000"
+    gpu_share: float = Field(default=0.3, gt=0, lt=1)
+
+
+class OptimConfig(_Frozen):
+    """How weights move.
+
+    Attributes:
+        beta: weight of the KL term; 0 needs no reference model.
+        epsilon_high: upper clip; None takes the algorithm's own.
+        iterations: optimizer passes over one batch of completions (mu in the GRPO paper).
+        micro_batch: sequences per forward pass and process; None takes the largest divisor of the batch up to 32.
+    """
+
+    learning_rate: float = Field(default=1e-6, gt=0)
+    beta: float = Field(default=0.0, ge=0)
+    epsilon: float = Field(default=0.2, gt=0)
+    epsilon_high: float | None = None
+    iterations: int = Field(default=1, ge=1)
+    micro_batch: int | None = Field(default=None, ge=1)
+    warmup: float = Field(default=0.03, ge=0, le=1)
+    schedule: Literal["constant_with_warmup", "linear", "cosine"] = "constant_with_warmup"
+    max_grad_norm: float = Field(default=1.0, gt=0)
+
+
+class RewardConfig(_Frozen):
+    """What a completion is paid for. The parts are added with their weights.
+
+    Attributes:
+        credit: `all` pays 1 when every case of the testing passes, `share` pays the share of cases that pass.
+        format: what the format part looks for: one code fence, or `<think>...</think><answer>...</answer>`.
+        shape: `none`, `soft-overlong` (Yu 2025: from 0 to -1 over the last fifth of the allowance) or `cosine` (Yeo
+            2025: short right answers pay more than long ones, short wrong answers pay less than long ones); None takes
+            the algorithm's own.
+        wall_s, budget_s, memory_mb: limits of one run, of one completion, of one process.
+    """
+
+    credit: Literal["all", "share"] = "all"
+    format: Literal["fence", "think"] = "fence"
+    weight: float = Field(default=1.0, ge=0)
+    format_weight: float = Field(default=0.0, ge=0)
+    shape: Literal["none", "soft-overlong", "cosine"] | None = None
+    shape_weight: float = Field(default=0.5, ge=0)
+    wall_s: float = Field(default=2.0, gt=0)
+    budget_s: float = Field(default=10.0, gt=0)
+    memory_mb: int = Field(default=512, ge=64)
+
+
+class MemoryConfig(_Frozen):
+    """What makes a model fit.
+
+    Attributes:
+        bf16: None means: on a GPU that can, yes; on a CPU, no.
+        lora_rank: 0 trains all weights.
+        lora_targets: module names; `all-linear` takes every linear layer.
+        four_bit: QLoRA, needs bitsandbytes and a GPU.
+        deepspeed: a preset (`zero2`, `zero3`, `zero3-offload`) or the path of a DeepSpeed JSON file.
+    """
+
+    bf16: bool | None = None
+    gradient_checkpointing: bool = False
+    lora_rank: int = Field(default=0, ge=0)
+    lora_alpha: int = Field(default=32, ge=1)
+    lora_dropout: float = Field(default=0.0, ge=0, lt=1)
+    lora_targets: str = "all-linear"
+    four_bit: bool = False
+    deepspeed: str | None = None
+
+
+class KeepConfig(_Frozen):
+    """What is written, and where it is reported.
+
+    Attributes:
+        every: steps between checkpoints.
+        last: how many checkpoints are kept.
+        report_to: `none`, `wandb`, `trackio` or `tensorboard`.
+        stuck_after: so many steps in which no group had two different rewards give a warning with the pass rates.
+        threads: torch threads per process on a CPU; more than one is slower on a loaded machine.
+    """
+
+    every: int = Field(default=10, ge=1)
+    last: int = Field(default=2, ge=1)
+    report_to: Literal["none", "wandb", "trackio", "tensorboard"] = "none"
+    stuck_after: int = Field(default=10, ge=1)
+    threads: int = Field(default=1, ge=1)
+
+
+class TinyConfig(_Frozen):
+    """`builtin:tiny`: a randomly initialised model made on the spot, and its warm start by SFT.
+
+    Attributes:
+        warm_steps: SFT steps before RLVR; 0 leaves the weights random.
+        warm_solutions: solutions per problem in the warm start, drawn uniformly, right or wrong.
+        prompt_chars: how much of the last user message its chat template shows.
+    """
+
+    vocabulary: int = Field(default=512, ge=300, le=4096)
+    width: int = Field(default=96, ge=32, le=128)
+    layers: int = Field(default=3, ge=1, le=4)
+    warm_steps: int = Field(default=120, ge=0)
+    warm_solutions: int = Field(default=3, ge=1)
+    warm_batch: int = Field(default=16, ge=1)
+    warm_rate: float = Field(default=4e-3, gt=0)
+    prompt_chars: int = Field(default=240, ge=20)
+
+
+class RlvrConfig(_Frozen):
+    """One RLVR run (`evosyn train`)."""
+
+    algorithm: Literal["grpo", "dapo", "dr_grpo"] = "grpo"
+    steps: int = Field(default=200, ge=1)
+    seed: int = 0
+    pad_token: str | None = None
+    rollout: RolloutConfig = RolloutConfig()
+    optim: OptimConfig = OptimConfig()
+    reward: RewardConfig = RewardConfig()
+    memory: MemoryConfig = MemoryConfig()
+    keep: KeepConfig = KeepConfig()
+    tiny: TinyConfig = TinyConfig()
+
+
+class FitConfig(_Frozen):
+    """How SFT and DPO move weights.
+
+    Attributes:
+        batch: rows per optimizer step, over all processes.
+        max_length: tokens of prompt and completion; longer rows are left out and counted.
+        per_problem: solutions per problem that are learnt from, best first (rejection sampling: each passes the chosen
+            testing).
+        packing: several rows in one sequence (SFT; needs a flash-attention kernel to keep them apart, so not on a CPU).
+        beta: DPO's temperature.
+    """
+
+    learning_rate: float = Field(default=1e-5, gt=0)
+    batch: int = Field(default=16, ge=1)
+    micro_batch: int | None = Field(default=None, ge=1)
+    max_length: int = Field(default=2048, ge=8)
+    per_problem: int = Field(default=1, ge=1)
+    packing: bool = False
+    beta: float = Field(default=0.1, gt=0)
+    warmup: float = Field(default=0.03, ge=0, le=1)
+    schedule: Literal["constant_with_warmup", "linear", "cosine"] = "cosine"
+
+
+class DistillConfig(_Frozen):
+    """One distillation run (`evosyn distill`)."""
+
+    method: Literal["sft", "dpo"] = "sft"
+    steps: int = Field(default=200, ge=1)
+    seed: int = 0
+    pad_token: str | None = None
+    fit: FitConfig = FitConfig()
+    memory: MemoryConfig = MemoryConfig()
+    keep: KeepConfig = KeepConfig()
+    tiny: TinyConfig = TinyConfig()

@@ -1,0 +1,131 @@
+"""From samples on disk to what trainers eat: tasks for the reward, and columns for TRL.
+
+Rows keep the order of the file; nothing is drawn here except the warm start's solutions. TRL's conventions (column
+names that are taken, completion-only loss for prompt/completion rows) as of 1.16. DESIGN.md section 4.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from evosyn.dataset import Sample, read_dataset
+from evosyn.errors import UsageError
+from evosyn.records import Json
+from evosyn.seeds import SeedTree
+from evosyn.train.scoring import Task
+
+Messages = list[dict[str, str]]
+
+
+class Ranked(NamedTuple):
+    """One solution of a row's problem, best first in the file."""
+
+    source: str
+    passes: bool
+
+
+def load_samples(path: str | Path, setting: str) -> list[Sample]:
+    """The rows of one setting.
+
+    Raises:
+        UsageError: no dataset there, a column is missing, or there is not a single row.
+    """
+    samples = read_dataset(path, setting)
+    if not samples:
+        raise UsageError(
+            f"{path}: the setting {setting!r} has no rows; see its rejects.jsonl, or synthesize more problems"
+        )
+    return samples
+
+
+def prompt_of(sample: Sample) -> Messages:
+    return [{"role": message.role, "content": message.content} for message in sample.prompt]
+
+
+def tasks_of(samples: Sequence[Sample]) -> dict[str, Task]:
+    """What the reward looks up, by row id."""
+    return {
+        sample.id: Task(sample.id, sample.problem, sample.chosen_testing, {"difficulty": sample.difficulty})
+        for sample in samples
+    }
+
+
+def ranked_of(sample: Sample) -> list[Ranked]:
+    """The row's solutions, best first; the recorded `verdict` is the one of the chosen testing."""
+    rows: list[Json] = json.loads(sample.solutions_ranked)
+    return [Ranked(str(row["source"]), row.get("verdict") == "P") for row in rows]
+
+
+def answer_of(source: str) -> str:
+    """A solution as an assistant would write it."""
+    return f"```python\n{source.strip()}\n```"
+
+
+def sft_rows(samples: Sequence[Sample], per_problem: int) -> list[dict[str, Messages]]:
+    """Prompt/completion rows from the best solutions: the row's own first, then further ones that pass its testing."""
+    rows = []
+    for sample in samples:
+        sources = [sample.solution]
+        sources += [other.source for other in ranked_of(sample) if other.passes and other.source not in sources]
+        for source in list(dict.fromkeys(sources))[:per_problem]:
+            rows.append(_pair(sample, source))
+    return rows
+
+
+def dpo_rows(samples: Sequence[Sample]) -> list[dict[str, Messages]]:
+    """Preference rows: the row's solution against the worst ranked one that its testing refuses; rows without are left
+    out.
+    """
+    rows = []
+    for sample in samples:
+        worst = next((other for other in reversed(ranked_of(sample)) if not other.passes), None)
+        if worst is not None and worst.source.strip() != sample.solution.strip():
+            rows.append(
+                {
+                    "prompt": prompt_of(sample),
+                    "chosen": [{"role": "assistant", "content": answer_of(sample.solution)}],
+                    "rejected": [{"role": "assistant", "content": answer_of(worst.source)}],
+                }
+            )
+    return rows
+
+
+def warm_rows(samples: Sequence[Sample], per_problem: int, seeds: SeedTree) -> list[dict[str, Messages]]:
+    """Prompt/completion rows from solutions drawn uniformly, right or wrong: what a mediocre model would write.
+
+    The draw depends on the problem alone, not on the setting or on the ranking, so that two settings start alike.
+    """
+    rows = []
+    for sample in samples:
+        sources = sorted({other.source for other in ranked_of(sample)} or {sample.solution})
+        generator = seeds.child("warm", sample.problem_id).random()
+        for source in generator.sample(sources, min(per_problem, len(sources))):
+            rows.append(_pair(sample, source))
+    return rows
+
+
+def fit_lengths(rows: Sequence[Json], tokens: Callable[[Json], int], limit: int, what: str) -> tuple[list[Json], int]:
+    """Leave out the rows that are longer than `limit` tokens.
+
+    Returns:
+        The rows that fit, and how many did not.
+
+    Raises:
+        UsageError: none fits.
+    """
+    fitting = [row for row in rows if tokens(row) <= limit]
+    if not fitting:
+        shortest = min((tokens(row) for row in rows), default=0)
+        raise UsageError(
+            f"{what}: all {len(rows)} rows are longer than {limit} tokens (the shortest has {shortest}); "
+            f"raise it, or take a "
+            "model with a longer context"
+        )
+    return fitting, len(rows) - len(fitting)
+
+
+def _pair(sample: Sample, source: str) -> dict[str, Messages]:
+    return {"prompt": prompt_of(sample), "completion": [{"role": "assistant", "content": answer_of(source)}]}

@@ -1,0 +1,47 @@
+"""The exact TRL configuration and the command lines that would start a run: what `--print-config` shows.
+
+It starts nothing and imports no torch.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import yaml
+
+from evosyn.records import Json
+
+
+def render(frozen: Mapping[str, Json], trl: Mapping[str, Any], argv: Sequence[str]) -> str:
+    """YAML with the resolved configuration, TRL's keyword arguments and launch lines."""
+    document = {"evosyn": dict(frozen), "trl": dict(trl)}
+    text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
+    return text + "\n".join(["# launch", *(f"#   {line}" for line in launch_lines(argv, trl))]) + "\n"
+
+
+def launch_lines(argv: Sequence[str], trl: Mapping[str, Any]) -> list[str]:
+    """One process, all GPUs of a machine, two machines; the vLLM server where one is used."""
+    command = "-m evosyn " + " ".join(_quote(part) for part in argv if part != "--print-config")
+    lines = [
+        f"one process:   python {command}",
+        f"8 GPUs:        torchrun --standalone --nproc-per-node 8 {command}",
+        f"2 x 8 GPUs:    torchrun --nnodes 2 --node-rank $NODE_RANK --nproc-per-node 8 --rdzv-backend c10d "
+        f"--rdzv-endpoint $MASTER_ADDR:29500 {command}",
+    ]
+    if trl.get("vllm_mode") == "server":
+        model = argv[argv.index("--model") + 1] if "--model" in argv else "MODEL"
+        lines.append(
+            f"vLLM server:   VLLM_SERVER_DEV_MODE=1 vllm serve {model} --weight-transfer-config "
+            f'\'{{"backend": "nccl"}}\''
+        )
+    if "deepspeed" in trl and importlib.util.find_spec("deepspeed") is None:
+        lines.append("deepspeed is not installed here: pip install --no-build-isolation deepspeed (after torch)")
+    return lines
+
+
+def _quote(part: str) -> str:
+    import shlex
+
+    return shlex.quote(part)

@@ -1,0 +1,137 @@
+"""The reward function that TRL calls: sandboxed scores, weighted and logged.
+
+It never raises into the trainer: where the machine fails, the affected completions get None (TRL then leaves them out
+of the baseline and of the loss), the failure is kept in `failure`, and the `Watch` callback ends the run after a
+checkpoint. TRL contract: all columns arrive as lists aligned with `completions`. EvoSyn (2510.17928) section 3.3.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from evosyn.records import Json
+from evosyn.train.config import RewardConfig
+from evosyn.train.scoring import Score, Scorer, Task
+from evosyn.train.shaping import cosine, format_score, soft_overlong
+
+log = logging.getLogger(__name__)
+
+
+class RewardFunction:
+    """Callable as TRL wants it; one instance per process and run.
+
+    Args:
+        tasks: by row id, the column `row_id` of the training data.
+        scorer: decides pass or fail.
+        config: the parts and their weights.
+        max_completion: tokens, for the length-aware parts.
+        clock: seconds, monotonic.
+
+    Attributes:
+        failure: the exception that broke scoring, or None.
+        passes: for each row seen, [passed, scored] since the start of this process.
+        flat_steps: consecutive batches in which no group held two different rewards.
+    """
+
+    def __init__(
+        self,
+        tasks: Mapping[str, Task],
+        scorer: Scorer,
+        config: RewardConfig,
+        *,
+        max_completion: int,
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        self.__name__ = "evosyn"
+        self._tasks, self.scorer, self._config = tasks, scorer, config
+        self._max_completion, self._clock = max_completion, clock
+        self._left: float | None = None
+        self.failure: BaseException | None = None
+        self.passes: dict[str, list[int]] = defaultdict(lambda: [0, 0])
+        self.flat_steps = 0
+
+    def __call__(
+        self,
+        completions: Sequence[Json],
+        row_id: Sequence[str],
+        completion_ids: Sequence[Sequence[int]] | None = None,
+        log_metric: Callable[[str, float], None] | None = None,
+        **columns: Any,
+    ) -> list[float | None]:
+        """A reward per completion; None where the sandbox could not judge it."""
+        del columns
+        started = self._clock()
+        texts = [completion_text(completion) for completion in completions]
+        lengths = [len(text) for text in texts] if completion_ids is None else [len(ids) for ids in completion_ids]
+        try:
+            scores = self.scorer.score([self._tasks[row] for row in row_id], texts)
+            rewards = [
+                self._pay(score, text, length) for score, text, length in zip(scores, texts, lengths, strict=True)
+            ]
+        except Exception as error:  # noqa: BLE001  the sandbox boundary: the trainer must live to save
+            log.error("scoring failed; the run ends after a checkpoint: %s", error)
+            self.failure = error
+            return [None] * len(completions)
+        self._keep_book(row_id, scores, rewards)
+        if log_metric is not None:
+            self._log(log_metric, scores, texts, started)
+        self._left = self._clock()
+        return rewards
+
+    def _pay(self, score: Score, text: str, length: int) -> float | None:
+        if not score.known:
+            return None
+        config = self._config
+        earned = config.weight * (score.share if config.credit == "share" else float(score.passed))
+        if config.format_weight:
+            earned += config.format_weight * format_score(text, config.format)
+        if config.shape == "soft-overlong":
+            earned += config.shape_weight * soft_overlong(length, self._max_completion)
+        elif config.shape == "cosine":
+            earned += config.shape_weight * cosine(score.passed, length, self._max_completion)
+        return earned
+
+    def _keep_book(self, rows: Sequence[str], scores: Sequence[Score], rewards: Sequence[float | None]) -> None:
+        groups: dict[str, set[float]] = defaultdict(set)
+        for row, score, reward in zip(rows, scores, rewards, strict=True):
+            if reward is not None:
+                self.passes[row][0] += score.passed
+                self.passes[row][1] += 1
+                groups[row].add(round(reward, 9))
+        self.flat_steps = self.flat_steps + 1 if all(len(values) < 2 for values in groups.values()) else 0
+
+    def _log(
+        self, log_metric: Callable[[str, float], None], scores: Sequence[Score], texts: Sequence[str], started: float
+    ) -> None:
+        known = [score for score in scores if score.known]
+        seconds = self._clock() - started
+        if known:
+            log_metric("pass_rate", sum(score.passed for score in known) / len(known))
+            log_metric("case_share", sum(score.share for score in known) / len(known))
+        log_metric("parsed", sum(score.parsed for score in scores) / len(scores))
+        log_metric("formatted", sum(format_score(text, self._config.format) for text in texts) / len(texts))
+        log_metric("unknown", 1.0 - len(known) / len(scores))
+        log_metric("reward_seconds", seconds)
+        if self._left is not None:
+            log_metric("reward_share", seconds / max(seconds, self._clock() - self._left))
+
+
+def completion_text(completion: Json) -> str:
+    """The text of a completion in TRL's two forms (messages or plain text)."""
+    if isinstance(completion, str):
+        return completion
+    content = completion[-1].get("content", "") if completion else ""
+    return content if isinstance(content, str) else ""
+
+
+def pass_histogram(passes: Mapping[str, Sequence[int]], bins: int = 5) -> list[int]:
+    """How many rows have a pass rate in each of `bins` equal parts of [0, 1]; rows never scored are left out."""
+    counts = [0] * bins
+    for passed, scored in passes.values():
+        if scored:
+            counts[min(bins - 1, int(bins * passed / scored))] += 1
+    return counts

@@ -1,0 +1,259 @@
+"""RLVR on a dataset: GRPO and kin through TRL, the reward being the chosen testing, run in the sandbox.
+
+One call is one run directory; the same call goes on after any interruption. It imports torch; nothing else of evosyn
+does so. EvoSyn (2510.17928) section 3.3; facts about TRL 1.16 stand in `docs/train.md`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from evosyn.errors import UnavailableError, UsageError
+from evosyn.jobs import Limits
+from evosyn.ports import Sandbox
+from evosyn.records import Json
+from evosyn.rundir import RunDir
+from evosyn.seeds import SeedTree
+from evosyn.train import tiny
+from evosyn.train.checkpoints import (
+    check_disk,
+    checkpoint_bytes,
+    freeze_config,
+    last_whole,
+    read_metrics,
+    trim_metrics,
+)
+from evosyn.train.config import RewardConfig, RlvrConfig
+from evosyn.train.data import fit_lengths, load_samples, prompt_of, tasks_of
+from evosyn.train.models import adapter_config, check_context, load_model, load_tokenizer, merge_adapter, use_bf16
+from evosyn.train.report import lineage_of, mean_of, start_and_end, versions, write_card, write_curve
+from evosyn.train.rewards import RewardFunction, pass_histogram
+from evosyn.train.scoring import Scorer, Task, domains_of
+from evosyn.train.settings import grpo_settings, is_main_process, resolve, world_size
+
+log = logging.getLogger(__name__)
+
+OnRow = Callable[[dict[str, float]], None]
+
+
+@dataclass(frozen=True)
+class RlvrRun:
+    """What is to be trained on what.
+
+    Attributes:
+        data: dataset directory (or one parquet file), and `setting` in it.
+        model: local path, hub id or `builtin:tiny`.
+        out: the run directory.
+        config: as given; it is resolved here.
+    """
+
+    data: str
+    setting: str
+    model: str
+    out: Path
+    config: RlvrConfig
+
+    def frozen(self) -> dict[str, Json]:
+        """What `config.yaml` holds."""
+        head = {"command": "train", "data": self.data, "setting": self.setting, "model": self.model}
+        return {**head, **resolve(self.config).model_dump(mode="json")}
+
+
+def train_rlvr(request: RlvrRun, sandbox: Sandbox, *, on_row: OnRow | None = None) -> dict[str, Json]:
+    """Run or go on with one training, and return its report (also in `report.json`).
+
+    Raises:
+        UsageError: data, model and configuration do not fit together; nothing was trained.
+        UnavailableError: the sandbox, the disk or the arithmetic gave up; a checkpoint was written where it makes
+            sense.
+        KeyboardInterrupt: SIGTERM came, everything is saved.
+    """
+    samples = load_samples(request.data, request.setting)
+    config = resolve(request.config)
+    if config.rollout.oversample != 1 and world_size() > 1:
+        raise UsageError(
+            "rollout.oversample: works in one process only; --set rollout.oversample=1 for more (vLLM and "
+            "more prompts help)"
+        )
+    with RunDir(request.out) if is_main_process() else _Quiet(request.out) as run:
+        if is_main_process():
+            freeze_config(run, request.frozen())
+        if run.file("report.json").exists():
+            log.info("%s is done", request.out)
+            return dict(run.read_json("report.json"))
+        return _train(request, config, run, samples, sandbox, on_row)
+
+
+class _Quiet(RunDir):
+    """The run directory as further processes see it: no lock, no writing of their own."""
+
+    def open_for_writing(self) -> RunDir:
+        self.path.mkdir(parents=True, exist_ok=True)
+        return self
+
+
+def limits_of(reward: RewardConfig) -> Limits:
+    return Limits(wall_s=reward.wall_s, budget_s=reward.budget_s, memory_mb=reward.memory_mb)
+
+
+def prepare_model(model: str, out: Path, samples: Sequence[Any], config: Any, *, cpu: bool) -> str:
+    """A path or hub id to load: `builtin:tiny` is made first; torch is told how many threads to take."""
+    import torch
+
+    if cpu:
+        torch.set_num_threads(config.keep.threads)
+    if model != tiny.NAME:
+        return model
+    tiny.build(out / "tiny", samples, config.tiny, SeedTree(config.seed))
+    return str(out / "tiny")
+
+
+def _train(
+    request: RlvrRun,
+    config: RlvrConfig,
+    run: RunDir,
+    samples: Sequence[Any],
+    sandbox: Sandbox,
+    on_row: OnRow | None,
+) -> dict[str, Json]:
+    import torch
+
+    from evosyn.train.callbacks import MetricsWriter, Watch
+
+    cpu = not torch.cuda.is_available()
+    bf16 = use_bf16(config.memory)
+    path = prepare_model(request.model, run.path, samples, config, cpu=cpu)
+    tokenizer = load_tokenizer(path, pad_token=config.pad_token)
+    model = load_model(path, config.memory, bf16=bf16)
+    rows, left_out = _rows(samples, tokenizer, model, path, config)
+    parameters = sum(weight.numel() for weight in model.parameters())
+    needed = checkpoint_bytes(parameters, trained=0 if config.memory.lora_rank else parameters)
+    check_disk(run.path, needed, config.keep.last)
+
+    tasks = tasks_of(samples)
+    reward = _reward(tasks, sandbox, config)
+    reward.scorer.load(run.file("reward_cache.jsonl"))
+    watch = Watch(run.path, reward, stuck_after=config.keep.stuck_after, needed=needed)
+    checkpoint = last_whole(run.file("checkpoints"))
+    trim_metrics(run.file("metrics.jsonl"), int(checkpoint.name.removeprefix("checkpoint-")) if checkpoint else 0)
+    settings = grpo_settings(config, run.path, bf16=bf16, cpu=cpu)
+    trainer = _trainer(model, tokenizer, rows, reward, settings, config)
+    trainer.add_callback(MetricsWriter(run.file("metrics.jsonl"), on_row))
+    trainer.add_callback(watch)
+    run_trainer(trainer, watch, checkpoint)
+
+    label = tiny.LABEL if tiny.is_tiny(path) else None
+    save_final(trainer, tokenizer, run.path / "model", path)
+    metrics = read_metrics(run.file("metrics.jsonl"))
+    report: dict[str, Json] = {
+        "command": "train",
+        "method": config.algorithm,
+        "model": request.model,
+        "label": label,
+        "parameters": parameters,
+        "steps": config.steps,
+        "seed": config.seed,
+        "left_out": left_out,
+        "lineage": lineage_of(request.data, request.setting, samples),
+        "metrics": {name: start_and_end(metrics, name) for name in ("reward", "pass_rate", "case_share", "entropy")},
+        "reward_share": mean_of(metrics, "reward_share"),
+        "executed": reward.scorer.executed,
+        "cached": reward.scorer.cached,
+        "pass_histogram": pass_histogram(reward.passes),
+        "warnings": watch.warnings,
+        "warm_start": tiny.read_mark(path)["warm_start"] if label else None,
+        "trl": settings,
+        "versions": versions(),
+    }
+    if is_main_process():
+        title = f"{config.algorithm} on {request.setting}" + (" (builtin:tiny, a demonstration)" if label else "")
+        write_curve(run, metrics, ["reward", "pass_rate"], title)
+        write_card(run.path / "model", report)
+        run.write_json("report.json", report)
+    return report
+
+
+def _rows(
+    samples: Sequence[Any], tokenizer: Any, model: Any, name: str, config: RlvrConfig
+) -> tuple[list[dict[str, Json]], int]:
+    rows = [{"prompt": prompt_of(sample), "row_id": sample.id} for sample in samples]
+    lengths = {
+        row["row_id"]: len(tokenizer.apply_chat_template(row["prompt"], add_generation_prompt=True, return_dict=False))
+        for row in rows
+    }
+    limit = config.rollout.max_prompt
+    fitting, left_out = fit_lengths(rows, lambda row: lengths[row["row_id"]], limit, "rollout.max_prompt")
+    longest = max(lengths[row["row_id"]] for row in fitting)
+    check_context(model, name, longest + config.rollout.max_completion, longest, config.rollout.max_completion)
+    if len(fitting) < config.rollout.prompts:
+        raise UsageError(
+            f"rollout.prompts={config.rollout.prompts}: the data has only {len(fitting)} rows; lower it, "
+            f"or synthesize more"
+        )
+    return fitting, left_out
+
+
+def _reward(tasks: Mapping[str, Task], sandbox: Sandbox, config: RlvrConfig) -> RewardFunction:
+    scorer = Scorer(sandbox, domains_of(tasks.values()), limits_of(config.reward))
+    return RewardFunction(tasks, scorer, config.reward, max_completion=config.rollout.max_completion)
+
+
+def _trainer(
+    model: Any,
+    tokenizer: Any,
+    rows: list[dict[str, Json]],
+    reward: RewardFunction,
+    settings: dict[str, Any],
+    config: RlvrConfig,
+) -> Any:
+    from datasets import Dataset
+    from trl import GRPOConfig
+
+    from evosyn.train.trainer import OversamplingGRPOTrainer
+
+    return OversamplingGRPOTrainer(
+        model=model,
+        args=GRPOConfig(**settings),
+        reward_funcs=[reward],
+        train_dataset=Dataset.from_list(rows),
+        processing_class=tokenizer,
+        peft_config=adapter_config(config.memory),
+        oversample=config.rollout.oversample or 1,
+        seeds=SeedTree(config.seed),
+    )
+
+
+def run_trainer(trainer: Any, watch: Any, checkpoint: Path | None) -> None:
+    """Train to the end, or raise what stopped it.
+
+    Raises:
+        UnavailableError: out of memory, with what to lower.
+    """
+    import torch
+    from transformers.trainer_callback import PrinterCallback
+
+    trainer.remove_callback(PrinterCallback)
+    try:
+        trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
+    except (torch.OutOfMemoryError, MemoryError) as error:
+        raise UnavailableError(
+            "out of memory: lower --set optim.micro_batch (or fit.micro_batch), switch on --set "
+            "memory.gradient_checkpointing=true, "
+            "or lower --set rollout.max_completion (or fit.max_length); --set memory.lora_rank=16 helps as well"
+        ) from error
+    watch.raise_failure()
+
+
+def save_final(trainer: Any, tokenizer: Any, folder: Path, source: str) -> None:
+    """The trained model with its tokenizer; an adapter also merged; the mark of `builtin:tiny` travels along."""
+    trainer.save_model(str(folder))
+    if not is_main_process():
+        return
+    tokenizer.save_pretrained(folder)
+    merge_adapter(folder)
+    if tiny.is_tiny(source):
+        (folder / tiny.MARK).write_bytes((Path(source) / tiny.MARK).read_bytes())

@@ -1,0 +1,34 @@
+"""The parts of a reward that do not depend on execution: format and length.
+
+Sources: soft overlong punishment, Yu 2025 (DAPO, 2503.14476) equation 13; cosine reward, Yeo 2025 (2502.03373) section
+3, as the DejaQ recipe uses it; `<think>` format, DeepSeek-R1 (2501.12948).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+
+_FENCE = re.compile(r"^```[ \t]*(?:python|py)?[ \t]*\n.+?^```[ \t]*$", re.DOTALL | re.MULTILINE)
+_THINK = re.compile(r"\s*<think>(?:(?!</?think>).)*</think>\s*<answer>(?:(?!</?answer>).)*</answer>\s*", re.DOTALL)
+
+
+def format_score(text: str, kind: str) -> float:
+    """1.0 where the text has the asked form, else 0.0: exactly one code fence, or one think block and one answer."""
+    if kind == "think":
+        return float(_THINK.fullmatch(text) is not None)
+    return float(len(_FENCE.findall(text)) == 1 and text.count("```") == 2)
+
+
+def soft_overlong(length: int, limit: int, *, buffer: int | None = None) -> float:
+    """0 up to `limit - buffer` tokens, then linearly down to -1 at `limit`; `buffer` defaults to a fifth."""
+    width = max(1, limit // 5 if buffer is None else buffer)
+    return -min(1.0, max(0.0, (length - (limit - width)) / width))
+
+
+def cosine(passed: bool, length: int, limit: int) -> float:
+    """A pass pays from 1 (empty) down to 0.5 (at the limit); a failure from -1 up to -0.5: wrong and short is the
+    worst.
+    """
+    swing = (1 + math.cos(math.pi * min(length, limit) / limit)) / 2
+    return 0.5 + 0.5 * swing if passed else -0.5 - 0.5 * swing

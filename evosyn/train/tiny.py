@@ -1,0 +1,183 @@
+"""`builtin:tiny`: a randomly initialised model of less than a million parameters, made on the spot from the data.
+
+It shows that the loop works on a laptop without a download. It is no language model: its tokenizer is trained on the
+dataset at hand, its weights are random and then warmed up by a short SFT on solutions of that dataset, right and wrong
+ones. Every report of a run with it says so. Nothing of it comes from a network.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from evosyn.dataset import Sample
+from evosyn.records import Json
+from evosyn.rundir import write_atomic
+from evosyn.seeds import SeedTree
+from evosyn.train.config import TinyConfig
+from evosyn.train.data import answer_of, prompt_of, ranked_of, warm_rows
+
+log = logging.getLogger(__name__)
+
+NAME = "builtin:tiny"
+MARK = "evosyn_tiny.json"
+LABEL = (
+    "builtin:tiny is a randomly initialised model of under a million parameters with a tokenizer made "
+    "from this dataset; "
+    "its figures show that the loop works and say nothing about real language models"
+)
+PAD, START, END = "<|pad|>", "<|im_start|>", "<|im_end|>"
+CONTEXT = 1024
+
+
+def is_tiny(path: str | Path) -> bool:
+    """Whether this directory holds a model that `build` made, or one trained from it."""
+    return (Path(path) / MARK).is_file()
+
+
+def build(folder: Path, samples: Sequence[Sample], config: TinyConfig, seeds: SeedTree) -> None:
+    """Write model, tokenizer and mark to `folder`; the mark comes last, so that a torn build is seen and repeated."""
+    if is_tiny(folder):
+        return
+    tokenizer = _tokenizer(samples, config)
+    model = _model(len(tokenizer), config, seeds.child("tiny", "weights"), tokenizer)
+    parameters = sum(weight.numel() for weight in model.parameters())
+    warm: Json = None
+    if config.warm_steps:
+        warm = _warm_up(model, tokenizer, samples, config, seeds)
+    folder.mkdir(parents=True, exist_ok=True)
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    mark = {"v": 1, "label": LABEL, "parameters": parameters, "vocabulary": len(tokenizer), "warm_start": warm}
+    write_atomic(folder / MARK, json.dumps(mark, indent=2) + "\n")
+
+
+def read_mark(folder: str | Path) -> Json:
+    return json.loads((Path(folder) / MARK).read_text(encoding="utf-8"))
+
+
+def _tokenizer(samples: Sequence[Sample], config: TinyConfig) -> Any:
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+    from transformers import PreTrainedTokenizerFast
+
+    prompts = [prompt_of(sample)[-1]["content"] for sample in samples]
+    prefix = _common_prefix(prompts) if len(prompts) > 1 else ""
+    shown = [prompt.removeprefix(prefix)[: config.prompt_chars] for prompt in prompts]
+    answers = sorted(answer_of(other.source) for sample in samples for other in ranked_of(sample))
+    raw = Tokenizer(models.BPE())
+    raw.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    raw.decoder = decoders.ByteLevel()
+    raw.train_from_iterator(
+        shown + answers + ["assistant\nuser\nsystem\n"],
+        trainers.BpeTrainer(
+            vocab_size=config.vocabulary,
+            special_tokens=[PAD, START, END],
+            initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+            show_progress=False,
+        ),
+    )
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=raw, pad_token=PAD, eos_token=END, padding_side="left", model_max_length=CONTEXT
+    )
+    tokenizer.chat_template = _template(prefix, config.prompt_chars)
+    return tokenizer
+
+
+def _common_prefix(texts: Sequence[str]) -> str:
+    first, last = min(texts), max(texts)
+    same = next((place for place, pair in enumerate(zip(first, last, strict=False)) if pair[0] != pair[1]), len(first))
+    return first[:same]
+
+
+def _template(prefix: str, chars: int) -> str:
+    """ChatML without system messages, the user's text cut to what tells the problems of this dataset apart."""
+    shown = f"(message['content'] | replace({json.dumps(prefix)}, ''))" if prefix else "message['content']"
+    return (
+        "{%- for message in messages -%}"
+        "{%- if message['role'] == 'user' -%}"
+        f"{START}user\n" + "{{ " + f"{shown}[:{chars}]" + " }}" + f"{END}\n"
+        "{%- elif message['role'] == 'assistant' -%}"
+        f"{START}assistant\n" + "{% generation %}{{ message['content'] }}" + f"{END}" + "{% endgeneration %}\n"
+        "{%- endif -%}"
+        "{%- endfor -%}"
+        "{%- if add_generation_prompt -%}" + f"{START}assistant\n" + "{%- endif -%}"
+    )
+
+
+def _model(vocabulary: int, config: TinyConfig, seeds: SeedTree, tokenizer: Any) -> Any:
+    import torch
+    from transformers import Qwen3Config, Qwen3ForCausalLM
+
+    shape = Qwen3Config(
+        vocab_size=vocabulary,
+        hidden_size=config.width,
+        intermediate_size=3 * config.width,
+        num_hidden_layers=config.layers,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        head_dim=config.width // 4,
+        max_position_embeddings=CONTEXT,
+        tie_word_embeddings=True,
+        bos_token_id=None,
+        eos_token_id=tokenizer.eos_token_id,
+        pad_token_id=tokenizer.pad_token_id,
+    )
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seeds.integer() % 2**63)
+        return Qwen3ForCausalLM(shape)
+
+
+def _warm_up(model: Any, tokenizer: Any, samples: Sequence[Sample], config: TinyConfig, seeds: SeedTree) -> Json:
+    """A plain SFT loop, loss on completions only. It is small enough to be repeated whole after a kill."""
+    import torch
+
+    encoded = []
+    for row in warm_rows(samples, config.warm_solutions, seeds):
+        prompt = tokenizer.apply_chat_template(
+            row["prompt"], add_generation_prompt=True, tokenize=True, return_dict=False
+        )
+        answer = tokenizer(row["completion"][0]["content"] + END, add_special_tokens=False)["input_ids"]
+        if len(prompt) + len(answer) <= CONTEXT // 2:
+            encoded.append((prompt, answer))
+    if not encoded:
+        return None
+    order = seeds.child("tiny", "order").rng()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=config.warm_rate, weight_decay=0.01)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(
+        optimizer, max_lr=config.warm_rate, total_steps=config.warm_steps, pct_start=0.1
+    )
+    model.train()
+    losses: list[float] = []
+    queue: list[int] = []
+    for _ in range(config.warm_steps):
+        while len(queue) < config.warm_batch:
+            queue += order.permutation(len(encoded)).tolist()
+        batch, queue = queue[: config.warm_batch], queue[config.warm_batch :]
+        loss = model(**_collate([encoded[index] for index in batch], tokenizer.pad_token_id)).loss
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        schedule.step()
+        optimizer.zero_grad()
+        losses.append(float(loss.detach()))
+    model.eval()
+    log.info("warm start: loss %.3f -> %.3f in %d steps", losses[0], losses[-1], len(losses))
+    return {"steps": len(losses), "rows": len(encoded), "loss_start": losses[0], "loss_end": losses[-1]}
+
+
+def _collate(rows: Sequence[tuple[list[int], list[int]]], pad: int) -> dict[str, Any]:
+    import torch
+
+    width = max(len(prompt) + len(answer) for prompt, answer in rows)
+    ids = torch.full((len(rows), width), pad)
+    mask = torch.zeros_like(ids)
+    labels = torch.full_like(ids, -100)
+    for place, (prompt, answer) in enumerate(rows):
+        end = len(prompt) + len(answer)
+        ids[place, :end] = torch.tensor(prompt + answer)
+        mask[place, :end] = 1
+        labels[place, len(prompt) : end] = torch.tensor(answer)
+    return {"input_ids": ids, "attention_mask": mask, "labels": labels}
