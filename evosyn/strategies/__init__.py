@@ -1,1 +1,75 @@
-"""See DESIGN."""
+"""Strategy programs: finding their text by name, file or run directory. Nothing here runs one (see `runner`).
+
+A strategy is a program text that defines `rank(evidence)`, or `strategy(...)` in the EvoSyn form. DESIGN.md section 5.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib.util
+import pkgutil
+from importlib import metadata
+from pathlib import Path
+
+from evosyn.errors import UsageError
+
+HOME = "evosyn.strategies.known"
+GROUP = "evosyn.strategies"
+"""The entry points that add known strategies: each names a module whose text is the program."""
+
+PROGRAM = "strategy.py"
+"""Name of the winner's file in a run directory."""
+
+
+def known_names() -> list[str]:
+    """Names that `load_known` accepts: the modules of `known`, then entry points of the group `evosyn.strategies`."""
+    spec = importlib.util.find_spec(HOME)
+    folders = (spec.submodule_search_locations if spec else None) or []
+    found = [module.name for module in pkgutil.iter_modules(folders) if not module.name.startswith("_")]
+    return sorted(found) + sorted(point.name for point in metadata.entry_points(group=GROUP))
+
+
+def load_known(name: str) -> str:
+    """The program text of the strategy `name`.
+
+    Raises:
+        UsageError: nothing of that name; the message offers the nearest names.
+    """
+    module = name.replace("-", "_")
+    target = f"{HOME}.{module}" if module.isidentifier() and not module.startswith("_") else ""
+    for point in metadata.entry_points(group=GROUP):
+        if point.name == name:
+            target = point.module
+    spec = importlib.util.find_spec(target) if target else None
+    if spec is None or spec.origin is None:
+        near = difflib.get_close_matches(name, known_names(), n=3)
+        hint = f"did you mean {', '.join(near)}?" if near else f"known: {', '.join(known_names())}"
+        raise UsageError(f"strategy {name!r}: no such strategy; {hint} (or give a file, or a run directory)")
+    return Path(spec.origin).read_text(encoding="utf-8")
+
+
+def load_strategy(spec: str | Path) -> str:
+    """The program text that `spec` names: a known strategy, a Python file, or a run directory that holds `strategy.py`.
+
+    Raises:
+        UsageError: it is none of these, or cannot be read.
+    """
+    path = Path(spec)
+    if path.is_dir():
+        if not (path / PROGRAM).is_file():
+            raise UsageError(f"strategy {path}: has no {PROGRAM}; is it a finished `evosyn evolve` run?")
+        path = path / PROGRAM
+    elif not path.is_file():
+        return load_known(str(spec))
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"strategy {path}: cannot be read: {error}") from error
+
+
+def strategy_name(spec: str | Path) -> str:
+    """How tables call `spec`: the known name, the file's stem, or the run directory's name."""
+    path = Path(spec)
+    if path.is_dir():
+        return path.resolve().name
+    return path.stem if path.is_file() else str(spec)

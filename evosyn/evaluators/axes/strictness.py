@@ -1,0 +1,22 @@
+"""How strict the chosen testing is: the share of solutions that it accepts (1 accepts everybody).
+
+DESIGN.md section 5, "MAP-Elites".
+"""
+
+from __future__ import annotations
+
+from evosyn.evaluators.behaviour import Behaviour, BehaviourAxis
+from evosyn.ports import Axis
+
+
+class Strictness:
+    """Mean over problems; tied testings weigh alike."""
+
+    axis = Axis("strictness", 0.0, 1.0, 10)
+
+    def measure(self, behaviour: Behaviour) -> float:
+        return behaviour.mean(lambda block, outcome: (outcome.chosen_BN * block.strictness_BN).sum(axis=1))
+
+
+def create() -> BehaviourAxis:
+    return Strictness()

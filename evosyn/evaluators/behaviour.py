@@ -1,0 +1,67 @@
+"""What a strategy did on all draws, and the axes that describe it: the seam for axes of one's own.
+
+An axis is one module of `evosyn.evaluators.axes` (or a dotted path) whose `create()` returns a `BehaviourAxis`.
+DESIGN.md section 5, "MAP-Elites".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from evosyn import registry
+from evosyn.evaluators.criteria import Outcome
+from evosyn.evaluators.draws import Block, Draws, Floats
+from evosyn.ports import Axis
+
+DEFAULT_AXES = ("strictness", "pass-count-correlation", "program-size")
+
+
+@dataclass(frozen=True)
+class Behaviour:
+    """One strategy on all draws.
+
+    Attributes:
+        text: its program.
+        outcomes: one for each block of `draws`, in order.
+    """
+
+    text: str
+    draws: Draws
+    outcomes: tuple[Outcome, ...]
+
+    def per_draw(self, measure: Callable[[Block, Outcome], Floats]) -> Floats:
+        """`measure` of every draw, shape (E,)."""
+        values = np.empty(len(self.draws.evidences))
+        for block, outcome in zip(self.draws.blocks, self.outcomes, strict=True):
+            values[block.at_B] = measure(block, outcome)
+        return values
+
+    def mean(self, measure: Callable[[Block, Outcome], Floats], default: float = 0.0) -> float:
+        """Mean over problems of the means over draws; NaN draws are left out, `default` where nothing is left."""
+        values = self.draws.by_problem(self.per_draw(measure))
+        values = values[~np.isnan(values)]
+        return float(values.mean()) if len(values) else default
+
+
+class BehaviourAxis(Protocol):
+    """One axis of the archive."""
+
+    @property
+    def axis(self) -> Axis: ...
+
+    def measure(self, behaviour: Behaviour) -> float:
+        """A finite value in the axis' units."""
+        ...
+
+
+def axes_named(names: Sequence[str] = DEFAULT_AXES) -> tuple[BehaviourAxis, ...]:
+    """The axes of these names or dotted paths `package.module:attribute`.
+
+    Raises:
+        UsageError: nothing of that name.
+    """
+    return tuple(registry.factory("axes", name)() for name in names)

@@ -1,0 +1,163 @@
+"""Seed consistency: how well a strategy's choices agree with the human testings, as an `Evaluator` of candidates.
+
+Matrices are made once; a candidate costs one sandboxed run of its program and some numpy. Du 2025 (EvoSyn), section
+3.1; DESIGN.md section 5, "Seed consistency".
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from evosyn.evaluators.behaviour import Behaviour, BehaviourAxis, axes_named
+from evosyn.evaluators.criteria import judge, oracle
+from evosyn.evaluators.draws import Block, ConsistencyConfig, Draws, Floats, make_draws
+from evosyn.evaluators.feedback import feedback
+from evosyn.ports import Axis, StrategyRunner
+from evosyn.records import Candidate, Evaluation, Invalid, PassMatrix, Ranking
+
+CACHED = 20_000
+"""Evaluations kept by program content."""
+
+
+class SeedConsistency:
+    """Scores strategy programs on seed problems; implements `ports.Evaluator`.
+
+    Args:
+        runner: runs the programs.
+        matrices: of problems with human verdicts; others are left out and counted in `draws.skipped`.
+        axes: what the descriptor consists of.
+
+    Raises:
+        UsageError: no problem can be used.
+    """
+
+    def __init__(
+        self,
+        runner: StrategyRunner,
+        matrices: Sequence[PassMatrix],
+        config: ConsistencyConfig | None = None,
+        axes: Sequence[BehaviourAxis] | None = None,
+    ) -> None:
+        self.config = config or ConsistencyConfig()
+        self.draws = make_draws(matrices, self.config)
+        self._runner = runner
+        self._axes = tuple(axes) if axes is not None else axes_named()
+        self._oracle_E = oracle_per_draw(self.draws, self.config)
+        self._cache: OrderedDict[str, Evaluation] = OrderedDict()
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        return tuple(axis.axis for axis in self._axes)
+
+    @property
+    def oracle(self) -> float:
+        """The best score that any ranking could reach on these draws."""
+        return float(self.draws.by_problem(self._oracle_E).mean())
+
+    def evaluate(self, candidates: Sequence[Candidate]) -> list[Evaluation]:
+        """One evaluation for each candidate; programs that were seen before are answered from memory.
+
+        Raises:
+            SandboxUnavailable: passed through from the runner.
+        """
+        found: dict[str, Evaluation] = {}
+        for candidate in candidates:
+            if candidate.text in self._cache:
+                self._cache.move_to_end(candidate.text)
+                found[candidate.text] = self._cache[candidate.text]
+        texts = list(dict.fromkeys(candidate.text for candidate in candidates if candidate.text not in found))
+        started = time.perf_counter()
+        results = self._runner.rank(texts, self.draws.evidences) if texts else []
+        seconds = (time.perf_counter() - started) / max(len(texts), 1)
+        for text, result in zip(texts, results, strict=True):
+            found[text] = self._cache[text] = self._evaluation(text, result, seconds)
+        while len(self._cache) > CACHED:
+            self._cache.popitem(last=False)
+        return [found[candidate.text] for candidate in candidates]
+
+    def behaviour(self, text: str, rankings: Sequence[Ranking]) -> Behaviour:
+        """What rankings of `self.draws.evidences` come to."""
+        outcomes = tuple(judge(block, *_stacked(block, rankings), self.config) for block in self.draws.blocks)
+        return Behaviour(text, self.draws, outcomes)
+
+    def _evaluation(self, text: str, result: tuple[Ranking, ...] | Invalid, seconds: float) -> Evaluation:
+        if isinstance(result, Invalid):
+            return Evaluation(score=None, invalid=result.reason, feedback=(result.reason,), seconds=seconds)
+        started = time.perf_counter()
+        behaviour = self.behaviour(text, result)
+        score_E = behaviour.per_draw(lambda _, outcome: outcome.score_B)
+        per_seed = self.draws.by_problem(score_E)
+        return Evaluation(
+            score=float(per_seed.mean()),
+            descriptor=tuple(float(axis.measure(behaviour)) for axis in self._axes),
+            metrics=metrics(behaviour)._asdict(),
+            per_seed=tuple(per_seed.tolist()),
+            signature=signature(behaviour),
+            feedback=feedback(behaviour, score_E, self._oracle_E),
+            seconds=seconds + time.perf_counter() - started,
+        )
+
+
+class Metrics(NamedTuple):
+    """Figures beside the score, each a mean over problems of means over draws.
+
+    Attributes:
+        criterion1: the top solution is right, ties as configured.
+        pass_at_1: the same with ties broken uniformly at random: what drawing the top solution gives a user.
+        testing_balanced_accuracy: of the chosen testing against the human verdicts over all solutions of a draw; draws
+            without a right or without a wrong solution say nothing, 0.5 where all are such.
+        testing_precision: share of right ones among the solutions that the chosen testing accepts; 0 where none.
+    """
+
+    criterion1: float
+    pass_at_1: float
+    testing_balanced_accuracy: float
+    testing_precision: float
+
+
+def metrics(behaviour: Behaviour) -> Metrics:
+    """The figures of a behaviour."""
+
+    def top_share(block: Block, ranks: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> Floats:
+        top = ranks == 0
+        return np.asarray((top & block.human_BM).sum(axis=1) / top.sum(axis=1))
+
+    return Metrics(
+        criterion1=behaviour.mean(lambda _, outcome: outcome.criterion1_B),
+        pass_at_1=behaviour.mean(lambda block, outcome: top_share(block, outcome.solution_ranks_BM)),
+        testing_balanced_accuracy=behaviour.mean(
+            lambda block, outcome: (outcome.chosen_BN * block.balanced_accuracy_BN).sum(axis=1), default=0.5
+        ),
+        testing_precision=behaviour.mean(lambda block, outcome: (outcome.chosen_BN * block.precision_BN).sum(axis=1)),
+    )
+
+
+def signature(behaviour: Behaviour) -> str:
+    """Equal for programs that give the same places (ties included) to everything on all draws."""
+    digest = hashlib.sha256()
+    for outcome in behaviour.outcomes:
+        digest.update(outcome.solution_ranks_BM.astype("<u2").tobytes())
+        digest.update(outcome.testing_ranks_BN.astype("<u2").tobytes())
+    return digest.hexdigest()[:16]
+
+
+def oracle_per_draw(draws: Draws, config: ConsistencyConfig) -> Floats:
+    """The best possible score of each draw, shape (E,)."""
+    values = np.empty(len(draws.evidences))
+    for block in draws.blocks:
+        values[block.at_B] = oracle(block, config)
+    return values
+
+
+def _stacked(block: Block, rankings: Sequence[Ranking]) -> tuple[Floats, Floats]:
+    of_block = [rankings[index] for index in block.at_B]
+    return (
+        np.stack([ranking.solution_scores_M for ranking in of_block]),
+        np.stack([ranking.testing_scores_N for ranking in of_block]),
+    )

@@ -1,0 +1,91 @@
+"""The two criteria of seed consistency with exact tie semantics, for a whole block of draws at once.
+
+`expected` is a closed form for every k. Inside a group of tied solutions the order is uniformly random, so those that
+land on the places criterion 2 looks at are a uniform draw without replacement: with A agreeing solutions of n in the
+group and u places, all agree with probability A/n * (A-1)/(n-1) * ... (u factors). Groups are independent of each
+other and of the choice among tied testings, which is averaged over. Criterion 1 replaces the first factor of the top
+group by the share of solutions that agree *and* are right. `stable` and `random` first make the order strict; the same
+form then has groups of one. Du 2025 (EvoSyn), section 3.1 and table 1; DESIGN.md section 5.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evosyn.evaluators.draws import Block, ConsistencyConfig, Floats
+from evosyn.strategies.ranking import broken_ties, dense_ranks
+
+Ranks = NDArray[np.int64]
+
+
+class Outcome(NamedTuple):
+    """What a strategy came to on the B draws of a block.
+
+    Attributes:
+        score_B: probability that the draw satisfies the criteria.
+        criterion1_B, criterion2_B: the same for each alone.
+        solution_ranks_BM, testing_ranks_BN: dense places, 0 the best.
+        chosen_BN: probability that the testing is the chosen one.
+    """
+
+    score_B: Floats
+    criterion1_B: Floats
+    criterion2_B: Floats
+    solution_ranks_BM: Ranks
+    testing_ranks_BN: Ranks
+    chosen_BN: Floats
+
+
+def judge(block: Block, solution_scores_BM: Floats, testing_scores_BN: Floats, config: ConsistencyConfig) -> Outcome:
+    """Score the rankings of one strategy on a block.
+
+    Args:
+        solution_scores_BM, testing_scores_BN: finite, higher is better.
+    """
+    solutions, testings = dense_ranks(solution_scores_BM), dense_ranks(testing_scores_BN)
+    ordered, chosen = solutions, testings
+    if config.ties != "expected":
+        by_key = config.ties == "random"
+        ordered = broken_ties(solutions, block.keys_BM if by_key else None)
+        chosen = broken_ties(testings, block.keys_BN if by_key else None)
+    top = chosen == 0
+    weight = top / top.sum(axis=1, keepdims=True)
+    first = ordered == 0
+    criterion1 = (first & block.human_BM).sum(axis=1) / first.sum(axis=1)
+    agree = (_all_agree(block, ordered, config.k, right=False) * weight).sum(axis=1)
+    both = (_all_agree(block, ordered, config.k, right=True) * weight).sum(axis=1) if config.criterion1 else agree
+    return Outcome(both, criterion1, agree, solutions, testings, weight)
+
+
+def oracle(block: Block, config: ConsistencyConfig) -> Floats:
+    """1 for each draw on which some order of solutions and some testing satisfy the criteria, else 0; shape (B,)."""
+    needed = len(looked_at(block.human_BM.shape[1], config.k))
+    possible = block.agrees_BMN.sum(axis=1) >= needed
+    if config.criterion1:
+        possible &= block.right_agrees_BMN.sum(axis=1) >= 1
+    return np.asarray(possible.any(axis=1), dtype=np.float64)
+
+
+def looked_at(size: int, k: int) -> list[int]:
+    """The places that criterion 2 looks at: the k best and the k worst of `size`, each once."""
+    k = min(k, size)
+    return sorted({*range(k), *range(size - k, size)})
+
+
+def _all_agree(block: Block, ranks_BM: Ranks, k: int, *, right: bool) -> Floats:
+    """For each testing the probability that it agrees with the human on every place looked at; shape (B, N)."""
+    ordered = np.sort(ranks_BM, axis=1)
+    probability = np.ones(block.agrees_BMN.shape[::2])
+    before, used = np.full(len(ordered), -1), np.zeros(len(ordered), dtype=np.int64)
+    for place in looked_at(ordered.shape[1], k):
+        group = ordered[:, place]
+        used = np.where(group == before, used + 1, 0)
+        members = (ranks_BM == group[:, None]).astype(np.float64)
+        counted = block.right_agrees_BMN if right and place == 0 else block.agrees_BMN
+        agreeing = np.matmul(members[:, None, :], counted)[:, 0, :]
+        probability *= np.maximum(agreeing - used[:, None], 0) / (members.sum(axis=1) - used)[:, None]
+        before = group
+    return probability

@@ -1,0 +1,225 @@
+"""From matrices to the M x N draws that strategies are scored on, stacked so that numpy scores all of them at once.
+
+A recorded pool of S >= M solutions and T >= N testings gives many sub-matrices of one problem; averaging over them cuts
+the variance of a score at no execution cost. DESIGN.md section 5, "Resampling".
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field
+
+from evosyn.errors import UsageError
+from evosyn.records import KNOWN_VERDICTS, Evidence, PassMatrix, Verdict
+from evosyn.seeds import SeedTree
+from evosyn.strategies.evidence import evidence_of, select
+
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+
+
+class ConsistencyConfig(BaseModel):
+    """How seed consistency is measured.
+
+    Attributes:
+        M, N: solutions and testings of a draw; None takes all that a problem has.
+        draws: draws a problem, where its pool is larger than M x N.
+        k: criterion 2 looks at the k best and the k worst solutions.
+        criterion1: whether the top solution must be right.
+        ties: `expected` over uniformly random tie-breaking, `stable` order of appearance, `random` seeded.
+        seed: of draws and random ties.
+        short: what becomes of a problem with fewer than M solutions or N testings: `skip` it, or `keep` what it has.
+        solvable: leave out problems without a single right solution.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    M: int | None = Field(default=None, ge=2)
+    N: int | None = Field(default=None, ge=2)
+    draws: int = Field(default=8, ge=1)
+    k: int = Field(default=1, ge=1)
+    criterion1: bool = True
+    ties: Literal["expected", "stable", "random"] = "expected"
+    seed: int = 0
+    short: Literal["skip", "keep"] = "skip"
+    solvable: bool = False
+
+
+@dataclass(frozen=True)
+class Block:
+    """Draws of one shape, stacked: B draws of M solutions and N testings.
+
+    Attributes:
+        at_B: place of each draw in `Draws.evidences`.
+        human_BM: whether the human testing accepts the solution.
+        keys_BM, keys_BN: random keys for seeded tie-breaking.
+    """
+
+    at_B: NDArray[np.int64]
+    passed_BMN: Bools
+    known_BMN: Bools
+    human_BM: Bools
+    keys_BM: Floats
+    keys_BN: Floats
+
+    @cached_property
+    def agrees_BMN(self) -> Floats:
+        """1 where the testing's verdict is known and equals the human one."""
+        return np.asarray((self.passed_BMN == self.human_BM[:, :, None]) & self.known_BMN, dtype=np.float64)
+
+    @cached_property
+    def right_agrees_BMN(self) -> Floats:
+        return self.agrees_BMN * self.human_BM[:, :, None]
+
+    @cached_property
+    def strictness_BN(self) -> Floats:
+        """Share of the solutions that a testing accepts."""
+        return np.asarray(self.passed_BMN.mean(axis=1))
+
+    @cached_property
+    def balanced_accuracy_BN(self) -> Floats:
+        """Mean of the shares of right solutions accepted and wrong ones rejected; NaN where a kind is missing."""
+        right = self.human_BM.sum(axis=1)[:, None]
+        wrong = self.human_BM.shape[1] - right
+        accepted = (self.passed_BMN & self.human_BM[:, :, None]).sum(axis=1)
+        rejected = (~self.passed_BMN & ~self.human_BM[:, :, None]).sum(axis=1)
+        both = (right > 0) & (wrong > 0)
+        value = (accepted / np.maximum(right, 1) + rejected / np.maximum(wrong, 1)) / 2
+        return np.where(both, value, np.nan)
+
+    @cached_property
+    def precision_BN(self) -> Floats:
+        """Share of right ones among the solutions that a testing accepts; 0 where it accepts none."""
+        accepted = self.passed_BMN.sum(axis=1)
+        right = (self.passed_BMN & self.human_BM[:, :, None]).sum(axis=1)
+        return np.asarray(right / np.maximum(accepted, 1))
+
+
+@dataclass(frozen=True)
+class Draws:
+    """All draws of a set of matrices.
+
+    Attributes:
+        problem_ids: problems that are used, P of them.
+        evidences: E draws; those of one problem stand together.
+        problem_E: index of each draw's problem.
+        blocks: the same draws by shape.
+        skipped: problems that are not used, by reason.
+    """
+
+    problem_ids: tuple[str, ...]
+    evidences: tuple[Evidence, ...]
+    problem_E: NDArray[np.int64]
+    blocks: tuple[Block, ...]
+    skipped: Mapping[str, int]
+
+    def by_problem(self, values_E: Floats) -> Floats:
+        """Means over the draws of each problem, shape (P,); NaN draws are left out, NaN where nothing is left."""
+        defined = ~np.isnan(values_E)
+        size = len(self.problem_ids)
+        counts = np.bincount(self.problem_E[defined], minlength=size)
+        sums = np.bincount(self.problem_E[defined], weights=values_E[defined], minlength=size)
+        return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+
+
+def make_draws(matrices: Sequence[PassMatrix], config: ConsistencyConfig) -> Draws:
+    """Draw sub-matrices of every usable problem.
+
+    A solution whose human verdict is unknown is left out of its pool. The draws of a problem depend on the seed and its
+    name only; a pool of exactly M x N gives one draw in its own order.
+
+    Raises:
+        UsageError: no problem is left; the message counts why.
+    """
+    evidences: list[Evidence] = []
+    humans: list[Bools] = []
+    problem_E: list[int] = []
+    keys: list[tuple[Floats, Floats]] = []
+    problem_ids: list[str] = []
+    skipped: Counter[str] = Counter()
+    for matrix in matrices:
+        reason = _unusable(matrix, config)
+        if reason is not None:
+            skipped[reason] += 1
+            continue
+        evidence, human = evidence_of(matrix), np.asarray(matrix.human_M) == Verdict.PASS.value
+        for rows, columns, tree in _picks(matrix, config):
+            evidences.append(select(evidence, rows, columns))
+            humans.append(human[rows])
+            problem_E.append(len(problem_ids))
+            rng = tree.child("ties").rng()
+            keys.append((rng.random(len(rows)), rng.random(len(columns))))
+        problem_ids.append(matrix.problem_id)
+    if not problem_ids:
+        counted = "; ".join(f"{count} x {reason}" for reason, count in skipped.items()) or "there are none"
+        raise UsageError(f"no problem to score strategies on: {counted}. Lower M or N, or bring a larger pool")
+    return Draws(
+        tuple(problem_ids), tuple(evidences), np.array(problem_E), _blocks(evidences, humans, keys), dict(skipped)
+    )
+
+
+def _judged(matrix: PassMatrix) -> NDArray[np.int64]:
+    human = [] if matrix.human_M is None else matrix.human_M.tolist()
+    return np.array([index for index, letter in enumerate(human) if letter in KNOWN_VERDICTS], dtype=np.int64)
+
+
+def _unusable(matrix: PassMatrix, config: ConsistencyConfig) -> str | None:
+    if matrix.human_M is None:
+        return "no human verdicts"
+    judged = _judged(matrix)
+    rows, columns = len(judged), matrix.verdicts_MN.shape[1]
+    keep = config.short == "keep"
+    least_rows, least_columns = (2 if keep else config.M or 2), (2 if keep else config.N or 2)
+    if rows < least_rows:
+        return f"fewer than {least_rows} judged solutions"
+    if columns < least_columns:
+        return f"fewer than {least_columns} testings"
+    if config.solvable and not (matrix.human_M == Verdict.PASS.value).any():
+        return "no right solution"
+    return None
+
+
+def _picks(
+    matrix: PassMatrix, config: ConsistencyConfig
+) -> list[tuple[NDArray[np.int64], NDArray[np.int64], SeedTree]]:
+    rows, columns = _judged(matrix), np.arange(matrix.verdicts_MN.shape[1])
+    m, n = min(config.M or len(rows), len(rows)), min(config.N or len(columns), len(columns))
+    tree = SeedTree(config.seed).child("draws", matrix.problem_id)
+    if m == len(rows) and n == len(columns):
+        return [(rows, columns, tree.child(0))]
+    found = []
+    for number in range(config.draws):
+        node = tree.child(number)
+        rng = node.rng()
+        found.append((_sample(rng, rows, m), _sample(rng, columns, n), node))
+    return found
+
+
+def _sample(rng: np.random.Generator, items: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+    return items if size == len(items) else rng.permutation(items)[:size]
+
+
+def _blocks(
+    evidences: Sequence[Evidence], humans: Sequence[Bools], keys: Sequence[tuple[Floats, Floats]]
+) -> tuple[Block, ...]:
+    by_shape: dict[tuple[int, ...], list[int]] = {}
+    for index, evidence in enumerate(evidences):
+        by_shape.setdefault(evidence.passed_MN.shape, []).append(index)
+    return tuple(
+        Block(
+            at_B=np.array(members),
+            passed_BMN=np.stack([evidences[index].passed_MN for index in members]),
+            known_BMN=np.stack([evidences[index].known_MN for index in members]),
+            human_BM=np.stack([humans[index] for index in members]),
+            keys_BM=np.stack([keys[index][0] for index in members]),
+            keys_BN=np.stack([keys[index][1] for index in members]),
+        )
+        for members in by_shape.values()
+    )

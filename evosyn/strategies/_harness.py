@@ -1,0 +1,233 @@
+"""What runs around a strategy program inside the sandbox: shows it every evidence, checks its scores, names its faults.
+
+This file is sent to the sandbox as text; it imports nothing of evosyn and nothing imports it but tests. It is not the
+protection (that is the sandbox): its own rules turn what a strategy must not do into a reason that a proposer can act
+on. Programs of the EvoSyn/OpenEvolve form go through `_lists`. DESIGN.md section 5, "Strategy".
+"""
+
+from __future__ import annotations
+
+import builtins
+import time
+import types
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+FILE = "<strategy>"
+ALLOWED = (
+    *("__future__", "abc", "bisect", "collections", "copy", "dataclasses", "decimal", "enum", "fractions"),
+    *("functools", "hashlib", "heapq", "itertools", "json", "math", "numbers", "numpy", "operator", "random", "re"),
+    *("statistics", "string", "textwrap", "types", "typing", "zlib"),
+)
+FORBIDDEN = ("breakpoint", "exit", "help", "input", "open", "print", "quit")
+
+
+class Broken(Exception):
+    """The program broke the contract of a strategy; the message says how."""
+
+
+class Evidence:
+    """One problem as a strategy sees it: read-only arrays, each made when it is first asked for."""
+
+    def __init__(self, pack: dict[str, Any], index: int) -> None:
+        self._pack, self._index = pack, index
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in READERS:
+            raise AttributeError(f"evidence has no attribute {name!r}; it has {', '.join(READERS)}")
+        value = READERS[name](self._pack, *self._pack["places"][self._index])
+        self.__dict__[name] = value
+        return value
+
+
+def _grid(key: str) -> Callable[..., Any]:
+    return lambda pack, m, n, at_mn, *_: pack[key][at_mn : at_mn + m * n].reshape(m, n)
+
+
+def _cases(pack: dict[str, Any], *place: int) -> list[Any]:
+    m, n, _, _, at_n, at_c, _ = place
+    found = []
+    for count in pack["case_counts"][at_n : at_n + n].tolist():
+        found.append(pack["cases"][at_c : at_c + m * count].reshape(m, count))
+        at_c += m * count
+    return found
+
+
+def _texts(key: str) -> Callable[..., tuple[str, ...]]:
+    return lambda pack, *place: tuple(pack["texts"][number] for number in pack[key][place[-1]])
+
+
+READERS: dict[str, Callable[..., Any]] = {
+    "passed": _grid("passed"),
+    "known": _grid("known"),
+    "cases": _cases,
+    "durations": _grid("durations"),
+    "copies": lambda pack, m, _n, _mn, at_m, *_: pack["copies"][at_m : at_m + m],
+    "solution_groups": lambda pack, m, _n, _mn, at_m, *_: pack["solution_groups"][at_m : at_m + m],
+    "testing_groups": lambda pack, _m, n, _mn, _at_m, at_n, *_: pack["testing_groups"][at_n : at_n + n],
+    "solution_texts": _texts("solution_texts"),
+    "testing_texts": _texts("testing_texts"),
+}
+DTYPES = {
+    "passed": np.bool_,
+    "known": np.bool_,
+    "cases": np.bool_,
+    "durations": np.float64,
+    "copies": np.int64,
+    "solution_groups": np.int64,
+    "testing_groups": np.int64,
+    "case_counts": np.int64,
+}
+
+
+def main(program: str, context: dict[str, Any], argument: dict[str, Any]) -> dict[str, Any]:
+    """Rank every evidence.
+
+    Args:
+        context: what `runner.pack` made.
+        argument: `screen` evidences are timed first; the rest is not begun if all would take more than `budget_s`.
+
+    Returns:
+        `{"scores": bytes}` (float64; for each evidence M solution scores, then N testing scores), or `{"reason": str}`.
+    """
+    np.seterr(all="ignore")
+    try:
+        rank = _load(program, context["lists"])
+        pack = _open_pack(context)
+        scores = _rank_all(rank, pack, argument)
+    except Broken as error:
+        return {"reason": str(error)}
+    except BaseException as error:  # noqa: BLE001  (the sandbox boundary: whatever the program raises is its verdict)
+        return {"reason": _explain(error, program)}
+    return {"scores": scores}
+
+
+def _rank_all(rank: Callable[[Evidence], Any], pack: dict[str, Any], argument: dict[str, Any]) -> bytes:
+    places = pack["places"]
+    found: list[Any] = []
+    started = time.perf_counter()
+    for index, place in enumerate(places):
+        found.extend(_scores(rank(Evidence(pack, index)), place[0], place[1]))
+        if index + 1 == argument["screen"]:
+            expected = (time.perf_counter() - started) / (index + 1) * len(places)
+            if expected > argument["budget_s"]:
+                raise Broken(
+                    f"too slow: {len(places)} problems would take {expected:.1f} s, the budget is "
+                    f"{argument['budget_s']:.1f} s"
+                )
+    _check_finite(found)
+    again = _scores(rank(Evidence(pack, 0)), places[0][0], places[0][1])
+    if not all(np.array_equal(before, after) for before, after in zip(found[:2], again, strict=True)):
+        raise Broken(
+            "the first problem got other scores when it was ranked again after the others: a strategy must not depend "
+            "on global state, on the order of problems or on unseeded randomness"
+        )
+    return np.concatenate(found).tobytes()
+
+
+def _scores(result: Any, m: int, n: int) -> tuple[Any, Any]:
+    try:
+        solution_scores, testing_scores = result
+    except (TypeError, ValueError):
+        shown = type(result).__name__
+        raise Broken(f"returned {shown} instead of a pair (solution_scores, testing_scores)") from None
+    return _vector(solution_scores, m, "solution scores"), _vector(testing_scores, n, "testing scores")
+
+
+def _vector(values: Any, size: int, what: str) -> Any:
+    try:
+        vector = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise Broken(f"{what} are not numbers: {error}") from None
+    if vector.shape != (size,):
+        raise Broken(f"{what} have shape {vector.shape}, must have shape ({size},)")
+    return vector.copy()
+
+
+def _check_finite(found: list[Any]) -> None:
+    if np.isfinite(np.concatenate(found)).all():
+        return
+    for number, vector in enumerate(found):
+        bad = np.flatnonzero(~np.isfinite(vector))
+        if len(bad):
+            what = "testing scores" if number % 2 else "solution scores"
+            raise Broken(f"{what}[{bad[0]}] of problem number {number // 2} is {vector[bad[0]]}, must be finite")
+
+
+def _open_pack(context: dict[str, Any]) -> dict[str, Any]:
+    """Arrays over the immutable bytes (nothing can make them writable), and where each evidence starts in them."""
+    pack: dict[str, Any] = {key: np.frombuffer(context[key], dtype) for key, dtype in DTYPES.items()}
+    places = []
+    at_mn = at_m = at_n = at_c = 0
+    case_counts = pack["case_counts"]
+    for index, (m, n) in enumerate(context["shapes"]):
+        places.append((m, n, at_mn, at_m, at_n, at_c, index))
+        at_c += m * int(case_counts[at_n : at_n + n].sum())
+        at_mn, at_m, at_n = at_mn + m * n, at_m + m, at_n + n
+    texts = {key: context[key] for key in ("texts", "solution_texts", "testing_texts")}
+    return {**pack, **texts, "places": places}
+
+
+def _load(program: str, lists_source: str) -> Callable[[Evidence], Any]:
+    try:
+        code = compile(program, FILE, "exec", dont_inherit=True)
+    except (SyntaxError, ValueError) as error:
+        line = getattr(error, "lineno", None)
+        raise Broken(f"does not parse: {error.args[0]}" + _at(program, line)) from None
+    adapter: dict[str, Any] = {}
+    if "rank" not in code.co_names and "strategy" in code.co_names:
+        exec(lists_source, adapter)
+    namespace: dict[str, Any] = {"__name__": "strategy", "__builtins__": _builtins(adapter)}
+    exec(code, namespace)
+    if callable(namespace.get("rank")):
+        return namespace["rank"]  # type: ignore[no-any-return]
+    if adapter and callable(namespace.get("strategy")):
+        return adapter["from_lists"](namespace["strategy"])  # type: ignore[no-any-return]
+    raise Broken("defines neither rank(evidence) nor strategy(instance, solution_ids, testing_ids, verify_func)")
+
+
+def _builtins(adapter: dict[str, Any]) -> dict[str, Any]:
+    """The builtins of the program: no input or output, and only the imports that a pure function needs."""
+    host: dict[str, types.ModuleType] = adapter["host_modules"]() if adapter else {}
+
+    def guarded_import(
+        name: str, scope: Any = None, local: Any = None, fromlist: Sequence[str] | None = (), level: int = 0
+    ) -> types.ModuleType:
+        root = name.partition(".")[0]
+        if name in host:
+            return host[name if fromlist else root]
+        if root in ALLOWED:
+            return builtins.__import__(name, scope, local, fromlist or (), level)
+        raise ImportError(f"a strategy cannot import {root!r}; it may use {', '.join(ALLOWED[1:])}")
+
+    def refusing(name: str) -> Callable[..., None]:
+        def refuse(*_: Any, **__: Any) -> None:
+            raise PermissionError(f"a strategy has no input or output: {name}() is not there")
+
+        return refuse
+
+    found = dict(vars(builtins))
+    found.update({name: refusing(name) for name in FORBIDDEN})
+    found["__import__"] = guarded_import
+    if adapter:
+        found["print"] = lambda *_, **__: None
+    return found
+
+
+def _explain(error: BaseException, program: str) -> str:
+    line, trace = None, error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == FILE:
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    message = str(error)
+    return f"{type(error).__name__}{': ' if message else ''}{message[:300]}" + _at(program, line)
+
+
+def _at(program: str, line: int | None) -> str:
+    lines = program.splitlines()
+    if line is None or not 1 <= line <= len(lines):
+        return ""
+    return f" (line {line}: {lines[line - 1].strip()[:120]})"

@@ -1,0 +1,51 @@
+"""From scores to places: which items tie, and which come first. It breaks no tie; the evaluators decide what ties mean.
+
+Two sums of the same numbers in another order differ in their last bits, and such a difference must not rank anybody:
+scores closer than a tolerance are equal. DESIGN.md section 5, "Ties".
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+RELATIVE = 1e-9
+ABSOLUTE = 1e-12
+
+
+def dense_ranks(scores: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Places along the last axis: 0 for the best, equal places for equal scores, no gaps.
+
+    Args:
+        scores: finite, any shape (..., K); neighbours in order that differ by at most `ABSOLUTE` plus `RELATIVE` of
+            the larger are equal.
+    """
+    scores = np.asarray(scores, dtype=np.float64)
+    order = np.argsort(-scores, axis=-1, kind="stable")
+    ordered = np.take_along_axis(scores, order, -1)
+    upper, lower = ordered[..., :-1], ordered[..., 1:]
+    apart = upper - lower > ABSOLUTE + RELATIVE * np.maximum(np.abs(upper), np.abs(lower))
+    places = np.zeros(scores.shape, dtype=np.int64)
+    np.cumsum(apart, axis=-1, out=places[..., 1:])
+    ranks = np.empty_like(places)
+    np.put_along_axis(ranks, order, places, -1)
+    return ranks
+
+
+def varies(scores: NDArray[np.float64]) -> bool:
+    """Whether the scores rank anything at all (zero-variance pruning asks this of the testings)."""
+    return bool(len(scores)) and bool(dense_ranks(scores).any())
+
+
+def broken_ties(ranks: NDArray[np.int64], keys: NDArray[np.float64] | None = None) -> NDArray[np.int64]:
+    """Strict places along the last axis.
+
+    Args:
+        ranks: dense ranks, shape (..., K).
+        keys: shape of `ranks`; among equals the smaller key comes first. None: the order of appearance.
+    """
+    order = np.argsort(ranks, axis=-1, kind="stable") if keys is None else np.lexsort((keys, ranks), axis=-1)
+    strict = np.empty_like(ranks)
+    places = np.broadcast_to(np.arange(ranks.shape[-1], dtype=ranks.dtype), ranks.shape)
+    np.put_along_axis(strict, order, places, -1)
+    return strict

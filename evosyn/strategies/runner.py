@@ -1,0 +1,140 @@
+"""Runs strategy programs over evidences in the sandbox: one job a program, all evidences in it.
+
+It never executes a program in this process and never trusts what comes back beyond "these are its scores": lengths and
+finiteness are checked again here. DESIGN.md section 5, "Strategy".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from importlib import resources
+from itertools import chain
+
+import numpy as np
+
+from evosyn.errors import SandboxUnavailable
+from evosyn.jobs import HarnessJob, ItemOutcome, Limits, Status
+from evosyn.ports import Sandbox
+from evosyn.records import Evidence, Invalid, Json, Ranking
+
+SCREEN = 3
+"""Evidences that a program ranks before the time of all of them is estimated."""
+
+STRATEGY_LIMITS = Limits(wall_s=5.0, budget_s=5.0, memory_mb=512, output_kb=1024, file_mb=1)
+SECONDS_PER_EVIDENCE = 0.02
+BYTES_PER_SCORE = 8
+
+
+def _source(name: str) -> str:
+    return (resources.files("evosyn.strategies") / name).read_text(encoding="utf-8")
+
+
+class SandboxedRunner:
+    """Implements `ports.StrategyRunner` over a sandbox (opened with numpy in its workers).
+
+    Args:
+        sandbox: runs the jobs; stays the caller's to close.
+        limits: of one program over a few evidences; time and output grow with the number of evidences.
+    """
+
+    def __init__(self, sandbox: Sandbox, limits: Limits = STRATEGY_LIMITS) -> None:
+        self._sandbox, self._limits = sandbox, limits
+        self._harness = _source("_harness.py")
+        self._shared: tuple[Sequence[Evidence], str] | None = None
+
+    def rank(self, programs: Sequence[str], evidences: Sequence[Evidence]) -> list[tuple[Ranking, ...] | Invalid]:
+        """For each program its rankings, one per evidence, or why it has none.
+
+        Passing the same `evidences` object again costs nothing: it is packed and shared once.
+
+        Raises:
+            SandboxUnavailable: the sandbox broke, or failed twice on a program on its own account.
+        """
+        if not evidences:
+            return [() for _ in programs]
+        limits = self._limits_for(evidences)
+        argument = {"screen": min(SCREEN, len(evidences)), "budget_s": limits.wall_s}
+        context = self._context(evidences)
+        jobs = [HarnessJob(self._harness, program, context, argument, limits) for program in programs]
+        outcomes = [items[0] for items in self._sandbox.run(jobs)]
+        failed = [index for index, outcome in enumerate(outcomes) if outcome.status is Status.INFRASTRUCTURE]
+        for index, items in zip(failed, self._sandbox.run([jobs[index] for index in failed]), strict=True):
+            outcomes[index] = items[0]
+        return [self._read(outcome, evidences, limits) for outcome in outcomes]
+
+    def _context(self, evidences: Sequence[Evidence]) -> str:
+        if self._shared is None or self._shared[0] is not evidences:
+            self._shared = (evidences, self._sandbox.share(pack(evidences)))
+        return self._shared[1]
+
+    def _limits_for(self, evidences: Sequence[Evidence]) -> Limits:
+        scores = sum(sum(evidence.passed_MN.shape) for evidence in evidences)
+        seconds = SECONDS_PER_EVIDENCE * len(evidences)
+        return replace(
+            self._limits,
+            wall_s=self._limits.wall_s + seconds,
+            budget_s=self._limits.budget_s + seconds,
+            output_kb=self._limits.output_kb + scores * BYTES_PER_SCORE // 1024,
+        )
+
+    def _read(
+        self, outcome: ItemOutcome, evidences: Sequence[Evidence], limits: Limits
+    ) -> tuple[Ranking, ...] | Invalid:
+        if outcome.status is Status.INFRASTRUCTURE:
+            raise SandboxUnavailable(f"the sandbox failed twice on one strategy program: {outcome.detail}")
+        if outcome.status is not Status.OK:
+            return Invalid(_reason(outcome, limits))
+        value = outcome.value
+        if isinstance(value, dict) and isinstance(value.get("reason"), str):
+            return Invalid(value["reason"])
+        raw = value.get("scores") if isinstance(value, dict) else None
+        sizes = [evidence.passed_MN.shape for evidence in evidences]
+        expected = sum(chain.from_iterable(sizes)) * BYTES_PER_SCORE
+        if not isinstance(raw, bytes) or len(raw) != expected:
+            return Invalid("broke the harness around it: its scores did not come back")
+        scores = np.frombuffer(raw, np.float64)
+        if not np.isfinite(scores).all():
+            return Invalid("broke the harness around it: scores are not finite")
+        rankings, at = [], 0
+        for rows, columns in sizes:
+            rankings.append(Ranking(scores[at : at + rows], scores[at + rows : at + rows + columns]))
+            at += rows + columns
+        return tuple(rankings)
+
+
+def pack(evidences: Sequence[Evidence]) -> dict[str, Json]:
+    """What the harness reads: plain data, every array as bytes one after the other, every text once."""
+    numbers: dict[str, int] = {}
+
+    def listed(texts: Sequence[str]) -> list[int]:
+        return [numbers.setdefault(text, len(numbers)) for text in texts]
+
+    solution_texts = [listed(evidence.solution_texts) for evidence in evidences]
+    testing_texts = [listed(evidence.testing_texts) for evidence in evidences]
+    cases = [array for evidence in evidences for array in evidence.cases_NMC]
+    return {
+        "shapes": [tuple(evidence.passed_MN.shape) for evidence in evidences],
+        "passed": b"".join(evidence.passed_MN.astype(np.bool_).tobytes() for evidence in evidences),
+        "known": b"".join(evidence.known_MN.astype(np.bool_).tobytes() for evidence in evidences),
+        "durations": b"".join(evidence.durations_MN.astype(np.float64).tobytes() for evidence in evidences),
+        "copies": b"".join(evidence.copies_M.astype(np.int64).tobytes() for evidence in evidences),
+        "solution_groups": b"".join(evidence.solution_group_M.astype(np.int64).tobytes() for evidence in evidences),
+        "testing_groups": b"".join(evidence.testing_group_N.astype(np.int64).tobytes() for evidence in evidences),
+        "case_counts": np.array([array.shape[1] for array in cases], np.int64).tobytes(),
+        "cases": b"".join(array.astype(np.bool_).tobytes() for array in cases),
+        "texts": list(numbers),
+        "solution_texts": solution_texts,
+        "testing_texts": testing_texts,
+        "lists": _source("_lists.py"),
+    }
+
+
+def _reason(outcome: ItemOutcome, limits: Limits) -> str:
+    if outcome.status is Status.TIMEOUT:
+        return f"took longer than the time limit of {limits.wall_s:.1f} s"
+    if outcome.status is Status.KILLED:
+        return f"was killed: {outcome.detail or 'memory limit or signal'} (limit {limits.memory_mb} MB)"
+    if outcome.status is Status.OUTPUT_LIMIT:
+        return "wrote more output than a strategy may"
+    return f"{outcome.status.value}: {outcome.detail}"
