@@ -53,7 +53,6 @@ class SynthesizeConfig(BaseModel):
         solutions: M, drawn for each problem.
         testings: N, drawn for each problem.
         seed: root of the seed tree.
-        concurrency: model calls at once; it changes the speed, never the dataset.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -62,7 +61,6 @@ class SynthesizeConfig(BaseModel):
     solutions: int = Field(default=16, ge=1, le=1000)
     testings: int = Field(default=16, ge=1, le=1000)
     seed: int = 0
-    concurrency: int = Field(default=64, ge=1)
     problem: ProblemConfig = ProblemConfig()
     draw: DrawConfig = DrawConfig()
     execute: ExecuteConfig = ExecuteConfig()
@@ -70,5 +68,5 @@ class SynthesizeConfig(BaseModel):
 
     def fingerprint(self, **inputs: Json) -> str:
         """A digest of everything that decides the content of an instance; speed and number of problems do not."""
-        value = self.model_dump(mode="json", exclude={"problems": True, "concurrency": True, "execute": {"batch"}})
+        value = self.model_dump(mode="json", exclude={"problems": True, "execute": {"batch"}})
         return content_id("f_", [value, inputs])

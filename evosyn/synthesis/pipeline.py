@@ -46,6 +46,7 @@ class Parts:
     Attributes:
         strategy: text of the strategy program.
         overlap: the benchmarks to keep out, or None.
+        concurrency: model calls at once; it changes the speed, never the result.
     """
 
     seeds: Sequence[Problem]
@@ -55,6 +56,7 @@ class Parts:
     runner: StrategyRunner
     strategy: str
     overlap: OverlapIndex | None = None
+    concurrency: int = 64
 
 
 class Pipeline:
@@ -70,7 +72,7 @@ class Pipeline:
         self._index = DedupIndex(config.filter.dedup)
         for seed in parts.seeds:
             self._index.add(f"seed {seed.problem_id}", seed.statement)
-        drawers = max(2, 2 + -(-2 * config.concurrency // (config.solutions + config.testings)))
+        drawers = max(2, 2 + -(-2 * parts.concurrency // (config.solutions + config.testings)))
         self._drawers = min(drawers, config.problems)
         self._made: asyncio.Queue[Instance | None] = asyncio.Queue(maxsize=self._drawers)
         self._drawn: asyncio.Queue[Instance | None] = asyncio.Queue(maxsize=self._drawers + config.execute.batch)
@@ -85,7 +87,7 @@ class Pipeline:
 
     async def _make_all(self) -> None:
         window: deque[asyncio.Task[Made | None]] = deque()
-        ahead = max(16, self._config.concurrency)
+        ahead = max(16, self._parts.concurrency)
         try:
             for index in range(self._config.problems):
                 if len(window) >= ahead:

@@ -22,6 +22,7 @@ from evosyn.ports import Domain
 from evosyn.records import Json, Problem, Provenance
 from evosyn.seeds import SeedTree
 from evosyn.synthesis.generate import SAMPLE_STRIDE, named_reason
+from evosyn.templates import render
 
 AskProblem: TypeAlias = Callable[[int, int, Request], Awaitable[Reply]]
 """Answers (index, attempt, request)."""
@@ -36,6 +37,7 @@ class ProblemConfig(BaseModel):
         attempts: how often a problem is asked for before it is dropped.
         vary: append a wish for persona, topic, difficulty and twist, drawn for each problem.
         domains: domains to make problems of; empty for those of the seeds.
+        licence: of the new problems, an SPDX name; goes into every row and the card, empty for none declared.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -45,6 +47,7 @@ class ProblemConfig(BaseModel):
     attempts: int = Field(default=3, ge=1, le=10)
     vary: bool = True
     domains: tuple[str, ...] = ()
+    licence: str = ""
 
 
 @dataclass(frozen=True)
@@ -116,7 +119,7 @@ class Briefs:
         if not brief.wishes:
             return request
         *before, last = request.messages
-        text = f"{last.content.rstrip()}\n\n{_wish_template().format(**brief.wishes)}"
+        text = f"{last.content.rstrip()}\n\n{render('evosyn.synthesis', 'prompts/vary_problem.txt', **brief.wishes)}"
         return replace(request, messages=(*before, Message(last.role, text)))
 
 
@@ -163,8 +166,3 @@ def _variation() -> dict[str, list[str]]:
     text = (resources.files("evosyn.synthesis") / "prompts" / "variation.yaml").read_text(encoding="utf-8")
     value: dict[str, list[str]] = yaml.safe_load(text)
     return value
-
-
-@cache
-def _wish_template() -> str:
-    return (resources.files("evosyn.synthesis") / "prompts" / "vary_problem.txt").read_text(encoding="utf-8")

@@ -1,0 +1,118 @@
+"""What a person sees of a synthesis: a live table on a terminal, lines elsewhere, a funnel at the end."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from evosyn.records import Json
+    from evosyn.synthesis.tally import Tally
+
+LINE_EVERY_S = 10.0
+STAGES = ("making", "drawing", "executing")
+
+
+@contextmanager
+def watching(tally: Tally, show: bool, teacher: str) -> Iterator[None]:
+    """Show the counts while the body runs; nothing where `show` is false."""
+    if not show:
+        yield
+        return
+    if sys.stderr.isatty():
+        with _live(tally, teacher):
+            yield
+        return
+    click.echo(f"teacher: {teacher}", err=True)
+    stop = threading.Event()
+    thread = threading.Thread(target=_lines, args=(tally, stop), daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+        click.echo(line_of(tally), err=True)
+
+
+def line_of(tally: Tally) -> str:
+    """One line of progress."""
+    stages = ", ".join(f"{tally.in_stage[name]} {name}" for name in STAGES)
+    eta = "" if tally.eta_s is None else f", about {_time(tally.eta_s)} to go"
+    money = "" if not tally.usage.cost else f", ${tally.usage.cost:.4f}"
+    return (
+        f"{tally.finished}/{tally.asked} problems ended ({tally.kept['evosyn']} kept), {stages}, "
+        f"{tally.replies} replies ({tally.cached} from cache, {tally.unusable} unusable){money}, "
+        f"{_time(tally.seconds)}{eta}"
+    )
+
+
+def funnel(report: Mapping[str, Json]) -> None:
+    """Print where the problems went."""
+    width = max(len(name) for name in report["stages"])
+    click.echo(f"{'asked for':{width + 2}}{report['asked']:>7}")
+    for name, stage in report["stages"].items():
+        if stage["dropped"]:
+            click.echo(f"  {name:{width}}{-stage['dropped']:>7}")
+    for setting, value in report["settings"].items():
+        reasons = ", ".join(f"{count} {reason}" for reason, count in value["dropped"].items())
+        click.echo(f"{setting:{width + 2}}{value['kept']:>7}   dropped: {reasons or 'none'}")
+    cost = "unknown price" if report["cost"] is None else f"${report['cost']:.4f}"
+    tokens = report["tokens"]
+    click.echo(
+        f"{report['calls']} model calls ({tokens['input']} + {tokens['output']} tokens, {cost}), "
+        f"{report['executions']} executions" + (" - SIMULATED by the offline teacher" if report["simulated"] else "")
+    )
+
+
+def _lines(tally: Tally, stop: threading.Event) -> None:
+    while not stop.wait(LINE_EVERY_S):
+        click.echo(line_of(tally), err=True)
+
+
+@contextmanager
+def _live(tally: Tally, teacher: str) -> Iterator[None]:
+    from rich.console import Console
+    from rich.live import Live
+
+    class View:
+        def __rich__(self) -> Table:
+            return _table(tally, teacher)
+
+    with Live(View(), console=Console(stderr=True), refresh_per_second=4):
+        yield
+
+
+def _table(tally: Tally, teacher: str) -> Table:
+    from rich.table import Table
+
+    table = Table.grid(padding=(0, 2))
+    rows = {
+        "teacher": teacher,
+        "problems": f"{tally.finished}/{tally.asked} ended, {tally.kept['evosyn']} kept "
+        f"(relaxed {tally.kept['relaxed']}), {tally.resumed} from before",
+        "stages": "  ".join(f"{name} {tally.in_stage[name]}" for name in STAGES),
+        "dropped": "  ".join(f"{reason} {count}" for reason, count in tally.dropped.most_common(5)) or "none",
+        "replies": f"{tally.replies} ({tally.cached} from cache, {tally.unusable} unusable), "
+        f"{tally.usage.input_tokens} + {tally.usage.output_tokens} tokens, "
+        + ("unknown price" if tally.usage.cost is None else f"${tally.usage.cost:.4f}"),
+        "time": f"{_time(tally.seconds)}"
+        + ("" if tally.eta_s is None else f", about {_time(tally.eta_s)} to go")
+        + f", {tally.replies / max(tally.seconds, 0.001):.1f} replies/s",
+    }
+    for name, what in rows.items():
+        table.add_row(f"[bold]{name}[/bold]", what)
+    return table
+
+
+def _time(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}h{minutes:02}m" if hours else f"{minutes}m{rest:02}s" if minutes else f"{rest}s"

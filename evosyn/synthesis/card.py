@@ -1,0 +1,112 @@
+"""The dataset card: what it is, where it came from, what was dropped and why, how to load it.
+
+The YAML head names the three settings as configurations, so that `datasets.load_dataset(directory, setting)` works
+without a network. A card of simulated data says so in its first line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import yaml
+
+from evosyn import __version__
+from evosyn.dataset import SETTINGS
+from evosyn.records import Json
+from evosyn.templates import render
+
+SIZES = ((1000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
+SIMULATED = (
+    "> **SIMULATED by the offline teacher.** No language model wrote these problems, solutions or testings: a program "
+    "stood in for one. Use this data to try the tool chain, never as evidence about models.\n\n"
+)
+
+
+@dataclass(frozen=True)
+class CardFacts:
+    """What a card is written from.
+
+    Attributes:
+        name: of the dataset.
+        report: the value of `report.json`.
+        recipe: lines of (what, value) on how it was made.
+        licence: SPDX name in lower case; empty for none declared.
+    """
+
+    name: str
+    report: Mapping[str, Json]
+    recipe: Mapping[str, str]
+    licence: str
+
+
+def render_card(facts: CardFacts, folder: str) -> str:
+    """The text of README.md.
+
+    Args:
+        folder: where the parquet files lie as seen from the card: `dataset/` or empty.
+    """
+    settings = facts.report["settings"]
+    kept = settings["evosyn"]["kept"]
+    head: dict[str, Json] = {
+        "pretty_name": facts.name,
+        "language": ["en"],
+        "license": facts.licence or "unknown",
+        "task_categories": ["text-generation", "reinforcement-learning"],
+        "tags": ["rlvr", "synthetic", "verifiable", "code", "evosyn"],
+        "size_categories": [next((name for limit, name in SIZES if kept < limit), "n>1M")],
+        "configs": [_config(setting, folder) for setting in SETTINGS],
+    }
+    body = render(
+        "evosyn.synthesis",
+        "prompts/card.md",
+        name=facts.name,
+        simulated=SIMULATED if facts.report["simulated"] else "",
+        version=__version__,
+        settings=_settings_table(facts.report),
+        stages=_stage_table(facts.report),
+        reasons=_reason_table(facts.report),
+        distributions=_distribution_table(facts.report),
+        recipe="\n".join(f"- {what}: {value}" for what, value in facts.recipe.items()),
+    )
+    return f"---\n{yaml.safe_dump(head, sort_keys=False, allow_unicode=True)}---\n\n{body}"
+
+
+def _config(setting: str, folder: str) -> dict[str, Json]:
+    config: dict[str, Json] = {
+        "config_name": setting,
+        "data_files": [{"split": "train", "path": f"{folder}{setting}.parquet"}],
+    }
+    return {**config, "default": True} if setting == "evosyn" else config
+
+
+def _settings_table(report: Mapping[str, Json]) -> str:
+    rows = [f"| `{name}` | {value['kept']} | {report['asked']} |" for name, value in report["settings"].items()]
+    return "\n".join(["| setting | rows | problems asked for |", "|---|---|---|", *rows])
+
+
+def _stage_table(report: Mapping[str, Json]) -> str:
+    rows = [f"| {name} | {at['entered']} | {at['dropped']} | {at['left']} |" for name, at in report["stages"].items()]
+    return "\n".join(["| stage | entered | dropped | left |", "|---|---|---|---|", *rows])
+
+
+def _reason_table(report: Mapping[str, Json]) -> str:
+    settings = report["settings"]
+    reasons = sorted({reason for value in settings.values() for reason in value["dropped"]})
+    rows = [
+        f"| {reason} | " + " | ".join(str(settings[name]["dropped"].get(reason, 0)) for name in SETTINGS) + " |"
+        for reason in reasons
+    ]
+    return "\n".join([f"| reason | {' | '.join(SETTINGS)} |", "|---|---|---|---|", *rows])
+
+
+def _distribution_table(report: Mapping[str, Json]) -> str:
+    names = ("mean", "sd", "min", "p10", "median", "p90", "max")
+    rows = [
+        f"| {what} | " + " | ".join(f"{summary[name]:g}" for name in names) + " |"
+        for what, summary in report["distributions"]["evosyn"].items()
+        if summary is not None
+    ]
+    if not rows:
+        return "The evosyn setting holds no row."
+    return "\n".join([f"| evosyn | {' | '.join(names)} |", "|" + "---|" * (len(names) + 1), *rows])

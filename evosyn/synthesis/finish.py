@@ -1,0 +1,83 @@
+"""Writing what a finished synthesis gives: problems, candidates, matrices, rejects, datasets, cards and the report.
+
+Everything is made from the journal in the order of the problems, one instance in memory at a time, and each file is
+written atomically; so a kill in here costs nothing and the files are the same after any number of resumes. DESIGN.md
+section 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from evosyn.dataset import SETTINGS, Reject, Sample, iterate_dataset, write_dataset, write_rejects
+from evosyn.matrices import write_matrices
+from evosyn.pools import write_pools
+from evosyn.records import Json, PassMatrix, Pool
+from evosyn.rundir import RunDir
+from evosyn.synthesis.card import CardFacts, render_card
+from evosyn.synthesis.ledger import Ledger
+from evosyn.synthesis.report import Figures, distributions
+from evosyn.synthesis.samples import SampleMaker
+
+
+@dataclass(frozen=True)
+class Finish:
+    """What the writers need besides the journal.
+
+    Attributes:
+        count: problems asked for.
+        maker: makes the rows.
+        recipe: lines of the card on how the data was made.
+        name, licence: of the dataset.
+    """
+
+    count: int
+    maker: SampleMaker
+    recipe: Mapping[str, str]
+    name: str
+    licence: str
+
+
+def finish(run: RunDir, ledger: Ledger, plan: Finish) -> dict[str, Json]:
+    """Write all files and return the value of `report.json`."""
+    figures = Figures()
+    rejects: list[Reject] = []
+    for instance in ledger.instances(plan.count):
+        figures.see(instance)
+        rejects.extend(instance.rejects)
+    write_rejects(run.path, rejects)
+    write_pools(run.file("problems.jsonl"), _problems(ledger, plan.count))
+    write_pools(run.file("candidates.jsonl"), _candidates(ledger, plan.count))
+    write_matrices(run.file("matrices.jsonl"), _matrices(ledger, plan.count))
+    report = figures.to_json()
+    report["distributions"] = {}
+    for setting in SETTINGS:
+        path = write_dataset(run.path, setting, _samples(ledger, plan, setting))
+        report["distributions"][setting] = distributions(iterate_dataset(path))
+    facts = CardFacts(plan.name, report, plan.recipe, plan.licence)
+    run.write("README.md", render_card(facts, "dataset/"))
+    run.write("dataset/README.md", render_card(facts, ""))
+    run.write_json("report.json", report)
+    return report
+
+
+def _problems(ledger: Ledger, count: int) -> Iterator[Pool]:
+    for instance in ledger.instances(count):
+        if instance.problem is not None:
+            yield Pool(instance.problem, (), ())
+
+
+def _candidates(ledger: Ledger, count: int) -> Iterator[Pool]:
+    return (instance.pool for instance in ledger.instances(count) if instance.pool is not None)
+
+
+def _matrices(ledger: Ledger, count: int) -> Iterator[PassMatrix]:
+    return (instance.matrix for instance in ledger.instances(count) if instance.matrix is not None)
+
+
+def _samples(ledger: Ledger, plan: Finish, setting: str) -> Iterator[Sample]:
+    for instance in ledger.instances(plan.count):
+        sample = plan.maker.make(instance, setting)
+        if sample is not None:
+            yield sample

@@ -1,0 +1,117 @@
+"""The figures of a finished synthesis: counts by stage and reason for each setting, distributions, and what it cost.
+
+Everything here is computed from the finished instances and the rows, so it is the same after a resume. The keys are a
+contract (DESIGN.md section 4); more may be added.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from evosyn.dataset import SETTINGS, Sample
+from evosyn.records import Json
+from evosyn.synthesis.instance import Instance, Usage
+
+STAGES = ("problem", "dedup", "decontaminate", "solution", "testing", "crossexec", "rank", "prune")
+"""In the order in which an instance can be dropped."""
+
+
+@dataclass
+class Figures:
+    """Sums over the instances of a run; `see` adds one."""
+
+    asked: int = 0
+    usage: Usage = field(default_factory=Usage)
+    ended_at: Counter[str] = field(default_factory=Counter)
+    kept: Counter[str] = field(default_factory=Counter)
+    dropped: dict[str, Counter[str]] = field(default_factory=lambda: {setting: Counter() for setting in SETTINGS})
+    replies: Counter[str] = field(default_factory=Counter)
+    models: Counter[str] = field(default_factory=Counter)
+    simulated: bool = False
+
+    def see(self, instance: Instance) -> None:
+        """Count one finished instance."""
+        self.asked += 1
+        self.usage = self.usage.plus(instance.usage)
+        if instance.problem is not None:
+            self.models[instance.problem.provenance.source] += 1
+            self.simulated = self.simulated or instance.problem.provenance.simulated
+        reject = instance.dropped("evosyn")
+        self.ended_at["kept" if reject is None else reject.stage] += 1
+        for setting in SETTINGS:
+            cause = instance.dropped(setting)
+            if cause is None:
+                self.kept[setting] += 1
+            else:
+                self.dropped[setting][cause.reason] += 1
+        for one in instance.rejects:
+            if one.item == "reply":
+                self.replies[f"{one.stage}: {one.reason}"] += 1
+
+    def stages(self) -> dict[str, Json]:
+        """For each stage how many instances entered it, were dropped in it and left it."""
+        table: dict[str, Json] = {}
+        entering = self.asked
+        for stage in STAGES:
+            dropped = self.ended_at[stage]
+            table[stage] = {"entered": entering, "dropped": dropped, "left": entering - dropped}
+            entering -= dropped
+        return table
+
+    def to_json(self) -> dict[str, Json]:
+        """The counts of `report.json`."""
+        return {
+            "asked": self.asked,
+            "kept": self.kept["evosyn"],
+            "dropped": dict(sorted(self.dropped["evosyn"].items())),
+            "settings": {
+                setting: {"kept": self.kept[setting], "dropped": dict(sorted(self.dropped[setting].items()))}
+                for setting in SETTINGS
+            },
+            "stages": self.stages(),
+            "unusable_replies": dict(sorted(self.replies.items())),
+            "calls": self.usage.calls,
+            "tokens": {"input": self.usage.input_tokens, "output": self.usage.output_tokens},
+            "cost": self.usage.cost,
+            "executions": self.usage.cells,
+            "kept_per_1000_calls": _rate(self.kept["evosyn"], self.usage.calls, 1000),
+            "kept_per_million_executions": _rate(self.kept["evosyn"], self.usage.cells, 1_000_000),
+            "models": dict(sorted(self.models.items())),
+            "simulated": self.simulated,
+        }
+
+
+def distributions(samples: Iterable[Sample]) -> dict[str, Json]:
+    """Mean, deviation and deciles of what a setting holds: tests, difficulty, lengths in characters."""
+    columns: dict[str, list[float]] = {
+        "tests": [],
+        "difficulty": [],
+        "statement_characters": [],
+        "solution_characters": [],
+    }
+    for sample in samples:
+        columns["tests"].append(sample.tests)
+        columns["difficulty"].append(sample.difficulty)
+        columns["statement_characters"].append(len(sample.statement))
+        columns["solution_characters"].append(len(sample.solution))
+    return {name: _summary(values) for name, values in columns.items()}
+
+
+def _summary(values: Sequence[float]) -> dict[str, Json] | None:
+    if not values:
+        return None
+    array = np.asarray(values, dtype=np.float64)
+    tenths = np.quantile(array, [0.0, 0.1, 0.5, 0.9, 1.0])
+    return {
+        "mean": round(float(array.mean()), 4),
+        "sd": round(float(array.std()), 4),
+        **{name: round(float(at), 4) for name, at in zip(("min", "p10", "median", "p90", "max"), tenths, strict=True)},
+    }
+
+
+def _rate(kept: int, spent: int, per: int) -> float | None:
+    return None if spent == 0 else round(kept / spent * per, 3)
