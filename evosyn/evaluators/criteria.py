@@ -55,8 +55,10 @@ def judge(block: Block, solution_scores_BM: Floats, testing_scores_BN: Floats, c
     weight = top / top.sum(axis=1, keepdims=True)
     first = ordered == 0
     criterion1 = (first & block.human_BM).sum(axis=1) / first.sum(axis=1)
-    agree = (_all_agree(block, ordered, config.k, right=False) * weight).sum(axis=1)
-    both = (_all_agree(block, ordered, config.k, right=True) * weight).sum(axis=1) if config.criterion1 else agree
+    agree = np.minimum((_all_agree(block, ordered, config.k, right=False) * weight).sum(axis=1), 1.0)
+    both = agree
+    if config.criterion1:
+        both = np.minimum((_all_agree(block, ordered, config.k, right=True) * weight).sum(axis=1), 1.0)
     return Outcome(both, criterion1, agree, solutions, testings, weight)
 
 

@@ -30,7 +30,7 @@ def feedback(behaviour: Behaviour, score_E: Floats, oracle_E: Floats) -> tuple[s
     lost = draws.by_problem(oracle_E - score_E)
     lines = list(_warnings(behaviour))
     for rank, problem in enumerate(np.argsort(-lost, kind="stable")[:SEEDS_SHOWN]):
-        if lost[problem] <= 0:
+        if lost[problem] <= 1e-9:
             break
         of_problem = np.flatnonzero(draws.problem_E == problem)
         worst = of_problem[np.argmax((oracle_E - score_E)[of_problem])]

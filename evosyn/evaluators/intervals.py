@@ -1,0 +1,80 @@
+"""How sure a score is: bootstrap intervals over problems, paired comparisons, and splits by problem.
+
+Draws of one problem share its pool, so problems are what is resampled. DESIGN.md section 5, "Resampling".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from evosyn.errors import UsageError
+from evosyn.evaluators.draws import Floats
+from evosyn.records import PassMatrix
+from evosyn.seeds import SeedTree
+
+RESAMPLES = 2000
+
+
+class Interval(NamedTuple):
+    """A 95 % percentile interval."""
+
+    low: float
+    high: float
+
+
+class Split(NamedTuple):
+    """Matrices to evolve on, and matrices held out."""
+
+    train: list[PassMatrix]
+    heldout: list[PassMatrix]
+
+
+def bootstrap(values_P: Floats | Sequence[float], seed: int = 0) -> Interval:
+    """The interval of the mean of `values_P` over problems.
+
+    Args:
+        values_P: one value a problem; NaN are left out.
+    """
+    values = np.asarray(values_P, dtype=np.float64)
+    values = values[~np.isnan(values)]
+    if not len(values):
+        return Interval(float("nan"), float("nan"))
+    rng = SeedTree(seed).child("bootstrap", len(values)).rng()
+    means = values[rng.integers(len(values), size=(RESAMPLES, len(values)))].mean(axis=1)
+    low, high = np.quantile(means, [0.025, 0.975])
+    return Interval(float(low), float(high))
+
+
+def difference(first_P: Sequence[float], second_P: Sequence[float], seed: int = 0) -> Interval:
+    """The interval of the mean difference of two strategies on the same problems; tied where it holds 0.
+
+    Args:
+        first_P, second_P: per-problem scores in the same order.
+    """
+    return bootstrap(np.subtract(first_P, second_P), seed)
+
+
+def split_problems(matrices: Sequence[PassMatrix], share: float, seed: int) -> Split:
+    """Hold out a share of the problems, chosen by the seed and not by their order in the file.
+
+    Args:
+        share: of the problems that are held out, in (0, 1); at least one problem stays on each side.
+
+    Raises:
+        UsageError: fewer than two problems, or a share outside (0, 1).
+    """
+    if not 0 < share < 1:
+        raise UsageError(f"held-out share {share}: must lie between 0 and 1")
+    if len(matrices) < 2:
+        raise UsageError(f"{len(matrices)} problems cannot be split into seeds and held-out problems; bring more")
+    by_name = sorted(range(len(matrices)), key=lambda index: matrices[index].problem_id)
+    order = SeedTree(seed).child("heldout").rng().permutation(len(matrices))
+    size = min(max(round(share * len(matrices)), 1), len(matrices) - 1)
+    held = {by_name[place] for place in order[:size]}
+    return Split(
+        [matrix for index, matrix in enumerate(matrices) if index not in held],
+        [matrix for index, matrix in enumerate(matrices) if index in held],
+    )

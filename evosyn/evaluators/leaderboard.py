@@ -1,0 +1,118 @@
+"""Many strategies on the same draws: scores with intervals, the testing they choose, and how much was to be had.
+
+The criteria can be gamed by a rule that finds a testing which happens to accept the first and reject the last solution;
+that is why the quality of the chosen testing stands beside every score, and decides between scores that chance could
+have swapped. DESIGN.md section 5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from evosyn.evaluators.consistency import SeedConsistency
+from evosyn.evaluators.draws import ConsistencyConfig
+from evosyn.evaluators.intervals import Interval, bootstrap, difference
+from evosyn.ports import StrategyRunner
+from evosyn.records import Candidate, Evaluation, Json, PassMatrix
+
+
+@dataclass(frozen=True)
+class Row:
+    """One strategy.
+
+    Attributes:
+        evaluation: with `score` None where the program is invalid.
+        interval: of the score, over problems; None where invalid.
+    """
+
+    name: str
+    evaluation: Evaluation
+    interval: Interval | None
+
+    def to_json(self) -> dict[str, Json]:
+        """The object of DESIGN.md section 4."""
+        metrics = self.evaluation.metrics
+        return {
+            "strategy": self.name,
+            "score": self.evaluation.score,
+            "ci": None if self.interval is None else list(self.interval),
+            "criterion1": metrics.get("criterion1"),
+            "pass_at_1": metrics.get("pass_at_1"),
+            "testing_balanced_accuracy": metrics.get("testing_balanced_accuracy"),
+            "testing_precision": metrics.get("testing_precision"),
+            "invalid": self.evaluation.invalid,
+        }
+
+
+@dataclass(frozen=True)
+class Leaderboard:
+    """Strategies on one set of draws, best score first, invalid ones last.
+
+    Attributes:
+        problems: names of the problems that were scored.
+        oracle: the best score that any ranking could reach.
+        skipped: problems that were left out, by reason.
+    """
+
+    config: ConsistencyConfig
+    problems: tuple[str, ...]
+    oracle: float
+    skipped: Mapping[str, int]
+    rows: tuple[Row, ...]
+
+    def winner(self) -> Row | None:
+        """The row to prefer: of those that chance could not tell from the best score, the one with the best testing."""
+        valid = [row for row in self.rows if row.interval is not None]
+        if not valid:
+            return None
+        best = valid[0].evaluation.per_seed
+        tied = [row for row in valid if difference(best, row.evaluation.per_seed, self.config.seed).low <= 0]
+        return max(tied, key=lambda row: row.evaluation.metrics["testing_balanced_accuracy"])
+
+    def to_json(self) -> dict[str, Json]:
+        """The keys that programs read (DESIGN.md section 4), without the name of the pool."""
+        return {
+            "M": self.config.M,
+            "N": self.config.N,
+            "draws": self.config.draws,
+            "ties": self.config.ties,
+            "k": self.config.k,
+            "criterion1": self.config.criterion1,
+            "seed": self.config.seed,
+            "problems": len(self.problems),
+            "skipped": dict(self.skipped),
+            "oracle": self.oracle,
+            "strategies": [row.to_json() for row in self.rows],
+        }
+
+
+def make_leaderboard(
+    runner: StrategyRunner,
+    matrices: Sequence[PassMatrix],
+    strategies: Mapping[str, str],
+    config: ConsistencyConfig | None = None,
+) -> Leaderboard:
+    """Score every strategy on the same draws.
+
+    Args:
+        strategies: program texts by the name that the table shows.
+
+    Raises:
+        UsageError: no problem can be used.
+        SandboxUnavailable: passed through.
+    """
+    evaluator = SeedConsistency(runner, matrices, config, axes=())
+    evaluations = evaluator.evaluate([Candidate(text) for text in strategies.values()])
+    rows = [
+        Row(
+            name,
+            evaluation,
+            None if evaluation.score is None else bootstrap(evaluation.per_seed, evaluator.config.seed),
+        )
+        for name, evaluation in zip(strategies, evaluations, strict=True)
+    ]
+    rows.sort(key=lambda row: -1.0 if row.evaluation.score is None else row.evaluation.score, reverse=True)
+    return Leaderboard(
+        evaluator.config, evaluator.draws.problem_ids, evaluator.oracle, evaluator.draws.skipped, tuple(rows)
+    )

@@ -1,0 +1,140 @@
+"""The known strategies: what each says on small cases worked out by hand, and that order never matters to them."""
+
+from __future__ import annotations
+
+import ast
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evosyn.errors import UsageError
+from evosyn.records import PassMatrix, Ranking
+from evosyn.strategies import _harness, known_names, load_known, load_strategy
+from evosyn.strategies.evidence import evidence_of, select
+from evosyn.strategies.ranking import dense_ranks
+from evosyn.strategies.runner import pack
+
+NAMES = known_names()
+
+
+def ranking(program: str, matrix: PassMatrix) -> Ranking:
+    """What a trusted program says; in this process, which is fit for the package's own programs only."""
+    found = _harness.main(program, pack([evidence_of(matrix)]), {"screen": 1, "budget_s": 60.0})
+    assert "reason" not in found, found
+    scores = np.frombuffer(found["scores"])
+    rows = matrix.verdicts_MN.shape[0]
+    return Ranking(scores[:rows], scores[rows:])
+
+
+def matrix_of(*rows: str, texts: bool = False) -> PassMatrix:
+    cells = np.array([list(row.replace("1", "P").replace("0", "F")) for row in rows])
+    if not texts:
+        return PassMatrix("p", cells)
+    return PassMatrix(
+        "p",
+        cells,
+        solution_texts=tuple(f"def f(): return {m}" for m in range(cells.shape[0])),
+        testing_texts=tuple(f"assert f() == {n}" for n in range(cells.shape[1])),
+    )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_names_its_source_and_imports_numpy_or_hashlib_only(name: str) -> None:
+    tree = ast.parse(load_known(name))
+    text = ast.get_docstring(tree) or ""
+    assert "Source: " in text or name == "random"
+    imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+    assert imported <= {"numpy", "hashlib"}
+    assert not [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.sampled_from(NAMES), st.integers(1, 7), st.integers(1, 7), st.booleans(), st.randoms(use_true_random=False))
+def test_permuting_solutions_and_testings_permutes_the_ranking(
+    name: str, rows: int, columns: int, texts: bool, random: object
+) -> None:
+    rng = np.random.default_rng(random.getrandbits(32))  # type: ignore[attr-defined]
+    cells = ["".join(rng.choice(["0", "1"], columns)) for _ in range(rows)]
+    matrix = matrix_of(*cells, texts=texts)
+    by_row, by_column = rng.permutation(rows), rng.permutation(columns)
+    moved = PassMatrix(
+        "p",
+        matrix.verdicts_MN[np.ix_(by_row, by_column)],
+        solution_texts=tuple(matrix.solution_texts[m] for m in by_row) if texts else (),
+        testing_texts=tuple(matrix.testing_texts[n] for n in by_column) if texts else (),
+    )
+    before, after = ranking(load_known(name), matrix), ranking(load_known(name), moved)
+    assert dense_ranks(before.solution_scores_M)[by_row].tolist() == dense_ranks(after.solution_scores_M).tolist()
+    assert dense_ranks(before.testing_scores_N)[by_column].tolist() == dense_ranks(after.testing_scores_N).tolist()
+
+
+# Four solutions, four testings: the first accepts all, the second all but the last, the third one, the fourth nobody.
+CASE = matrix_of("1110", "1100", "1100", "1000")
+EXPECTED = {
+    "initial": ([3, 2, 2, 1], [4, 3, 1, 0]),
+    "gap": ([3 / 4, 2 / 4, 2 / 4, 1 / 4], [2 / 4 - 0, 7 / 12 - 1 / 4, 3 / 4 - 5 / 12, 0 - 2 / 4]),
+    "tfidf": ([1 / 4 + 1 / 3 + 1, 1 / 4 + 1 / 3, 1 / 4 + 1 / 3, 1 / 4], [1 / 4, 1 / 3, 1, 0]),
+    "coverage": ([3, 2, 2, 1], [(8 - 4) / 4 - 0, (7 - 3) / 3 - 1, (3 - 1) / 1 - 5 / 3, 0 - 8 / 4]),
+    "inverse": ([3, 2, 2, 1], [0, 1, 3, 4]),
+    "exclusion": ([3, 2, 2, 1], [(8 - 4) / 4, (7 - 3) / 3, (3 - 1) / 1, 0]),
+    "hardness": ([2, 1, 1, 0], [0 - 200, 1, 3, 4 - 400]),
+    "codet": ([1 * 3, 2 * 2, 2 * 2, 1 * 1], [3 + 4 + 4 + 1, 3 + 4 + 4, 3, 0]),
+    "codet_gap": ([3, 4, 4, 1], [12 / 4 - 0, 11 / 3 - 1, 3 - 9 / 3, 0 - 12 / 4]),
+}
+
+
+@pytest.mark.parametrize("name", sorted(EXPECTED))
+def test_scores_are_those_of_the_paper_on_a_case_worked_out_by_hand(name: str) -> None:
+    found = ranking(load_known(name), CASE)
+    assert found.solution_scores_M.tolist() == pytest.approx(EXPECTED[name][0])
+    assert found.testing_scores_N.tolist() == pytest.approx(EXPECTED[name][1])
+
+
+def test_hardness_compares_strictness_first_and_pass_counts_second() -> None:
+    found = ranking(load_known("hardness"), matrix_of("1100", "0010", "0000", "1100"))
+    # strictness of the testings: 2, 2, 3, 4; means of what is passed: 2, 3, 0, 2; counts: 2, 1, 0, 2
+    assert dense_ranks(found.solution_scores_M).tolist() == [1, 0, 2, 1]
+
+
+def test_random_differs_between_texts_and_ties_without_them() -> None:
+    assert len(set(ranking(load_known("random"), matrix_of("10", "01", "11", texts=True)).solution_scores_M)) == 3
+    assert len(set(ranking(load_known("random"), matrix_of("10", "01", "11")).solution_scores_M)) == 1
+
+
+def test_unknown_names_offer_the_nearest() -> None:
+    with pytest.raises(UsageError, match="did you mean initial"):
+        load_known("inital")
+
+
+def test_a_strategy_loads_by_name_file_or_run_directory(tmp_path: object) -> None:
+    from pathlib import Path
+
+    folder = Path(str(tmp_path))
+    program = "def rank(evidence):\n    return evidence.passed.sum(1), evidence.passed.sum(0)\n"
+    (folder / "strategy.py").write_text(program)
+    assert load_strategy(folder) == load_strategy(folder / "strategy.py") == program
+    assert load_strategy("initial") == load_known("initial")
+    (folder / "empty").mkdir()
+    with pytest.raises(UsageError, match=r"has no strategy\.py"):
+        load_strategy(folder / "empty")
+
+
+def test_evidence_holds_nothing_human_and_groups_equal_programs() -> None:
+    matrix = PassMatrix(
+        "p",
+        np.array([list("PF"), list("PU"), list("FF")]),
+        np.array(list("PFP")),
+        solution_texts=("def f():\n    return 1", "def f():\n  return 1  # same", "def f( : broken"),
+        testing_texts=("a", "a"),
+    )
+    evidence = evidence_of(matrix)
+    assert evidence.solution_group_M.tolist() == [0, 0, 1]
+    assert evidence.testing_group_N.tolist() == [0, 0]
+    assert evidence.known_MN.tolist() == [[True, True], [True, False], [True, True]]
+    assert [cases.tolist() for cases in evidence.cases_NMC] == [[[True], [True], [False]], [[False], [False], [False]]]
+    assert not any("human" in field for field in evidence.__dataclass_fields__)
+    chosen = select(evidence, np.array([2, 0]), np.array([1]))
+    assert chosen.passed_MN.tolist() == [[False], [False]]
+    assert chosen.solution_texts == ("def f( : broken", "def f():\n    return 1")
