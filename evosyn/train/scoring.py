@@ -109,6 +109,13 @@ class Scorer:
                 self._cache.pop(next(iter(self._cache)))
         return [found[key] for key in keys]
 
+    def complaint(self, task: Task) -> str | None:
+        """None, or why this scorer cannot judge the task."""
+        domain = self._domains.get(task.problem.domain)
+        if domain is None:
+            return f"the domain {task.problem.domain!r} is not served"
+        return domain.check_testing(task.problem, task.testing)
+
     def save(self, path: Path) -> None:
         """Write the cache as JSON lines, atomically."""
         with self._lock:

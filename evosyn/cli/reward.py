@@ -1,0 +1,85 @@
+"""`evosyn reward`: the sandboxed reward for other trainers."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from evosyn.errors import UsageError
+
+if TYPE_CHECKING:
+    from evosyn.train.scoring import Task
+
+
+@click.group(short_help="Serve the sandboxed reward to other trainers.")
+def command() -> None:
+    """The reward as a service. For functions to import instead, see docs/reward.md."""
+
+
+@command.command()
+@click.argument("data", required=False)
+@click.option("--setting", type=click.Choice(["evosyn", "relaxed", "random"]), default="evosyn", show_default=True)
+@click.option(
+    "--pool", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Problems with human testings."
+)
+@click.option("--host", default="127.0.0.1", show_default=True)
+@click.option("--port", type=click.IntRange(0, 65535), default=8765, show_default=True)
+@click.option("--token-env", metavar="NAME", help="Environment variable with the token; required off loopback.")
+@click.option("--workers", type=click.IntRange(1), default=None, help="Sandbox processes. [default: one a core]")
+@click.option("--sandbox", "backend", default="local", show_default=True)
+@click.option("--allow-weak-sandbox", is_flag=True)
+def serve(
+    data: str | None,
+    setting: str,
+    pool: Path | None,
+    host: str,
+    port: int,
+    token_env: str | None,
+    workers: int | None,
+    backend: str,
+    allow_weak_sandbox: bool,
+) -> None:
+    """Answer POST /score and GET /health until stopped.
+
+    Items may name a row of DATA (or a problem of --pool) by its id, or bring their own testing.
+    """
+    from evosyn import registry
+    from evosyn.jobs import Limits
+    from evosyn.sandbox import open_sandbox
+    from evosyn.train.scoring import Scorer
+    from evosyn.train.service import LOOPBACK, RewardService
+
+    token = None
+    if token_env is not None:
+        token = os.environ.get(token_env)
+        if not token:
+            raise UsageError(f"--token-env {token_env}: is not set")
+    elif host not in LOOPBACK:
+        raise UsageError(f"--host {host}: others can reach it, so a token is needed: --token-env NAME")
+    tasks = _tasks(data, setting, pool)
+    domains = {name: registry.factory("domains", name)() for name in registry.names("domains")}
+    with open_sandbox(backend, workers=workers, allow_weak=allow_weak_sandbox) as sandbox:
+        scorer = Scorer(sandbox, domains, Limits(wall_s=2.0, budget_s=10.0))
+        protection = sandbox.protection.level
+        service = RewardService(scorer, tasks, host=host, port=port, token=token, protection=protection)
+        signal.signal(signal.SIGTERM, lambda *_: threading.Thread(target=service.close).start())
+        click.echo(f"rewards on http://{host}:{service.port} ({len(tasks)} tasks, {protection} sandbox); Ctrl-C stops")
+        service.serve()
+
+
+def _tasks(data: str | None, setting: str, pool: Path | None) -> dict[str, Task]:
+    from evosyn.pools import load_pools
+    from evosyn.train.data import load_samples, tasks_of
+    from evosyn.train.evaluate import bench_tasks
+
+    tasks: dict[str, Task] = {}
+    if data is not None:
+        tasks |= tasks_of(load_samples(data, setting))
+    if pool is not None:
+        tasks |= {task.row_id: task for task in bench_tasks(load_pools(pool))}
+    return tasks

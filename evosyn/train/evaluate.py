@@ -1,0 +1,215 @@
+"""pass@k of models on a pool of problems, judged by the human testings in the sandbox.
+
+Completions are kept per problem as they come, so a killed evaluation goes on. Several models land in one table, with
+paired differences to the first. Chen 2021 (pass@k); EvoSyn (2510.17928) table 2.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from evosyn.errors import UsageError
+from evosyn.jobs import Limits
+from evosyn.ports import Domain, Sandbox
+from evosyn.records import Json, Pool, content_id
+from evosyn.rundir import RunDir
+from evosyn.seeds import SeedTree
+from evosyn.train.generation import Generator, Sampling
+from evosyn.train.scoring import Scorer, Task, domains_of
+from evosyn.train.stats import Interval, bootstrap, pass_at_k
+
+LEVELS = ("easy", "medium", "hard", "unrated")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One model on one problem: `passed` of `samples` completions satisfy the human testing."""
+
+    problem_id: str
+    level: str
+    samples: int
+    passed: int
+    parsed: int
+    unknown: int = 0
+
+
+class Result(NamedTuple):
+    """One model on the whole bench."""
+
+    model: str
+    outcomes: tuple[Outcome, ...]
+
+
+def bench_tasks(pools: Sequence[Pool]) -> list[Task]:
+    """The problems that can be judged.
+
+    Raises:
+        UsageError: not one has a human testing.
+    """
+    tasks = [
+        Task(pool.problem.problem_id, pool.problem, pool.problem.human_testing)
+        for pool in pools
+        if pool.problem.human_testing is not None
+    ]
+    if not tasks:
+        raise UsageError("--bench: no problem has a human_testing to judge by")
+    return tasks
+
+
+def level_of(task: Task) -> str:
+    """By `meta.difficulty`: a name of `LEVELS`, or a number in [0, 1] cut into thirds."""
+    value = task.problem.meta.get("difficulty")
+    if isinstance(value, str) and value.lower() in LEVELS:
+        return value.lower()
+    if isinstance(value, int | float) and 0 <= value <= 1:
+        return LEVELS[min(2, int(3 * value))]
+    return "unrated"
+
+
+def evaluate(
+    model: str,
+    generator: Generator,
+    sampling: Sampling,
+    tasks: Sequence[Task],
+    scorer: Scorer,
+    run: RunDir,
+    *,
+    on_done: Callable[[int], None] | None = None,
+) -> Result:
+    """Draw what is not yet drawn, score everything.
+
+    Args:
+        model: the name that it gets in tables.
+        run: completions are kept in `completions/<hash>.jsonl`.
+        on_done: told how many problems have their completions.
+
+    Raises:
+        SandboxUnavailable: the sandbox is gone.
+    """
+    domains = domains_of(tasks)
+    key = content_id("e_", [model, sampling.__dict__])
+    path = run.file("completions", f"{key}.jsonl")
+    kept = _kept(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    missing = [task for task in tasks if task.row_id not in kept]
+    with path.open("a", encoding="utf-8") as file:
+        for start in range(0, len(missing), generator.chunk):
+            chunk = missing[start : start + generator.chunk]
+            chats = [domains[task.problem.domain].solution_request(task.problem, 0, {}).messages for task in chunk]
+            drawn = generator.generate(chats, [task.row_id for task in chunk])
+            for task, texts in zip(chunk, drawn, strict=True):
+                file.write(json.dumps({"problem_id": task.row_id, "completions": texts}) + "\n")
+                kept[task.row_id] = texts
+            file.flush()
+            if on_done is not None:
+                on_done(len(kept))
+    return Result(model, tuple(_score(task, kept[task.row_id], scorer) for task in tasks))
+
+
+def scorer_for(tasks: Sequence[Task], sandbox: Sandbox, limits: Limits) -> Scorer:
+    """A scorer over the domains of a bench."""
+    domains: Mapping[str, Domain] = domains_of(tasks)
+    return Scorer(sandbox, domains, limits)
+
+
+def summary(results: Sequence[Result], ks: Sequence[int], seed: int) -> dict[str, Json]:
+    """The whole table as JSON: pass@k with intervals, differences to the first model, levels."""
+    seeds = SeedTree(seed).child("eval")
+    rows = []
+    for result in results:
+        row: dict[str, Json] = {"model": result.model, "problems": len(result.outcomes)}
+        row["unknown"] = sum(outcome.unknown for outcome in result.outcomes)
+        row["parsed"] = _share(result.outcomes)
+        for k in ks:
+            values = pass_values(result.outcomes, k)
+            row[f"pass@{k}"] = _json(bootstrap(values, seeds.child("mean", k)))
+            if result is not results[0]:
+                first = pass_values(results[0].outcomes, k)
+                gained = [after - before for before, after in zip(first, values, strict=True)]
+                row[f"gain@{k}"] = _json(bootstrap(gained, seeds.child("gain", k)))
+        row["levels"] = {
+            level: {"problems": len(part), **{f"pass@{k}": _json(bootstrap(pass_values(part, k), seeds)) for k in ks}}
+            for level in LEVELS
+            if (part := [outcome for outcome in result.outcomes if outcome.level == level])
+        }
+        rows.append(row)
+    return {"ks": list(ks), "models": rows}
+
+
+def pass_values(outcomes: Sequence[Outcome], k: int) -> list[float]:
+    """pass@k of each problem, over the samples that could be judged; 0 where none could."""
+    values = []
+    for outcome in outcomes:
+        judged = outcome.samples - outcome.unknown
+        values.append(pass_at_k(judged, outcome.passed, min(k, judged)) if judged else 0.0)
+    return values
+
+
+def write_plot(run: RunDir, table: Mapping[str, Json]) -> None:
+    """`eval.png`: pass@k of each model with its interval."""
+    import io
+
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.4, 3.8), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    models = [row["model"] for row in table["models"]]
+    for place, k in enumerate(table["ks"]):
+        cells = [row[f"pass@{k}"] for row in table["models"]]
+        across = [number + 0.12 * (place - (len(table["ks"]) - 1) / 2) for number in range(len(models))]
+        means = [cell["mean"] for cell in cells]
+        spread = [
+            [
+                mean - (cell["low"] if cell["low"] is not None else mean)
+                for mean, cell in zip(means, cells, strict=True)
+            ],
+            [
+                (cell["high"] if cell["high"] is not None else mean) - mean
+                for mean, cell in zip(means, cells, strict=True)
+            ],
+        ]
+        axes.errorbar(across, means, yerr=spread, fmt="o", capsize=3, label=f"pass@{k}")
+    axes.set_xticks(range(len(models)), [Path(name).name or name for name in models], rotation=20, fontsize=8)
+    axes.set_ylim(0, 1)
+    axes.grid(axis="y", alpha=0.3)
+    axes.legend(fontsize=8)
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=120)
+    run.write("eval.png", buffer.getvalue())
+
+
+def _kept(path: Path) -> dict[str, list[str]]:
+    kept: dict[str, list[str]] = {}
+    if path.exists():
+        whole = [line for line in path.read_text(encoding="utf-8").splitlines(keepends=True) if line.endswith("\n")]
+        path.write_text("".join(whole), encoding="utf-8")
+        kept = {row["problem_id"]: row["completions"] for row in map(json.loads, whole)}
+    return kept
+
+
+def _score(task: Task, texts: Sequence[str], scorer: Scorer) -> Outcome:
+    scores = scorer.score([task] * len(texts), texts)
+    return Outcome(
+        problem_id=task.row_id,
+        level=level_of(task),
+        samples=len(scores),
+        passed=sum(score.passed for score in scores),
+        parsed=sum(score.parsed for score in scores),
+        unknown=sum(not score.known for score in scores),
+    )
+
+
+def _share(outcomes: Sequence[Outcome]) -> float:
+    return round(sum(outcome.parsed for outcome in outcomes) / max(1, sum(outcome.samples for outcome in outcomes)), 4)
+
+
+def _json(interval: Interval) -> dict[str, Json]:
+    return {
+        name: None if value != value else round(value, 6) for name, value in interval._asdict().items()
+    }  # nan is not JSON

@@ -1,0 +1,108 @@
+"""Where completions come from in an evaluation: a local model through transformers, or a teacher behind an endpoint.
+
+Both give the same for the same seed, as far as the model allows it. No sandbox, no scores here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from evosyn.chat import Message, Request
+from evosyn.ports import Teacher
+from evosyn.seeds import SeedTree
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How completions are drawn. `temperature` 0 is greedy (and then one sample says all)."""
+
+    samples: int = 1
+    temperature: float = 0.8
+    top_p: float = 0.95
+    max_tokens: int = 512
+    batch: int = 16
+    seed: int = 0
+
+
+class Generator(Protocol):
+    """Draws `sampling.samples` completions for each chat; an empty text where the model gave nothing usable.
+
+    Attributes:
+        chunk: how many chats a caller should give at once; what is lost at most when it is killed.
+    """
+
+    chunk: int
+
+    def generate(self, chats: Sequence[Sequence[Message]], names: Sequence[str]) -> list[list[str]]: ...
+
+
+class TransformersGenerator:
+    """A model and tokenizer in this process. Each prompt draws from its own stream, whatever else is run."""
+
+    chunk = 1
+
+    def __init__(self, model: Any, tokenizer: Any, sampling: Sampling) -> None:
+        self._model, self._tokenizer, self._sampling = model, tokenizer, sampling
+
+    def generate(self, chats: Sequence[Sequence[Message]], names: Sequence[str]) -> list[list[str]]:
+        return [self._one(chat, name) for chat, name in zip(chats, names, strict=True)]
+
+    def _one(self, chat: Sequence[Message], name: str) -> list[str]:
+        import torch
+
+        sampling = self._sampling
+        turns = [{"role": message.role, "content": message.content} for message in chat]
+        encoded = self._tokenizer.apply_chat_template(
+            turns, add_generation_prompt=True, return_tensors="pt", return_dict=True
+        ).to(self._model.device)
+        width = encoded["input_ids"].shape[1]
+        greedy = sampling.temperature == 0
+        options: dict[str, Any] = {"do_sample": False} if greedy else {
+            "do_sample": True, "temperature": sampling.temperature, "top_p": sampling.top_p, "top_k": 0
+        }  # fmt: skip
+        texts: list[str] = []
+        devices = [self._model.device] if self._model.device.type == "cuda" else []
+        with torch.random.fork_rng(devices=devices), torch.inference_mode():
+            torch.manual_seed(SeedTree(sampling.seed).child("generate", name).integer() % 2**63)
+            while len(texts) < (1 if greedy else sampling.samples):
+                count = 1 if greedy else min(sampling.batch, sampling.samples - len(texts))
+                output = self._model.generate(
+                    **encoded,
+                    **options,
+                    num_return_sequences=count,
+                    max_new_tokens=sampling.max_tokens,
+                    pad_token_id=self._tokenizer.pad_token_id,
+                )
+                texts += self._tokenizer.batch_decode(output[:, width:], skip_special_tokens=True)
+        return texts * (sampling.samples if greedy else 1)
+
+
+class TeacherGenerator:
+    """A model behind the teacher port: cached, budgeted and retried there. All chats go out at once."""
+
+    chunk = 1_000_000
+
+    def __init__(self, teacher: Teacher, sampling: Sampling) -> None:
+        self._teacher, self._sampling = teacher, sampling
+
+    def generate(self, chats: Sequence[Sequence[Message]], names: Sequence[str]) -> list[list[str]]:
+        del names
+        sampling = self._sampling
+        params = {"temperature": sampling.temperature, "top_p": sampling.top_p, "max_tokens": sampling.max_tokens}
+
+        async def draw_all() -> list[list[str]]:
+            asked = [
+                self._teacher.complete(Request(tuple(chat), "solution", params=params, sample=sample))
+                for chat in chats
+                for sample in range(sampling.samples)
+            ]
+            try:
+                replies = [reply.text if reply.failure is None else "" for reply in await asyncio.gather(*asked)]
+            finally:
+                await self._teacher.aclose()
+            return [replies[at : at + sampling.samples] for at in range(0, len(replies), sampling.samples)]
+
+        return asyncio.run(draw_all())

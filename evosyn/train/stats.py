@@ -1,0 +1,61 @@
+"""The few statistics of training and evaluation: unbiased pass@k, bootstrap over problems, paired intervals over seeds.
+
+Pass@k: Chen 2021 (2107.03374), equation 1. Nothing here knows models.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from evosyn.seeds import SeedTree
+
+_T975 = (
+    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131,
+    2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
+)  # fmt: skip
+
+
+class Interval(NamedTuple):
+    """A mean with its 95 % interval."""
+
+    mean: float
+    low: float
+    high: float
+
+
+def pass_at_k(samples: int, passed: int, k: int) -> float:
+    """Chance that at least one of `k` samples passes, from `passed` of `samples`; unbiased for `k <= samples`.
+
+    Raises:
+        ValueError: `k` is larger than `samples`, or `passed` is.
+    """
+    if not 0 <= passed <= samples or not 1 <= k <= samples:
+        raise ValueError(f"pass@{k} from {passed} of {samples} samples")
+    if samples - passed < k:
+        return 1.0
+    return 1.0 - math.prod((samples - passed - place) / (samples - place) for place in range(k))
+
+
+def bootstrap(values: Sequence[float], seeds: SeedTree, *, draws: int = 2000) -> Interval:
+    """Mean over problems with the percentile bootstrap interval; a single value has no width to speak of (nan)."""
+    data = np.asarray(values, dtype=np.float64)
+    if len(data) < 2:
+        return Interval(float(data.mean()) if len(data) else math.nan, math.nan, math.nan)
+    rows = seeds.rng().integers(0, len(data), size=(draws, len(data)))
+    low, high = np.quantile(data[rows].mean(axis=1), [0.025, 0.975])
+    return Interval(float(data.mean()), float(low), float(high))
+
+
+def t_interval(values: Sequence[float]) -> Interval:
+    """Mean over seeds with Student's 95 % interval; of paired differences where the values are such."""
+    data = np.asarray(values, dtype=np.float64)
+    mean = float(data.mean()) if len(data) else math.nan
+    if len(data) < 2:
+        return Interval(mean, math.nan, math.nan)
+    quantile = _T975[len(data) - 2] if len(data) - 2 < len(_T975) else 1.96
+    half = quantile * float(data.std(ddof=1)) / math.sqrt(len(data))
+    return Interval(mean, mean - half, mean + half)

@@ -1,0 +1,49 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from evosyn.errors import UnavailableError, UsageError
+from evosyn.rundir import RunDir
+from evosyn.train.checkpoints import check_disk, freeze_config, last_whole, mark_complete, read_metrics, trim_metrics
+
+
+def test_a_torn_checkpoint_is_removed_and_the_last_whole_one_taken(tmp_path: Path) -> None:
+    for step in (10, 20, 30):
+        (tmp_path / f"checkpoint-{step}").mkdir()
+    mark_complete(tmp_path / "checkpoint-10", 10)
+    mark_complete(tmp_path / "checkpoint-20", 20)
+    assert last_whole(tmp_path) == tmp_path / "checkpoint-20"
+    assert not (tmp_path / "checkpoint-30").exists()
+
+
+def test_no_checkpoint_is_no_error(tmp_path: Path) -> None:
+    assert last_whole(tmp_path / "nowhere") is None
+
+
+def test_other_settings_for_the_same_directory_are_refused_by_name(tmp_path: Path) -> None:
+    with RunDir(tmp_path / "run") as run:
+        freeze_config(run, {"steps": 30, "rollout": {"group": 8}})
+        freeze_config(run, {"steps": 30, "rollout": {"group": 8}})
+        with pytest.raises(UsageError, match=r"rollout\.group: 8 before, 4 now"):
+            freeze_config(run, {"steps": 30, "rollout": {"group": 4}})
+
+
+def test_a_directory_of_something_else_is_refused(tmp_path: Path) -> None:
+    with RunDir(tmp_path) as run:
+        run.write_json("report.json", {})
+        with pytest.raises(UsageError, match="choose another --out"):
+            freeze_config(run, {"steps": 1})
+
+
+def test_metrics_after_the_checkpoint_and_a_torn_line_are_dropped(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.jsonl"
+    path.write_text("".join(json.dumps({"step": step}) + "\n" for step in (1, 2, 3)) + '{"step": 4')
+    assert [row["step"] for row in read_metrics(path)] == [1, 2, 3]
+    trim_metrics(path, 2)
+    assert [row["step"] for row in read_metrics(path)] == [1, 2]
+
+
+def test_a_disk_without_room_for_the_checkpoints_is_said_before_training(tmp_path: Path) -> None:
+    with pytest.raises(UnavailableError, match="lower --set keep"):
+        check_disk(tmp_path, 10**18, 2)
