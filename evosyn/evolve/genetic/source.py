@@ -1,0 +1,262 @@
+"""Trees as ordinary strategy source, and back: what is written here a person or a model can take on, and what they
+leave within the grammar is read again. A program that steps outside is simply not one of ours (`read` gives None).
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections import Counter
+from functools import cache
+from typing import NamedTuple
+
+from evosyn.evolve.genetic import helpers
+from evosyn.evolve.genetic.grammar import OPS, TERMINALS, Node, Program, type_of
+
+DOCSTRING = "Scores the solutions and the testings of one problem from what passed; higher is better."
+LONGEST = 72
+"""Characters of an expression before its parts get names of their own."""
+
+
+class _Helper(NamedTuple):
+    name: str
+    source: str
+    calls: frozenset[str]
+    dump: str
+
+
+def write(program: Program) -> str:
+    """The source of a program: a strategy `rank(evidence)` over numpy, with only the helpers that it needs."""
+    body = _Body(program)
+    lines = body.lines
+    terminals = [
+        f"    {name} = {TERMINALS[name].definition}  # {TERMINALS[name].comment}"
+        for name in TERMINALS
+        if name in body.used and name != "solution_scores"
+    ]
+    text = "\n".join([*terminals, *lines])
+    functions = [helper.source for helper in _needed(text)]
+    rank = f'def rank(evidence):\n    """{DOCSTRING}"""\n{text}\n    return solution_scores, testing_scores\n'
+    return "\n\n\n".join(["import numpy as np", *functions, rank])
+
+
+class _Body:
+    """The assignments of one program; subtrees that occur twice or read too long get a name."""
+
+    def __init__(self, program: Program) -> None:
+        self.used: set[str] = set()
+        self.lines: list[str] = []
+        self._names: dict[Node, str] = {}
+        self._nouns: Counter[str] = Counter()
+        self._counts: Counter[Node] = Counter()
+        for tree in program:
+            self._count(tree)
+        for target, tree in zip(("solution_scores", "testing_scores"), program, strict=True):
+            self.lines.append(f"    {target} = tidy({self._expression(tree)[0]})")
+
+    def _count(self, node: Node) -> None:
+        self._counts[node] += 1
+        if self._counts[node] == 1:
+            for arg in node.args:
+                if isinstance(arg, Node):
+                    self._count(arg)
+
+    def _expression(self, node: Node) -> tuple[str, bool]:
+        """The source of a node and whether it needs brackets inside a larger one."""
+        if not node.args:
+            self.used.add(node.op)
+            return node.op, False
+        if node in self._names:
+            return self._names[node], False
+        op = OPS[node.op]
+        parts = []
+        for arg in node.args:
+            if isinstance(arg, Node):
+                text, infix = self._expression(arg)
+                parts.append(f"({text})" if infix and (op.infix or op.template.startswith("{0}.")) else text)
+            else:
+                parts.append(repr(arg))
+        text = op.template.format(*parts)
+        if self._counts[node] > 1 or len(text) > LONGEST:
+            return self._named(node, text), False
+        return text, op.infix
+
+    def _named(self, node: Node, text: str) -> str:
+        noun = OPS[node.op].noun
+        self._nouns[noun] += 1
+        name = noun if self._nouns[noun] == 1 else f"{noun}_{self._nouns[noun]}"
+        what = {"M": "per solution", "N": "per testing"}.get(type_of(node).value, "pairs")
+        self.lines.append(f"    {name} = {text}  # {what}")
+        self._names[node] = name
+        return name
+
+
+def read(text: str) -> Program | None:
+    """The trees of a source that stays within the grammar, or None. Nothing is executed."""
+    try:
+        module = ast.parse(text)
+        return _read_module(module)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+class _Outside(ValueError):
+    """The source steps outside the grammar."""
+
+
+def _read_module(module: ast.Module) -> Program:
+    rank = None
+    for statement in module.body:
+        if isinstance(statement, ast.FunctionDef) and statement.name == "rank":
+            rank = statement
+        elif isinstance(statement, ast.FunctionDef):
+            helper = _helpers().get(statement.name)
+            if helper is None or helper.dump != _dump(statement):
+                raise _Outside(f"{statement.name} is not a known helper")
+        elif not _is_docstring(statement) and ast.dump(statement) != _NUMPY:
+            raise _Outside("something else at the top")
+    if rank is None or [one.arg for one in rank.args.args] != ["evidence"] or rank.decorator_list:
+        raise _Outside("no rank(evidence)")
+    return _read_body(rank.body)
+
+
+def _read_body(body: list[ast.stmt]) -> Program:
+    known: dict[str, Node] = {}
+    found: dict[str, Node] = {}
+    for statement in body:
+        if _is_docstring(statement):
+            continue
+        if isinstance(statement, ast.Return):
+            if ast.dump(statement) != _RETURN or len(found) != 2:
+                break
+            return Program(found["solution_scores"], found["testing_scores"])
+        if not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Name):
+            break
+        name = statement.targets[0].id
+        if len(statement.targets) != 1 or name in known or name == "evidence" or name in _helpers():
+            break
+        if name in TERMINALS and name != "solution_scores":
+            if ast.dump(statement.value) != _definition(name):
+                break
+            known[name] = Node(name)
+            continue
+        node = _read_value(statement.value, known, final=name in {"solution_scores", "testing_scores"})
+        if name in {"solution_scores", "testing_scores"}:
+            found[name] = node
+            node = Node(name) if name == "solution_scores" else node
+        known[name] = node
+    raise _Outside("a statement that is not one of ours")
+
+
+def _read_value(value: ast.expr, known: dict[str, Node], *, final: bool) -> Node:
+    if not final:
+        return _node(value, known)
+    if not (isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "tidy"):
+        raise _Outside("scores that are not tidied")
+    node = _node(value.args[0], known)
+    return node if type_of(node).value in "MN" else _fail()
+
+
+def _fail() -> Node:
+    raise _Outside("scores of another shape")
+
+
+def _node(value: ast.expr, known: dict[str, Node]) -> Node:
+    """One expression as a checked node."""
+    if isinstance(value, ast.Name):
+        if value.id not in known:
+            raise _Outside(f"unknown name {value.id}")
+        return known[value.id]
+    op, arguments = _operation(value)
+    args = tuple(_constant(one) if _is_constant(one) else _node(one, known) for one in arguments)
+    if op in {"mul", "add"} and any(isinstance(arg, float) for arg in args):
+        op = "times" if op == "mul" else "plus"
+        args = args if isinstance(args[0], Node) else args[::-1]
+    elif op == "sub" and args[0] == 1.0 and isinstance(args[1], Node):
+        op, args = ("rejected" if type_of(args[1]).value == "MN" else "invert"), args[1:]
+    elif op == "sub" and isinstance(args[1], float):
+        op, args = "plus", (args[0], -args[1])
+    elif op == "power" and isinstance(args[0], Node) and type_of(args[0]).value in {"MM", "NN"}:
+        op = "sharpen"
+    node = Node(op, args)
+    type_of(node)
+    return node
+
+
+def _operation(value: ast.expr) -> tuple[str, list[ast.expr]]:
+    if isinstance(value, ast.BinOp) and type(value.op) in _BINARY:
+        return _BINARY[type(value.op)], [value.left, value.right]
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr == "mean":
+        if ast.dump(ast.Module([ast.Expr(keyword.value) for keyword in value.keywords], [])) == _AXIS_ONE:
+            return "row_mean", [value.func.value]
+    elif isinstance(value, ast.Call) and not value.keywords:
+        name = _CALLS.get(ast.unparse(value.func))
+        if name is not None:
+            return name, value.args
+    raise _Outside("an operation outside the grammar")
+
+
+def _is_constant(value: ast.expr) -> bool:
+    if isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.USub):
+        value = value.operand
+    return isinstance(value, ast.Constant) and type(value.value) in (int, float)
+
+
+def _constant(value: ast.expr) -> float:
+    return float(ast.literal_eval(value))
+
+
+def _is_docstring(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+
+
+_BINARY: dict[type[ast.operator], str] = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul"}
+_CALLS = {op.template.partition("(")[0]: name for name, op in OPS.items() if not op.infix and name != "sharpen"}
+_NUMPY = ast.dump(ast.parse("import numpy as np").body[0])
+_RETURN = ast.dump(ast.parse("def f():\n    return solution_scores, testing_scores").body[0].body[0])  # type: ignore[attr-defined]
+_AXIS_ONE = ast.dump(ast.Module([ast.Expr(ast.Constant(1))], []))
+
+
+@cache
+def _definition(name: str) -> str:
+    return ast.dump(ast.parse(TERMINALS[name].definition, mode="eval").body)
+
+
+@cache
+def _helpers() -> dict[str, _Helper]:
+    found = {}
+    for name, function in inspect.getmembers(helpers, inspect.isfunction):
+        if function.__module__ != helpers.__name__:
+            continue
+        tree = ast.parse(inspect.getsource(function)).body[0]
+        assert isinstance(tree, ast.FunctionDef)
+        for argument in tree.args.args:
+            argument.annotation = None
+        tree.returns = None
+        head = f"def {name}({', '.join(argument.arg for argument in tree.args.args)}):"
+        lines = inspect.getsource(function).rstrip().split("\n")
+        calls = {
+            node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+        }
+        found[name] = _Helper(name, "\n".join([head, *lines[1:]]), frozenset(calls), _dump(tree))
+    return found
+
+
+def _dump(function: ast.FunctionDef) -> str:
+    """The syntax of a function without its docstring."""
+    body = function.body[1:] if _is_docstring(function.body[0]) else function.body
+    return ast.dump(ast.Module([ast.Expr(ast.Constant(ast.dump(function.args))), *body], []))
+
+
+def _needed(text: str) -> list[_Helper]:
+    """The helpers that a body calls, directly or through others, in the order of the helpers' file."""
+    known = _helpers()
+    wanted: set[str] = set()
+    queue = [name for name in known if f"{name}(" in text]
+    while queue:
+        name = queue.pop()
+        if name not in wanted:
+            wanted.add(name)
+            queue.extend(call for call in known[name].calls if call in known)
+    order = sorted(wanted, key=lambda name: list(vars(helpers)).index(name))
+    return [known[name] for name in order]

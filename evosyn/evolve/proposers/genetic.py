@@ -1,0 +1,122 @@
+"""The genetic proposer: no model, no cost; a burst of variants of the parent for each proposal.
+
+Parents of our own grammar are varied as trees: crossover with inspirations, mutation, re-tuned constants. A program
+that steps outside the grammar (a model's, a person's) is opaque: its constants are re-tuned, and beside them come
+variants of readable inspirations, so a proposal is never empty. Koza 1992; LLaMEA-HPO for re-tuning a model's program.
+"""
+
+from __future__ import annotations
+
+import random
+
+from evosyn.evolve.genetic.constants import retuned_text
+from evosyn.evolve.genetic.grammar import Node, Program
+from evosyn.evolve.genetic.reader import Reader
+from evosyn.evolve.genetic.simplify import simplified
+from evosyn.evolve.genetic.trees import crossed, fits, mutated, random_program, retuned
+from evosyn.ports import Proposal, ProposalContext
+from evosyn.records import Candidate
+from evosyn.seeds import SeedTree
+
+ATTEMPTS = 6
+"""Tries for each variant of a burst before the burst comes out smaller."""
+
+OPERATORS = {"mutate": 4.0, "crossover": 3.0, "retune": 1.5, "exchange": 0.7, "fresh": 0.5}
+
+
+def create(*, burst: int = 16, reader: Reader | None = None) -> GeneticProposer:
+    """The proposer.
+
+    Args:
+        burst: variants a proposal.
+        reader: shared with a `TreeRunner`, or None for one of its own.
+    """
+    return GeneticProposer(burst, reader if reader is not None else Reader())
+
+
+class GeneticProposer:
+    """Implements `ports.Proposer`."""
+
+    name = "genetic"
+
+    def __init__(self, burst: int, reader: Reader) -> None:
+        self._burst, self._reader = burst, reader
+
+    async def propose(self, context: ProposalContext) -> Proposal:
+        """Up to `burst` variants, no two alike and none equal to the parent."""
+        rng = SeedTree(context.seed).child("genetic", context.index).random()
+        parent = self._reader.read(context.parent.candidate.text)
+        others = [elite for elite in (*context.inspirations, *context.top) if elite is not context.parent]
+        donors = {elite.candidate.id: self._reader.read(elite.candidate.text) for elite in others}
+        readable = {name: program for name, program in donors.items() if program is not None}
+        made: dict[str, Candidate] = {}
+        if parent is None:
+            self._retune_opaque(context, rng, made)
+        for _ in range(self._burst * ATTEMPTS):
+            if len(made) >= self._burst:
+                break
+            candidate = self._vary(context, parent, readable, rng)
+            if candidate is not None and candidate.text != context.parent.candidate.text:
+                made.setdefault(candidate.text, candidate)
+        return Proposal(candidates=tuple(made.values()))
+
+    def _retune_opaque(self, context: ProposalContext, rng: random.Random, made: dict[str, Candidate]) -> None:
+        for _ in range(self._burst // 2):
+            text = retuned_text(context.parent.candidate.text, rng)
+            if text is not None and text != context.parent.candidate.text:
+                parents = (context.parent.candidate.id,)
+                made.setdefault(text, Candidate(text, parents, self.name, {"operator": "retune-text"}))
+
+    def _vary(
+        self, context: ProposalContext, parent: Program | None, donors: dict[str, Program], rng: random.Random
+    ) -> Candidate | None:
+        operator = rng.choices(list(OPERATORS), list(OPERATORS.values()))[0]
+        donor = rng.choice(sorted(donors)) if donors else None
+        parents = [context.parent.candidate.id]
+        if parent is None and donor is not None:
+            base, parents = donors[donor], [donor]
+        elif parent is None:
+            base, operator = random_program(rng), "fresh"
+        else:
+            base = parent
+        if operator in {"crossover", "exchange"} and (donor is None or donors[donor] == base):
+            operator = "mutate"
+        if operator in {"crossover", "exchange"} and donor is not None:
+            parents.append(donor)
+            new = (
+                _crossed(base, donors[donor], rng) if operator == "crossover" else _exchanged(base, donors[donor], rng)
+            )
+        elif operator == "fresh":
+            new = base if parent is None and donor is None else random_program(rng)
+        elif operator == "retune":
+            new = Program(retuned(base.solutions, rng), retuned(base.testings, rng))
+        else:
+            new = _mutated(base, rng)
+        new = simplified(new)
+        if not fits(new) or new == parent:
+            return None
+        return Candidate(self._reader.write(new), tuple(parents), self.name, {"operator": operator})
+
+
+def _crossed(base: Program, donor: Program, rng: random.Random) -> Program:
+    """A subtree of one tree taken from either tree of the donor."""
+    gift = rng.choice(donor)
+    if rng.random() < 0.5:
+        return base._replace(solutions=crossed(base.solutions, gift, rng, scores=False))
+    return base._replace(testings=crossed(base.testings, gift, rng, scores=True))
+
+
+def _exchanged(base: Program, donor: Program, rng: random.Random) -> Program:
+    """One whole tree of the donor beside the other tree of the base."""
+    if rng.random() < 0.5:
+        return base._replace(solutions=donor.solutions)
+    return base._replace(testings=donor.testings)
+
+
+def _mutated(base: Program, rng: random.Random) -> Program:
+    """One to three mutations, each in one of the trees."""
+    trees: list[Node] = list(base)
+    for _ in range(rng.choices([1, 2, 3], [6, 3, 1])[0]):
+        place = rng.randrange(2)
+        trees[place] = mutated(trees[place], rng, scores=place == 1)
+    return Program(trees[0], trees[1])

@@ -1,0 +1,238 @@
+"""Genetic strategies: typed, bounded, finite, permutation-equivariant; source and tree say the same."""
+
+import ast
+import asyncio
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evosyn.evolve.genetic import helpers
+from evosyn.evolve.genetic.compute import Stack
+from evosyn.evolve.genetic.constants import retuned_text
+from evosyn.evolve.genetic.grammar import OPS, TERMINALS, Node, Program, Type, size_of, type_of
+from evosyn.evolve.genetic.reader import Reader
+from evosyn.evolve.genetic.runner import TreeRunner
+from evosyn.evolve.genetic.simplify import simplified
+from evosyn.evolve.genetic.source import read, write
+from evosyn.evolve.genetic.trees import MAX_SIZE, crossed, fits, mutated, random_program
+from evosyn.evolve.normal import program_key
+from evosyn.evolve.proposers.genetic import create
+from evosyn.ports import ProposalContext
+from evosyn.records import Candidate, Elite, Evaluation, Evidence, Ranking
+
+seeds = st.integers(0, 2**32)
+INITIAL = Program(Node("row_mean", (Node("passed"),)), Node("row_mean", (Node("turned", (Node("passed"),)),)))
+MODEL = (
+    "import numpy as np\n\n\ndef rank(evidence):\n    p = evidence.passed\n    return 0.5 * p.sum(1), p.sum(0) + 0.25\n"
+)
+
+
+def evidence(seed: int, m: int = 5, n: int = 4, flat: bool = False) -> Evidence:
+    rng = np.random.default_rng(seed)
+    cases = tuple(
+        np.full((m, 2), bool(rng.integers(2))) if flat else rng.random((m, int(rng.integers(1, 4)))) < rng.random()
+        for _ in range(n)
+    )
+    passed = np.stack([case.all(axis=1) for case in cases], axis=1)
+    rows, columns = np.arange(m), np.arange(n)
+    return Evidence(passed, np.ones((m, n), bool), cases, np.zeros((m, n)), np.ones(m, int), rows, columns)
+
+
+class Shown:
+    """An evidence as a program sees it."""
+
+    def __init__(self, found: Evidence) -> None:
+        self.passed, self.cases = found.passed_MN, list(found.cases_NMC)
+
+
+def run(text: str, found: Evidence) -> Ranking:
+    scope: dict = {}
+    exec(text, scope)
+    with np.errstate(all="ignore"):
+        return Ranking(*scope["rank"](Shown(found)))
+
+
+def program_of(seed: int) -> Program:
+    rng = random.Random(seed)
+    program = random_program(rng, depth=rng.randint(1, 5))
+    for _ in range(3):
+        other = random_program(rng)
+        new = Program(
+            mutated(crossed(program.solutions, rng.choice(other), rng, scores=False), rng, scores=False),
+            mutated(crossed(program.testings, rng.choice(other), rng, scores=True), rng, scores=True),
+        )
+        program = new if fits(new) else program
+    return program
+
+
+@settings(max_examples=200, deadline=None)
+@given(seeds)
+def test_variation_keeps_programs_well_typed_and_bounded(seed):
+    program = program_of(seed)
+    assert (type_of(program.solutions), type_of(program.testings)) == (Type.M, Type.N)
+    assert max(size_of(tree) for tree in program) <= MAX_SIZE
+    assert "solution_scores" not in repr(program.solutions)
+
+
+@settings(max_examples=200, deadline=None)
+@given(seeds)
+def test_what_is_written_is_read_back(seed):
+    program = program_of(seed)
+    text = write(program)
+    assert read(text) == program
+    ast.parse(text)
+
+
+@settings(max_examples=60, deadline=None)
+@given(seeds, st.booleans())
+def test_source_and_stack_give_the_same_finite_scores(seed, flat):
+    program = program_of(seed)
+    found = [evidence(seed + number, flat=flat) for number in range(3)]
+    solutions, testings = Stack(found).scores(program)
+    for row, one in enumerate(found):
+        ranking = run(write(program), one)
+        assert np.isfinite(solutions[row]).all() and np.isfinite(testings[row]).all()
+        np.testing.assert_allclose(ranking.solution_scores_M, solutions[row], atol=2e-8, rtol=1e-7)
+        np.testing.assert_allclose(ranking.testing_scores_N, testings[row], atol=2e-8, rtol=1e-7)
+
+
+@settings(max_examples=100, deadline=None)
+@given(seeds)
+def test_permuting_solutions_and_testings_permutes_the_scores(seed):
+    program, one, rng = program_of(seed), evidence(seed, 6, 5), np.random.default_rng(seed)
+    rows, columns = rng.permutation(6), rng.permutation(5)
+    moved = Evidence(
+        one.passed_MN[np.ix_(rows, columns)],
+        one.known_MN,
+        tuple(one.cases_NMC[n][rows] for n in columns),
+        one.durations_MN,
+        one.copies_M,
+        one.solution_group_M,
+        one.testing_group_N,
+    )
+    (before_s, before_t), (after_s, after_t) = Stack([one]).scores(program), Stack([moved]).scores(program)
+    np.testing.assert_allclose(before_s[0][rows], after_s[0], atol=2e-8, rtol=1e-6)
+    np.testing.assert_allclose(before_t[0][columns], after_t[0], atol=2e-8, rtol=1e-6)
+
+
+@settings(max_examples=150, deadline=None)
+@given(seeds)
+def test_simplification_never_grows_and_keeps_the_order(seed):
+    program = program_of(seed)
+    small = simplified(program)
+    assert sum(map(size_of, small)) <= sum(map(size_of, program))
+    stack = Stack([evidence(seed, 6, 5)])
+    for before, after in zip(stack.scores(program), stack.scores(small), strict=True):
+        first, second = before[0], after[0]
+        gaps = first[:, None] - first[None, :]
+        clear = np.abs(gaps) > 1e-4
+        assert not (clear & (np.sign(gaps) * (second[:, None] - second[None, :]) < -1e-6)).any()
+
+
+def test_the_initial_strategy_of_the_paper_is_a_program_of_the_grammar():
+    one = evidence(3)
+    solutions, testings = Stack([one]).scores(INITIAL)
+    np.testing.assert_allclose(solutions[0], one.passed_MN.mean(1))
+    np.testing.assert_allclose(testings[0], one.passed_MN.mean(0))
+
+
+def test_names_of_variables_never_hide_a_helper():
+    nouns = {op.noun for op in OPS.values()} | set(TERMINALS)
+    assert not nouns & set(vars(helpers))
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda text: text.replace("tidy(", "print(", 1),
+        lambda text: text.replace("return np.round(", "return np.floor(", 1),
+        lambda text: text + "\nimport os\n",
+        lambda text: text.replace("passed.mean(axis=1)", "passed.max(axis=1)"),
+        lambda text: text.replace("evidence.passed", "evidence.known"),
+        lambda _: "def rank(evidence): return",
+        lambda _: "(" * 500,
+        lambda _: MODEL,
+    ],
+)
+def test_a_program_outside_the_grammar_is_not_read(edit):
+    text = write(INITIAL)
+    assert read(text) == INITIAL
+    assert edit(text) != text and read(edit(text)) is None
+
+
+def test_edits_within_the_grammar_are_read():
+    text = write(INITIAL).replace("tidy(passed.mean(axis=1))", "tidy(passed.mean(axis=1) * 2 - 0.5)  # mine")
+    found = read(text)
+    assert found is not None
+    assert found.solutions == Node("plus", (Node("times", (Node("row_mean", (Node("passed"),)), 2.0)), -0.5))
+
+
+def test_the_runner_computes_its_own_programs_and_sends_the_others_on():
+    class Behind:
+        asked: tuple[str, ...] = ()
+
+        def rank(self, programs, evidences):
+            self.asked += tuple(programs)
+            return [tuple(run(program, one) for one in evidences) for program in programs]
+
+    found = [evidence(1), evidence(2, 3, 6), evidence(4)]
+    behind = Behind()
+    mine = write(INITIAL)
+    rankings = TreeRunner(behind, Reader()).rank([MODEL, mine], found)
+    assert behind.asked == (MODEL,)
+    for one, model, tree in zip(found, *rankings, strict=True):
+        np.testing.assert_allclose(model.solution_scores_M, 0.5 * one.passed_MN.sum(1))
+        np.testing.assert_allclose(tree.testing_scores_N, one.passed_MN.mean(0))
+
+
+def context(text: str, *others: str, index: int = 3) -> ProposalContext:
+    elites = [Elite(Candidate(one), Evaluation(0.5)) for one in (text, *others)]
+    return ProposalContext(index=index, seed=7, parent=elites[0], inspirations=tuple(elites[1:]))
+
+
+@pytest.mark.parametrize("text", [write(INITIAL), MODEL])
+def test_a_proposal_is_a_burst_of_distinct_programs_and_depends_on_its_number_alone(text):
+    proposer = create(burst=12)
+    donor = write(program_of(5))
+    first = asyncio.run(proposer.propose(context(text, donor)))
+    again = asyncio.run(create(burst=12).propose(context(text, donor)))
+    other = asyncio.run(proposer.propose(context(text, donor, index=4)))
+    assert first == again != other
+    assert len({candidate.text for candidate in first.candidates}) == 12
+    assert all(program_key(candidate.text) for candidate in first.candidates)
+    assert text not in {candidate.text for candidate in first.candidates}
+
+
+def test_an_opaque_parent_without_donors_still_gives_variants():
+    made = asyncio.run(create(burst=8).propose(context(MODEL))).candidates
+    retuned = [one for one in made if one.detail["operator"] == "retune-text"]
+    assert retuned and len(made) == 8
+
+
+def test_retuning_a_text_moves_decimal_constants_only():
+    text = '"""Not 0.5."""\nx = 0.5 * y[1]  # ß 0.25\nz = 1e-9\n'
+    moved = retuned_text(text, random.Random(1))
+    assert moved is not None and moved.startswith('"""Not 0.5."""') and moved.endswith("* y[1]  # ß 0.25\nz = 1e-9\n")
+    assert retuned_text("x = 1\n", random.Random(1)) is None
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "equal"),
+    [
+        ("x = 1\ndef f():\n    return 2\n", "# hi\nx=1\n\n\ndef f():\n    'doc'\n    return 2", True),
+        ("x = 1\n", "x = 2\n", False),
+        ("x = 1\n", "x = 1.0\n", False),
+        ("x = '''\na\n'''\n", "x = '''\nb\n'''\n", False),
+        ("def f(a):\n    return a\n", "def f(b):\n    return b\n", False),
+    ],
+)
+def test_program_keys_forgive_layout_and_nothing_else(one, other, equal):
+    assert (program_key(one) == program_key(other)) is equal
+
+
+@pytest.mark.parametrize("text", ["def", "x = (", "\0", "x" * 200_000, "x = " + "(" * 5000, "x = " + "9" * 5000])
+def test_what_is_no_program_has_no_key(text):
+    assert program_key(text) is None
