@@ -103,8 +103,8 @@ def problem_from_json(value: Mapping[str, Json], *, line: int = 0, source: str =
     _check_domain(domain)
     statement = _text(value, "statement")
     entry_point = _typed(value, "entry_point", str, None)
-    if entry_point is not None and not entry_point.isidentifier():
-        raise FormatError("entry_point", "must be the name of a function", entry_point)
+    if entry_point is not None and not all(part.isidentifier() for part in entry_point.split(".", 1)):
+        raise FormatError("entry_point", "must be the name of a function, or Class.method", entry_point)
     if domain == "python-function" and entry_point is None:
         hint = "Name the function that solutions define, or use the domain python-stdin"
         raise FormatError("entry_point", "is missing", hint=hint)

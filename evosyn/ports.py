@@ -101,6 +101,19 @@ class Plan(Protocol):
     def judge(self, outcomes: Sequence[tuple[ItemOutcome, ...]]) -> tuple[CellResult, ...]: ...
 
 
+class Expansion(Protocol):
+    """The sandbox jobs that evaluate the generators (`{"python": source}`) of testings, once for all solutions.
+
+    `testings` gets one outcomes tuple per job and returns, for each testing, the testing with plain values in place of
+    its generators, or the CellResult that every solution gets because a generator cannot run.
+    """
+
+    @property
+    def jobs(self) -> tuple[Job, ...]: ...
+
+    def testings(self, outcomes: Sequence[tuple[ItemOutcome, ...]]) -> tuple[Testing | CellResult, ...]: ...
+
+
 @runtime_checkable
 class Domain(Protocol):
     """A family of executably checkable tasks: how to ask for its texts, how to read replies, how to run one row."""
@@ -112,8 +125,18 @@ class Domain(Protocol):
         """None, or why this testing does not fit this problem (kind, shape, signature)."""
         ...
 
+    def expand(self, testings: Sequence[Testing], limits: Limits) -> Expansion:
+        """How testings with generators become plain ones; without generators there are no jobs."""
+        ...
+
     def plan(self, problem: Problem, solution: Solution, testings: Sequence[Testing], limits: Limits) -> Plan:
-        """The jobs for one solution against N testings. Expected outputs never enter the jobs of the solution."""
+        """The jobs for one solution against N testings. Expected outputs never enter the jobs of the solution.
+
+        Passing the same tuple of testings for many solutions makes it prepare them once.
+
+        Raises:
+            ValueError: a testing still holds generators; `expand` them first.
+        """
         ...
 
     def problem_request(self, seeds: Sequence[Problem], sample: int, params: Mapping[str, Json]) -> Request: ...

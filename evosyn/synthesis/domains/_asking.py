@@ -1,0 +1,69 @@
+"""What the Python domains ask of a teacher: prompts with their blanks filled. Human testings never enter a prompt of
+the problem that they belong to; those of example problems may. Du 2025, appendix A.1.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+
+from evosyn.chat import Message, Purpose, Request
+from evosyn.records import Json, Problem, Testing
+from evosyn.templates import render
+from evosyn.testings import is_generator
+
+MAX_EXAMPLE_CASES = 6
+"""Cases of a human testing that are shown with an example problem."""
+MAX_EXAMPLE_TEXT = 6000
+
+
+def ask(name: str, purpose: Purpose, problem: Problem | None, blanks: Mapping[str, str], how: Sampling) -> Request:
+    """The request with the prompt `name` filled."""
+    text = render("evosyn.synthesis", f"prompts/{name}.md", **blanks)
+    return Request((Message("user", text),), purpose, how.params, how.sample, problem)
+
+
+class Sampling:
+    """Sampling parameters and the index of the sample."""
+
+    def __init__(self, params: Mapping[str, Json], sample: int) -> None:
+        self.params, self.sample = params, sample
+
+
+def problem_examples(seeds: Sequence[Problem]) -> str:
+    """Seed problems as they are shown when a new problem is asked for."""
+    parts = []
+    for number, seed in enumerate(seeds, 1):
+        shown: dict[str, Json] = {"title": title_of(seed), "statement": seed.statement}
+        if seed.entry_point is not None:
+            shown |= {"entry_point": seed.entry_point, "starter_code": seed.starter_code or ""}
+        parts.append(f"## Example {number}\n```json\n{json.dumps(shown, indent=2, ensure_ascii=False)}\n```\n")
+    return "\n".join(parts) + "\n" if parts else ""
+
+
+def testing_examples(examples: Sequence[Problem]) -> str:
+    """Example problems with some of their human testing's cases, where those are plain cases."""
+    parts: list[str] = []
+    for example in examples:
+        cases = None if example.human_testing is None else shown_cases(example.human_testing)
+        if cases is None:
+            continue
+        start = f"\n### Start code\n```python\n{example.starter_code}\n```" if example.starter_code else ""
+        tests = f"### Unit tests\n```json\n{cases}\n```\n"
+        parts.append(f"## Example {len(parts) + 1}\n### Problem\n{example.statement}{start}\n{tests}")
+    return "Here are examples of good unit tests.\n\n" + "\n".join(parts) + "\n" if parts else ""
+
+
+def shown_cases(testing: Testing) -> str | None:
+    """A few cases as JSON, one a line; None for testings that are not lists of cases, or too long to show."""
+    cases = testing.body.get("cases")
+    if testing.kind not in ("cases", "stdin") or is_generator(cases) or not cases:
+        return None
+    lines = [json.dumps({"input": case["input"], "output": case["output"]}) for case in cases]
+    kept = [line for line in lines if len(line) <= MAX_EXAMPLE_TEXT // MAX_EXAMPLE_CASES][:MAX_EXAMPLE_CASES]
+    return "[\n  " + ",\n  ".join(kept) + "\n]" if kept else None
+
+
+def title_of(problem: Problem) -> str:
+    title = problem.meta.get("title")
+    return title if isinstance(title, str) else problem.problem_id.replace("_", " ").replace("-", " ")

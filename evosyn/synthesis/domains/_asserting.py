@@ -1,0 +1,55 @@
+"""Reading testings that are written as Python: asserts at the top of a block, or a `check(candidate)`."""
+
+from __future__ import annotations
+
+import ast
+
+from evosyn.records import Problem, Testing
+from evosyn.synthesis.domains._replies import defines, python_blocks
+
+MAX_ASSERTS = 1000
+
+
+def read_asserts(text: str, problem: Problem) -> Testing | None:
+    """A `program` testing for a block that defines check, else an `asserts` testing, else None."""
+    for block in python_blocks(text):
+        if defines(block, "check"):
+            return Testing("program", {"code": block.strip("\n") + "\n"})
+        asserts = _asserts(block, (problem.entry_point or "").rpartition(".")[2])
+        if asserts:
+            return Testing("asserts", {"asserts": asserts})
+    return None
+
+
+def _asserts(block: str, entry_point: str) -> list[str]:
+    """The asserts that stand alone: at the top, or in test functions that hold nothing else."""
+    try:
+        body = ast.parse(block).body
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        body = _line_by_line(block)
+    found: list[ast.stmt] = []
+    for node in body:
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("test") and not node.args.args:
+            found += node.body if all(isinstance(part, ast.Assert) for part in node.body) else []
+        elif isinstance(node, ast.Assert):
+            found.append(node)
+    try:
+        return [ast.unparse(node) for node in found if _mentions(node, entry_point)][:MAX_ASSERTS]
+    except (ValueError, RecursionError):
+        return []
+
+
+def _line_by_line(block: str) -> list[ast.stmt]:
+    """The asserts of a block that is not Python as a whole (a reply that was cut, prose between lines)."""
+    found: list[ast.stmt] = []
+    for line in block.splitlines()[:MAX_ASSERTS]:
+        if line.startswith("assert "):
+            try:
+                found += ast.parse(line).body
+            except (SyntaxError, ValueError, MemoryError, RecursionError):
+                continue
+    return found
+
+
+def _mentions(node: ast.AST, name: str) -> bool:
+    return any(isinstance(part, ast.Name) and part.id == name for part in ast.walk(node))

@@ -1,0 +1,408 @@
+"""Evaluating the harmless part of Python in our own process: expressions over literals, pure builtins and call results.
+
+An expression is turned into a tree of closures once; whatever lies outside the white list is refused, so that it runs
+in the sandbox instead. Sizes are bounded at every step that could make a value grow, since both a testing and the
+values that a solution returned are hostile. It is not an interpreter: no names but those given, no attributes, no
+statements.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple, TypeAlias
+
+from evosyn.jobs import ItemOutcome, Status
+from evosyn.records import Json
+
+MAX_SIZE = 1_000_000
+"""Items, characters or bytes that a value may grow to."""
+MAX_KEYS = 20_000
+"""Keys of a set or dict made from returned values: keys can be chosen to collide."""
+
+Outcomes: TypeAlias = Sequence[ItemOutcome]
+Evaluate: TypeAlias = Callable[[Outcomes], Json]
+ResolveCall: TypeAlias = Callable[[ast.Call], Evaluate]
+"""Turns a call of the entry point into something that looks its outcome up; raises NotLiftable."""
+
+
+class NotLiftable(Exception):
+    """The expression is outside the white list; the sandbox has to run it."""
+
+
+class TooLarge(ValueError):
+    """A value would outgrow the bounds."""
+
+
+class CallFailed(Exception):
+    """A call that the expression needs gave no value."""
+
+    def __init__(self, outcome: ItemOutcome) -> None:
+        super().__init__(outcome.status)
+        self.outcome = outcome
+
+
+class Expression(NamedTuple):
+    """A compiled expression; `constant` ones need no outcomes."""
+
+    evaluate: Evaluate
+    constant: bool
+
+
+class Scope(NamedTuple):
+    """What names mean: the names of the entry point, constants by name, names that are not builtins here."""
+
+    entry_points: frozenset[str]
+    constants: Mapping[str, Json]
+    shadowed: frozenset[str]
+
+
+def compile_expression(node: ast.expr, scope: Scope, resolve: ResolveCall) -> Expression:
+    """
+    Raises:
+        NotLiftable: outside the white list.
+        Exception: whatever a constant part raises by itself (ZeroDivisionError, TypeError, TooLarge, ...).
+    """
+    build = _BUILDERS.get(type(node))
+    if build is None:
+        raise NotLiftable(type(node).__name__)
+    made = build(node, scope, resolve)
+    if made.constant and not isinstance(node, ast.Constant):
+        value = made.evaluate(())
+        return Expression(lambda _: value, True)
+    return made
+
+
+def constant_value(node: ast.expr, scope: Scope) -> Json:
+    """The value of an expression without calls of the entry point.
+
+    Raises:
+        NotLiftable, or what the expression itself raises.
+    """
+    return compile_expression(node, scope, _no_calls).evaluate(())
+
+
+def lookup(index: int) -> Evaluate:
+    """The value of call `index`."""
+
+    def evaluate(outcomes: Outcomes) -> Json:
+        outcome = outcomes[index]
+        if outcome.status is not Status.OK:
+            raise CallFailed(outcome)
+        return outcome.value
+
+    return evaluate
+
+
+def size_of(value: Json, limit: int = MAX_SIZE) -> int:
+    """Items, characters and bytes in `value`, counted until `limit` is passed."""
+    if isinstance(value, str | bytes):
+        return len(value)
+    if isinstance(value, int):
+        return value.bit_length() // 8
+    if isinstance(value, dict):
+        total = len(value)
+        for key, item in value.items():
+            total += size_of(key, limit) + size_of(item, limit)
+            if total > limit:
+                break
+        return total
+    if isinstance(value, list | tuple | set | frozenset | range):
+        total = len(value)
+        for item in value:
+            if total > limit:
+                break
+            total += size_of(item, limit - total)
+        return total
+    return 1
+
+
+def _no_calls(_: ast.Call) -> Evaluate:
+    raise NotLiftable("a call of the entry point")
+
+
+def _constant(node: ast.Constant, _scope: Scope, _resolve: ResolveCall) -> Expression:
+    if node.value is Ellipsis:
+        raise NotLiftable("Ellipsis")
+    value = node.value
+    return Expression(lambda _: value, True)
+
+
+def _name(node: ast.Name, scope: Scope, _resolve: ResolveCall) -> Expression:
+    if node.id not in scope.constants:
+        raise NotLiftable(node.id)
+    value = scope.constants[node.id]
+    return Expression(lambda _: value, True)
+
+
+def _all(nodes: Sequence[ast.expr], scope: Scope, resolve: ResolveCall) -> tuple[list[Evaluate], bool]:
+    made = [compile_expression(node, scope, resolve) for node in nodes]
+    return [one.evaluate for one in made], all(one.constant for one in made)
+
+
+def _sequence(node: ast.List | ast.Tuple | ast.Set, scope: Scope, resolve: ResolveCall) -> Expression:
+    items, constant = _all(node.elts, scope, resolve)
+    kind = {ast.List: list, ast.Tuple: tuple, ast.Set: set}[type(node)]
+    return Expression(lambda outcomes: kind([item(outcomes) for item in items]), constant)
+
+
+def _dict(node: ast.Dict, scope: Scope, resolve: ResolveCall) -> Expression:
+    if any(key is None for key in node.keys):
+        raise NotLiftable("**")
+    keys, fixed = _all([key for key in node.keys if key is not None], scope, resolve)
+    values, constant = _all(node.values, scope, resolve)
+    return Expression(
+        lambda outcomes: {key(outcomes): value(outcomes) for key, value in zip(keys, values, strict=True)},
+        fixed and constant,
+    )
+
+
+def _compare(node: ast.Compare, scope: Scope, resolve: ResolveCall) -> Expression:
+    parts, constant = _all([node.left, *node.comparators], scope, resolve)
+    tests = []
+    for index, op in enumerate(node.ops):
+        if isinstance(op, ast.Is | ast.IsNot):
+            _singleton([node.left, *node.comparators][index : index + 2])
+        tests.append(_COMPARISONS[type(op)])
+
+    def evaluate(outcomes: Outcomes) -> Json:
+        left = parts[0](outcomes)
+        result: Json = True
+        for test, part in zip(tests, parts[1:], strict=True):
+            right = part(outcomes)
+            result = test(left, right)
+            if not result:
+                return result
+            left = right
+        return result
+
+    return Expression(evaluate, constant)
+
+
+def _singleton(sides: Sequence[ast.expr]) -> None:
+    """`is` means the same on copies of values only where one side is None, True or False."""
+    if not any(
+        isinstance(side, ast.Constant) and (side.value is None or side.value in (True, False)) for side in sides
+    ):
+        raise NotLiftable("is")
+
+
+def _bool(node: ast.BoolOp, scope: Scope, resolve: ResolveCall) -> Expression:
+    parts, constant = _all(node.values, scope, resolve)
+    stop = isinstance(node.op, ast.Or)
+
+    def evaluate(outcomes: Outcomes) -> Json:
+        value: Json = not stop
+        for part in parts:
+            value = part(outcomes)
+            if bool(value) is stop:
+                break
+        return value
+
+    return Expression(evaluate, constant)
+
+
+def _unary(node: ast.UnaryOp, scope: Scope, resolve: ResolveCall) -> Expression:
+    operand = compile_expression(node.operand, scope, resolve)
+    apply = _UNARY[type(node.op)]
+    return Expression(lambda outcomes: apply(operand.evaluate(outcomes)), operand.constant)
+
+
+def _binary(node: ast.BinOp, scope: Scope, resolve: ResolveCall) -> Expression:
+    apply = _BINARY.get(type(node.op))
+    if apply is None:
+        raise NotLiftable(type(node.op).__name__)
+    left = compile_expression(node.left, scope, resolve)
+    right = compile_expression(node.right, scope, resolve)
+    return Expression(
+        lambda outcomes: apply(left.evaluate(outcomes), right.evaluate(outcomes)), left.constant and right.constant
+    )
+
+
+def _conditional(node: ast.IfExp, scope: Scope, resolve: ResolveCall) -> Expression:
+    (test, then, other), constant = _all([node.test, node.body, node.orelse], scope, resolve)
+    return Expression(lambda outcomes: then(outcomes) if test(outcomes) else other(outcomes), constant)
+
+
+def _subscript(node: ast.Subscript, scope: Scope, resolve: ResolveCall) -> Expression:
+    value = compile_expression(node.value, scope, resolve)
+    index = compile_expression(node.slice, scope, resolve)
+    return Expression(
+        lambda outcomes: value.evaluate(outcomes)[index.evaluate(outcomes)], value.constant and index.constant
+    )
+
+
+def _slice(node: ast.Slice, scope: Scope, resolve: ResolveCall) -> Expression:
+    parts, constant = _all([part or ast.Constant(None) for part in (node.lower, node.upper, node.step)], scope, resolve)
+    return Expression(lambda outcomes: slice(*[part(outcomes) for part in parts]), constant)
+
+
+def _call(node: ast.Call, scope: Scope, resolve: ResolveCall) -> Expression:
+    if not isinstance(node.func, ast.Name):
+        raise NotLiftable("a call of something that is not a name")
+    name = node.func.id
+    if name in scope.entry_points:
+        return Expression(resolve(node), False)
+    if name in scope.shadowed or name in scope.constants:
+        raise NotLiftable(name)
+    if name == "isinstance":
+        return _isinstance(node, scope, resolve)
+    function = _FUNCTIONS.get(name)
+    if function is None or any(keyword.arg not in ("reverse", "ndigits", "default") for keyword in node.keywords):
+        raise NotLiftable(name)
+    arguments, fixed = _all(node.args, scope, resolve)
+    named, constant = _all([keyword.value for keyword in node.keywords], scope, resolve)
+    keys = [str(keyword.arg) for keyword in node.keywords]
+
+    def evaluate(outcomes: Outcomes) -> Json:
+        given = {key: value(outcomes) for key, value in zip(keys, named, strict=True)}
+        return function(*[argument(outcomes) for argument in arguments], **given)
+
+    return Expression(evaluate, fixed and constant)
+
+
+def _isinstance(node: ast.Call, scope: Scope, resolve: ResolveCall) -> Expression:
+    if len(node.args) != 2 or node.keywords:
+        raise NotLiftable("isinstance")
+    wanted = node.args[1].elts if isinstance(node.args[1], ast.Tuple) else [node.args[1]]
+    kinds = []
+    for kind in wanted:
+        if not isinstance(kind, ast.Name) or kind.id not in _TYPES or kind.id in scope.shadowed:
+            raise NotLiftable("isinstance")
+        kinds.append(_TYPES[kind.id])
+    value = compile_expression(node.args[0], scope, resolve)
+    types = tuple(kinds)
+    return Expression(lambda outcomes: isinstance(value.evaluate(outcomes), types), value.constant)
+
+
+def _multiply(left: Json, right: Json) -> Json:
+    for repeated, times in ((left, right), (right, left)):
+        if isinstance(repeated, str | bytes | list | tuple) and isinstance(times, int):
+            if size_of(repeated) * max(times, 0) > MAX_SIZE:
+                raise TooLarge("repetition")
+        elif isinstance(repeated, int) and repeated.bit_length() > 8 * 8192:
+            raise TooLarge("integer")
+    return left * right
+
+
+def _power(left: Json, right: Json) -> Json:
+    if isinstance(left, int) and isinstance(right, int) and left.bit_length() * max(right, 0) > 8 * 8192:
+        raise TooLarge("integer")
+    return left**right
+
+
+def _divided(apply: Callable[[Json, Json], Json]) -> Callable[[Json, Json], Json]:
+    def divide(left: Json, right: Json) -> Json:
+        if isinstance(left, str | bytes):  # formatting: a width can ask for any amount of memory
+            raise TooLarge("formatting")
+        if size_of(left) > 8192:
+            raise TooLarge("integer")
+        return apply(left, right)
+
+    return divide
+
+
+def _round(value: Json, ndigits: Json = None) -> Json:
+    if isinstance(ndigits, int) and abs(ndigits) > 400:
+        raise TooLarge("digits")
+    return round(value, ndigits)
+
+
+def _range(*bounds: Json) -> Json:
+    made = range(*bounds)
+    try:
+        size = len(made)
+    except OverflowError:
+        size = MAX_SIZE + 1
+    if size > MAX_SIZE:
+        raise TooLarge("range")
+    return made
+
+
+def _sum(values: Json) -> Json:
+    return sum(values)
+
+
+def _keyed(kind: Callable[[Json], Json]) -> Callable[..., Json]:
+    def make(values: Json = ()) -> Json:
+        if hasattr(values, "__len__") and len(values) > MAX_KEYS:
+            raise TooLarge("keys")
+        return kind(values)
+
+    return make
+
+
+def _listed(function: Callable[..., Iterable[Json]]) -> Callable[..., Json]:
+    """Constants are evaluated once, so that no iterator may be one."""
+    return lambda *values: list(function(*values))
+
+
+def _divmod(left: Json, right: Json) -> Json:
+    return _divided(divmod)(left, right)
+
+
+_TYPES: dict[str, type] = {
+    kind.__name__: kind for kind in (bool, int, float, complex, str, bytes, list, tuple, dict, set, frozenset)
+}
+_FUNCTIONS: dict[str, Callable[..., Json]] = {
+    **{
+        function.__name__: function
+        for function in (abs, all, any, bool, chr, complex, float, int, len, list, max, min, ord, repr)
+    },
+    **{function.__name__: function for function in (sorted, str, tuple)},
+    **{function.__name__: _listed(function) for function in (enumerate, reversed, zip)},
+    "dict": _keyed(dict),
+    "divmod": _divmod,
+    "frozenset": _keyed(frozenset),
+    "range": _range,
+    "round": _round,
+    "set": _keyed(set),
+    "sum": _sum,
+}
+_COMPARISONS: dict[type[ast.cmpop], Callable[[Json, Json], Json]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Is: operator.is_,
+    ast.IsNot: operator.is_not,
+    ast.In: lambda item, values: item in values,
+    ast.NotIn: lambda item, values: item not in values,
+}
+_UNARY: dict[type[ast.unaryop], Callable[[Json], Json]] = {
+    ast.Not: operator.not_,
+    ast.USub: operator.neg,
+    ast.UAdd: operator.pos,
+    ast.Invert: operator.invert,
+}
+_BINARY: dict[type[ast.operator], Callable[[Json, Json], Json]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: _multiply,
+    ast.Div: _divided(operator.truediv),
+    ast.FloorDiv: _divided(operator.floordiv),
+    ast.Mod: _divided(operator.mod),
+    ast.Pow: _power,
+    ast.BitAnd: operator.and_,
+    ast.BitOr: operator.or_,
+    ast.BitXor: operator.xor,
+}
+_BUILDERS: dict[type[ast.expr], Callable[..., Expression]] = {
+    ast.Constant: _constant,
+    ast.Name: _name,
+    ast.List: _sequence,
+    ast.Tuple: _sequence,
+    ast.Set: _sequence,
+    ast.Dict: _dict,
+    ast.Compare: _compare,
+    ast.BoolOp: _bool,
+    ast.UnaryOp: _unary,
+    ast.BinOp: _binary,
+    ast.IfExp: _conditional,
+    ast.Subscript: _subscript,
+    ast.Slice: _slice,
+    ast.Call: _call,
+}

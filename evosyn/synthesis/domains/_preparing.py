@@ -1,0 +1,47 @@
+"""What the domains share when they plan: testings are prepared once for all solutions that come with the same tuple."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Generic, TypeVar
+
+from evosyn.records import Problem, Testing
+from evosyn.synthesis.domains._generators import has_generators
+
+PreparedT = TypeVar("PreparedT")
+
+
+class Recent(Generic[PreparedT]):
+    """The last few preparations, found by the identity of problem and tuple (which are kept alive, so that identity
+    holds). Safe for several threads: the worst race prepares twice."""
+
+    def __init__(self, size: int = 32) -> None:
+        self._size = size
+        self._kept: dict[tuple[int, int], tuple[Problem, Sequence[Testing], PreparedT]] = {}
+
+    def get(self, problem: Problem, testings: Sequence[Testing]) -> PreparedT | None:
+        found = self._kept.get((id(problem), id(testings)))
+        return None if found is None else found[2]
+
+    def put(self, problem: Problem, testings: Sequence[Testing], prepared: PreparedT) -> PreparedT:
+        if isinstance(testings, tuple):  # a list could change behind our back
+            while len(self._kept) >= self._size:
+                self._kept.pop(next(iter(self._kept), (0, 0)), None)
+            self._kept[id(problem), id(testings)] = (problem, testings, prepared)
+        return prepared
+
+
+def misfit_of_kind(testing: Testing, kinds: Collection[str], domain: str) -> str | None:
+    if testing.kind in kinds:
+        return None
+    return f"wrong-kind: {domain} takes testings of the kinds {', '.join(kinds)}, not {testing.kind!r}"
+
+
+def refuse_generators(testings: Sequence[Testing]) -> None:
+    """
+    Raises:
+        ValueError: a testing still holds generators.
+    """
+    for index, testing in enumerate(testings):
+        if has_generators(testing):
+            raise ValueError(f"testings[{index}] holds generators: expand() and run its jobs before plan()")

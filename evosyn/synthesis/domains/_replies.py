@@ -1,0 +1,114 @@
+"""Reading model replies: fences, Python, JSON with the usual blemishes. Arbitrary text never raises.
+
+What a reply means is for the domains; here a text becomes candidates, best first. A reply is hostile input: sizes are
+bounded, nothing is evaluated.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from typing import NamedTuple
+
+from evosyn.records import Json, canonical_json
+
+MAX_REPLY = 1_000_000
+"""Characters of a reply that are read."""
+_FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[ \t]*([\w+.-]*)[^\n]*\n(.*?)(?:^[ \t]*\1[ \t]*$|\Z)", re.M | re.S)
+_TEXT_OR_TRAILING_COMMA = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[\]}])', re.S)
+
+
+class Fence(NamedTuple):
+    """A fenced block: its language in lower case, "" if none is given, and its text."""
+
+    language: str
+    text: str
+
+
+def fences(text: str) -> list[Fence]:
+    """Every fenced block in order; an unclosed last one (a reply that was cut) counts."""
+    return [Fence(match[2].lower(), match[3]) for match in _FENCE.finditer(text[:MAX_REPLY])]
+
+
+def python_blocks(text: str) -> list[str]:
+    """What may be Python, best first: fences that say so, unmarked fences, the whole text if it has no fence."""
+    found = fences(text)
+    marked = [fence.text for fence in found if fence.language in ("python", "py", "python3")]
+    unmarked = [fence.text for fence in found if not fence.language]
+    return [*marked, *unmarked] if found else [text[:MAX_REPLY]]
+
+
+def json_values(text: str) -> list[Json]:
+    """Every JSON value that the reply holds, best first: fences that say so, unmarked ones, bare brackets."""
+    found = fences(text)
+    texts = [fence.text for fence in found if fence.language in ("json", "jsonc", "json5")]
+    texts += [fence.text for fence in found if not fence.language]
+    texts += _bracketed(text[:MAX_REPLY]) if not texts else []
+    values = []
+    for one in texts:
+        value = read_json(one)
+        if value is not None:
+            values.append(value)
+    return values
+
+
+def read_json(text: str) -> Json | None:
+    """A JSON value; forgives trailing commas, raw line breaks in texts, Python literals. None if it is none."""
+    text = text.strip()
+    for attempt in (text, _TEXT_OR_TRAILING_COMMA.sub(lambda match: match[1] or "", text)):
+        try:
+            value = json.loads(attempt, strict=False)
+        except (ValueError, RecursionError):
+            continue
+        return value if _is_json(value) else None
+    try:
+        value = ast.literal_eval(text)
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return None
+    return json.loads(canonical_json(value)) if _is_json(value) else None
+
+
+def parses(source: str) -> bool:
+    """Whether a text is a Python module."""
+    try:
+        ast.parse(source)
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        return False
+    return True
+
+
+def defines(source: str, name: str) -> bool:
+    """Whether a module defines, assigns or imports `name` at its top."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        return False
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef) and node.name == name:
+            return True
+        if isinstance(node, ast.Assign) and any(isinstance(to, ast.Name) and to.id == name for to in node.targets):
+            return True
+        if isinstance(node, ast.Import | ast.ImportFrom) and any(
+            (one.asname or one.name) == name for one in node.names
+        ):
+            return True
+    return False
+
+
+def _is_json(value: Json) -> bool:
+    try:
+        canonical_json(value)
+    except (ValueError, TypeError, RecursionError):
+        return False
+    return True
+
+
+def _bracketed(text: str) -> list[str]:
+    """The text from the first opening bracket of each kind to the last closing one, the earlier opening first."""
+    spans = []
+    for start, end in (("[", "]"), ("{", "}")):
+        first, last = text.find(start), text.rfind(end)
+        if 0 <= first < last:
+            spans.append((first, text[first : last + 1]))
+    return [span for _, span in sorted(spans)]

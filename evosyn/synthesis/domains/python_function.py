@@ -1,0 +1,158 @@
+"""The domain of single Python functions over plain data: `python-function`.
+
+Testings: `cases` (arguments and returned values), `asserts`, `program` (`check(candidate)`). What can be read as data
+becomes calls whose values are compared in our process; the rest runs as code in the sandbox. It executes nothing
+itself. DESIGN.md sections 4 and 5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from evosyn.chat import Parsed, Request
+from evosyn.jobs import CellResult, ItemOutcome, Job, Limits
+from evosyn.records import Json, Problem, Solution, Testing
+from evosyn.synthesis.domains import _asking, _generators, _reading
+from evosyn.synthesis.domains._asserting import read_asserts
+from evosyn.synthesis.domains._expressions import NotLiftable
+from evosyn.synthesis.domains._lifting import Broken, context_of, lift_assert, lift_program
+from evosyn.synthesis.domains._preparing import Recent, misfit_of_kind, refuse_generators
+from evosyn.synthesis.domains._table import KINDS, Prepared, prepare
+from evosyn.testings import FormatError, is_generator
+
+NAME = "python-function"
+
+
+def create() -> PythonFunction:
+    """The domain, ready to use."""
+    return PythonFunction()
+
+
+@dataclass(frozen=True)
+class FunctionPlan:
+    """Implements `ports.Plan`: one solution against the prepared testings."""
+
+    prepared: Prepared
+    jobs: tuple[Job, ...]
+
+    def judge(self, outcomes: Sequence[tuple[ItemOutcome, ...]]) -> tuple[CellResult, ...]:
+        return self.prepared.judge(outcomes)
+
+
+class PythonFunction:
+    """Implements `ports.Domain`; see there for the contracts."""
+
+    name = NAME
+
+    def __init__(self) -> None:
+        self._recent: Recent[Prepared] = Recent()
+
+    def check_testing(self, problem: Problem, testing: Testing) -> str | None:
+        kind = misfit_of_kind(testing, KINDS, NAME)
+        if kind is not None:
+            return kind
+        if testing.kind == "cases":
+            return _misfit_of_cases(problem, testing)
+        context = context_of(problem)
+        try:
+            if testing.kind == "program":
+                lift_program(testing.body["code"], context)
+                return None
+            for text in testing.body["asserts"]:
+                lift_assert(text, context)
+        except NotLiftable:
+            return None
+        except Broken as error:
+            return f"broken-testing: {error}"
+        return None
+
+    def expand(self, testings: Sequence[Testing], limits: Limits) -> _generators.GeneratorExpansion:
+        return _generators.expand(testings, limits)
+
+    def plan(self, problem: Problem, solution: Solution, testings: Sequence[Testing], limits: Limits) -> FunctionPlan:
+        prepared = self._recent.get(problem, testings)
+        if prepared is None:
+            refuse_generators(testings)
+            prepared = self._recent.put(problem, testings, prepare(problem, testings))
+        return FunctionPlan(prepared, prepared.jobs(solution, limits))
+
+    def problem_request(self, seeds: Sequence[Problem], sample: int, params: Mapping[str, Json]) -> Request:
+        blanks = {"examples": _asking.problem_examples(seeds)}
+        about = seeds[0] if seeds else None
+        return _asking.ask("python_function_problem", "problem", about, blanks, _asking.Sampling(params, sample))
+
+    def solution_request(self, problem: Problem, sample: int, params: Mapping[str, Json]) -> Request:
+        blanks = {**_shown(problem), "entry_point": str(problem.entry_point)}
+        return _asking.ask("python_function_solution", "solution", problem, blanks, _asking.Sampling(params, sample))
+
+    def testing_request(
+        self, problem: Problem, sample: int, params: Mapping[str, Json], examples: Sequence[Problem] = ()
+    ) -> Request:
+        blanks = {**_shown(problem), "examples": _asking.testing_examples(examples)}
+        return _asking.ask("python_function_testing", "testing", problem, blanks, _asking.Sampling(params, sample))
+
+    def parse_problem(self, text: str) -> Parsed[Problem]:
+        return _reading.read_problem(text, NAME, _wrong_with)
+
+    def parse_solution(self, problem: Problem, text: str) -> Parsed[Solution]:
+        return _reading.read_solution(text, problem.entry_point, problem.starter_code)
+
+    def parse_testing(self, problem: Problem, text: str) -> Parsed[Testing]:
+        signature = _reading.signature_of(problem)
+        parsed = _reading.read_cases(text, "cases", lambda given: _repair(given, signature))
+        if parsed.value is None and parsed.reason.startswith("no-cases"):
+            asserts = read_asserts(text, problem)
+            if asserts is not None:
+                return Parsed(asserts)
+        return parsed
+
+
+def _shown(problem: Problem) -> dict[str, str]:
+    return {
+        "statement": problem.statement.strip(),
+        "starter_code": (problem.starter_code or f"def {problem.entry_point}(...):\n    pass").strip("\n"),
+    }
+
+
+def _wrong_with(found: Mapping[str, Json]) -> str:
+    """What a new function problem lacks."""
+    entry_point, starter_code = found.get("entry_point"), found.get("starter_code")
+    if not isinstance(entry_point, str) or not entry_point.isidentifier():
+        return "no-entry-point: entry_point must be the name of a function"
+    if not isinstance(starter_code, str):
+        return "no-starter-code: starter_code must be a text"
+    if _reading.signature_of(Problem("", NAME, "", entry_point, starter_code)) is None:
+        return f"bad-starter-code: it does not define {entry_point}"
+    return ""
+
+
+def _repair(given: Json, signature: _reading.Signature | None) -> Json:
+    """Arguments as a list or an object; a single argument that was not wrapped is wrapped.
+
+    Raises:
+        FormatError: they cannot be bound to the signature.
+    """
+    if is_generator(given):
+        return given
+    single = signature is not None and len(signature.names) == 1 and not signature.open
+    if not isinstance(given, list | dict) or (single and signature is not None and not signature.takes(given)):
+        given = [given]
+    if signature is not None and not signature.takes(given):
+        raise FormatError("", f"does not fit the parameters ({', '.join(signature.names)})", given)
+    return given
+
+
+def _misfit_of_cases(problem: Problem, testing: Testing) -> str | None:
+    expansion = _generators.expand([testing], Limits())
+    if expansion.broken:
+        return f"broken-testing: {expansion.broken[0]}"
+    signature, cases = _reading.signature_of(problem), testing.body["cases"]
+    if signature is None or is_generator(cases):
+        return None
+    for index, case in enumerate(cases):
+        given = case["input"]
+        if not is_generator(given) and not signature.takes(given):
+            wanted = ", ".join(signature.names)
+            return f"bad-cases: cases[{index}].input does not fit the parameters ({wanted})"
+    return None

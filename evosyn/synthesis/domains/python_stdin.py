@@ -1,0 +1,165 @@
+"""The domain of whole Python programs that read standard input and print: `python-stdin`.
+
+Testings: `stdin`, texts in and texts out. Each distinct input runs once for a solution; printed texts are compared in
+our process by the rules of `_compare.same_text`. DESIGN.md sections 4 and 5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from evosyn.chat import Parsed, Request
+from evosyn.jobs import CellResult, ItemOutcome, Job, Limits, Status, StdioJob
+from evosyn.records import Json, Problem, Solution, Testing, Verdict
+from evosyn.synthesis.domains import _asking, _generators, _reading
+from evosyn.synthesis.domains._compare import same_text
+from evosyn.synthesis.domains._lifting import STATUS_VERDICTS
+from evosyn.synthesis.domains._preparing import Recent, misfit_of_kind, refuse_generators
+from evosyn.synthesis.domains._table import verdict_of
+from evosyn.testings import FormatError, is_generator
+
+NAME = "python-stdin"
+
+
+def create() -> PythonStdin:
+    """The domain, ready to use."""
+    return PythonStdin()
+
+
+class Expected(NamedTuple):
+    """One case: which input, what must be printed, how close."""
+
+    run: int
+    output: str
+    tolerance: float | None
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """The testings of one problem: the distinct inputs, the distinct expectations, and each testing's cases."""
+
+    inputs: tuple[str, ...]
+    expected: tuple[Expected, ...]
+    cells: tuple[tuple[int, ...] | None, ...]  # None: not a testing of this domain
+
+
+@dataclass(frozen=True)
+class StdinPlan:
+    """Implements `ports.Plan`: one program, run on every distinct input."""
+
+    prepared: Prepared
+    jobs: tuple[Job, ...]
+
+    def judge(self, outcomes: Sequence[tuple[ItemOutcome, ...]]) -> tuple[CellResult, ...]:
+        (runs,) = outcomes
+        judged = [_judge(runs[one.run], one) for one in self.prepared.expected]
+        return tuple(self._cell(cases, judged, runs) for cases in self.prepared.cells)
+
+    def _cell(self, cases: Sequence[int] | None, judged: Sequence[Verdict], runs: Sequence[ItemOutcome]) -> CellResult:
+        if cases is None:
+            return CellResult(Verdict.BROKEN, detail=f"{NAME} takes testings of the kind 'stdin' only")
+        verdicts = tuple([judged[case] for case in cases])
+        verdict = verdict_of(verdicts)
+        used = {self.prepared.expected[case].run: None for case in cases}
+        seconds = sum([runs[run].seconds for run in used])
+        if verdict is Verdict.PASS or verdict is Verdict.FAIL:
+            return CellResult(verdict, verdicts, seconds)
+        detail = next((runs[run].detail for run in used if runs[run].status is not Status.OK), "")
+        return CellResult(verdict, verdicts, seconds, detail)
+
+
+class PythonStdin:
+    """Implements `ports.Domain`; see there for the contracts."""
+
+    name = NAME
+
+    def __init__(self) -> None:
+        self._recent: Recent[Prepared] = Recent()
+
+    def check_testing(self, problem: Problem, testing: Testing) -> str | None:  # noqa: ARG002
+        kind = misfit_of_kind(testing, ("stdin",), NAME)
+        if kind is not None:
+            return kind
+        broken = _generators.expand([testing], Limits()).broken
+        return f"broken-testing: {broken[0]}" if broken else None
+
+    def expand(self, testings: Sequence[Testing], limits: Limits) -> _generators.GeneratorExpansion:
+        return _generators.expand(testings, limits)
+
+    def plan(self, problem: Problem, solution: Solution, testings: Sequence[Testing], limits: Limits) -> StdinPlan:
+        prepared = self._recent.get(problem, testings)
+        if prepared is None:
+            refuse_generators(testings)
+            prepared = self._recent.put(problem, testings, _prepare(testings))
+        return StdinPlan(prepared, (StdioJob(solution.source, prepared.inputs, limits),))
+
+    def problem_request(self, seeds: Sequence[Problem], sample: int, params: Mapping[str, Json]) -> Request:
+        blanks = {"examples": _asking.problem_examples(seeds)}
+        about = seeds[0] if seeds else None
+        return _asking.ask("python_stdin_problem", "problem", about, blanks, _asking.Sampling(params, sample))
+
+    def solution_request(self, problem: Problem, sample: int, params: Mapping[str, Json]) -> Request:
+        blanks = {"statement": problem.statement.strip()}
+        return _asking.ask("python_stdin_solution", "solution", problem, blanks, _asking.Sampling(params, sample))
+
+    def testing_request(
+        self, problem: Problem, sample: int, params: Mapping[str, Json], examples: Sequence[Problem] = ()
+    ) -> Request:
+        blanks = {"statement": problem.statement.strip(), "examples": _asking.testing_examples(examples)}
+        return _asking.ask("python_stdin_testing", "testing", problem, blanks, _asking.Sampling(params, sample))
+
+    def parse_problem(self, text: str) -> Parsed[Problem]:
+        return _reading.read_problem(text, NAME, _wrong_with)
+
+    def parse_solution(self, problem: Problem, text: str) -> Parsed[Solution]:  # noqa: ARG002
+        return _reading.read_solution(text, None, None)
+
+    def parse_testing(self, problem: Problem, text: str) -> Parsed[Testing]:  # noqa: ARG002
+        return _reading.read_cases(text, "stdin", _repair)
+
+
+def _wrong_with(found: Mapping[str, Json]) -> str:
+    if found.get("entry_point") is not None:
+        return "other-domain: the problem asks for a function"
+    return ""
+
+
+def _repair(given: Json) -> Json:
+    """The text of an input; a list of lines is joined, a number is written out.
+
+    Raises:
+        FormatError: it is no text.
+    """
+    if is_generator(given) or isinstance(given, str):
+        return given
+    if isinstance(given, list) and all(isinstance(line, str) for line in given):
+        return "".join(line if line.endswith("\n") else line + "\n" for line in given)
+    if isinstance(given, int | float) and not isinstance(given, bool):
+        return f"{given}\n"
+    raise FormatError("", "must be a text", given)
+
+
+def _prepare(testings: Sequence[Testing]) -> Prepared:
+    runs: dict[str, int] = {}
+    expected: dict[Expected, int] = {}
+    cells: list[tuple[int, ...] | None] = []
+    for testing in testings:
+        if testing.kind != "stdin":
+            cells.append(None)
+            continue
+        cases = []
+        for case in testing.body["cases"]:
+            run = runs.setdefault(case["input"], len(runs))
+            wanted = Expected(run, case["output"], case.get("tolerance", testing.body.get("tolerance")))
+            cases.append(expected.setdefault(wanted, len(expected)))
+        cells.append(tuple(cases))
+    return Prepared(tuple(runs), tuple(expected), tuple(cells))
+
+
+def _judge(outcome: ItemOutcome, expected: Expected) -> Verdict:
+    if outcome.status is not Status.OK:
+        return STATUS_VERDICTS[outcome.status]
+    printed = outcome.value if isinstance(outcome.value, str) else ""
+    return Verdict.PASS if same_text(expected.output, printed, expected.tolerance) else Verdict.FAIL
