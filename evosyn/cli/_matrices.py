@@ -1,0 +1,73 @@
+"""From what the user names (matrices, a pool, a run directory) to matrices; executes a pool that has none yet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from evosyn.errors import InputError, UsageError
+from evosyn.pools import is_matrices_file, load_matrices, load_pools
+from evosyn.ports import Sandbox
+from evosyn.records import PassMatrix, Pool
+
+
+class Source(NamedTuple):
+    """Matrices and what tables say of them."""
+
+    name: str
+    matrices: list[PassMatrix]
+
+    @property
+    def simulated(self) -> bool:
+        return any(bool(matrix.meta.get("simulated")) for matrix in self.matrices)
+
+
+def matrices_of(source: str, sandbox: Sandbox, *, split: bool = False) -> Source:
+    """The matrices that `source` stands for.
+
+    Args:
+        source: a matrices file, a pool file (cross-executed here), or a directory that holds matrices.
+        split: make every single case a testing of its own.
+
+    Raises:
+        InputError, UsageError: it is none of these, or has nothing to score strategies on.
+    """
+    path = Path(source)
+    if path.is_dir():
+        matrices = [matrix for file in _files_of(path) for matrix in load_matrices(file)]
+    elif is_matrices_file(source):
+        matrices = load_matrices(source)
+    else:
+        matrices = _execute(load_pools(source), source, sandbox)
+    if split:
+        from evosyn.evaluators.splitting import split_testings
+
+        matrices = [split_testings(matrix) for matrix in matrices]
+    return Source(path.name, matrices)
+
+
+def _files_of(folder: Path) -> Iterator[Path]:
+    found = [folder / "matrices.jsonl", *sorted((folder / "matrices").glob("*.jsonl*"))]
+    found = [file for file in found if file.is_file()]
+    if not found:
+        raise UsageError(
+            f"--pool {folder}: holds no matrices; give a run of `evosyn evolve` or `evosyn crossexec`, or a pool file"
+        )
+    yield from found
+
+
+def _execute(pools: list[Pool], source: str, sandbox: Sandbox) -> list[PassMatrix]:
+    usable = [pool for pool in pools if pool.solutions and pool.testings]
+    if not usable:
+        raise InputError(
+            source,
+            "no problem has recorded solutions and testings",
+            hint="`evosyn evolve` draws them from a teacher; give its run directory here",
+        )
+    from evosyn import registry
+    from evosyn.evaluators.crossexec import CrossExecutor
+
+    domains = {name: registry.factory("domains", name)() for name in {pool.problem.domain for pool in usable}}
+    executor = CrossExecutor(sandbox, domains)
+    return executor.matrices([(pool.problem, pool.solutions, pool.testings) for pool in usable])

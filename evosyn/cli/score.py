@@ -1,0 +1,119 @@
+"""`evosyn score`: any strategies on any pool, in one table with intervals."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from evosyn.evaluators.draws import ConsistencyConfig
+    from evosyn.evaluators.leaderboard import Leaderboard
+
+
+@click.command(short_help="Score strategies on a pool or on recorded matrices.")
+@click.option("--strategy", "specs", multiple=True, help="Known name, file or run; repeatable. [default: all known]")
+@click.option("--pool", "source", required=True, help="Pool file, matrices file, or a directory that holds matrices.")
+@click.option("-M", "m", type=click.IntRange(2), help="Solutions of a draw. [default: all]")
+@click.option("-N", "n", type=click.IntRange(2), help="Testings of a draw. [default: all]")
+@click.option("--draws", type=click.IntRange(1), default=20, show_default=True, help="M x N draws a problem.")
+@click.option("--ties", type=click.Choice(["expected", "stable", "random"]), default="expected", show_default=True)
+@click.option("--k", type=click.IntRange(1), default=1, show_default=True, help="Criterion 2 on the k best and worst.")
+@click.option("--no-criterion1", is_flag=True, help="Do not ask that the top solution is right.")
+@click.option("--solvable", is_flag=True, help="Leave out problems without a single right solution.")
+@click.option("--keep-short", is_flag=True, help="Keep problems with fewer than M or N, with what they have.")
+@click.option("--split-testings", is_flag=True, help="Make every single case or assert a testing of its own.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of draws, random ties and intervals.")
+@click.option("--sandbox", "sandbox_name", default="local", show_default=True, help="local, docker, or a dotted path.")
+@click.option("--allow-weak-sandbox", is_flag=True, help="Run even where the sandbox cannot protect this machine well.")
+@click.option("--workers", type=click.IntRange(1), help="Sandbox processes. [default: one a core]")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output.")
+def command(
+    specs: tuple[str, ...],
+    source: str,
+    split_testings: bool,
+    sandbox_name: str,
+    allow_weak_sandbox: bool,
+    workers: int | None,
+    as_json: bool,
+    **flags: Any,
+) -> int:
+    """Score strategies by how well their choices agree with the human testings of a pool.
+
+    Beside the score stands the balanced accuracy of the testing that a strategy chooses: a high score with a bad
+    testing is luck or a trick. Ends with 1 if one of the strategies is invalid.
+    """
+    from evosyn.cli._matrices import matrices_of
+    from evosyn.evaluators.leaderboard import make_leaderboard
+    from evosyn.sandbox import open_sandbox
+    from evosyn.strategies.runner import SandboxedRunner
+
+    config = consistency_config(flags)
+    programs = named_programs(specs)
+    with open_sandbox(sandbox_name, workers=workers, allow_weak=allow_weak_sandbox, numpy=True) as sandbox:
+        pool = matrices_of(source, sandbox, split=split_testings)
+        board = make_leaderboard(SandboxedRunner(sandbox), pool.matrices, programs, config)
+    if as_json:
+        click.echo(json.dumps({"pool": pool.name, "simulated": pool.simulated, **board.to_json()}, indent=2))
+    else:
+        show(board, pool.name, simulated=pool.simulated)
+    return 1 if any(row.evaluation.invalid for row in board.rows) else 0
+
+
+def consistency_config(flags: Mapping[str, Any]) -> ConsistencyConfig:
+    """How to measure, from the options that say so."""
+    from evosyn.evaluators.draws import ConsistencyConfig
+
+    same = {name: flags[name] for name in ("draws", "ties", "k", "seed", "solvable")}
+    short = "keep" if flags["keep_short"] else "skip"
+    sizes = {"M": flags["m"], "N": flags["n"], "short": short}
+    return ConsistencyConfig.model_validate({**same, **sizes, "criterion1": not flags["no_criterion1"]})
+
+
+def named_programs(specs: tuple[str, ...]) -> dict[str, str]:
+    """Program texts by the names that tables show; all known ones where none is named."""
+    from evosyn.strategies import known_names, load_strategy, strategy_name
+
+    programs: dict[str, str] = {}
+    for spec in specs or tuple(known_names()):
+        name = strategy_name(spec)
+        programs[str(Path(spec)) if name in programs else name] = load_strategy(spec)
+    return programs
+
+
+def show(board: Leaderboard, name: str, *, simulated: bool) -> None:
+    """Print the table."""
+    from rich.console import Console
+    from rich.table import Table
+
+    config = board.config
+    sizes = f"M={config.M or 'all'}, N={config.N or 'all'}, {config.draws} draws, ties {config.ties}, k={config.k}"
+    label = " (simulated: not a model's work)" if simulated else ""
+    table = Table(title=f"{name}{label}: {len(board.problems)} problems, {sizes}", title_justify="left")
+    table.add_column("strategy")
+    for column in ("score", "95 % interval", "criterion 1", "testing: bal. acc.", "precision"):
+        table.add_column(column, justify="right")
+    for row in board.rows:
+        figures = row.evaluation.metrics
+        if row.interval is None:
+            table.add_row(row.name, "invalid", "", "", "", "")
+            continue
+        table.add_row(
+            row.name,
+            f"{row.evaluation.score:.3f}",
+            f"{row.interval.low:.3f} to {row.interval.high:.3f}",
+            f"{figures['criterion1']:.3f}",
+            f"{figures['testing_balanced_accuracy']:.3f}",
+            f"{figures['testing_precision']:.3f}",
+        )
+    table.add_row("oracle", f"{board.oracle:.3f}", "", "", "", "", style="dim")
+    console = Console()
+    console.print(table)
+    for row in board.rows:
+        if row.evaluation.invalid:
+            console.print(f"{row.name} is invalid: {row.evaluation.invalid}", markup=False)
+    for reason, count in board.skipped.items():
+        console.print(f"skipped {count} problems: {reason}", markup=False)

@@ -1,0 +1,231 @@
+"""The runner over the real sandbox: good programs in both forms, and one hostile program a test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from evosyn.errors import SandboxUnavailable
+from evosyn.ports import Sandbox
+from evosyn.records import Evidence, Invalid, PassMatrix, Ranking
+from evosyn.sandbox import open_sandbox
+from evosyn.strategies import known_names, load_known
+from evosyn.strategies.evidence import evidence_of
+from evosyn.strategies.ranking import dense_ranks
+from evosyn.strategies.runner import SandboxedRunner
+
+GOOD = load_known("initial")
+
+
+def evidences(count: int = 5, rows: int = 4, columns: int = 3) -> tuple[Evidence, ...]:
+    found = []
+    for index in range(count):
+        rng = np.random.default_rng(index)
+        verdicts = rng.choice(list("PF"), (rows + index % 2, columns))
+        found.append(evidence_of(PassMatrix(f"p{index}", verdicts, solution_texts=tuple("abcde"[: len(verdicts)]))))
+    return tuple(found)
+
+
+SEEN = evidences()
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    try:
+        opened = open_sandbox(workers=2, allow_weak=True, numpy=True)
+    except SandboxUnavailable as error:
+        pytest.skip(str(error))
+    with opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def runner(sandbox: Sandbox) -> SandboxedRunner:
+    return SandboxedRunner(sandbox)
+
+
+def program(body: str) -> str:
+    return f"def rank(evidence):\n    {body}\n    return evidence.passed.sum(1), evidence.passed.sum(0)\n"
+
+
+def test_every_known_strategy_ranks_every_evidence(runner: SandboxedRunner) -> None:
+    for result in runner.rank([load_known(name) for name in known_names()], SEEN):
+        assert not isinstance(result, Invalid), result
+        assert [len(ranking.solution_scores_M) for ranking in result] == [4, 5, 4, 5, 4]
+        assert [len(ranking.testing_scores_N) for ranking in result] == [3] * 5
+
+
+def test_programs_and_evidences_may_be_none(runner: SandboxedRunner) -> None:
+    assert runner.rank([], SEEN) == []
+    assert runner.rank([GOOD], ()) == [()]
+
+
+def test_evidence_carries_everything_that_was_recorded(runner: SandboxedRunner) -> None:
+    matrix = PassMatrix(
+        "p",
+        np.array([["P", "U"], ["F", "P"]]),
+        np.array(["P", "F"]),
+        cases_NMC=(np.array([["P", "P", "P"], ["P", "F", "F"]]), np.array([["U"], ["P"]])),
+        durations_MN=np.array([[0.5, 0.0], [0.25, 1.0]]),
+        copies_M=np.array([3, 1]),
+        solution_texts=("x = 1", "x = 1 # same"),
+        testing_texts=("one", "two"),
+    )
+    text = """
+def rank(e):
+    assert e.passed.tolist() == [[True, False], [False, True]]
+    assert e.known.tolist() == [[True, False], [True, True]]
+    assert [case.tolist() for case in e.cases] == [[[True, True, True], [True, False, False]], [[False], [True]]]
+    assert e.durations.tolist() == [[0.5, 0.0], [0.25, 1.0]]
+    assert e.copies.tolist() == [3, 1]
+    assert e.solution_groups.tolist() == [0, 0] and e.testing_groups.tolist() == [0, 1]
+    assert e.solution_texts == ("x = 1", "x = 1 # same") and e.testing_texts == ("one", "two")
+    return e.copies, [1, 2]
+"""
+    (found,) = runner.rank([text], [evidence_of(matrix)])
+    assert not isinstance(found, Invalid), found
+    assert found[0].solution_scores_M.tolist() == [3.0, 1.0]
+
+
+LISTS = """
+from typing import Callable
+import concurrent.futures
+import time
+from tqdm import tqdm
+
+WORKERS = 256
+
+def verify_all(tasks):
+    passes = {}
+    accepts = {}
+    futures = []
+    with concurrent.futures.ProcessPoolExecutor(max_workers=WORKERS) as executor:
+        for instance, solution_id, testing_id, verify_func in tasks:
+            passes.setdefault(solution_id, [])
+            accepts.setdefault(testing_id, [])
+            futures.append(executor.submit(verify_func, instance, solution_id, testing_id))
+        time.sleep(1)
+        for future in tqdm(concurrent.futures.as_completed(futures), total=len(futures)):
+            result = future.result()
+            if result['result'] and not result['unknown_error']:
+                passes[result['solution_id']].append(result['testing_id'])
+                accepts[result['testing_id']].append(result['solution_id'])
+    print("done")
+    return passes, accepts
+
+# EVOLVE-BLOCK-START
+def strategy(instance: dict, solution_id_list: list[str], testing_id_list: list[str], verify_func: Callable):
+    tasks = [(instance, s, t, verify_func) for s in solution_id_list for t in testing_id_list]
+    passes, accepts = verify_all(tasks)
+    by_solution = sorted(solution_id_list, key=lambda s: len(passes[s]), reverse=True)
+    by_testing = sorted(testing_id_list, key=lambda t: len(accepts[t]), reverse=True)
+    return by_solution, by_testing
+# EVOLVE-BLOCK-END
+"""
+
+
+@pytest.mark.parametrize("key", ["len(passes[s])", "(len(passes[s]), int(s))", "(len(passes[s]), -int(s))"])
+def test_sorted_lists_become_the_scores_they_were_sorted_by_ties_included(runner: SandboxedRunner, key: str) -> None:
+    lists, scores = runner.rank([LISTS.replace("key=lambda s: len(passes[s])", f"key=lambda s: {key}"), GOOD], SEEN)
+    assert not isinstance(lists, Invalid), lists
+    assert not isinstance(scores, Invalid), scores
+    for ours, theirs in zip(lists, scores, strict=True):
+        for one, other in zip(ours, theirs, strict=True):
+            assert dense_ranks(one).tolist() == dense_ranks(other).tolist()
+
+
+HOSTILE = {
+    "syntax": ("def rank(evidence:\n    pass", r"does not parse: .*line 1: def rank\(evidence:"),
+    "nothing": ("x = 1", "defines neither rank"),
+    "raises": (program("evidence.passed[99]"), r"IndexError: .*line 2: evidence\.passed\[99\]"),
+    "raises-at-import": ("1 / 0", r"ZeroDivisionError: .*line 1: 1 / 0"),
+    "unknown-attribute": (program("evidence.human"), "has no attribute 'human'; it has passed, known"),
+    "recursion": ("def rank(evidence):\n    return rank(evidence)", r"RecursionError.*line 2: return rank"),
+    "exit": (program("raise SystemExit"), "SystemExit"),
+    "huge": (program("[0] * 10**12"), "MemoryError"),
+    "prints": (program("print('hello')"), r"PermissionError: a strategy has no input or output: print\(\)"),
+    "reads": (program("open('/etc/passwd')"), r"PermissionError: a strategy has no input or output: open\(\)"),
+    "forks": (program("import os; os.fork()"), "cannot import 'os'"),
+    "not-there": ("import scipy\n" + GOOD, r"ImportError: a strategy cannot import 'scipy'.*line 1: import scipy"),
+    "mutates": (program("evidence.passed[0, 0] = True"), "read-only"),
+    "unlocks": (program("evidence.passed.flags.writeable = True"), "cannot set WRITEABLE"),
+    "no-pair": ("def rank(evidence):\n    return 1.0", "returned float instead of a pair"),
+    "words": ("def rank(evidence):\n    return ['a'] * 4, [1, 2, 3]", "solution scores are not numbers"),
+    "length": ("def rank(evidence):\n    return [1.0], [1, 2, 3]", r"solution scores have shape \(1,\), must have"),
+    "scalar": ("def rank(evidence):\n    return 1.0, [1, 2, 3]", r"solution scores have shape \(\)"),
+    "nan": (
+        "def rank(evidence):\n    s = evidence.passed.sum(1) * 1.0\n    s[2] = float('nan')\n    return s, [1, 2, 3]",
+        r"solution scores\[2\] of problem number 0 is nan",
+    ),
+    "inf": ("def rank(evidence):\n    return evidence.passed.sum(1), [0, 0, -1e999]", r"testing scores\[2\].* is -inf"),
+    "counts-calls": (
+        "calls = []\ndef rank(e):\n    calls.append(1)\n    return e.passed.sum(1) * len(calls), e.passed.sum(0)",
+        "must not depend on global state",
+    ),
+    "draws-lots": (
+        "import random\ndef rank(e):\n    return [random.random() for _ in e.passed], e.passed.sum(0)",
+        "unseeded randomness",
+    ),
+    "lists-lost": (
+        LISTS.replace("return by_solution,", "return by_solution[1:],"),
+        "3 solution ids, must return the 4",
+    ),
+    "lists-ids": (LISTS.replace("return by_solution,", "return ['x'],"), "two sorted lists of ids"),
+}
+
+
+@pytest.mark.parametrize("name", sorted(HOSTILE))
+def test_a_bad_program_is_invalid_with_the_reason_and_harms_no_other(runner: SandboxedRunner, name: str) -> None:
+    text, reason = HOSTILE[name]
+    (alone,) = runner.rank([GOOD], SEEN)
+    before, bad, after = runner.rank([GOOD, text, GOOD], SEEN)
+    assert isinstance(bad, Invalid)
+    import re
+
+    assert re.search(reason, bad.reason), bad.reason
+    for result in (before, after):
+        assert not isinstance(result, Invalid)
+        assert not isinstance(alone, Invalid)
+        for one, other in zip(result, alone, strict=True):
+            assert one.solution_scores_M.tolist() == other.solution_scores_M.tolist()
+
+
+def test_a_loop_ends_at_the_time_limit(sandbox: Sandbox) -> None:
+    from dataclasses import replace
+
+    from evosyn.strategies.runner import STRATEGY_LIMITS
+
+    runner = SandboxedRunner(sandbox, replace(STRATEGY_LIMITS, wall_s=0.3, budget_s=0.3))
+    stubborn = "while True:\n    try:\n        while True: pass\n    except BaseException: pass"
+    loop, stubborn, good = runner.rank([program("while True: pass"), stubborn, GOOD], SEEN)
+    assert loop == stubborn == Invalid("took longer than the time limit of 0.4 s")
+    assert not isinstance(good, Invalid)
+
+
+def test_a_large_array_meets_the_memory_limit(runner: SandboxedRunner) -> None:
+    text = "import numpy as np\n" + program("np.ones((1 << 14, 1 << 14))")
+    (found,) = runner.rank([text], SEEN)
+    assert isinstance(found, Invalid)
+    assert "Unable to allocate" in found.reason or "memory" in found.reason.lower()
+
+
+def test_one_program_cannot_patch_what_the_next_one_uses(runner: SandboxedRunner) -> None:
+    patch = "import numpy as np\nnp.asarray = None\n" + GOOD
+    for _ in range(3):
+        _, good = runner.rank([patch, GOOD], SEEN)
+        assert not isinstance(good, Invalid)
+
+
+def test_results_do_not_depend_on_the_batch(runner: SandboxedRunner) -> None:
+    programs = [load_known(name) for name in known_names()]
+    together = runner.rank(programs, SEEN)
+    alone = [runner.rank([text], SEEN)[0] for text in programs]
+    for one, other in zip(together, alone, strict=True):
+        assert isinstance(one, tuple)
+        assert isinstance(other, tuple)
+        for first, second in zip(one, other, strict=True):
+            assert isinstance(first, Ranking)
+            np.testing.assert_array_equal(first.solution_scores_M, second.solution_scores_M)
+            np.testing.assert_array_equal(first.testing_scores_N, second.testing_scores_N)
