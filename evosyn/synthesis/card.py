@@ -60,7 +60,7 @@ def render_card(facts: CardFacts, folder: str) -> str:
     body = render(
         "evosyn.synthesis",
         "prompts/card.md",
-        name=facts.name,
+        title=facts.name,
         simulated=SIMULATED if facts.report["simulated"] else "",
         version=__version__,
         settings=_settings_table(facts.report),

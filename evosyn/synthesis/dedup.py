@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from evosyn.seeds import SeedTree
 
 PERMUTATIONS = 128
-_WORD = re.compile(r"\w+|[<>=!+\-*/%&|^]+")
+_WORD = re.compile(r"\w+|!=|[<>=+*%^]+")
 
 
 class DedupConfig(BaseModel):

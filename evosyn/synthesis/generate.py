@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from evosyn.chat import Parsed, Reply, Request
 from evosyn.errors import UsageError
 from evosyn.ports import Domain, Teacher
-from evosyn.records import Json, Pool, Problem, Provenance, Solution, Testing
+from evosyn.records import Json, Pool, Problem, Provenance, Solution, Testing, canonical_json
 
 T = TypeVar("T")
 
@@ -235,7 +235,21 @@ def _read(problem: Problem, domain: Domain, kind: Kind, reply: Reply) -> _Read:
         misfit = domain.check_testing(problem, parsed.value)
         if misfit is not None:
             return _Read(None, *named_reason(misfit, "misfit"))
-    return _Read(parsed.value)
+        flaw = unstorable(parsed.value.to_json())
+    else:
+        flaw = unstorable(parsed.value.source)
+    return _Read(None, *named_reason(flaw, "unstorable")) if flaw else _Read(parsed.value)
+
+
+def unstorable(value: Json) -> str:
+    """Why a value that was read from a reply cannot be written to a file; empty where it can."""
+    try:
+        canonical_json(value).encode("utf-8")
+    except UnicodeEncodeError:
+        return "not-text: holds a lone surrogate"
+    except (ValueError, TypeError, RecursionError) as error:
+        return f"not-json: {error}"
+    return ""
 
 
 def named_reason(text: str, fallback: str) -> Reason:

@@ -21,7 +21,7 @@ from evosyn.errors import UsageError
 from evosyn.ports import Domain
 from evosyn.records import Json, Problem, Provenance
 from evosyn.seeds import SeedTree
-from evosyn.synthesis.generate import SAMPLE_STRIDE, named_reason
+from evosyn.synthesis.generate import SAMPLE_STRIDE, named_reason, unstorable
 from evosyn.templates import render
 
 AskProblem: TypeAlias = Callable[[int, int, Request], Awaitable[Reply]]
@@ -138,6 +138,11 @@ async def make_problem(
         if parsed.value is None:
             attempts.append(ProblemAttempt(reply, *named_reason(parsed.reason, "unparsable")))
             continue
+        found = parsed.value
+        flaw = unstorable([found.statement, found.starter_code, found.entry_point, dict(found.meta)])
+        if flaw:
+            attempts.append(ProblemAttempt(reply, *named_reason(flaw, "unstorable")))
+            continue
         attempts.append(ProblemAttempt(reply))
         provenance = Provenance(
             source=reply.model,
@@ -151,7 +156,7 @@ async def make_problem(
                 "wishes": dict(brief.wishes),
             },
         )
-        problem = replace(parsed.value, problem_id=problem_name(brief.index), provenance=provenance)
+        problem = replace(found, problem_id=problem_name(brief.index), provenance=provenance)
         return Made(brief, request, problem, tuple(attempts))
     return Made(brief, request, None, tuple(attempts))
 

@@ -1,0 +1,199 @@
+"""Small real parts for the stages: a toy domain (add a number), a seeded teacher, exact execution, vote counting."""
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from evosyn.chat import Message, Parsed, Reply, Request
+from evosyn.errors import BudgetSpent
+from evosyn.jobs import Limits
+from evosyn.ports import Plan
+from evosyn.records import Evidence, Invalid, Json, PassMatrix, Problem, Ranking, Solution, Testing, content_id
+from evosyn.seeds import SeedTree
+from evosyn.synthesis.config import SynthesizeConfig
+from evosyn.synthesis.recipes.synthesize import Inputs, Machinery, synthesize
+from evosyn.synthesis.tally import Tally
+
+TOY = "tests.toy:Domain"
+NOUNS = ("harbour", "meadow", "lantern", "orchard", "granite", "violet", "copper", "thistle", "saffron", "willow")
+
+
+class ToyDomain:
+    """Problems "add K": a solution is `add K`, a testing is pairs of numbers."""
+
+    name = TOY
+
+    def check_testing(self, problem: Problem, testing: Testing) -> str | None:  # noqa: ARG002
+        return None if len(testing.body["cases"]) < 9 else "too-many-cases: nine or more"
+
+    def plan(self, problem: Problem, solution: Solution, testings: Sequence[Testing], limits: Limits) -> Plan:
+        raise NotImplementedError("the toy crossexec needs no plan")
+
+    def problem_request(self, seeds: Sequence[Problem], sample: int, params: Mapping[str, Json]) -> Request:
+        shown = "\n".join(seed.statement for seed in seeds)
+        return Request((Message("user", f"problems like:\n{shown}"),), "problem", params, sample)
+
+    def solution_request(self, problem: Problem, sample: int, params: Mapping[str, Json]) -> Request:
+        return Request((Message("user", f"solve: {problem.statement}"),), "solution", params, sample, problem)
+
+    def testing_request(
+        self, problem: Problem, sample: int, params: Mapping[str, Json], examples: Sequence[Problem] = ()
+    ) -> Request:
+        assert not examples
+        return Request((Message("user", f"test: {problem.statement}"),), "testing", params, sample, problem)
+
+    def parse_problem(self, text: str) -> Parsed[Problem]:
+        if not text.startswith("add "):
+            return Parsed(None, "no-problem: it does not begin with add")
+        number = int(text.split()[1])
+        return Parsed(Problem("", TOY, text, entry_point="f", meta={"number": number}))
+
+    def parse_solution(self, problem: Problem, text: str) -> Parsed[Solution]:  # noqa: ARG002
+        return Parsed(Solution(text)) if text.startswith("add ") else Parsed(None, "no-fence")
+
+    def parse_testing(self, problem: Problem, text: str) -> Parsed[Testing]:  # noqa: ARG002
+        try:
+            cases = json.loads(text)
+        except ValueError as error:
+            return Parsed(None, f"not-json: {error}")
+        return Parsed(Testing("cases", {"cases": [{"input": [x], "output": y} for x, y in cases]}))
+
+
+class ToyTeacher:
+    """Right, wrong and useless replies, drawn from the request alone; waits a random moment to mix up the order."""
+
+    name = "toy"
+    simulated = True
+
+    def __init__(self, seed: int = 0, jitter_s: float = 0.0, stop_after: int | None = None) -> None:
+        self._tree = SeedTree(seed)
+        self._jitter = SeedTree(seed).child("jitter").random() if jitter_s else None
+        self._jitter_s = jitter_s
+        self._left = stop_after
+        self.asked: list[str] = []
+
+    async def complete(self, request: Request) -> Reply:
+        if self._left is not None:
+            if self._left == 0:
+                raise BudgetSpent("toy budget")
+            self._left -= 1
+        key = content_id("r_", [request.messages[-1].content, request.purpose, request.sample])
+        self.asked.append(key)
+        if self._jitter is not None:
+            await asyncio.sleep(self._jitter.random() * self._jitter_s)
+        return Reply(id=key, text=self._text(request, key), model="toy-1", input_tokens=10, output_tokens=5, cost=0.001)
+
+    async def aclose(self) -> None:
+        return None
+
+    def _text(self, request: Request, key: str) -> str:
+        random = self._tree.child(key).random()
+        if random.random() < 0.1:
+            return "I cannot do that"
+        if request.purpose == "problem":
+            words = " ".join(random.choice(NOUNS) for _ in range(12))
+            return f"add {random.randrange(8)} to the number beside {words if random.random() < 0.8 else 'the harbour'}"
+        number = request.problem.meta["number"] if request.problem is not None else 0
+        if random.random() < 0.4:
+            number += random.choice([-1, 1, 2])
+        if request.purpose == "solution":
+            return f"add {number}"
+        inputs = random.sample(range(50), random.randrange(1, 12))
+        return json.dumps([[x, x + number] for x in inputs])
+
+
+class ToyCrossexec:
+    """Executes `add K` exactly."""
+
+    def __init__(self) -> None:
+        self.executed = 0
+
+    def matrices(
+        self,
+        items: Sequence[tuple[Problem, Sequence[Solution], Sequence[Testing]]],
+        *,
+        on_done: Callable[[int, PassMatrix], None] | None = None,
+    ) -> list[PassMatrix]:
+        found = []
+        for index, (problem, solutions, testings) in enumerate(items):
+            rows = [[self._letter(solution, testing) for testing in testings] for solution in solutions]
+            self.executed += len(rows) * len(rows[0])
+            matrix = PassMatrix(
+                problem_id=problem.problem_id,
+                verdicts_MN=np.array(rows, dtype="<U1"),
+                solution_ids=tuple(one.id for one in solutions),
+                testing_ids=tuple(one.id for one in testings),
+                solution_texts=tuple(one.source for one in solutions),
+                testing_texts=tuple(one.text for one in testings),
+            )
+            found.append(matrix)
+            if on_done is not None:
+                on_done(index, matrix)
+        return found
+
+    def _letter(self, solution: Solution, testing: Testing) -> str:
+        number = int(solution.source.split()[1])
+        return "P" if all(case["input"][0] + number == case["output"] for case in testing.body["cases"]) else "F"
+
+
+class CountingRunner:
+    """Ranks by pass counts, both ways; the program `refuse-small` has no ranking where M < 3."""
+
+    def rank(self, programs: Sequence[str], evidences: Sequence[Evidence]) -> list[tuple[Ranking, ...] | Invalid]:
+        found: list[tuple[Ranking, ...] | Invalid] = []
+        for program in programs:
+            if program == "refuse-small" and any(evidence.passed_MN.shape[0] < 3 for evidence in evidences):
+                found.append(Invalid("fewer than three solutions"))
+                continue
+            found.append(
+                tuple(
+                    Ranking(one.passed_MN.sum(axis=1).astype(float), one.passed_MN.sum(axis=0).astype(float))
+                    for one in evidences
+                )
+            )
+        return found
+
+
+@pytest.fixture
+def toy_seeds() -> tuple[Problem, ...]:
+    return tuple(
+        Problem(f"seed-{number}", TOY, f"add {number} to every {noun}", "f", meta={"number": number})
+        for number, noun in enumerate(NOUNS[:5])
+    )
+
+
+class Toy:
+    """Runs a whole synthesis on the toy parts."""
+
+    def __init__(self, seeds: tuple[Problem, ...]) -> None:
+        self.inputs = Inputs("count", "test", seeds, "toy-seeds")
+        self.teacher = ToyTeacher()
+        self.crossexec = ToyCrossexec()
+
+    def run(self, out: Path, config: SynthesizeConfig, teacher: ToyTeacher | None = None, concurrency: int = 8) -> Json:
+        self.teacher = teacher or ToyTeacher()
+        self.crossexec = ToyCrossexec()
+        self.tally = Tally()
+        machinery = Machinery(
+            self.teacher, {TOY: ToyDomain()}, self.crossexec, CountingRunner(), concurrency, "toy sandbox"
+        )
+        return synthesize(self.inputs, config, machinery, out, self.tally)
+
+
+@pytest.fixture
+def toy(toy_seeds: tuple[Problem, ...]) -> Toy:
+    return Toy(toy_seeds)
+
+
+@pytest.fixture
+def toy_domain() -> ToyDomain:
+    return ToyDomain()
+
+
+@pytest.fixture
+def make_teacher() -> type[ToyTeacher]:
+    return ToyTeacher

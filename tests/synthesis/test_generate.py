@@ -1,0 +1,100 @@
+"""Drawing pools: slots are filled or accounted for, in order, and errors of the teacher end everything."""
+
+import pytest
+
+from evosyn.chat import Reply
+from evosyn.errors import BudgetSpent, UsageError
+from evosyn.synthesis.generate import DrawConfig, draw_pools, named_reason
+
+
+def test_pools_come_in_order_with_every_attempt_accounted_for(toy_seeds, toy_domain, make_teacher):
+    done = {}
+    teacher = make_teacher(jitter_s=0.003)
+    pools = draw_pools(
+        toy_seeds, teacher, {toy_domain.name: toy_domain}, solutions=6, testings=5, on_done=done.__setitem__
+    )
+    assert [pool.problem for pool in pools] == list(toy_seeds)
+    assert sorted(done) == list(range(len(toy_seeds)))
+    assert sum(len(drawn.attempts) for drawn in done.values()) == len(teacher.asked)
+    for index, drawn in done.items():
+        assert drawn.pool == pools[index]
+        usable = len(drawn.pool.solutions) + len(drawn.pool.testings)
+        assert usable + len(drawn.rejected) == len(drawn.attempts)
+        assert all(attempt.reason for attempt in drawn.rejected)
+        slots = [one.provenance.detail["slot"] for one in drawn.pool.solutions]
+        assert slots == sorted(slots)
+
+
+def test_the_same_teacher_gives_the_same_pools_whatever_the_order_of_replies(toy_seeds, toy_domain, make_teacher):
+    domains = {toy_domain.name: toy_domain}
+    first = draw_pools(toy_seeds, make_teacher(), domains, solutions=4, testings=4, config=DrawConfig(in_flight=1))
+    again = draw_pools(toy_seeds, make_teacher(jitter_s=0.003), domains, solutions=4, testings=4)
+    assert first == again
+
+
+def test_testings_that_do_not_fit_are_rejected_with_the_reason_of_the_domain(toy_seeds, toy_domain, make_teacher):
+    rejected = []
+    draw_pools(
+        toy_seeds,
+        make_teacher(),
+        {toy_domain.name: toy_domain},
+        solutions=1,
+        testings=30,
+        on_done=lambda _, drawn: rejected.extend(drawn.rejected),
+    )
+    reasons = {(one.reason, one.detail) for one in rejected}
+    assert ("too-many-cases", "nine or more") in reasons
+    assert {reason for reason, _ in reasons} <= {"too-many-cases", "not-json", "no-fence"}
+
+
+def test_a_budget_that_ends_in_the_middle_is_raised(toy_seeds, toy_domain, make_teacher):
+    with pytest.raises(BudgetSpent):
+        draw_pools(toy_seeds, make_teacher(stop_after=20), {toy_domain.name: toy_domain}, solutions=8, testings=8)
+
+
+def test_a_failed_reply_is_never_parsed(toy_seeds, toy_domain):
+    class Truncating:
+        name, simulated = "t", False
+
+        async def complete(self, request):  # noqa: ARG002
+            return Reply(id="r", text="add 1", model="t", failure="truncated")
+
+    done = {}
+    pools = draw_pools(
+        toy_seeds[:1], Truncating(), {toy_domain.name: toy_domain}, solutions=2, testings=0, on_done=done.__setitem__
+    )
+    assert pools[0].solutions == ()
+    assert [one.reason for one in done[0].attempts] == ["reply-truncated"] * 4
+
+
+def test_an_unknown_domain_is_refused_before_anything_is_asked(toy_seeds, make_teacher):
+    teacher = make_teacher()
+    with pytest.raises(UsageError, match="unknown domain"):
+        draw_pools(toy_seeds, teacher, {}, solutions=1, testings=1)
+    assert teacher.asked == []
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "detail"),
+    [
+        ("no-fence", "no-fence", ""),
+        ("not-json: line 3", "not-json", "line 3"),
+        ("It went wrong: somewhere", "unparsable", "It went wrong: somewhere"),
+        ("", "unparsable", ""),
+    ],
+)
+def test_reasons_are_counted_by_a_short_name(text, name, detail):
+    assert named_reason(text, "unparsable") == (name, detail)
+
+
+def test_a_reply_with_a_lone_surrogate_is_rejected_and_never_reaches_a_file(toy_seeds, toy_domain):
+    class Surrogate:
+        name, simulated = "t", False
+
+        async def complete(self, request):  # noqa: ARG002
+            return Reply(id="r", text="add 1\ud800", model="t")
+
+    done = {}
+    domains = {toy_domain.name: toy_domain}
+    draw_pools(toy_seeds[:1], Surrogate(), domains, solutions=1, testings=0, on_done=done.__setitem__)
+    assert {one.reason for one in done[0].attempts} == {"not-text"}
