@@ -19,7 +19,9 @@ class Status(StrEnum):
     """How one item of a sandbox job ended. Only OK carries a value."""
 
     OK = "ok"
-    EXCEPTION = "exception"  # the program raised; detail = type name and message
+    # The program raised; detail = "Type: message". Of checks: detail starts with "AssertionError" where an assertion of
+    # the testing failed, with "program raised " or "testing raised " (on the program's value) otherwise.
+    EXCEPTION = "exception"
     TIMEOUT = "timeout"
     KILLED = "killed"  # signal, memory limit; detail says which
     LOAD_ERROR = "load-error"  # the program does not compile, or raised at import

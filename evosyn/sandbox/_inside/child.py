@@ -1,0 +1,310 @@
+"""The forked process that runs one untrusted program: limits, filter, time limit, load, calls, records.
+
+Everything here shares a process with the program, which may change any of it; that harms its own results only. Expected
+values never come here. It ends with `os._exit`, whatever happens.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import marshal
+import os
+import resource
+import signal
+import sys
+import time
+from collections.abc import Callable, Mapping
+from types import FrameType, ModuleType
+from typing import Any, NamedTuple, NoReturn
+
+from evosyn.sandbox._inside import seccomp, wire
+
+EXIT_FULL, EXIT_BUDGET, EXIT_SETUP, EXIT_TIME = 77, 78, 79, 80
+REPEAT_S = 0.05
+"""The alarm rings again at this interval, for a program that swallows it."""
+
+
+class JobLimits(NamedTuple):
+    """`evosyn.jobs.Limits` as it travels."""
+
+    wall_s: float
+    budget_s: float
+    memory_mb: int
+    output_kb: int
+    file_mb: int
+
+
+class TimeLimit(BaseException):
+    """Raised in the program when its time is up."""
+
+
+class Alarm:
+    """The soft time limit of one item."""
+
+    def __init__(self, wall_s: float) -> None:
+        self.wall_s = wall_s
+        self.armed = False
+        self.started = time.monotonic()
+        signal.signal(signal.SIGALRM, self._ring)
+
+    def _ring(self, _number: int, _frame: FrameType | None) -> None:
+        if self.armed:
+            raise TimeLimit
+
+    def start(self) -> None:
+        self.started = time.monotonic()
+        self.armed = True
+        signal.setitimer(signal.ITIMER_REAL, self.wall_s, REPEAT_S)
+
+    def stop(self) -> float:
+        """Seconds since the start."""
+        self.armed = False
+        return time.monotonic() - self.started
+
+
+class Writer:
+    """Appends records to the result memfd."""
+
+    def __init__(self, handle: int, limits: JobLimits) -> None:
+        self._handle = handle
+        self._most = limits.output_kb * 1024
+
+    def value(self, seconds: float, value: Any) -> None:
+        """Encode and write; what is too large or not plain is written as such."""
+        try:
+            payload = wire.encode(value)
+        except wire.NotPlain as error:
+            self.put(wire.NOT_PLAIN, seconds, str(error).encode("utf-8", "replace")[:200])
+            return
+        if len(payload) > self._most:
+            self.put(wire.OUTPUT_LIMIT, seconds, b"%d bytes, limit %d" % (len(payload), self._most))
+        else:
+            self.put(wire.OK, seconds, payload)
+
+    def put(self, code: int, seconds: float, payload: bytes) -> None:
+        data = wire.record(code, seconds, payload)
+        try:
+            written = os.write(self._handle, data)
+        except OSError:
+            written = -1
+        if written != len(data):
+            os._exit(EXIT_FULL)
+
+
+def harden(limits: JobLimits, result_bytes: int, filter_: seccomp.Filter | None) -> None:
+    """Everything that is set once per child, the system-call filter last."""
+    memory = limits.memory_mb << 20
+    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    size = max(result_bytes, 0)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+    if filter_ is not None and not filter_.install():
+        os._exit(EXIT_SETUP)
+    gc.enable()
+
+
+def describe(error: BaseException) -> tuple[int, bytes]:
+    """Status code and shortened `Type: message` of what a program raised; may run the program's own code."""
+    if isinstance(error, MemoryError):
+        return wire.KILLED, b"memory limit"
+    name = type(error).__name__
+    try:
+        text = str(error)
+    except TimeLimit:
+        raise
+    except BaseException:  # noqa: BLE001 - the sandbox boundary
+        text = ""
+    if type(name) is not str or type(text) is not str:
+        name, text = "Exception", ""
+    return wire.EXCEPTION, f"{name[:80]}: {text[:300]}".rstrip(": ").encode("utf-8", "backslashreplace")
+
+
+def load(source: str, name: str) -> dict[str, Any]:
+    """Compile and execute a program as a module of its own; whatever it raises passes through."""
+    module = ModuleType(name)
+    sys.modules[name] = module
+    code = compile(source, "<program>", "exec", dont_inherit=True)
+    exec(code, module.__dict__)
+    return module.__dict__
+
+
+def find_entry(namespace: Mapping[str, Any], entry_point: str) -> Callable[..., Any] | None:
+    """The function of that name; `Class.method` makes an instance first."""
+    head, _, rest = entry_point.partition(".")
+    found = namespace.get(head)
+    if rest and isinstance(found, type):
+        found = getattr(found(), rest, None)
+    return found if callable(found) else None
+
+
+def load_guarded(writer: Writer, alarm: Alarm, source: str, entry_point: str) -> Callable[..., Any] | None:
+    """Load under the alarm and write the load record; None where there is nothing to call."""
+    entry = None
+    code, detail = wire.OK, b""
+    try:
+        alarm.start()
+        try:
+            entry = find_entry(load(source, "program"), entry_point)
+            if entry is None:
+                code, detail = wire.NO_ENTRY, entry_point.encode("utf-8", "replace")[:200]
+        except TimeLimit:
+            raise
+        except BaseException as error:  # noqa: BLE001 - the sandbox boundary
+            code, detail = describe(error)
+            code = wire.LOAD_ERROR if code == wire.EXCEPTION else code
+    except TimeLimit:
+        code, detail = wire.TIMEOUT, b"while loading"
+    writer.put(code, alarm.stop(), detail)
+    return entry
+
+
+def run_calls(body: bytes, first: int, left_s: float, limits: JobLimits, writer: Writer) -> None:
+    """Load the program, then make the calls from number `first` on; a record each; ends after a timeout."""
+    source, entry_point, calls = marshal.loads(body)
+    alarm = Alarm(limits.wall_s)
+    began = time.monotonic()
+    entry = load_guarded(writer, alarm, source, entry_point)
+    if entry is None:
+        return
+    for args, kwargs, python in calls[first:]:
+        if time.monotonic() - began > left_s:
+            os._exit(EXIT_BUDGET)
+        if not _call(entry, args, kwargs, python, alarm, writer):
+            return
+
+
+def _call(
+    entry: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    python: str | None,
+    alarm: Alarm,
+    to: Writer,
+) -> bool:
+    """One call and its record; False after a timeout, since what an interrupted call leaves behind is not trusted."""
+    blame = wire.TESTING_BROKEN if python is not None else wire.EXCEPTION
+    try:
+        alarm.start()
+        try:
+            if python is not None:
+                args, kwargs = arguments(python)
+                blame = wire.EXCEPTION
+            value = entry(*args, **kwargs)
+            seconds = time.monotonic() - alarm.started
+            to.value(seconds, value)
+            alarm.armed = False
+        except TimeLimit:
+            raise
+        except BaseException as error:  # noqa: BLE001 - the sandbox boundary
+            code, detail = describe(error)
+            to.put(blame if code == wire.EXCEPTION else code, alarm.stop(), detail)
+    except TimeLimit:
+        to.put(wire.TIMEOUT, alarm.stop(), b"")
+        return False
+    return True
+
+
+def arguments(source: str) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Evaluate an expression, or a function body with `return`, to the arguments of a call.
+
+    Raises:
+        TypeError: it gave neither a list or tuple nor a dict with names as keys.
+    """
+    value = evaluate(source)
+    if type(value) is dict:
+        return (), value
+    if type(value) in (list, tuple):
+        return tuple(value), {}
+    raise TypeError(f"arguments must be a list or a dict, not {type(value).__name__}")
+
+
+def evaluate(source: str) -> Any:
+    """The value of an expression, or of a function body with `return`."""
+    namespace: dict[str, Any] = {"__name__": "arguments"}
+    try:
+        return eval(compile(source.strip(), "<arguments>", "eval", dont_inherit=True), namespace)
+    except SyntaxError:
+        pass
+    import ast
+
+    tree = ast.parse("def arguments():\n    pass", "<arguments>")
+    function = tree.body[0]
+    assert isinstance(function, ast.FunctionDef)
+    function.body = ast.parse(source, "<arguments>").body
+    exec(compile(ast.fix_missing_locations(tree), "<arguments>", "exec", dont_inherit=True), namespace)
+    return namespace["arguments"]()
+
+
+def run_program(code: bytes, alarm: Alarm, writer: Writer) -> None:
+    """A whole program over standard input and output; writes one record without the output."""
+    status, detail = wire.OK, b""
+    try:
+        alarm.start()
+        try:
+            module = ModuleType("__main__")
+            sys.modules["__main__"] = module
+            exec(marshal.loads(code), module.__dict__)
+            sys.stdout.flush()
+        except TimeLimit:
+            raise
+        except SystemExit as error:
+            status, detail = _exited(error)
+        except BaseException as error:  # noqa: BLE001 - the sandbox boundary
+            status, detail = describe(error)
+    except TimeLimit:
+        status, detail = wire.TIMEOUT, b""
+    writer.put(status, alarm.stop(), detail)
+
+
+def _exited(error: SystemExit) -> tuple[int, bytes]:
+    sys.stdout.flush()
+    if error.code is None or (type(error.code) is int and error.code == 0):
+        return wire.OK, b""
+    return describe(error)
+
+
+def compile_program(body: bytes, limits: JobLimits, writer: Writer) -> None:
+    """Compile a program and write its code, marshalled; runs nothing of it."""
+    alarm = Alarm(limits.wall_s)
+    code, payload = wire.OK, b""
+    try:
+        alarm.start()
+        try:
+            payload = marshal.dumps(compile(marshal.loads(body), "<program>", "exec", dont_inherit=True))
+        except TimeLimit:
+            raise
+        except BaseException as error:  # noqa: BLE001 - the sandbox boundary
+            code, payload = describe(error)
+            code = wire.LOAD_ERROR if code == wire.EXCEPTION else code
+    except TimeLimit:
+        code, payload = wire.TIMEOUT, b"while compiling"
+    writer.put(code, alarm.stop(), payload)
+
+
+def run_harness(
+    main: Callable[[str, Any, Any], Any], program: str, context: Any, argument: Any, limits: JobLimits, writer: Writer
+) -> None:
+    """`main(program, context, argument)` of a harness of ours; one record."""
+    alarm = Alarm(limits.wall_s)
+    try:
+        alarm.start()
+        try:
+            value = main(program, context, argument)
+            writer.value(time.monotonic() - alarm.started, value)
+            alarm.armed = False
+        except TimeLimit:
+            raise
+        except BaseException as error:  # noqa: BLE001 - the sandbox boundary
+            code, detail = describe(error)
+            writer.put(code, alarm.stop(), detail)
+    except TimeLimit:
+        writer.put(wire.TIMEOUT, alarm.stop(), b"")
+
+
+def die_with_parent() -> None:
+    """Ask the kernel to kill this process when its parent ends; changing the uid forgets it, so this comes after."""
+    ctypes.CDLL(None).prctl(1, int(signal.SIGKILL), 0, 0, 0)
+
+
+def leave(status: int = 0) -> NoReturn:
+    os._exit(status)

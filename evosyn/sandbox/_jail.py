@@ -1,0 +1,242 @@
+"""How a zygote is started: the command line of its jail, its environment, and what it is told at the start.
+
+Two kinds of jail: `bwrap` (bubblewrap: namespaces of its own, only the interpreter's files, read-only) and `bare` (no
+namespaces; Landlock, the system-call filter and limits alone). As root the jail is built as root and the zygote then
+takes an unprivileged uid of its own, so that no user namespace is needed and process limits bind.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import marshal
+import os
+import platform
+import resource
+import shutil
+import socket
+import subprocess
+import sys
+import sysconfig
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Literal
+
+from evosyn.errors import SandboxUnavailable
+from evosyn.records import Json
+from evosyn.sandbox._inside import seccomp
+
+JailKind = Literal["bwrap", "bare"]
+MODULES = ("wire", "seccomp", "landlock", "child", "rpc", "zygote")
+WARM = (
+    "math",
+    "re",
+    "collections",
+    "itertools",
+    "functools",
+    "typing",
+    "string",
+    "heapq",
+    "bisect",
+    "copy",
+    "operator",
+)
+FIRST_UID = 2_000_000_000
+NOBODY = 65534
+_DEVICES = ("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom")
+
+BOOT = """
+import sys, os, marshal
+fd = int(sys.argv[1])
+def read(size):
+    data = b""
+    while len(data) < size:
+        part = os.read(fd, size - len(data))
+        if not part:
+            os._exit(0)
+        data += part
+    return data
+modules, config = marshal.loads(read(int.from_bytes(read(8), "little")))
+kind = type(sys)
+for name in ("evosyn", "evosyn.sandbox", "evosyn.sandbox._inside"):
+    sys.modules[name] = kind(name)
+    sys.modules[name].__path__ = []
+package = sys.modules["evosyn.sandbox._inside"]
+for name, source in modules:
+    full = "evosyn.sandbox._inside." + name
+    module = sys.modules[full] = kind(full)
+    setattr(package, name, module)
+    module.__builtins__ = dict(__builtins__.__dict__)  # a program that patches builtins does not patch ours
+    exec(compile(source, name, "exec"), module.__dict__)
+package.zygote.start(fd, config)
+"""
+
+
+@dataclass(frozen=True)
+class JailSpec:
+    """What the workers of one sandbox have in common.
+
+    Attributes:
+        kind: how they are confined.
+        numpy: numpy is imported before the first job.
+        hash_seed: PYTHONHASHSEED of the programs, so that set order repeats.
+    """
+
+    kind: JailKind
+    numpy: bool = False
+    hash_seed: int = 0
+
+
+def bwrap_path() -> str | None:
+    return shutil.which("bwrap")
+
+
+def spawn(spec: JailSpec, slot: int) -> tuple[subprocess.Popen[bytes], socket.socket]:
+    """Start a zygote; its first frame says when it is ready. The calling thread must live as long as the zygote.
+
+    Raises:
+        SandboxUnavailable: it could not be started at all.
+    """
+    ours, theirs = socket.socketpair()
+    try:
+        process = subprocess.Popen(
+            _command(spec, theirs.fileno()),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            env=_environment(spec),
+            cwd="/",
+            pass_fds=(theirs.fileno(),),
+            start_new_session=True,
+        )
+    except OSError as error:
+        ours.close()
+        raise SandboxUnavailable(f"the sandbox process could not be started: {error}") from error
+    finally:
+        theirs.close()
+    blob = marshal.dumps((_sources(), _config(spec, slot)), 2)
+    with contextlib.suppress(OSError):  # it died at once; the missing first frame tells
+        ours.sendall(len(blob).to_bytes(8, "little") + blob)
+    ours.setblocking(False)
+    return process, ours
+
+
+def _command(spec: JailSpec, control: int) -> list[str]:
+    python = [_interpreter(), "-s", "-S", "-P", "-B", "-X", "utf8", "-c", BOOT, str(control)]
+    if spec.kind == "bare":
+        return python
+    command = [
+        bwrap_path() or "bwrap",
+        *("--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"),
+        *("--die-with-parent", "--new-session", "--hostname", "sandbox", "--cap-drop", "ALL"),
+    ]
+    if os.geteuid() == 0:
+        command += ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
+    else:
+        command += ["--unshare-user", "--disable-userns", "--uid", str(NOBODY), "--gid", str(NOBODY)]
+    for top in ("/lib", "/lib64", "/lib32"):
+        path = Path(top)
+        if path.is_symlink():
+            command += ["--symlink", str(path.readlink()), top]
+    bounds = _readable(spec)
+    for folder in _parents(bounds):  # bubblewrap would make them 0700, closed to the zygote's uid
+        command += ["--perms", "0755", "--dir", folder]
+    for bound in bounds:
+        command += ["--ro-bind", bound, bound]
+    for hidden in _hidden():
+        command += ["--tmpfs", hidden]
+    for device in _DEVICES:
+        command += ["--dev-bind", device, device]
+    return [*command, "--dir", "/tmp", "--chdir", "/tmp", "--remount-ro", "/", "--", *python]
+
+
+def _parents(paths: list[str]) -> list[str]:
+    """Every folder above the paths, outermost first."""
+    found = {str(parent) for path in paths for parent in Path(path).parents if parent != Path("/")}
+    return sorted(folder for folder in found if not Path(folder).is_symlink())
+
+
+def _environment(spec: JailSpec) -> dict[str, str]:
+    environment = {"PYTHONHASHSEED": str(spec.hash_seed), "LANG": "C.UTF-8", "HOME": "/tmp", "PATH": "/nonexistent"}
+    if spec.numpy:
+        environment |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+    return environment
+
+
+def _config(spec: JailSpec, slot: int) -> dict[str, Json]:
+    root = os.geteuid() == 0
+    return {
+        "filter": seccomp.build(platform.machine()) if seccomp.supported() else b"",
+        "rlimits": {
+            "RLIMIT_CORE": 0,
+            "RLIMIT_NOFILE": 128,
+            "RLIMIT_NPROC": 64 if spec.kind == "bwrap" or root else _own_tasks() + 512,
+            "RLIMIT_STACK": 16 << 20,
+            "RLIMIT_MEMLOCK": 0,
+            "RLIMIT_MSGQUEUE": 0,
+        },
+        "uids": [FIRST_UID + (os.getpid() % 100_000) * 1000 + slot % 1000, NOBODY] if root else [],
+        "die_with_parent": spec.kind == "bare",
+        "readable": [*_readable(spec), *_DEVICES],
+        "writable": ["/dev/null"],
+        "warm": [*WARM, *(["numpy", "pickle"] if spec.numpy else [])],
+        "path": [str(_numpy_root())] if spec.numpy else [],
+    }
+
+
+def _own_tasks() -> int:
+    """Threads of this user now: the process limit counts them all where there is no user namespace."""
+    total = 0
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            if entry.stat().st_uid == os.geteuid():
+                total += len(list((entry / "task").iterdir()))
+        except OSError:
+            continue
+    return total
+
+
+def _interpreter() -> str:
+    return os.path.realpath(getattr(sys, "_base_executable", None) or sys.executable)
+
+
+def _readable(spec: JailSpec) -> list[str]:
+    """The interpreter, its library and the system's shared libraries: folders and files to be seen read-only."""
+    prefix = Path(os.path.realpath(sys.base_prefix))
+    found = [Path(_interpreter()), Path(sysconfig.get_path("stdlib")), Path(sysconfig.get_path("platstdlib"))]
+    if str(prefix) != "/usr":
+        found.append(prefix / "lib")
+    triplet = sysconfig.get_config_var("MULTIARCH") or ""
+    for folder in ("/usr/lib64", f"/usr/lib/{triplet}", "/usr/local/lib", "/lib64", f"/lib/{triplet}"):
+        if folder.rstrip("/") not in ("/usr/lib", "/lib"):
+            found.append(Path(os.path.realpath(folder)))
+    found += [Path("/etc/ld.so.cache"), Path("/usr/share/zoneinfo")]
+    if spec.numpy:
+        root = _numpy_root()
+        found += [root / "numpy", root / "numpy.libs"]
+    unique = [path for path in dict.fromkeys(found) if path.exists()]
+    return [str(path) for path in unique if not any(parent in unique for parent in path.parents)]
+
+
+def _hidden() -> list[str]:
+    """Folders of installed packages below what is bound: programs see the standard library only."""
+    stdlib = Path(sysconfig.get_path("stdlib"))
+    folders = [stdlib / "site-packages", stdlib / "dist-packages"]
+    return [str(folder) for folder in folders if folder.is_dir()]
+
+
+def _numpy_root() -> Path:
+    spec = importlib.util.find_spec("numpy")
+    if spec is None or spec.origin is None:
+        raise SandboxUnavailable("numpy workers were asked for, but numpy is not installed")
+    return Path(spec.origin).resolve().parent.parent
+
+
+def _sources() -> list[tuple[str, str]]:
+    folder = resources.files("evosyn.sandbox._inside")
+    return [(name, (folder / f"{name}.py").read_text(encoding="utf-8")) for name in MODULES]
+
+
+def soft_descriptor_limit() -> int:
+    return resource.getrlimit(resource.RLIMIT_NOFILE)[0]

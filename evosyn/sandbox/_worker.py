@@ -1,0 +1,159 @@
+"""One worker slot seen from our side: a zygote process, its stream, and the requests that it has not answered yet.
+
+Its bytes come from a process that runs beside untrusted code, so that frames are bounded and decoded strictly. It does
+not decide what runs where; that is `local`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import time
+from collections import deque
+from dataclasses import dataclass
+
+from evosyn.sandbox import _jail
+from evosyn.sandbox._inside import wire
+
+MAX_FRAME = 96 << 20
+START_S = 30.0
+
+
+@dataclass
+class Request:
+    """A frame sent to a zygote; `tag` is whatever its sender wants back with the reply."""
+
+    tag: object
+    frame: bytes
+    longest_s: float
+
+
+class WorkerDied(Exception):
+    """The zygote is gone or talks nonsense."""
+
+
+class Worker:
+    """A zygote and its stream. Used from one thread.
+
+    Attributes:
+        held: what the zygote says it could set up; None until it is ready.
+        pending: requests without a reply, oldest first.
+        shared: keys of contexts that it holds.
+        deadline: when its oldest request is overdue.
+    """
+
+    def __init__(self, spec: _jail.JailSpec, slot: int) -> None:
+        self.process, self.socket = _jail.spawn(spec, slot)
+        self.slot = slot
+        self.held: tuple[str, ...] | None = None
+        self.pending: deque[Request] = deque()
+        self.shared: set[str] = set()
+        self.deadline = time.monotonic() + START_S
+        self._out: deque[memoryview] = deque()
+        self._in = bytearray()
+
+    @property
+    def ready(self) -> bool:
+        return self.held is not None
+
+    @property
+    def wants_write(self) -> bool:
+        return bool(self._out)
+
+    def fileno(self) -> int:
+        return self.socket.fileno()
+
+    def send(self, request: Request) -> None:
+        """Queue a request; `flush` moves the bytes."""
+        if not self.pending:
+            self.deadline = time.monotonic() + request.longest_s
+        self.pending.append(request)
+        self._out.append(memoryview(len(request.frame).to_bytes(4, "little") + request.frame))
+        self.flush()
+
+    def flush(self) -> None:
+        """
+        Raises:
+            WorkerDied: the stream is broken.
+        """
+        try:
+            while self._out:
+                sent = self.socket.send(self._out[0])
+                if sent == len(self._out[0]):
+                    self._out.popleft()
+                else:
+                    self._out[0] = self._out[0][sent:]
+        except BlockingIOError:
+            return
+        except OSError as error:
+            raise WorkerDied(str(error)) from error
+
+    def receive(self) -> list[tuple[Request, list[wire.Record]]]:
+        """The replies that have come in.
+
+        Raises:
+            WorkerDied: the stream ended or holds no frames.
+        """
+        try:
+            while data := self.socket.recv(1 << 20):
+                self._in += data
+                if len(data) < 1 << 16:
+                    break
+            else:
+                raise WorkerDied(self.last_words())
+        except BlockingIOError:
+            pass
+        except OSError as error:
+            raise WorkerDied(str(error)) from error
+        replies = []
+        while (frame := self._frame()) is not None:
+            if self.held is None:
+                self._hello(frame)
+            elif self.pending:
+                request = self.pending.popleft()
+                if self.pending:
+                    self.deadline = time.monotonic() + self.pending[0].longest_s
+                replies.append((request, wire.read_records(frame, 1 << 24)))
+            else:
+                raise WorkerDied("a reply that nobody asked for")
+        return replies
+
+    def last_words(self) -> str:
+        """What the process wrote before it ended: bubblewrap's complaint, a traceback."""
+        stream = self.process.stderr
+        if self.held is not None or stream is None:
+            return "it ended"
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(2)
+        self.process.kill()
+        return stream.read(4000).decode("utf-8", "replace").strip()[-600:] or "it ended without a word"
+
+    def kill(self) -> None:
+        """End the process and everything in its jail; waits until it is gone."""
+        self.process.kill()
+        self.process.wait()
+        self.socket.close()
+        if self.process.stderr is not None:
+            self.process.stderr.close()
+
+    def _frame(self) -> bytes | None:
+        if len(self._in) < 4:
+            return None
+        size = int.from_bytes(self._in[:4], "little")
+        if size > MAX_FRAME:
+            raise WorkerDied(f"a frame of {size} bytes")
+        if len(self._in) < 4 + size:
+            return None
+        frame = bytes(self._in[4 : 4 + size])
+        del self._in[: 4 + size]
+        return frame
+
+    def _hello(self, frame: bytes) -> None:
+        try:
+            said = wire.decode(frame)
+            self.held = tuple(str(name) for name in said["held"])
+        except (wire.Malformed, TypeError, KeyError) as error:
+            raise WorkerDied(f"not a greeting: {error}") from error
+        if self.process.stderr is not None:
+            self.process.stderr.close()
+            self.process.stderr = None

@@ -1,0 +1,334 @@
+"""The local sandbox: a pool of warm zygotes, each in a jail of its own, one per core.
+
+One thread owns all workers: it starts them, hands out jobs, takes replies, ends what is stuck. `run` may be called from
+several threads; each gets its own results. DESIGN.md section 5, "Sandbox"; docs/sandbox.md says what it promises.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import selectors
+import socket
+import threading
+import time
+import weakref
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from evosyn.errors import SandboxUnavailable, UsageError
+from evosyn.jobs import HarnessJob, ItemOutcome, Job, Protection
+from evosyn.records import Json
+from evosyn.sandbox import _jail
+from evosyn.sandbox._inside import wire
+from evosyn.sandbox._tasks import Batch, Task, make_task, pickle_context, share_frame
+from evosyn.sandbox._worker import Request, Worker, WorkerDied
+
+MAX_ATTEMPTS = 3
+MAX_FAILED_STARTS = 3
+SHARE_S = 60.0
+
+
+class LocalSandbox:
+    """`ports.Sandbox` over zygotes on this machine. Made by `open_sandbox`."""
+
+    def __init__(self, spec: _jail.JailSpec, protection: Protection, workers: int) -> None:
+        self._protection = protection
+        self._pool = _Pool(spec, workers)
+        self._finalizer = weakref.finalize(self, _Pool.close, self._pool)
+
+    @property
+    def protection(self) -> Protection:
+        return self._protection
+
+    def run(
+        self, jobs: Sequence[Job], *, on_done: Callable[[int, tuple[ItemOutcome, ...]], None] | None = None
+    ) -> list[tuple[ItemOutcome, ...]]:
+        """See `ports.Sandbox.run`."""
+        batch = Batch()
+        results: list[tuple[ItemOutcome, ...]] = [()] * len(jobs)
+        try:
+            left = self._pool.submit([make_task(batch, index, job) for index, job in enumerate(jobs)])
+            for _ in range(left):
+                task = batch.done.get()
+                if isinstance(task, BaseException):
+                    raise task
+                results[task.index] = task.outcomes()
+                if on_done is not None:
+                    on_done(task.index, results[task.index])
+        except BaseException:
+            self._pool.cancel(batch)
+            raise
+        return results
+
+    def share(self, value: Json) -> str:
+        """See `ports.Sandbox.share`."""
+        pickled = pickle_context(value)
+        key = hashlib.sha256(pickled).hexdigest()
+        self._pool.contexts[key] = pickled
+        return key
+
+    def close(self) -> None:
+        self._finalizer()
+
+    def __enter__(self) -> LocalSandbox:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+
+@dataclass
+class _Pool:
+    """The workers, the queue and the thread that owns them."""
+
+    spec: _jail.JailSpec
+    size: int
+    contexts: dict[str, bytes] = field(default_factory=dict)
+    queue: deque[Task] = field(default_factory=deque)
+
+    def __post_init__(self) -> None:
+        self._lock = threading.Lock()
+        self._cancelled: list[Batch] = []
+        self._wake_r, self._wake_w = socket.socketpair()
+        self._wake_r.setblocking(False)
+        self._wake_w.setblocking(False)
+        self._closing = False
+        self._pid = os.getpid()
+        self._thread: threading.Thread | None = None
+
+    def submit(self, tasks: Sequence[Task]) -> int:
+        """Queue tasks; what is already finished goes straight back.
+
+        Raises:
+            SandboxUnavailable: the sandbox is closed, or this is a fork of the process that opened it.
+        """
+        if self._closing or os.getpid() != self._pid:
+            raise SandboxUnavailable("this sandbox is closed, or was opened by another process; open a new one")
+        for task in tasks:
+            if task.finished():
+                task.batch.done.put(task)
+        with self._lock:
+            self.queue.extend(task for task in tasks if not task.finished())
+            if self._thread is None:
+                self._thread = threading.Thread(target=_Dispatcher(self).run, name="evosyn-sandbox", daemon=True)
+                self._thread.start()
+        self.wake()
+        return len(tasks)
+
+    def cancel(self, batch: Batch) -> None:
+        """Forget a batch and end what still works on it."""
+        batch.cancelled = True
+        with self._lock:
+            self._cancelled.append(batch)
+        self.wake()
+
+    def take_cancelled(self) -> list[Batch]:
+        with self._lock:
+            found, self._cancelled = self._cancelled, []
+            if found:
+                self.queue = deque(task for task in self.queue if not task.batch.cancelled)
+        return found
+
+    def wake(self) -> None:
+        with contextlib.suppress(OSError):
+            self._wake_w.send(b"!")
+
+    def drain(self) -> None:
+        with contextlib.suppress(OSError):
+            while self._wake_r.recv(4096):
+                pass
+
+    def give_up(self) -> None:
+        self._closing = True
+
+    @property
+    def wake_socket(self) -> socket.socket:
+        return self._wake_r
+
+    @property
+    def closing(self) -> bool:
+        return self._closing
+
+    def close(self) -> None:
+        if os.getpid() != self._pid:
+            return
+        self._closing = True
+        self.wake()
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join()
+
+
+class _Dispatcher:
+    """What the pool's thread does. No lock is held while it talks to workers."""
+
+    def __init__(self, pool: _Pool) -> None:
+        self._pool = pool
+        self._workers: list[Worker] = []
+        self._slots = 0
+        self._failed_starts = 0
+        self._selector = selectors.DefaultSelector()
+
+    def run(self) -> None:
+        self._selector.register(self._pool.wake_socket, selectors.EVENT_READ, None)
+        try:
+            while not self._pool.closing:
+                self._start_workers()
+                self._hand_out()
+                self._wait()
+                self._end_stuck()
+                if self._pool.take_cancelled():
+                    self._end_cancelled()
+        except BaseException as error:  # noqa: BLE001 - must reach the callers, not die with the thread
+            self._pool.give_up()
+            self._fail_all(error)
+        finally:
+            for worker in self._workers:
+                worker.kill()
+            self._selector.close()
+            self._fail_all(SandboxUnavailable("the sandbox was closed while jobs were running"))
+
+    def _start_workers(self) -> None:
+        wanted = min(self._pool.size, len(self._pool.queue) + sum(1 for worker in self._workers if worker.pending))
+        while len(self._workers) < wanted:
+            worker = Worker(self._pool.spec, self._slots)
+            self._slots += 1
+            self._workers.append(worker)
+            self._selector.register(worker, selectors.EVENT_READ, worker)
+
+    def _hand_out(self) -> None:
+        queue = self._pool.queue
+        for depth in (1, 2):
+            for worker in list(self._workers):
+                while queue and worker.ready and len(worker.pending) < depth:
+                    if depth == 2 and len(queue) < 4 * self._pool.size:
+                        return
+                    try:
+                        self._give(worker, queue.popleft())
+                    except WorkerDied as death:
+                        self._bury(worker, str(death))
+                        break
+
+    def _give(self, worker: Worker, task: Task) -> None:
+        if task.batch.cancelled:
+            return
+        try:
+            frame = task.frame()
+        except ValueError as error:
+            task.batch.done.put(TypeError(f"job {task.index}: an argument is not plain data: {error}"))
+            return
+        key = task.job.context if isinstance(task.job, HarnessJob) else None
+        if key is not None and key not in worker.shared:
+            if key not in self._pool.contexts:
+                task.batch.done.put(KeyError(f"job {task.index}: context {key!r} was not made by share()"))
+                return
+            worker.shared.add(key)
+            worker.send(Request(None, share_frame(key, self._pool.contexts[key]), SHARE_S))
+        worker.send(Request(task, frame, task.longest_s))
+
+    def _wait(self) -> None:
+        now = time.monotonic()
+        due = [worker.deadline for worker in self._workers if worker.pending or not worker.ready]
+        for worker in self._workers:
+            events = selectors.EVENT_READ | (selectors.EVENT_WRITE if worker.wants_write else 0)
+            self._selector.modify(worker, events, worker)
+        for key, _ in self._selector.select(max(0.0, min(due) - now) if due else None):
+            worker = key.data
+            if worker is None:
+                self._pool.drain()
+                continue
+            try:
+                worker.flush()
+                for request, records in worker.receive():
+                    self._failed_starts = 0
+                    self._answered(request.tag, records)
+            except WorkerDied as death:
+                self._bury(worker, str(death))
+
+    def _answered(self, tag: object, records: list[wire.Record]) -> None:
+        if not isinstance(tag, Task):
+            return
+        if not records and tag.count:
+            self._lost(tag, "an empty reply")
+            return
+        tag.absorb(records)
+        if tag.finished():
+            tag.batch.done.put(tag)
+        else:
+            self._pool.queue.append(tag)
+
+    def _bury(self, worker: Worker, reason: str) -> None:
+        """Take a dead worker out; its oldest job has lost an attempt, the others have not."""
+        self._selector.unregister(worker)
+        self._workers.remove(worker)
+        ready = worker.ready
+        worker.kill()
+        tasks = [request.tag for request in worker.pending if isinstance(request.tag, Task)]
+        if not ready:
+            self._failed_starts += 1
+            if self._failed_starts >= MAX_FAILED_STARTS:
+                raise SandboxUnavailable(f"the sandbox does not start: {reason}")
+        for position, task in enumerate(tasks):
+            if position == 0:
+                self._lost(task, reason)
+            else:
+                self._pool.queue.appendleft(task)
+
+    def _lost(self, task: Task, reason: str) -> None:
+        task.attempts += 1
+        if task.attempts < MAX_ATTEMPTS:
+            self._pool.queue.appendleft(task)
+            return
+        task.fill(wire.INFRA, f"worker lost {task.attempts} times: {reason}"[:300].encode("utf-8", "replace"))
+        task.batch.done.put(task)
+
+    def _end_stuck(self) -> None:
+        now = time.monotonic()
+        for worker in list(self._workers):
+            if (worker.pending or not worker.ready) and now > worker.deadline:
+                self._bury(worker, "it did not answer in time")
+
+    def _end_cancelled(self) -> None:
+        for worker in list(self._workers):
+            tags = [request.tag for request in worker.pending]
+            if any(isinstance(tag, Task) and tag.batch.cancelled for tag in tags):
+                self._bury(worker, "cancelled")
+
+    def _fail_all(self, error: BaseException) -> None:
+        tasks = [request.tag for worker in self._workers for request in worker.pending]
+        waiting = {id(task.batch): task.batch for task in [*tasks, *self._pool.queue] if isinstance(task, Task)}
+        for batch in waiting.values():
+            batch.done.put(error)
+        self._pool.queue.clear()
+        for worker in self._workers:
+            worker.pending.clear()
+
+
+def create(*, workers: int | None = None, allow_weak: bool = False, numpy: bool = False) -> LocalSandbox:
+    """The best local sandbox that works here; see `open_sandbox`.
+
+    Raises:
+        SandboxUnavailable: none starts, or all protect too little and `allow_weak` is not set.
+    """
+    from evosyn.sandbox import _probe
+
+    count = workers if workers is not None else len(os.sched_getaffinity(0))
+    if count < 1:
+        raise UsageError(f"workers={count}: a sandbox needs at least 1 worker")
+    reasons = []
+    kinds: tuple[_jail.JailKind, ...] = ("bwrap", "bare") if _jail.bwrap_path() else ("bare",)
+    for kind in kinds:
+        try:
+            protection = _probe.protection_of(kind)
+        except SandboxUnavailable as error:
+            reasons.append(f"{kind}: {error}")
+            continue
+        if protection.level != "weak" or (allow_weak and kind == kinds[-1]):
+            return LocalSandbox(_jail.JailSpec(kind, numpy), protection, count)
+        reasons.append(f"{kind}: does not hold: {', '.join(protection.lacks)}")
+    raise SandboxUnavailable(
+        f"no local sandbox protects enough on this machine ({'; '.join(reasons)}). Install bubblewrap, use the docker "
+        "sandbox, or accept the risk with --allow-weak-sandbox"
+    )
