@@ -1,0 +1,56 @@
+"""Rewrites a program so that every function call and every round of a loop counts (`_tick_`, see `inside`)."""
+
+from __future__ import annotations
+
+import ast
+from typing import TypeVar
+
+BlockT = TypeVar("BlockT", ast.FunctionDef, ast.For, ast.While)
+ComprehensionT = TypeVar("ComprehensionT", ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
+
+
+def metered(source: str) -> str:
+    """`source` with a tick at the start of each function body, loop body and round of a comprehension.
+
+    Raises:
+        SyntaxError: `source` is not Python.
+    """
+    tree = _Meters().visit(ast.parse(source))
+    return ast.unparse(ast.fix_missing_locations(tree))
+
+
+class _Meters(ast.NodeTransformer):
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        return self._block(node)
+
+    def visit_For(self, node: ast.For) -> ast.AST:
+        return self._block(node)
+
+    def visit_While(self, node: ast.While) -> ast.AST:
+        return self._block(node)
+
+    def visit_ListComp(self, node: ast.ListComp) -> ast.AST:
+        return self._comprehension(node)
+
+    def visit_SetComp(self, node: ast.SetComp) -> ast.AST:
+        return self._comprehension(node)
+
+    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.AST:
+        return self._comprehension(node)
+
+    def visit_DictComp(self, node: ast.DictComp) -> ast.AST:
+        return self._comprehension(node)
+
+    def _block(self, node: BlockT) -> BlockT:
+        self.generic_visit(node)
+        node.body.insert(0, ast.Expr(_tick()))
+        return node
+
+    def _comprehension(self, node: ComprehensionT) -> ComprehensionT:
+        self.generic_visit(node)
+        node.generators[-1].ifs.insert(0, _tick())
+        return node
+
+
+def _tick() -> ast.expr:
+    return ast.Call(ast.Name("_tick_", ast.Load()), [], [])

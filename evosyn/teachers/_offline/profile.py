@@ -1,0 +1,190 @@
+"""How good the simulated authors are: the figures of one preset, and the rates that follow for one problem.
+
+The presets were fitted to two recorded pools (docs/offline-teacher.md shows both beside what is measured here): `weak`
+to one weak model, `mixed` to some forty models of all sizes. Fitting changed these figures and nothing else.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from evosyn.errors import UsageError
+from evosyn.seeds import SeedTree
+
+
+@dataclass(frozen=True)
+class Author:
+    """One simulated model.
+
+    Attributes:
+        weight: how often it is the one that answers.
+        skill: added to the log-odds of a right solution.
+        care: added to the log-odds of a right testing.
+        freedom: how much it departs from the plain form of a program, in [0, 1].
+    """
+
+    name: str
+    weight: float
+    skill: float
+    care: float
+    freedom: float
+
+
+@dataclass(frozen=True)
+class Odds:
+    """Log-odds of being right: `base` at difficulty 0.5, minus `slope` per unit, plus a draw of scale `spread`."""
+
+    base: float
+    slope: float
+    spread: float
+
+
+@dataclass(frozen=True)
+class SolutionRates:
+    """Shares of solution replies that go wrong in other ways than by a mistake in the algorithm, and the mistakes' law.
+
+    Attributes:
+        near: of the right solutions, changed ones that no probed input tells from the reference.
+        tail: exponent of the law of popularity; larger: fewer, more popular mistakes.
+        subtlety: how much mistakes that few inputs reveal are preferred.
+        hanging: of the wrong solutions, those that never end on some input.
+    """
+
+    odds: Odds
+    does_not_parse: float
+    misnamed: float
+    prose: float
+    slow: float
+    near: float
+    tail: float
+    subtlety: float
+    hanging: float
+
+
+@dataclass(frozen=True)
+class TestingRates:
+    """How testings come about.
+
+    Attributes:
+        malformed: replies that hold no usable testing.
+        code: written as `build_cases()` instead of as JSON.
+        trivial, narrow: of the usable ones, those with tiny inputs only, and those around one corner.
+        off_spec: with an input or two that the statement may not allow.
+        believed: of the wrong ones, outputs computed by a wrong solution.
+        slipped: of the wrong ones, a single wrong output; the rest has most outputs wrong.
+        mean_cases: mean number of cases.
+    """
+
+    odds: Odds
+    malformed: float
+    code: float
+    trivial: float
+    narrow: float
+    off_spec: float
+    believed: float
+    slipped: float
+    mean_cases: float
+
+
+@dataclass(frozen=True)
+class Profile:
+    """One preset."""
+
+    name: str
+    authors: tuple[Author, ...]
+    solutions: SolutionRates
+    testings: TestingRates
+
+
+WEAK = Profile(
+    name="weak",
+    authors=(Author("offline-small", 1.0, 0.0, 0.0, 0.45),),
+    solutions=SolutionRates(
+        odds=Odds(base=-2.0, slope=3.0, spread=1.9),
+        does_not_parse=0.048,
+        misnamed=0.02,
+        prose=0.01,
+        slow=0.006,
+        near=0.12,
+        tail=0.9,
+        subtlety=0.6,
+        hanging=0.01,
+    ),
+    testings=TestingRates(
+        odds=Odds(base=-2.2, slope=2.0, spread=0.8),
+        malformed=0.08,
+        code=0.06,
+        trivial=0.22,
+        narrow=0.3,
+        off_spec=0.06,
+        believed=0.22,
+        slipped=0.06,
+        mean_cases=8.0,
+    ),
+)
+
+MIXED = Profile(
+    name="mixed",
+    authors=(
+        Author("offline-tiny", 0.14, -2.2, -1.7, 0.35),
+        Author("offline-small", 0.22, -1.0, -0.9, 0.45),
+        Author("offline-medium", 0.28, 0.2, 0.2, 0.55),
+        Author("offline-large", 0.22, 1.2, 0.9, 0.65),
+        Author("offline-frontier", 0.14, 2.6, 2.6, 0.6),
+    ),
+    solutions=SolutionRates(
+        odds=Odds(base=1.6, slope=3.0, spread=0.9),
+        does_not_parse=0.012,
+        misnamed=0.008,
+        prose=0.004,
+        slow=0.006,
+        near=0.12,
+        tail=1.1,
+        subtlety=0.6,
+        hanging=0.01,
+    ),
+    testings=TestingRates(
+        odds=Odds(base=-0.05, slope=1.6, spread=0.5),
+        malformed=0.05,
+        code=0.1,
+        trivial=0.05,
+        narrow=0.14,
+        off_spec=0.1,
+        believed=0.2,
+        slipped=0.12,
+        mean_cases=11.5,
+    ),
+)
+
+PROFILES = {profile.name: profile for profile in (WEAK, MIXED)}
+
+
+def profile_named(name: str) -> Profile:
+    """The preset of that name.
+
+    Raises:
+        UsageError: there is none.
+    """
+    if name not in PROFILES:
+        raise UsageError(f"offline teacher: strength {name!r} is unknown; one of {', '.join(sorted(PROFILES))}")
+    return PROFILES[name]
+
+
+def author_of(authors: Sequence[Author], rng: random.Random) -> Author:
+    """The author of one reply."""
+    return rng.choices(authors, [author.weight for author in authors])[0]
+
+
+def chance(odds: Odds, difficulty: float, skill: float, tree: SeedTree) -> float:
+    """The chance of being right.
+
+    Args:
+        difficulty: of the problem, in [0, 1].
+        skill: of the author, added to the log-odds.
+        tree: the node that fixes the problem's own draw.
+    """
+    drawn = tree.random().gauss(0.0, 1.0)
+    return 1.0 / (1.0 + math.exp(-(odds.base - odds.slope * (difficulty - 0.5) + odds.spread * drawn + skill)))

@@ -1,0 +1,270 @@
+"""Finds out what the teacher needs to know of one problem: inputs with right outputs, and the mistakes people make.
+
+Inputs come from the problem's generator, mistakes from mutation; both are executed in the sandbox. Wrong programs that
+do the same on every input form one `Mistake`, and mistakes are ranked by popularity. Nothing here depends on the clock.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from evosyn.errors import SandboxUnavailable, UsageError
+from evosyn.jobs import Call, CallsJob, ItemOutcome, Limits, Status
+from evosyn.ports import Sandbox
+from evosyn.records import Json
+from evosyn.seeds import SeedTree
+from evosyn.teachers._offline.fuel import metered
+from evosyn.teachers._offline.knowledge import Knowledge
+from evosyn.teachers._offline.mutate import Mutant, mutants
+from evosyn.teachers._offline.slow import slow_variants
+from evosyn.teachers._offline.values import extreme, is_json, listed, same, size_of, varied_arguments
+
+logger = logging.getLogger(__name__)
+
+INSIDE = Path(__file__).with_name("inside.py").read_text(encoding="utf-8")
+LIMITS = Limits(wall_s=20.0, budget_s=240.0, memory_mb=1024, output_kb=16_384)
+
+DRAWN_PER_SIZE = (14, 22, 22, 8)
+OFF_SPEC = 16
+MUTANTS = 56
+DOUBLE_MUTANTS = 16
+PROBE_TICKS = 3_000
+PROBE_CHARACTERS = 3_000
+REFERENCE_FUEL = 3_000_000
+
+
+class Example(NamedTuple):
+    """An input with the reference's output and cost. `off_spec` marks inputs that the statement may not allow."""
+
+    size: int
+    value: Json
+    output: Json
+    ticks: int
+    off_spec: bool = False
+
+
+class Outcome(NamedTuple):
+    """What a program did on one input; `value` is its output where `kind` is `ok`."""
+
+    kind: str
+    value: Json
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """Wrong programs that behave alike.
+
+    Attributes:
+        sources: the programs, at least one.
+        operators: the mutation operators of the first.
+        outcomes: what they do on each probed input, by index of the study's examples.
+        wrong_share: share of the probed inputs that reveal them, in (0, 1].
+        hangs: they never end on some input.
+    """
+
+    sources: tuple[str, ...]
+    operators: tuple[str, ...]
+    outcomes: dict[int, Outcome]
+    wrong_share: float
+    hangs: bool
+
+
+@dataclass(frozen=True)
+class Study:
+    """What was found out about one problem.
+
+    Attributes:
+        examples: inputs with right outputs, small ones first.
+        right: programs that are right as far as was seen; the reference is the first.
+        mistakes: the most popular first.
+        near: changed programs that no probed input told from the reference.
+        slow: right programs that do needless work.
+    """
+
+    knowledge: Knowledge
+    examples: tuple[Example, ...]
+    right: tuple[str, ...]
+    mistakes: tuple[Mistake, ...]
+    near: tuple[str, ...]
+    slow: tuple[str, ...]
+
+
+def study(knowledge: Knowledge, sandbox: Sandbox, tree: SeedTree, subtlety: float) -> Study:
+    """Study one problem; blocks while the sandbox works.
+
+    Args:
+        tree: the node of this problem.
+        subtlety: how much mistakes that few inputs reveal are preferred; 0: not at all.
+
+    Raises:
+        UsageError: the generator or the reference does not run.
+        SandboxUnavailable: the sandbox failed.
+    """
+    examples = _examples(knowledge, sandbox, tree)
+    bases = (knowledge.reference, *knowledge.alternatives)
+    variants = _variants(bases, tree.child("mutants").random())
+    slow = list(dict.fromkeys(text for base in bases for text in slow_variants(base)))
+    texts = [*knowledge.alternatives, *slow, *(mutant.source for mutant in variants)]
+    rows = _probe(knowledge, sandbox, texts, examples)
+    agreed = [row is not None and _wrong_share(row, examples) == 0 for row in rows]
+    after = len(knowledge.alternatives) + len(slow)
+    for text, good in zip(knowledge.alternatives, agreed, strict=False):
+        if not good:
+            logger.warning(
+                "an alternative of problem %s differs from its reference; left out:\n%s", knowledge.key, text
+            )
+    mistakes = _grouped(variants, rows[after:], examples)
+    return Study(
+        knowledge=knowledge,
+        examples=examples,
+        right=(knowledge.reference, *_chosen(knowledge.alternatives, agreed)),
+        near=_chosen([mutant.source for mutant in variants], agreed[after:]),
+        mistakes=_ranked(mistakes, tree.child("popularity").random(), subtlety),
+        slow=_chosen(slow, agreed[len(knowledge.alternatives) :]),
+    )
+
+
+def _chosen(texts: Sequence[str], flags: Sequence[bool]) -> tuple[str, ...]:
+    return tuple(text for text, flag in zip(texts, flags, strict=False) if flag)
+
+
+def _examples(knowledge: Knowledge, sandbox: Sandbox, tree: SeedTree) -> tuple[Example, ...]:
+    drawn = _generated(knowledge, sandbox, tree) if knowledge.generator else _derived(knowledge, tree)
+    rng = tree.child("off-spec").random()
+    small = [value for size, value in drawn if size in (0, 1)]
+    beyond = [(1, extreme(rng.choice(small), rng)) for _ in range(OFF_SPEC)] if small else []
+    seen = {repr(value) for _, value in drawn}
+    beyond = [(size, value) for size, value in beyond if repr(value) not in seen]
+    inputs = [*drawn, *beyond]
+    calls = [(metered(knowledge.reference), knowledge.entry_point, [value for _, value in inputs], REFERENCE_FUEL)]
+    outcome = _run(sandbox, "probe", calls)[0]
+    if outcome.status is not Status.OK:
+        raise UsageError(f"offline teacher: the reference solution does not end in time: {outcome.detail}")
+    examples, reasons = [], set()
+    for index, ((size, value), (kind, output, ticks)) in enumerate(zip(inputs, outcome.value, strict=True)):
+        if kind == "ok" and (index < len(drawn) or is_json(output)):
+            examples.append(Example(size, value, listed(output), ticks, off_spec=index >= len(drawn)))
+        else:
+            reasons.add(f"{kind} {output}" if kind != "ok" else "")
+    if all(example.off_spec for example in examples):
+        raise UsageError(f"offline teacher: the reference solution fails on every input ({', '.join(sorted(reasons))})")
+    return tuple(sorted(examples, key=lambda example: (example.size, example.ticks)))
+
+
+def _generated(knowledge: Knowledge, sandbox: Sandbox, tree: SeedTree) -> list[tuple[int, Json]]:
+    seeds = [
+        [tree.child("input", size, index).integer() for index in range(count)]
+        for size, count in enumerate(DRAWN_PER_SIZE)
+    ]
+    outcomes = _run(sandbox, "make", [(knowledge.generator, seeds[size], size) for size in range(len(seeds))])
+    drawn: dict[str, tuple[int, Json]] = {}
+    for size, outcome in enumerate(outcomes):
+        if outcome.status is not Status.OK:
+            raise UsageError(
+                f"offline teacher: meta.input_generator failed for size {size}: {outcome.status} {outcome.detail}; it "
+                "must define generate(rng, size) that returns a list of arguments, or a text for standard input"
+            )
+        for value in outcome.value:
+            plain = listed(value)
+            drawn.setdefault(repr(plain), (size, plain))
+    return list(drawn.values())
+
+
+def _derived(knowledge: Knowledge, tree: SeedTree) -> list[tuple[int, Json]]:
+    rng = tree.child("derived").random()
+    base = list(knowledge.example_inputs)
+    found = {repr(value): (1, value) for value in base}
+    for _ in range(sum(DRAWN_PER_SIZE)):
+        value = varied_arguments(rng.choice(base), rng)
+        found.setdefault(repr(value), (2, value))
+    return list(found.values())
+
+
+def _variants(bases: Sequence[str], rng: random.Random) -> list[Mutant]:
+    """Single mutants of every base and double mutants, at most `MUTANTS` and `DOUBLE_MUTANTS`."""
+    each = max(8, MUTANTS // len(bases))
+    single = [mutant for base in bases for mutant in mutants(base, rng, each)][:MUTANTS]
+    double = []
+    for mutant in rng.sample(single, min(DOUBLE_MUTANTS, len(single))):
+        double += [Mutant(again.source, mutant.operators + again.operators) for again in mutants(mutant.source, rng, 1)]
+    unique = {mutant.source: mutant for mutant in [*double, *single]}
+    return list(unique.values())
+
+
+def _probe(
+    knowledge: Knowledge, sandbox: Sandbox, texts: Sequence[str], examples: Sequence[Example]
+) -> list[dict[int, Outcome] | None]:
+    """For each text its outcome on each cheap input, by index; None where the text broke the probe."""
+    cheap = [at for at, example in enumerate(examples) if not example.off_spec and _is_cheap(example)]
+    if not cheap:
+        cheap = [min(range(len(examples)), key=lambda at: (examples[at].off_spec, examples[at].ticks))]
+    fuel = 2_000 + 12 * max(examples[at].ticks for at in cheap)
+    values = [examples[at].value for at in cheap]
+    calls = [(metered(text), knowledge.entry_point, values, fuel) for text in texts]
+    found: list[dict[int, Outcome] | None] = []
+    for outcome in _run(sandbox, "probe", calls):
+        if outcome.status is not Status.OK:
+            found.append(None)
+            continue
+        found.append(
+            {at: Outcome(kind, listed(value)) for at, (kind, value, _) in zip(cheap, outcome.value, strict=True)}
+        )
+    return found
+
+
+def _is_cheap(example: Example) -> bool:
+    return example.ticks <= PROBE_TICKS and size_of(example.value) <= PROBE_CHARACTERS
+
+
+def _wrong_share(found: dict[int, Outcome], examples: Sequence[Example]) -> float:
+    wrong = [
+        at for at, outcome in found.items() if outcome.kind != "ok" or not same(outcome.value, examples[at].output)
+    ]
+    return len(wrong) / len(found)
+
+
+def _grouped(
+    variants: Sequence[Mutant], rows: Sequence[dict[int, Outcome] | None], examples: Sequence[Example]
+) -> list[Mistake]:
+    """The wrong variants, those that do the same on every input together."""
+    groups: dict[str, list[tuple[Mutant, dict[int, Outcome]]]] = {}
+    for mutant, row in zip(variants, rows, strict=True):
+        if row is not None and _wrong_share(row, examples) > 0:
+            groups.setdefault(repr(row), []).append((mutant, row))
+    return [
+        Mistake(
+            sources=tuple(mutant.source for mutant, _ in members),
+            operators=members[0][0].operators,
+            outcomes=members[0][1],
+            wrong_share=_wrong_share(members[0][1], examples),
+            hangs=any(outcome.kind == "fuel" for outcome in members[0][1].values()),
+        )
+        for members in groups.values()
+    ]
+
+
+def _ranked(mistakes: Sequence[Mistake], rng: random.Random, subtlety: float) -> tuple[Mistake, ...]:
+    """In order of popularity: a random order that prefers what few inputs reveal and shuns what always crashes."""
+
+    def rank(mistake: Mistake) -> float:
+        weight = (1.02 - mistake.wrong_share) ** subtlety
+        crashes = sum(outcome.kind == "error" for outcome in mistake.outcomes.values()) / len(mistake.outcomes)
+        weight *= 1.0 - 0.8 * crashes
+        return rng.expovariate(1.0) / weight
+
+    keyed = [(rank(mistake), position) for position, mistake in enumerate(mistakes)]
+    return tuple(mistakes[position] for _, position in sorted(keyed))
+
+
+def _run(sandbox: Sandbox, entry_point: str, calls: Sequence[tuple[Json, ...]]) -> tuple[ItemOutcome, ...]:
+    job = CallsJob(INSIDE, entry_point, tuple(Call(args=call) for call in calls), LIMITS)
+    for _ in range(3):
+        outcomes = sandbox.run([job])[0]
+        if all(outcome.status is not Status.INFRASTRUCTURE for outcome in outcomes):
+            return outcomes
+    raise SandboxUnavailable("offline teacher: the sandbox failed three times on the same job")
