@@ -35,6 +35,8 @@ class Behaviour:
 
     def per_draw(self, measure: Callable[[Block, Outcome], Floats]) -> Floats:
         """`measure` of every draw, shape (E,)."""
+        if len(self.outcomes) == 1:
+            return measure(self.draws.blocks[0], self.outcomes[0])
         values = np.empty(len(self.draws.evidences))
         for block, outcome in zip(self.draws.blocks, self.outcomes, strict=True):
             values[block.at_B] = measure(block, outcome)

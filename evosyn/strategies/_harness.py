@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-FILE = "<strategy>"
+FILE, NAME = "<strategy>", "strategy"
 ALLOWED = (
     *("__future__", "abc", "bisect", "collections", "copy", "dataclasses", "decimal", "enum", "fractions"),
     *("functools", "hashlib", "heapq", "itertools", "json", "math", "numbers", "numpy", "operator", "random", "re"),
@@ -40,7 +40,7 @@ class Evidence:
     def __getattr__(self, name: str) -> Any:
         if name not in READERS:
             raise AttributeError(f"evidence has no attribute {name!r}; it has {', '.join(READERS)}")
-        value = READERS[name](self._pack, *self._pack["places"][self._index])
+        value = READERS[name](self._pack, *self._pack["places"][self._index], self._index)
         self.__dict__[name] = value
         return value
 
@@ -90,29 +90,33 @@ def main(program: str, context: dict[str, Any], argument: dict[str, Any]) -> dic
 
     Args:
         context: what `runner.pack` made.
-        argument: `screen` evidences come first; the rest is not begun if they took more than their share of `budget_s`.
+        argument: `screen` evidences come first; the rest is not begun if they took more than their share of
+            `budget_s`.
 
     Returns:
         `{"scores": bytes}` (float64; for each evidence M solution scores, then N testing scores), or `{"reason": str}`.
     """
     np.seterr(all="ignore")
+    real = {name: vars(builtins)[name] for name in (*FORBIDDEN, "__import__") if name in vars(builtins)}
     try:
         rank = _load(program, context["lists"])
-        pack = _open_pack(context)
+        pack = {**context, **{key: np.frombuffer(context[key], dtype) for key, dtype in DTYPES.items()}}
         scores = _rank_all(rank, pack, argument)
     except Broken as error:
         return {"reason": str(error)}
     except (Exception, SystemExit, KeyboardInterrupt) as error:  # noqa: BLE001  (the sandbox boundary)
         return {"reason": _explain(error, program)}
-    return {"scores": scores}
+    finally:
+        vars(builtins).update(real)
+    return {"scores": scores.tobytes()}
 
 
-def _rank_all(rank: Callable[[Evidence], Any], pack: dict[str, Any], argument: dict[str, Any]) -> bytes:
+def _rank_all(rank: Callable[[Evidence], Any], pack: dict[str, Any], argument: dict[str, Any]) -> Any:
     places = pack["places"]
-    found: list[Any] = []
+    scores, at = np.empty(pack["scores"]), 0
     started = time.process_time()
     for index, place in enumerate(places):
-        found.extend(_scores(rank(Evidence(pack, index)), place[0], place[1]))
+        at = _store(rank(Evidence(pack, index)), place, scores, at)
         if index + 1 == argument["screen"]:
             share = argument["budget_s"] * argument["screen"] / len(places)
             if time.process_time() - started > max(share, SHORTEST_SCREEN_S):
@@ -120,23 +124,29 @@ def _rank_all(rank: Callable[[Evidence], Any], pack: dict[str, Any], argument: d
                     f"too slow: {len(places)} problems must be ranked within {argument['budget_s']:.1f} s, the first "
                     f"{argument['screen']} took more than their share"
                 )
-    _check_finite(found)
-    again = _scores(rank(Evidence(pack, 0)), places[0][0], places[0][1])
-    if not all(np.array_equal(before, after) for before, after in zip(found[:2], again, strict=True)):
+    if not np.isfinite(scores).all():
+        raise Broken(_not_finite(scores, places))
+    again = np.empty(places[0][0] + places[0][1])
+    _store(rank(Evidence(pack, 0)), places[0], again, 0)
+    if not np.array_equal(again, scores[: len(again)]):
         raise Broken(
             "the first problem got other scores when it was ranked again after the others: a strategy must not depend "
             "on global state, on the order of problems or on unseeded randomness"
         )
-    return np.concatenate(found).tobytes()
+    return scores
 
 
-def _scores(result: Any, m: int, n: int) -> tuple[Any, Any]:
+def _store(result: Any, place: tuple[int, ...], scores: Any, at: int) -> int:
+    """Check what `rank` returned and write it into `scores` from `at` on; returns where it ends."""
     try:
         solution_scores, testing_scores = result
     except (TypeError, ValueError):
         shown = type(result).__name__
         raise Broken(f"returned {shown} instead of a pair (solution_scores, testing_scores)") from None
-    return _vector(solution_scores, m, "solution scores"), _vector(testing_scores, n, "testing scores")
+    m, n = place[0], place[1]
+    scores[at : at + m] = _vector(solution_scores, m, "solution scores")
+    scores[at + m : at + m + n] = _vector(testing_scores, n, "testing scores")
+    return at + m + n
 
 
 def _vector(values: Any, size: int, what: str) -> Any:
@@ -146,31 +156,17 @@ def _vector(values: Any, size: int, what: str) -> Any:
         raise Broken(f"{what} are not numbers: {error}") from None
     if vector.shape != (size,):
         raise Broken(f"{what} have shape {vector.shape}, must have shape ({size},)")
-    return vector.copy()
+    return vector
 
 
-def _check_finite(found: list[Any]) -> None:
-    if np.isfinite(np.concatenate(found)).all():
-        return
-    for number, vector in enumerate(found):
-        bad = np.flatnonzero(~np.isfinite(vector))
-        if len(bad):
-            what = "testing scores" if number % 2 else "solution scores"
-            raise Broken(f"{what}[{bad[0]}] of problem number {number // 2} is {vector[bad[0]]}, must be finite")
-
-
-def _open_pack(context: dict[str, Any]) -> dict[str, Any]:
-    """Arrays over the immutable bytes (nothing can make them writable), and where each evidence starts in them."""
-    pack: dict[str, Any] = {key: np.frombuffer(context[key], dtype) for key, dtype in DTYPES.items()}
-    places = []
-    at_mn = at_m = at_n = at_c = 0
-    case_counts = pack["case_counts"]
-    for index, (m, n) in enumerate(context["shapes"]):
-        places.append((m, n, at_mn, at_m, at_n, at_c, index))
-        at_c += m * int(case_counts[at_n : at_n + n].sum())
-        at_mn, at_m, at_n = at_mn + m * n, at_m + m, at_n + n
-    texts = {key: context[key] for key in ("texts", "solution_texts", "testing_texts")}
-    return {**pack, **texts, "places": places}
+def _not_finite(scores: Any, places: Sequence[tuple[int, ...]]) -> str:
+    bad, at = int(np.flatnonzero(~np.isfinite(scores))[0]), 0
+    for index, (m, n, *_) in enumerate(places):
+        if bad < at + m + n:
+            what, item = ("solution", bad - at) if bad < at + m else ("testing", bad - at - m)
+            return f"{what} scores[{item}] of problem number {index} is {scores[bad]}, must be finite"
+        at += m + n
+    return "scores are not finite"
 
 
 def _load(program: str, lists_source: str) -> Callable[[Evidence], Any]:
@@ -182,7 +178,8 @@ def _load(program: str, lists_source: str) -> Callable[[Evidence], Any]:
     adapter: dict[str, Any] = {}
     if "rank" not in code.co_names and "strategy" in code.co_names:
         exec(lists_source, adapter)
-    namespace: dict[str, Any] = {"__name__": "strategy", "__builtins__": _builtins(adapter)}
+    namespace: dict[str, Any] = {"__name__": NAME, "__builtins__": builtins}
+    _guard(adapter)
     exec(code, namespace)
     if callable(namespace.get("rank")):
         return namespace["rank"]  # type: ignore[no-any-return]
@@ -191,18 +188,19 @@ def _load(program: str, lists_source: str) -> Callable[[Evidence], Any]:
     raise Broken("defines neither rank(evidence) nor strategy(instance, solution_ids, testing_ids, verify_func)")
 
 
-def _builtins(adapter: dict[str, Any]) -> dict[str, Any]:
-    """The builtins of the program: no input or output, and only the imports that a pure function needs."""
+def _guard(adapter: dict[str, Any]) -> None:
+    """Take input, output and most imports away from the program; libraries that it uses keep their imports."""
     host: dict[str, types.ModuleType] = adapter["host_modules"]() if adapter else {}
+    real_import = builtins.__import__
 
     def guarded_import(
         name: str, scope: Any = None, local: Any = None, fromlist: Sequence[str] | None = (), level: int = 0
     ) -> types.ModuleType:
         root = name.partition(".")[0]
+        if root in ALLOWED or scope is None or scope.get("__name__") != NAME:
+            return real_import(name, scope, local, fromlist or (), level)
         if name in host:
             return host[name if fromlist else root]
-        if root in ALLOWED:
-            return builtins.__import__(name, scope, local, fromlist or (), level)
         raise ImportError(f"a strategy cannot import {root!r}; it may use {', '.join(ALLOWED[1:])}")
 
     def refusing(name: str) -> Callable[..., None]:
@@ -211,12 +209,10 @@ def _builtins(adapter: dict[str, Any]) -> dict[str, Any]:
 
         return refuse
 
-    found = dict(vars(builtins))
-    found.update({name: refusing(name) for name in FORBIDDEN})
-    found["__import__"] = guarded_import
+    refused = {name: refusing(name) for name in FORBIDDEN if name in vars(builtins)}
+    vars(builtins).update(refused, __import__=guarded_import)
     if adapter:
-        found["print"] = lambda *_, **__: None
-    return found
+        vars(builtins)["print"] = lambda *_, **__: None
 
 
 def _explain(error: BaseException, program: str) -> str:

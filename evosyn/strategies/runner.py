@@ -114,7 +114,8 @@ def pack(evidences: Sequence[Evidence]) -> dict[str, Json]:
     testing_texts = [listed(evidence.testing_texts) for evidence in evidences]
     cases = [array for evidence in evidences for array in evidence.cases_NMC]
     return {
-        "shapes": [tuple(evidence.passed_MN.shape) for evidence in evidences],
+        "places": _places(evidences),
+        "scores": sum(sum(evidence.passed_MN.shape) for evidence in evidences),
         "passed": b"".join(evidence.passed_MN.astype(np.bool_).tobytes() for evidence in evidences),
         "known": b"".join(evidence.known_MN.astype(np.bool_).tobytes() for evidence in evidences),
         "durations": b"".join(evidence.durations_MN.astype(np.float64).tobytes() for evidence in evidences),
@@ -128,6 +129,18 @@ def pack(evidences: Sequence[Evidence]) -> dict[str, Json]:
         "testing_texts": testing_texts,
         "lists": _source("_lists.py"),
     }
+
+
+def _places(evidences: Sequence[Evidence]) -> list[tuple[int, ...]]:
+    """For each evidence its M and N, and where it starts in the arrays over cells, solutions, testings and cases."""
+    places: list[tuple[int, ...]] = []
+    at_mn = at_m = at_n = at_c = 0
+    for evidence in evidences:
+        m, n = evidence.passed_MN.shape
+        places.append((m, n, at_mn, at_m, at_n, at_c))
+        at_c += sum(array.size for array in evidence.cases_NMC)
+        at_mn, at_m, at_n = at_mn + m * n, at_m + m, at_n + n
+    return places
 
 
 def _reason(outcome: ItemOutcome, limits: Limits) -> str:
