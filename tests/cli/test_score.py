@@ -1,0 +1,108 @@
+"""`evosyn score` as a user runs it: keys, exit codes, messages, and the real pool where it is at hand."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from evosyn.cli import main
+from evosyn.pools import write_matrices
+from evosyn.records import PassMatrix
+
+REAL = Path(__file__).parents[3] / "shared" / "data" / "humaneval_codegen16b_even.jsonl.gz"
+WEAK = "--allow-weak-sandbox"
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as ended:
+        main(["score", WEAK, *arguments])
+    captured = capsys.readouterr()
+    return int(ended.value.code or 0), captured.out, captured.err
+
+
+@pytest.fixture
+def matrices(tmp_path: Path) -> str:
+    rng = np.random.default_rng(0)
+    made = []
+    for index in range(5):
+        human = np.array(["P", "F", "P", "F"])
+        cells = np.where(rng.random((4, 5)) < 0.3, "F", np.broadcast_to(human[:, None], (4, 5)))
+        made.append(PassMatrix(f"p{index}", cells, human))
+    path = tmp_path / "matrices.jsonl"
+    write_matrices(path, made)
+    return str(path)
+
+
+def test_json_has_the_stable_keys(capsys: pytest.CaptureFixture[str], matrices: str) -> None:
+    code, out, _ = run(capsys, "--pool", matrices, "-M", "3", "-N", "3", "--draws", "4", "--json")
+    shown = json.loads(out)
+    assert code == 0
+    assert {"pool", "M", "N", "draws", "ties", "problems", "skipped", "oracle", "strategies"} <= set(shown)
+    assert (shown["M"], shown["N"], shown["draws"], shown["problems"]) == (3, 3, 4, 5)
+    assert {row["strategy"] for row in shown["strategies"]} >= {"initial", "gap", "codet", "random"}
+
+
+def test_an_invalid_strategy_is_named_with_its_reason_and_ends_with_1(
+    capsys: pytest.CaptureFixture[str], matrices: str, tmp_path: Path
+) -> None:
+    bad = tmp_path / "bad.py"
+    bad.write_text("def rank(evidence):\n    return evidence.nothing\n")
+    code, out, _ = run(capsys, "--pool", matrices, "--strategy", str(bad), "--strategy", "initial")
+    assert code == 1
+    assert "bad is invalid: AttributeError: evidence has no attribute 'nothing'" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["-M", "99"], "5 x fewer than 99 judged solutions"),
+        (["--strategy", "inital"], "did you mean initial"),
+        (["--split-testings"], "has no recorded cases"),
+    ],
+)
+def test_what_cannot_be_scored_ends_with_2_and_says_why(
+    capsys: pytest.CaptureFixture[str], matrices: str, arguments: list[str], message: str
+) -> None:
+    code, _, err = run(capsys, "--pool", matrices, *arguments)
+    assert code == 2
+    assert message in err
+
+
+def test_a_directory_with_matrices_is_a_pool(capsys: pytest.CaptureFixture[str], matrices: str) -> None:
+    code, out, _ = run(capsys, "--pool", str(Path(matrices).parent), "--strategy", "initial", "--json")
+    assert code == 0
+    assert json.loads(out)["problems"] == 5
+
+
+def test_a_directory_without_matrices_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    code, _, err = run(capsys, "--pool", str(tmp_path))
+    assert code == 2
+    assert "holds no matrices" in err
+
+
+@pytest.mark.skipif(not REAL.exists(), reason="the HumanEval pool is not here")
+def test_on_real_model_output_strategies_come_in_the_order_that_was_measured_before(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    made = []
+    with gzip.open(REAL, "rt") as lines:
+        for line in lines:
+            problem = json.loads(line)
+            rows = problem["meta"]["recorded_verdicts"]
+            if rows and rows[0]:
+                human = np.array(list(problem["meta"]["recorded_human"]))
+                made.append(PassMatrix(problem["problem_id"], np.array([list(row) for row in rows]), human))
+    path = tmp_path / "real.jsonl"
+    write_matrices(path, made)
+    _, out, _ = run(capsys, "--pool", str(path), "-M", "16", "-N", "16", "--keep-short", "--json")
+    board = json.loads(out)
+    score = {row["strategy"]: row["score"] for row in board["strategies"]}
+    assert score["gap"] == pytest.approx(score["coverage"], abs=0.005)
+    assert score["codet_gap"] > score["codet"] > score["gap"] > score["hardness"] > score["exclusion"] > score["random"]
+    assert score["inverse"] < score["random"] < 0.08
+    assert 0.15 < score["initial"] < 0.26
+    assert 0.33 < board["oracle"] < 0.47

@@ -1,0 +1,185 @@
+"""Seed consistency as an evaluator: determinism, caching, signatures, descriptors, feedback; leaderboards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pytest
+
+from evosyn.evaluators.axes.program_size import code_tokens
+from evosyn.evaluators.consistency import SeedConsistency
+from evosyn.evaluators.draws import ConsistencyConfig
+from evosyn.evaluators.intervals import bootstrap, difference, split_problems
+from evosyn.evaluators.leaderboard import make_leaderboard
+from evosyn.ports import Evaluator
+from evosyn.records import Candidate, Evidence, Invalid, PassMatrix, Ranking
+from evosyn.strategies import known_names, load_known
+from evosyn.strategies.runner import SandboxedRunner
+
+Make = Callable[..., PassMatrix]
+CONFIG = ConsistencyConfig(M=8, N=8, draws=3)
+CONSTANT = "import numpy as np\ndef rank(e):\n    return np.zeros(len(e.passed)), np.zeros(e.passed.shape[1])\n"
+
+
+class Counting:
+    """A runner that counts what reaches it."""
+
+    def __init__(self, runner: SandboxedRunner) -> None:
+        self.runner = runner
+        self.programs: list[str] = []
+
+    def rank(self, programs: Sequence[str], evidences: Sequence[Evidence]) -> list[tuple[Ranking, ...] | Invalid]:
+        self.programs += programs
+        return self.runner.rank(programs, evidences)
+
+
+@pytest.fixture
+def matrices(make_matrix: Make) -> list[PassMatrix]:
+    return [make_matrix(f"p{index}") for index in range(6)]
+
+
+def candidates(*texts: str) -> list[Candidate]:
+    return [Candidate(text) for text in texts]
+
+
+def test_it_keeps_the_evaluator_contract(runner: SandboxedRunner, matrices: list[PassMatrix]) -> None:
+    evaluator = SeedConsistency(runner, matrices, CONFIG)
+    assert isinstance(evaluator, Evaluator)
+    found = evaluator.evaluate(candidates(*[load_known(name) for name in known_names()], "x = 1"))
+    for evaluation in found[:-1]:
+        assert evaluation.score is not None
+        assert 0.0 <= evaluation.score <= evaluator.oracle <= 1.0
+        assert len(evaluation.per_seed) == 6
+        assert evaluation.score == pytest.approx(np.mean(evaluation.per_seed))
+        assert len(evaluation.descriptor) == len(evaluator.axes) == 3
+        for value, axis in zip(evaluation.descriptor, evaluator.axes, strict=True):
+            assert axis.low <= value <= axis.high
+        assert set(evaluation.metrics) == {"criterion1", "pass_at_1", "testing_balanced_accuracy", "testing_precision"}
+    assert found[-1].score is None
+    assert found[-1].invalid == found[-1].feedback[0]
+    assert "defines neither" in found[-1].feedback[0]
+
+
+def test_the_same_text_gives_the_same_evaluation_whatever_else_is_in_the_batch(
+    runner: SandboxedRunner, matrices: list[PassMatrix]
+) -> None:
+    texts = [load_known(name) for name in known_names()]
+    together = SeedConsistency(runner, matrices, CONFIG).evaluate(candidates(*texts))
+    alone = [SeedConsistency(runner, matrices, CONFIG).evaluate(candidates(text))[0] for text in reversed(texts)]
+    assert together == alone[::-1]
+
+
+def test_a_program_is_run_once_however_often_it_is_asked_for(
+    runner: SandboxedRunner, matrices: list[PassMatrix]
+) -> None:
+    counting = Counting(runner)
+    evaluator = SeedConsistency(counting, matrices, CONFIG)
+    text = load_known("initial")
+    first = evaluator.evaluate(candidates(text, text))
+    again = evaluator.evaluate(candidates(text))
+    assert first[0] == first[1] == again[0]
+    assert counting.programs == [text]
+
+
+def test_programs_that_rank_alike_share_a_signature(runner: SandboxedRunner, matrices: list[PassMatrix]) -> None:
+    same = "def rank(e):\n    return e.passed.mean(1) * 3 - 1, e.passed.sum(0) ** 2\n"
+    first, second, other = SeedConsistency(runner, matrices, CONFIG).evaluate(
+        candidates(load_known("initial"), same, load_known("inverse"))
+    )
+    assert first.signature == second.signature != other.signature
+    assert first.score == second.score
+
+
+def test_evidence_based_strategies_beat_chance_and_the_inverse_one_does_not(
+    runner: SandboxedRunner, matrices: list[PassMatrix]
+) -> None:
+    gap, inverse, constant = SeedConsistency(runner, matrices, CONFIG).evaluate(
+        candidates(load_known("gap"), load_known("inverse"), CONSTANT)
+    )
+    assert gap.score is not None
+    assert inverse.score is not None
+    assert constant.score is not None
+    assert gap.score > constant.score + 0.2
+    assert gap.score > inverse.score
+    assert gap.metrics["testing_balanced_accuracy"] > 0.75
+
+
+def test_the_descriptor_says_how_a_strategy_behaves(runner: SandboxedRunner, matrices: list[PassMatrix]) -> None:
+    backwards = "def rank(e):\n    return -e.passed.sum(1), -e.passed.sum(0)\n"
+    forwards, reverse, constant = SeedConsistency(runner, matrices, CONFIG).evaluate(
+        candidates(load_known("initial"), backwards, CONSTANT)
+    )
+    assert forwards.descriptor[1] == pytest.approx(1.0)
+    assert reverse.descriptor[1] == pytest.approx(-1.0)
+    assert constant.descriptor[1] == pytest.approx(0.0)
+    assert forwards.descriptor[0] > constant.descriptor[0] > reverse.descriptor[0]
+
+
+def test_size_counts_code_and_not_comments() -> None:
+    assert code_tokens('"""Doc\nstring."""\nx = 1  # one\n') == code_tokens("x = 1") == 3
+
+
+def test_feedback_warns_of_ties_and_shows_the_seed_where_most_was_lost(
+    runner: SandboxedRunner, matrices: list[PassMatrix]
+) -> None:
+    (constant,) = SeedConsistency(runner, matrices, CONFIG).evaluate(candidates(CONSTANT))
+    assert "warning: solution scores are constant on 100% of seeds" in constant.feedback
+    assert "warning: the top testing is tied on 100% of seeds" in constant.feedback
+    seeds = [line for line in constant.feedback if line.startswith("seed p")]
+    assert 1 <= len(seeds) <= 4
+    assert "fails criterion 1 and criterion 2" in seeds[0]
+    rows = [line for line in constant.feedback if line.startswith("  ") and line.endswith((" right", " wrong"))]
+    assert len(rows) == 8
+
+
+def test_a_leaderboard_orders_strategies_and_keeps_invalid_ones_last(
+    runner: SandboxedRunner, matrices: list[PassMatrix]
+) -> None:
+    strategies = {name: load_known(name) for name in ("inverse", "gap", "initial")} | {"broken": "1 / 0"}
+    board = make_leaderboard(runner, matrices, strategies, CONFIG)
+    assert [row.name for row in board.rows][-1] == "broken"
+    scores = [row.evaluation.score for row in board.rows[:-1]]
+    assert scores == sorted(scores, key=lambda score: -(score or 0))
+    for row in board.rows[:-1]:
+        assert row.interval is not None
+        assert row.interval.low <= (row.evaluation.score or 0) <= row.interval.high
+    shown = board.to_json()
+    assert shown["problems"] == 6
+    assert shown["strategies"][-1]["invalid"].startswith("ZeroDivisionError")
+    assert set(shown["strategies"][0]) == {
+        "strategy", "score", "ci", "criterion1", "pass_at_1", "testing_balanced_accuracy", "testing_precision",
+        "invalid",
+    }  # fmt: skip
+
+
+def test_among_scores_that_chance_could_swap_the_better_testing_wins(
+    runner: SandboxedRunner, matrices: list[PassMatrix]
+) -> None:
+    strategies = {name: load_known(name) for name in known_names()}
+    board = make_leaderboard(runner, matrices, strategies, CONFIG)
+    winner = board.winner()
+    assert winner is not None
+    best = board.rows[0]
+    assert (
+        winner.evaluation.metrics["testing_balanced_accuracy"] >= best.evaluation.metrics["testing_balanced_accuracy"]
+    )
+    assert difference(best.evaluation.per_seed, winner.evaluation.per_seed, CONFIG.seed).low <= 0
+
+
+def test_intervals_hold_the_mean_and_narrow_with_more_problems() -> None:
+    rng = np.random.default_rng(0)
+    few, many = bootstrap(rng.random(10)), bootstrap(rng.random(1000))
+    assert few.low < 0.5 < few.high
+    assert many.high - many.low < few.high - few.low
+    assert bootstrap([1.0, 1.0, float("nan")]) == (1.0, 1.0)
+
+
+def test_held_out_problems_do_not_depend_on_the_order_of_the_file(make_matrix: Make) -> None:
+    matrices = [make_matrix(f"p{index}") for index in range(9)]
+    forward, backward = split_problems(matrices, 0.3, 1), split_problems(matrices[::-1], 0.3, 1)
+    names = {matrix.problem_id for matrix in forward.heldout}
+    assert len(names) == 3
+    assert names == {matrix.problem_id for matrix in backward.heldout}
+    assert names.isdisjoint(matrix.problem_id for matrix in forward.train)
+    assert len(forward.train) == 6
