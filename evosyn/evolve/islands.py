@@ -43,14 +43,14 @@ class IslandsConfig(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    count: int = Field(4, ge=1, le=64)
-    exploration: float = Field(0.2, ge=0.0, le=1.0)
-    best: float = Field(0.1, ge=0.0, le=1.0)
+    count: int = Field(default=4, ge=1, le=64)
+    exploration: float = Field(default=0.2, ge=0.0, le=1.0)
+    best: float = Field(default=0.1, ge=0.0, le=1.0)
     selection: Literal["fitness", "lexicase"] = "fitness"
-    inspirations: int = Field(3, ge=0, le=16)
-    migrate_every: int = Field(60, ge=1)
-    migrants: int = Field(2, ge=0)
-    restart_after: int = Field(400, ge=0)
+    inspirations: int = Field(default=3, ge=0, le=16)
+    migrate_every: int = Field(default=60, ge=1)
+    migrants: int = Field(default=2, ge=0)
+    restart_after: int = Field(default=400, ge=0)
     search: Literal["evolve", "iid", "sequential", "hillclimb"] = "evolve"
 
 

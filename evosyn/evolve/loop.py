@@ -43,8 +43,8 @@ class LoopConfig(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    lag: int = Field(8, ge=1, le=4096)
-    concurrency: int = Field(8, ge=1, le=4096)
+    lag: int = Field(default=8, ge=1, le=4096)
+    concurrency: int = Field(default=8, ge=1, le=4096)
 
 
 class OnCommit(Protocol):

@@ -44,14 +44,14 @@ class StopConfig(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    proposals: int | None = Field(None, ge=0)
-    evaluations: int | None = Field(None, ge=0)
-    model_calls: int | None = Field(None, ge=1)
-    cost: float | None = Field(None, gt=0)
-    seconds: float | None = Field(None, gt=0)
-    target: float | None = Field(None, ge=0, le=1)
-    plateau: int | None = Field(None, ge=1)
-    failures: int = Field(30, ge=1)
+    proposals: int | None = Field(default=None, ge=0)
+    evaluations: int | None = Field(default=None, ge=0)
+    model_calls: int | None = Field(default=None, ge=1)
+    cost: float | None = Field(default=None, gt=0)
+    seconds: float | None = Field(default=None, gt=0)
+    target: float | None = Field(default=None, ge=0, le=1)
+    plateau: int | None = Field(default=None, ge=1)
+    failures: int = Field(default=30, ge=1)
 
 
 def extended(config: StopConfig, more: int) -> StopConfig:

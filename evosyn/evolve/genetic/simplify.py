@@ -39,7 +39,7 @@ def _at_root(node: Node) -> Node:
         if not isinstance(inner, Node):
             return node
         factor = node.args[1] if len(node.args) > 1 else None
-        keeps = node.op in KEEP_ORDER or node.op == "plus"
+        keeps = node.op in KEEP_ORDER or node.op == "plus" or (node.op == "then" and inner == factor)
         if not keeps and node.op in {"times", "power"} and isinstance(factor, float):
             keeps = factor > 0
         if not keeps:
@@ -68,8 +68,6 @@ def _rewritten(node: Node) -> Node:
 
 def _scale_free(node: Node, first: Node) -> Node:
     inner = first.args[0] if first.args else None
-    if node.op == "then" and first == node.args[1]:
-        return Node("place", (first,))
     if not isinstance(inner, Node):
         return node
     if node.op in IDEMPOTENT and first.op == node.op:

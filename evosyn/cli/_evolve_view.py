@@ -1,0 +1,155 @@
+"""What a person sees of a search: a live line on a terminal, plain lines elsewhere, leaderboards at the end."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.status import Status
+
+    from evosyn.evolve.events import Fate, Step
+    from evosyn.evolve.islands import Archipelago
+    from evosyn.records import Json
+    from evosyn.synthesis.recipes._evolve_config import EvolveConfig
+    from evosyn.synthesis.recipes.evolve import Progress
+
+LINE_EVERY_S = 5.0
+REFRESH_S = 0.2
+
+
+@contextmanager
+def watching(config: EvolveConfig, *, show: bool) -> Iterator[Progress]:
+    """Progress on standard error while the body runs."""
+    from evosyn.synthesis.recipes.evolve import Quiet
+
+    if not show:
+        yield Quiet()
+        return
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if not sys.stderr.isatty():
+        yield Lines(config, console, None)
+        return
+    with console.status("starting") as status:
+        yield Lines(config, console, status)
+
+
+class Lines:
+    """Implements `Progress`: updates a status line, or prints a line every few seconds where there is no terminal."""
+
+    def __init__(self, config: EvolveConfig, console: Console, status: Status | None) -> None:
+        self._config, self._console, self._status = config, console, status
+        self._shown, self._started, self._first = 0.0, time.monotonic(), 0
+        self._what = ""
+
+    def step(self, what: str, done: int, total: int) -> None:
+        if what != self._what:
+            self._what, self._shown = what, 0.0
+        self._show(f"{what}: {done} of {total} problems", force=done == total)
+
+    def committed(self, state: Archipelago, step: Step, fates: tuple[Fate, ...]) -> None:  # noqa: ARG002
+        if step.index < 0:
+            self._started, self._first = time.monotonic(), state.evaluations
+            score = state.best_score
+            self.said(f"initial strategy: {score:.4f} on the train problems")
+        elif self._due():
+            self._show(self._line(state), force=True)
+
+    def said(self, line: str) -> None:
+        self._console.print(line, markup=False, highlight=False)
+
+    def _line(self, state: Archipelago) -> str:
+        stop = self._config.stop
+        rate = (state.evaluations - self._first) / max(time.monotonic() - self._started, 1e-3)
+        goal = f"/{stop.evaluations}" if stop.evaluations else ""
+        steps = f", {state.steps}/{stop.proposals} proposals" if stop.proposals else ""
+        calls = (
+            f", {state.replies} model calls" + (f" ${state.cost:.3f}" if state.cost else "") if state.replies else ""
+        )
+        return (
+            f"{state.evaluations}{goal} evaluations{steps}, best {state.best_score:.4f}, "
+            f"{len(state.record)} cells, {rate:.0f}/s{calls}"
+        )
+
+    def _due(self) -> bool:
+        return time.monotonic() - self._shown > (LINE_EVERY_S if self._status is None else REFRESH_S)
+
+    def _show(self, text: str, *, force: bool = False) -> None:
+        if not (force or self._due()):
+            return
+        self._shown = time.monotonic()
+        if self._status is None:
+            self.said(text)
+        else:
+            self._status.update(text)
+
+
+def show_report(report: Mapping[str, Json], out: Path) -> None:
+    """Print leaderboards, verdict and the winner's source."""
+    from rich.console import Console
+    from rich.syntax import Syntax
+
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=110)
+    console.print(leaderboard(report))
+    best, initial = report["best"], report["initial"]
+    console.print(
+        f"winner {best['id']}: held out {best['heldout_score']:.3f} against {initial['heldout_score']:.3f} of the "
+        f"initial strategy; {report['evaluations']} evaluations, {report['model_calls']} model calls, "
+        f"{report['wall_s']:.0f} s; ended by {report['stopped']}",
+        highlight=False,
+    )
+    for reason, count in report["skipped"].items():
+        console.print(f"left out {count} problems: {reason}", highlight=False)
+    source = (out / "strategy.py").read_text(encoding="utf-8")
+    if console.is_terminal:
+        console.print(Syntax(source, "python"))
+    else:
+        click.echo(source)
+    click.echo(f"written: {out}/strategy.py, report.json, journal.jsonl; look closer with: evosyn inspect {out}")
+
+
+def leaderboard(report: Mapping[str, Json]) -> object:
+    """One table over train and held-out problems, best held-out score first."""
+    from rich.table import Table
+
+    boards = report["leaderboard"]
+    train = {row["strategy"]: row for row in boards["train"]["strategies"]}
+    label = "  SIMULATED: drawn from the offline teacher, not from a model" if report["simulated"] else ""
+    sizes = f"M={boards['train']['M']}, N={boards['train']['N']}, ties {boards['train']['ties']}"
+    table = Table(title=f"seed consistency, {sizes}{label}", title_justify="left")
+    table.add_column("strategy")
+    heads = (
+        f"train ({boards['train']['problems']})",
+        f"held out ({boards['heldout']['problems']})",
+        "95 %",
+        "criterion 1",
+        "testing bal. acc.",
+    )
+    for head in heads:
+        table.add_column(head, justify="right")
+    for row in boards["heldout"]["strategies"]:
+        name = f"[bold]{row['strategy']}[/bold]" if row["strategy"] == "evolved" else row["strategy"]
+        if row["invalid"] is not None:
+            table.add_row(name, "invalid", "", "", "", "")
+            continue
+        table.add_row(
+            name,
+            f"{train[row['strategy']]['score']:.3f}",
+            f"{row['score']:.3f}",
+            f"{row['ci'][0]:.3f} to {row['ci'][1]:.3f}",
+            f"{row['criterion1']:.3f}",
+            f"{row['testing_balanced_accuracy']:.3f}",
+        )
+    table.add_row("oracle", f"{boards['train']['oracle']:.3f}", f"{boards['heldout']['oracle']:.3f}", style="dim")
+    return table

@@ -1,0 +1,204 @@
+"""`evosyn evolve`: from seed problems to a filtering strategy, with the scores of train and held-out problems."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from evosyn.cli._teacher import TeacherOptions, open_teacher, teacher_options
+from evosyn.errors import EXIT_BUDGET, CheckFailed, UsageError
+
+if TYPE_CHECKING:
+    from evosyn.ports import Sandbox
+    from evosyn.records import Json
+    from evosyn.synthesis.recipes._evolve_config import EvolveConfig
+    from evosyn.synthesis.recipes.evolve import Machinery, Progress
+
+FILE = click.Path(dir_okay=False, path_type=Path)
+SEARCHES = ("evolve", "genetic", "iid", "sequential", "hillclimb")
+MODEL_ARMS = {"diff": 0.4, "rewrite": 0.2, "crossover": 0.1, "genetic": 0.3}
+BUDGETS = frozenset({"model-calls", "cost", "time"})
+
+
+@click.command(short_help="Evolve a filtering strategy on seed problems.")
+@click.argument("source")
+@click.option("--out", type=click.Path(file_okay=False, path_type=Path), required=True, help="Run directory.")
+@click.option("-M", "m", type=click.IntRange(2), help="Solutions of a draw. [default: 16]")
+@click.option("-N", "n", type=click.IntRange(2), help="Testings of a draw. [default: 16]")
+@click.option("--draws", type=click.IntRange(1), help="M x N draws from each problem's pool. [default: 8]")
+@click.option("--evaluations", type=click.IntRange(1), help="Programs to evaluate. [default: 3000]")
+@click.option("--iterations", type=click.IntRange(1), help="Proposals to make (a genetic one is a burst of programs).")
+@click.option("--continue", "more", type=click.IntRange(1), help="Add this many evaluations (or iterations) to a run.")
+@click.option("--search", type=click.Choice(SEARCHES), help="evolve, or an equal-budget baseline. [default: evolve]")
+@click.option(
+    "--proposer",
+    "arms",
+    multiple=True,
+    metavar="NAME[=SHARE]",
+    help="genetic, diff, rewrite, explain, crossover, mailbox:DIR, or a dotted path; repeatable. "
+    "[default: genetic; with a model also diff, rewrite and crossover]",
+)
+@click.option("--start", multiple=True, help="Known strategy or file to start from; the first is the one to beat.")
+@click.option("--islands", type=click.IntRange(1), help="Islands. [default: 4]")
+@click.option("--heldout", type=float, help="Share of problems that only the report looks at. [default: 0.4]")
+@click.option("--target", type=float, help="Stop at this score.")
+@click.option("--plateau", type=click.IntRange(1), help="Stop after so many evaluations without a better best.")
+@click.option("--timeout", type=float, help="Stop (resumable, exit 3) after this many seconds of search.")
+@click.option("--lag", type=click.IntRange(1), help="Proposals drawn ahead of the commits. [default: 8]")
+@click.option("--concurrency", type=click.IntRange(1), help="Proposals in the making at once. [default: 8]")
+@click.option("--seed", type=int, help="Root of all random choices. [default: 0]")
+@teacher_options
+@click.option("--sandbox", "backend", default="local", show_default=True, help="Where programs are executed.")
+@click.option("--workers", type=click.IntRange(1), help="Sandbox processes. [default: one a core]")
+@click.option("--allow-weak-sandbox", is_flag=True, help="Run even where the sandbox cannot protect this machine well.")
+@click.option("--preset", help="A preset that comes with evosyn.")
+@click.option("--config", "file", type=FILE, help="YAML file; flags win over it.")
+@click.option(
+    "--set", "sets", multiple=True, metavar="KEY=VALUE", help="Any configuration key: islands.exploration=0.3"
+)
+@click.option("--dry-run", is_flag=True, help="Say what it would take, and stop.")
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON and nothing else.")
+@click.option("--quiet", is_flag=True, help="No progress.")
+def command(source: str, out: Path, more: int | None, as_json: bool, quiet: bool, dry_run: bool, **values: Any) -> int:
+    """Evolve a filtering strategy.
+
+    SOURCE is builtin:python-seeds, a pool file (with recorded solutions and testings, or without: then they are drawn
+    from a teacher), a file of recorded matrices, or a directory that `evosyn crossexec` wrote. The same command again
+    resumes; on a finished run it shows the result. Ends with 1 if the winner does not beat the initial strategy on the
+    held-out problems.
+    """
+    from evosyn.cli._evolve_view import show_report, watching
+    from evosyn.sandbox import open_sandbox
+    from evosyn.synthesis.recipes._evolve_inputs import Source
+    from evosyn.synthesis.recipes.evolve import run_evolve
+
+    options = TeacherOptions.take_from(values)
+    config = _config(values, has_model=bool(options.model))
+    opened = Source(source)
+    if dry_run:
+        _show_plan(opened, config, as_json)
+        return 0
+    weak = values["allow_weak_sandbox"]
+    with (
+        watching(config, show=not (quiet or as_json)) as progress,
+        open_sandbox(values["backend"], workers=values["workers"], allow_weak=weak, numpy=True) as sandbox,
+    ):
+        machinery = _machinery(sandbox, options, opened.name, out, config.seed, progress)
+        report = run_evolve(config, opened, out, machinery, more=more or 0)
+    click.echo(json.dumps(report, indent=2)) if as_json else show_report(report, out)
+    if not report["beats_initial"]:
+        raise CheckFailed(
+            f"the winner does not beat the initial strategy on the held-out problems "
+            f"({report['best']['heldout_score']:.3f} against {report['initial']['heldout_score']:.3f}); "
+            f"everything is written to {out}. More problems, draws or evaluations may help"
+        )
+    return EXIT_BUDGET if report["stopped"] in BUDGETS else 0
+
+
+def _config(values: Mapping[str, Any], *, has_model: bool) -> EvolveConfig:
+    from evosyn.configs.loading import load_config
+    from evosyn.synthesis.recipes._evolve_config import EvolveConfig
+
+    search = values["search"]
+    arms = dict(_arm(text) for text in values["arms"]) or None
+    if arms is None and search == "genetic":
+        arms = {"genetic": 1.0}
+    if arms is None and has_model and values["preset"] is None and values["file"] is None:
+        arms = MODEL_ARMS
+    flags = {
+        "seed": values["seed"],
+        "heldout": values["heldout"],
+        "scoring.M": values["m"],
+        "scoring.N": values["n"],
+        "scoring.draws": values["draws"],
+        "stop.evaluations": values["evaluations"],
+        "stop.proposals": values["iterations"],
+        "stop.target": values["target"],
+        "stop.plateau": values["plateau"],
+        "stop.seconds": values["timeout"],
+        "loop.lag": values["lag"],
+        "loop.concurrency": values["concurrency"],
+        "islands.count": values["islands"],
+        "islands.search": {"genetic": "evolve"}.get(search, search),
+        "start": list(values["start"]) or None,
+    }
+    base = ["stop.evaluations=3000"] if values["iterations"] is None else []
+    sets = (
+        [*base, "scoring.M=16", "scoring.N=16", "scoring.draws=8", *values["sets"]] if _bare(values) else values["sets"]
+    )
+    config = load_config(EvolveConfig, preset=values["preset"], file=values["file"], sets=sets, flags=flags)
+    return config if arms is None else config.model_copy(update={"proposers": _with_arms(config, arms)})
+
+
+def _bare(values: Mapping[str, Any]) -> bool:
+    """Neither a preset nor a file: the defaults are those of the command."""
+    return values["preset"] is None and values["file"] is None
+
+
+def _with_arms(config: EvolveConfig, arms: dict[str, float]) -> Any:
+    return config.proposers.model_copy(update={"arms": arms})
+
+
+def _arm(text: str) -> tuple[str, float]:
+    name, equals, share = text.rpartition("=")
+    if not equals:
+        return text, 1.0
+    try:
+        weight = float(share)
+    except ValueError:
+        raise UsageError(f"--proposer {text!r}: the share after = must be a number") from None
+    if not 0 < weight < 1e6:
+        raise UsageError(f"--proposer {text!r}: the share must be above 0")
+    return name, weight
+
+
+def _machinery(
+    sandbox: Sandbox, options: TeacherOptions, source: str, out: Path, seed: int, progress: Progress
+) -> Machinery:
+    from evosyn import registry
+    from evosyn.evaluators.crossexec import CrossExecutor
+    from evosyn.evaluators.verdict_cache import SqliteVerdicts
+    from evosyn.strategies.runner import SandboxedRunner
+    from evosyn.synthesis.recipes._evolve_inputs import Makers
+    from evosyn.synthesis.recipes.evolve import Machinery
+
+    def teacher(default: str | None) -> Any:
+        return open_teacher(options, seed=seed, sandbox=sandbox, replies=out / "replies.sqlite", default=default)
+
+    def model() -> Any:
+        if options.model is None and options.teacher in (None, "offline"):
+            raise UsageError("--proposer: this proposer asks a model; name one with --model provider/name")
+        return teacher(None)
+
+    domains = {name: registry.factory("domains", name)() for name in registry.names("domains")}
+    builtin = "offline" if source.startswith("builtin:") else None
+    makers = Makers(
+        teacher=lambda: teacher(builtin),
+        crossexec=lambda: CrossExecutor(sandbox, domains, cache=SqliteVerdicts(out / "verdicts.sqlite")),
+        domain=lambda name: domains[name],
+    )
+    return Machinery(SandboxedRunner(sandbox), model, makers, progress)
+
+
+def _show_plan(source: Any, config: EvolveConfig, as_json: bool) -> None:
+    problems = len(source.pools) or len(source.matrices)
+    solutions, testings = config.drawn
+    drawn = 0 if source.recorded else problems * (solutions + testings)
+    cells = sum(len(pool.solutions) * (len(pool.testings) + 1) for pool in source.pools)
+    plan: dict[str, Json] = {
+        "problems": problems,
+        "replies_to_draw": drawn,
+        "executions": cells if source.recorded else problems * solutions * (testings + 1),
+        "evaluations": config.stop.evaluations,
+        "proposals": config.stop.proposals,
+        "proposers": config.proposers.arms,
+    }
+    if as_json:
+        click.echo(json.dumps(plan, indent=2))
+        return
+    for name, value in plan.items():
+        click.echo(f"{name:16} {value}")

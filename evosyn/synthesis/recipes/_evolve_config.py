@@ -1,0 +1,81 @@
+"""The configuration of `evosyn evolve`: what is scored, how it is searched, when it ends; from preset, YAML, flags."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from evosyn.evaluators.behaviour import DEFAULT_AXES
+from evosyn.evaluators.draws import ConsistencyConfig
+from evosyn.evolve.islands import IslandsConfig
+from evosyn.evolve.loop import LoopConfig
+from evosyn.evolve.stopping import StopConfig
+from evosyn.records import Json
+
+
+class PoolConfig(BaseModel):
+    """What is drawn for each seed problem where the source brings no solutions and testings.
+
+    Attributes:
+        solutions, testings: None = half as many again as M and N, so that draws of M x N differ.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    solutions: int | None = Field(default=None, ge=2)
+    testings: int | None = Field(default=None, ge=2)
+
+
+class ProposersConfig(BaseModel):
+    """Who proposes.
+
+    Attributes:
+        arms: proposers with their share of the proposals: `genetic`, `diff`, `rewrite`, `explain`, `crossover`,
+            `mailbox:DIR`, or a dotted path. Shares need not add up to one.
+        burst: programs in one genetic proposal.
+        bandit: move the shares towards the proposers that earn most per cost.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    arms: dict[str, float] = Field(default={"genetic": 1.0}, min_length=1)
+    burst: int = Field(default=16, ge=1, le=512)
+    bandit: bool = False
+
+
+class EvolveConfig(BaseModel):
+    """All of a run of `evosyn evolve`.
+
+    Attributes:
+        seed: root of every random choice.
+        heldout: share of the problems that only the final report looks at.
+        scoring: M, N, draws, k, ties, criterion 1.
+        axes: of the archive, by name or dotted path.
+        start: programs that the search starts from: known strategies or files; the first is the one to beat.
+        finalists: programs that are scored again on fresh draws to choose the winner.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    seed: int = 0
+    heldout: float = Field(default=0.4, gt=0, lt=1)
+    scoring: ConsistencyConfig = ConsistencyConfig(M=16, N=16, draws=8)
+    axes: tuple[str, ...] = DEFAULT_AXES
+    start: tuple[str, ...] = Field(default=("initial",), min_length=1)
+    finalists: int = Field(default=60, ge=1, le=1000)
+    islands: IslandsConfig = IslandsConfig()
+    loop: LoopConfig = LoopConfig()
+    stop: StopConfig = StopConfig(evaluations=3000)
+    proposers: ProposersConfig = ProposersConfig()
+    pool: PoolConfig = PoolConfig()
+
+    @property
+    def drawn(self) -> tuple[int, int]:
+        """Solutions and testings to draw for each problem."""
+        m, n = self.scoring.M or 16, self.scoring.N or 16
+        return self.pool.solutions or m + (m + 1) // 2, self.pool.testings or n + (n + 1) // 2
+
+    def identity(self) -> dict[str, Json]:
+        """What decides the course of a search; limits and speed do not."""
+        value: dict[str, Json] = self.model_dump(mode="json", exclude={"stop", "finalists"})
+        del value["loop"]["concurrency"]
+        return value

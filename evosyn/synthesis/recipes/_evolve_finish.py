@@ -1,0 +1,188 @@
+"""The end of a search: choose the winner, score everything on train and held-out problems, write it down.
+
+The best of many candidates on few problems is partly the luckiest one. So the finalists are scored again on fresh draws
+of the train problems; those that chance could have swapped with the best (one standard error of the paired difference)
+count as tied, and among them the better testing and then the shorter program wins. The held-out problems choose
+nothing: they are only reported. docs/evolve.md has the figures behind this rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from evosyn import __version__
+from evosyn.evaluators.consistency import SeedConsistency
+from evosyn.evaluators.draws import ConsistencyConfig
+from evosyn.evaluators.leaderboard import Leaderboard, Row, make_leaderboard
+from evosyn.evolve.archive import TIE_METRIC
+from evosyn.evolve.islands import Archipelago
+from evosyn.ports import StrategyRunner
+from evosyn.records import Candidate, Elite, Evaluation, Json
+from evosyn.seeds import SeedTree
+from evosyn.strategies import known_names, load_known
+from evosyn.synthesis.recipes._evolve_config import EvolveConfig
+from evosyn.synthesis.recipes._evolve_inputs import Seeds
+
+EVOLVED = "evolved"
+MIN_DRAWS = 20
+SAME_TESTING = 0.005
+"""Balanced accuracies closer than this count as equal."""
+
+
+class Choice(NamedTuple):
+    """The winner and how it was chosen.
+
+    Attributes:
+        fresh: its evaluation on fresh draws of the train problems.
+        tied: finalists that one standard error could not tell from the best.
+        luckiest: id and score on the search's own draws of the best finalist there.
+    """
+
+    winner: Elite
+    fresh: Evaluation
+    tied: int
+    finalists: int
+    luckiest: tuple[str, float]
+
+
+def fresh_scoring(config: EvolveConfig, name: str) -> ConsistencyConfig:
+    """Scoring on draws that the search never saw."""
+    seed = SeedTree(config.seed).child(name).integer() % 2**31
+    return config.scoring.model_copy(update={"seed": seed, "draws": max(MIN_DRAWS, config.scoring.draws)})
+
+
+def choose(state: Archipelago, runner: StrategyRunner, seeds: Seeds, config: EvolveConfig) -> Choice:
+    """The winner of a search."""
+    finalists = state.record.top(config.finalists)
+    evaluator = SeedConsistency(runner, seeds.split.train, fresh_scoring(config, "choose"), axes=())
+    evaluations = evaluator.evaluate([elite.candidate for elite in finalists])
+    valid = [(elite, found) for elite, found in zip(finalists, evaluations, strict=True) if found.score is not None]
+    best = max(valid, key=lambda pair: pair[1].score or 0.0)[1]
+    tied = [pair for pair in valid if _within_one_error(best, pair[1])]
+    winner, fresh = max(tied, key=lambda pair: _preference(*pair))
+    luckiest = finalists[0]
+    return Choice(winner, fresh, len(tied), len(finalists), (luckiest.candidate.id, luckiest.evaluation.score or 0.0))
+
+
+def _within_one_error(best: Evaluation, other: Evaluation) -> bool:
+    gaps = np.subtract(best.per_seed, other.per_seed)
+    return bool(gaps.mean() <= gaps.std(ddof=1) / np.sqrt(len(gaps)) + 1e-12) if len(gaps) > 1 else not gaps.any()
+
+
+def _preference(elite: Elite, fresh: Evaluation) -> tuple[float, int, str]:
+    testing = round(fresh.metrics[TIE_METRIC] / SAME_TESTING) * SAME_TESTING
+    return testing, -len(elite.candidate.text), elite.candidate.id
+
+
+class Boards(NamedTuple):
+    """Leaderboards over the same strategies."""
+
+    train: Leaderboard
+    heldout: Leaderboard
+
+
+def boards(
+    choice: Choice, initial: Sequence[Elite], runner: StrategyRunner, seeds: Seeds, config: EvolveConfig
+) -> Boards:
+    """The winner, the initial programs and every known strategy on train and on held-out problems.
+
+    Every program runs in the sandbox here, the winner too, as the text that the user gets.
+    """
+    programs = {name: load_known(name) for name in known_names()}
+    for number, elite in enumerate(initial):
+        if elite.candidate.text not in programs.values():
+            programs[f"start-{number + 1}"] = elite.candidate.text
+    programs[EVOLVED] = choice.winner.candidate.text
+    scoring = fresh_scoring(config, "boards")
+    return Boards(
+        make_leaderboard(runner, seeds.split.train, programs, scoring),
+        make_leaderboard(runner, seeds.split.heldout, programs, scoring),
+    )
+
+
+def strategy_file(choice: Choice, state: Archipelago, found: Boards, *, simulated: bool) -> str:
+    """The winner's text under a comment that says where it comes from and how good it is."""
+    held = next(row for row in found.heldout.rows if row.name == EVOLVED)
+    train = next(row for row in found.train.rows if row.name == EVOLVED)
+    interval = "" if held.interval is None else f" (95 %: {held.interval.low:.3f} to {held.interval.high:.3f})"
+    lines = [
+        f"Filtering strategy evolved by evosyn {__version__}: candidate {choice.winner.candidate.id}, "
+        f"made by {choice.winner.candidate.proposer}.",
+        f"Seed consistency on {len(found.heldout.problems)} held-out problems: {held.evaluation.score:.3f}{interval}; "
+        f"on the {len(found.train.problems)} train problems: {train.evaluation.score:.3f}.",
+        f"Balanced accuracy of the chosen testing, held out: {held.evaluation.metrics[TIE_METRIC]:.3f}. "
+        f"Found in {state.evaluations} evaluations.",
+    ]
+    if simulated:
+        lines.append("Solutions and testings came from a simulated teacher, not from a model.")
+    return "".join(f"# {line}\n" for line in lines) + "\n" + choice.winner.candidate.text
+
+
+def report_of(
+    choice: Choice,
+    state: Archipelago,
+    found: Boards,
+    seeds: Seeds,
+    config: EvolveConfig,
+    *,
+    stopped: str,
+    wall_s: float,
+) -> dict[str, Json]:
+    """The value of report.json (DESIGN.md section 4; more keys stand beside those)."""
+    initial = state.initial[0]
+    names = {row.name: row for row in found.heldout.rows}
+    first = next((name for name in known_names() if load_known(name) == initial.candidate.text), "start-1")
+    best, start = names[EVOLVED], names[first]
+    return {
+        "kind": "evolve",
+        "best": _side(choice.winner.candidate, choice.fresh.score, best),
+        "initial": _side(initial.candidate, _train_score(found.train, first), start),
+        "beats_initial": (best.evaluation.score or 0.0) > (start.evaluation.score or 0.0),
+        "evaluations": state.evaluations,
+        "proposals": state.steps,
+        "model_calls": state.replies,
+        "cost": state.cost,
+        "wall_s": round(wall_s, 2),
+        "seed": config.seed,
+        "stopped": stopped,
+        "simulated": seeds.simulated,
+        "skipped": seeds.skipped,
+        "selection": {
+            "finalists": choice.finalists,
+            "tied": choice.tied,
+            "score_in_search": choice.winner.evaluation.score,
+            "luckiest": {"id": choice.luckiest[0], "score_in_search": choice.luckiest[1]},
+        },
+        "proposers": {
+            name: {
+                "proposals": tally.proposals,
+                "candidates": tally.candidates,
+                "fates": tally.fates,
+                "wasted": tally.wasted,
+                "replies": tally.replies,
+                "cost": tally.cost,
+                "gain": round(tally.gain, 6),
+            }
+            for name, tally in sorted(state.tallies.items())
+        },
+        "curve": [list(point) for point in state.curve],
+        "leaderboard": {"train": found.train.to_json(), "heldout": found.heldout.to_json()},
+    }
+
+
+def _side(candidate: Candidate, score: float | None, held: Row) -> dict[str, Json]:
+    return {
+        "id": candidate.id,
+        "strategy": held.name,
+        "score": score,
+        "heldout_score": held.evaluation.score,
+        "heldout_ci": None if held.interval is None else list(held.interval),
+        "heldout_testing_balanced_accuracy": held.evaluation.metrics.get(TIE_METRIC),
+    }
+
+
+def _train_score(board: Leaderboard, name: str) -> float | None:
+    return next(row.evaluation.score for row in board.rows if row.name == name)

@@ -1,0 +1,210 @@
+"""The recipe of `evosyn evolve`: seeds in, a filtering strategy with an honest report out. Thin assembly of the parts.
+
+Each step leaves what it made in the run directory (pools, matrices, journal), so the same command resumes wherever it
+was killed. Du 2025 (EvoSyn), section 3.1; DESIGN.md sections 4 and 5.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import yaml
+
+from evosyn import __version__, registry
+from evosyn.errors import BudgetSpent, TeacherUnavailable, UsageError
+from evosyn.evaluators.behaviour import axes_named
+from evosyn.evaluators.consistency import SeedConsistency
+from evosyn.evolve.events import Fate, Step
+from evosyn.evolve.genetic.reader import Reader
+from evosyn.evolve.genetic.runner import TreeRunner
+from evosyn.evolve.islands import Archipelago
+from evosyn.evolve.loop import Search, SearchParts
+from evosyn.evolve.schedule import Arm, Schedule
+from evosyn.evolve.stopping import Stop
+from evosyn.ports import Proposer, StrategyRunner, Teacher
+from evosyn.records import Candidate, Json, content_id
+from evosyn.rundir import RunDir
+from evosyn.seeds import SeedTree
+from evosyn.strategies import load_strategy
+from evosyn.synthesis.recipes._evolve_config import EvolveConfig
+from evosyn.synthesis.recipes._evolve_finish import boards, choose, report_of, strategy_file
+from evosyn.synthesis.recipes._evolve_inputs import Makers, Seeds, Source, prepare
+
+KIND = "evolve"
+
+
+class Progress(Protocol):
+    """Told what happens; must be quick and never fail."""
+
+    def step(self, what: str, done: int, total: int) -> None: ...
+
+    def committed(self, state: Archipelago, step: Step, fates: tuple[Fate, ...]) -> None: ...
+
+    def said(self, line: str) -> None: ...
+
+
+class Quiet:
+    """No progress."""
+
+    def step(self, what: str, done: int, total: int) -> None: ...
+
+    def committed(self, state: Archipelago, step: Step, fates: tuple[Fate, ...]) -> None: ...
+
+    def said(self, line: str) -> None: ...
+
+
+@dataclass(frozen=True)
+class Machinery:
+    """The collaborators; the caller owns and closes them.
+
+    Attributes:
+        runner: runs strategy programs in the sandbox.
+        model: opens the teacher that model proposers ask; raises UsageError where none is named.
+        makers: what makes pools and matrices where the source lacks them.
+    """
+
+    runner: StrategyRunner
+    model: Callable[[], Teacher]
+    makers: Makers
+    progress: Progress = Quiet()  # noqa: RUF009  (it has no state)
+
+
+def run_evolve(
+    config: EvolveConfig, source: Source, out: Path, machinery: Machinery, *, more: int = 0
+) -> dict[str, Json]:
+    """Evolve a strategy on the problems of `source`, or finish the run in `out`; returns the value of `report.json`.
+
+    Args:
+        more: proposals or evaluations (whichever are limited) to add to a run.
+
+    Raises:
+        UsageError: the source, or `out` holds another run.
+        BudgetSpent, UnavailableError: stopped; the same command goes on. After a spent budget the report of what was
+            found until then is written.
+    """
+    source.check()
+    started = time.monotonic()
+    with RunDir(out) as run:
+        _claim(run, source, config)
+        seeds = prepare(run, source, config, machinery.makers, machinery.progress.step)
+        reader = Reader()
+        runner = TreeRunner(machinery.runner, reader)
+        evaluator = SeedConsistency(runner, seeds.split.train, config.scoring, axes_named(config.axes))
+        parts = search_parts(config, evaluator, _proposers(config, machinery, reader), _inputs_digest(seeds))
+        search = Search(
+            parts,
+            run.journal,
+            islands=config.islands,
+            loop=config.loop,
+            stop=config.stop,
+            on_commit=machinery.progress.committed,
+        )
+        if more:
+            search.continue_for(more)
+        spent: BudgetSpent | None = None
+        try:
+            stopped = search.run()
+        except BudgetSpent as error:
+            spent, stopped = error, Stop.COST
+        if stopped is Stop.FAILING:
+            raise TeacherUnavailable(_failing(search.state, config))
+        machinery.progress.said(f"search ended: {stopped.value}; scoring train and held-out problems")
+        choice = choose(search.state, runner, seeds, config)
+        found = boards(choice, search.state.initial, machinery.runner, seeds, config)
+        report = report_of(
+            choice, search.state, found, seeds, config, stopped=stopped.value, wall_s=time.monotonic() - started
+        )
+        run.write("strategy.py", strategy_file(choice, search.state, found, simulated=seeds.simulated))
+        run.write_json("report.json", report)
+    if spent is not None:
+        raise spent
+    return report
+
+
+def search_parts(
+    config: EvolveConfig, evaluator: SeedConsistency, proposers: Mapping[str, Proposer], inputs: str
+) -> SearchParts:
+    """The collaborators of a search for strategies.
+
+    Args:
+        inputs: digest of the matrices; it goes into the journal's first event.
+    """
+    seed = SeedTree(config.seed)
+    return SearchParts(
+        evaluator=evaluator,
+        proposers=proposers,
+        schedule=Schedule(
+            [Arm(name, weight) for name, weight in config.proposers.arms.items()], seed, bandit=config.proposers.bandit
+        ),
+        initial=[Candidate(load_strategy(name), detail={"name": name}) for name in config.start],
+        seed=seed,
+        header={"v": 1, "kind": KIND, "config": config.identity(), "inputs": inputs},
+    )
+
+
+def _claim(run: RunDir, source: Source, config: EvolveConfig) -> None:
+    """Take the directory for this source, or see that it is ours.
+
+    Raises:
+        UsageError: it holds something else.
+    """
+    mine = {
+        "kind": KIND,
+        "source": source.name,
+        "source_digest": source.digest,
+        "drawn": None if source.recorded else list(config.drawn),
+    }
+    if run.file("manifest.json").is_file():
+        held = run.read_json("manifest.json")
+        for key in ("kind", "source_digest", "drawn"):
+            if held.get(key) != mine[key]:
+                raise UsageError(
+                    f"--out {run.path}: holds a run with another {key} ({held.get(key)!r} there, {mine[key]!r} asked "
+                    "for); choose another directory"
+                )
+    elif run.file("journal.jsonl").exists():
+        raise UsageError(f"--out {run.path}: has a journal and no manifest; choose another directory")
+    else:
+        run.write_json("manifest.json", {**mine, "evosyn": __version__})
+    run.write("config.yaml", yaml.safe_dump(config.model_dump(mode="json"), sort_keys=False))
+
+
+def _proposers(config: EvolveConfig, machinery: Machinery, reader: Reader) -> dict[str, Proposer]:
+    """A proposer for each arm of the configuration.
+
+    Raises:
+        UsageError: an unknown proposer, or one that needs a model where none is named.
+    """
+    found: dict[str, Proposer] = {}
+    teacher: Teacher | None = None
+    for name in config.proposers.arms:
+        kind, _, rest = name.partition(":")
+        if name == "genetic":
+            found[name] = registry.factory("proposers", name)(burst=config.proposers.burst, reader=reader)
+        elif kind == "mailbox":
+            mailbox = registry.factory("teachers", "mailbox")(directory=rest or "mailbox")
+            found[name] = registry.factory("proposers", "rewrite")(teacher=mailbox)
+        else:
+            factory = registry.factory("proposers", name)
+            teacher = machinery.model() if teacher is None else teacher
+            found[name] = factory(teacher=teacher)
+    return found
+
+
+def _inputs_digest(seeds: Seeds) -> str:
+    split = seeds.split
+    return content_id("i_", [[one.digest for one in split.train], [one.digest for one in split.heldout]])
+
+
+def _failing(state: Archipelago, config: EvolveConfig) -> str:
+    worst = max(state.tallies.items(), key=lambda item: item[1].streak, default=("", None))
+    reasons = {} if worst[1] is None else worst[1].wasted
+    listed = ", ".join(f"{count} x {reason}" for reason, count in sorted(reasons.items(), key=lambda item: -item[1]))
+    return (
+        f"the proposer {worst[0]!r} made nothing usable {config.stop.failures} times in a row ({listed}); "
+        "nothing is lost: repair the model and repeat the command"
+    )
