@@ -134,13 +134,14 @@ class ChatTeacher:
         except BaseException as error:
             self.budget.cancel()
             if isinstance(error, TransportError) and error.kind is Failure.RATE:
-                self._limit.refused(error.retry_after)
+                self._limit.refused()
             else:
                 self._limit.failed()
             raise
-        self._limit.succeeded()
+        seconds = asyncio.get_running_loop().time() - started
+        self._limit.succeeded(seconds)
         self._breaker.succeeded()
-        reply = self._reply(key, answer, asyncio.get_running_loop().time() - started)
+        reply = self._reply(key, answer, seconds)
         self._cache.put(reply)
         self.budget.settle(reply)
         await self._tokens.take(reply.input_tokens + reply.output_tokens)

@@ -1,18 +1,37 @@
 """How much is asked of an endpoint at once: adaptive concurrency, per-minute rates, a breaker for a dead endpoint.
 
-Concurrency grows by one for each window of successes (doubling until the first refusal) and shrinks by a quarter on a
-429, at most once for each window: additive increase, multiplicative decrease. Times come from the event loop's clock.
+Concurrency is judged once for each window of as many calls as may be in flight. It grows by one a window (doubling
+until the first refusal) and falls to what was admitted when some were refused with a 429. A fall that leaves the share
+of refusals as it was is taken back: those do not come from the load. A refused call keeps its place for as long as an
+answer takes, so that refusals never come faster than answers would.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
+from typing import NamedTuple
 
 from evosyn.errors import TeacherUnavailable
 
-DECREASE = 0.75
-SLOW_START = 64
+LARGEST_FALL = 0.4
+ASSUMED_LATENCY_S = 0.5
+SLOW_START = 128
+PATIENCE = 20
+"""Windows for which refusals are ignored once they turned out not to come from the load."""
+
+
+class _Fall(NamedTuple):
+    """A fall of the limit that waits for its judgement: sizes, the share of refusals before it, windows to wait.
+
+    `origin` is the size before the first of several falls in a row.
+    """
+
+    origin: float
+    before: float
+    after: float
+    refused_share: float
+    wait: int
 
 
 class AdaptiveLimit:
@@ -28,8 +47,10 @@ class AdaptiveLimit:
         self._slow_start = True
         self._in_flight = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
-        self._pause_until = 0.0
-        self._ignore_until_done = 0
+        self._latency: float | None = None
+        self._answered, self._refused = 0, 0
+        self._fall: _Fall | None = None
+        self._patient = 0
 
     @property
     def size(self) -> int:
@@ -37,50 +58,58 @@ class AdaptiveLimit:
         return max(1, int(self._size))
 
     async def acquire(self) -> None:
-        """Wait for a place, and for the end of a pause that the endpoint asked for."""
-        while True:
-            delay = self._pause_until - asyncio.get_running_loop().time()
-            if delay > 0:
-                await asyncio.sleep(delay)
-            elif self._in_flight < self.size:
-                self._in_flight += 1
-                return
-            else:
-                place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-                self._waiting.append(place)
-                try:
-                    await place
-                finally:
-                    if place.cancelled():
-                        self._wake()
+        """Wait for a place."""
+        while self._in_flight >= self.size:
+            place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._waiting.append(place)
+            try:
+                await place
+            finally:
+                if place.cancelled():
+                    self._wake()
+        self._in_flight += 1
 
-    def succeeded(self) -> None:
-        """Give the place back after an answer; the limit grows."""
-        growth = 1.0 if self._slow_start else 1.0 / self._size
-        self._size = min(float(self._most), self._size + growth)
+    def succeeded(self, seconds: float) -> None:
+        """Give the place back after an answer that took `seconds`."""
+        self._latency = seconds if self._latency is None else 0.9 * self._latency + 0.1 * seconds
+        self._answered += 1
+        if self._slow_start:
+            self._size = min(float(self._most), self._size + 1.0)
         self._leave()
 
-    def refused(self, retry_after: float) -> None:
-        """Give the place back after a 429; the limit shrinks once for each window of calls, and sending pauses.
-
-        Args:
-            retry_after: seconds that the endpoint asked for; 0.0 if it did not say.
-        """
-        if self._ignore_until_done <= 0:
-            self._size = max(1.0, min(self._size, self._in_flight) * DECREASE)
-            self._slow_start = False
-            self._ignore_until_done = self._in_flight
-            self._pause_until = asyncio.get_running_loop().time() + min(retry_after, 0.25)
-        self._leave()
+    def refused(self) -> None:
+        """Give the place back after a 429, as late as an answer would have."""
+        delay = ASSUMED_LATENCY_S if self._latency is None else self._latency
+        asyncio.get_running_loop().call_later(delay, self._leave_refused)
 
     def failed(self) -> None:
         """Give the place back after any other failure; the limit stays."""
         self._leave()
 
+    def _leave_refused(self) -> None:
+        self._refused += 1
+        self._leave()
+
     def _leave(self) -> None:
+        if self._answered + self._refused >= self.size:
+            self._end_window(self._refused / (self._answered + self._refused))
+            self._answered, self._refused = 0, 0
         self._in_flight -= 1
-        self._ignore_until_done -= 1
         self._wake()
+
+    def _end_window(self, share: float) -> None:
+        fall, self._fall = self._fall, None
+        self._patient -= 1
+        if fall is not None and fall.wait:
+            self._fall = fall._replace(wait=fall.wait - 1)
+        elif fall is not None and _regardless_of_load(fall, share):
+            self._size, self._patient = fall.origin, PATIENCE
+        elif share == 0.0 or self._patient > 0:
+            self._size = min(float(self._most), self._size + 1.0)
+        else:
+            before, self._slow_start = self._size, False
+            self._size = max(1.0, before * LARGEST_FALL, before * (1.0 - share) - 1.0)
+            self._fall = _Fall(before if fall is None else fall.origin, before, self._size, share, wait=1)
 
     def _wake(self) -> None:
         free = self.size - self._in_flight
@@ -89,6 +118,12 @@ class AdaptiveLimit:
             if not place.done():
                 place.set_result(None)
                 free -= 1
+
+
+def _regardless_of_load(fall: _Fall, share: float) -> bool:
+    """Is `share` what it was before the fall, although a loaded endpoint would refuse fewer now?"""
+    expected = max(0.0, 1.0 - (1.0 - fall.refused_share) * fall.before / fall.after)
+    return expected + fall.refused_share / 2 < share < fall.refused_share * 1.5
 
 
 class PerMinute:

@@ -1,6 +1,6 @@
-"""How one chat request reaches a provider: litellm for all of them, the openai SDK (on aiohttp) for compatible ones.
+"""How one chat request reaches a provider: litellm for all of them, plain aiohttp for OpenAI-compatible endpoints.
 
-Both raise the same family of exceptions, so one table turns them into typed failures. Keys are read from the
+Both end in the same typed failures. Keys are read from the
 environment by name at the moment of the call; litellm never fetches its price map and sends no telemetry.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Protocol
 
@@ -86,32 +86,48 @@ class Endpoint:
         return value
 
 
-class OpenAITransport:
-    """An OpenAI-compatible endpoint (vLLM, SGLang, Ollama, a gateway) through the openai SDK on aiohttp."""
+class CompatibleTransport:
+    """An OpenAI-compatible endpoint (vLLM, SGLang, Ollama, a gateway): JSON over aiohttp, one pool of connections."""
 
     def __init__(self, endpoint: Endpoint) -> None:
-        import openai
-
         self._model = endpoint.model.partition("/")[2] or endpoint.model
-        self._client = openai.AsyncOpenAI(
-            api_key=endpoint.key() or os.environ.get("OPENAI_API_KEY") or "no-key",
-            base_url=endpoint.base_url,
-            max_retries=0,
-            timeout=endpoint.timeout_s,
-            http_client=openai.DefaultAioHttpClient(timeout=endpoint.timeout_s),
-        )
+        self._endpoint = endpoint
+        self._session: Any = None
 
     async def send(self, request: Request) -> Answer:
+        import aiohttp
+
+        body = {"model": self._model, "messages": _messages(request), **dict(request.params)}
         try:
-            response = await self._client.chat.completions.create(
-                model=self._model, messages=_messages(request), **dict(request.params)
-            )
-        except Exception as error:
-            raise _typed(error) from error
-        return _answer(response, None)
+            async with self._open().post(f"{self._endpoint.base_url}/chat/completions", json=body) as response:
+                if response.status >= 400:
+                    text = await response.text(errors="replace")
+                    raise TransportError(
+                        _kind(response.status),
+                        _redacted(f"HTTP {response.status}: {text}"),
+                        _retry_after(response.headers),
+                    )
+                return _answer_of(await response.json(content_type=None))
+        except TimeoutError as error:
+            raise TransportError(Failure.TIMEOUT, f"no answer in {self._endpoint.timeout_s:g} s") from error
+        except (aiohttp.ClientError, ConnectionError, ValueError, TypeError, AttributeError) as error:
+            raise TransportError(Failure.TRANSPORT, _redacted(f"{type(error).__name__}: {error}")) from error
 
     async def aclose(self) -> None:
-        await self._client.close()
+        if self._session is not None:
+            await self._session.close()
+
+    def _open(self) -> Any:
+        if self._session is None:
+            import aiohttp
+
+            key = self._endpoint.key() or os.environ.get("OPENAI_API_KEY") or "no-key"
+            self._session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=0),
+                timeout=aiohttp.ClientTimeout(total=self._endpoint.timeout_s),
+                headers={"Authorization": f"Bearer {key}"},
+            )
+        return self._session
 
 
 class LitellmTransport:
@@ -138,7 +154,7 @@ class LitellmTransport:
             )
         except Exception as error:
             raise _typed(error) from error
-        return _answer(response, self._cost(response))
+        return replace(_answer_of(response.model_dump()), cost=self._cost(response))
 
     async def aclose(self) -> None:
         await self._litellm.close_litellm_async_clients()
@@ -162,34 +178,38 @@ def _messages(request: Request) -> Any:
     return [{"role": message.role, "content": message.content} for message in request.messages]
 
 
-def _answer(response: Any, cost: float | None) -> Answer:
-    usage = getattr(response, "usage", None)
-    choices = getattr(response, "choices", None) or []
-    message = choices[0].message if choices else None
+def _answer_of(body: Json) -> Answer:
+    """The answer in a chat completion; whatever is missing is empty or zero."""
+    choice: Json = (body.get("choices") or [{}])[0]
+    message, usage = choice.get("message") or {}, body.get("usage") or {}
     return Answer(
-        text=(getattr(message, "content", None) or ""),
-        finish_reason=(getattr(choices[0], "finish_reason", None) or "stop") if choices else "empty",
-        reasoning=getattr(message, "reasoning_content", None),
-        input_tokens=int(getattr(usage, "prompt_tokens", 0) or 0),
-        output_tokens=int(getattr(usage, "completion_tokens", 0) or 0),
-        cost=cost,
+        text=str(message.get("content") or ""),
+        finish_reason=str(choice.get("finish_reason") or "stop"),
+        reasoning=message.get("reasoning_content") or message.get("reasoning"),
+        input_tokens=int(usage.get("prompt_tokens") or 0),
+        output_tokens=int(usage.get("completion_tokens") or 0),
+        cost=None,
     )
 
 
 def _typed(error: Exception) -> Exception:
+    """litellm raises the exceptions of the openai SDK, which it depends on."""
     import openai
 
     if isinstance(error, openai.APITimeoutError | TimeoutError):
         return TransportError(Failure.TIMEOUT, "no answer in time")
-    status = getattr(error, "status_code", None) if isinstance(error, openai.APIError) else None
-    if isinstance(error, openai.APIConnectionError) and not isinstance(status, int):
-        return TransportError(Failure.TRANSPORT, _shown(error))
-    if not isinstance(error, openai.APIError | ValueError):
+    if not isinstance(error, openai.APIError):
         return error
-    kind = _KINDS.get(status or 0)
-    if kind is None:
-        kind = Failure.BAD_REQUEST if status is not None and 400 <= status < 500 else Failure.SERVER
-    return TransportError(kind, _shown(error), _retry_after(getattr(error, "response", None)))
+    shown = _redacted(f"{type(error).__name__}: {error}")
+    status = getattr(error, "status_code", None)
+    if isinstance(error, openai.APIConnectionError) or not isinstance(status, int):
+        return TransportError(Failure.TRANSPORT, shown)
+    headers = getattr(getattr(error, "response", None), "headers", None)
+    return TransportError(_kind(status), shown, _retry_after(headers or {}))
+
+
+def _kind(status: int) -> Failure:
+    return _KINDS.get(status, Failure.BAD_REQUEST if 400 <= status < 500 else Failure.SERVER)
 
 
 _KINDS: Mapping[int, Failure] = {
@@ -202,8 +222,7 @@ _KINDS: Mapping[int, Failure] = {
 }
 
 
-def _retry_after(response: Any) -> float:
-    headers: Mapping[str, Json] = getattr(response, "headers", None) or {}
+def _retry_after(headers: Mapping[str, Json]) -> float:
     try:
         if "retry-after-ms" in headers:
             return max(0.0, float(headers["retry-after-ms"]) / 1000)
@@ -212,10 +231,10 @@ def _retry_after(response: Any) -> float:
         return 1.0  # an HTTP date: wait a little and ask again
 
 
-def _shown(error: Exception) -> str:
-    """The error without anything that could be a key: type and first line, shortened."""
-    line = (str(error).splitlines() or [""])[0]
+def _redacted(text: str) -> str:
+    """The first line, shortened, without the value of anything in the environment that could be a key."""
+    line = (text.splitlines() or [""])[0]
     for name, value in os.environ.items():
-        if value and len(value) > 7 and ("KEY" in name or "TOKEN" in name or "SECRET" in name):
+        if len(value) > 7 and any(word in name.upper() for word in ("KEY", "TOKEN", "SECRET", "PASSWORD")):
             line = line.replace(value, f"<{name}>")
-    return f"{type(error).__name__}: {line[:200]}"
+    return line[:200]

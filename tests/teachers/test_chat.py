@@ -1,4 +1,4 @@
-"""Real HTTP against a scripted OpenAI-compatible server on loopback, through litellm and through the openai SDK."""
+"""Real HTTP against a scripted OpenAI-compatible server on loopback, through litellm and through aiohttp."""
 
 import asyncio
 import os
@@ -43,7 +43,7 @@ def many(teacher: ChatTeacher, requests: list[Request]) -> list[Reply]:
     return run(teacher, gather)
 
 
-@pytest.mark.parametrize("transport", ["openai", "litellm"])
+@pytest.mark.parametrize("transport", ["compatible", "litellm"])
 def test_each_sample_is_a_call_of_its_own_and_a_rerun_costs_nothing(transport: str, tmp_path: Path) -> None:
     cache = tmp_path / "replies.sqlite"
     requests = [ask(f"q{index}", sample) for index in range(3) for sample in range(2)]
@@ -60,7 +60,7 @@ def test_each_sample_is_a_call_of_its_own_and_a_rerun_costs_nothing(transport: s
     assert again_teacher.budget.spent.calls == 0
 
 
-@pytest.mark.parametrize("transport", ["openai", "litellm"])
+@pytest.mark.parametrize("transport", ["compatible", "litellm"])
 def test_a_refused_key_ends_the_run_at_once_and_never_shows(
     transport: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
