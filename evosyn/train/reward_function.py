@@ -83,7 +83,7 @@ def trl_reward(
     entry_point: Sequence[str | None] | None = None,
     **rest: Any,
 ) -> list[float | None]:
-    """TRL's contract with the columns of an evosyn dataset: one reward per completion, None where our machine failed."""
+    """TRL's contract with the columns of an evosyn dataset: one reward per completion, or None."""
     from evosyn.train.rewards import completion_text
 
     del prompts, rest

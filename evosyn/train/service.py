@@ -23,7 +23,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from evosyn.errors import EvosynError, UsageError
-from evosyn.records import Json, Problem, Testing
+from evosyn.records import Json, Problem
+from evosyn.testings import testing_from_json
 from evosyn.train.scoring import Score, Scorer, Task
 
 log = logging.getLogger(__name__)
@@ -163,14 +164,12 @@ def task_from_json(value: Json, where: str) -> Task:
         UsageError: it is not one.
     """
     testing = value.get("testing") if isinstance(value, dict) else None
-    if isinstance(testing, str):
-        try:
-            testing = json.loads(testing)
-        except (ValueError, RecursionError) as error:
-            raise UsageError(f"{where}.testing: is not JSON") from error
-    if not isinstance(testing, dict) or not isinstance(testing.get("kind"), str) or not isinstance(value, dict):
+    if not isinstance(value, dict) or testing is None:
         raise UsageError(f"{where}: needs domain and testing (see docs/reward.md)")
-    body = {name: inner for name, inner in testing.items() if name != "kind"}
+    try:
+        checked = testing_from_json(json.loads(testing) if isinstance(testing, str) else testing)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{where}.testing: {error}") from error
     problem = Problem(
         problem_id=str(value.get("problem_id", "client")),
         domain=str(value.get("domain", "python-function")),
@@ -178,7 +177,7 @@ def task_from_json(value: Json, where: str) -> Task:
         entry_point=value.get("entry_point"),
         starter_code=value.get("starter_code"),
     )
-    return Task(problem.problem_id, problem, Testing(testing["kind"], body))
+    return Task(problem.problem_id, problem, checked)
 
 
 def score_json(score: Score) -> Json:

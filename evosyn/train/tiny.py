@@ -131,53 +131,25 @@ def _model(vocabulary: int, config: TinyConfig, seeds: SeedTree, tokenizer: Any)
 
 
 def _warm_up(model: Any, tokenizer: Any, samples: Sequence[Sample], config: TinyConfig, seeds: SeedTree) -> Json:
-    """A plain SFT loop, loss on completions only. It is small enough to be repeated whole after a kill."""
-    import torch
+    """It is small enough to be repeated whole after a kill."""
+    from evosyn.train.plain_sft import Pair, fit_pairs
 
-    encoded = []
+    pairs = []
     for row in warm_rows(samples, config.warm_solutions, seeds):
-        prompt = tokenizer.apply_chat_template(
-            row["prompt"], add_generation_prompt=True, tokenize=True, return_dict=False
-        )
+        prompt = tokenizer.apply_chat_template(row["prompt"], add_generation_prompt=True, return_dict=False)
         answer = tokenizer(row["completion"][0]["content"] + END, add_special_tokens=False)["input_ids"]
         if len(prompt) + len(answer) <= CONTEXT // 2:
-            encoded.append((prompt, answer))
-    if not encoded:
+            pairs.append(Pair(prompt, answer))
+    if not pairs:
         return None
-    order = seeds.child("tiny", "order").rng()
-    optimizer = torch.optim.AdamW(model.parameters(), lr=config.warm_rate, weight_decay=0.01)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(
-        optimizer, max_lr=config.warm_rate, total_steps=config.warm_steps, pct_start=0.1
+    losses = fit_pairs(
+        model,
+        pairs,
+        tokenizer.pad_token_id,
+        steps=config.warm_steps,
+        batch=config.warm_batch,
+        rate=config.warm_rate,
+        seeds=seeds.child("tiny", "order"),
     )
-    model.train()
-    losses: list[float] = []
-    queue: list[int] = []
-    for _ in range(config.warm_steps):
-        while len(queue) < config.warm_batch:
-            queue += order.permutation(len(encoded)).tolist()
-        batch, queue = queue[: config.warm_batch], queue[config.warm_batch :]
-        loss = model(**_collate([encoded[index] for index in batch], tokenizer.pad_token_id)).loss
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
-        schedule.step()
-        optimizer.zero_grad()
-        losses.append(float(loss.detach()))
-    model.eval()
     log.info("warm start: loss %.3f -> %.3f in %d steps", losses[0], losses[-1], len(losses))
-    return {"steps": len(losses), "rows": len(encoded), "loss_start": losses[0], "loss_end": losses[-1]}
-
-
-def _collate(rows: Sequence[tuple[list[int], list[int]]], pad: int) -> dict[str, Any]:
-    import torch
-
-    width = max(len(prompt) + len(answer) for prompt, answer in rows)
-    ids = torch.full((len(rows), width), pad)
-    mask = torch.zeros_like(ids)
-    labels = torch.full_like(ids, -100)
-    for place, (prompt, answer) in enumerate(rows):
-        end = len(prompt) + len(answer)
-        ids[place, :end] = torch.tensor(prompt + answer)
-        mask[place, :end] = 1
-        labels[place, len(prompt) : end] = torch.tensor(answer)
-    return {"input_ids": ids, "attention_mask": mask, "labels": labels}
+    return {"steps": len(losses), "rows": len(pairs), "loss_start": losses[0], "loss_end": losses[-1]}
