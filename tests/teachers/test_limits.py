@@ -1,0 +1,133 @@
+"""The adaptive limit, in virtual time: it finds what an endpoint admits, whatever else makes it refuse."""
+
+import asyncio
+import random
+import selectors
+from typing import NamedTuple
+
+import pytest
+
+from evosyn.errors import TeacherUnavailable
+from evosyn.teachers.limits import AdaptiveLimit, Breaker, PerMinute
+
+LATENCY = 0.5
+
+
+class VirtualLoop(asyncio.SelectorEventLoop):
+    """An event loop whose clock jumps to the next timer instead of waiting for it."""
+
+    def __init__(self) -> None:
+        self._now = 0.0
+        super().__init__(_Jumping(self))
+
+    def time(self) -> float:
+        return self._now
+
+
+class _Jumping(selectors.DefaultSelector):  # type: ignore[misc,valid-type]
+    def __init__(self, loop: VirtualLoop) -> None:
+        super().__init__()
+        self._loop = loop
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        if timeout and timeout > 0:
+            self._loop._now += timeout
+        return super().select(0)
+
+
+class Outcome(NamedTuple):
+    seconds: float
+    refusals: int
+    most_in_flight: int
+
+
+def simulate(calls: int, most: int, *, admitted_per_s: float = 0.0, refused_share: float = 0.0) -> Outcome:
+    loop, draw, limit = VirtualLoop(), random.Random(0), AdaptiveLimit(most)
+    bucket, bucket_at, refusals, in_flight, most_seen = admitted_per_s, 0.0, 0, 0, 0
+
+    def admitted() -> bool:
+        nonlocal bucket, bucket_at
+        bucket = min(admitted_per_s, bucket + (loop.time() - bucket_at) * admitted_per_s)
+        bucket_at = loop.time()
+        if admitted_per_s and bucket < 1:
+            return False
+        bucket -= 1
+        return True
+
+    async def call() -> None:
+        nonlocal refusals, in_flight, most_seen
+        unlucky = draw.random() < refused_share
+        while True:
+            await limit.acquire()
+            if unlucky or not admitted():
+                unlucky = False
+                refusals += 1
+                limit.refused()
+                await asyncio.sleep(1.0 + draw.random() * 0.25)
+                continue
+            in_flight += 1
+            most_seen = max(most_seen, in_flight)
+            await asyncio.sleep(LATENCY)
+            in_flight -= 1
+            limit.succeeded(LATENCY)
+            return
+
+    async def main() -> None:
+        await asyncio.gather(*(call() for _ in range(calls)))
+
+    try:
+        loop.run_until_complete(main())
+    finally:
+        loop.close()
+    return Outcome(loop.time(), refusals, most_seen)
+
+
+@pytest.mark.parametrize("most", [1, 7, 64, 256])
+def test_never_more_than_the_bound_is_in_flight_and_a_free_endpoint_is_used_fully(most: int) -> None:
+    outcome = simulate(20 * most, most)
+    assert outcome.most_in_flight == most
+    assert outcome.seconds <= 1.25 * 20 * LATENCY
+
+
+def test_a_rate_limited_endpoint_is_kept_busy_with_few_refusals() -> None:
+    outcome = simulate(1000, 64, admitted_per_s=50.0)
+    assert outcome.refusals < 150
+    assert outcome.seconds < 1.1 * 1000 / 50
+
+
+def test_refusals_that_do_not_come_from_the_load_do_not_strangle_the_run() -> None:
+    outcome = simulate(2000, 64, refused_share=0.1)
+    assert outcome.seconds < 1.8 * 2000 * LATENCY / 64
+
+
+def test_a_rate_a_minute_is_kept() -> None:
+    loop = VirtualLoop()
+    bucket = PerMinute(600.0)
+
+    async def main() -> None:
+        for _ in range(300):
+            await bucket.take(1)
+
+    loop.run_until_complete(main())
+    assert 23.0 <= loop.time() <= 30.0
+    loop.close()
+
+
+def test_the_breaker_opens_only_after_a_time_without_any_answer() -> None:
+    loop = VirtualLoop()
+    breaker = Breaker(10.0)
+
+    async def main() -> None:
+        for _ in range(100):
+            breaker.failed("boom")
+            breaker.succeeded()
+            await asyncio.sleep(1)
+        breaker.failed("boom")
+        await asyncio.sleep(9)
+        breaker.failed("boom")
+        await asyncio.sleep(2)
+        with pytest.raises(TeacherUnavailable, match="boom"):
+            breaker.failed("boom")
+
+    loop.run_until_complete(main())
+    loop.close()
