@@ -1,0 +1,165 @@
+"""The distinct work of one problem, what is known of it, and the matrix that it becomes.
+
+Equal programs (by syntax tree) are one row, equal testings one column; the human testing is the first column. It runs
+nothing. DESIGN.md section 2, `PassMatrix`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evosyn.jobs import CellResult
+from evosyn.records import Json, Letters, PassMatrix, Problem, Solution, Testing, canonical_json
+from evosyn.strategies.evidence import normalised_source
+
+
+class Place(NamedTuple):
+    """One distinct cell: a row and a column of a grid."""
+
+    row: int
+    column: int
+
+
+class Grid:
+    """Rows are distinct programs, columns distinct testings.
+
+    Attributes:
+        index: position of the problem among the items.
+        rows, columns: the distinct records, in the order of appearance; the human testing is column 0 if there is one.
+        row_of_M, column_of_N: where each solution and testing of the item stands.
+        keys: for each row the cache keys of its cells.
+        results: what is known, by row and column.
+        flaky: cells that gave different verdicts when they were repeated.
+    """
+
+    def __init__(
+        self, index: int, problem: Problem, solutions: Sequence[Solution], testings: Sequence[Testing], salt: str
+    ) -> None:
+        self.index, self.problem = index, problem
+        self.solutions, self.testings = tuple(solutions), tuple(testings)
+        sources: dict[bytes, int] = {}
+        self.rows: list[Solution] = []
+        self.row_of_M: list[int] = []
+        for solution in solutions:
+            digest = _digest(normalised_source(solution.source))
+            if digest not in sources:
+                sources[digest] = len(sources)
+                self.rows.append(solution)
+            self.row_of_M.append(sources[digest])
+        ids: dict[str, int] = {}
+        self.columns: list[Testing] = []
+        self.human = problem.human_testing is not None
+        column_of = []
+        for testing in ([problem.human_testing] if problem.human_testing is not None else []) + list(testings):
+            testing_id = testing.id
+            if testing_id not in ids:
+                ids[testing_id] = len(ids)
+                self.columns.append(testing)
+            column_of.append(ids[testing_id])
+        self.column_of_N = column_of[1:] if self.human else column_of
+        self.testing_ids = list(ids)
+        head = canonical_json([salt, problem.domain, problem.entry_point, problem.starter_code])
+        self.keys = [
+            [hashlib.sha256(start + testing_id.encode()).hexdigest()[:40] for testing_id in ids]
+            for start in (_digest(head) + digest for digest in sources)
+        ]
+        self.results: list[list[CellResult | None]] = [[None] * len(ids) for _ in sources]
+        self.flaky: set[Place] = set()
+
+    @property
+    def cells(self) -> int:
+        """Cells of the matrix, duplicates counted, the human testing not."""
+        return len(self.row_of_M) * len(self.column_of_N)
+
+    @property
+    def human_cells(self) -> int:
+        return len(self.row_of_M) if self.human else 0
+
+    @property
+    def distinct(self) -> int:
+        return len(self.rows) * len(self.columns)
+
+    def missing(self) -> dict[tuple[int, ...], list[int]]:
+        """Rows to execute, grouped by the columns that they lack."""
+        groups: dict[tuple[int, ...], list[int]] = {}
+        for row, results in enumerate(self.results):
+            lacking = tuple([column for column, result in enumerate(results) if result is None])
+            if lacking:
+                groups.setdefault(lacking, []).append(row)
+        return groups
+
+    def matrix(self, meta: Mapping[str, Json]) -> PassMatrix:
+        """The matrix; every cell must be known."""
+        results = [[_known(result) for result in row] for row in self.results]
+        rows = [results[row] for row in self.row_of_M]
+        return PassMatrix(
+            problem_id=self.problem.problem_id,
+            verdicts_MN=_letters([[row[column].verdict.value for column in self.column_of_N] for row in rows]),
+            human_M=np.array([row[0].verdict.value for row in rows], dtype="<U1") if self.human else None,
+            cases_NMC=tuple(_cases([row[column] for row in rows]) for column in self.column_of_N),
+            durations_MN=self._durations(rows),
+            copies_M=self._copies(),
+            solution_ids=tuple(solution.id for solution in self.solutions),
+            testing_ids=tuple(self.testing_ids[column] for column in self.column_of_N),
+            solution_texts=tuple(solution.source for solution in self.solutions),
+            testing_texts=tuple(testing.text for testing in self.testings),
+            meta={**meta, **self._findings()},
+        )
+
+    def _durations(self, rows: Sequence[Sequence[CellResult]]) -> NDArray[np.float64]:
+        seconds = [[row[column].seconds for column in self.column_of_N] for row in rows]
+        return np.array(seconds, dtype=np.float64).reshape(len(rows), len(self.column_of_N))
+
+    def _copies(self) -> NDArray[np.int64]:
+        """Draws that gave the same program: as recorded with the problem, or else counted among the solutions."""
+        recorded = self.problem.meta.get("copies")
+        if (
+            isinstance(recorded, list)
+            and len(recorded) == len(self.row_of_M)
+            and all(type(one) is int for one in recorded)
+        ):
+            return np.array(recorded, dtype=np.int64)
+        return np.bincount(self.row_of_M)[self.row_of_M].astype(np.int64)
+
+    def _findings(self) -> dict[str, Json]:
+        """Flaky cells in the numbering of the matrix (column -1 is the human testing); whether a stand-in made it."""
+        found: dict[str, Json] = {}
+        if any(record.provenance.simulated for record in (*self.solutions, *self.testings)):
+            found["simulated"] = True
+        columns = [*enumerate(self.column_of_N), *([(-1, 0)] if self.human else [])]
+        flaky = [
+            [m, n]
+            for m, row in enumerate(self.row_of_M)
+            for n, column in columns
+            if self.flaky and Place(row, column) in self.flaky
+        ]
+        return {**found, "flaky": flaky} if flaky else found
+
+
+def _known(result: CellResult | None) -> CellResult:
+    if result is None:
+        raise RuntimeError("a cell of a finished grid has no result")
+    return result
+
+
+def _letters(rows: Sequence[Sequence[str]]) -> Letters:
+    width = len(rows[0]) if rows else 0
+    return np.array(rows, dtype="<U1").reshape(len(rows), width)
+
+
+def _cases(results: Sequence[CellResult]) -> Letters:
+    """Letters of one testing's cases, shape (M, C); a row without cases of its own gets its verdict in every case."""
+    width = max([len(result.cases) for result in results], default=0) or 1
+    texts = [
+        "".join(result.cases) if len(result.cases) == width else result.verdict.value * width for result in results
+    ]
+    return np.array(texts, dtype=f"<U{width}").view("<U1").reshape(len(texts), width)
+
+
+def _digest(text: str) -> bytes:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:16]
