@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,11 +24,15 @@ class Source(NamedTuple):
         return any(bool(matrix.meta.get("simulated")) for matrix in self.matrices)
 
 
-def matrices_of(source: str, sandbox: Sandbox, *, split: bool = False) -> Source:
+def matrices_of(
+    source: str, sandbox: Callable[[], Sandbox], *, verdicts: Path | None = None, split: bool = False
+) -> Source:
     """The matrices that `source` stands for.
 
     Args:
         source: a matrices file, a pool file (cross-executed here), or a directory that holds matrices.
+        sandbox: opens one; called only if there is something to execute.
+        verdicts: file that remembers cells between commands.
         split: make every single case a testing of its own.
 
     Raises:
@@ -39,7 +44,7 @@ def matrices_of(source: str, sandbox: Sandbox, *, split: bool = False) -> Source
     elif is_matrices_file(source):
         matrices = load_matrices(source)
     else:
-        matrices = _execute(load_pools(source), source, sandbox)
+        matrices = _execute(load_pools(source), source, sandbox, verdicts)
     if split:
         from evosyn.evaluators.splitting import split_testings
 
@@ -57,7 +62,7 @@ def _files_of(folder: Path) -> Iterator[Path]:
     yield from found
 
 
-def _execute(pools: list[Pool], source: str, sandbox: Sandbox) -> list[PassMatrix]:
+def _execute(pools: list[Pool], source: str, sandbox: Callable[[], Sandbox], verdicts: Path | None) -> list[PassMatrix]:
     usable = [pool for pool in pools if pool.solutions and pool.testings]
     if not usable:
         raise InputError(
@@ -67,7 +72,9 @@ def _execute(pools: list[Pool], source: str, sandbox: Sandbox) -> list[PassMatri
         )
     from evosyn import registry
     from evosyn.evaluators.crossexec import CrossExecutor
+    from evosyn.evaluators.verdict_cache import SqliteVerdicts
 
     domains = {name: registry.factory("domains", name)() for name in {pool.problem.domain for pool in usable}}
-    executor = CrossExecutor(sandbox, domains)
-    return executor.matrices([(pool.problem, pool.solutions, pool.testings) for pool in usable])
+    items = [(pool.problem, pool.solutions, pool.testings) for pool in usable]
+    with sandbox() as opened, SqliteVerdicts(verdicts) if verdicts else nullcontext() as cache:
+        return CrossExecutor(opened, domains, cache=cache).matrices(items)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 @click.option("--keep-short", is_flag=True, help="Keep problems with fewer than M or N, with what they have.")
 @click.option("--split-testings", is_flag=True, help="Make every single case or assert a testing of its own.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of draws, random ties and intervals.")
+@click.option("--verdicts", type=click.Path(path_type=Path), help="File that remembers executed cells of a pool.")
 @click.option("--sandbox", "sandbox_name", default="local", show_default=True, help="local, docker, or a dotted path.")
 @click.option("--allow-weak-sandbox", is_flag=True, help="Run even where the sandbox cannot protect this machine well.")
 @click.option("--workers", type=click.IntRange(1), help="Sandbox processes. [default: one a core]")
@@ -35,6 +37,7 @@ def command(
     specs: tuple[str, ...],
     source: str,
     split_testings: bool,
+    verdicts: Path | None,
     sandbox_name: str,
     allow_weak_sandbox: bool,
     workers: int | None,
@@ -53,8 +56,9 @@ def command(
 
     config = consistency_config(flags)
     programs = named_programs(specs)
-    with open_sandbox(sandbox_name, workers=workers, allow_weak=allow_weak_sandbox, numpy=True) as sandbox:
-        pool = matrices_of(source, sandbox, split=split_testings)
+    opening = partial(open_sandbox, sandbox_name, workers=workers, allow_weak=allow_weak_sandbox)
+    pool = matrices_of(source, opening, verdicts=verdicts, split=split_testings)
+    with opening(numpy=True) as sandbox:
         board = make_leaderboard(SandboxedRunner(sandbox), pool.matrices, programs, config)
     if as_json:
         click.echo(json.dumps({"pool": pool.name, "simulated": pool.simulated, **board.to_json()}, indent=2))
