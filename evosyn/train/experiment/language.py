@@ -1,8 +1,8 @@
 """The small world of `--size cpu`: list functions in Python of three statements, and authors who err.
 
-A specification such as "reverse, double, evens" stands for a Python function with one statement a word. A model from
-scratch can learn it in a minute, every program is run in the sandbox like any other, and what is right is known. It is a
-mechanism check on a toy family, not evidence about language models, and the reports say so.
+A specification such as "reverse, double, evens" stands for a Python function with one statement a word. A model can
+learn it from scratch in a minute, every program is run in the sandbox like any other, and what is right is known. It is
+a mechanism check on a toy family, not evidence about language models, and the reports say so.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 from transformers import TrainerCallback
+from transformers.trainer_callback import PrinterCallback
 
 from evosyn.records import Json, Problem
 from evosyn.rundir import write_atomic
@@ -173,6 +174,7 @@ class Learner:
             processing_class=self._tokenizer,
             callbacks=[_Measure(self.measure, budget.every, curve, logs)],
         )
+        trainer.remove_callback(PrinterCallback)
         trainer.train()
         if reward.failure is not None:
             raise reward.failure

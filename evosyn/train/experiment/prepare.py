@@ -27,8 +27,8 @@ from evosyn.strategies.ranking import varies
 from evosyn.testings import testing_from_json
 from evosyn.train.experiment.language import Noise, Spec, draw_specs, is_good, make_pool, program
 
-EvolveStrategy: TypeAlias = Callable[[Path, Path, int], str]
-"""(matrices file, run directory, seed) -> source of the best strategy."""
+EvolveStrategy: TypeAlias = Callable[[Path, Path, int, int], str]
+"""(matrices file, run directory, seed, M = N of a draw) -> source of the best strategy."""
 
 KNOWN = {"initial": "initial", "figure3": "gap"}
 """Arms that use a shipped strategy of the paper."""
@@ -42,6 +42,10 @@ class Sizes:
     problems: int = 300
     heldout: int = 300
     draws: int = 16
+
+    def size_of(self, number: int) -> int:
+        """Solutions (and testings) of problem `number`: the seeds, which come first, have half as many again."""
+        return self.draws + self.draws // 2 if number < self.seeds else self.draws
 
 
 @dataclass(frozen=True)
@@ -90,12 +94,12 @@ def prepare(
     seeds = SeedTree(seed).child("experiment")
     specs = draw_specs(sizes.seeds + sizes.problems + sizes.heldout, seeds.child("specs").random())
     pools = [
-        make_pool(spec, sizes.draws, noise, seeds.child("pool", number).random())
+        make_pool(spec, sizes.size_of(number), noise, seeds.child("pool", number).random())
         for number, spec in enumerate(specs[: sizes.seeds + sizes.problems])
     ]
     matrices = crossexec.matrices([(pool.problem, pool.solutions, pool.testings) for pool in pools])
     write_matrices(out / "seeds.jsonl", matrices[: sizes.seeds])
-    strategy = evolve(out / "seeds.jsonl", out / "evolve", seed)
+    strategy = evolve(out / "seeds.jsonl", out / "evolve", seed, sizes.draws)
     training = slice(sizes.seeds, sizes.seeds + sizes.problems)
     prepared = _arms(specs[training], pools[training], matrices[training], strategy, runner, seeds)
     heldout = [_task(make_pool(spec, 0, noise, seeds.child("heldout", number).random()).problem)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import ExitStack
@@ -153,6 +154,7 @@ def _unit(root: Path, seed: int, arm: str, budget: BudgetConfig, open_sandbox: O
     from evosyn.train.experiment.learn import Budget, Learner
     from evosyn.train.scoring import Scorer
 
+    warnings.filterwarnings("ignore", category=FutureWarning, module="transformers")
     torch.set_num_threads(1)
     folder = root / f"seed-{seed}"
     with open_sandbox() as sandbox:

@@ -6,6 +6,7 @@ is Student's over seeds of the paired differences. EvoSyn (2510.17928) table 2 a
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np

@@ -1,0 +1,120 @@
+"""`evosyn experiment`: compare data settings by training on each."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from evosyn.cli._train_common import quiet_libraries, tty_note
+
+if TYPE_CHECKING:
+    from evosyn.ports import Sandbox
+    from evosyn.train.experiment.prepare import Prepared, Sizes
+
+SEARCH_EVALUATIONS = 1500
+
+
+@click.group(short_help="Compare data settings by training on each.")
+def command() -> None:
+    """Experiments that train on several data settings with the same problems and the same budget."""
+
+
+@command.command()
+@click.option("--size", type=click.Choice(["cpu", "smoke"]), default="cpu", show_default=True)
+@click.option(
+    "--seeds", type=click.IntRange(1), default=5, show_default=True, help="How many seeds, from --first-seed."
+)
+@click.option("--first-seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option("--arms", default=None, help="Comma-separated; all by default (see docs/experiment.md).")
+@click.option(
+    "--noise", default="default", show_default=True, help="How good the simulated teacher is: default, better, worse."
+)
+@click.option("--jobs", type=click.IntRange(1), default=2, show_default=True, help="Trainings at the same time.")
+@click.option("--out", type=click.Path(file_okay=False, path_type=Path), required=True, help="Resumable run directory.")
+@click.option("--allow-weak-sandbox", is_flag=True)
+def table2(
+    size: str,
+    seeds: int,
+    first_seed: int,
+    arms: str | None,
+    noise: str,
+    jobs: int,
+    out: Path,
+    allow_weak_sandbox: bool,
+) -> None:
+    """Table 2 in small: the same problems and budget, rewards by testings chosen in different ways.
+
+    The evosyn arm uses a strategy that `evosyn evolve` finds on seed problems nobody trains on. All arms start from the
+    same weights; accuracy is measured on unseen problems with human testings.
+    """
+    from evosyn.rundir import RunDir
+    from evosyn.sandbox import open_sandbox
+    from evosyn.train.experiment.run import Plan, facts_of, run_plan
+    from evosyn.train.experiment.table import markdown, summarize, write_curves
+    from evosyn.train.models import require_train
+
+    require_train()
+    quiet_libraries()
+    plan = Plan(seeds=tuple(range(first_seed, first_seed + seeds)), noise=noise, jobs=jobs)
+    if size == "smoke":
+        plan = _smoke(plan)
+    if arms is not None:
+        plan = replace(plan, arms=tuple(part.strip() for part in arms.split(",")))
+    opener = functools.partial(open_sandbox, "local", workers=1, allow_weak=allow_weak_sandbox)
+    with RunDir(out) as run:
+        with open_sandbox("local", workers=None, allow_weak=allow_weak_sandbox, numpy=True) as sandbox:
+            records = run_plan(plan, run, functools.partial(_prepare, sandbox), opener, on_done=tty_note)
+        table = summarize(records, facts_of(run, plan.seeds))
+        run.write_json("report.json", table)
+        text = markdown(table)
+        run.write("table2.md", text)
+        write_curves(run, records)
+    click.echo(text)
+    click.echo(f"wrote {out / 'table2.md'}, {out / 'report.json'}, {out / 'curves.png'}", err=True)
+
+
+def _prepare(sandbox: Sandbox, out: Path, seed: int, sizes: Sizes, noise: Any) -> Prepared:
+    from evosyn import registry
+    from evosyn.evaluators.crossexec import CrossExecutor
+    from evosyn.strategies.runner import SandboxedRunner
+    from evosyn.train.experiment.prepare import prepare
+
+    domains = {"python-function": registry.factory("domains", "python-function")()}
+    runner = SandboxedRunner(sandbox)
+    search = functools.partial(_evolve, runner)
+    return prepare(out, seed, sizes, noise, CrossExecutor(sandbox, domains), runner, search)
+
+
+def _evolve(runner: Any, matrices: Path, out: Path, seed: int, draws: int) -> str:
+    """Our own search on the recorded matrices of the seed problems, with the defaults of `evosyn evolve`."""
+    from evosyn.errors import UsageError
+    from evosyn.evaluators.draws import ConsistencyConfig
+    from evosyn.evolve.stopping import StopConfig
+    from evosyn.synthesis.recipes._evolve_config import EvolveConfig
+    from evosyn.synthesis.recipes._evolve_inputs import Makers, Source
+    from evosyn.synthesis.recipes.evolve import Machinery, run_evolve
+
+    def absent(*_: Any) -> Any:
+        raise UsageError("the experiment's search asks no model and executes nothing")
+
+    scoring = ConsistencyConfig(M=draws, N=draws, draws=8)
+    config = EvolveConfig(seed=seed, scoring=scoring, stop=StopConfig(evaluations=SEARCH_EVALUATIONS))
+    makers = Makers(teacher=absent, crossexec=absent, domain=absent)
+    run_evolve(config, Source(str(matrices)), out, Machinery(runner, absent, makers))
+    return (out / "strategy.py").read_text(encoding="utf-8")
+
+
+def _smoke(plan: Any) -> Any:
+    """A few minutes' worth that shows that everything runs; its figures mean nothing."""
+    from evosyn.train.experiment.prepare import Sizes
+    from evosyn.train.experiment.run import BudgetConfig
+
+    return replace(
+        plan,
+        sizes=Sizes(seeds=20, problems=24, heldout=16, draws=8),
+        budget=BudgetConfig(warm_steps=20, steps=6, distill_steps=6, prompts=4, group=4, every=3, width=64),
+    )
