@@ -1,4 +1,8 @@
-"""Rewrites a program so that every function call and every round of a loop counts (`_tick_`, see `inside`)."""
+"""Rewrites a program so that calls and rounds of loops count, and so that values cannot grow without bound.
+
+Both limits are counted, not timed: what a variant does is then the same on any machine. `_tick_`, `_room_` and the
+guarded operators are defined in `inside`.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,13 @@ from typing import TypeVar
 
 BlockT = TypeVar("BlockT", ast.FunctionDef, ast.For, ast.While)
 ComprehensionT = TypeVar("ComprehensionT", ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
+
+_GROWING: dict[type[ast.operator], str] = {
+    ast.Add: "_add_",
+    ast.Mult: "_mult_",
+    ast.Pow: "_pow_",
+    ast.LShift: "_shift_",
+}
 
 
 def metered(source: str) -> str:
@@ -40,6 +51,18 @@ class _Meters(ast.NodeTransformer):
 
     def visit_DictComp(self, node: ast.DictComp) -> ast.AST:
         return self._comprehension(node)
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        self.generic_visit(node)
+        guarded = _GROWING.get(type(node.op))
+        return node if guarded is None else ast.Call(ast.Name(guarded, ast.Load()), [node.left, node.right], [])
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
+        self.generic_visit(node)
+        if type(node.op) in _GROWING and isinstance(node.target, ast.Name):
+            held = ast.Name(node.target.id, ast.Load())
+            node.value = ast.Call(ast.Name("_room_", ast.Load()), [held, node.value], [])
+        return node
 
     def _block(self, node: BlockT) -> BlockT:
         self.generic_visit(node)

@@ -15,10 +15,12 @@ from collections.abc import Callable
 from typing import Any
 
 LONG = 20_000
+MOST_BITS = 200_000
+MOST_ITEMS = 500_000
 
 
 class OutOfFuel(BaseException):
-    """The variant went round its loops too often; not an Exception, so that a bare handler does not stop it."""
+    """The variant does too much; not an Exception, so that a bare handler does not stop it."""
 
 
 def make(source: str, seeds: list[int], size: int) -> list[Any]:
@@ -33,7 +35,7 @@ def probe(source: str, entry_point: str | None, inputs: list[Any], fuel: int) ->
 
     Args:
         entry_point: function to call with each input's arguments; None: a program fed each input on standard input.
-        fuel: ticks allowed for one input; after three inputs out of fuel the rest is taken to be so as well.
+        fuel: ticks allowed for one input; after two inputs out of fuel the rest is taken to be so as well.
     """
     try:
         code = compile(source, "<variant>", "exec")
@@ -43,7 +45,7 @@ def probe(source: str, entry_point: str | None, inputs: list[Any], fuel: int) ->
     found: list[list[Any]] = []
     starved = 0
     for value in inputs:
-        meter = _Meter(fuel if starved < 3 else 0)
+        meter = _Meter(fuel if starved < 2 else 0)
         outcome = _attempt(call, value, meter)
         starved += outcome[0] == "fuel"
         found.append(outcome)
@@ -59,6 +61,40 @@ class _Meter:
         if self.used > self.fuel:
             raise OutOfFuel
         return True
+
+
+def _room(left: Any, right: Any, times: bool = False) -> Any:
+    """`right`, if the sum (or product) of both is not too large."""
+    if isinstance(left, int) and isinstance(right, int):
+        if left.bit_length() + right.bit_length() > MOST_BITS:
+            raise OutOfFuel
+    elif isinstance(left, str | list | tuple):
+        if len(left) * (right if times and isinstance(right, int) else 1) > MOST_ITEMS:
+            raise OutOfFuel
+    elif times and isinstance(right, str | list | tuple) and isinstance(left, int) and len(right) * left > MOST_ITEMS:
+        raise OutOfFuel
+    return right
+
+
+def _raised(left: Any, right: Any) -> Any:
+    if isinstance(left, int) and isinstance(right, int) and left.bit_length() * abs(right) > MOST_BITS:
+        raise OutOfFuel
+    return left**right
+
+
+def _shifted(left: Any, right: Any) -> Any:
+    if isinstance(right, int) and right > MOST_BITS:
+        raise OutOfFuel
+    return left << right
+
+
+GUARDS: dict[str, Callable[[Any, Any], Any]] = {
+    "_room_": lambda left, right: _room(left, right, times=isinstance(right, int)),
+    "_add_": lambda left, right: left + _room(left, right),
+    "_mult_": lambda left, right: left * _room(left, right, times=True),
+    "_pow_": _raised,
+    "_shift_": _shifted,
+}
 
 
 def _attempt(call: Callable[[Any, _Meter], Any], value: Any, meter: _Meter) -> list[Any]:
@@ -80,7 +116,7 @@ def _attempt(call: Callable[[Any, _Meter], Any], value: Any, meter: _Meter) -> l
 
 def _function(code: Any, entry_point: str) -> Callable[[Any, _Meter], Any]:
     current: list[_Meter] = [_Meter(100_000)]
-    namespace: dict[str, Any] = {"__name__": "variant", "_tick_": lambda: current[0].tick()}
+    namespace: dict[str, Any] = {"__name__": "variant", "_tick_": lambda: current[0].tick(), **GUARDS}
     exec(code, namespace)
     function = namespace[entry_point]
 
@@ -97,7 +133,7 @@ def _program(code: Any) -> Callable[[Any, _Meter], Any]:
         shown = io.StringIO()
         sys.stdin, sys.stdout = io.TextIOWrapper(io.BytesIO(value.encode())), shown
         try:
-            exec(code, {"__name__": "__main__", "_tick_": meter.tick})
+            exec(code, {"__name__": "__main__", "_tick_": meter.tick, **GUARDS})
         except SystemExit:
             pass
         finally:

@@ -155,8 +155,11 @@ def _wrong_return(block: Block, at: int) -> list[Block]:
     if not isinstance(node, ast.Return) or not isinstance(node.value, ast.Constant):
         return []
     value = node.value.value
-    other = {0: -1, -1: 0, 1: 0, None: 0, "": None}.get(value, 0) if not isinstance(value, bool) else not value
-    return [_replaced(block, at, [changed(node, value=ast.Constant(other))])] if other != value else []
+    if isinstance(value, bool):
+        return [_replaced(block, at, [changed(node, value=ast.Constant(not value))])]
+    if value is None or isinstance(value, str) or value == -1 or value == 1:
+        return [_replaced(block, at, [changed(node, value=ast.Constant(0 if value != "" else None))])]
+    return [_replaced(block, at, [changed(node, value=ast.Constant(-1))])]
 
 
 def _is_docstring(node: ast.stmt) -> bool:

@@ -7,6 +7,7 @@ do the same on every input form one `Mistake`, and mistakes are ranked by popula
 from __future__ import annotations
 
 import logging
+import math
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,13 +30,18 @@ logger = logging.getLogger(__name__)
 INSIDE = Path(__file__).with_name("inside.py").read_text(encoding="utf-8")
 LIMITS = Limits(wall_s=20.0, budget_s=240.0, memory_mb=1024, output_kb=16_384)
 
-DRAWN_PER_SIZE = (14, 22, 22, 8)
+DRAWN_PER_SIZE = (12, 20, 20, 6)
 OFF_SPEC = 16
-MUTANTS = 56
-DOUBLE_MUTANTS = 16
+MUTANTS = 46
+DOUBLE_MUTANTS = 12
 PROBE_TICKS = 3_000
 PROBE_CHARACTERS = 3_000
 REFERENCE_FUEL = 3_000_000
+OFF_SPEC_FUEL = 20_000
+FUEL, FUEL_SHARE = 500, 6
+"""A variant may use so many ticks, and so many times those of the right program that it was made from."""
+DEAR_TICKS = 60_000
+"""Right programs that use more on a probed input are not mutated."""
 
 
 class Example(NamedTuple):
@@ -53,6 +59,27 @@ class Outcome(NamedTuple):
 
     kind: str
     value: Json
+
+
+class Row(NamedTuple):
+    """What a program did on the probed inputs, by index of the examples, and the cost of the dearest one."""
+
+    outcomes: dict[int, Outcome]
+    ticks: int
+
+
+class Base(NamedTuple):
+    """A right program that mistakes are made from, and the ticks of its dearest probed input."""
+
+    source: str
+    ticks: int
+
+
+class Variant(NamedTuple):
+    """A mutant and the ticks that it may use on one input."""
+
+    mutant: Mutant
+    fuel: int
 
 
 @dataclass(frozen=True)
@@ -106,27 +133,40 @@ def study(knowledge: Knowledge, sandbox: Sandbox, tree: SeedTree, subtlety: floa
         SandboxUnavailable: the sandbox failed.
     """
     examples = _examples(knowledge, sandbox, tree)
-    bases = (knowledge.reference, *knowledge.alternatives)
+    slow = list(
+        dict.fromkeys(text for base in (knowledge.reference, *knowledge.alternatives) for text in slow_variants(base))
+    )
+    others = [*knowledge.alternatives, *slow]
+    rows = _probe(knowledge, sandbox, [(text, REFERENCE_FUEL) for text in others], examples)
+    agreed = [row is not None and _wrong_share(row.outcomes, examples) == 0 for row in rows]
+    first_slow = len(knowledge.alternatives)
+    _report_odd_ones(knowledge, agreed)
+    bases = [Base(knowledge.reference, max(example.ticks for example in _cheap(examples).values()))] + [
+        Base(text, row.ticks)
+        for text, row, good in zip(knowledge.alternatives, rows, agreed, strict=False)
+        if row is not None and good and row.ticks <= DEAR_TICKS
+    ]
     variants = _variants(bases, tree.child("mutants").random())
-    slow = list(dict.fromkeys(text for base in bases for text in slow_variants(base)))
-    texts = [*knowledge.alternatives, *slow, *(mutant.source for mutant in variants)]
-    rows = _probe(knowledge, sandbox, texts, examples)
-    agreed = [row is not None and _wrong_share(row, examples) == 0 for row in rows]
-    after = len(knowledge.alternatives) + len(slow)
-    for text, good in zip(knowledge.alternatives, agreed, strict=False):
-        if not good:
-            logger.warning(
-                "an alternative of problem %s differs from its reference; left out:\n%s", knowledge.key, text
-            )
-    mistakes = _grouped(variants, rows[after:], examples)
+    texts = [(variant.mutant.source, variant.fuel) for variant in variants]
+    found = [None if row is None else row.outcomes for row in _probe(knowledge, sandbox, texts, examples)]
     return Study(
         knowledge=knowledge,
         examples=examples,
         right=(knowledge.reference, *_chosen(knowledge.alternatives, agreed)),
-        near=_chosen([mutant.source for mutant in variants], agreed[after:]),
-        mistakes=_ranked(mistakes, tree.child("popularity").random(), subtlety),
-        slow=_chosen(slow, agreed[len(knowledge.alternatives) :]),
+        near=tuple(
+            variant.mutant.source
+            for variant, outcomes in zip(variants, found, strict=True)
+            if outcomes is not None and _wrong_share(outcomes, examples) == 0
+        ),
+        mistakes=_ranked(_grouped(variants, found, examples), tree.child("popularity").random(), subtlety),
+        slow=_chosen(slow, agreed[first_slow:]),
     )
+
+
+def _report_odd_ones(knowledge: Knowledge, agreed: Sequence[bool]) -> None:
+    for text, good in zip(knowledge.alternatives, agreed, strict=False):
+        if not good:
+            logger.warning("an alternative of problem %s differs from its reference: left out\n%s", knowledge.key, text)
 
 
 def _chosen(texts: Sequence[str], flags: Sequence[bool]) -> tuple[str, ...]:
@@ -140,19 +180,26 @@ def _examples(knowledge: Knowledge, sandbox: Sandbox, tree: SeedTree) -> tuple[E
     beyond = [(1, extreme(rng.choice(small), rng)) for _ in range(OFF_SPEC)] if small else []
     seen = {repr(value) for _, value in drawn}
     beyond = [(size, value) for size, value in beyond if repr(value) not in seen]
-    inputs = [*drawn, *beyond]
-    calls = [(metered(knowledge.reference), knowledge.entry_point, [value for _, value in inputs], REFERENCE_FUEL)]
-    outcome = _run(sandbox, "probe", calls)[0]
-    if outcome.status is not Status.OK:
-        raise UsageError(f"offline teacher: the reference solution does not end in time: {outcome.detail}")
+    source = metered(knowledge.reference)
+    calls = [
+        (source, knowledge.entry_point, [value for _, value in drawn], REFERENCE_FUEL),
+        (source, knowledge.entry_point, [value for _, value in beyond], OFF_SPEC_FUEL),
+    ]
     examples, reasons = [], set()
-    for index, ((size, value), (kind, output, ticks)) in enumerate(zip(inputs, outcome.value, strict=True)):
-        if kind == "ok" and (index < len(drawn) or is_json(output)):
-            examples.append(Example(size, value, listed(output), ticks, off_spec=index >= len(drawn)))
-        else:
-            reasons.add(f"{kind} {output}" if kind != "ok" else "")
+    for inputs, off_spec, outcome in zip((drawn, beyond), (False, True), _run(sandbox, "probe", calls), strict=True):
+        if outcome.status is not Status.OK:
+            reasons.add(f"{outcome.status} {outcome.detail}")
+            continue
+        for (size, value), (kind, output, ticks) in zip(inputs, outcome.value, strict=True):
+            if kind == "ok" and (is_json(output) or not off_spec):
+                examples.append(Example(size, value, listed(output), ticks, off_spec))
+            else:
+                reasons.add(f"{kind} {output}" if kind == "error" else kind)
     if all(example.off_spec for example in examples):
-        raise UsageError(f"offline teacher: the reference solution fails on every input ({', '.join(sorted(reasons))})")
+        raise UsageError(
+            f"offline teacher: the reference solution of problem {knowledge.key} gives no usable value on any input "
+            f"({', '.join(sorted(reasons))})"
+        )
     return tuple(sorted(examples, key=lambda example: (example.size, example.ticks)))
 
 
@@ -185,40 +232,49 @@ def _derived(knowledge: Knowledge, tree: SeedTree) -> list[tuple[int, Json]]:
     return list(found.values())
 
 
-def _variants(bases: Sequence[str], rng: random.Random) -> list[Mutant]:
+def _variants(bases: Sequence[Base], rng: random.Random) -> list[Variant]:
     """Single mutants of every base and double mutants, at most `MUTANTS` and `DOUBLE_MUTANTS`."""
     each = max(8, MUTANTS // len(bases))
-    single = [mutant for base in bases for mutant in mutants(base, rng, each)][:MUTANTS]
+    single = [
+        Variant(mutant, FUEL + FUEL_SHARE * base.ticks) for base in bases for mutant in mutants(base.source, rng, each)
+    ][:MUTANTS]
     double = []
-    for mutant in rng.sample(single, min(DOUBLE_MUTANTS, len(single))):
-        double += [Mutant(again.source, mutant.operators + again.operators) for again in mutants(mutant.source, rng, 1)]
-    unique = {mutant.source: mutant for mutant in [*double, *single]}
+    for variant in rng.sample(single, min(DOUBLE_MUTANTS, len(single))):
+        for again in mutants(variant.mutant.source, rng, 1):
+            double.append(Variant(Mutant(again.source, variant.mutant.operators + again.operators), variant.fuel))
+    unique = {variant.mutant.source: variant for variant in [*double, *single]}
     return list(unique.values())
 
 
 def _probe(
-    knowledge: Knowledge, sandbox: Sandbox, texts: Sequence[str], examples: Sequence[Example]
-) -> list[dict[int, Outcome] | None]:
-    """For each text its outcome on each cheap input, by index; None where the text broke the probe."""
-    cheap = [at for at, example in enumerate(examples) if not example.off_spec and _is_cheap(example)]
-    if not cheap:
-        cheap = [min(range(len(examples)), key=lambda at: (examples[at].off_spec, examples[at].ticks))]
-    fuel = 2_000 + 12 * max(examples[at].ticks for at in cheap)
-    values = [examples[at].value for at in cheap]
-    calls = [(metered(text), knowledge.entry_point, values, fuel) for text in texts]
-    found: list[dict[int, Outcome] | None] = []
+    knowledge: Knowledge, sandbox: Sandbox, texts: Sequence[tuple[str, int]], examples: Sequence[Example]
+) -> list[Row | None]:
+    """What each (text, fuel) does on the cheap inputs; None where the text broke the probe."""
+    if not texts:
+        return []
+    cheap = _cheap(examples)
+    values = [example.value for example in cheap.values()]
+    calls = [(metered(text), knowledge.entry_point, values, fuel) for text, fuel in texts]
+    found: list[Row | None] = []
     for outcome in _run(sandbox, "probe", calls):
         if outcome.status is not Status.OK:
             found.append(None)
             continue
-        found.append(
-            {at: Outcome(kind, listed(value)) for at, (kind, value, _) in zip(cheap, outcome.value, strict=True)}
-        )
+        outcomes = {at: Outcome(kind, listed(value)) for at, (kind, value, _) in zip(cheap, outcome.value, strict=True)}
+        found.append(Row(outcomes, max(ticks for _, _, ticks in outcome.value)))
     return found
 
 
-def _is_cheap(example: Example) -> bool:
-    return example.ticks <= PROBE_TICKS and size_of(example.value) <= PROBE_CHARACTERS
+def _cheap(examples: Sequence[Example]) -> dict[int, Example]:
+    """The examples on which variants are probed, by index: within the statement, small and quickly done."""
+    within = {at: example for at, example in enumerate(examples) if not example.off_spec}
+    cheap = {
+        at: example
+        for at, example in within.items()
+        if example.ticks <= PROBE_TICKS and size_of(example.value) <= PROBE_CHARACTERS
+    }
+    least = min(within, key=lambda at: within[at].ticks)
+    return cheap or {least: within[least]}
 
 
 def _wrong_share(found: dict[int, Outcome], examples: Sequence[Example]) -> float:
@@ -229,13 +285,13 @@ def _wrong_share(found: dict[int, Outcome], examples: Sequence[Example]) -> floa
 
 
 def _grouped(
-    variants: Sequence[Mutant], rows: Sequence[dict[int, Outcome] | None], examples: Sequence[Example]
+    variants: Sequence[Variant], rows: Sequence[dict[int, Outcome] | None], examples: Sequence[Example]
 ) -> list[Mistake]:
     """The wrong variants, those that do the same on every input together."""
     groups: dict[str, list[tuple[Mutant, dict[int, Outcome]]]] = {}
-    for mutant, row in zip(variants, rows, strict=True):
+    for variant, row in zip(variants, rows, strict=True):
         if row is not None and _wrong_share(row, examples) > 0:
-            groups.setdefault(repr(row), []).append((mutant, row))
+            groups.setdefault(repr(row), []).append((variant.mutant, row))
     return [
         Mistake(
             sources=tuple(mutant.source for mutant, _ in members),
@@ -252,7 +308,7 @@ def _ranked(mistakes: Sequence[Mistake], rng: random.Random, subtlety: float) ->
     """In order of popularity: a random order that prefers what few inputs reveal and shuns what always crashes."""
 
     def rank(mistake: Mistake) -> float:
-        weight = (1.02 - mistake.wrong_share) ** subtlety
+        weight = math.pow(1.02 - mistake.wrong_share, subtlety)
         crashes = sum(outcome.kind == "error" for outcome in mistake.outcomes.values()) / len(mistake.outcomes)
         weight *= 1.0 - 0.8 * crashes
         return rng.expovariate(1.0) / weight

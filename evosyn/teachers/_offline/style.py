@@ -124,7 +124,7 @@ class _Rewriter(ast.NodeTransformer):
         self.generic_visit(node)
         plain_else = node.orelse and not isinstance(node.orelse[0], ast.If)
         if plain_else and self._now():
-            test = node.test.operand if _is_not(node.test) else ast.UnaryOp(ast.Not(), node.test)
+            test = _negated(node.test)
             return ast.If(test, node.orelse, node.body)
         return node
 
@@ -149,8 +149,10 @@ class _Rewriter(ast.NodeTransformer):
         return node
 
 
-def _is_not(node: ast.expr) -> bool:
-    return isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
+def _negated(node: ast.expr) -> ast.expr:
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        return node.operand
+    return ast.UnaryOp(ast.Not(), node)
 
 
 def _commented(text: str, rng: random.Random) -> str:

@@ -39,6 +39,14 @@ class Plan(NamedTuple):
     is_right: bool
 
 
+class Made(NamedTuple):
+    """The cases of a testing, how they came about, and the program that computed the outputs, if one did."""
+
+    cases: list[Case]
+    truth: str
+    program: str | None
+
+
 def draw_testing(study: Study, profile: Profile, tree: SeedTree, sample: int) -> Drawn:
     """The `sample`-th testing reply for a studied problem; `tree` is the node of the problem."""
     rng = tree.child("testing", sample).random()
@@ -47,16 +55,17 @@ def draw_testing(study: Study, profile: Profile, tree: SeedTree, sample: int) ->
     shape = _shape(profile, rng)
     plan = Plan(shape, _inputs(study, shape, profile, rng), author, rng.random() < odds)
     if plan.is_right:
-        cases, truth, program = _right_cases(study, plan, profile, rng), "right", study.right[0]
+        made = Made(_right_cases(study, plan, profile, rng), "right", study.right[0])
     else:
-        cases, truth, program = _wrong_cases(study, plan, profile, rng)
-    truth = f"{truth}/{shape}"
+        made = _wrong_cases(study, plan, profile, rng)
     roll = rng.random()
     if roll < profile.testings.malformed:
-        return Drawn(_malformed(cases, rng), f"malformed/{shape}", author.name)
+        return Drawn(_malformed(made.cases, rng), f"malformed/{shape}", author.name)
     if roll < profile.testings.malformed + profile.testings.code:
-        return Drawn(cases_text(_code(study, plan, cases, program, rng), "python", rng), truth, author.name)
-    return Drawn(cases_text(_json(cases, rng), "json", rng), truth, author.name)
+        text = cases_text(_code(study, plan, made, rng), "python", rng)
+    else:
+        text = cases_text(_json(made.cases, rng), "json", rng)
+    return Drawn(text, f"{made.truth}/{shape}", author.name)
 
 
 def _shape(profile: Profile, rng: random.Random) -> str:
@@ -96,13 +105,13 @@ def _right_cases(study: Study, plan: Plan, profile: Profile, rng: random.Random)
     return [Case(example.value, example.output) for example in chosen]
 
 
-def _wrong_cases(study: Study, plan: Plan, profile: Profile, rng: random.Random) -> tuple[list[Case], str, str | None]:
-    """Cases of which at least one is wrong, how they came about, and the wrong program where one computed them."""
+def _wrong_cases(study: Study, plan: Plan, profile: Profile, rng: random.Random) -> Made:
+    """Cases of which at least one is wrong."""
     roll = rng.random()
     if roll < profile.testings.believed:
         mistake = _believable(study, profile, rng)
         if mistake is not None:
-            return _believed(study, plan, mistake, rng), "believed", mistake.sources[0]
+            return Made(_believed(study, plan, mistake, rng), "believed", mistake.sources[0])
     chosen = [study.examples[at] for at in plan.indices]
     slipped = roll < profile.testings.believed + profile.testings.slipped
     wrong = {rng.randrange(len(chosen))}
@@ -113,7 +122,7 @@ def _wrong_cases(study: Study, plan: Plan, profile: Profile, rng: random.Random)
         Case(example.value, _mistaken(example, chosen, rng) if at in wrong else example.output)
         for at, example in enumerate(chosen)
     ]
-    return cases, "slipped" if slipped else "confused", None
+    return Made(cases, "slipped" if slipped else "confused", None)
 
 
 def _believable(study: Study, profile: Profile, rng: random.Random) -> Mistake | None:
@@ -158,11 +167,13 @@ def _json(cases: list[Case], rng: random.Random) -> str:
     return "[\n" + ",\n".join("  " + as_json(item) for item in objects) + "\n]"
 
 
-def _code(study: Study, plan: Plan, cases: list[Case], program: str | None, rng: random.Random) -> str:
+def _code(study: Study, plan: Plan, made: Made, rng: random.Random) -> str:
     """`build_cases()`: with a generator and the author's own solution where there are both, else written out."""
     knowledge = study.knowledge
-    if program is None or knowledge.generator is None or knowledge.entry_point is None or rng.random() < 0.4:
-        rows = "\n".join(f'    cases.append({{"input": {case.value!r}, "output": {case.output!r}}})' for case in cases)
+    if made.program is None or knowledge.generator is None or knowledge.entry_point is None or rng.random() < 0.4:
+        rows = "\n".join(
+            f'    cases.append({{"input": {case.value!r}, "output": {case.output!r}}})' for case in made.cases
+        )
         return f"def build_cases():\n    cases = []\n{rows}\n    return cases\n"
     largest = {"trivial": 0, "narrow": rng.randint(0, 2), "broad": 3}[plan.shape]
     sizes = [largest if plan.shape == "narrow" else rng.randint(0, largest) for _ in plan.indices]
@@ -174,7 +185,7 @@ def _code(study: Study, plan: Plan, cases: list[Case], program: str | None, rng:
             "",
             knowledge.generator.strip(),
             "",
-            restyled(program, rng, 0.0),
+            restyled(made.program, rng, 0.0),
             "",
             "def build_cases():",
             "    cases = []",

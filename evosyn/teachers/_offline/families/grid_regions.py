@@ -38,8 +38,8 @@ ANSWER: dict[str, tuple[str, str, float]] = {
 }
 GENERATOR = """
 def generate(rng, size):
-    height = [1, rng.randint(1, 3), rng.randint(3, 6), rng.randint(15, 25)][size]
-    width = [rng.randint(1, 3), rng.randint(2, 4), rng.randint(3, 7), rng.randint(15, 25)][size]
+    height = [1, rng.randint(2, 4), rng.randint(4, 7), rng.randint(15, 25)][size]
+    width = [rng.randint(1, 3), rng.randint(2, 5), rng.randint(4, 8), rng.randint(15, 25)][size]
     share = rng.choice([0.3, 0.5, 0.6])
     rows = ["".join("#" if rng.random() < share else rng.choice(".o") for _ in range(width)) for _ in range(height)]
     return f"{height} {width}\\n" + "\\n".join(rows) + "\\n"
@@ -52,7 +52,7 @@ def draw(rng: random.Random) -> Params:
         "answer": rng.choice(sorted(ANSWER)),
         "cells": rng.choice(("#", ".", "o", "#o", ".o", "same")),
         "inner": rng.random() < 0.3,
-        "k": rng.randint(2, 5),
+        "k": rng.randint(2, 4),
     }
 
 

@@ -28,7 +28,7 @@ EXTRA: dict[str, tuple[str, str]] = {
 }
 GENERATOR = """
 def generate(rng, size):
-    return [[rng.randint(0, 2), rng.randint(2, 7), rng.randint(6, 25), rng.randint(60, 300)][size]]
+    return [[rng.randint(0, 2), rng.randint(2, 9), rng.randint(6, 25), rng.randint(60, 300)][size]]
 """
 
 
@@ -39,7 +39,7 @@ def draw(rng: random.Random) -> Params:
         "start": [rng.randint(0, 5), rng.randint(1, 6)],
         "factors": [rng.randint(1, 3), rng.choice((-2, -1, 1, 2, 3))],
         "c": rng.randint(1, 5),
-        "modulus": rng.choice((10, 50, 97, 101, 1000)),
+        "modulus": rng.choice((50, 97, 101, 1000)),
         "name": rng.choice(("sequence", "recurrence", "series_value")),
     }
 

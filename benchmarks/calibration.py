@@ -1,0 +1,113 @@
+"""Measures the offline teacher by real cross-execution on the bundled seeds, beside recorded pools.
+
+    python benchmarks/calibration.py [--strength mixed] [--solutions 48] [--testings 32] [--problems N] [--strategies]
+
+Draws pools as `evosyn synthesize` does (through the domains' prompts and parsers), adds the reference as a further row,
+executes everything, and prints a table for docs/offline-teacher.md. With --strategies the known strategies are scored.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+from collections import Counter
+from dataclasses import replace
+
+from evosyn.evaluators.crossexec import CrossExecutor
+from evosyn.evaluators.draws import ConsistencyConfig
+from evosyn.evaluators.leaderboard import make_leaderboard
+from evosyn.pools import load_pools
+from evosyn.records import PassMatrix, Pool, Problem, Solution
+from evosyn.registry import factory
+from evosyn.sandbox import open_sandbox
+from evosyn.strategies import known_names, load_known
+from evosyn.strategies.runner import SandboxedRunner
+from evosyn.synthesis.generate import draw_pools
+from evosyn.teachers._offline.calibration import QUANTILES, RATES, RECORDED, measured, rates, spread
+from evosyn.teachers.offline import DOMAINS, OfflineTeacher, create
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--strength", default="mixed", choices=sorted(RECORDED))
+    parser.add_argument("--solutions", type=int, default=48)
+    parser.add_argument("--testings", type=int, default=32)
+    parser.add_argument("--problems", type=int, default=None)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--strategies", action="store_true")
+    options = parser.parse_args()
+    domains = {name: factory("domains", name)() for name in DOMAINS}
+    seeds = [pool.problem for pool in load_pools("builtin:python-seeds")]
+    seeds = seeds[:: max(1, len(seeds) // options.problems)] if options.problems else seeds
+    with open_sandbox(numpy=options.strategies) as sandbox:
+        teacher = create(seed=options.seed, sandbox=sandbox, strength=options.strength)
+        started = time.perf_counter()
+        pools = draw_pools(seeds, teacher, domains, solutions=options.solutions, testings=options.testings)
+        drawn = time.perf_counter()
+        executor = CrossExecutor(sandbox, domains)
+        matrices = executor.matrices([_with_reference(pool) for pool in pools])
+        ended = time.perf_counter()
+        print(f"{len(seeds)} problems, drawn in {drawn - started:.1f} s, executed in {ended - drawn:.1f} s")
+        show(options.strength, teacher, pools, matrices)
+        if options.strategies:
+            show_strategies(SandboxedRunner(sandbox), [_without_reference(matrix) for matrix in matrices])
+
+
+def show(strength: str, teacher: OfflineTeacher, pools: list[Pool], matrices: list[PassMatrix]) -> None:
+    problems = [measured(matrix) for matrix in matrices]
+    print(f"\n| | recorded pool | offline teacher, `{strength}` |\n|---|---|---|")
+    for name, recorded, here in zip(RATES, RECORDED[strength], rates(problems), strict=True):
+        print(f"| {name} | {recorded:.3f} | {here:.3f} |")
+    print("\n| over problems, quantiles | " + " | ".join(f"{at:.2f}" for at in QUANTILES) + " |")
+    print("|---|" + "---|" * len(QUANTILES))
+    for name, values in spread(problems).items():
+        print(f"| {name} | " + " | ".join(f"{value:.2f}" for value in values) + " |")
+    texts = [len({solution.source for solution in pool.solutions}) / len(pool.solutions) for pool in pools]
+    sizes = [len(cases) for pool in pools for t in pool.testings if isinstance(cases := t.body["cases"], list)]
+    print(f"\ndistinct texts among solutions {statistics.mean(texts):.3f}; cases per testing: mean", end=" ")
+    print(f"{statistics.mean(sizes):.1f}, quantiles {statistics.quantiles(sizes, n=10)}")
+    letters = Counter(letter for matrix in matrices for row in matrix.verdicts_MN for letter in row)
+    print("cells:", {letter: round(count / letters.total(), 4) for letter, count in letters.most_common()})
+    slipped = [_slipped(teacher, pool.problem, matrix) for pool, matrix in zip(pools, matrices, strict=True)]
+    print(f"right by the human testing, yet drawn as mistakes: {sum(slipped)}")
+
+
+def show_strategies(runner: SandboxedRunner, matrices: list[PassMatrix]) -> None:
+    programs = {name: load_known(name) for name in known_names()}
+    board = make_leaderboard(runner, matrices, programs, ConsistencyConfig())
+    print(f"\noracle {board.oracle:.3f} over {len(board.problems)} problems, skipped {board.skipped}")
+    for row in board.rows:
+        print(f"{row.name:20} {row.evaluation.score} {row.evaluation.metrics}")
+
+
+def _slipped(teacher: OfflineTeacher, problem: Problem, matrix: PassMatrix) -> int:
+    wrong = {source for mistake in teacher.mistakes(problem) for source in mistake.sources}
+    assert matrix.human_M is not None
+    return sum(
+        letter == "P" and text.strip() in wrong
+        for text, letter in zip(matrix.solution_texts, matrix.human_M, strict=True)
+    )
+
+
+def _with_reference(pool: Pool) -> tuple[Problem, list[Solution], list]:
+    assert pool.problem.reference_solution is not None
+    return pool.problem, [*pool.solutions, Solution(pool.problem.reference_solution)], list(pool.testings)
+
+
+def _without_reference(matrix: PassMatrix) -> PassMatrix:
+    assert matrix.human_M is not None
+    return replace(
+        matrix,
+        verdicts_MN=matrix.verdicts_MN[:-1],
+        human_M=matrix.human_M[:-1],
+        cases_NMC=None if matrix.cases_NMC is None else tuple(cases[:-1] for cases in matrix.cases_NMC),
+        durations_MN=None if matrix.durations_MN is None else matrix.durations_MN[:-1],
+        copies_M=None if matrix.copies_M is None else matrix.copies_M[:-1],
+        solution_ids=matrix.solution_ids[:-1],
+        solution_texts=matrix.solution_texts[:-1],
+    )
+
+
+if __name__ == "__main__":
+    main()
