@@ -95,12 +95,9 @@ class Lines:
 
 def show_report(report: Mapping[str, Json], out: Path) -> None:
     """Print leaderboards, verdict and the winner's source."""
-    from rich.console import Console
     from rich.syntax import Syntax
 
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=110)
+    console = report_console()
     console.print(leaderboard(report))
     best, initial = report["best"], report["initial"]
     console.print(
@@ -117,6 +114,14 @@ def show_report(report: Mapping[str, Json], out: Path) -> None:
     else:
         click.echo(source)
     click.echo(f"written: {out}/strategy.py, report.json, journal.jsonl; look closer with: evosyn inspect {out}")
+
+
+def report_console() -> Console:
+    """A console that is wide enough for the tables where there is no terminal."""
+    from rich.console import Console
+
+    console = Console()
+    return console if console.is_terminal else Console(width=110)
 
 
 def leaderboard(report: Mapping[str, Json]) -> object:

@@ -116,6 +116,10 @@ class Archipelago:
         """The id of the committed candidate with this program key."""
         return self._keys.get(key)
 
+    def behaves_like(self, signature: str) -> str | None:
+        """The id of the committed candidate with this signature."""
+        return self._signatures.get(signature)
+
     def commit(self, step: Step) -> tuple[Fate, ...]:
         """Fold one step into the state.
 

@@ -87,7 +87,7 @@ class GeneticProposer:
                 _crossed(base, donors[donor], rng) if operator == "crossover" else _exchanged(base, donors[donor], rng)
             )
         elif operator == "fresh":
-            new = base if parent is None and donor is None else random_program(rng)
+            parents, new = [], base if parent is None and donor is None else random_program(rng)
         elif operator == "retune":
             new = Program(retuned(base.solutions, rng), retuned(base.testings, rng))
         else:

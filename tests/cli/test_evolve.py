@@ -1,0 +1,241 @@
+"""`evosyn evolve` and `evosyn inspect` as commands: kills, interrupts, bad input, and what they write."""
+
+import json
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from evosyn.pools import write_matrices
+from evosyn.records import PassMatrix
+
+SMALL = ["-M", "5", "-N", "4", "--draws", "2", "--islands", "2", "--set", "proposers.burst=4", "--set", "finalists=5"]
+
+
+def matrices(path: Path, *, problems: int = 14, rows: int = 8, columns: int = 6, seed: int = 3) -> Path:
+    """Problems on which good testings follow the truth and bad ones accept almost everybody."""
+    rng = np.random.default_rng(seed)
+    made = []
+    for number in range(problems):
+        right = rng.random(rows) < 0.5
+        right[0], right[1] = True, False
+        good = rng.random(columns) < 0.5
+        chance = np.where(good[None, :], np.where(right[:, None], 0.95, 0.1), 0.9)
+        verdicts = np.where(rng.random((rows, columns)) < chance, "P", "F")
+        made.append(PassMatrix(f"problem-{number}", verdicts, human_M=np.where(right, "P", "F")))
+    write_matrices(path, made)
+    return path
+
+
+def command(source: Path, out: Path, *more: str) -> list[str]:
+    return [sys.executable, "-m", "evosyn", "evolve", str(source), "--out", str(out), *SMALL, *more]
+
+
+def run(*arguments: object, **options: object) -> subprocess.CompletedProcess:
+    return subprocess.run([str(one) for one in arguments], capture_output=True, text=True, timeout=300, **options)
+
+
+def evosyn(*arguments: object) -> subprocess.CompletedProcess:
+    return run(sys.executable, "-m", "evosyn", *arguments)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("run")
+    result = run(*command(matrices(folder / "m.jsonl"), folder / "out", "--evaluations", "250"))
+    assert result.returncode in (0, 1), result.stderr
+    return folder / "out"
+
+
+def test_it_writes_strategy_report_config_manifest_and_journal(finished):
+    report = json.loads((finished / "report.json").read_text())
+    assert {"id", "score", "heldout_score", "heldout_ci"} <= set(report["best"])
+    assert {"evaluations", "model_calls", "cost", "wall_s", "seed", "initial"} <= set(report)
+    assert report["evaluations"] >= 250 and report["model_calls"] == 0
+    assert "def rank(evidence)" in (finished / "strategy.py").read_text()
+    for name in ("config.yaml", "manifest.json", "journal.jsonl", "matrices/matrices.jsonl.gz"):
+        assert (finished / name).is_file()
+    scores = {row["strategy"]: row["score"] for row in report["leaderboard"]["heldout"]["strategies"]}
+    assert scores["evolved"] == report["best"]["heldout_score"]
+    assert report["beats_initial"] == (scores["evolved"] > scores["initial"])
+
+
+def test_repeating_the_command_shows_the_result_and_changes_nothing(finished):
+    before = (finished / "journal.jsonl").read_bytes(), (finished / "strategy.py").read_bytes()
+    result = run(*command(finished.parent / "m.jsonl", finished, "--evaluations", "250"))
+    assert "held out" in result.stdout
+    assert ((finished / "journal.jsonl").read_bytes(), (finished / "strategy.py").read_bytes()) == before
+
+
+def test_continue_goes_on_from_a_finished_run(finished, tmp_path):
+    source = finished.parent / "m.jsonl"
+    whole = tmp_path / "whole"
+    run(*command(source, whole, "--evaluations", "100"))
+    before = json.loads((whole / "report.json").read_text())["evaluations"]
+    run(*command(source, whole, "--evaluations", "100", "--continue", "60"))
+    after = json.loads((whole / "report.json").read_text())["evaluations"]
+    assert before + 40 < after <= before + 64
+
+
+def test_killed_ten_times_it_ends_in_the_state_of_an_undisturbed_run(tmp_path):
+    source, rng = matrices(tmp_path / "m.jsonl"), random.Random(11)
+    arguments = ("--evaluations", "600", "--quiet")
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    started = time.monotonic()
+    assert run(*command(source, whole, *arguments)).returncode in (0, 1)
+    seconds = time.monotonic() - started
+    for _ in range(10):
+        with subprocess.Popen(
+            command(source, broken, *arguments), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        ) as process:
+            time.sleep(rng.uniform(0.2, 1.0) * seconds)
+            process.send_signal(signal.SIGKILL)
+    result = run(*command(source, broken, *arguments))
+    assert result.returncode in (0, 1), result.stderr
+    assert (broken / "journal.jsonl").read_bytes() == (whole / "journal.jsonl").read_bytes()
+    assert (broken / "strategy.py").read_bytes() == (whole / "strategy.py").read_bytes()
+
+
+def test_an_interrupt_ends_within_two_seconds_and_is_resumable(tmp_path):
+    source, out = matrices(tmp_path / "m.jsonl"), tmp_path / "out"
+    with subprocess.Popen(
+        command(source, out, "--evaluations", "1000000"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        while not ((out / "journal.jsonl").exists() and (out / "journal.jsonl").stat().st_size > 100_000):
+            assert process.poll() is None, process.stderr.read()
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        asked = time.monotonic()
+        _, errors = process.communicate(timeout=20)
+        assert time.monotonic() - asked < 2.0
+    assert process.returncode == 130
+    assert "repeat the same command" in errors and "Traceback" not in errors
+    size = (out / "journal.jsonl").stat().st_size
+    done = evosyn("inspect", out, "--json")
+    count = json.loads(done.stdout)["evaluations"]
+    result = run(*command(source, out, "--evaluations", str(count + 50)))
+    assert result.returncode in (0, 1), result.stderr
+    assert (out / "journal.jsonl").stat().st_size > size
+
+
+def test_same_seed_same_journal_at_any_concurrency_and_another_seed_another(tmp_path):
+    source = matrices(tmp_path / "m.jsonl")
+    journals = []
+    for name, more in {"a": ["--concurrency", "1"], "b": ["--concurrency", "16"], "c": ["--seed", "9"]}.items():
+        assert run(*command(source, tmp_path / name, "--evaluations", "120", *more)).returncode in (0, 1)
+        journals.append((tmp_path / name / "journal.jsonl").read_bytes())
+    assert journals[0] == journals[1] != journals[2]
+
+
+@pytest.mark.parametrize(
+    ("make", "more", "said"),
+    [
+        (lambda path: path / "none.jsonl", (), "no such file"),
+        (lambda path: matrices(path / "m.jsonl", problems=2), (), "4 are needed"),
+        (lambda path: matrices(path / "m.jsonl"), ("-M", "50"), "the largest that work: -M 8 -N 4"),
+        (lambda path: matrices(path / "m.jsonl"), ("--proposer", "nonsense"), "nothing is named 'nonsense'"),
+        (lambda path: matrices(path / "m.jsonl"), ("--proposer", "rewrite"), "--model provider/name"),
+        (lambda path: matrices(path / "m.jsonl"), ("--set", "islands.cuont=3"), "did you mean 'count'"),
+        (lambda path: matrices(path / "m.jsonl"), ("--start", "no-such-strategy"), "no such strategy"),
+        (lambda path: matrices(path / "m.jsonl"), ("--heldout", "1.5"), "heldout"),
+    ],
+)
+def test_bad_input_is_named_before_anything_is_spent(tmp_path, make, more, said):
+    result = run(*command(make(tmp_path), tmp_path / "out", "--evaluations", "50", *more))
+    assert result.returncode == 2
+    assert said in result.stderr and "Traceback" not in result.stderr
+    assert not (tmp_path / "out" / "journal.jsonl").exists()
+
+
+def test_a_pool_without_a_right_solution_is_refused(tmp_path):
+    path = matrices(tmp_path / "m.jsonl")
+    path.write_text(
+        "".join(
+            line.replace('"human":"', '"human":"').replace("P", "F") + "\n" for line in path.read_text().splitlines()
+        )
+    )
+    result = run(*command(path, tmp_path / "out", "--evaluations", "50"))
+    assert result.returncode == 2 and "no solution of any problem passes" in result.stderr
+
+
+def test_other_settings_or_another_source_in_a_used_directory_are_refused(finished, tmp_path):
+    result = run(*command(finished.parent / "m.jsonl", finished, "--evaluations", "250", "--seed", "5"))
+    assert result.returncode == 2 and "seed" in result.stderr
+    other = matrices(tmp_path / "m.jsonl", seed=8)
+    result = run(*command(other, finished, "--evaluations", "250"))
+    assert result.returncode == 2 and "source_digest" in result.stderr
+
+
+def test_a_strategy_that_does_not_beat_the_initial_one_ends_with_1_and_is_written(tmp_path):
+    result = run(
+        *command(matrices(tmp_path / "m.jsonl"), tmp_path / "out", "--search", "hillclimb", "--iterations", "0")
+    )
+    assert result.returncode == 2
+    result = run(*command(matrices(tmp_path / "m.jsonl"), tmp_path / "out", "--target", "0.0", "--evaluations", "10"))
+    assert result.returncode == 1
+    assert "does not beat the initial strategy" in result.stderr
+    assert (tmp_path / "out" / "strategy.py").is_file()
+
+
+def test_a_directory_that_is_written_to_is_refused(tmp_path):
+    out = tmp_path / "out"
+    out.mkdir()
+    import fcntl
+
+    with (out / ".lock").open("a+") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        result = run(*command(matrices(tmp_path / "m.jsonl"), out, "--evaluations", "50"))
+    assert result.returncode == 2 and "another process" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ((), "proposers"),
+        (("--islands",), "island 1"),
+        (("--program", "best"), "def rank(evidence)"),
+        (("--lineage", "best"), "genetic"),
+        (("--why", "best"), "its behaviour"),
+        (("--diff", "initial", "best"), "+++ c_"),
+        (("--matrix", "problem-3"), "ranked by c_"),
+        (("--matrix", "problem-3", "--strategy", "tfidf"), "ranked by tfidf"),
+    ],
+)
+@pytest.mark.parametrize("as_json", [False, True])
+def test_inspect_shows_every_side_of_a_run(finished, options, said, as_json):
+    result = evosyn("inspect", finished, *options, *(["--json"] if as_json else []))
+    assert result.returncode == 0, result.stderr
+    if as_json:
+        assert json.loads(result.stdout)
+    else:
+        assert said in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--program", "c_zzz"), "no candidate"),
+        (("--program", "c_"), "give more of the id"),
+        (("--prompt", "best"), "asks no model"),
+        (("--matrix", "nope"), "no such problem"),
+    ],
+)
+def test_inspect_says_what_is_not_there(finished, options, said):
+    result = evosyn("inspect", finished, *options)
+    assert result.returncode == 2 and said in result.stderr
+
+
+def test_inspect_refuses_a_directory_that_is_not_ours(tmp_path):
+    result = evosyn("inspect", tmp_path)
+    assert result.returncode == 2 and "manifest.json" in result.stderr
+
+
+def test_the_plan_costs_nothing(tmp_path):
+    result = run(*command(matrices(tmp_path / "m.jsonl"), tmp_path / "out", "--dry-run", "--json"))
+    assert json.loads(result.stdout)["problems"] == 14
+    assert not (tmp_path / "out").exists()
