@@ -1,0 +1,89 @@
+"""`evosyn export`: a dataset in another tool's format, or the strategy of a run."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import click
+
+from evosyn.errors import UsageError
+
+DIRECTORY = click.Path(file_okay=False, path_type=Path)
+
+
+class Exports(click.Group):
+    """`evosyn export DATA --format F`; `evosyn export strategy RUN` and other nouns where they are installed."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return ["data", *_run_exports()]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name == "data":
+            return data
+        return _run_exports().get(cmd_name)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in self.list_commands(ctx):
+            return "data", data, args
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=Exports, short_help="Write a dataset or a strategy in another tool's format.")
+def command() -> None:
+    """Write a dataset in another tool's format: evosyn export DATA --format trl|verl|verifiers|sft|dpo|jsonl."""
+
+
+@click.command("data", short_help="A dataset in another tool's format.")
+@click.argument("directory", type=DIRECTORY)
+@click.option("--format", "form", required=True, metavar="NAME", help="trl, verl, verifiers, sft, dpo or jsonl.")
+@click.option("--out", type=DIRECTORY, help="Directory to write to. [default: DATA/export/FORMAT]")
+@click.option("--setting", type=click.Choice(["evosyn", "relaxed", "random"]), default="evosyn", show_default=True)
+@click.option(
+    "--holdout", type=click.FloatRange(0, 1, max_open=True), default=0.0, help="Share of the problems for a test split."
+)
+@click.option("--name", help="Name of the data; a package name for verifiers. [default: that of DATA]")
+@click.option("--push", metavar="REPO", help="Also upload the dataset with its card to this repository of the hub.")
+@click.option("--private/--public", default=True, show_default=True, help="With --push: who can see it.")
+@click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON.")
+def data(directory: Path, form: str, out: Path | None, setting: str, as_json: bool, **options: Any) -> None:
+    """Write the dataset DIRECTORY in the format of another tool."""
+    from evosyn.dataset import read_dataset
+    from evosyn.synthesis.exports import export_dataset
+
+    name = options["name"] or directory.resolve().name
+    target = out or directory / "export" / form
+    exported = export_dataset(read_dataset(directory, setting), form, target, name=name, holdout=options["holdout"])
+    url = None
+    if options["push"]:
+        from evosyn.synthesis.push import push_dataset
+
+        url = push_dataset(directory, options["push"], private=options["private"])
+    if as_json:
+        import json
+
+        shown = {"files": [str(path) for path in exported.files], "rows": exported.rows, "skipped": exported.skipped}
+        click.echo(json.dumps({**shown, "pushed": url}, indent=2))
+        return
+    rows = ", ".join(f"{count} {split}" for split, count in exported.rows.items())
+    click.echo(f"{form}: {rows} rows in {target}")
+    for reason, count in exported.skipped.items():
+        click.echo(f"  {count} left out: {reason}")
+    click.echo(f"use: {exported.usage}")
+    if url:
+        click.echo(f"pushed to {url}")
+
+
+def _run_exports() -> dict[str, click.Command]:
+    """The exports of run directories, from their own module where it is installed."""
+    name = "evosyn.cli._export_run"
+    if importlib.util.find_spec(name) is None:
+        return {}
+    commands: dict[str, click.Command] = importlib.import_module(name).COMMANDS
+    if not all(isinstance(one, click.Command) for one in commands.values()):
+        raise UsageError(f"{name}: COMMANDS must map names to click commands")
+    return commands

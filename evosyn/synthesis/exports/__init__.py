@@ -1,0 +1,50 @@
+"""Datasets in the formats of other tools: one file a format, found by its name. Field names: docs/dataset.md.
+
+Each module defines `export(samples, target) -> Exported`. An export is a projection of the rows; it never runs anything
+and changes nothing in the dataset directory that it reads.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import pkgutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from evosyn.dataset import Sample
+from evosyn.errors import UsageError
+from evosyn.synthesis.exports._common import Exported, Target
+
+__all__ = ["Exported", "Target", "export_dataset", "format_names"]
+
+
+def format_names() -> list[str]:
+    """The formats that `export_dataset` knows."""
+    return sorted(module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_"))
+
+
+def export_dataset(samples: Sequence[Sample], form: str, out: Path, *, name: str, holdout: float = 0.0) -> Exported:
+    """Write rows in another tool's format.
+
+    Args:
+        form: one of `format_names()`.
+        out: directory to write to.
+        name: of the data; becomes a package name for verifiers.
+        holdout: share of the problems that goes to a second split, in [0, 1); the same problems for every setting.
+
+    Raises:
+        UsageError: no such format, no rows, or nothing left in the first split.
+    """
+    if form not in format_names():
+        near = difflib.get_close_matches(form, format_names(), n=1)
+        hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(format_names())}"
+        raise UsageError(f"--format {form!r}: no such format; {hint}")
+    if not samples:
+        raise UsageError("export: the dataset holds no row in this setting; `evosyn inspect DATA` says why")
+    exported: Exported = importlib.import_module(f"{__name__}.{form}").export(samples, Target(out, name, holdout))
+    if not exported.rows.get("train"):
+        raise UsageError(
+            f"export: no row is left for {form} ({', '.join(exported.skipped) or 'all held out'}); see docs/dataset.md"
+        )
+    return exported

@@ -1,0 +1,111 @@
+"""What the formats share: where to write, how to split, how a solution is said in a chat."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from evosyn.dataset import Sample
+from evosyn.jsonlines import write_lines
+from evosyn.records import Json
+from evosyn.rundir import write_atomic
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where an export goes.
+
+    Attributes:
+        out: directory.
+        name: of the data.
+        holdout: share of the problems in the second split, in [0, 1).
+    """
+
+    out: Path
+    name: str
+    holdout: float = 0.0
+
+    def split_of(self, sample: Sample) -> str:
+        """`train` or `test`: a function of the problem's text alone, so that no problem is ever in both."""
+        digest = hashlib.sha256(sample.statement.encode("utf-8", "surrogatepass")).digest()
+        return "test" if int.from_bytes(digest[:8], "big") < self.holdout * 2**64 else "train"
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What was written: files, rows by split, rows left out by reason, and what to do with it."""
+
+    files: tuple[Path, ...]
+    rows: dict[str, int]
+    skipped: dict[str, int] = field(default_factory=dict)
+    usage: str = ""
+
+
+@dataclass(frozen=True)
+class Skip:
+    """Why a format has no row for a sample."""
+
+    reason: str
+
+
+def turns(sample: Sample) -> list[dict[str, str]]:
+    """The prompt as chat messages."""
+    return [{"role": message.role, "content": message.content} for message in sample.prompt]
+
+
+def answer(source: str) -> list[dict[str, str]]:
+    """A solution as the assistant's turn, in the fence that the domain's parser expects."""
+    return [{"role": "assistant", "content": f"```python\n{source.rstrip()}\n```"}]
+
+
+def task_of(sample: Sample) -> dict[str, Json]:
+    """What a reward function needs to score a completion of this row."""
+    return {
+        "domain": sample.domain,
+        "entry_point": sample.entry_point,
+        "statement": sample.statement,
+        "testing": json.loads(sample.testing),
+    }
+
+
+def write_splits(
+    samples: Sequence[Sample],
+    target: Target,
+    project: Callable[[Sample, str, int], dict[str, Json] | Skip],
+    suffix: str = "jsonl",
+) -> Exported:
+    """Project every sample and write one file a split, as JSON lines or parquet."""
+    rows: dict[str, list[dict[str, Json]]] = {"train": [], **({"test": []} if target.holdout > 0 else {})}
+    skipped: Counter[str] = Counter()
+    for sample in samples:
+        split = target.split_of(sample)
+        row = project(sample, split, len(rows[split]))
+        if isinstance(row, Skip):
+            skipped[row.reason] += 1
+        else:
+            rows[split].append(row)
+    files = []
+    for split, found in rows.items():
+        path = target.out / f"{split}.{suffix}"
+        if suffix == "parquet":
+            write_parquet(path, found)
+        else:
+            write_lines(path, found)
+        files.append(path)
+    return Exported(tuple(files), {split: len(found) for split, found in rows.items()}, dict(sorted(skipped.items())))
+
+
+def write_parquet(path: Path, rows: Sequence[dict[str, Json]]) -> None:
+    """Write rows of one shape atomically."""
+    import io
+
+    import pyarrow  # type: ignore[import-untyped]
+    import pyarrow.parquet  # type: ignore[import-untyped]
+
+    buffer = io.BytesIO()
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(list(rows)), buffer, compression="zstd")
+    write_atomic(path, buffer.getvalue())

@@ -1,0 +1,35 @@
+"""Parquet for TRL's GRPO and RLOO trainers: `prompt` as chat, every other column reaches the reward function.
+
+`evosyn.train.reward_function.trl_reward` takes exactly these columns. No column has a name that TRL keeps for itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from evosyn.dataset import Sample
+from evosyn.records import Json
+from evosyn.synthesis.exports._common import Exported, Target, turns, write_splits
+
+
+def export(samples: Sequence[Sample], target: Target) -> Exported:
+    """Write `train.parquet`, and `test.parquet` where some problems are held out."""
+    exported = write_splits(samples, target, _row, "parquet")
+    usage = (
+        "GRPOTrainer(reward_funcs=[evosyn.train.reward_function.trl_reward], "
+        f"train_dataset=datasets.load_dataset('parquet', data_files='{target.out}/train.parquet', split='train'), ...)"
+    )
+    return replace(exported, usage=usage)
+
+
+def _row(sample: Sample, split: str, index: int) -> dict[str, Json]:  # noqa: ARG001
+    return {
+        "prompt": turns(sample),
+        "testing": sample.testing,
+        "domain": sample.domain,
+        "entry_point": sample.entry_point or "",
+        "statement": sample.statement,
+        "row_id": sample.id,
+        "difficulty": sample.difficulty,
+    }

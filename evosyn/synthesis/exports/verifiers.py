@@ -1,0 +1,58 @@
+"""An installable taskset package for verifiers (v1): `vf-validate NAME` checks every row against its own solution.
+
+The reward and the check of the best solution run in evosyn's sandbox, so the package depends on evosyn.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from evosyn import __version__
+from evosyn.dataset import Sample
+from evosyn.records import Json, canonical_json
+from evosyn.rundir import write_atomic
+from evosyn.synthesis.exports._common import Exported, Target, answer, task_of, turns, write_splits
+from evosyn.templates import render
+
+
+def export(samples: Sequence[Sample], target: Target) -> Exported:
+    """Write the package: `pyproject.toml`, `PACKAGE/__init__.py`, `PACKAGE/taskset.py` and its rows."""
+    package = package_name(target.name)
+    prefix = "".join(part.capitalize() for part in package.split("_"))
+    inner = replace(target, out=target.out / package)
+    exported = write_splits(samples, inner, _row)
+    files: dict[Path, str] = {
+        target.out / "pyproject.toml": _fill("pyproject", package=package, version=__version__),
+        inner.out / "__init__.py": _fill("init", package=package, prefix=prefix),
+        inner.out / "taskset.py": _fill("taskset", prefix=prefix),
+    }
+    for path, text in files.items():
+        write_atomic(path, text)
+    usage = f"pip install {target.out} && vf-validate {package.replace('_', '-')} --runtime.type subprocess"
+    return replace(exported, files=(*exported.files, *files), usage=usage)
+
+
+def package_name(name: str) -> str:
+    """A Python package name made from the name of the data."""
+    plain = re.sub(r"\W+", "_", name.lower()).strip("_")
+    return plain if plain and plain[0].isalpha() else f"evosyn_{plain}".rstrip("_")
+
+
+def _row(sample: Sample, split: str, index: int) -> dict[str, Json]:  # noqa: ARG001
+    system = [turn["content"] for turn in turns(sample) if turn["role"] == "system"]
+    return {
+        "id": sample.id,
+        "name": sample.problem_id,
+        "prompt": [turn for turn in turns(sample) if turn["role"] != "system"],
+        "system_prompt": "\n\n".join(system) or None,
+        "task": canonical_json(task_of(sample)),
+        "gold": answer(sample.solution)[0]["content"] if json.loads(sample.solutions_ranked)[0]["passes"] else None,
+    }
+
+
+def _fill(name: str, **blanks: str) -> str:
+    return render("evosyn.synthesis.exports", f"templates/verifiers_{name}.txt", **blanks)
