@@ -34,12 +34,27 @@ def read_lines(path: Path) -> Iterator[Line]:
         InputError: no such file, a directory, not readable, empty, `.gz` that is not gzip, cut off, not JSON, not an
             object.
     """
+    for line in scan_lines(path):
+        if isinstance(line, InputError):
+            raise line
+        yield line
+
+
+def scan_lines(path: Path) -> Iterator[Line | InputError]:
+    """The same, but a bad line is given as its error, so that the lines after it are seen as well.
+
+    Raises:
+        InputError: what is wrong with the file as a whole.
+    """
     empty = True
     with _open_for_reading(path) as file:
         for number, raw in enumerate(_raw_lines(path, file), 1):
             empty = False
             if raw.strip():
-                yield Line(number, _object(path, number, raw))
+                try:
+                    yield Line(number, _object(path, number, raw))
+                except InputError as error:
+                    yield error
     if empty:
         raise InputError(path, "is empty", hint="Write one JSON object a line")
 

@@ -10,17 +10,18 @@ import difflib
 from collections.abc import Iterable, Iterator, Mapping
 from importlib import resources
 from pathlib import Path
+from typing import NamedTuple
 
 from evosyn import registry
 from evosyn.errors import InputError
-from evosyn.jsonlines import read_lines, write_lines
+from evosyn.jsonlines import scan_lines, write_lines
 from evosyn.matrices import is_matrices_file, load_matrices, write_matrices
 from evosyn.records import Json, Pool, Problem, Provenance, Solution, Testing, canonical_json
 from evosyn.testings import FormatError, testing_from_json
 
 __all__ = [
     "FormatError", "is_matrices_file", "iter_pools", "load_matrices", "load_pools", "pool_from_json", "pool_to_json",
-    "problem_from_json", "problem_to_json", "testing_from_json", "write_matrices", "write_pools",
+    "problem_from_json", "problem_to_json", "scan_pools", "testing_from_json", "write_matrices", "write_pools",
 ]  # fmt: skip
 
 BUILTIN = "builtin:"
@@ -48,22 +49,39 @@ def iter_pools(source: str | Path) -> Iterator[Pool]:
     Raises:
         InputError: as for `load_pools`.
     """
-    lines = _builtin(str(source)) if str(source).startswith(BUILTIN) else _numbered(Path(source))
+    for found in scan_pools(source):
+        if isinstance(found, InputError):
+            raise found
+        yield found
+
+
+def scan_pools(source: str | Path) -> Iterator[Pool | InputError]:
+    """The same, but a bad line is given as its error, so that all errors of a file can be shown at once.
+
+    Raises:
+        InputError: what is wrong with the file as a whole.
+    """
     first_seen: dict[str, str] = {}
-    for path, number, value in lines:
+    nothing = True
+    for line in _builtin(str(source)) if str(source).startswith(BUILTIN) else _numbered(Path(source)):
+        nothing = False
+        if isinstance(line, InputError):
+            yield line
+            continue
+        path, number, value = line
         try:
             pool = pool_from_json(value, line=number or 0, source="human" if number else "builtin")
         except FormatError as error:
-            raise InputError(
-                path, error.reason, line=number, field=error.field, value=error.value, hint=error.hint
-            ) from error
+            yield InputError(path, error.reason, line=number, field=error.field, value=error.value, hint=error.hint)
+            continue
         name = pool.problem.problem_id
         if name in first_seen:
             hint = f"It stands in {first_seen[name]} already; ids must be unique in a file"
-            raise InputError(path, "duplicate id", line=number, field="problem_id", value=name, hint=hint)
+            yield InputError(path, "duplicate id", line=number, field="problem_id", value=name, hint=hint)
+            continue
         first_seen[name] = f"line {number}" if number else str(path)
         yield pool
-    if not first_seen:
+    if nothing:
         raise InputError(source, "holds no problem", hint="Write one problem a line")
 
 
@@ -148,12 +166,18 @@ def problem_to_json(problem: Problem) -> dict[str, Json]:
     }
 
 
-def _numbered(path: Path) -> Iterator[tuple[Path, int | None, Mapping[str, Json]]]:
-    for number, value in read_lines(path):
-        yield path, number, value
+class _Object(NamedTuple):
+    path: Path
+    number: int | None
+    value: Mapping[str, Json]
 
 
-def _builtin(source: str) -> Iterator[tuple[Path, int | None, Mapping[str, Json]]]:
+def _numbered(path: Path) -> Iterator[_Object | InputError]:
+    for line in scan_lines(path):
+        yield line if isinstance(line, InputError) else _Object(path, line.number, line.value)
+
+
+def _builtin(source: str) -> Iterator[_Object | InputError]:
     import yaml
 
     home = resources.files("evosyn") / "builtin"
@@ -169,10 +193,12 @@ def _builtin(source: str) -> Iterator[tuple[Path, int | None, Mapping[str, Json]
             try:
                 value = yaml.load(entry.read_text(encoding="utf-8"), Loader=loader)
             except yaml.YAMLError as error:
-                raise InputError(entry.name, f"is not YAML: {error}") from error
+                yield InputError(entry.name, f"is not YAML: {error}")
+                continue
             if not isinstance(value, dict):
-                raise InputError(entry.name, "must be a mapping", value=value)
-            yield Path(str(entry)), None, value
+                yield InputError(entry.name, "must be a mapping", value=value)
+                continue
+            yield _Object(Path(str(entry)), None, value)
 
 
 def _known_keys(value: Mapping[str, Json], known: tuple[str, ...]) -> None:

@@ -129,7 +129,8 @@ class Grid:
     def _findings(self) -> dict[str, Json]:
         """Flaky cells in the numbering of the matrix (column -1 is the human testing); whether a stand-in made it."""
         found: dict[str, Json] = {}
-        if any(record.provenance.simulated for record in (*self.solutions, *self.testings)):
+        makers = [*(one.provenance for one in self.solutions), *(one.provenance for one in self.testings)]
+        if any(maker.simulated for maker in makers):
             found["simulated"] = True
         columns = [*enumerate(self.column_of_N), *([(-1, 0)] if self.human else [])]
         flaky = [

@@ -197,6 +197,8 @@ class CrossExecutor:
             pool.shutdown(wait=False, cancel_futures=True)  # the owner of the sandbox closes it, which ends the runs
             raise
         pool.shutdown()
+        with self._lock:
+            self._report()
 
     def _batches(self, items: Iterable[Item]) -> Iterator[_Batch]:
         batch = _Batch()

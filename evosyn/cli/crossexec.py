@@ -1,0 +1,242 @@
+"""`evosyn crossexec`: execute a whole pool file and write its matrices, resumable problem by problem."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from evosyn.errors import InputError, UsageError
+from evosyn.ports import Domain
+from evosyn.records import Json, Pool, Problem, Solution, Testing, content_id
+
+if TYPE_CHECKING:
+    from evosyn.evaluators.crossexec import Counts, CrossExecutor
+    from evosyn.rundir import RunDir
+
+AnyCommand = TypeVar("AnyCommand", bound=Callable[..., Any])
+Item = tuple[Problem, Sequence[Solution], Sequence[Testing]]
+
+
+def sandbox_options(function: AnyCommand) -> AnyCommand:
+    """The options that say where programs run."""
+    options = (
+        click.option("--sandbox", default="local", show_default=True, help="local, docker, or a dotted path."),
+        click.option("--workers", type=click.IntRange(1), help="Programs that run at once. [default: one a core]"),
+        click.option("--allow-weak-sandbox", is_flag=True, help="Run even where the sandbox protects too little."),
+    )
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+@click.command(short_help="Execute a whole pool and write its matrices.")
+@click.argument("source", metavar="POOL")
+@click.option("--out", required=True, type=click.Path(path_type=Path), help="Directory to write matrices.jsonl into.")
+@click.option("-M", "m", type=click.IntRange(1), help="The first M solutions of each problem. [default: all]")
+@click.option("-N", "n", type=click.IntRange(1), help="The first N testings of each problem. [default: all]")
+@click.option("--timeout", type=click.FloatRange(0.05, 600), default=3.0, show_default=True, help="Seconds for a call.")
+@click.option("--budget", type=click.FloatRange(0.05), help="Seconds for a whole solution. [default: 10 x timeout]")
+@click.option("--memory", type=click.IntRange(64), default=1024, show_default=True, help="MiB for a solution.")
+@click.option("--repeat", type=click.IntRange(1), default=1, show_default=True, help="Look for flaky cells: K runs.")
+@click.option("--sample", type=click.FloatRange(0, 1), default=0.05, show_default=True, help="Share of rows repeated.")
+@click.option("--cache", type=click.Path(path_type=Path), help="Verdict cache file. [default: OUT/verdicts.sqlite]")
+@click.option("--seed", type=int, default=0, show_default=True, help="Draws the rows that are repeated.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output.")
+@sandbox_options
+def command(source: str, out: Path, cache: Path | None, as_json: bool, **flags: Any) -> int:
+    """Run every solution of POOL against every testing of its problem, and the human testing, each once.
+
+    Writes OUT/matrices.jsonl, which `evolve`, `score` and `ablate` take in place of a pool, and OUT/report.json.
+    The same command again goes on where it stopped. Problems without solutions or testings are left out.
+    """
+    from evosyn.evaluators.crossexec import CrossexecConfig, CrossExecutor
+    from evosyn.evaluators.verdict_cache import SqliteVerdicts
+    from evosyn.jobs import Limits
+    from evosyn.pools import iter_pools
+    from evosyn.rundir import RunDir
+    from evosyn.sandbox import open_sandbox
+
+    survey = _survey(source, iter_pools(source), flags["m"], flags["n"])
+    timeout: float = flags["timeout"]
+    limits = Limits(timeout, flags["budget"] or 10 * timeout, flags["memory"])
+    config = CrossexecConfig(repeat=flags["repeat"], sample=flags["sample"], seed=flags["seed"])
+    with (
+        RunDir(out) as run,
+        SqliteVerdicts(cache or run.file("verdicts.sqlite")) as verdicts,
+        open_sandbox(flags["sandbox"], workers=flags["workers"], allow_weak=flags["allow_weak_sandbox"]) as sandbox,
+    ):
+        progress = Progress(survey.cells)
+        executor = CrossExecutor(sandbox, survey.domains, limits, verdicts, config=config, progress=progress.row)
+        items = (_item(pool, flags["m"], flags["n"]) for pool in iter_pools(source) if _usable(pool))
+        totals = _execute(run, executor, items, progress)
+        progress.end()
+        report = {**_figures(executor.counts), **totals, "skipped": survey.skipped, **executor.meta()}
+        run.write_json("report.json", report)
+    if as_json:
+        click.echo(json.dumps(report))
+    else:
+        _show(out, report)
+    return 0
+
+
+def domains_for(pools: Iterable[Pool]) -> dict[str, Domain]:
+    """The domains that these pools need, each made once."""
+    from evosyn import registry
+
+    return {name: registry.factory("domains", name)() for name in sorted({pool.problem.domain for pool in pools})}
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What a pool file holds, found by a first reading that executes nothing."""
+
+    cells: int
+    skipped: int
+    domains: dict[str, Domain]
+
+
+def _survey(source: str, pools: Iterable[Pool], m: int | None, n: int | None) -> Survey:
+    """Read the whole file, so that a bad last line is found before anything is spent.
+
+    Raises:
+        InputError: a bad line; nothing to execute; M or N larger than every problem's.
+    """
+    from evosyn import registry
+
+    cells = skipped = most_m = most_n = 0
+    names: set[str] = set()
+    for pool in pools:
+        if not _usable(pool):
+            skipped += 1
+            continue
+        names.add(pool.problem.domain)
+        _, solutions, testings = _item(pool, m, n)
+        cells += len(solutions) * len(testings)
+        most_m, most_n = max(most_m, len(pool.solutions)), max(most_n, len(pool.testings))
+    if not names:
+        hint = "`evosyn evolve` draws them from a teacher; this command takes pools that hold them"
+        raise InputError(source, "no problem has recorded solutions and testings", hint=hint)
+    for flag, asked, most, what in (("-M", m, most_m, "solutions"), ("-N", n, most_n, "testings")):
+        if asked is not None and asked > most:
+            raise InputError(source, f"{flag} {asked}: no problem has more than {most} {what}", hint="Ask for fewer")
+    return Survey(cells, skipped, {name: registry.factory("domains", name)() for name in sorted(names)})
+
+
+def _usable(pool: Pool) -> bool:
+    return bool(pool.solutions and pool.testings)
+
+
+def _item(pool: Pool, m: int | None, n: int | None) -> Item:
+    problem, solutions = pool.problem, pool.solutions[:m]
+    copies = problem.meta.get("copies")
+    if isinstance(copies, list) and len(copies) == len(pool.solutions):
+        problem = replace(problem, meta={**problem.meta, "copies": copies[:m]})
+    return problem, solutions, pool.testings[:n]
+
+
+def _execute(run: RunDir, executor: CrossExecutor, items: Iterator[Item], progress: Progress) -> dict[str, int]:
+    """Execute what the journal does not hold yet, journal each matrix, and write them all in the end.
+
+    Returns:
+        Totals over the whole file, and how many problems an earlier run had done.
+
+    Raises:
+        UsageError: the journal is of other input or other settings.
+    """
+    from evosyn.jsonlines import write_lines
+    from evosyn.matrices import matrix_to_json
+
+    salt = executor.meta()
+    keys: list[str] = []
+    totals = {"problems": 0, "cells": 0, "human_cells": 0, "resumed": 0}
+
+    def count(item: Item, resumed: int) -> None:
+        problem, solutions, testings = item
+        totals["problems"] += 1
+        totals["cells"] += len(solutions) * len(testings)
+        totals["human_cells"] += len(solutions) * (problem.human_testing is not None)
+        totals["resumed"] += resumed
+
+    def remaining() -> Iterator[Item]:
+        for event in run.journal.events():
+            item = next(items, None)
+            if item is None or _key(item, salt) != event["key"]:
+                raise UsageError(f"--out {run.path}: holds matrices of another pool or of other settings; name another")
+            progress.known(len(item[1]) * len(item[2]))
+            count(item, 1)
+        for item in items:
+            count(item, 0)
+            keys.append(_key(item, salt))
+            yield item
+
+    for index, matrix in executor.stream(remaining()):
+        run.journal.append({"key": keys[index], "matrix": matrix_to_json(matrix)})
+    run.journal.sync()
+    write_lines(run.file("matrices.jsonl"), (event["matrix"] for event in run.journal.events()))
+    return totals
+
+
+def _key(item: Item, salt: dict[str, Json]) -> str:
+    problem, solutions, testings = item
+    human = None if problem.human_testing is None else problem.human_testing.id
+    ids = [[solution.id for solution in solutions], [testing.id for testing in testings]]
+    return content_id("x_", [problem.problem_id, problem.id, human, *ids, salt])
+
+
+class Progress:
+    """A line on a terminal, a line every few seconds elsewhere: cells, rate, time left. On standard error."""
+
+    def __init__(self, cells: int) -> None:
+        self._cells = cells
+        self._known = 0
+        self._terminal = sys.stderr.isatty()
+        self._every = 0.5 if self._terminal else 15.0
+        self._last = time.monotonic()
+        self._written = False
+
+    def known(self, cells: int) -> None:
+        """Cells that an earlier run has done."""
+        self._known += cells
+
+    def row(self, counts: Counts) -> None:
+        now = time.monotonic()
+        if now - self._last < self._every:
+            return
+        self._last = now
+        done = counts.executed + counts.cached
+        rate = done / counts.wall_s if counts.wall_s > 0 else 0.0
+        left = max(self._cells - self._known - done, 0) / rate if rate > 0 else 0.0
+        text = f"{self._known + done} of about {self._cells} cells, {rate:.0f}/s, about {left:.0f} s left"
+        click.echo(f"\r\x1b[K{text}" if self._terminal else text, err=True, nl=not self._terminal)
+        self._written = self._terminal
+
+    def end(self) -> None:
+        if self._written:
+            click.echo("\r\x1b[K", err=True, nl=False)
+
+
+def _figures(counts: Counts) -> dict[str, Json]:
+    names = ("executed", "cached", "unknown", "retried", "rechecked", "flaky")
+    return {
+        **{name: getattr(counts, name) for name in names},
+        "wall_s": round(counts.wall_s, 3),
+        "cells_per_s": round(counts.cells_per_s, 1),
+    }
+
+
+def _show(out: Path, report: dict[str, Json]) -> None:
+    sandbox = report["sandbox"]
+    click.echo(
+        f"{out}/matrices.jsonl: {report['problems']} problems, {report['cells']} cells and {report['human_cells']} "
+        f"human ones in {report['wall_s']} s ({report['cells_per_s']} a second); {report['executed']} executed, "
+        f"{report['cached']} from the cache, {report['unknown']} unknown, {report['flaky']} flaky, "
+        f"{report['skipped']} problems without solutions or testings left out; sandbox {sandbox['backend']}, "
+        f"protection {sandbox['level']}"
+    )

@@ -1,0 +1,141 @@
+"""`evosyn pool`: validate pool files, by reading them and, if asked, by executing the references."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import click
+
+from evosyn.cli.crossexec import domains_for, sandbox_options
+from evosyn.errors import InputError
+from evosyn.ports import Domain
+from evosyn.records import Pool, Problem, Solution, Testing, Verdict
+
+
+class Finding(NamedTuple):
+    """Something about a pool file; `error` ones make it unusable."""
+
+    error: bool
+    text: str
+
+
+@click.group(short_help="Validate pool files.")
+def command() -> None:
+    """Work with pool files: seed problems, with or without recorded solutions and testings (see docs/pools.md)."""
+
+
+@command.command("check", short_help="Validate a pool file.")
+@click.argument("source", metavar="FILE")
+@click.option("--execute", is_flag=True, help="Also run every reference and alternative against its human testing.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output.")
+@sandbox_options
+def check(
+    source: str, execute: bool, as_json: bool, sandbox: str, workers: int | None, allow_weak_sandbox: bool
+) -> int:
+    """Say line, field and reason for whatever is wrong with FILE, and what to do about it.
+
+    FILE is a .jsonl or .jsonl.gz file in the pool format, or builtin:python-seeds. Ends with 1 if something is wrong.
+    """
+    from evosyn.pools import scan_pools
+
+    pools: list[Pool] = []
+    findings: list[Finding] = []
+    for found in scan_pools(source):
+        if isinstance(found, InputError):
+            findings.append(Finding(True, str(found)))
+        else:
+            pools.append(found)
+    domains = domains_for(pools)
+    for pool in pools:
+        findings += _testings(source, pool, domains[pool.problem.domain])
+    if execute and pools:
+        findings += _execute(source, pools, domains, (sandbox, workers, allow_weak_sandbox))
+    _show(source, pools, findings, as_json)
+    return 1 if any(finding.error for finding in findings) else 0
+
+
+def _testings(source: str, pool: Pool, domain: Domain) -> Iterator[Finding]:
+    """Human testings must fit their problem; recorded ones, which models wrote, are counted."""
+    problem = pool.problem
+    if problem.human_testing is not None:
+        misfit = domain.check_testing(problem, problem.human_testing)
+        if misfit is not None:
+            yield Finding(True, str(_error(source, problem, "human_testing", misfit)))
+    misfits = [domain.check_testing(problem, testing) for testing in pool.testings]
+    named = [(index, misfit) for index, misfit in enumerate(misfits) if misfit is not None]
+    if named:
+        index, misfit = named[0]
+        text = f"{len(named)} of {len(misfits)} cannot run and will be recorded as broken; the first: {misfit}"
+        yield Finding(False, str(_error(source, problem, f"testings[{index}]", text)))
+
+
+def _execute(
+    source: str, pools: Sequence[Pool], domains: dict[str, Domain], opening: tuple[str, int | None, bool]
+) -> Iterator[Finding]:
+    """Run what must pass: the reference, and alternatives that `meta` names."""
+    from evosyn.evaluators.crossexec import CrossExecutor
+    from evosyn.sandbox import open_sandbox
+
+    cells: list[tuple[Problem, Solution, Testing]] = []
+    fields: list[str] = []
+    for pool in pools:
+        problem = pool.problem
+        if problem.human_testing is None:
+            continue
+        for field, text in _right_solutions(problem):
+            cells.append((problem, Solution(text), problem.human_testing))
+            fields.append(field)
+    name, workers, allow_weak = opening
+    with open_sandbox(name, workers=workers, allow_weak=allow_weak) as sandbox:
+        results = CrossExecutor(sandbox, domains).verify(cells)
+    for (problem, _, _), field, result in zip(cells, fields, results, strict=True):
+        if result.verdict is not Verdict.PASS:
+            failed = [str(index) for index, case in enumerate(result.cases) if case is not Verdict.PASS]
+            cases = f" at case {', '.join(failed[:5])}" if failed else ""
+            detail = f": {result.detail}" if result.detail else ""
+            text = f"{result.verdict.name} on the human testing{cases}{detail}"
+            yield Finding(True, str(_error(source, problem, field, text)))
+
+
+def _right_solutions(problem: Problem) -> Iterator[tuple[str, str]]:
+    if problem.reference_solution is not None:
+        yield "reference_solution", problem.reference_solution
+    alternatives = problem.meta.get("alternatives")
+    for index, text in enumerate(alternatives if isinstance(alternatives, list) else []):
+        if isinstance(text, str):
+            yield f"meta.alternatives[{index}]", text
+
+
+def _error(source: str, problem: Problem, field: str, text: str) -> InputError:
+    where = source if problem.line else f"{source} {problem.problem_id}"
+    return InputError(where, text, line=problem.line or None, field=field)
+
+
+def _show(source: str, pools: Sequence[Pool], findings: Sequence[Finding], as_json: bool) -> None:
+    errors = [finding.text for finding in findings if finding.error]
+    warnings = [finding.text for finding in findings if not finding.error]
+    figures = {
+        "pool": source,
+        "problems": len(pools),
+        "domains": sorted({pool.problem.domain for pool in pools}),
+        "human_testings": sum(pool.problem.human_testing is not None for pool in pools),
+        "references": sum(pool.problem.reference_solution is not None for pool in pools),
+        "solutions": sum(len(pool.solutions) for pool in pools),
+        "testings": sum(len(pool.testings) for pool in pools),
+    }
+    if as_json:
+        click.echo(json.dumps({**figures, "errors": errors, "warnings": warnings}, indent=2))
+        return
+    for text in errors:
+        click.echo(f"error: {text}")
+    for text in warnings:
+        click.echo(f"note: {text}")
+    if not errors:
+        click.echo(
+            f"{source}: good; {figures['problems']} problems, {figures['human_testings']} human testings, "
+            f"{figures['references']} references, {figures['solutions']} solutions, {figures['testings']} testings"
+        )
+    else:
+        click.echo(f"{source}: {len(errors)} errors")
