@@ -48,6 +48,7 @@ class SolutionRates:
 
     Attributes:
         near: of the right solutions, changed ones that no probed input tells from the reference.
+        stray: of the right solutions, those that differ from the reference on inputs beyond the statement.
         tail: exponent of the law of popularity; larger: fewer, more popular mistakes.
         subtlety: how much mistakes that few inputs reveal are preferred.
         hanging: of the wrong solutions, those that never end on some input.
@@ -59,6 +60,7 @@ class SolutionRates:
     prose: float
     slow: float
     near: float
+    stray: float
     tail: float
     subtlety: float
     hanging: float
@@ -108,7 +110,8 @@ WEAK = Profile(
         misnamed=0.02,
         prose=0.01,
         slow=0.006,
-        near=0.12,
+        near=0.1,
+        stray=0.2,
         tail=0.9,
         subtlety=0.6,
         hanging=0.01,
@@ -141,7 +144,8 @@ MIXED = Profile(
         misnamed=0.008,
         prose=0.004,
         slow=0.006,
-        near=0.12,
+        near=0.1,
+        stray=0.2,
         tail=1.1,
         subtlety=0.6,
         hanging=0.01,

@@ -62,6 +62,8 @@ def _right(study: Study, profile: Profile, author: Author, rng: random.Random) -
         return restyled(rng.choice(study.slow), rng, author.freedom), "slow"
     if roll < rates.slow + rates.near and study.near:
         return restyled(rng.choice(study.near), rng, author.freedom), "near"
+    if roll > 1.0 - rates.stray and study.stray:
+        return restyled(rng.choice(study.stray), rng, author.freedom), "stray"
     base = study.right[0] if rng.random() < 0.45 else rng.choice(study.right)
     return restyled(base, rng, author.freedom), "right"
 

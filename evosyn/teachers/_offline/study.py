@@ -36,6 +36,8 @@ MUTANTS = 46
 DOUBLE_MUTANTS = 12
 PROBE_TICKS = 3_000
 PROBE_CHARACTERS = 3_000
+TICKS_IN_ALL = 80_000
+"""Ticks of the reference over all probed inputs; where there would be more, some inputs are left out."""
 REFERENCE_FUEL = 3_000_000
 OFF_SPEC_FUEL = 20_000
 FUEL, FUEL_SHARE = 500, 6
@@ -62,9 +64,14 @@ class Outcome(NamedTuple):
 
 
 class Row(NamedTuple):
-    """What a program did on the probed inputs, by index of the examples, and the cost of the dearest one."""
+    """What a program did on the probed inputs, by index of the examples.
+
+    `strays` says whether it differs from the reference on an input beyond the statement; `ticks` is the cost of its
+    dearest input.
+    """
 
     outcomes: dict[int, Outcome]
+    strays: bool
     ticks: int
 
 
@@ -110,6 +117,7 @@ class Study:
         right: programs that are right as far as was seen; the reference is the first.
         mistakes: the most popular first.
         near: changed programs that no probed input told from the reference.
+        stray: the same, but they differ from the reference on inputs beyond the statement.
         slow: right programs that do needless work.
     """
 
@@ -118,6 +126,7 @@ class Study:
     right: tuple[str, ...]
     mistakes: tuple[Mistake, ...]
     near: tuple[str, ...]
+    stray: tuple[str, ...]
     slow: tuple[str, ...]
 
 
@@ -148,18 +157,25 @@ def study(knowledge: Knowledge, sandbox: Sandbox, tree: SeedTree, subtlety: floa
     ]
     variants = _variants(bases, tree.child("mutants").random())
     texts = [(variant.mutant.source, variant.fuel) for variant in variants]
-    found = [None if row is None else row.outcomes for row in _probe(knowledge, sandbox, texts, examples)]
+    found = _probe(knowledge, sandbox, texts, examples)
     return Study(
         knowledge=knowledge,
         examples=examples,
         right=(knowledge.reference, *_chosen(knowledge.alternatives, agreed)),
-        near=tuple(
-            variant.mutant.source
-            for variant, outcomes in zip(variants, found, strict=True)
-            if outcomes is not None and _wrong_share(outcomes, examples) == 0
-        ),
+        near=_near(variants, found, examples, strays=False),
+        stray=_near(variants, found, examples, strays=True),
         mistakes=_ranked(_grouped(variants, found, examples), tree.child("popularity").random(), subtlety),
         slow=_chosen(slow, agreed[first_slow:]),
+    )
+
+
+def _near(
+    variants: Sequence[Variant], rows: Sequence[Row | None], examples: Sequence[Example], strays: bool
+) -> tuple[str, ...]:
+    return tuple(
+        variant.mutant.source
+        for variant, row in zip(variants, rows, strict=True)
+        if row is not None and row.strays is strays and _wrong_share(row.outcomes, examples) == 0
     )
 
 
@@ -252,29 +268,39 @@ def _probe(
     """What each (text, fuel) does on the cheap inputs; None where the text broke the probe."""
     if not texts:
         return []
-    cheap = _cheap(examples)
-    values = [example.value for example in cheap.values()]
+    within, beyond = _cheap(examples), _beyond(examples)
+    values = [example.value for example in (*within.values(), *beyond.values())]
     calls = [(metered(text), knowledge.entry_point, values, fuel) for text, fuel in texts]
     found: list[Row | None] = []
     for outcome in _run(sandbox, "probe", calls):
         if outcome.status is not Status.OK:
             found.append(None)
             continue
-        outcomes = {at: Outcome(kind, listed(value)) for at, (kind, value, _) in zip(cheap, outcome.value, strict=True)}
-        found.append(Row(outcomes, max(ticks for _, _, ticks in outcome.value)))
+        outcomes = [Outcome(kind, listed(value)) for kind, value, _ in outcome.value]
+        inside = dict(zip(within, outcomes, strict=False))
+        outside = dict(zip(beyond, outcomes[len(within) :], strict=True))
+        strays = bool(outside) and _wrong_share(outside, examples) > 0
+        found.append(Row(inside, strays, max(ticks for _, _, ticks in outcome.value[: len(within)])))
     return found
 
 
 def _cheap(examples: Sequence[Example]) -> dict[int, Example]:
-    """The examples on which variants are probed, by index: within the statement, small and quickly done."""
+    """The examples on which variants are probed, by index: within the statement, small, together not too costly."""
     within = {at: example for at, example in enumerate(examples) if not example.off_spec}
-    cheap = {
-        at: example
-        for at, example in within.items()
-        if example.ticks <= PROBE_TICKS and size_of(example.value) <= PROBE_CHARACTERS
-    }
-    least = min(within, key=lambda at: within[at].ticks)
-    return cheap or {least: within[least]}
+    cheap = {at: example for at, example in within.items() if _is_cheap(example)}
+    if not cheap:
+        least = min(within, key=lambda at: within[at].ticks)
+        return {least: within[least]}
+    stride = min(math.ceil(sum(example.ticks for example in cheap.values()) / TICKS_IN_ALL), len(cheap) // 12) or 1
+    return {at: cheap[at] for at in list(cheap)[::stride]}
+
+
+def _beyond(examples: Sequence[Example]) -> dict[int, Example]:
+    return {at: example for at, example in enumerate(examples) if example.off_spec and _is_cheap(example)}
+
+
+def _is_cheap(example: Example) -> bool:
+    return example.ticks <= PROBE_TICKS and size_of(example.value) <= PROBE_CHARACTERS
 
 
 def _wrong_share(found: dict[int, Outcome], examples: Sequence[Example]) -> float:
@@ -284,14 +310,12 @@ def _wrong_share(found: dict[int, Outcome], examples: Sequence[Example]) -> floa
     return len(wrong) / len(found)
 
 
-def _grouped(
-    variants: Sequence[Variant], rows: Sequence[dict[int, Outcome] | None], examples: Sequence[Example]
-) -> list[Mistake]:
+def _grouped(variants: Sequence[Variant], rows: Sequence[Row | None], examples: Sequence[Example]) -> list[Mistake]:
     """The wrong variants, those that do the same on every input together."""
     groups: dict[str, list[tuple[Mutant, dict[int, Outcome]]]] = {}
     for variant, row in zip(variants, rows, strict=True):
-        if row is not None and _wrong_share(row, examples) > 0:
-            groups.setdefault(repr(row), []).append((variant.mutant, row))
+        if row is not None and _wrong_share(row.outcomes, examples) > 0:
+            groups.setdefault(repr(row.outcomes), []).append((variant.mutant, row.outcomes))
     return [
         Mistake(
             sources=tuple(mutant.source for mutant, _ in members),

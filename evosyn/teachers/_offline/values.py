@@ -156,11 +156,21 @@ def varied_arguments(value: Json, rng: random.Random) -> Json:
 
 
 def extreme(value: Json, rng: random.Random) -> Json:
-    """An input that the statement may not allow: something empty, zero, negative or of another letter case."""
+    """An input that the statement may not allow: empty, zero, negative, of another letter case, oddly laid out."""
     if isinstance(value, list) and value:
         at = rng.randrange(len(value))
         return [*value[:at], _extreme_item(value[at], rng), *value[at + 1 :]]
+    if isinstance(value, str) and value:
+        return _extreme_text(value, rng)
     return value
+
+
+def _extreme_text(text: str, rng: random.Random) -> str:
+    """A text for standard input with blanks or lines too many, without its last line end, or with a minus sign."""
+    words = text.split(" ")
+    at = rng.randrange(len(words))
+    signed = [*words[:at], "-" + words[at], *words[at + 1 :]]
+    return rng.choice((text + "\n", "\n" + text, text.replace(" ", "  ", 1), text.rstrip("\n"), " ".join(signed)))
 
 
 def _extreme_item(value: Json, rng: random.Random) -> Json:
