@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,8 @@ import click
 if TYPE_CHECKING:
     from evosyn.evaluators.draws import ConsistencyConfig
     from evosyn.evaluators.leaderboard import Leaderboard
+    from evosyn.ports import StrategyRunner
+    from evosyn.records import PassMatrix
 
 
 @click.command(short_help="Score strategies on a pool or on recorded matrices.")
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 @click.option("--keep-short", is_flag=True, help="Keep problems with fewer than M or N, with what they have.")
 @click.option("--split-testings", is_flag=True, help="Make every single case or assert a testing of its own.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of draws, random ties and intervals.")
+@click.option("--card", type=click.Path(path_type=Path), help="Write the card of the first --strategy to this file.")
 @click.option("--verdicts", type=click.Path(path_type=Path), help="File that remembers executed cells of a pool.")
 @click.option("--sandbox", "sandbox_name", default="local", show_default=True, help="local, docker, or a dotted path.")
 @click.option("--allow-weak-sandbox", is_flag=True, help="Run even where the sandbox cannot protect this machine well.")
@@ -51,6 +54,7 @@ def command(
     """
     from evosyn.cli._matrices import matrices_of
     from evosyn.evaluators.leaderboard import make_leaderboard
+    from evosyn.rundir import write_atomic
     from evosyn.sandbox import open_sandbox
     from evosyn.strategies.runner import SandboxedRunner
 
@@ -59,12 +63,27 @@ def command(
     opening = partial(open_sandbox, sandbox_name, workers=workers, allow_weak=allow_weak_sandbox)
     pool = matrices_of(source, opening, verdicts=verdicts, split=split_testings)
     with opening(numpy=True) as sandbox:
-        board = make_leaderboard(SandboxedRunner(sandbox), pool.matrices, programs, config)
+        runner = SandboxedRunner(sandbox)
+        board = make_leaderboard(runner, pool.matrices, programs, config)
+        if flags["card"] is not None:
+            name, text = next(iter(programs.items()))
+            write_atomic(flags["card"], _card(runner, pool.matrices, name, text, config))
     if as_json:
         click.echo(json.dumps({"pool": pool.name, "simulated": pool.simulated, **board.to_json()}, indent=2))
     else:
         show(board, pool.name, simulated=pool.simulated)
     return 1 if any(row.evaluation.invalid for row in board.rows) else 0
+
+
+def _card(
+    runner: StrategyRunner, matrices: Sequence[PassMatrix], name: str, text: str, config: ConsistencyConfig
+) -> str:
+    from evosyn.evaluators.card import CardRequest, make_card, render
+    from evosyn.strategies import known_names, load_known
+
+    known = {other: load_known(other) for other in known_names() if other != name}
+    request = CardRequest(name=name, text=text, initial=load_known("initial"), seeds=matrices, known=known)
+    return render(make_card(runner, request, config))
 
 
 def consistency_config(flags: Mapping[str, Any]) -> ConsistencyConfig:

@@ -83,7 +83,7 @@ class SeedConsistency:
 
     def behaviour(self, text: str, rankings: Sequence[Ranking]) -> Behaviour:
         """What rankings of `self.draws.evidences` come to."""
-        outcomes = tuple(judge(block, *_stacked(block, rankings), self.config) for block in self.draws.blocks)
+        outcomes = tuple(judge(block, *stacked_scores(block, rankings), self.config) for block in self.draws.blocks)
         return Behaviour(text, self.draws, outcomes)
 
     def _evaluation(self, text: str, result: tuple[Ranking, ...] | Invalid, seconds: float) -> Evaluation:
@@ -155,7 +155,8 @@ def oracle_per_draw(draws: Draws, config: ConsistencyConfig) -> Floats:
     return values
 
 
-def _stacked(block: Block, rankings: Sequence[Ranking]) -> tuple[Floats, Floats]:
+def stacked_scores(block: Block, rankings: Sequence[Ranking]) -> tuple[Floats, Floats]:
+    """Solution scores (B, M) and testing scores (B, N) of the draws of a block, from the rankings of all draws."""
     of_block = [rankings[index] for index in block.at_B]
     return (
         np.stack([ranking.solution_scores_M for ranking in of_block]),

@@ -1,0 +1,120 @@
+"""How many problems survive pruning at each M = N, by subsampling one pool: the trade of figure 4b.
+
+Executions are those that a synthesis of that size needs, M x N a problem; here they were made once. Du 2025 (EvoSyn),
+section 4.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from evosyn.errors import UsageError
+from evosyn.evaluators.intervals import Interval, bootstrap
+from evosyn.ports import StrategyRunner
+from evosyn.records import Invalid, PassMatrix, Verdict
+from evosyn.seeds import SeedTree
+from evosyn.strategies.evidence import evidence_of
+from evosyn.synthesis.prune import PruneConfig, decide
+
+
+@dataclass(frozen=True)
+class SizeRow:
+    """One size.
+
+    Attributes:
+        problems: that were subsampled at every size.
+        kept, interval: mean share of problems kept, over draws.
+        relaxed: the same without zero-variance pruning.
+        executions: for all problems once, M x N each.
+        testing_balanced_accuracy, top_right: of the kept instances, against the human verdicts; NaN without them.
+    """
+
+    size: int
+    problems: int
+    kept: float
+    interval: Interval
+    relaxed: float
+    executions: int
+    testing_balanced_accuracy: float
+    top_right: float
+
+
+def ablate_size(
+    runner: StrategyRunner, matrices: Sequence[PassMatrix], program: str, sizes: Sequence[int], draws: int, seed: int
+) -> list[SizeRow]:
+    """Retention at each size, on the problems that have enough for the largest.
+
+    Raises:
+        UsageError: no problem is large enough, or the strategy is invalid.
+    """
+    largest = max(sizes)
+    usable = [matrix for matrix in matrices if min(matrix.verdicts_MN.shape) >= largest]
+    if not usable:
+        raise UsageError(f"no problem has {largest} solutions and {largest} testings; choose smaller --sizes")
+    return [_row(runner, usable, program, size, draws, SeedTree(seed).child("size", size)) for size in sizes]
+
+
+def _row(
+    runner: StrategyRunner, matrices: Sequence[PassMatrix], program: str, size: int, draws: int, tree: SeedTree
+) -> SizeRow:
+    drawn = [part for matrix in matrices for part in _parts(matrix, size, draws, tree.child(matrix.problem_id))]
+    (rankings,) = runner.rank([program], [evidence_of(part) for part in drawn])
+    if isinstance(rankings, Invalid):
+        raise UsageError(f"the strategy is invalid: {rankings.reason}")
+    kept, relaxed, accuracy, right = [], [], [], []
+    for number, (part, ranking) in enumerate(zip(drawn, rankings, strict=True)):
+        decision = decide(part, ranking, PruneConfig(), tree.child("decide", number))
+        kept.append("evosyn" not in decision.dropped_from)
+        relaxed.append("relaxed" not in decision.dropped_from)
+        if kept[-1] and decision.chosen is not None and part.human_M is not None:
+            human = part.human_M == Verdict.PASS.value
+            accuracy.append(_balanced_accuracy(part.passed_MN[:, decision.chosen.testing], human))
+            right.append(float(human[decision.chosen.best]))
+    per_problem = np.array(kept, dtype=float).reshape(len(matrices), draws).mean(axis=1)
+    return SizeRow(
+        size=size,
+        problems=len(matrices),
+        kept=float(per_problem.mean()),
+        interval=bootstrap(per_problem, tree.root),
+        relaxed=float(np.mean(relaxed)),
+        executions=size * size * len(matrices),
+        testing_balanced_accuracy=_mean(accuracy),
+        top_right=_mean(right),
+    )
+
+
+def _parts(matrix: PassMatrix, size: int, draws: int, tree: SeedTree) -> Iterator[PassMatrix]:
+    rows, columns = matrix.verdicts_MN.shape
+    texts = matrix.solution_texts, matrix.testing_texts
+    for number in range(draws):
+        rng = tree.child(number).rng()
+        keep, ask = rng.permutation(rows)[:size], rng.permutation(columns)[:size]
+        yield replace(
+            matrix,
+            verdicts_MN=matrix.verdicts_MN[np.ix_(keep, ask)],
+            human_M=None if matrix.human_M is None else matrix.human_M[keep],
+            cases_NMC=None if matrix.cases_NMC is None else tuple(matrix.cases_NMC[n][keep] for n in ask),
+            durations_MN=None if matrix.durations_MN is None else matrix.durations_MN[np.ix_(keep, ask)],
+            copies_M=None if matrix.copies_M is None else matrix.copies_M[keep],
+            solution_texts=tuple(texts[0][m] for m in keep) if texts[0] else (),
+            testing_texts=tuple(texts[1][n] for n in ask) if texts[1] else (),
+            solution_ids=(),
+            testing_ids=(),
+        )
+
+
+def _balanced_accuracy(
+    accepted: np.ndarray[tuple[int, ...], np.dtype[np.bool_]], human: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
+) -> float:
+    if human.all() or not human.any():
+        return float("nan")
+    return float((accepted[human].mean() + (~accepted[~human]).mean()) / 2)
+
+
+def _mean(values: Sequence[float]) -> float:
+    found = np.array(values, dtype=float)
+    found = found[~np.isnan(found)]
+    return float(found.mean()) if len(found) else float("nan")
