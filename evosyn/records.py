@@ -11,6 +11,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
@@ -252,7 +253,7 @@ class Candidate:
     proposer: str = "initial"
     detail: Mapping[str, Json] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def id(self) -> str:
         return content_id("c_", self.text)
 

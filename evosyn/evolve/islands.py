@@ -37,8 +37,8 @@ class IslandsConfig(BaseModel):
         migrate_every: additions to islands between two migrations; migrants: elites that each island sends on.
         restart_after: proposals of an island without a better best of its own, after which it starts anew from the
             initial programs and one elite of another island; 0 = never.
-        search: `evolve`, or a baseline: parents are always the initial program (`iid`), the latest valid candidate
-            (`sequential`), the best so far (`hillclimb`).
+        search: `evolve`, or a baseline without inspirations: parents are always the initial program (`iid`), the latest
+            valid candidate (`sequential`), the best so far (`hillclimb`).
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -110,6 +110,8 @@ class Archipelago:
         island = index % len(self.islands)
         parent = self._parent(self.islands[island], rng)
         rejected = self._repeats.get(parent.candidate.id, ())
+        if self.config.search != "evolve":
+            return Ask(island, parent, (), (), rejected)
         return Ask(island, parent, self._inspirations(island, parent, rng), self.islands[island].top(3), rejected)
 
     def seen(self, key: str) -> str | None:

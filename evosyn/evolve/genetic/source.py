@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 from collections import Counter
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from evosyn.evolve.genetic import helpers
@@ -35,7 +36,7 @@ def write(program: Program) -> str:
         if name in body.used and name != "solution_scores"
     ]
     text = "\n".join([*terminals, *lines])
-    functions = [helper.source for helper in _needed(text)]
+    functions = [helper.source for helper in _needed(frozenset(body.used))]
     rank = f'def rank(evidence):\n    """{DOCSTRING}"""\n{text}\n    return solution_scores, testing_scores\n'
     return "\n\n\n".join(["import numpy as np", *functions, rank])
 
@@ -68,6 +69,7 @@ class _Body:
             return node.op, False
         if node in self._names:
             return self._names[node], False
+        self.used.add(node.op)
         op = OPS[node.op]
         parts = []
         for arg in node.args:
@@ -248,15 +250,17 @@ def _dump(function: ast.FunctionDef) -> str:
     return ast.dump(ast.Module([ast.Expr(ast.Constant(ast.dump(function.args))), *body], []))
 
 
-def _needed(text: str) -> list[_Helper]:
-    """The helpers that a body calls, directly or through others, in the order of the helpers' file."""
+@lru_cache(maxsize=4096)
+def _needed(used: frozenset[str]) -> tuple[_Helper, ...]:
+    """The helpers that these operations and terminals call, directly or through others, in the order of their file."""
     known = _helpers()
+    text = "\n".join(OPS[name].template if name in OPS else TERMINALS[name].definition for name in used) + "\ntidy("
     wanted: set[str] = set()
-    queue = [name for name in known if f"{name}(" in text]
+    queue = [name for name in known if re.search(rf"\b{name}\(", text)]
     while queue:
         name = queue.pop()
         if name not in wanted:
             wanted.add(name)
             queue.extend(call for call in known[name].calls if call in known)
     order = sorted(wanted, key=lambda name: list(vars(helpers)).index(name))
-    return [known[name] for name in order]
+    return tuple(known[name] for name in order)

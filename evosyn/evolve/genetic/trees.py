@@ -8,6 +8,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from functools import cache
+from itertools import accumulate
 from typing import NamedTuple
 
 from evosyn.evolve.genetic.grammar import OPS, TERMINALS, Node, Program, Signature, Type, op_type, size_of, type_of
@@ -31,13 +32,12 @@ def random_tree(kind: Type, depth: int, rng: random.Random, *, scores: bool) -> 
     Args:
         scores: whether it may use `solution_scores` (the tree of the testings may).
     """
-    leaves = [name for name, leaf in TERMINALS.items() if leaf.type is kind and (scores or name != "solution_scores")]
-    choices = [choice for choice in _choices(kind) if choice.depth <= max(depth, _least(kind))]
+    leaves, choices, weights = _options(kind, max(depth, 0), scores)
     if leaves and (depth <= 0 or not choices or rng.random() < TERMINAL_CHANCE):
         if "solution_scores" in leaves and rng.random() < 0.5:
             return Node("solution_scores")
         return Node(rng.choice(leaves))
-    chosen = rng.choices(choices, [choice.weight for choice in choices])[0]
+    chosen = rng.choices(choices, cum_weights=weights)[0]
     children = [random_tree(taken, depth - 1, rng, scores=scores) for taken in chosen.signature[0]]
     return Node(chosen.op, (*children, *random_constants(chosen.op, rng)))
 
@@ -153,6 +153,20 @@ def _retuned(node: Node, rng: random.Random, scores: bool) -> Node:
 
 def _mentions_scores(node: Node) -> bool:
     return any(child.op == "solution_scores" for _, child in paths(node))
+
+
+class _Options(NamedTuple):
+    leaves: tuple[str, ...]
+    choices: tuple[_Choice, ...]
+    weights: tuple[float, ...]
+
+
+@cache
+def _options(kind: Type, depth: int, scores: bool) -> _Options:
+    """What a tree of this type and depth may start with; weights are cumulative."""
+    leaves = [name for name, leaf in TERMINALS.items() if leaf.type is kind and (scores or name != "solution_scores")]
+    choices = [choice for choice in _choices(kind) if choice.depth <= max(depth, _least(kind))]
+    return _Options(tuple(leaves), tuple(choices), tuple(accumulate(choice.weight for choice in choices)))
 
 
 @cache

@@ -1,0 +1,288 @@
+"""How fast the engine is: controller, genetic search, journal, waiting for models. Figures, not assertions.
+
+    python benchmarks/evolve.py controller      rate at 100 / 1,000 / 3,000 / 100,000 candidates, trivial evaluator
+    python benchmarks/evolve.py genetic         genetic proposer on a trivial evaluator, end to end
+    python benchmarks/evolve.py strategies      48 seeds at 16 x 16: sandboxed, and as trees; candidates/s per core
+    python benchmarks/evolve.py journal         size and replay of 10^5 candidates
+    python benchmarks/evolve.py latency         a model of 2 s latency, 16 calls at once, against the ideal
+    python benchmarks/evolve.py http            iterations/s over HTTP against a scripted zero-latency model
+    python benchmarks/evolve.py openevolve      the same task and server with OpenEvolve (if installed)
+
+On a shared machine compare ratios of one invocation, not figures of two.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import resource
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+from evosyn import registry
+from evosyn.evaluators.consistency import SeedConsistency
+from evosyn.evaluators.draws import ConsistencyConfig
+from evosyn.evolve.genetic.reader import Reader
+from evosyn.evolve.genetic.runner import TreeRunner
+from evosyn.evolve.genetic.source import read
+from evosyn.evolve.genetic.trees import random_program
+from evosyn.evolve.islands import Archipelago, IslandsConfig
+from evosyn.evolve.loop import LoopConfig, Search, SearchParts
+from evosyn.evolve.replay import replay
+from evosyn.evolve.schedule import Arm, Schedule
+from evosyn.evolve.stopping import StopConfig
+from evosyn.evolve.testing import START, PointEvaluator, PointProposer
+from evosyn.ports import Axis, Evaluator, Proposer
+from evosyn.records import Candidate, Evaluation, PassMatrix
+from evosyn.rundir import Journal
+from evosyn.seeds import SeedTree
+from evosyn.strategies import load_known
+
+
+class SizeEvaluator:
+    """Trivial: the score is a formula of the text, nothing is run."""
+
+    axes = (Axis("length", 0.0, 4000.0, 20), Axis("sum", 0.0, 1.0, 20))
+
+    def evaluate(self, candidates: Sequence[Candidate]) -> list[Evaluation]:
+        return [self._one(candidate.text) for candidate in candidates]
+
+    def _one(self, text: str) -> Evaluation:
+        total = hash_of(text)
+        return Evaluation(score=total, descriptor=(float(len(text)), total), signature=text[-200:])
+
+
+def hash_of(text: str) -> float:
+    return (sum(text.encode()) % 9973) / 9973
+
+
+@contextmanager
+def folder() -> Iterator[Path]:
+    path = Path(tempfile.mkdtemp(prefix="evosyn-bench-"))
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def search(
+    path: Path,
+    evaluator: Evaluator,
+    proposer: Proposer,
+    start: Candidate,
+    stop: StopConfig,
+    loop: LoopConfig,
+    **more: object,
+) -> Search:
+    tree = SeedTree(1)
+    parts = SearchParts(
+        evaluator=evaluator,
+        proposers={"arm": proposer},
+        schedule=Schedule([Arm("arm")], tree),
+        initial=[start],
+        seed=tree,
+        header={"benchmark": True},
+    )
+    return Search(parts, Journal(path), islands=IslandsConfig(), loop=loop, stop=stop, **more)  # type: ignore[arg-type]
+
+
+def controller(arguments: argparse.Namespace) -> dict[str, float]:
+    """Rate in windows of one run: the cost of an iteration must not depend on what was evaluated before."""
+    marks: dict[int, tuple[float, float]] = {}
+    wanted = [100, 1000, 3000, arguments.candidates]
+    window = 400
+
+    def on_commit(state: Archipelago, *_: object) -> None:
+        for mark in wanted:
+            if state.evaluations in (mark, mark - window):
+                marks[state.evaluations] = (time.perf_counter(), time.process_time())
+
+    with folder() as path:
+        proposer = PointProposer(burst=1, step=40.0)
+        stop = StopConfig(evaluations=arguments.candidates + 1)
+        run = search(path / "j", PointEvaluator(), proposer, START, stop, LoopConfig(lag=8), on_commit=on_commit)
+        marks[0] = marks[-window + 100] = (time.perf_counter(), time.process_time())
+        run.run()
+    found = {}
+    for mark in wanted:
+        before = marks.get(mark - window, marks[0])
+        count = min(mark, window)
+        found[f"iterations/s at {mark}"] = count / (marks[mark][0] - before[0])
+        found[f"CPU us per iteration at {mark}"] = 1e6 * (marks[mark][1] - before[1]) / count
+    return found
+
+
+def genetic(arguments: argparse.Namespace) -> dict[str, float]:
+    start = Candidate(load_known("initial"))
+    with folder() as path:
+        proposer = registry.factory("proposers", "genetic")(burst=32)
+        run = search(
+            path / "j",
+            SizeEvaluator(),
+            proposer,
+            start,
+            StopConfig(evaluations=arguments.evaluations),
+            LoopConfig(lag=8),
+        )
+        began, cpu = time.perf_counter(), time.process_time()
+        run.run()
+        wall, used = time.perf_counter() - began, time.process_time() - cpu
+    count = sum(tally.candidates for tally in run.state.tallies.values())
+    return {"candidates/s": count / wall, "candidates/s of CPU": count / used, "evaluated": run.state.evaluations}
+
+
+def seeds(problems: int, m: int, n: int) -> list[PassMatrix]:
+    rng = np.random.default_rng(0)
+    made = []
+    for number in range(problems):
+        right = rng.random(m) < 0.4
+        good = rng.random(n) < 0.4
+        chance = np.where(good[None, :], np.where(right[:, None], 0.95, 0.1), 0.5)
+        cases = tuple(np.where(rng.random((m, 4)) < chance[:, [at]] ** 0.25, "P", "F") for at in range(n))
+        verdicts = np.stack([np.where((one == "P").all(axis=1), "P", "F") for one in cases], axis=1)
+        made.append(PassMatrix(f"p{number}", verdicts, human_M=np.where(right, "P", "F"), cases_NMC=cases))
+    return made
+
+
+def strategies(arguments: argparse.Namespace) -> dict[str, float]:
+    from evosyn.sandbox import open_sandbox
+    from evosyn.strategies.runner import SandboxedRunner
+
+    found: dict[str, float] = {}
+    with open_sandbox(numpy=True) as sandbox:
+        for name, trees in (("sandboxed", False), ("as trees", True)):
+            reader = Reader()
+            behind = SandboxedRunner(sandbox)
+            runner = TreeRunner(behind, reader) if trees else behind
+            evaluator = SeedConsistency(runner, seeds(48, 16, 16), ConsistencyConfig(M=16, N=16, draws=1))
+            proposer = registry.factory("proposers", "genetic")(burst=32, reader=reader)
+            start = Candidate(load_known("initial"))
+            with folder() as path:
+                stop = StopConfig(evaluations=arguments.evaluations)
+                run = search(path / "j", evaluator, proposer, start, stop, LoopConfig(lag=8))
+                began, cpu = time.perf_counter(), _cpu()
+                run.run()
+                wall, used = time.perf_counter() - began, _cpu() - cpu
+            found[f"candidates/s, {name}"] = run.state.evaluations / wall
+            found[f"candidates/s of own CPU, {name}"] = run.state.evaluations / used
+    found["cores"] = len(os.sched_getaffinity(0))
+    return found
+
+
+def _cpu() -> float:
+    own, children = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
+    return own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
+
+
+def journal(arguments: argparse.Namespace) -> dict[str, float]:
+    with folder() as path:
+        start = Candidate(load_known("initial"))
+        proposer = registry.factory("proposers", "genetic")(burst=32)
+        stop = StopConfig(evaluations=arguments.candidates)
+        run = search(path / "j", SizeEvaluator(), proposer, start, stop, LoopConfig(lag=8))
+        run.run()
+        size = (path / "j").stat().st_size
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        began = time.perf_counter()
+        found = replay(Journal(path / "j"), SizeEvaluator.axes, IslandsConfig(), SeedTree(1))
+        seconds = time.perf_counter() - began
+    assert found.state.fingerprint() == run.state.fingerprint()
+    return {
+        "candidates": found.state.evaluations,
+        "journal MB": size / 1e6,
+        "replay s": seconds,
+        "peak memory MB (search and replay in one process)": before / 1e3,
+    }
+
+
+def latency(arguments: argparse.Namespace) -> dict[str, float]:
+    with folder() as path:
+        calls, at_once = 160, 16
+        proposer = PointProposer(latency=arguments.latency)
+        loop = LoopConfig(lag=2 * at_once, concurrency=at_once)
+        run = search(path / "j", PointEvaluator(), proposer, START, StopConfig(proposals=calls), loop)
+        began = time.perf_counter()
+        run.run()
+        wall = time.perf_counter() - began
+    ideal = calls / at_once * arguments.latency
+    return {"wall s": wall, "ideal s": ideal, "ratio": wall / ideal}
+
+
+def script(body: object, times: int) -> str:
+    """A new valid program for every request: what the request says is folded into two numbers."""
+    total = hash_of(json.dumps(body, sort_keys=True)) + times * 0.137
+    other = (total * 7919) % 1.0
+    return f"```python\nx = {total % 1.0:.6f}\ny = {other:.6f}\n```\n"
+
+
+def http(arguments: argparse.Namespace) -> dict[str, float]:
+    from evosyn.teachers.litellm import create
+    from evosyn.teachers.scripted_server import ScriptedServer
+
+    os.environ.setdefault("OPENAI_API_KEY", "none")
+    found = {}
+    with ScriptedServer(script) as server, folder() as path:
+        for size in arguments.sizes:
+            teacher = create(model="openai/scripted", base_url=server.base_url, cache=path / f"r{size}.sqlite")
+            proposer = registry.factory("proposers", "rewrite")(teacher=teacher)
+            before = search(
+                path / f"j{size}",
+                PointEvaluator(),
+                PointProposer(step=40.0),
+                START,
+                StopConfig(evaluations=size),
+                LoopConfig(lag=16),
+            )
+            before.run()
+            stop = StopConfig(proposals=before.state.steps + arguments.iterations)
+            run = search(path / f"j{size}", PointEvaluator(), proposer, START, stop, LoopConfig(lag=16, concurrency=16))
+            began = time.perf_counter()
+            run.run()
+            found[f"iterations/s at {size}"] = arguments.iterations / (time.perf_counter() - began)
+            asyncio.run(teacher.aclose())
+    return found
+
+
+def read_back(_: argparse.Namespace) -> dict[str, float]:
+    import random
+
+    rng, reader = random.Random(0), Reader()
+    texts = [reader.write(random_program(rng)) for _ in range(300)]
+    began = time.process_time()
+    for text in texts:
+        read(text)
+    return {"reads/s": len(texts) / (time.process_time() - began)}
+
+
+def main() -> int:
+    kinds = {f.__name__: f for f in (controller, genetic, strategies, journal, latency, http, read_back)}
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("kind", choices=[*kinds, "openevolve"])
+    parser.add_argument("--candidates", type=int, default=100_000)
+    parser.add_argument("--evaluations", type=int, default=2000)
+    parser.add_argument("--iterations", type=int, default=300)
+    parser.add_argument("--sizes", type=int, nargs="+", default=[100, 1000, 3000])
+    parser.add_argument("--latency", type=float, default=2.0)
+    arguments = parser.parse_args()
+    if arguments.kind == "openevolve":
+        from openevolve_comparison import compare  # type: ignore[import-not-found]
+
+        found = compare(arguments)
+    else:
+        found = kinds[arguments.kind](arguments)
+    for name, value in found.items():
+        print(f"{name:55} {value:12.2f}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,85 @@
+"""One search from start to held-out score without a run directory: for comparisons over several seeds and searches."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from evosyn import registry
+from evosyn.evaluators.behaviour import axes_named
+from evosyn.evaluators.consistency import SeedConsistency
+from evosyn.evolve.genetic.reader import Reader
+from evosyn.evolve.genetic.runner import TreeRunner
+from evosyn.evolve.islands import Archipelago
+from evosyn.evolve.loop import Search
+from evosyn.ports import Proposer, StrategyRunner
+from evosyn.records import Candidate, Evaluation, PassMatrix
+from evosyn.rundir import Journal
+from evosyn.synthesis.recipes._evolve_config import EvolveConfig
+from evosyn.synthesis.recipes._evolve_finish import Choice, choose, fresh_scoring
+from evosyn.synthesis.recipes._evolve_inputs import select
+from evosyn.synthesis.recipes.evolve import search_parts
+
+
+class Trial(NamedTuple):
+    """What one search came to.
+
+    Attributes:
+        heldout: evaluations on the held-out problems by name: `evolved`, and the programs that were asked for.
+        oracle: the best possible score there.
+    """
+
+    state: Archipelago
+    choice: Choice
+    heldout: dict[str, Evaluation]
+    oracle: float
+
+    @property
+    def score(self) -> float:
+        """Held-out score of the winner."""
+        return self.heldout["evolved"].score or 0.0
+
+    @property
+    def fall(self) -> float:
+        """How far the held-out score lies below that on fresh draws of the train problems: over-fitting."""
+        return (self.choice.fresh.score or 0.0) - self.score
+
+
+def run_trial(
+    config: EvolveConfig,
+    matrices: Sequence[PassMatrix],
+    runner: StrategyRunner,
+    *,
+    proposers: Mapping[str, Proposer] | None = None,
+    others: Mapping[str, str] | None = None,
+) -> Trial:
+    """Search on the train problems of `config.seed`, choose, score held out.
+
+    Args:
+        runner: runs programs outside the genetic grammar.
+        proposers: by arm; the genetic arm is made here.
+        others: program texts to score on the same held-out draws.
+
+    Raises:
+        UsageError: the matrices do not suffice.
+        BudgetSpent, UnavailableError: from the proposers.
+    """
+    seeds = select(matrices, config, simulated=False)
+    reader = Reader()
+    trees = TreeRunner(runner, reader)
+    evaluator = SeedConsistency(trees, seeds.split.train, config.scoring, axes_named(config.axes))
+    genetic = registry.factory("proposers", "genetic")(burst=config.proposers.burst, reader=reader)
+    arms = {name: genetic if name == "genetic" else (proposers or {})[name] for name in config.proposers.arms}
+    with tempfile.TemporaryDirectory(prefix="evosyn-trial-") as folder:
+        journal = Journal(Path(folder) / "journal.jsonl")
+        parts = search_parts(config, evaluator, arms, "trial")
+        search = Search(parts, journal, islands=config.islands, loop=config.loop, stop=config.stop)
+        search.run()
+        journal.close()
+    choice = choose(search.state, trees, seeds, config)
+    held = SeedConsistency(trees, seeds.split.heldout, fresh_scoring(config, "boards"), axes=())
+    programs = {**(others or {}), "evolved": choice.winner.candidate.text}
+    found = held.evaluate([Candidate(text) for text in programs.values()])
+    return Trial(search.state, choice, dict(zip(programs, found, strict=True)), held.oracle)
