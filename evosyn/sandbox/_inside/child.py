@@ -11,10 +11,10 @@ import gc
 import marshal
 import os
 import resource
-import signal
 import sys
-import time
 from collections.abc import Callable, Mapping
+from signal import ITIMER_REAL, SIGALRM, setitimer, signal
+from time import monotonic
 from types import FrameType, ModuleType
 from typing import Any, NamedTuple, NoReturn
 
@@ -23,6 +23,8 @@ from evosyn.sandbox._inside import seccomp, wire
 EXIT_FULL, EXIT_BUDGET, EXIT_SETUP, EXIT_TIME = 77, 78, 79, 80
 REPEAT_S = 0.05
 """The alarm rings again at this interval, for a program that swallows it."""
+HOLD_S, HOLD_BYTES = 0.02, 16384
+"""Records are held back for this long, and no more than this."""
 
 
 class JobLimits(NamedTuple):
@@ -40,35 +42,59 @@ class TimeLimit(BaseException):
 
 
 class Alarm:
-    """The soft time limit of one item."""
+    """The soft time limit of the items of one child. There is one, set up in the zygote and inherited.
 
-    def __init__(self, wall_s: float) -> None:
-        self.wall_s = wall_s
+    The timer is set once and again only when it rings, for what is left of the running item: a system call per item
+    would cost more than most calls of a program do.
+    """
+
+    def __init__(self) -> None:
+        self.wall_s = 1.0
         self.armed = False
-        self.started = time.monotonic()
-        signal.signal(signal.SIGALRM, self._ring)
+        self.started = 0.0
+        self._ends = 0.0
+        signal(SIGALRM, self._ring)
 
     def _ring(self, _number: int, _frame: FrameType | None) -> None:
-        if self.armed:
+        if not self.armed:
+            self._ends = 0.0
+            return
+        left = self.started + self.wall_s - monotonic()
+        if left > 0.0:
+            setitimer(ITIMER_REAL, left, REPEAT_S)
+        else:
+            self._ends = 0.0
             raise TimeLimit
 
-    def start(self) -> None:
-        self.started = time.monotonic()
+    def start(self, wall_s: float) -> None:
+        """Begin an item; rings no earlier than its end, and again while it goes on."""
+        self.wall_s = wall_s
+        self.started = monotonic()
         self.armed = True
-        signal.setitimer(signal.ITIMER_REAL, self.wall_s, REPEAT_S)
+        if self._ends < self.started:
+            self._ends = self.started + wall_s
+            setitimer(ITIMER_REAL, wall_s, REPEAT_S)
 
     def stop(self) -> float:
         """Seconds since the start."""
         self.armed = False
-        return time.monotonic() - self.started
+        return monotonic() - self.started
 
 
 class Writer:
-    """Appends records to the result memfd."""
+    """Appends records to the result memfd.
 
-    def __init__(self, handle: int, limits: JobLimits) -> None:
+    Attributes:
+        hold: keep short records back and write them together; what a crash loses is run again with `hold` off.
+    """
+
+    def __init__(self, handle: int, limits: JobLimits, hold: bool = False) -> None:
         self._handle = handle
         self._most = limits.output_kb * 1024
+        self.hold = hold
+        self._held: list[bytes] = []
+        self._size = 0
+        self._since = monotonic()
 
     def value(self, seconds: float, value: Any) -> None:
         """Encode and write; what is too large or not plain is written as such."""
@@ -83,7 +109,17 @@ class Writer:
             self.put(wire.OK, seconds, payload)
 
     def put(self, code: int, seconds: float, payload: bytes) -> None:
-        data = wire.record(code, seconds, payload)
+        self._held.append(wire.RECORD.pack(code, seconds, len(payload)))
+        self._held.append(payload)
+        self._size += len(payload)
+        if not self.hold or self._size > HOLD_BYTES or monotonic() - self._since > HOLD_S:
+            self.flush()
+
+    def flush(self) -> None:
+        data = b"".join(self._held)
+        self._held.clear()
+        self._size = 0
+        self._since = monotonic()
         try:
             written = os.write(self._handle, data)
         except OSError:
@@ -137,12 +173,14 @@ def find_entry(namespace: Mapping[str, Any], entry_point: str) -> Callable[..., 
     return found if callable(found) else None
 
 
-def load_guarded(writer: Writer, alarm: Alarm, source: str, entry_point: str) -> Callable[..., Any] | None:
+def load_guarded(
+    writer: Writer, alarm: Alarm, wall_s: float, source: str, entry_point: str
+) -> Callable[..., Any] | None:
     """Load under the alarm and write the load record; None where there is nothing to call."""
     entry = None
     code, detail = wire.OK, b""
     try:
-        alarm.start()
+        alarm.start(wall_s)
         try:
             entry = find_entry(load(source, "program"), entry_point)
             if entry is None:
@@ -155,22 +193,24 @@ def load_guarded(writer: Writer, alarm: Alarm, source: str, entry_point: str) ->
     except TimeLimit:
         code, detail = wire.TIMEOUT, b"while loading"
     writer.put(code, alarm.stop(), detail)
-    return entry
+    return entry if code == wire.OK else None
 
 
-def run_calls(body: bytes, first: int, left_s: float, limits: JobLimits, writer: Writer) -> None:
+def run_calls(body: bytes, first: int, left_s: float, limits: JobLimits, alarm: Alarm, writer: Writer) -> None:
     """Load the program, then make the calls from number `first` on; a record each; ends after a timeout."""
     source, entry_point, calls = marshal.loads(body)
-    alarm = Alarm(limits.wall_s)
-    began = time.monotonic()
-    entry = load_guarded(writer, alarm, source, entry_point)
+    ends = monotonic() + left_s
+    entry = load_guarded(writer, alarm, limits.wall_s, source, entry_point)
     if entry is None:
+        writer.flush()
         return
     for args, kwargs, python in calls[first:]:
-        if time.monotonic() - began > left_s:
+        if not _call(entry, args, kwargs, python, alarm, limits.wall_s, writer):
+            break
+        if alarm.started > ends:
+            writer.flush()
             os._exit(EXIT_BUDGET)
-        if not _call(entry, args, kwargs, python, alarm, writer):
-            return
+    writer.flush()
 
 
 def _call(
@@ -179,19 +219,20 @@ def _call(
     kwargs: dict[str, Any],
     python: str | None,
     alarm: Alarm,
+    wall_s: float,
     to: Writer,
 ) -> bool:
     """One call and its record; False after a timeout, since what an interrupted call leaves behind is not trusted."""
-    blame = wire.TESTING_BROKEN if python is not None else wire.EXCEPTION
+    blame = wire.EXCEPTION
     try:
-        alarm.start()
+        alarm.start(wall_s)
         try:
             if python is not None:
+                blame = wire.TESTING_BROKEN
                 args, kwargs = arguments(python)
                 blame = wire.EXCEPTION
             value = entry(*args, **kwargs)
-            seconds = time.monotonic() - alarm.started
-            to.value(seconds, value)
+            to.value(monotonic() - alarm.started, value)
             alarm.armed = False
         except TimeLimit:
             raise
@@ -235,11 +276,11 @@ def evaluate(source: str) -> Any:
     return namespace["arguments"]()
 
 
-def run_program(code: bytes, alarm: Alarm, writer: Writer) -> None:
+def run_program(code: bytes, alarm: Alarm, wall_s: float, writer: Writer) -> None:
     """A whole program over standard input and output; writes one record without the output."""
     status, detail = wire.OK, b""
     try:
-        alarm.start()
+        alarm.start(wall_s)
         try:
             module = ModuleType("__main__")
             sys.modules["__main__"] = module
@@ -263,12 +304,11 @@ def _exited(error: SystemExit) -> tuple[int, bytes]:
     return describe(error)
 
 
-def compile_program(body: bytes, limits: JobLimits, writer: Writer) -> None:
+def compile_program(body: bytes, limits: JobLimits, alarm: Alarm, writer: Writer) -> None:
     """Compile a program and write its code, marshalled; runs nothing of it."""
-    alarm = Alarm(limits.wall_s)
     code, payload = wire.OK, b""
     try:
-        alarm.start()
+        alarm.start(limits.wall_s)
         try:
             payload = marshal.dumps(compile(marshal.loads(body), "<program>", "exec", dont_inherit=True))
         except TimeLimit:
@@ -281,16 +321,13 @@ def compile_program(body: bytes, limits: JobLimits, writer: Writer) -> None:
     writer.put(code, alarm.stop(), payload)
 
 
-def run_harness(
-    main: Callable[[str, Any, Any], Any], program: str, context: Any, argument: Any, limits: JobLimits, writer: Writer
-) -> None:
-    """`main(program, context, argument)` of a harness of ours; one record."""
-    alarm = Alarm(limits.wall_s)
+def run_harness(main: Callable[[], Any], limits: JobLimits, alarm: Alarm, writer: Writer) -> None:
+    """`main()` of a harness of ours; one record."""
     try:
-        alarm.start()
+        alarm.start(limits.wall_s)
         try:
-            value = main(program, context, argument)
-            writer.value(time.monotonic() - alarm.started, value)
+            value = main()
+            writer.value(monotonic() - alarm.started, value)
             alarm.armed = False
         except TimeLimit:
             raise
@@ -303,7 +340,7 @@ def run_harness(
 
 def die_with_parent() -> None:
     """Ask the kernel to kill this process when its parent ends; changing the uid forgets it, so this comes after."""
-    ctypes.CDLL(None).prctl(1, int(signal.SIGKILL), 0, 0, 0)
+    ctypes.CDLL(None).prctl(1, 9, 0, 0, 0)
 
 
 def leave(status: int = 0) -> NoReturn:

@@ -107,12 +107,17 @@ def proxy(peer: Peer, name: str) -> Callable[..., Any]:
 
 
 def run_testing(
-    peer: Peer, entry_point: str, checks: Sequence[Check], limits: child.JobLimits, to: child.Writer
+    peer: Peer,
+    entry_point: str,
+    checks: Sequence[Check],
+    limits: child.JobLimits,
+    alarm: child.Alarm,
+    to: child.Writer,
 ) -> None:
     """Wait for the program, then run each check; a record each, after one for the loading."""
     functions, modules = peer.hello()
     to.put(wire.OK, 0.0, b"")
-    alarm = child.Alarm(limits.wall_s)
+    alarm.wall_s = limits.wall_s
     for code, call, _ in checks:
         if not _check(peer, (functions, modules), entry_point, (code, call), alarm, to):
             return
@@ -131,7 +136,7 @@ def _check(
     namespace[entry_point.rpartition(".")[2]] = namespace["candidate"] = proxy(peer, "")
     status, detail = wire.OK, b"N"
     try:
-        alarm.start()
+        alarm.start(alarm.wall_s)
         try:
             exec(compile(texts[0], "<testing>", "exec", dont_inherit=True), namespace)
             if texts[1]:
@@ -165,11 +170,16 @@ def _blame(error: BaseException, peer: Peer) -> tuple[int, bytes]:
 
 
 def run_program(
-    ask: int, answer: int, source: str, entry_point: str, limits: child.JobLimits, to: child.Writer
+    pipes: tuple[int, int],
+    source: str,
+    entry_point: str,
+    limits: child.JobLimits,
+    alarm: child.Alarm,
+    to: child.Writer,
 ) -> None:
     """Load the program, say hello, then answer calls until the testing is gone."""
-    alarm = child.Alarm(limits.wall_s)
-    entry = child.load_guarded(to, alarm, source, entry_point)
+    ask, answer = pipes
+    entry = child.load_guarded(to, alarm, limits.wall_s, source, entry_point)
     if entry is None:
         return
     import sys
@@ -253,11 +263,11 @@ def _pair(
 
     def solve(to: child.Writer) -> None:
         _close(ask_w, answer_r, testing_fd)
-        run_program(ask_r, answer_w, program, entry_point, limits, to)
+        run_program((ask_r, answer_w), program, entry_point, limits, zygote.alarm, to)
 
     def test(to: child.Writer) -> None:
         _close(ask_r, answer_w, solution_fd)
-        run_testing(Peer(ask_w, answer_r, limits.output_kb * 1024), entry_point, checks, limits, to)
+        run_testing(Peer(ask_w, answer_r, limits.output_kb * 1024), entry_point, checks, limits, zygote.alarm, to)
 
     try:
         solution = zygote.fork(limits, solution_fd, solve)

@@ -6,6 +6,7 @@ works, kills at the deadline, and answers its parent frame by frame. One zygote 
 
 from __future__ import annotations
 
+import functools
 import gc
 import marshal
 import os
@@ -49,6 +50,7 @@ class Zygote:
         self.held = _confine(config)
         self._filter = seccomp.Filter(config["filter"]) if config["filter"] else None
         self._shared: dict[str, Any] = {}
+        self.alarm = child.Alarm()
         self._harnesses: dict[str, Callable[[str, Any, Any], Any]] = {}
 
     def serve(self) -> None:
@@ -80,7 +82,9 @@ class Zygote:
         gc.freeze()
         return [wire.Record(wire.OK, 0.0, b"N")]
 
-    def fork(self, limits: child.JobLimits, memfd: int, work: Callable[[child.Writer], None]) -> int:
+    def fork(
+        self, limits: child.JobLimits, memfd: int, work: Callable[[child.Writer], None], hold: bool = False
+    ) -> int:
         """Fork a hardened child that does `work` with a writer onto `memfd`; the child never returns."""
         pid = os.fork()
         if pid:
@@ -88,7 +92,7 @@ class Zygote:
         try:
             os.close(self.control)
             child.harden(limits, RESULT_BYTES, self._filter)
-            work(child.Writer(memfd, limits))
+            work(child.Writer(memfd, limits, hold))
         except MemoryError:
             os._exit(child.EXIT_FULL)
         except child.TimeLimit:
@@ -133,33 +137,33 @@ class Zygote:
         count, body = marshal.loads(body)
         began = time.monotonic()
         found: list[wire.Record] = []
+        hold = True
         while first + len(found) < count:
-            left = left_s - (time.monotonic() - began)
-            if left <= 0 and (found or left_s <= 0):
-                found += [wire.Record(wire.NOT_RUN, 0.0, b"")] * (count - first - len(found))
-                break
-            start = first + len(found)
+            start, left = first + len(found), left_s - (time.monotonic() - began)
+            if left <= 0 and found:
+                return found + [wire.Record(wire.NOT_RUN, 0.0, b"")] * (count - start)
             memfd = os.memfd_create("r")
             try:
-                pid = self.fork(limits, memfd, lambda to, at=start, s=left: child.run_calls(body, at, s, limits, to))  # type: ignore[misc]
-                ended = self.watch(pid, memfd, limits.wall_s, left)
+                work = functools.partial(child.run_calls, body, start, left, limits, self.alarm)
+                ended = self.watch(self.fork(limits, memfd, work, hold), memfd, limits.wall_s, left)
                 records = self.records(memfd, 1 + count - start)
             finally:
                 os.close(memfd)
-            if not records or records[0].code != wire.OK:
-                load = records[0] if records else failure(ended, limits, b"while loading")
-                found += [load] * (count - start)
-                break
-            found += records[1:]
             if len(records) == 1 + count - start:
-                break
-            if records[-1].code == wire.TIMEOUT and len(records) > 1:
+                return found + records[1:]
+            if records and records[0].code != wire.OK:
+                return found + [records[0]] * (count - start)
+            found += records[1:]
+            if len(records) > 1 and records[-1].code == wire.TIMEOUT:
                 return found  # the rest is asked again, perhaps of another worker
-            status = os.waitstatus_to_exitcode(ended.status)
-            if status == child.EXIT_BUDGET and time.monotonic() - began > left_s:
-                return found + [wire.Record(wire.NOT_RUN, 0.0, b"")] * (count - first - len(found))
-            if status == child.EXIT_FULL and len(records) > 1:
+            if hold:
+                hold = False  # what the crash took with it runs again, each record written at once
                 continue
+            status = os.waitstatus_to_exitcode(ended.status)
+            if status in (child.EXIT_BUDGET, child.EXIT_FULL) and len(records) > 1:
+                continue
+            if not records:
+                return found + [failure(ended, limits, b"while loading")] * (count - start)
             found.append(failure(ended, limits))
             if ended.killed:
                 return found
@@ -170,7 +174,7 @@ class Zygote:
         count = len(inputs)
         memfd = os.memfd_create("r")
         try:
-            pid = self.fork(limits, memfd, lambda to: child.compile_program(program, limits, to))
+            pid = self.fork(limits, memfd, lambda to: child.compile_program(program, limits, self.alarm, to))
             ended = self.watch(pid, memfd, limits.wall_s, limits.wall_s)
             records = self.records(memfd, 1)
         finally:
@@ -201,7 +205,7 @@ class Zygote:
                 os.close(given)
                 os.close(output)
                 resource.setrlimit(resource.RLIMIT_FSIZE, (most + 4096, most + 4096))
-                child.run_program(code, child.Alarm(limits.wall_s), to)
+                child.run_program(code, self.alarm, limits.wall_s, to)
 
             pid = self.fork(limits, memfd, work)
             ended = self.watch(pid, memfd, limits.wall_s, limits.wall_s)
@@ -228,7 +232,13 @@ class Zygote:
         context = None if key is None else self._shared[key]
         memfd = os.memfd_create("r")
         try:
-            pid = self.fork(limits, memfd, lambda to: child.run_harness(main, program, context, argument, limits, to))
+            pid = self.fork(
+                limits,
+                memfd,
+                functools.partial(
+                    child.run_harness, functools.partial(main, program, context, argument), limits, self.alarm
+                ),
+            )
             ended = self.watch(pid, memfd, limits.wall_s, limits.wall_s)
             records = self.records(memfd, 1)
         finally:
