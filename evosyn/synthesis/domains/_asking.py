@@ -48,9 +48,10 @@ def testing_examples(examples: Sequence[Problem]) -> str:
         cases = None if example.human_testing is None else shown_cases(example.human_testing)
         if cases is None:
             continue
-        start = f"\n### Start code\n```python\n{example.starter_code}\n```" if example.starter_code else ""
+        starter = (example.starter_code or "").strip("\n")
+        start = f"\n### Start code\n```python\n{starter}\n```" if starter else ""
         tests = f"### Unit tests\n```json\n{cases}\n```\n"
-        parts.append(f"## Example {len(parts) + 1}\n### Problem\n{example.statement}{start}\n{tests}")
+        parts.append(f"## Example {len(parts) + 1}\n### Problem\n{example.statement.strip()}{start}\n{tests}")
     return "Here are examples of good unit tests.\n\n" + "\n".join(parts) + "\n" if parts else ""
 
 

@@ -1,0 +1,94 @@
+"""The comparison rules of docs/pools.md, one property a test."""
+
+import math
+
+import pytest
+
+from evosyn.synthesis.domains._compare import same_text, same_value
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual"),
+    [
+        (1, 1.0),
+        (True, 1),
+        ([1, 2], (1, 2)),
+        ([[1], [2]], ([1], (2,))),
+        ({"a": [1, (2,)]}, {"a": (1, [2])}),
+        ({"1": "x", "null": 2, "false": 3}, {1: "x", None: 2, False: 3}),
+        (float("nan"), float("nan")),
+        ([float("nan")], [math.nan]),
+        ({1, 2}, frozenset({2, 1})),
+        (None, None),
+        ("\ud800", "\ud800"),
+        (10**400, 10**400),
+    ],
+)
+def test_equal_by_the_rules(expected: object, actual: object) -> None:
+    assert same_value(expected, actual)
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual"),
+    [
+        (1, "1"),
+        ("1", 1),
+        ([1, 2], [2, 1]),
+        ([1, 2], {1, 2}),
+        ([1, 2], [1, 2, 3]),
+        ({"a": 1}, {"a": 1, "b": 2}),
+        ({"1": 1}, {1: 1, "1": 1}),
+        (None, False),
+        (None, 0),
+        ("ab", ["a", "b"]),
+        (0.1 + 0.2, 0.3),
+        (float("nan"), 0.0),
+        (10**400, 1.0),
+        ([], None),
+    ],
+)
+def test_different_by_the_rules(expected: object, actual: object) -> None:
+    assert not same_value(expected, actual)
+
+
+def test_a_tolerance_holds_for_numbers_wherever_they_stand() -> None:
+    assert same_value({"a": [0.333]}, {"a": (1 / 3,)}, 1e-3)
+    assert not same_value({"a": [0.333]}, {"a": (1 / 3,)}, 1e-6)
+    assert same_value(1e9, 1e9 + 1, 1e-6), "relative where numbers are large"
+    assert same_value(0.0, 1e-7, 1e-6), "absolute where they are small"
+    assert not same_value("0.333", 1 / 3, 1)
+    assert same_value(1 + 1j, 1 + 1.0000001j, 1e-3)
+    assert not same_value(10**400, 1.0, 1e-3)
+
+
+def test_a_value_that_is_nested_too_deeply_is_no_crash() -> None:
+    deep: list[object] = []
+    for _ in range(100_000):
+        deep = [deep]
+    assert not same_value([[[]]], deep)
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual", "same"),
+    [
+        ("6\n", "6", True),
+        ("6\n", "6  \n\n\n", True),
+        ("1 2\n3\n", "1 2\r\n3\r\n", True),
+        ("a\nb\n", "a\n\nb\n", False),
+        ("1 2\n", "1  2\n", False),
+        ("  x\n", "x\n", False),
+        ("6\n", "6\n7\n", False),
+        ("6\n7\n", "6\n", False),
+        ("", "\n", True),
+        ("YES\n", "yes\n", False),
+    ],
+)
+def test_texts_are_compared_line_by_line_without_trailing_blanks(expected: str, actual: str, same: bool) -> None:
+    assert same_text(expected, actual) is same
+
+
+def test_with_a_tolerance_tokens_that_are_numbers_may_differ() -> None:
+    assert same_text("0.3333 ok\n", "0.33333   ok\n", 1e-3)
+    assert not same_text("0.3333 ok\n", "0.33333 no\n", 1e-3)
+    assert not same_text("0.3333\n", "0.34\n", 1e-3)
+    assert not same_text("1\n2\n", "1 2\n", 1e-3), "line breaks still count"

@@ -1,0 +1,214 @@
+"""Replies as models really write them, and what is read from them."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evosyn.records import Problem, Testing
+from evosyn.synthesis.domains import python_function, python_stdin
+from evosyn.synthesis.domains._replies import fences, read_json
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "prompts"
+FUNCTION = Problem(
+    "top", "python-function", "Return the k largest items, largest first.", "top",
+    "def top(items: list[int], k: int = 1) -> list[int]:\n    pass\n",
+    Testing("cases", {"cases": [{"input": [[3, 1, 2], 2], "output": [3, 2]}, {"input": [[], 0], "output": []}]}),
+)  # fmt: skip
+SINGLE = Problem("total", "python-function", "Return the sum.", "total", "def total(items):\n    pass\n")
+STDIN = Problem(
+    "sum", "python-stdin", "Read n, then n numbers; print their sum.",
+    human_testing=Testing("stdin", {"cases": [{"input": "1\n5\n", "output": "5\n"}]}),
+)  # fmt: skip
+function, stdin = python_function.create(), python_stdin.create()
+
+
+def cases_of(problem: Problem, text: str) -> object:
+    domain = stdin if problem is STDIN else function
+    parsed = domain.parse_testing(problem, text)
+    assert parsed.value is not None, parsed.reason
+    assert domain.check_testing(problem, parsed.value) is None
+    return parsed.value.body.get("cases")
+
+
+GOOD = [{"input": [[1, 2], 1], "output": [2]}]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '```json\n[{"input": [[1, 2], 1], "output": [2]}]\n```',
+        'Sure!\n\n```json\n[\n  {"input": [[1, 2], 1], "output": [2]},\n]\n```\nHope it helps.',
+        '```\n[{"input": [[1, 2], 1], "output": [2]}]\n```',
+        'The tests: [{"input": [[1, 2], 1], "output": [2]}] as asked.',
+        '~~~json\n[{"input": [[1, 2], 1], "output": [2]}]\n~~~',
+        '````json\n[{"input": [[1, 2], 1], "output": [2]}]\n````',
+        '```json\n{"cases": [{"input": [[1, 2], 1], "output": [2]}]}\n```',
+        '```json\n{"input": [[1, 2], 1], "output": [2]}\n```',
+        '```json\n[{"input": [[1, 2], 1], "output": [2]}]',
+        "```json\n[{'input': [[1, 2], 1], 'output': [2]}]\n```",
+        "```json\n[{'input': ([1, 2], 1), 'output': (2,)}]\n```",
+        '```json\n[{"inputs": [[1, 2], 1], "expected": [2]}]\n```',
+        '  ```json\n[{"input": [[1, 2], 1], "output": [2]}]\n  ```',
+    ],
+)
+def test_a_list_of_cases_is_read_from_replies_as_models_write_them(text: str) -> None:
+    assert cases_of(FUNCTION, text) == GOOD
+
+
+def test_keyword_arguments_are_kept_and_a_single_argument_is_wrapped() -> None:
+    text = '```json\n[{"input": {"items": [1], "k": 1}, "output": [1]}]\n```'
+    assert cases_of(FUNCTION, text) == [{"input": {"items": [1], "k": 1}, "output": [1]}]
+    assert cases_of(SINGLE, '[{"input": [1, 2, 3], "output": 6}]') == [{"input": [[1, 2, 3]], "output": 6}]
+    assert cases_of(SINGLE, '[{"input": 5, "output": 6}]') == [{"input": [5], "output": 6}]
+
+
+def test_a_comma_inside_a_text_survives_the_repair_of_trailing_commas() -> None:
+    text = '```json\n[{"input": [["a,]", "b,}"], 1], "output": [],},]\n```'
+    assert cases_of(FUNCTION, text) == [{"input": [["a,]", "b,}"], 1], "output": []}]
+
+
+def test_generators_stay_generators() -> None:
+    text = '```json\n[{"input": [{"python": "[0] * 9"}, 1], "output": {"python": "[0]"}}]\n```'
+    cases = [{"input": [{"python": "[0] * 9"}, 1], "output": {"python": "[0]"}}]
+    assert cases_of(FUNCTION, text) == cases
+    code = "def build_cases():\n    return [{'input': [[1] * 9, 1], 'output': [1]}]\n"
+    assert cases_of(FUNCTION, f"Long ones:\n```python\n{code}```") == {"python": code}
+
+
+def test_texts_of_programs_are_read_and_lists_of_lines_are_joined() -> None:
+    text = '```json\n[{"input": "1\\n5\\n", "output": "5\\n"}, {"input": ["1", "7"], "output": "7\\n"}]\n```'
+    expected = [{"input": "1\n5\n", "output": "5\n"}, {"input": "1\n7\n", "output": "7\n"}]
+    assert cases_of(STDIN, text) == expected
+
+
+def test_asserts_and_checks_are_read_from_python() -> None:
+    code = "from x import top\nassert top([1], 1) == [1]\nassert 1 == 1\n\ndef test_b():\n    assert top([]) == []\n"
+    text = f"```python\n{code}```"
+    parsed = function.parse_testing(FUNCTION, text)
+    assert parsed.value is not None
+    assert parsed.value.body == {"asserts": ["assert top([1], 1) == [1]", "assert top([]) == []"]}
+    cut = "```python\nassert top([1], 1) == [1]\nassert top([2], 1) == [2"
+    parsed = function.parse_testing(FUNCTION, cut)
+    assert parsed.value is not None
+    assert parsed.value.body == {"asserts": ["assert top([1], 1) == [1]"]}
+    parsed = function.parse_testing(FUNCTION, "```python\ndef check(candidate):\n    assert candidate([1], 1)\n```")
+    assert parsed.value is not None
+    assert parsed.value.kind == "program"
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "no-cases"),
+        ("I cannot do that.", "no-cases"),
+        ("```json\n[]\n```", "no-cases"),
+        ('```json\n[{"input": [[1], 1]}]\n```', r"bad-cases: cases\[0\].output"),
+        ('```json\n[{"input": [[1], 1, 2, 3], "output": 1}]\n```', r"bad-cases: cases\[0\].input: does not fit"),
+        ('```json\n[{"input": [[1], 1], "output": NaN}]\n```', "no-cases"),
+    ],
+)
+def test_a_testing_that_cannot_be_used_has_its_reason(text: str, reason: str) -> None:
+    parsed = function.parse_testing(FUNCTION, text)
+    assert parsed.value is None
+    with pytest.raises(AssertionError, match=reason):
+        raise AssertionError(parsed.reason)
+
+
+SOURCE = "def top(items, k=1):\n    return sorted(items)[::-1][:k]\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"```python\n{SOURCE}```",
+        f"```py\n{SOURCE}```\nand that is it",
+        f"```\n{SOURCE}```",
+        SOURCE,
+        f"```python\nprint('a sketch')\n```\nFinally:\n```python\n{SOURCE}```",
+        f"```python\n{SOURCE}",
+    ],
+)
+def test_a_solution_is_the_last_block_that_defines_the_entry_point(text: str) -> None:
+    parsed = function.parse_solution(FUNCTION, text)
+    assert parsed.value is not None, parsed.reason
+    assert parsed.value.source == SOURCE
+
+
+def test_a_body_completes_the_starter_code_and_blocks_may_belong_together() -> None:
+    starter = Problem("p", "python-function", "x", "top", 'def top(items, k=1):\n    """Doc."""\n')
+    parsed = function.parse_solution(starter, "```python\n    return items[:k]\n```")
+    assert parsed.value is not None
+    assert parsed.value.source == 'def top(items, k=1):\n    """Doc."""\n    return items[:k]\n'
+    two = (
+        "```python\nimport heapq\n```\nthen\n```python\ndef top(items, k=1):\n    return heapq.nlargest(k, items)\n```"
+    )
+    parsed = function.parse_solution(FUNCTION, two)
+    assert parsed.value is not None
+    assert "def top" in parsed.value.source
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("```python\ndef other():\n    pass\n```", "no-entry-point: no block defines top"),
+        ("```python\ndef top(:\n```", "does-not-parse"),
+        ("", "no-code"),
+    ],
+)
+def test_a_solution_that_cannot_be_used_has_its_reason(text: str, reason: str) -> None:
+    parsed = function.parse_solution(FUNCTION, text)
+    assert parsed.value is None
+    assert parsed.reason.startswith(reason)
+
+
+def test_a_new_problem_is_read_with_its_meta() -> None:
+    fields = {
+        "title": "Runs of Equal Items",
+        "statement": "Given a list, return the length of the longest run of equal items.",
+        "entry_point": "longest_run", "starter_code": "def longest_run(items: list[int]) -> int:\n    pass\n",
+        "domain": "python-function", "meta": {"family": "runs", "params": {"n": 3}},
+    }  # fmt: skip
+    parsed = function.parse_problem(f"```json\n{json.dumps(fields)}\n```")
+    assert parsed.value is not None, parsed.reason
+    assert parsed.value.problem_id.startswith("runs-of-equal-items-")
+    assert parsed.value.meta == {"family": "runs", "params": {"n": 3}, "title": "Runs of Equal Items"}
+    assert parsed.value.entry_point == "longest_run"
+    for change, reason in (
+        ({"statement": "short"}, "no-statement"),
+        ({"entry_point": "a b"}, "no-entry-point"),
+        ({"starter_code": "def other(): pass"}, "bad-starter-code"),
+        ({"domain": "python-stdin"}, "other-domain"),
+    ):
+        assert function.parse_problem(json.dumps({**fields, **change})).reason.startswith(reason)
+    assert stdin.parse_problem(json.dumps({**fields, "domain": "python-stdin"})).reason.startswith("other-domain")
+
+
+@given(
+    st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda inner: st.lists(inner), max_leaves=10)
+)
+def test_json_is_read_back_even_with_trailing_commas(value: object) -> None:
+    text = json.dumps(value)
+    if value is not None:
+        assert read_json(text) == value
+        assert read_json(text.replace("]", ",]") if isinstance(value, list) and "[]" not in text else text) is not None
+
+
+@given(st.text())
+def test_fences_take_any_text(text: str) -> None:
+    assert all(isinstance(fence.text, str) for fence in fences(text))
+
+
+@pytest.mark.parametrize("purpose", ["problem", "solution", "testing"])
+@pytest.mark.parametrize("problem", [FUNCTION, STDIN], ids=["function", "stdin"])
+def test_rendered_prompts_are_as_recorded(purpose: str, problem: Problem) -> None:
+    domain = stdin if problem is STDIN else function
+    request = {
+        "problem": lambda: domain.problem_request([problem], 0, {}),
+        "solution": lambda: domain.solution_request(problem, 0, {}),
+        "testing": lambda: domain.testing_request(problem, 0, {}, [problem]),
+    }[purpose]()
+    recorded = GOLDEN / f"{problem.domain}.{purpose}.md"
+    assert request.messages[0].content == recorded.read_text(encoding="utf-8")
