@@ -138,3 +138,16 @@ def test_evidence_holds_nothing_human_and_groups_equal_programs() -> None:
     chosen = select(evidence, np.array([2, 0]), np.array([1]))
     assert chosen.passed_MN.tolist() == [[False], [False]]
     assert chosen.solution_texts == ("def f( : broken", "def f():\n    return 1")
+
+
+def test_the_program_in_the_docs_is_a_strategy() -> None:
+    import re
+    from pathlib import Path
+
+    page = Path(__file__).parents[2] / "docs" / "write-a-strategy.md"
+    if not page.exists():
+        pytest.skip("the docs are not here")
+    block = re.search(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
+    assert block is not None
+    found = ranking(block.group(1), CASE)
+    assert dense_ranks(found.testing_scores_N).tolist()[-1] == 3
