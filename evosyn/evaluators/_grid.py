@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evosyn.jobs import CellResult
-from evosyn.records import Json, Letters, PassMatrix, Problem, Solution, Testing, canonical_json
+from evosyn.records import Json, Letters, PassMatrix, Problem, Solution, Testing, Verdict, canonical_json
 from evosyn.strategies.evidence import normalised_source
+
+KeyT = TypeVar("KeyT")
 
 
 class Place(NamedTuple):
@@ -32,43 +34,44 @@ class Grid:
         index: position of the problem among the items.
         rows, columns: the distinct records, in the order of appearance; the human testing is column 0 if there is one.
         row_of_M, column_of_N: where each solution and testing of the item stands.
+        canary: the row of a program that is surely wrong, after all others, or None.
         keys: for each row the cache keys of its cells.
         results: what is known, by row and column.
         flaky: cells that gave different verdicts when they were repeated.
     """
 
     def __init__(
-        self, index: int, problem: Problem, solutions: Sequence[Solution], testings: Sequence[Testing], salt: str
+        self,
+        index: int,
+        problem: Problem,
+        solutions: Sequence[Solution],
+        testings: Sequence[Testing],
+        salt: str,
+        canary: Solution | None = None,
     ) -> None:
         self.index, self.problem = index, problem
         self.solutions, self.testings = tuple(solutions), tuple(testings)
-        sources: dict[bytes, int] = {}
-        self.rows: list[Solution] = []
-        self.row_of_M: list[int] = []
-        for solution in solutions:
-            digest = _digest(normalised_source(solution.source))
-            if digest not in sources:
-                sources[digest] = len(sources)
-                self.rows.append(solution)
-            self.row_of_M.append(sources[digest])
-        ids: dict[str, int] = {}
-        self.columns: list[Testing] = []
+        digests = [_digest(normalised_source(solution.source)) for solution in solutions]
+        sources, self.row_of_M = _numbered(digests)
+        self.rows = [self.solutions[digests.index(digest)] for digest in sources]
+        self.canary = None
+        if canary is not None:
+            digest = _digest(normalised_source(canary.source))
+            self.canary = sources.setdefault(digest, len(sources))
+            self.rows += [canary] * (len(sources) - len(self.rows))
         self.human = problem.human_testing is not None
-        column_of = []
-        for testing in ([problem.human_testing] if problem.human_testing is not None else []) + list(testings):
-            testing_id = testing.id
-            if testing_id not in ids:
-                ids[testing_id] = len(ids)
-                self.columns.append(testing)
-            column_of.append(ids[testing_id])
+        tested = [*([problem.human_testing] if problem.human_testing is not None else []), *testings]
+        all_ids = [testing.id for testing in tested]
+        ids, column_of = _numbered(all_ids)
+        self.columns = [tested[all_ids.index(testing_id)] for testing_id in ids]
         self.column_of_N = column_of[1:] if self.human else column_of
         self.testing_ids = list(ids)
-        head = canonical_json([salt, problem.domain, problem.entry_point, problem.starter_code])
+        head = _digest(canonical_json([salt, problem.domain, problem.entry_point, problem.starter_code]))
         self.keys = [
-            [hashlib.sha256(start + testing_id.encode()).hexdigest()[:40] for testing_id in ids]
-            for start in (_digest(head) + digest for digest in sources)
+            [hashlib.sha256(head + digest + testing_id.encode()).hexdigest()[:40] for testing_id in ids]
+            for digest in sources
         ]
-        self.results: list[list[CellResult | None]] = [[None] * len(ids) for _ in sources]
+        self.results: list[list[CellResult | None]] = [[None] * len(ids) for _ in self.rows]
         self.flaky: set[Place] = set()
 
     @property
@@ -79,10 +82,6 @@ class Grid:
     @property
     def human_cells(self) -> int:
         return len(self.row_of_M) if self.human else 0
-
-    @property
-    def distinct(self) -> int:
-        return len(self.rows) * len(self.columns)
 
     def missing(self) -> dict[tuple[int, ...], list[int]]:
         """Rows to execute, grouped by the columns that they lack."""
@@ -127,7 +126,8 @@ class Grid:
         return np.bincount(self.row_of_M)[self.row_of_M].astype(np.int64)
 
     def _findings(self) -> dict[str, Json]:
-        """Flaky cells in the numbering of the matrix (column -1 is the human testing); whether a stand-in made it."""
+        """Flaky cells and vacuous testings in the numbering of the matrix (column -1 is the human testing); whether a
+        stand-in for a model made it."""
         found: dict[str, Json] = {}
         makers = [*(one.provenance for one in self.solutions), *(one.provenance for one in self.testings)]
         if any(maker.simulated for maker in makers):
@@ -139,7 +139,20 @@ class Grid:
             for n, column in columns
             if self.flaky and Place(row, column) in self.flaky
         ]
-        return {**found, "flaky": flaky} if flaky else found
+        if flaky:
+            found["flaky"] = flaky
+        if self.canary is not None:
+            accepted = [_known(result).verdict is Verdict.PASS for result in self.results[self.canary]]
+            vacuous = [n for n, column in columns if accepted[column]]
+            if vacuous:
+                found["vacuous"] = vacuous
+        return found
+
+
+def _numbered(keys: Sequence[KeyT]) -> tuple[dict[KeyT, int], list[int]]:
+    """Equal keys get equal numbers, in the order of appearance."""
+    numbers: dict[KeyT, int] = {}
+    return numbers, [numbers.setdefault(key, len(numbers)) for key in keys]
 
 
 def _known(result: CellResult | None) -> CellResult:

@@ -40,6 +40,7 @@ class CrossexecConfig(BaseModel):
         sample: share of rows that are repeated; a problem with a flaky cell has all its rows repeated.
         retries: how often a row that our infrastructure failed is tried again.
         recheck: run rows with a suspicious timeout again, alone.
+        canaries: run a program that is surely wrong on every problem, so that testings which accept it are marked.
         rows: rows in flight together; bounds the memory.
         seed: draws the sample.
     """
@@ -50,6 +51,7 @@ class CrossexecConfig(BaseModel):
     sample: float = Field(default=0.05, ge=0.0, le=1.0)
     retries: int = Field(default=2, ge=0, le=10)
     recheck: bool = True
+    canaries: bool = True
     rows: int = Field(default=1024, ge=1)
     seed: int = 0
 
@@ -60,7 +62,7 @@ class Counts:
 
     Attributes:
         problems, cells, human_cells: that matrices were asked for; duplicates count, the human testing apart.
-        executed: distinct cells that ran here, human testings included.
+        executed: distinct cells that ran here, human testings included; `canary_cells`: those of canaries, apart.
         cached: distinct cells that the cache knew.
         unknown: cells that stayed UNKNOWN after all retries; `retried`: rows that were tried again for it.
         rechecked: rows that ran again alone for a suspicious timeout, `recovered`: cells whose verdict that changed.
@@ -72,6 +74,7 @@ class Counts:
     cells: int = 0
     human_cells: int = 0
     executed: int = 0
+    canary_cells: int = 0
     cached: int = 0
     unknown: int = 0
     retried: int = 0
@@ -207,7 +210,7 @@ class CrossExecutor:
                 raise UsageError(f"problem {problem.problem_id!r}: no domain named {problem.domain!r} was given")
             if not solutions:
                 raise UsageError(f"problem {problem.problem_id!r}: has no solutions to execute")
-            grid = Grid(index, problem, solutions, testings, self._salt())
+            grid = Grid(index, problem, solutions, testings, self._salt(), self._canary(problem, testings))
             batch.grids.append(grid)
             batch.rows += len(grid.rows)
             if batch.rows >= self._config.rows:
@@ -215,6 +218,12 @@ class CrossExecutor:
                 batch = _Batch()
         if batch.grids:
             yield batch
+
+    def _canary(self, problem: Problem, testings: Sequence[Testing]) -> Solution | None:
+        if not self._config.canaries:
+            return None
+        human = [problem.human_testing] if problem.human_testing is not None else []
+        return self._domains[problem.domain].canary(problem, [*human, *testings])
 
     def _salt(self) -> str:
         protection, limits = self._protection, self._limits
@@ -254,7 +263,8 @@ class CrossExecutor:
         for row in range(len(grid.rows)):
             cells = found[row * len(grid.columns) : (row + 1) * len(grid.columns)]
             grid.results[row] = cells
-            known += sum(cell is not None for cell in cells)
+            if row != grid.canary:
+                known += sum(cell is not None for cell in cells)
         with self._lock:
             self.counts.problems += 1
             self.counts.cells += grid.cells
@@ -265,7 +275,10 @@ class CrossExecutor:
         for column, result in zip(row.columns, results, strict=True):
             row.grid.results[row.row][column] = result
         with self._lock:
-            self.counts.executed += len(results)
+            if row.row == row.grid.canary:
+                self.counts.canary_cells += len(results)
+            else:
+                self.counts.executed += len(results)
             self._report()
 
     def _retry(self, rows: Sequence[Row]) -> None:

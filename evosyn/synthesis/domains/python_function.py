@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from textwrap import indent
 
 from evosyn.chat import Parsed, Request
 from evosyn.jobs import CellResult, ItemOutcome, Job, Limits
@@ -76,6 +77,13 @@ class PythonFunction:
             refuse_generators(testings)
             prepared = self._recent.put(problem, testings, prepare(problem, testings))
         return FunctionPlan(prepared, prepared.jobs(solution, limits))
+
+    def canary(self, problem: Problem, testings: Sequence[Testing]) -> Solution | None:
+        if all(testing.kind == "cases" for testing in testings):  # judged by comparison: none can claim its pass
+            return None
+        owner, _, method = (problem.entry_point or "").rpartition(".")
+        function = f"def {method}(*_args, **_kwargs):\n    raise NotImplementedError('canary')\n"
+        return Solution(f"class {owner}:\n" + indent(function, "    ") if owner else function)
 
     def problem_request(self, seeds: Sequence[Problem], sample: int, params: Mapping[str, Json]) -> Request:
         blanks = {"examples": _asking.problem_examples(seeds)}
