@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from evosyn.records import Pool, Problem, Provenance, Solution, Testing
@@ -55,12 +55,21 @@ class Noise:
         testing: the same for the program from which a testing's outputs come.
         trivial: chance that a testing is written on trivial inputs (empty lists, single zeros).
         corrupted: chance that one output of a testing is damaged.
+        lost: chance that a problem is beyond the teacher, which then confuses four statements of five in solutions and
+            testings alike. Such problems are what pruning is for.
     """
 
     solution: float = 0.3
     testing: float = 0.3
     trivial: float = 0.25
     corrupted: float = 0.15
+    lost: float = 0.15
+
+    def of_problem(self, generator: random.Random) -> Noise:
+        """The noise of one problem: as given, or, for a problem beyond the teacher, much worse."""
+        if generator.random() >= self.lost:
+            return self
+        return replace(self, solution=0.8, testing=0.8)
 
 
 def program(spec: Sequence[str]) -> str:
@@ -112,6 +121,7 @@ def inputs(generator: random.Random) -> Items:
 def make_pool(spec: Spec, size: int, noise: Noise, generator: random.Random) -> Pool:
     """A problem with a careful human testing and `size` careless solutions and testings."""
     name = "-".join(spec)
+    noise = noise.of_problem(generator)
     problem = Problem(
         problem_id=name,
         domain="python-function",

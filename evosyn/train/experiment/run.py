@@ -32,8 +32,8 @@ RL_ARMS = ("evosyn", "random", "relaxed", "initial", "figure3", "oracle")
 DISTILL_ARMS = ("distill-best", "distill-random")
 NOISES = {
     "default": Noise(),
-    "better": Noise(solution=0.2, testing=0.15, trivial=0.1, corrupted=0.1),
-    "worse": Noise(solution=0.4, testing=0.4, trivial=0.35, corrupted=0.2),
+    "better": Noise(solution=0.2, testing=0.15, trivial=0.1, corrupted=0.1, lost=0.05),
+    "worse": Noise(solution=0.4, testing=0.4, trivial=0.35, corrupted=0.2, lost=0.25),
 }
 
 OpenSandbox: TypeAlias = Callable[[], Sandbox]

@@ -81,9 +81,7 @@ def verdict(records: Sequence[Json]) -> str:
     if difference is None:
         return "evosyn and random were not both run, so nothing is compared."
     if math.isnan(difference.low):
-        return (
-            f"evosyn - random = {difference.mean:+.3f} in held-out accuracy, one seed: no interval, no conclusion."
-        )
+        return f"evosyn - random = {difference.mean:+.3f} in held-out accuracy, one seed: no interval, no conclusion."
     shown = (
         f"evosyn - random = {difference.mean:+.3f} [{difference.low:+.3f}, {difference.high:+.3f}] in held-out accuracy"
     )

@@ -1,0 +1,138 @@
+"""pass@k end to end with a stand-in generator over the port, and with the tiny model."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from evosyn.chat import Message
+from evosyn.errors import UsageError
+from evosyn.jobs import Limits
+from evosyn.pools import load_pools, write_pools
+from evosyn.ports import Sandbox
+from evosyn.records import Pool, Problem, Testing
+from evosyn.rundir import RunDir
+from evosyn.train.evaluate import Result, bench_tasks, evaluate, level_of, scorer_for, summary, write_plot
+from evosyn.train.generation import Sampling
+
+RIGHT = "```python\ndef {name}(xs):\n    return {text}\n```"
+WRONG = "```python\ndef {name}(xs):\n    return None\n```"
+
+
+class Scripted:
+    """Answers `right` of `samples` completions rightly, for the problems that it knows."""
+
+    chunk = 2
+
+    def __init__(self, right: dict[str, tuple[str, int]], samples: int) -> None:
+        self._right, self._samples = right, samples
+        self.asked: list[str] = []
+
+    def generate(self, chats: Sequence[Sequence[Message]], names: Sequence[str]) -> list[list[str]]:
+        self.asked += names
+        texts = []
+        for name, chat in zip(names, chats, strict=True):
+            assert name in chat[-1].content
+            text, count = self._right.get(name, ("", 0))
+            good, bad = RIGHT.format(name=name, text=text), WRONG.format(name=name)
+            texts.append([good] * count + [bad] * (self._samples - count))
+        return texts
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Path:
+    def problem(name: str, difficulty: float, cases: list[tuple[list[int], object]]) -> Pool:
+        body = {"cases": [{"input": [xs], "output": out} for xs, out in cases]}
+        return Pool(
+            Problem(
+                problem_id=name,
+                domain="python-function",
+                statement=f"Write {name}(xs).",
+                entry_point=name,
+                human_testing=Testing("cases", body),
+                meta={"difficulty": difficulty},
+            ),
+            (),
+            (),
+        )
+
+    pools = [
+        problem("total", 0.1, [([1, 2], 3), ([], 0)]),
+        problem("count", 0.5, [([5, 5], 2), ([], 0)]),
+        problem("top", 0.9, [([1, 9], 9), ([4], 4)]),
+    ]
+    write_pools(tmp_path / "bench.jsonl", pools)
+    return tmp_path / "bench.jsonl"
+
+
+def test_pass_at_k_and_levels_come_from_human_testings(bench: Path, sandbox: Sandbox, tmp_path: Path) -> None:
+    tasks = bench_tasks(load_pools(bench))
+    assert [level_of(task) for task in tasks] == ["easy", "medium", "hard"]
+    sampling = Sampling(samples=4)
+    scorer = scorer_for(tasks, sandbox, Limits(wall_s=1.0))
+    weak = Scripted({"total": ("sum(xs)", 2)}, 4)
+    strong = Scripted({"total": ("sum(xs)", 4), "count": ("len(xs)", 1), "top": ("max(xs)", 1)}, 4)
+    with RunDir(tmp_path / "run") as run:
+        results = [
+            evaluate("before", weak, sampling, tasks, scorer, run),
+            evaluate("after", strong, sampling, tasks, scorer, run),
+        ]
+        table = summary(results, [1, 2], seed=0)
+        write_plot(run, table)
+        assert (run.path / "eval.png").read_bytes().startswith(b"\x89PNG")
+    before, after = table["models"]
+    assert before["pass@1"]["mean"] == pytest.approx(0.5 / 3, abs=1e-5)
+    assert before["pass@2"]["mean"] == pytest.approx((1 - 1 / 6) / 3, abs=1e-5)
+    assert after["pass@1"]["mean"] == pytest.approx(1.5 / 3, abs=1e-5)
+    assert after["gain@1"]["mean"] == pytest.approx(1.0 / 3, abs=1e-5)
+    assert after["levels"]["hard"]["pass@1"]["mean"] == pytest.approx(0.25)
+
+
+def test_what_was_drawn_before_a_kill_is_not_drawn_again(bench: Path, sandbox: Sandbox, tmp_path: Path) -> None:
+    tasks = bench_tasks(load_pools(bench))
+    scorer = scorer_for(tasks, sandbox, Limits(wall_s=1.0))
+    with RunDir(tmp_path / "run") as run:
+        first = Scripted({"total": ("sum(xs)", 1)}, 1)
+        result = evaluate("m", first, Sampling(), tasks, scorer, run)
+        (kept,) = (run.path / "completions").iterdir()
+        lines = kept.read_text().splitlines(keepends=True)
+        kept.write_text(lines[0] + lines[1][:10])
+        second = Scripted({"total": ("sum(xs)", 1)}, 1)
+        assert evaluate("m", second, Sampling(), tasks, scorer, run) == result
+    assert (first.asked, second.asked) == (["total", "count", "top"], ["count", "top"])
+
+
+def test_a_bench_without_human_testings_is_refused() -> None:
+    pool = Pool(Problem("p", "python-function", "s", entry_point="f"), (), ())
+    with pytest.raises(UsageError, match="human_testing"):
+        bench_tasks([pool])
+
+
+def test_a_single_model_has_no_gain_column() -> None:
+    table = summary([Result("m", ())], [1], seed=0)
+    assert not [key for key in table["models"][0] if key.startswith("gain")]
+    assert json.dumps(table)
+
+
+@pytest.mark.train
+@pytest.mark.slow
+@pytest.mark.skipif(importlib.util.find_spec("trl") is None, reason="needs the train extra")
+def test_a_distilled_tiny_model_is_better_than_a_random_one(small_data: Path, bench: Path, tmp_path: Path) -> None:
+    from click.testing import CliRunner
+
+    from evosyn.cli import group
+
+    for name, steps in (("random", 1), ("taught", 60)):
+        line = f"distill {small_data} --model builtin:tiny --steps {steps} --out {tmp_path / name}"
+        assert CliRunner().invoke(group, line.split(), catch_exceptions=False).exit_code == 0
+    models = [str(tmp_path / name / "model") for name in ("random", "taught")]
+    line = ["eval", *models, "--bench", str(bench), "--out", str(tmp_path / "eval"), "--max-tokens", "64", "--json"]
+    result = CliRunner().invoke(group, [*line, "--allow-weak-sandbox"], catch_exceptions=False)
+    assert result.exit_code == 0
+    table = json.loads((tmp_path / "eval" / "report.json").read_text())
+    assert [row["model"] for row in table["models"]] == models
+    assert table["models"][0]["pass@1"]["mean"] == 0.0
