@@ -26,8 +26,8 @@ def export(samples: Sequence[Sample], target: Target) -> Exported:
     inner = replace(target, out=target.out / package)
     exported = write_splits(samples, inner, _row)
     files: dict[Path, str] = {
-        target.out / "pyproject.toml": _fill("pyproject", package=package, version=__version__),
-        inner.out / "__init__.py": _fill("init", package=package, prefix=prefix),
+        target.out / "pyproject.toml": _fill("pyproject", module=package, version=__version__),
+        inner.out / "__init__.py": _fill("init", module=package, prefix=prefix),
         inner.out / "taskset.py": _fill("taskset", prefix=prefix),
     }
     for path, text in files.items():

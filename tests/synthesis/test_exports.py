@@ -1,0 +1,259 @@
+"""Exports: exact field names, and each read (and where possible scored) by the target's own code."""
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from evosyn.chat import Message
+from evosyn.cli.export import command
+from evosyn.dataset import Sample, write_dataset
+from evosyn.errors import UsageError
+from evosyn.synthesis.exports import export_dataset, format_names
+from evosyn.synthesis.exports.verifiers import package_name
+
+GOOD, BAD, WORSE = (f"def double(x):\n    return {body}\n" for body in ("2 * x", "x + 2", "None"))
+
+
+def sample(number: int, **changes: object) -> Sample:
+    ranked = [
+        {"id": f"s_{at}", "source": source, "score": 1.0 - at, "passes": at == 0, "verdict": "PFF"[at]}
+        for at, source in enumerate((GOOD, BAD, WORSE))
+    ]
+    values = Sample(
+        id=f"d_{number}",
+        problem_id=f"syn-{number:06d}",
+        domain="python-function",
+        prompt=(Message("system", "Answer with code."), Message("user", f"Write double(x), variant {number}.")),
+        statement=f"Return twice the number. Variant {number}.",
+        entry_point="double",
+        starter_code=None,
+        testing=json.dumps({"kind": "cases", "cases": [{"input": [3], "output": 6}, {"input": [-1], "output": -2}]}),
+        tests=2,
+        solution=GOOD,
+        solutions_ranked=json.dumps(ranked),
+        scores="{}",
+        matrix_digest="m_0",
+        lineage=json.dumps({"index": number, "seeds": []}),
+        model="test",
+        simulated=False,
+        difficulty=0.5,
+        cost=0.0,
+        licence="Apache-2.0",
+        setting="evosyn",
+    )
+    return replace(values, **changes)
+
+
+SAMPLES = [sample(number) for number in range(12)]
+FENCED = f"Here it is:\n```python\n{GOOD}```"
+
+
+def rows_of(path: Path) -> list[dict]:
+    datasets = pytest.importorskip("datasets")
+    form = "parquet" if path.suffix == ".parquet" else "json"
+    return list(datasets.load_dataset(form, data_files=str(path), split="train", cache_dir=str(path.parent / "cache")))
+
+
+def test_the_formats_are_those_of_the_documentation():
+    assert format_names() == ["dpo", "jsonl", "sft", "trl", "verifiers", "verl"]
+
+
+@pytest.mark.parametrize(
+    ("form", "file", "columns"),
+    [
+        (
+            "jsonl",
+            "train.jsonl",
+            "id env_id env_version seed difficulty prompt answer verification_info tests solution meta",
+        ),
+        ("trl", "train.parquet", "prompt testing domain entry_point statement row_id difficulty"),
+        ("sft", "train.jsonl", "messages"),
+        ("dpo", "train.jsonl", "prompt chosen rejected"),
+        ("verl", "train.parquet", "data_source prompt ability reward_model extra_info"),
+    ],
+)
+def test_every_row_has_exactly_the_fields_of_its_format(tmp_path, form, file, columns):
+    exported = export_dataset(SAMPLES, form, tmp_path, name="doubles")
+    rows = rows_of(tmp_path / file)
+    assert exported.rows == {"train": 12}
+    assert len(rows) == 12
+    assert {frozenset(row) for row in rows} == {frozenset(columns.split())}
+
+
+def test_trl_keeps_no_name_that_it_reserves_and_its_rows_score_through_the_reward_function(tmp_path):
+    from evosyn.train.reward_function import trl_reward
+
+    export_dataset(SAMPLES[:2], "trl", tmp_path, name="doubles")
+    rows = rows_of(tmp_path / "train.parquet")
+    reserved = {"prompts", "completions", "completion_ids", "trainer_state", "log_extra", "log_metric", "environments"}
+    assert not reserved & rows[0].keys()
+    columns = {name: [row[name] for row in rows] for name in rows[0] if name != "prompt"}
+    completions = [[{"role": "assistant", "content": text}] for text in (FENCED, f"```python\n{BAD}```")]
+    assert trl_reward(prompts=[row["prompt"] for row in rows], completions=completions, **columns) == [1.0, 0.0]
+
+
+def test_verl_rows_score_through_the_written_reward_file(tmp_path):
+    export_dataset(SAMPLES[:2], "verl", tmp_path, name="doubles")
+    row = rows_of(tmp_path / "train.parquet")[0]
+    assert row["reward_model"]["style"] == "rule"
+    assert row["extra_info"]["split"] == "train"
+    scope: dict = {}
+    exec(compile((tmp_path / "reward.py").read_text(), "reward.py", "exec"), scope)
+    score = scope["compute_score"]
+    arguments = {"ground_truth": row["reward_model"]["ground_truth"], "extra_info": row["extra_info"]}
+    assert score(data_source=row["data_source"], solution_str=FENCED, **arguments)["score"] == 1.0
+    assert score(data_source=row["data_source"], solution_str=WORSE, **arguments)["score"] == 0.0
+
+
+def test_verl_reads_its_own_export(tmp_path):
+    rl_dataset = pytest.importorskip("verl.utils.dataset.rl_dataset")
+    omegaconf = pytest.importorskip("omegaconf")
+    export_dataset(SAMPLES, "verl", tmp_path, name="doubles")
+
+    class Tokenizer:
+        def apply_chat_template(self, messages, **_):
+            return [1] * sum(len(message["content"]) for message in messages)
+
+    config = omegaconf.OmegaConf.create(
+        {"cache_dir": str(tmp_path / "cache"), "max_prompt_length": 4096, "filter_overlong_prompts": False}
+    )
+    read = rl_dataset.RLHFDataset(str(tmp_path / "train.parquet"), Tokenizer(), config)
+    assert len(read) == 12
+    row = read[3]
+    assert row["data_source"] == "evosyn/python-function"
+    assert json.loads(row["reward_model"]["ground_truth"])["entry_point"] == "double"
+    assert row["raw_prompt"][1]["content"].startswith("Write double(x)")
+
+
+def test_verifiers_validates_every_row_with_its_own_tool(tmp_path):
+    pytest.importorskip("verifiers.v1")
+    exported = export_dataset(SAMPLES[:3], "verifiers", tmp_path / "package", name="My doubles!")
+    assert (tmp_path / "package" / "my_doubles" / "taskset.py") in exported.files
+    line = [str(Path(sys.executable).with_name("vf-validate")), "my-doubles", "-n", "3", "--runtime.type", "subprocess"]
+    ended = subprocess.run(
+        [*line, "-o", str(tmp_path / "run")],
+        env={**__import__("os").environ, "PYTHONPATH": ":".join([str(tmp_path / "package"), *sys.path[1:]])},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    results = [json.loads(line) for path in (tmp_path / "run").rglob("results.jsonl") for line in path.open()]
+    assert len(results) == 3, ended.stdout + ended.stderr
+    assert all(row["valid"] is True and row["gold"]["valid"] and row["noop"]["valid"] for row in results), results
+
+
+@pytest.mark.parametrize(
+    ("name", "package"), [("My doubles!", "my_doubles"), ("7-up", "evosyn_7_up"), ("é", "é"), ("--", "evosyn")]
+)
+def test_package_names_are_identifiers(name, package):
+    assert package_name(name) == package
+    assert package_name(name).isidentifier()
+
+
+@pytest.mark.train
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ["sft", "dpo", "trl"])
+def test_trls_trainers_take_one_step_on_the_export(tmp_path, form):
+    trl = pytest.importorskip("trl")
+    datasets = pytest.importorskip("datasets")
+    tiny = pytest.importorskip("evosyn.train.tiny")
+    from evosyn.train.reward_function import trl_reward
+
+    export_dataset(SAMPLES, form, tmp_path / "export", name="doubles")
+    file = next((tmp_path / "export").glob("train.*"))
+    kind = "parquet" if file.suffix == ".parquet" else "json"
+    rows = datasets.load_dataset(kind, data_files=str(file), split="train", cache_dir=str(tmp_path / "cache"))
+    model = make_tiny(tiny, tmp_path / "model")
+    common = {
+        "output_dir": str(tmp_path / "run"),
+        "max_steps": 1,
+        "per_device_train_batch_size": 2,
+        "report_to": "none",
+        "use_cpu": True,
+        "bf16": False,
+        "gradient_checkpointing": False,
+        "save_strategy": "no",
+        "disable_tqdm": True,
+    }
+    if form == "trl":
+        config = trl.GRPOConfig(**common, num_generations=2, max_completion_length=8)
+        trainer = trl.GRPOTrainer(model=model, reward_funcs=[trl_reward], args=config, train_dataset=rows)
+    elif form == "sft":
+        trainer = trl.SFTTrainer(model=model, args=trl.SFTConfig(**common), train_dataset=rows)
+    else:
+        trainer = trl.DPOTrainer(model=model, args=trl.DPOConfig(**common), train_dataset=rows)
+    trainer.train()
+    assert trainer.state.global_step == 1
+
+
+def make_tiny(tiny, path: Path) -> str:
+    from evosyn.seeds import SeedTree
+
+    tiny.build(path, SAMPLES, tiny.TinyConfig(warm_steps=1), SeedTree(0))
+    return str(path)
+
+
+def test_preference_pairs_need_an_accepted_and_a_refused_solution(tmp_path):
+    ranked = json.loads(SAMPLES[0].solutions_ranked)
+    all_pass = json.dumps([{**one, "passes": True, "verdict": "P"} for one in ranked])
+    none_pass = json.dumps([{**one, "passes": False, "verdict": "F"} for one in ranked])
+    mixed = [
+        SAMPLES[0],
+        replace(SAMPLES[1], solutions_ranked=all_pass),
+        replace(SAMPLES[2], solutions_ranked=none_pass),
+    ]
+    exported = export_dataset(mixed, "dpo", tmp_path, name="x")
+    assert exported.rows == {"train": 1}
+    assert sorted(exported.skipped.values()) == [1, 1]
+    row = json.loads((tmp_path / "train.jsonl").read_text())
+    assert GOOD.strip() in row["chosen"][0]["content"]
+    assert WORSE.strip() in row["rejected"][0]["content"]
+
+
+def test_a_solution_that_fails_its_testing_is_never_imitated(tmp_path):
+    ranked = json.loads(SAMPLES[0].solutions_ranked)
+    ranked[0]["passes"] = False
+    exported = export_dataset(
+        [SAMPLES[0], replace(SAMPLES[1], solutions_ranked=json.dumps(ranked))], "sft", tmp_path, name="x"
+    )
+    assert exported.rows == {"train": 1}
+    assert exported.skipped == {"the testing accepts no solution": 1}
+
+
+@pytest.mark.parametrize("form", ["jsonl", "verl", "verifiers"])
+def test_a_problem_is_in_one_split_only_and_the_same_one_in_every_setting(tmp_path, form):
+    export_dataset(SAMPLES, form, tmp_path / "a", name="x", holdout=0.4)
+    changed = [replace(one, setting="random", solution=BAD) for one in reversed(SAMPLES)]
+    export_dataset(changed, form, tmp_path / "b", name="x", holdout=0.4)
+
+    def statements(folder: str, split: str) -> set[str]:
+        file = next((tmp_path / folder).rglob(f"{split}.*"))
+        return {json.dumps(row["prompt"], sort_keys=True) for row in rows_of(file)}
+
+    train, test = (statements("a", split) for split in ("train", "test"))
+    assert train
+    assert test
+    assert not train & test
+    assert (train, test) == (statements("b", "train"), statements("b", "test"))
+
+
+def test_unknown_formats_and_empty_datasets_are_refused(tmp_path):
+    with pytest.raises(UsageError, match="did you mean verl"):
+        export_dataset(SAMPLES, "verll", tmp_path, name="x")
+    with pytest.raises(UsageError, match="holds no row"):
+        export_dataset([], "sft", tmp_path, name="x")
+
+
+def test_the_command_writes_beside_the_data_and_says_what_to_do_next(tmp_path):
+    write_dataset(tmp_path / "data", "evosyn", SAMPLES)
+    ended = CliRunner().invoke(command, [str(tmp_path / "data"), "--format", "sft"])
+    assert ended.exit_code == 0, ended.output
+    assert "12 train rows" in ended.output
+    assert "SFTTrainer" in ended.output
+    assert (tmp_path / "data" / "export" / "sft" / "train.jsonl").exists()
