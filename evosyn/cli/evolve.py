@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 
 FILE = click.Path(dir_okay=False, path_type=Path)
 SEARCHES = ("evolve", "genetic", "iid", "sequential", "hillclimb")
-MODEL_ARMS = {"diff": 0.4, "rewrite": 0.2, "crossover": 0.1, "genetic": 0.3}
+MODEL_ARMS = {"diff": 0.25, "rewrite": 0.15, "crossover": 0.1, "genetic": 0.5}
+MODEL_PROPOSALS = 200
 BUDGETS = frozenset({"model-calls", "cost", "time"})
 
 
@@ -30,19 +32,24 @@ BUDGETS = frozenset({"model-calls", "cost", "time"})
 @click.option("-M", "m", type=click.IntRange(2), help="Solutions of a draw. [default: 16]")
 @click.option("-N", "n", type=click.IntRange(2), help="Testings of a draw. [default: 16]")
 @click.option("--draws", type=click.IntRange(1), help="M x N draws from each problem's pool. [default: 8]")
-@click.option("--evaluations", type=click.IntRange(1), help="Programs to evaluate. [default: 3000]")
-@click.option("--iterations", type=click.IntRange(1), help="Proposals to make (a genetic one is a burst of programs).")
+@click.option("--evaluations", type=click.IntRange(1), help="Programs to evaluate. [default: 3000 without a model]")
+@click.option(
+    "--iterations",
+    type=click.IntRange(1),
+    help="Proposals to make; a genetic one is a burst of programs. [default: 200 with a model]",
+)
 @click.option("--continue", "more", type=click.IntRange(1), help="Add this many evaluations (or iterations) to a run.")
 @click.option("--search", type=click.Choice(SEARCHES), help="evolve, or an equal-budget baseline. [default: evolve]")
 @click.option(
     "--proposer",
     "arms",
     multiple=True,
-    metavar="NAME[=SHARE]",
+    metavar="NAME[@MODEL][=SHARE]",
     help="genetic, diff, rewrite, explain, crossover, mailbox:DIR, or a dotted path; repeatable. "
     "[default: genetic; with a model also diff, rewrite and crossover]",
 )
 @click.option("--start", multiple=True, help="Known strategy or file to start from; the first is the one to beat.")
+@click.option("--split-testings", is_flag=True, help="Make every single case or assert a testing of its own.")
 @click.option("--islands", type=click.IntRange(1), help="Islands. [default: 4]")
 @click.option("--heldout", type=float, help="Share of problems that only the report looks at. [default: 0.4]")
 @click.option("--target", type=float, help="Stop at this score.")
@@ -125,8 +132,12 @@ def _config(values: Mapping[str, Any], *, has_model: bool) -> EvolveConfig:
         "islands.count": values["islands"],
         "islands.search": {"genetic": "evolve"}.get(search, search),
         "start": list(values["start"]) or None,
+        "split_testings": values["split_testings"] or None,
     }
-    base = ["stop.evaluations=3000"] if values["iterations"] is None else []
+    base = []
+    if values["iterations"] is None and values["evaluations"] is None:
+        base = [f"stop.proposals={MODEL_PROPOSALS}"] if has_model else ["stop.evaluations=3000"]
+    base += ["stop.evaluations=null"] if has_model or values["iterations"] is not None else []
     sets = (
         [*base, "scoring.M=16", "scoring.N=16", "scoring.draws=8", *values["sets"]] if _bare(values) else values["sets"]
     )
@@ -169,7 +180,10 @@ def _machinery(
     def teacher(default: str | None) -> Any:
         return open_teacher(options, seed=seed, sandbox=sandbox, replies=out / "replies.sqlite", default=default)
 
-    def model() -> Any:
+    def model(name: str | None) -> Any:
+        if name is not None:
+            asked = replace(options, model=name, teacher=None)
+            return open_teacher(asked, seed=seed, sandbox=sandbox, replies=out / "replies.sqlite")
         if options.model is None and options.teacher in (None, "offline"):
             raise UsageError("--proposer: this proposer asks a model; name one with --model provider/name")
         return teacher(None)

@@ -23,6 +23,7 @@ from evosyn.records import Candidate, Elite
 from evosyn.seeds import SeedTree
 
 REMEMBERED_REPEATS = 4
+AROUND_MODEL = 0.5
 
 
 class IslandsConfig(BaseModel):
@@ -89,6 +90,7 @@ class Archipelago:
         self.record = Archive(axes)
         self.initial: list[Elite] = []
         self.latest: Elite | None = None
+        self.modelled: Elite | None = None
         self.steps = self.additions = self.evaluations = 0
         self.migrations = self.restarts = 0
         self.tallies: dict[str, Tally] = {}
@@ -98,8 +100,12 @@ class Archipelago:
         self._repeats: dict[str, tuple[str, ...]] = {}
         self._improved_at = [0] * config.count
 
-    def ask(self, index: int) -> Ask:
+    def ask(self, index: int, *, free: bool = False) -> Ask:
         """What proposal `index` gets; pure.
+
+        Args:
+            free: for a proposer without a model: half of the time its parent is the newest program of a model, so that
+                each reply is followed by variants of it and by its constants re-tuned.
 
         Raises:
             ValueError: no valid program has been committed yet.
@@ -109,6 +115,8 @@ class Archipelago:
         rng = self.seed.child("ask", index).random()
         island = index % len(self.islands)
         parent = self._parent(self.islands[island], rng)
+        if free and self.modelled is not None and rng.random() < AROUND_MODEL:
+            parent = self.modelled
         rejected = self._repeats.get(parent.candidate.id, ())
         if self.config.search != "evolve":
             return Ask(island, parent, (), (), rejected)
@@ -183,6 +191,8 @@ class Archipelago:
             return Fate.INVALID
         elite = Elite(candidate, evaluation)
         self.latest = elite
+        if step.replies:
+            self.modelled = elite
         twin = self._signatures.setdefault(evaluation.signature, candidate.id) if evaluation.signature else candidate.id
         if twin != candidate.id and step.index >= 0:
             self._remember_repeat(step, candidate)

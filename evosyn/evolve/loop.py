@@ -273,7 +273,8 @@ class Search:
         """Ask for what the lag allows after this commit: one proposal, or the first `lag` ones at the start."""
         newest = state.steps + self._loop_config.lag - 1
         for index in range(0 if state.steps == 0 else newest, newest + 1):
-            self._asked[index] = _Asked(state.ask(index), self._parts.schedule.choose(index, state.tallies))
+            arm = self._parts.schedule.choose(index, state.tallies)
+            self._asked[index] = _Asked(state.ask(index, free=self._parts.schedule.is_free(arm)), arm)
         self._asked.pop(state.steps - 1, None)
 
     def _reason(self) -> Stop | None:

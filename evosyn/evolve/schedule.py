@@ -16,10 +16,16 @@ from evosyn.seeds import SeedTree
 
 
 class Arm(NamedTuple):
-    """One proposer with its share of the proposals."""
+    """One proposer with its share of the proposals.
+
+    Attributes:
+        free: it costs nothing (no model): its share stays as it is under a bandit, and half of its proposals work
+            around the newest program of a model.
+    """
 
     name: str
     weight: float = 1.0
+    free: bool = False
 
 
 class Schedule:
@@ -28,8 +34,8 @@ class Schedule:
     Args:
         arms: proposers with weights above zero.
         seed: node of the seed tree.
-        bandit: weigh the arms by what they have earned so far (kept candidates per proposal and dollar) instead of by
-            their weights alone.
+        bandit: move weight among the arms that cost something towards those that earn most (kept candidates per
+            proposal and dollar).
     """
 
     def __init__(self, arms: Sequence[Arm], seed: SeedTree, *, bandit: bool = False) -> None:
@@ -39,9 +45,7 @@ class Schedule:
         """The name of the proposer for proposal `index`."""
         if len(self.arms) == 1:
             return self.arms[0].name
-        weights = [arm.weight for arm in self.arms]
-        if self._bandit:
-            weights = [arm.weight * _worth(tallies.get(arm.name), self.arms, tallies) for arm in self.arms]
+        weights = self._weights(tallies)
         draw = self._seed.child("arm", index).random().random() * sum(weights)
         for arm, weight in zip(self.arms, weights, strict=True):
             draw -= weight
@@ -49,20 +53,34 @@ class Schedule:
                 return arm.name
         return self.arms[-1].name
 
+    def is_free(self, name: str) -> bool:
+        return any(arm.name == name and arm.free for arm in self.arms)
 
-def _worth(tally: Tally | None, arms: Sequence[Arm], tallies: Mapping[str, Tally]) -> float:
+    def _weights(self, tallies: Mapping[str, Tally]) -> list[float]:
+        """One weight an arm; the paid arms share among them what their own weights come to."""
+        paid = [arm for arm in self.arms if not arm.free]
+        if not self._bandit or len(paid) < 2:
+            return [arm.weight for arm in self.arms]
+        earned = {arm.name: arm.weight * _worth(arm.name, paid, tallies) for arm in paid}
+        scale = sum(arm.weight for arm in paid) / sum(earned.values())
+        return [arm.weight if arm.free else earned[arm.name] * scale for arm in self.arms]
+
+
+def _worth(name: str, paid: Sequence[Arm], tallies: Mapping[str, Tally]) -> float:
     """Optimistic share of proposals that kept a candidate, per cost relative to the dearest arm; never zero.
 
     The upper confidence bound makes a new arm worth trying; dividing by the square root of the relative cost prefers a
     cheap arm without starving a dear one that earns its price.
     """
+    tally = tallies.get(name)
     if tally is None or tally.proposals == 0:
         return 1.0
-    total = sum(tallies[arm.name].proposals for arm in arms if arm.name in tallies)
+    tried = [tallies[arm.name] for arm in paid if arm.name in tallies]
+    total = sum(one.proposals for one in tried)
     kept = tally.fates.get(Fate.NEW.value, 0) + tally.fates.get(Fate.IMPROVED.value, 0)
     rate = min(1.0, kept / tally.proposals)
     bound = min(1.0, rate + math.sqrt(0.5 * math.log(1 + total) / tally.proposals))
-    dearest = max(_price(tallies[arm.name]) for arm in arms if arm.name in tallies)
+    dearest = max(_price(one) for one in tried)
     relative = _price(tally) / dearest if dearest > 0 else 1.0
     return max(0.05, bound / math.sqrt(max(0.05, relative)))
 

@@ -30,16 +30,16 @@ class ProposersConfig(BaseModel):
 
     Attributes:
         arms: proposers with their share of the proposals: `genetic`, `diff`, `rewrite`, `explain`, `crossover`,
-            `mailbox:DIR`, or a dotted path. Shares need not add up to one.
+            `mailbox:DIR`, or a dotted path; `diff@provider/model` asks that model. Shares need not add up to one.
         burst: programs in one genetic proposal.
-        bandit: move the shares towards the proposers that earn most per cost.
+        bandit: move the shares among (model, proposer) pairs towards those that earn most per cost.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     arms: dict[str, float] = Field(default={"genetic": 1.0}, min_length=1)
     burst: int = Field(default=16, ge=1, le=512)
-    bandit: bool = False
+    bandit: bool = True
 
 
 class EvolveConfig(BaseModel):
@@ -51,6 +51,7 @@ class EvolveConfig(BaseModel):
         scoring: M, N, draws, k, ties, criterion 1.
         axes: of the archive, by name or dotted path.
         start: programs that the search starts from: known strategies or files; the first is the one to beat.
+        split_testings: make every single case or assert of a testing a testing of its own.
         finalists: programs that are scored again on fresh draws to choose the winner.
     """
 
@@ -61,6 +62,7 @@ class EvolveConfig(BaseModel):
     scoring: ConsistencyConfig = ConsistencyConfig(M=16, N=16, draws=8)
     axes: tuple[str, ...] = DEFAULT_AXES
     start: tuple[str, ...] = Field(default=("initial",), min_length=1)
+    split_testings: bool = False
     finalists: int = Field(default=60, ge=1, le=1000)
     islands: IslandsConfig = IslandsConfig()
     loop: LoopConfig = LoopConfig()

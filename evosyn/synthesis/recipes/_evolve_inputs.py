@@ -14,6 +14,7 @@ from pathlib import Path
 from evosyn.errors import InputError, UsageError
 from evosyn.evaluators.draws import ConsistencyConfig
 from evosyn.evaluators.intervals import Split, split_problems
+from evosyn.evaluators.splitting import split_testings
 from evosyn.pools import BUILTIN, is_matrices_file, load_matrices, load_pools, write_matrices, write_pools
 from evosyn.ports import Crossexec, Domain, Teacher
 from evosyn.records import KNOWN_VERDICTS, Json, PassMatrix, Pool, Verdict
@@ -126,14 +127,21 @@ def prepare(
     pools: list[Pool] = []
     if source.is_matrices:
         simulated = any(bool(one.meta.get("simulated")) for one in source.matrices)
-        select(source.matrices, config, simulated=simulated)
+        select(split_all(source.matrices, config), config, simulated=simulated)
     else:
-        _check_sizes([(len(p.solutions), len(p.testings)) for p in source.pools if source.recorded], config.scoring)
+        if source.recorded and not config.split_testings:
+            _check_sizes([(len(pool.solutions), len(pool.testings)) for pool in source.pools], config.scoring)
         pools, simulated = _pools(run, source, config, makers, on_step)
     if not stored.is_file():
         stored.parent.mkdir(parents=True, exist_ok=True)
         write_matrices(stored, source.matrices if source.is_matrices else _execute(pools, makers, on_step))
-    return select(_with_texts(load_matrices(stored), pools), config, simulated=simulated)
+    matrices = _with_texts(load_matrices(stored), pools)
+    return select(split_all(matrices, config), config, simulated=simulated)
+
+
+def split_all(matrices: Sequence[PassMatrix], config: EvolveConfig) -> Sequence[PassMatrix]:
+    """The matrices with every check a testing of its own, if the configuration wants that."""
+    return [split_testings(matrix) for matrix in matrices] if config.split_testings else matrices
 
 
 def _with_texts(matrices: Sequence[PassMatrix], pools: Sequence[Pool]) -> list[PassMatrix]:

@@ -63,12 +63,13 @@ class Machinery:
 
     Attributes:
         runner: runs strategy programs in the sandbox.
-        model: opens the teacher that model proposers ask; raises UsageError where none is named.
+        model: opens the teacher that model proposers ask: the model of this name, or the command's own for None;
+            raises UsageError where none is named.
         makers: what makes pools and matrices where the source lacks them.
     """
 
     runner: StrategyRunner
-    model: Callable[[], Teacher]
+    model: Callable[[str | None], Teacher]
     makers: Makers
     progress: Progress = Quiet()  # noqa: RUF009  (it has no state)
 
@@ -138,7 +139,9 @@ def search_parts(
         evaluator=evaluator,
         proposers=proposers,
         schedule=Schedule(
-            [Arm(name, weight) for name, weight in config.proposers.arms.items()], seed, bandit=config.proposers.bandit
+            [Arm(name, weight, free=name == "genetic") for name, weight in config.proposers.arms.items()],
+            seed,
+            bandit=config.proposers.bandit,
         ),
         initial=[Candidate(load_strategy(name), detail={"name": name}) for name in config.start],
         seed=seed,
@@ -180,18 +183,20 @@ def _proposers(config: EvolveConfig, machinery: Machinery, reader: Reader) -> di
         UsageError: an unknown proposer, or one that needs a model where none is named.
     """
     found: dict[str, Proposer] = {}
-    teacher: Teacher | None = None
+    teachers: dict[str, Teacher] = {}
     for name in config.proposers.arms:
-        kind, _, rest = name.partition(":")
+        kind, _, directory = name.partition(":")
         if name == "genetic":
             found[name] = registry.factory("proposers", name)(burst=config.proposers.burst, reader=reader)
         elif kind == "mailbox":
-            mailbox = registry.factory("teachers", "mailbox")(directory=rest or "mailbox")
+            mailbox = registry.factory("teachers", "mailbox")(directory=directory or "mailbox")
             found[name] = registry.factory("proposers", "rewrite")(teacher=mailbox)
         else:
-            factory = registry.factory("proposers", name)
-            teacher = machinery.model() if teacher is None else teacher
-            found[name] = factory(teacher=teacher)
+            kind, _, model = name.partition("@")
+            factory = registry.factory("proposers", kind)
+            if model not in teachers:
+                teachers[model] = machinery.model(model or None)
+            found[name] = factory(teacher=teachers[model])
     return found
 
 

@@ -1,0 +1,130 @@
+"""`evosyn evolve --model` over real HTTP against a scripted server: models, bursts around them, waste, resume."""
+
+import hashlib
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from evosyn.pools import write_matrices
+from evosyn.records import PassMatrix
+from evosyn.teachers.scripted_server import ScriptedServer
+
+SMALL = ["-M", "5", "-N", "4", "--draws", "2", "--islands", "2", "--set", "proposers.burst=4", "--set", "finalists=5"]
+
+
+def seeds(path: Path) -> Path:
+    rng = np.random.default_rng(3)
+    made = []
+    for number in range(10):
+        right = rng.random(8) < 0.5
+        right[0], right[1] = True, False
+        good = rng.random(6) < 0.5
+        chance = np.where(good[None, :], np.where(right[:, None], 0.95, 0.1), 0.9)
+        verdicts = np.where(rng.random((8, 6)) < chance, "P", "F")
+        made.append(PassMatrix(f"problem-{number}", verdicts, human_M=np.where(right, "P", "F")))
+    write_matrices(path, made)
+    return path
+
+
+def program(body, times):  # noqa: ARG001
+    """A valid strategy whose constants depend on the request; now and then prose."""
+    value = int(hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()[:6], 16) / 16**6
+    if value < 0.5:
+        return "I would rather talk about it."
+    testing = f"(p * s[:, None]).mean(axis=0) - {value:.4f} * p.mean(axis=0)"
+    return (
+        "Here it is.\n```python\nimport numpy as np\n\n\ndef rank(evidence):\n    p = evidence.passed.astype(float)\n"
+        f"    s = p.mean(axis=1) ** {value + 0.5:.4f}\n    return s, {testing}\n```\n"
+    )
+
+
+def evolve(source: Path, out: Path, server: ScriptedServer, *more: str, **options) -> subprocess.CompletedProcess:
+    arguments = [sys.executable, "-m", "evosyn", "evolve", str(source), "--out", str(out), *SMALL]
+    arguments += ["--model", "openai/scripted", "--base-url", server.base_url, "--quiet", *more]
+    environment = {**os.environ, "OPENAI_API_KEY": "sk-secret-for-the-test"}
+    return subprocess.run(arguments, capture_output=True, text=True, timeout=300, env=environment, **options)
+
+
+def journal(out: Path) -> list[dict]:
+    return [json.loads(line[9:]) for line in (out / "journal.jsonl").read_bytes().splitlines()]
+
+
+def test_models_and_genetic_bursts_work_on_one_archive(tmp_path):
+    with ScriptedServer(program) as server:
+        result = evolve(seeds(tmp_path / "m.jsonl"), tmp_path / "out", server, "--iterations", "40")
+        assert result.returncode in (0, 1), result.stderr
+        requests = server.counts.requests
+    report = json.loads((tmp_path / "out" / "report.json").read_text())
+    assert 5 < report["model_calls"] == requests
+    events = [event for event in journal(tmp_path / "out") if event["t"] == "proposal"]
+    modelled = {one["id"] for event in events if event.get("replies") for one in event["c"]}
+    assert any(event["by"] == "genetic" and event["parent"] in modelled for event in events)
+    assert any(event.get("waste") for event in events)
+    assert b"sk-secret" not in b"".join(path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file())
+
+
+def test_a_killed_run_asks_no_reply_twice_and_ends_like_an_undisturbed_one(tmp_path):
+    source = seeds(tmp_path / "m.jsonl")
+    with ScriptedServer(program) as server:
+        evolve(source, tmp_path / "whole", server, "--iterations", "30")
+        asked = server.counts.requests
+    with ScriptedServer(program) as server:
+        evolve(source, tmp_path / "cut", server, "--iterations", "30")
+        whole = (tmp_path / "cut" / "journal.jsonl").read_bytes()
+        for share in (0.2, 0.55, 0.9):
+            (tmp_path / "cut" / "journal.jsonl").write_bytes(whole[: int(len(whole) * share)])
+            evolve(source, tmp_path / "cut", server, "--iterations", "30")
+            assert (tmp_path / "cut" / "journal.jsonl").read_bytes() == whole
+        assert server.counts.requests == asked
+
+
+def test_a_model_that_only_talks_ends_with_4_and_is_resumable(tmp_path):
+    source = seeds(tmp_path / "m.jsonl")
+    with ScriptedServer(lambda body, times: "no") as server:  # noqa: ARG005
+        arguments = ("--iterations", "200", "--proposer", "rewrite", "--set", "stop.failures=5")
+        result = evolve(source, tmp_path / "out", server, *arguments)
+    assert result.returncode == 4
+    assert "5 times in a row" in result.stderr and "Traceback" not in result.stderr
+
+
+def test_a_budget_of_calls_stops_with_3_and_leaves_a_report(tmp_path):
+    with ScriptedServer(program) as server:
+        result = evolve(
+            seeds(tmp_path / "m.jsonl"), tmp_path / "out", server, "--iterations", "100", "--max-calls", "6"
+        )
+        assert server.counts.requests <= 6
+    assert result.returncode == 3, result.stderr
+    assert json.loads((tmp_path / "out" / "report.json").read_text())["best"]
+
+
+@pytest.mark.parametrize("arm", ["diff@openai/other=0.5", "rewrite"])
+def test_arms_name_proposers_models_and_shares(tmp_path, arm):
+    with ScriptedServer(program) as server:
+        source = seeds(tmp_path / "m.jsonl")
+        result = evolve(
+            source, tmp_path / "out", server, "--iterations", "8", "--proposer", arm, "--proposer", "genetic"
+        )
+    assert result.returncode in (0, 1), result.stderr
+    with sqlite3.connect(tmp_path / "out" / "replies.sqlite") as db:
+        models = {json.loads(row[0])["model"] for row in db.execute("SELECT reply FROM replies")}
+    assert models == {"openai/other" if "@" in arm else "openai/scripted"}
+
+
+def test_inspect_shows_the_prompt_and_the_reply(tmp_path):
+    with ScriptedServer(program) as server:
+        evolve(seeds(tmp_path / "m.jsonl"), tmp_path / "out", server, "--iterations", "12", "--proposer", "rewrite")
+    made = next(one["id"] for event in journal(tmp_path / "out") if event.get("replies") for one in event["c"])
+    shown = subprocess.run(
+        [sys.executable, "-m", "evosyn", "inspect", str(tmp_path / "out"), "--prompt", made],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert shown.returncode == 0, shown.stderr
+    assert "Here it is." in shown.stdout and "rank(evidence)" in shown.stdout
