@@ -159,6 +159,6 @@ def stacked_scores(block: Block, rankings: Sequence[Ranking]) -> tuple[Floats, F
     """Solution scores (B, M) and testing scores (B, N) of the draws of a block, from the rankings of all draws."""
     of_block = [rankings[index] for index in block.at_B]
     return (
-        np.stack([ranking.solution_scores_M for ranking in of_block]),
-        np.stack([ranking.testing_scores_N for ranking in of_block]),
+        np.concatenate([ranking.solution_scores_M for ranking in of_block]).reshape(len(of_block), -1),
+        np.concatenate([ranking.testing_scores_N for ranking in of_block]).reshape(len(of_block), -1),
     )

@@ -55,10 +55,9 @@ def judge(block: Block, solution_scores_BM: Floats, testing_scores_BN: Floats, c
     weight = top / top.sum(axis=1, keepdims=True)
     first = ordered == 0
     criterion1 = (first & block.human_BM).sum(axis=1) / first.sum(axis=1)
-    agree = np.minimum((_all_agree(block, ordered, config.k, right=False) * weight).sum(axis=1), 1.0)
-    both = agree
-    if config.criterion1:
-        both = np.minimum((_all_agree(block, ordered, config.k, right=True) * weight).sum(axis=1), 1.0)
+    agreeing = _all_agree(block, ordered, config.k)
+    agree = np.minimum((agreeing.any_BN * weight).sum(axis=1), 1.0)
+    both = np.minimum((agreeing.right_BN * weight).sum(axis=1), 1.0) if config.criterion1 else agree
     return Outcome(both, criterion1, agree, solutions, testings, weight)
 
 
@@ -77,17 +76,31 @@ def looked_at(size: int, k: int) -> list[int]:
     return sorted({*range(k), *range(size - k, size)})
 
 
-def _all_agree(block: Block, ranks_BM: Ranks, k: int, *, right: bool) -> Floats:
-    """For each testing the probability that it agrees with the human on every place looked at; shape (B, N)."""
+class _Agreeing(NamedTuple):
+    """For each testing the probability that it agrees with the human on every place looked at; shape (B, N).
+
+    Attributes:
+        right_BN: and that the solution in the first place is right.
+    """
+
+    any_BN: Floats
+    right_BN: Floats
+
+
+def _all_agree(block: Block, ranks_BM: Ranks, k: int) -> _Agreeing:
     ordered = np.sort(ranks_BM, axis=1)
-    probability = np.ones(block.agrees_BMN.shape[::2])
+    rest = np.ones(block.agrees_BMN.shape[::2])
+    first = first_right = rest
     before, used = np.full(len(ordered), -1), np.zeros(len(ordered), dtype=np.int64)
     for place in looked_at(ordered.shape[1], k):
         group = ordered[:, place]
         used = np.where(group == before, used + 1, 0)
-        members = (ranks_BM == group[:, None]).astype(np.float64)
-        counted = block.right_agrees_BMN if right and place == 0 else block.agrees_BMN
-        agreeing = np.matmul(members[:, None, :], counted)[:, 0, :]
-        probability *= np.maximum(agreeing - used[:, None], 0) / (members.sum(axis=1) - used)[:, None]
+        members = (ranks_BM == group[:, None]).astype(np.float64)[:, None, :]
+        left = members.sum(axis=2) - used[:, None]
+        share = np.maximum(np.matmul(members, block.agrees_BMN)[:, 0, :] - used[:, None], 0) / left
+        if place == 0:
+            first, first_right = share, np.matmul(members, block.right_agrees_BMN)[:, 0, :] / left
+        else:
+            rest = rest * share
         before = group
-    return probability
+    return _Agreeing(first * rest, first_right * rest)

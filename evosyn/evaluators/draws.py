@@ -20,6 +20,7 @@ from evosyn.errors import UsageError
 from evosyn.records import KNOWN_VERDICTS, Evidence, PassMatrix, Verdict
 from evosyn.seeds import SeedTree
 from evosyn.strategies.evidence import evidence_of, select
+from evosyn.strategies.ranking import centred_places, dense_ranks
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
@@ -84,6 +85,11 @@ class Block:
         return np.asarray(self.passed_BMN.mean(axis=1))
 
     @cached_property
+    def pass_places_BM(self) -> Floats:
+        """Centred places of the solutions by plain pass count."""
+        return centred_places(dense_ranks(self.passed_BMN.sum(axis=2).astype(np.float64)))
+
+    @cached_property
     def balanced_accuracy_BN(self) -> Floats:
         """Mean of the shares of right solutions accepted and wrong ones rejected; NaN where a kind is missing."""
         right = self.human_BM.sum(axis=1)[:, None]
@@ -120,12 +126,19 @@ class Draws:
     blocks: tuple[Block, ...]
     skipped: Mapping[str, int]
 
+    @cached_property
+    def _even(self) -> bool:
+        """Whether every problem has as many draws as every other."""
+        return len(set(np.bincount(self.problem_E).tolist())) == 1
+
     def by_problem(self, values_E: Floats) -> Floats:
         """Means over the draws of each problem, shape (P,); NaN draws are left out, NaN where nothing is left."""
-        if len(values_E) == len(self.problem_ids):
+        size = len(self.problem_ids)
+        if len(values_E) == size:
             return values_E
         defined = ~np.isnan(values_E)
-        size = len(self.problem_ids)
+        if self._even and defined.all():
+            return np.asarray(values_E.reshape(size, -1).mean(axis=1))
         counts = np.bincount(self.problem_E[defined], minlength=size)
         sums = np.bincount(self.problem_E[defined], weights=values_E[defined], minlength=size)
         return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)

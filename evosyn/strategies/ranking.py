@@ -32,6 +32,19 @@ def dense_ranks(scores: NDArray[np.float64]) -> NDArray[np.int64]:
     return ranks
 
 
+def centred_places(ranks: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Places around zero, the best lowest, in which equals share their mean place.
+
+    Args:
+        ranks: dense ranks, shape (B, K).
+    """
+    rows, size = ranks.shape
+    offsets = np.arange(rows)[:, None] * size
+    counts = np.bincount((ranks + offsets).ravel(), minlength=rows * size).reshape(rows, size)
+    middles = np.cumsum(counts, axis=1) - counts / 2
+    return np.asarray(np.take_along_axis(middles, ranks, 1) - size / 2)
+
+
 def varies(scores: NDArray[np.float64]) -> bool:
     """Whether the scores rank anything at all (zero-variance pruning asks this of the testings)."""
     return bool(len(scores)) and bool(dense_ranks(scores).any())
