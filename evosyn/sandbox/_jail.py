@@ -177,12 +177,17 @@ def _config(spec: JailSpec, slot: int) -> dict[str, Json]:
             "RLIMIT_MSGQUEUE": 0,
         },
         "uids": [FIRST_UID + (os.getpid() % 100_000) * 1000 + slot % 1000, NOBODY] if root else [],
+        "keep_read": root and spec.kind == "bare" and not all(map(_open_to_all, _readable(spec))),
         "die_with_parent": spec.kind == "bare",
         "readable": [*_readable(spec), *_DEVICES],
         "writable": ["/dev/null"],
         "warm": [*WARM, *(["numpy", "pickle"] if spec.numpy else [])],
         "path": [str(_numpy_root())] if spec.numpy else [],
     }
+
+
+def _open_to_all(path: str) -> bool:
+    return all(parent.stat().st_mode & 0o001 for parent in Path(path).parents)
 
 
 def _own_tasks() -> int:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import marshal
 import pickle
 import queue
+from collections import deque
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from evosyn.jobs import CallsJob, Check, ChecksJob, ItemOutcome, Job, Limits, Status, StdioJob
 from evosyn.records import Json
@@ -26,13 +28,45 @@ class Batch:
     cancelled: bool = False
 
 
+class Segment(NamedTuple):
+    """Some items of a task, in sending order, on their way through one worker."""
+
+    task: Task
+    first: int
+    stop: int
+
+    @property
+    def longest_s(self) -> float:
+        """After this time the worker is taken to be stuck."""
+        limits = self.task.job.limits
+        return max(self.task.left_s, limits.wall_s) + 4 * (limits.wall_s + GRACE_S) + SLACK_S
+
+    def frame(self) -> bytes:
+        """The request for these items.
+
+        Raises:
+            ValueError: an argument is not plain data.
+        """
+        task = self.task
+        kind, body = _body(task.job, task.order)
+        left_s = float(task.left_s)
+        return marshal.dumps((kind, self.first, self.stop, left_s, _limits(task.job.limits), body), 2)
+
+
 @dataclass(eq=False)
 class Task:
     """One job of a batch.
 
+    The budget is spent in the order of the items: an item does not count as run when those before it used the budget
+    up, even if it ran beside them on another worker. So the outcomes do not depend on how many workers there are.
+
     Attributes:
-        records: of the items that have ended, in sending order.
-        spent_s: seconds of those.
+        records: of the items that have ended, in sending order; None for the others.
+        todo: ranges of items that no worker has.
+        flying: items that workers have now.
+        slow: an item of it ran into its time limit.
+        delivered: its batch has been told; later answers do not count.
+        queued: it stands in the queue.
         attempts: how often a worker was lost under it.
         order: for checks, the position in the job of each item sent.
     """
@@ -42,48 +76,75 @@ class Task:
     job: Job
     count: int
     order: list[int]
-    records: list[wire.Record] = field(default_factory=list)
-    spent_s: float = 0.0
+    records: list[wire.Record | None] = field(default_factory=list)
+    todo: deque[tuple[int, int]] = field(default_factory=deque)
+    flying: int = 0
+    slow: bool = False
+    delivered: bool = False
+    queued: bool = False
     attempts: int = 0
+
+    def __post_init__(self) -> None:
+        self.records = [None] * self.count
+        if self.count:
+            self.todo.append((0, self.count))
 
     @property
     def left_s(self) -> float:
-        return self.job.limits.budget_s - self.spent_s
+        return self.job.limits.budget_s - sum(record.seconds for record in self.records if record is not None)
+
+    def take(self, most: int) -> Segment:
+        """Hand out the first `most` items that no worker has."""
+        first, stop = self.todo.popleft()
+        if stop - first > most:
+            self.todo.appendleft((first + most, stop))
+            stop = first + most
+        self.flying += stop - first
+        return Segment(self, first, stop)
+
+    def give_back(self, segment: Segment) -> None:
+        """The worker was lost: the items are to be done again."""
+        self.flying -= segment.stop - segment.first
+        self.todo.appendleft((segment.first, segment.stop))
+
+    def absorb(self, segment: Segment, records: list[wire.Record]) -> None:
+        """Take what a worker answered; more than was asked is cut, what is missing stays to be done."""
+        self.flying -= segment.stop - segment.first
+        records = records[: segment.stop - segment.first]
+        self.records[segment.first : segment.first + len(records)] = records
+        self.slow = self.slow or any(record.code == wire.TIMEOUT for record in records)
+        if segment.first + len(records) < segment.stop:
+            self.todo.appendleft((segment.first + len(records), segment.stop))
 
     @property
-    def longest_s(self) -> float:
-        """After this time the worker is taken to be stuck."""
-        limits = self.job.limits
-        return max(limits.budget_s, limits.wall_s) + 4 * (limits.wall_s + GRACE_S) + SLACK_S
-
-    def absorb(self, records: list[wire.Record]) -> None:
-        """Take what a worker answered; too many records are cut, none is a fault of ours."""
-        records = records[: self.count - len(self.records)]
-        self.records += records
-        self.spent_s += sum(record.seconds for record in records)
+    def may_fan_out(self) -> bool:
+        """Whether another worker may take an item beside those that have some now."""
+        return bool(self.todo) and self.slow and self.flying * self.job.limits.wall_s < self.left_s
 
     def finished(self) -> bool:
-        if len(self.records) < self.count and self.records and self.left_s <= 0:
-            self.fill(wire.NOT_RUN, b"")
-        return len(self.records) >= self.count
+        """Whether nothing is left to do; marks what the budget does not reach."""
+        spent = 0.0
+        for position, record in enumerate(self.records):
+            if record is None:
+                if spent < self.job.limits.budget_s:
+                    return False
+            elif spent < self.job.limits.budget_s:
+                spent += record.seconds
+                continue
+            self.records[position] = wire.Record(wire.NOT_RUN, 0.0, b"")
+        self.todo.clear()
+        return True
 
     def fill(self, code: int, detail: bytes) -> None:
-        self.records += [wire.Record(code, 0.0, detail)] * (self.count - len(self.records))
-
-    def frame(self) -> bytes:
-        """The request for the items that have not ended.
-
-        Raises:
-            ValueError: an argument is not plain data.
-        """
-        kind, body = _body(self.job, self.order)
-        limits = self.job.limits
-        return marshal.dumps((kind, len(self.records), float(self.left_s), _limits(limits), body), 2)
+        """Give every item that has not ended this end."""
+        self.records = [record or wire.Record(code, 0.0, detail) for record in self.records]
+        self.todo.clear()
 
     def outcomes(self) -> tuple[ItemOutcome, ...]:
         found: list[ItemOutcome | None] = [None] * self.count
         for position, record in zip(self.order, self.records, strict=True):
-            found[position] = _outcome(self.job, record)
+            if record is not None:
+                found[position] = _outcome(self.job, record)
         return tuple(item for item in found if item is not None)
 
 
@@ -108,7 +169,7 @@ def _is_harmless(check: Check) -> bool:
 
 
 def share_frame(key: str, pickled: bytes) -> bytes:
-    return marshal.dumps((SHARE, 0, 0.0, _limits(Limits()), marshal.dumps((key, pickled), 2)), 2)
+    return marshal.dumps((SHARE, 0, 1, 0.0, _limits(Limits()), marshal.dumps((key, pickled), 2)), 2)
 
 
 def pickle_context(value: Json) -> bytes:
@@ -123,8 +184,7 @@ def _limits(limits: Limits) -> tuple[float, float, int, int, int]:
 def _body(job: Job, order: list[int]) -> tuple[int, bytes]:
     if isinstance(job, CallsJob):
         calls = [(tuple(call.args), dict(call.kwargs), call.python) for call in job.calls]
-        inner = marshal.dumps((job.program, job.entry_point, calls), 2)
-        return CALLS, marshal.dumps((len(calls), inner), 2)
+        return CALLS, marshal.dumps((job.program, job.entry_point, calls), 2)
     if isinstance(job, ChecksJob):
         checks = []
         for position in order:

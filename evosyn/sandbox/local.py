@@ -23,7 +23,7 @@ from evosyn.jobs import HarnessJob, ItemOutcome, Job, Protection
 from evosyn.records import Json
 from evosyn.sandbox import _jail
 from evosyn.sandbox._inside import wire
-from evosyn.sandbox._tasks import Batch, Task, make_task, pickle_context, share_frame
+from evosyn.sandbox._tasks import Batch, Segment, Task, make_task, pickle_context, share_frame
 from evosyn.sandbox._worker import Request, Worker, WorkerDied
 
 MAX_ATTEMPTS = 3
@@ -108,10 +108,12 @@ class _Pool:
         if self._closing or os.getpid() != self._pid:
             raise SandboxUnavailable("this sandbox is closed, or was opened by another process; open a new one")
         for task in tasks:
-            if task.finished():
+            if not task.todo:
+                task.delivered = True
                 task.batch.done.put(task)
+            task.queued = bool(task.todo)
         with self._lock:
-            self.queue.extend(task for task in tasks if not task.finished())
+            self.queue.extend(task for task in tasks if task.todo)
             if self._thread is None:
                 self._thread = threading.Thread(target=_Dispatcher(self).run, name="evosyn-sandbox", daemon=True)
                 self._thread.start()
@@ -199,23 +201,46 @@ class _Dispatcher:
             self._selector.register(worker, selectors.EVENT_READ, worker)
 
     def _hand_out(self) -> None:
+        """Give work to workers: one request each, then a second one ahead while plenty is queued."""
         queue = self._pool.queue
         for depth in (1, 2):
             for worker in list(self._workers):
                 while queue and worker.ready and len(worker.pending) < depth:
                     if depth == 2 and len(queue) < 4 * self._pool.size:
                         return
+                    segment = self._next_segment()
+                    if segment is None:
+                        continue
                     try:
-                        self._give(worker, queue.popleft())
+                        self._give(worker, segment)
                     except WorkerDied as death:
                         self._bury(worker, str(death))
                         break
 
-    def _give(self, worker: Worker, task: Task) -> None:
-        if task.batch.cancelled:
-            return
+    def _next_segment(self) -> Segment | None:
+        """Take work off the queue: all that is left of a task, or one item where idle workers can share a slow task."""
+        task = self._pool.queue.popleft()
+        task.queued = False
+        if task.batch.cancelled or task.delivered or not task.todo:
+            return None
+        idle = sum(1 for worker in self._workers if not worker.pending) + self._pool.size - len(self._workers)
+        share = task.may_fan_out and idle - (not task.flying) > len(self._pool.queue)
+        if task.flying and not share:
+            return None  # it is queued again when the items that are under way come back
+        segment = task.take(1 if share else task.count)
+        if share and task.may_fan_out:
+            self._queue(task)
+        return segment
+
+    def _queue(self, task: Task) -> None:
+        if not task.queued:
+            task.queued = True
+            self._pool.queue.append(task)
+
+    def _give(self, worker: Worker, segment: Segment) -> None:
+        task = segment.task
         try:
-            frame = task.frame()
+            frame = segment.frame()
         except ValueError as error:
             task.batch.done.put(TypeError(f"job {task.index}: an argument is not plain data: {error}"))
             return
@@ -226,7 +251,7 @@ class _Dispatcher:
                 return
             worker.shared.add(key)
             worker.send(Request(None, share_frame(key, self._pool.contexts[key]), SHARE_S))
-        worker.send(Request(task, frame, task.longest_s))
+        worker.send(Request(segment, frame, segment.longest_s))
 
     def _wait(self) -> None:
         now = time.monotonic()
@@ -248,16 +273,22 @@ class _Dispatcher:
                 self._bury(worker, str(death))
 
     def _answered(self, tag: object, records: list[wire.Record]) -> None:
-        if not isinstance(tag, Task):
+        if not isinstance(tag, Segment):
             return
-        if not records and tag.count:
+        if not records:
             self._lost(tag, "an empty reply")
             return
-        tag.absorb(records)
-        if tag.finished():
-            tag.batch.done.put(tag)
-        else:
-            self._pool.queue.append(tag)
+        if not tag.task.delivered:
+            tag.task.absorb(tag, records)
+            self._settle(tag.task)
+
+    def _settle(self, task: Task) -> None:
+        """Deliver a task that has ended; queue what is left of one that has not."""
+        if task.finished():
+            task.delivered = True
+            task.batch.done.put(task)
+        elif task.todo:
+            self._queue(task)
 
     def _bury(self, worker: Worker, reason: str) -> None:
         """Take a dead worker out; its oldest job has lost an attempt, the others have not."""
@@ -265,24 +296,24 @@ class _Dispatcher:
         self._workers.remove(worker)
         ready = worker.ready
         worker.kill()
-        tasks = [request.tag for request in worker.pending if isinstance(request.tag, Task)]
+        segments = [request.tag for request in worker.pending if isinstance(request.tag, Segment)]
         if not ready:
             self._failed_starts += 1
             if self._failed_starts >= MAX_FAILED_STARTS:
                 raise SandboxUnavailable(f"the sandbox does not start: {reason}")
-        for position, task in enumerate(tasks):
-            if position == 0:
-                self._lost(task, reason)
-            else:
-                self._pool.queue.appendleft(task)
+        for position, segment in enumerate(segments):
+            self._lost(segment, reason, ours=position == 0)
 
-    def _lost(self, task: Task, reason: str) -> None:
-        task.attempts += 1
-        if task.attempts < MAX_ATTEMPTS:
-            self._pool.queue.appendleft(task)
+    def _lost(self, segment: Segment, reason: str, *, ours: bool = True) -> None:
+        task = segment.task
+        if task.delivered:
             return
-        task.fill(wire.INFRA, f"worker lost {task.attempts} times: {reason}"[:300].encode("utf-8", "replace"))
-        task.batch.done.put(task)
+        task.give_back(segment)
+        task.attempts += ours
+        if task.attempts >= MAX_ATTEMPTS:
+            detail = f"worker lost {task.attempts} times: {reason}"
+            task.fill(wire.INFRA, detail[:300].encode("utf-8", "replace"))
+        self._settle(task)
 
     def _end_stuck(self) -> None:
         now = time.monotonic()
@@ -293,13 +324,13 @@ class _Dispatcher:
     def _end_cancelled(self) -> None:
         for worker in list(self._workers):
             tags = [request.tag for request in worker.pending]
-            if any(isinstance(tag, Task) and tag.batch.cancelled for tag in tags):
+            if any(isinstance(tag, Segment) and tag.task.batch.cancelled for tag in tags):
                 self._bury(worker, "cancelled")
 
     def _fail_all(self, error: BaseException) -> None:
-        tasks = [request.tag for worker in self._workers for request in worker.pending]
-        waiting = {id(task.batch): task.batch for task in [*tasks, *self._pool.queue] if isinstance(task, Task)}
-        for batch in waiting.values():
+        tags = [request.tag for worker in self._workers for request in worker.pending]
+        tasks = [tag.task for tag in tags if isinstance(tag, Segment)] + list(self._pool.queue)
+        for batch in {id(task.batch): task.batch for task in tasks}.values():
             batch.done.put(error)
         self._pool.queue.clear()
         for worker in self._workers:

@@ -196,15 +196,15 @@ def load_guarded(
     return entry if code == wire.OK else None
 
 
-def run_calls(body: bytes, first: int, left_s: float, limits: JobLimits, alarm: Alarm, writer: Writer) -> None:
-    """Load the program, then make the calls from number `first` on; a record each; ends after a timeout."""
+def run_calls(body: bytes, items: range, left_s: float, limits: JobLimits, alarm: Alarm, writer: Writer) -> None:
+    """Load the program, then make these calls; a record each; ends after a timeout."""
     source, entry_point, calls = marshal.loads(body)
     ends = monotonic() + left_s
     entry = load_guarded(writer, alarm, limits.wall_s, source, entry_point)
     if entry is None:
         writer.flush()
         return
-    for args, kwargs, python in calls[first:]:
+    for args, kwargs, python in calls[items.start : items.stop]:
         if not _call(entry, args, kwargs, python, alarm, limits.wall_s, writer):
             break
         if alarm.started > ends:

@@ -231,22 +231,22 @@ def _gone() -> NoReturn:
     os._exit(EXIT_PEER)
 
 
-def supervise(zygote: Zygote, first: int, left_s: float, limits: child.JobLimits, body: bytes) -> list[wire.Record]:
-    """Run the checks from number `first` on; returns early after a timeout."""
+def supervise(zygote: Zygote, items: range, left_s: float, limits: child.JobLimits, body: bytes) -> list[wire.Record]:
+    """Run these checks; returns early after a timeout."""
     program, entry_point, checks = marshal.loads(body)
     began = time.monotonic()
     found: list[wire.Record] = []
-    while first + len(found) < len(checks):
-        start = first + len(found)
+    while len(found) < len(items):
+        start = items.start + len(found)
         left = left_s - (time.monotonic() - began)
         if left <= 0 and found:
-            return found + [wire.Record(wire.NOT_RUN, 0.0, b"")] * (len(checks) - start)
+            return found + [wire.Record(wire.NOT_RUN, 0.0, b"")] * (items.stop - start)
         stop = start + 1
-        while checks[start][2] and stop < len(checks) and checks[stop][2]:
+        while checks[start][2] and stop < items.stop and checks[stop][2]:
             stop += 1
         records, loaded = _pair(zygote, program, entry_point, checks[start:stop], limits)
         if not loaded:
-            return found + records * (len(checks) - start)
+            return found + records * (items.stop - start)
         found += records
         if found[-1].code == wire.TIMEOUT:
             break

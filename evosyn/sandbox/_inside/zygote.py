@@ -6,6 +6,7 @@ works, kills at the deadline, and answers its parent frame by frame. One zygote 
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import gc
 import marshal
@@ -16,7 +17,7 @@ import signal
 import struct
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from evosyn.sandbox._inside import child, landlock, rpc, seccomp, wire
@@ -61,18 +62,18 @@ class Zygote:
         gc.disable()
         while True:
             frame = self._receive()
-            kind, first, left_s, limits, body = marshal.loads(frame)
-            reply = self.run(kind, first, left_s, child.JobLimits(*limits), body)
+            kind, first, stop, left_s, limits, body = marshal.loads(frame)
+            reply = self.run(kind, range(first, stop), left_s, child.JobLimits(*limits), body)
             self._send(b"".join([wire.record(*item) for item in reply]))
 
-    def run(self, kind: int, first: int, left_s: float, limits: child.JobLimits, body: bytes) -> list[wire.Record]:
-        """The records of the items from `first` on; fewer than there are where the rest should be asked again."""
+    def run(self, kind: int, items: range, left_s: float, limits: child.JobLimits, body: bytes) -> list[wire.Record]:
+        """The records of these items; fewer than there are where the rest should be asked again."""
         if kind == CALLS:
-            return self._calls(first, left_s, limits, body)
+            return self._calls(items, left_s, limits, body)
         if kind == CHECKS:
-            return rpc.supervise(self, first, left_s, limits, body)
+            return rpc.supervise(self, items, left_s, limits, body)
         if kind == STDIO:
-            return self._stdio(first, left_s, limits, body)
+            return self._stdio(items, left_s, limits, body)
         if kind == HARNESS:
             return self._harness(limits, body)
         key, pickled = marshal.loads(body)
@@ -133,26 +134,25 @@ class Zygote:
         size = min(os.fstat(memfd).st_size, RESULT_BYTES)
         return wire.read_records(os.pread(memfd, size, 0), limit)
 
-    def _calls(self, first: int, left_s: float, limits: child.JobLimits, body: bytes) -> list[wire.Record]:
-        count, body = marshal.loads(body)
+    def _calls(self, items: range, left_s: float, limits: child.JobLimits, body: bytes) -> list[wire.Record]:
         began = time.monotonic()
         found: list[wire.Record] = []
         hold = True
-        while first + len(found) < count:
-            start, left = first + len(found), left_s - (time.monotonic() - began)
+        while len(found) < len(items):
+            todo, left = items[len(found) :], left_s - (time.monotonic() - began)
             if left <= 0 and found:
-                return found + [wire.Record(wire.NOT_RUN, 0.0, b"")] * (count - start)
+                return found + [wire.Record(wire.NOT_RUN, 0.0, b"")] * len(todo)
             memfd = os.memfd_create("r")
             try:
-                work = functools.partial(child.run_calls, body, start, left, limits, self.alarm)
+                work = functools.partial(child.run_calls, body, todo, left, limits, self.alarm)
                 ended = self.watch(self.fork(limits, memfd, work, hold), memfd, limits.wall_s, left)
-                records = self.records(memfd, 1 + count - start)
+                records = self.records(memfd, 1 + len(todo))
             finally:
                 os.close(memfd)
-            if len(records) == 1 + count - start:
+            if len(records) == 1 + len(todo):
                 return found + records[1:]
             if records and records[0].code != wire.OK:
-                return found + [records[0]] * (count - start)
+                return found + [records[0]] * len(todo)
             found += records[1:]
             if len(records) > 1 and records[-1].code == wire.TIMEOUT:
                 return found  # the rest is asked again, perhaps of another worker
@@ -163,15 +163,14 @@ class Zygote:
             if status in (child.EXIT_BUDGET, child.EXIT_FULL) and len(records) > 1:
                 continue
             if not records:
-                return found + [failure(ended, limits, b"while loading")] * (count - start)
+                return found + [failure(ended, limits, b"while loading")] * len(todo)
             found.append(failure(ended, limits))
             if ended.killed:
                 return found
         return found
 
-    def _stdio(self, first: int, left_s: float, limits: child.JobLimits, body: bytes) -> list[wire.Record]:
+    def _stdio(self, items: range, left_s: float, limits: child.JobLimits, body: bytes) -> list[wire.Record]:
         program, inputs = marshal.loads(body)
-        count = len(inputs)
         memfd = os.memfd_create("r")
         try:
             pid = self.fork(limits, memfd, lambda to: child.compile_program(program, limits, self.alarm, to))
@@ -181,13 +180,13 @@ class Zygote:
             os.close(memfd)
         compiled = records[0] if records else failure(ended, limits, b"while compiling")
         if compiled.code != wire.OK:
-            return [compiled] * (count - first)
+            return [compiled] * len(items)
         found: list[wire.Record] = []
         began = time.monotonic()
-        for text in inputs[first:]:
+        for item in items:
             if found and time.monotonic() - began > left_s:
-                return found + [wire.Record(wire.NOT_RUN, 0.0, b"")] * (count - first - len(found))
-            found.append(self._run_program(compiled.payload, text, limits))
+                return found + [wire.Record(wire.NOT_RUN, 0.0, b"")] * (len(items) - len(found))
+            found.append(self._run_program(compiled.payload, inputs[item], limits))
             if found[-1].code == wire.TIMEOUT:
                 break
         return found
@@ -290,20 +289,35 @@ def _confine(config: Mapping[str, Any]) -> list[str]:
         resource.setrlimit(number, (value, value))
     if seccomp.no_new_privileges() and landlock.restrict(config["readable"], config["writable"]):
         held.append("landlock")
-    for uid in config["uids"]:
-        try:
-            os.setgroups([])
-            os.setresgid(uid, uid, uid)
-            os.setresuid(uid, uid, uid)
-        except OSError:
-            continue
+    if _take_uid(config["uids"], config["keep_read"]):
         held.append("own uid")
-        break
     if config["die_with_parent"]:
         child.die_with_parent()
     if config["filter"]:
         held.append("seccomp")
     return held
+
+
+def _take_uid(uids: Sequence[int], keep_read: bool) -> bool:
+    """Become the first of these users that works; True if one did.
+
+    Args:
+        keep_read: the interpreter lies below a folder that only root may enter (and there is no jail with a view of
+            its own): keep the right to read past permissions. Landlock still confines reading to the interpreter.
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
+    for uid in uids:
+        try:
+            os.setgroups([])
+            os.setresgid(uid, uid, uid)
+            libc.prctl(8, int(keep_read), 0, 0, 0)  # PR_SET_KEEPCAPS
+            os.setresuid(uid, uid, uid)
+        except OSError:
+            continue
+        wanted = 1 << 2 if keep_read else 0  # CAP_DAC_READ_SEARCH
+        libc.capset(struct.pack("<Ii", 0x20080522, 0), struct.pack("<IIIIII", wanted, wanted, 0, 0, 0, 0))
+        return True
+    return False
 
 
 def start(control: int, config: Mapping[str, Any]) -> None:

@@ -1,0 +1,101 @@
+"""Who runs what when: budgets, hanging programs, several callers, interruption."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from evosyn.jobs import Call, CallsJob, Limits, Status
+from evosyn.ports import Sandbox
+from evosyn.sandbox import open_sandbox
+
+HANG = "def f(x):\n    while True: pass"
+QUICK = "def f(x): return x"
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    with open_sandbox("local", workers=2) as opened:
+        yield opened
+
+
+def test_idle_workers_share_the_calls_of_a_hanging_program(sandbox: Sandbox) -> None:
+    limits = Limits(wall_s=0.5, budget_s=60)
+    sandbox.run([CallsJob(QUICK, "f", (Call((1,)),))] * 4)
+    began = time.monotonic()
+    (outcomes,) = sandbox.run([CallsJob("import time\ndef f(x): time.sleep(9)", "f", (Call((1,)),) * 8, limits)])
+    took = time.monotonic() - began
+    assert [outcome.status for outcome in outcomes] == [Status.TIMEOUT] * 8
+    assert took < 8 * 0.5 * 0.8
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_the_budget_is_spent_in_the_order_of_the_calls_however_many_workers_there_are(workers: int) -> None:
+    program = "import time\ndef f(x): time.sleep(9 if x else 0)\n"
+    limits = Limits(wall_s=0.4, budget_s=1.0)
+    with open_sandbox("local", workers=workers) as opened:
+        (outcomes,) = opened.run([CallsJob(program, "f", tuple(Call((x,)) for x in (0, 1, 0, 1, 0, 1, 0, 1)), limits)])
+    statuses = [outcome.status for outcome in outcomes]
+    assert statuses[:6] == [Status.OK, Status.TIMEOUT] * 3
+    assert statuses[6:] == [Status.NOT_RUN] * 2
+
+
+def test_a_hanging_program_does_not_hold_up_the_others(sandbox: Sandbox) -> None:
+    ended: list[int] = []
+    limits = Limits(wall_s=0.5, budget_s=2.0)
+    jobs = [CallsJob(HANG, "f", (Call((1,)),) * 9, limits)] * 2 + [CallsJob(QUICK, "f", (Call((1,)),))] * 60
+    sandbox.run(jobs, on_done=lambda index, _: ended.append(index))
+    assert set(ended[-2:]) == {0, 1}
+
+
+def test_several_threads_get_their_own_results(sandbox: Sandbox) -> None:
+    found: dict[int, list[object]] = {}
+
+    def work(number: int) -> None:
+        jobs = [CallsJob(f"def f(x): return x * {number}", "f", (Call((n,)),)) for n in range(30)]
+        found[number] = [outcomes[0].value for outcomes in sandbox.run(jobs)]
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == {number: [number * n for n in range(30)] for number in range(6)}
+
+
+def test_an_interrupted_run_leaves_the_sandbox_usable(sandbox: Sandbox) -> None:
+    def interrupt(_index: int, _outcomes: object) -> None:
+        raise KeyboardInterrupt
+
+    jobs = [CallsJob(QUICK, "f", (Call((1,)),))] + [CallsJob(HANG, "f", (Call((1,)),) * 9, Limits(wall_s=30))] * 4
+    with pytest.raises(KeyboardInterrupt):
+        sandbox.run(jobs, on_done=interrupt)
+    began = time.monotonic()
+    ((outcome,),) = sandbox.run([CallsJob(QUICK, "f", (Call((7,)),))])
+    assert outcome.value == 7
+    assert time.monotonic() - began < 10
+
+
+def test_a_lost_worker_is_replaced_and_its_job_done_again() -> None:
+    with open_sandbox("local", workers=1) as opened:
+        opened.run([CallsJob(QUICK, "f", (Call((1,)),))])
+        threading.Timer(0.5, lambda: [os.kill(pid, 9) for pid in children_of(os.getpid())]).start()
+        ((outcome,),) = opened.run([CallsJob("import time\ndef f(x): time.sleep(1); return x", "f", (Call((5,)),))])
+    assert (outcome.status, outcome.value) == (Status.OK, 5)
+
+
+def children_of(parent: int) -> list[int]:
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            fields = (entry / "stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[1]) == parent:
+            found.append(int(entry.name))
+    return found
