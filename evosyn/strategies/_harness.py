@@ -118,12 +118,7 @@ def _rank_all(rank: Callable[[Evidence], Any], pack: dict[str, Any], argument: d
     for index, place in enumerate(places):
         at = _store(rank(Evidence(pack, index)), place, scores, at)
         if index + 1 == argument["screen"]:
-            share = argument["budget_s"] * argument["screen"] / len(places)
-            if time.process_time() - started > max(share, SHORTEST_SCREEN_S):
-                raise Broken(
-                    f"too slow: {len(places)} problems must be ranked within {argument['budget_s']:.1f} s, the first "
-                    f"{argument['screen']} took more than their share"
-                )
+            _screen(scores[:at], places, time.process_time() - started, argument)
     if not np.isfinite(scores).all():
         raise Broken(_not_finite(scores, places))
     again = np.empty(places[0][0] + places[0][1])
@@ -134,6 +129,18 @@ def _rank_all(rank: Callable[[Evidence], Any], pack: dict[str, Any], argument: d
             "on global state, on the order of problems or on unseeded randomness"
         )
     return scores
+
+
+def _screen(scores: Any, places: Sequence[tuple[int, ...]], seconds: float, argument: dict[str, Any]) -> None:
+    """Look at the first few before the rest is begun."""
+    if not np.isfinite(scores).all():
+        raise Broken(_not_finite(scores, places))
+    share = argument["budget_s"] * argument["screen"] / len(places)
+    if seconds > max(share, SHORTEST_SCREEN_S):
+        raise Broken(
+            f"too slow: {len(places)} problems must be ranked within {argument['budget_s']:.1f} s, the first "
+            f"{argument['screen']} took more than their share"
+        )
 
 
 def _store(result: Any, place: tuple[int, ...], scores: Any, at: int) -> int:

@@ -229,3 +229,15 @@ def test_results_do_not_depend_on_the_batch(runner: SandboxedRunner) -> None:
             assert isinstance(first, Ranking)
             np.testing.assert_array_equal(first.solution_scores_M, second.solution_scores_M)
             np.testing.assert_array_equal(first.testing_scores_N, second.testing_scores_N)
+
+
+def test_a_slow_program_is_stopped_after_the_screen(sandbox: Sandbox) -> None:
+    from dataclasses import replace
+
+    from evosyn.strategies.runner import STRATEGY_LIMITS
+
+    runner = SandboxedRunner(sandbox, replace(STRATEGY_LIMITS, wall_s=30.0, budget_s=30.0))
+    count = "seen.append(1)\n    assert len(seen) < 4\n    n = 0\n    while n < 16_000_000: n += 1"
+    (found,) = runner.rank(["seen = []\n" + program(count)], evidences(600))
+    assert isinstance(found, Invalid)
+    assert found.reason == "too slow: 600 problems must be ranked within 42.0 s, the first 3 took more than their share"

@@ -16,9 +16,9 @@ TOKEN = re.compile(r"\w+|[^\w\s]")
 
 
 class ProgramSize:
-    """From 16 to 4,096 tokens."""
+    """From 8 to 2,048 tokens."""
 
-    axis = Axis("program-size", 4.0, 12.0, 8)
+    axis = Axis("program-size", 3.0, 11.0, 8)
 
     def measure(self, behaviour: Behaviour) -> float:
         return math.log2(1 + code_tokens(behaviour.text))
