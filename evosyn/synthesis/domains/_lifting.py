@@ -11,6 +11,7 @@ import ast
 import builtins
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from evosyn.jobs import Call, ItemOutcome, Status
 from evosyn.records import Json, Problem, Verdict
@@ -114,13 +115,16 @@ def lift_assert(text: str, context: Context) -> Lifted:
         NotLiftable: it has to run as code.
         Broken: it cannot run.
     """
-    body = parse(text).body
-    undefined = _undefined(ast.Module(body, []), context)
-    if undefined:
-        raise Broken(f"undefined name {undefined[0]!r}")
-    if len(body) != 1 or not isinstance(body[0], ast.Assert):
-        raise NotLiftable("not a single assert")
-    return lift_test(body[0].test, context.scope())
+    module = parse(text)
+    try:
+        if len(module.body) != 1 or not isinstance(module.body[0], ast.Assert):
+            raise NotLiftable("not a single assert")
+        return lift_test(module.body[0].test, context.scope())
+    except NotLiftable:
+        undefined = _undefined(module, context)
+        if undefined:
+            raise Broken(f"undefined name {undefined[0]!r}") from None
+        raise
 
 
 def lift_program(code: str, context: Context) -> list[Lifted]:
@@ -171,8 +175,7 @@ def lift_test(test: ast.expr, scope: Scope) -> Lifted:
     try:
         equality = _equality(test, scope)
         if equality is not None:
-            node, other = equality
-            expected = constant_value(other, scope)
+            node, expected = equality
             found = resolve(node)
             return Lifted(tuple(calls), (expected,), lambda outcomes: found(outcomes) == expected)
         made = compile_expression(test, scope, resolve)
@@ -212,17 +215,23 @@ def _append(calls: list[Call], call: Call, known: dict[str, int]) -> int:
     return len(calls) - 1
 
 
-def _equality(test: ast.expr, scope: Scope) -> tuple[ast.Call, ast.expr] | None:
-    """The two sides of `f(...) == value` or `value == f(...)`, if the other side is a constant."""
+class Equality(NamedTuple):
+    """`f(...) == value`, either way round."""
+
+    call: ast.Call
+    value: Json
+
+
+def _equality(test: ast.expr, scope: Scope) -> Equality | None:
     if not isinstance(test, ast.Compare) or len(test.ops) != 1 or not isinstance(test.ops[0], ast.Eq):
         return None
     left, right = test.left, test.comparators[0]
     for call, other in ((left, right), (right, left)):
-        is_call = isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
-        if is_call and call.func.id in scope.entry_points:  # type: ignore[attr-defined]
-            if any(isinstance(node, ast.Name) and node.id in scope.entry_points for node in ast.walk(other)):
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in scope.entry_points:
+            try:
+                return Equality(call, constant_value(other, scope))
+            except NotLiftable:  # a call on the other side too: the general way decides
                 return None
-            return call, other  # type: ignore[return-value]
     return None
 
 

@@ -8,7 +8,7 @@ syntax tree. DESIGN.md section 5, "Sandbox".
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from evosyn.jobs import Call, CallsJob, CellResult, Check, ChecksJob, ItemOutcome, Job, Limits, Status
@@ -28,6 +28,7 @@ from evosyn.synthesis.domains._lifting import (
 
 LOADS = Check("pass")
 """Passes for every solution that loads: what a testing without any call still asks of it."""
+PASS, FAIL, OK = Verdict.PASS, Verdict.FAIL, Status.OK  # looking a member up costs more than judging a case
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class TableCheck:
 
     Attributes:
         calls: positions in the table.
-        judge: the verdict, given one outcome per call.
+        judge: the verdict, given the outcomes of the whole table.
     """
 
     calls: tuple[int, ...]
@@ -56,6 +57,7 @@ class Cell:
 
     Attributes:
         cases: in the order of the testing.
+        places: of the cases' verdicts, among those of all checks, all coded items and one BROKEN.
         calls, items: the table's calls and the coded items that it depends on.
         broken: why the testing cannot pass, or "".
         loads: the coded item that says whether the solution loads, for a testing that never calls it; else -1.
@@ -66,6 +68,7 @@ class Cell:
     items: tuple[int, ...] = ()
     broken: str = ""
     loads: int = -1
+    places: tuple[int, ...] = ()
 
 
 class Table:
@@ -91,26 +94,28 @@ class Table:
         key = ("value", index, repr(expected), tolerance)
 
         def judge(outcomes: Sequence[ItemOutcome]) -> Verdict:
-            outcome = outcomes[0]
-            if outcome.status is not Status.OK:
+            outcome = outcomes[index]
+            if outcome.status is not OK:
                 return STATUS_VERDICTS[outcome.status]
-            return Verdict.PASS if same_value(expected, outcome.value, tolerance) else Verdict.FAIL
+            return PASS if same_value(expected, outcome.value, tolerance) else FAIL
 
         return self._check(key, TableCheck((index,), judge))
 
     def lifted(self, lifted: Lifted) -> int:
         indices = tuple(self.call(call) for call in lifted.calls)
         if lifted.expected is None:
-            return self._check(("test", len(self.checks)), TableCheck(indices, lifted.judge))
-        (expected,) = lifted.expected
+            decide = lifted.judge
+            check = TableCheck(indices, lambda outcomes: decide([outcomes[index] for index in indices]))
+            return self._check(("test", len(self.checks)), check)
+        (index,), (expected,) = indices, lifted.expected
 
         def judge(outcomes: Sequence[ItemOutcome]) -> Verdict:
-            outcome = outcomes[0]
-            if outcome.status is Status.OK:
+            outcome = outcomes[index]
+            if outcome.status is OK:
                 try:
-                    return Verdict.PASS if outcome.value == expected else Verdict.FAIL
+                    return PASS if outcome.value == expected else FAIL
                 except RecursionError:
-                    return Verdict.FAIL
+                    return FAIL
             return STATUS_VERDICTS[outcome.status]
 
         return self._check(("equal", indices, repr(expected)), TableCheck(indices, judge))
@@ -152,43 +157,38 @@ class Prepared:
         """One result per testing, given one outcomes tuple per job of `jobs`."""
         table = outcomes[0] if self.calls else ()
         items = outcomes[-1] if self.coded else ()
-        checked = [check.judge([table[index] for index in check.calls]) for check in self.checks]
-        coded = [coded_verdict(item) for item in items]
-        return tuple([_read_off(cell, table, items, checked, coded) for cell in self.cells])
+        verdicts = [check.judge(table) for check in self.checks]
+        verdicts += [coded_verdict(item) for item in items]
+        verdicts.append(Verdict.BROKEN)
+        return tuple([_read_off(cell, table, items, verdicts) for cell in self.cells])
 
 
 def _read_off(
-    cell: Cell,
-    table: Sequence[ItemOutcome],
-    items: Sequence[ItemOutcome],
-    checked: Sequence[Verdict],
-    coded: Sequence[Verdict],
+    cell: Cell, table: Sequence[ItemOutcome], items: Sequence[ItemOutcome], verdicts: Sequence[Verdict]
 ) -> CellResult:
-    cases = tuple(
-        [
-            checked[case.check] if case.check >= 0 else coded[case.item] if case.item >= 0 else Verdict.BROKEN
-            for case in cell.cases
-        ]
-    )
-    seconds = sum([table[index].seconds for index in cell.calls]) + sum([items[index].seconds for index in cell.items])
+    cases = tuple([verdicts[place] for place in cell.places])
+    seconds = sum([table[index].seconds for index in cell.calls])
+    if cell.items:
+        seconds += sum([items[index].seconds for index in cell.items])
     if cell.broken:
         return CellResult(Verdict.BROKEN, cases, seconds, cell.broken)
-    if cell.loads >= 0 and coded[cell.loads] is not Verdict.PASS:
-        loads = coded[cell.loads]
-        return CellResult(loads, (loads,) * len(cases), seconds, items[cell.loads].detail)
+    if cell.loads >= 0:
+        loads = coded_verdict(items[cell.loads])
+        if loads is not PASS:
+            return CellResult(loads, (loads,) * len(cases), seconds, items[cell.loads].detail)
     verdict = verdict_of(cases)
-    if verdict is Verdict.PASS or verdict is Verdict.FAIL:
+    if verdict is PASS or verdict is FAIL:
         return CellResult(verdict, cases, seconds)
     failed = [*(table[index] for index in cell.calls), *(items[index] for index in cell.items)]
-    detail = next((outcome.detail for outcome in failed if outcome.status is not Status.OK), "")
+    detail = next((outcome.detail for outcome in failed if outcome.status is not OK), "")
     return CellResult(verdict, cases, seconds, detail)
 
 
 def verdict_of(cases: Sequence[Verdict]) -> Verdict:
     """PASS if every case passes; else the first case that surely does not; else NOT_RUN or UNKNOWN."""
-    undecided = Verdict.PASS
+    undecided = PASS
     for case in cases:
-        if case is Verdict.PASS:
+        if case is PASS:
             continue
         if case is not Verdict.NOT_RUN and case is not Verdict.UNKNOWN:
             return case
@@ -200,15 +200,24 @@ def verdict_of(cases: Sequence[Verdict]) -> Verdict:
 def coded_verdict(outcome: ItemOutcome) -> Verdict:
     """An exception of the program is an ERROR; a failed assertion, or a value that does not fit it, a wrong value."""
     if outcome.status is Status.EXCEPTION and not outcome.detail.startswith("program raised"):
-        return Verdict.FAIL
+        return FAIL
     return STATUS_VERDICTS[outcome.status]
 
 
 def prepare(problem: Problem, testings: Sequence[Testing]) -> Prepared:
     """All testings of one problem, for any number of solutions; a testing of another domain's kind is broken."""
     context, table = context_of(problem), Table()
-    cells = tuple(_PREPARERS.get(testing.kind, _prepare_misfit)(testing, context, table) for testing in testings)
+    found = [_PREPARERS.get(testing.kind, _prepare_misfit)(testing, context, table) for testing in testings]
+    cells = tuple([_placed(cell, len(table.checks), len(table.coded)) for cell in found])
     return Prepared(context.entry_point, tuple(table.calls), tuple(table.checks), tuple(table.coded), cells)
+
+
+def _placed(cell: Cell, checks: int, coded: int) -> Cell:
+    places = [
+        case.check if case.check >= 0 else checks + case.item if case.item >= 0 else checks + coded
+        for case in cell.cases
+    ]
+    return replace(cell, places=tuple(places))
 
 
 def _prepare_cases(testing: Testing, _context: Context, table: Table) -> Cell:
