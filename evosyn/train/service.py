@@ -174,8 +174,8 @@ def task_from_json(value: Json, where: str) -> Task:
         problem_id=str(value.get("problem_id", "client")),
         domain=str(value.get("domain", "python-function")),
         statement=str(value.get("statement", "")),
-        entry_point=value.get("entry_point"),
-        starter_code=value.get("starter_code"),
+        entry_point=value.get("entry_point") or None,
+        starter_code=value.get("starter_code") or None,
     )
     return Task(problem.problem_id, problem, checked)
 
