@@ -13,6 +13,7 @@ from evosyn.evolve.genetic import helpers
 from evosyn.evolve.genetic.compute import Stack
 from evosyn.evolve.genetic.constants import retuned_text
 from evosyn.evolve.genetic.grammar import OPS, TERMINALS, Node, Program, Type, size_of, type_of
+from evosyn.evolve.genetic.openings import OPENINGS
 from evosyn.evolve.genetic.reader import Reader
 from evosyn.evolve.genetic.runner import TreeRunner
 from evosyn.evolve.genetic.simplify import simplified
@@ -137,6 +138,13 @@ def test_the_initial_strategy_of_the_paper_is_a_program_of_the_grammar():
     solutions, testings = Stack([one]).scores(INITIAL)
     np.testing.assert_allclose(solutions[0], one.passed_MN.mean(1))
     np.testing.assert_allclose(testings[0], one.passed_MN.mean(0))
+
+
+@pytest.mark.parametrize("name", OPENINGS)
+def test_openings_are_well_typed_and_written_and_read(name):
+    opening = OPENINGS[name]
+    assert (type_of(opening.solutions), type_of(opening.testings)) == (Type.M, Type.N)
+    assert read(write(opening)) == opening and simplified(opening) == opening
 
 
 def test_names_of_variables_never_hide_a_helper():

@@ -11,6 +11,7 @@ import random
 
 from evosyn.evolve.genetic.constants import retuned_text
 from evosyn.evolve.genetic.grammar import Node, Program
+from evosyn.evolve.genetic.openings import OPENINGS
 from evosyn.evolve.genetic.reader import Reader
 from evosyn.evolve.genetic.simplify import simplified
 from evosyn.evolve.genetic.trees import crossed, fits, mutated, random_program, retuned
@@ -76,7 +77,7 @@ class GeneticProposer:
         if parent is None and donor is not None:
             base, parents = donors[donor], [donor]
         elif parent is None:
-            base, operator = random_program(rng), "fresh"
+            base, operator = _fresh(rng), "fresh"
         else:
             base = parent
         if operator in {"crossover", "exchange"} and (donor is None or donors[donor] == base):
@@ -87,7 +88,7 @@ class GeneticProposer:
                 _crossed(base, donors[donor], rng) if operator == "crossover" else _exchanged(base, donors[donor], rng)
             )
         elif operator == "fresh":
-            parents, new = [], base if parent is None and donor is None else random_program(rng)
+            parents, new = [], base if parent is None and donor is None else _fresh(rng)
         elif operator == "retune":
             new = Program(retuned(base.solutions, rng), retuned(base.testings, rng))
         else:
@@ -96,6 +97,14 @@ class GeneticProposer:
         if not fits(new) or new == parent:
             return None
         return Candidate(self._reader.write(new), tuple(parents), self.name, {"operator": operator})
+
+
+def _fresh(rng: random.Random) -> Program:
+    """A random program, or a well-known idea as it is or mutated."""
+    if rng.random() < 0.5:
+        return random_program(rng)
+    opening = OPENINGS[rng.choice(list(OPENINGS))]
+    return opening if rng.random() < 0.5 else _mutated(opening, rng)
 
 
 def _crossed(base: Program, donor: Program, rng: random.Random) -> Program:
