@@ -50,9 +50,9 @@ def _without(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
     """What can be left out of a node, and what then stands in its place."""
     if isinstance(node, ast.BinOp):
         sign = SIGNS.get(type(node.op), "?")
-        yield f"{sign} {ast.unparse(node.right)}", node.left
+        yield f"{sign} {_shown(node.right)}", node.left
         if not isinstance(node.op, ast.Div | ast.Pow | ast.Mod | ast.FloorDiv):
-            yield f"{ast.unparse(node.left)} {sign}", _negated(node)
+            yield f"{_shown(node.left)} {sign}", _negated(node)
     elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "where":
         if len(node.args) == 3:
             condition = ast.unparse(node.args[0])
@@ -60,6 +60,11 @@ def _without(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
             yield f"where not {condition}: {ast.unparse(node.args[2])}", node.args[1]
     elif isinstance(node, ast.AugAssign):
         yield ast.unparse(node), ast.Pass()
+
+
+def _shown(node: ast.expr) -> str:
+    text = ast.unparse(node)
+    return f"({text})" if isinstance(node, ast.BinOp) else text
 
 
 def _negated(node: ast.BinOp) -> ast.expr:

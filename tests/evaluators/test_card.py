@@ -21,9 +21,9 @@ CONFIG = ConsistencyConfig(M=8, N=8, draws=3)
 def test_each_side_of_an_operation_is_left_out_once() -> None:
     found = {variant.removed: variant.text for variant in variants("y = a + b * c - d\n")}
     assert found == {
-        "a + b * c -": "y = -d",
+        "(a + b * c) -": "y = -d",
         "- d": "y = a + b * c",
-        "+ b * c": "y = a - d",
+        "+ (b * c)": "y = a - d",
         "a +": "y = b * c - d",
         "* c": "y = a + b - d",
         "b *": "y = a + c - d",
@@ -59,7 +59,7 @@ def test_a_useless_term_is_worth_nothing_and_a_vital_one_something(runner: Sandb
     request = CardRequest("mine", text, load_known("inverse"), matrices, heldout=[make_matrix("h")], against="inverse")
     card = make_card(runner, request, CONFIG)
     worth = {term.variant.removed: term.gain for term in card.terms}
-    assert worth["+ 0 * e.copies"] == 0.0
+    assert worth["+ (0 * e.copies)"] == 0.0
     assert (worth["e.passed.sum(1) +"] or 0.0) > 0.05
     assert card.heldout is not None
     assert card.heldout.score is not None
