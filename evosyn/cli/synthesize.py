@@ -92,11 +92,12 @@ def _inputs(run: Path, seeds: str | None) -> Inputs:
 
 def _seeds_of(run: Path) -> str:
     """The seed pool that a run was evolved on, from its manifest."""
+    from evosyn.pools import is_matrices_file
     from evosyn.rundir import RunDir
 
     if run.is_dir():
         source = RunDir(run).read_json("manifest.json").get("source")
-        if isinstance(source, str) and not source.endswith("matrices.jsonl"):
+        if isinstance(source, str) and not is_matrices_file(source):
             return source
     raise UsageError(f"RUN {run}: does not say which seed problems it was made from; name them with --seeds POOL")
 
@@ -107,6 +108,7 @@ def _synthesize(
     from evosyn import registry
     from evosyn.cli._synthesis_view import watching
     from evosyn.evaluators.crossexec import CrossExecutor
+    from evosyn.evaluators.verdict_cache import SqliteVerdicts
     from evosyn.sandbox import open_sandbox
     from evosyn.strategies.runner import SandboxedRunner
     from evosyn.synthesis.recipes.synthesize import Machinery, synthesize
@@ -126,7 +128,7 @@ def _synthesize(
         machinery = Machinery(
             teacher=teacher,
             domains=domains,
-            crossexec=CrossExecutor(sandbox, domains, config.execute.limits),
+            crossexec=CrossExecutor(sandbox, domains, config.execute.limits, SqliteVerdicts(out / "verdicts.sqlite")),
             runner=SandboxedRunner(ranking),
             concurrency=options.model_calls,
             sandbox=f"{sandbox.protection.level} {sandbox.protection.backend}",

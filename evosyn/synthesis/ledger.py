@@ -21,6 +21,8 @@ from evosyn.synthesis.instance import Instance, instance_from_json, instance_to_
 
 Key: TypeAlias = tuple[int, str, int, int]
 """(index, kind, slot, attempt): names one request of a run."""
+TRANSIENT = frozenset({"timeout", "server", "transport", "rate"})
+"""Failures that say nothing about the request: not kept, so that a resumed run asks again."""
 
 
 class Ledger:
@@ -53,6 +55,8 @@ class Ledger:
             self.reused += 1
             return replace(Reply(**known["reply"]), cached=True)
         reply = await complete(request)
+        if reply.failure in TRANSIENT:
+            return reply
         event: dict[str, Json] = {
             "event": "reply",
             "key": list(key),

@@ -19,6 +19,7 @@ from functools import partial
 from typing import TypeVar
 
 from evosyn.chat import Reply, Request
+from evosyn.errors import BudgetSpent
 from evosyn.ports import Crossexec, Domain, StrategyRunner, Teacher
 from evosyn.records import Invalid, PassMatrix, Problem, Ranking
 from evosyn.seeds import SeedTree
@@ -35,6 +36,8 @@ from evosyn.synthesis.rejects import draw_rejects, problem_rejects
 from evosyn.synthesis.tally import Tally
 
 T = TypeVar("T")
+DRAIN_S = 300.0
+"""Seconds that a run whose budget is spent waits for the calls in flight."""
 EXECUTORS = 2
 """Batches executed at once: while one is judged and ranked, the sandbox works on the other."""
 
@@ -72,6 +75,7 @@ class Pipeline:
         self._index = DedupIndex(config.filter.dedup)
         for seed in parts.seeds:
             self._index.add(f"seed {seed.problem_id}", seed.statement)
+        self._calls: set[asyncio.Task[Reply]] = set()
         drawers = max(2, 2 + -(-2 * parts.concurrency // (config.solutions + config.testings)))
         self._drawers = min(drawers, config.problems)
         self._made: asyncio.Queue[Instance | None] = asyncio.Queue(maxsize=self._drawers)
@@ -81,9 +85,18 @@ class Pipeline:
         """Bring every instance to its end.
 
         Raises:
-            BudgetSpent, TeacherUnavailable, SandboxUnavailable: everything received until then is in the journal.
+            BudgetSpent: after the calls in flight have come back: they are paid for.
+            TeacherUnavailable, SandboxUnavailable: everything received until then is in the journal.
         """
-        await all_or_first_error([self._make_all(), self._draw_all(), self._execute_all()])
+        try:
+            await all_or_first_error([self._make_all(), self._draw_all(), self._execute_all()])
+        except BudgetSpent:
+            if self._calls:
+                await asyncio.wait(self._calls, timeout=DRAIN_S)
+            raise
+        finally:
+            for call in list(self._calls):
+                call.cancel()
 
     async def _make_all(self) -> None:
         window: deque[asyncio.Task[Made | None]] = deque()
@@ -185,9 +198,19 @@ class Pipeline:
         return await draw_pool(problem, self._parts.domains[problem.domain], ask, want, self._config.draw)
 
     async def _complete(self, index: int, kind: str, slot: int, attempt: int, request: Request) -> Reply:
-        reply = await self._ledger.ask((index, kind, slot, attempt), request, self._parts.teacher.complete)
+        # A task of its own: what asks may be cancelled by another stage's error, the paid reply is still journalled.
+        key = (index, kind, slot, attempt)
+        call = asyncio.create_task(self._ledger.ask(key, request, self._parts.teacher.complete))
+        self._calls.add(call)
+        call.add_done_callback(self._forget)
+        reply = await asyncio.shield(call)
         self._tally.reply(reply)
         return reply
+
+    def _forget(self, call: asyncio.Task[Reply]) -> None:
+        self._calls.discard(call)
+        if not call.cancelled():
+            call.exception()  # seen: whoever asked may be gone
 
     async def _execute_all(self) -> None:
         await all_or_first_error([self._execute() for _ in range(EXECUTORS)])
