@@ -8,6 +8,7 @@ answers from the matrix. Source: Du 2025 (EvoSyn), the paper's repository, `live
 from __future__ import annotations
 
 import logging
+import queue
 import traceback
 import types
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -127,6 +128,38 @@ class _Pool:
     close = join = terminate = shutdown
 
 
+class _Thread:
+    """A thread that does its work when it is started."""
+
+    def __init__(
+        self, *_: Any, target: Any = None, args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None, **__: Any
+    ) -> None:
+        self._work = (target, args, kwargs or {})
+
+    def start(self) -> None:
+        target, arguments, keywords = self._work
+        target(*arguments, **keywords)
+
+    def join(self, timeout: float | None = None) -> None: ...
+
+    def is_alive(self) -> bool:
+        return False
+
+
+class _Lock:
+    """A lock that is always free: nothing runs beside its holder."""
+
+    def __enter__(self) -> _Lock:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def acquire(self, *_: Any, **__: Any) -> bool:
+        return True
+
+    def release(self) -> None: ...
+
+
 class _Progress:
     """`tqdm`: the iterable, without the bar."""
 
@@ -175,6 +208,7 @@ def host_modules() -> dict[str, types.ModuleType]:
         futures,
         _module("multiprocessing", Pool=_Pool, cpu_count=lambda: 1, pool=pool),
         pool,
+        _module("threading", Thread=_Thread, Lock=_Lock, RLock=_Lock),
         _module("time", sleep=_nothing, **clock),
         bar,
         _module("tqdm.auto", tqdm=_Progress),
@@ -184,4 +218,4 @@ def host_modules() -> dict[str, types.ModuleType]:
         core,
         logger,
     ]
-    return {module.__name__: module for module in [*modules, logging, traceback]}
+    return {module.__name__: module for module in [*modules, logging, queue, traceback]}

@@ -136,6 +136,41 @@ def test_sorted_lists_become_the_scores_they_were_sorted_by_ties_included(runner
             assert dense_ranks(one).tolist() == dense_ranks(other).tolist()
 
 
+THREADS = """
+import queue, threading
+from multiprocessing import Pool
+
+def strategy(instance, solution_ids, testing_ids, verify_func):
+    results, lock = queue.Queue(), threading.Lock()
+
+    def work(solution_id):
+        for testing_id in testing_ids:
+            with lock:
+                results.put(verify_func(instance, solution_id, testing_id))
+
+    threads = [threading.Thread(target=work, args=(solution_id,)) for solution_id in solution_ids]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    found = [results.get() for _ in range(results.qsize())]
+    with Pool(8) as pool:
+        counts = pool.map(lambda s: sum(f['result'] for f in found if f['solution_id'] == s), solution_ids)
+    by_solution = dict(zip(solution_ids, counts))
+    by_testing = {t: sum(f['result'] for f in found if f['testing_id'] == t) for t in testing_ids}
+    return (sorted(solution_ids, key=by_solution.get, reverse=True),
+            sorted(testing_ids, key=by_testing.get, reverse=True))
+"""
+
+
+def test_threads_locks_queues_and_pools_are_there_for_programs_of_the_other_form(runner: SandboxedRunner) -> None:
+    lists, scores = runner.rank([THREADS, GOOD], SEEN)
+    assert not isinstance(lists, Invalid), lists
+    assert not isinstance(scores, Invalid)
+    for ours, theirs in zip(lists, scores, strict=True):
+        assert dense_ranks(ours.testing_scores_N).tolist() == dense_ranks(theirs.testing_scores_N).tolist()
+
+
 HOSTILE = {
     "syntax": ("def rank(evidence:\n    pass", r"does not parse: .*line 1: def rank\(evidence:"),
     "nothing": ("x = 1", "defines neither rank"),
