@@ -71,15 +71,17 @@ def test_models_and_genetic_bursts_work_on_one_archive(tmp_path):
 
 def test_a_killed_run_asks_no_reply_twice_and_ends_like_an_undisturbed_one(tmp_path):
     source = seeds(tmp_path / "m.jsonl")
+    arguments = ("--iterations", "30", "--price-in", "3", "--price-out", "9")
     with ScriptedServer(program) as server:
-        evolve(source, tmp_path / "whole", server, "--iterations", "30")
+        evolve(source, tmp_path / "whole", server, *arguments)
         asked = server.counts.requests
     with ScriptedServer(program) as server:
-        evolve(source, tmp_path / "cut", server, "--iterations", "30")
+        evolve(source, tmp_path / "cut", server, *arguments)
+        assert b'"cost":0.' in (tmp_path / "cut" / "journal.jsonl").read_bytes()
         whole = (tmp_path / "cut" / "journal.jsonl").read_bytes()
         for share in (0.2, 0.55, 0.9):
             (tmp_path / "cut" / "journal.jsonl").write_bytes(whole[: int(len(whole) * share)])
-            evolve(source, tmp_path / "cut", server, "--iterations", "30")
+            evolve(source, tmp_path / "cut", server, *arguments)
             assert (tmp_path / "cut" / "journal.jsonl").read_bytes() == whole
         assert server.counts.requests == asked
 
