@@ -86,7 +86,7 @@ class ModelProposer(ABC):
             replies.append(await self._ask(again, context))
             found = self._found(replies[-1], context)
         ids = tuple(reply.id for reply in replies)
-        cost = sum(reply.cost or 0.0 for reply in replies)  # cached too: a resumed run must count what a killed one paid
+        cost = sum(reply.cost or 0.0 for reply in replies)  # of cached ones too: a killed run may have paid them
         if found.program is None:
             return Proposal(waste=found.reason, replies=ids, cost=cost)
         parents = (context.parent.candidate.id, *(elite.candidate.id for elite in task.also_parents))
