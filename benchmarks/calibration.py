@@ -24,7 +24,7 @@ from evosyn.sandbox import open_sandbox
 from evosyn.strategies import known_names, load_known
 from evosyn.strategies.runner import SandboxedRunner
 from evosyn.synthesis.generate import draw_pools
-from evosyn.teachers._offline.calibration import QUANTILES, RATES, RECORDED, measured, rates, spread
+from evosyn.teachers._offline.calibration import QUANTILES, RATES, RECORDED, measured, rates, separation, spread
 from evosyn.teachers.offline import DOMAINS, OfflineTeacher, create
 
 
@@ -59,6 +59,7 @@ def show(strength: str, teacher: OfflineTeacher, pools: list[Pool], matrices: li
     print(f"\n| | recorded pool | offline teacher, `{strength}` |\n|---|---|---|")
     for name, recorded, here in zip(RATES, RECORDED[strength], rates(problems), strict=True):
         print(f"| {name} | {recorded:.3f} | {here:.3f} |")
+    print(f"\npasses tell right from wrong: area {separation(problems):.3f}")
     print("\n| over problems, quantiles | " + " | ".join(f"{at:.2f}" for at in QUANTILES) + " |")
     print("|---|" + "---|" * len(QUANTILES))
     for name, values in spread(problems).items():

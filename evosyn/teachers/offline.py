@@ -38,7 +38,7 @@ def create(
     Args:
         seed: another seed gives other mistakes, other testings and other problems.
         sandbox: where generators, references and mutants run; needed for solutions and testings, owned by the caller.
-        strength: `mixed` (many models of all sizes) or `weak` (one weak model).
+        strength: `weak` (fitted to one weak model), `strong` (to many models of all sizes), `mixed` (half-way).
         workers: problems that are studied at the same time.
 
     Raises:
@@ -168,7 +168,7 @@ class OfflineTeacher:
             raise UsageError("offline teacher: solutions and testings need a sandbox; give create(sandbox=...)")
         knowledge = resolve(problem)
         tree = self._tree.child(knowledge.key)
-        return study(knowledge, self._sandbox, tree, self._profile.solutions.subtlety)
+        return study(knowledge, self._sandbox, tree, self._profile.mistakes)
 
 
 def study_key(problem: Problem) -> str:

@@ -151,7 +151,7 @@ def test_wrong_solutions_cluster_on_popular_mistakes(teacher, seeds):
 
     rng = SeedTree(0).random()
     mistakes = teacher.mistakes(problem)
-    drawn = [mistakes.index(popular_mistake(mistakes, MIXED, 0.5, rng)) for _ in range(400)]
+    drawn = [mistakes.index(popular_mistake(mistakes, MIXED.mistakes, 0.5, rng)) for _ in range(400)]
     assert drawn.count(0) > 3 * max(1, drawn.count(12))
 
 
@@ -195,8 +195,8 @@ def test_other_misuse_is_a_usage_error(teacher):
         ask(create(), [Request((), "testing", problem=USER_PROBLEM)])
     with pytest.raises(UsageError, match="cannot write a strategy"):
         ask(teacher, [Request((), "strategy")])
-    with pytest.raises(UsageError, match="strength 'strong' is unknown; one of mixed, weak"):
-        create(strength="strong")
+    with pytest.raises(UsageError, match="strength 'huge' is unknown; one of mixed, strong, weak"):
+        create(strength="huge")
     with pytest.raises(UsageError, match="no problems of the domain 'os-shell'"):
         ask(teacher, [Request((), "problem", problem=replace(USER_PROBLEM, domain="os-shell"))])
 

@@ -1,8 +1,8 @@
 """The figures by which simulated pools are compared with recorded ones, computed from matrices alone.
 
 The recorded rows were measured on pools of HumanEval problems, executed cell by cell: `weak` on solutions and testings
-of CodeGen-16B (microsoft/CodeT), `mixed` on solutions of some forty models and testings of seven. Nothing is executed
-here; `benchmarks/calibration.py` draws and executes, docs/offline-teacher.md shows the result.
+of CodeGen-16B (microsoft/CodeT), `strong` on solutions of some forty models and testings of seven; `mixed` is the mean
+of both rows. Nothing is executed here: `benchmarks/calibration.py` does that, docs/offline-teacher.md shows the result.
 """
 
 from __future__ import annotations
@@ -27,10 +27,14 @@ RATES: tuple[str, ...] = (
     "a valid testing accepts a wrong solution",
     "a valid testing rejects a right solution",
 )
+_WEAK = (0.750, 0.228, 0.125, 0.333, 0.744, 0.000, 0.547, 0.702, 0.271, 0.036)
+_STRONG = (1.000, 0.743, 0.488, 0.652, 0.437, 0.011, 0.706, 0.986, 0.088, 0.082)
 RECORDED: Mapping[str, tuple[float, ...]] = {
-    "weak": (0.750, 0.228, 0.125, 0.333, 0.744, 0.000, 0.547, 0.702, 0.271, 0.036),
-    "mixed": (1.000, 0.743, 0.488, 0.652, 0.437, 0.011, 0.706, 0.986, 0.088, 0.082),
+    "weak": _WEAK,
+    "mixed": tuple((low + high) / 2 for low, high in zip(_WEAK, _STRONG, strict=True)),
+    "strong": _STRONG,
 }
+"""What each preset is fitted to, in the order of `RATES`."""
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 
 
@@ -94,6 +98,20 @@ def balanced_accuracy(problem: Measured) -> NDArray[np.float64]:
     accepted_N = problem.accepts_MN[problem.right_M].mean(axis=0)
     rejected_N = 1.0 - problem.accepts_MN[~problem.right_M].mean(axis=0)
     return np.asarray((accepted_N + rejected_N) / 2.0)
+
+
+def separation(problems: Sequence[Measured]) -> float:
+    """How well the plain number of passes tells right solutions from wrong ones of the same problem (area under curve).
+
+    The recorded weak pool has 0.67; mean over problems with both kinds.
+    """
+    found = []
+    for problem in problems:
+        passes_M = problem.accepts_MN.sum(axis=1)
+        right, wrong = passes_M[problem.right_M], passes_M[~problem.right_M]
+        if len(right) and len(wrong):
+            found.append(float(((right[:, None] > wrong) + 0.5 * (right[:, None] == wrong)).mean()))
+    return float(np.mean(found))
 
 
 def spread(problems: Sequence[Measured]) -> dict[str, tuple[float, ...]]:

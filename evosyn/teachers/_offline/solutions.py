@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 
 from evosyn.seeds import SeedTree
-from evosyn.teachers._offline.profile import Author, Profile, author_of, chance
+from evosyn.teachers._offline.profile import Author, MistakeLaw, Profile, author_of, chance
 from evosyn.teachers._offline.replies import REFUSALS, Drawn, solution_text
 from evosyn.teachers._offline.study import Mistake, Study
 from evosyn.teachers._offline.style import restyled
@@ -35,9 +35,11 @@ def draw_solution(study: Study, profile: Profile, tree: SeedTree, sample: int) -
     return Drawn(solution_text(source, rng), truth, author.name)
 
 
-def popular_mistake(mistakes: Sequence[Mistake], profile: Profile, difficulty: float, rng: random.Random) -> Mistake:
-    """One of the mistakes of a problem, by the law of popularity; on hard problems they are more alike."""
-    exponent = profile.solutions.tail * (0.7 + 0.6 * difficulty)
+def popular_mistake(mistakes: Sequence[Mistake], law: MistakeLaw, difficulty: float, rng: random.Random) -> Mistake:
+    """One of the mistakes of a problem: the tempting one, or by the law of popularity (steeper on hard problems)."""
+    if mistakes[0].tempting and rng.random() < law.pull:
+        return mistakes[0]
+    exponent = law.tail * (0.7 + 0.6 * difficulty)
     listed = mistakes[:POPULAR]
     return rng.choices(listed, [(rank + 1.0) ** -exponent for rank in range(len(listed))])[0]
 
@@ -49,8 +51,8 @@ def _program(study: Study, profile: Profile, author: Author, tree: SeedTree, rng
         return _right(study, profile, author, rng)
     ending = [mistake for mistake in study.mistakes if not mistake.hangs]
     hanging = [mistake for mistake in study.mistakes if mistake.hangs]
-    pick_hanging = bool(hanging) and (not ending or rng.random() < rates.hanging)
-    mistake = popular_mistake(hanging if pick_hanging else ending, profile, difficulty, rng)
+    pick_hanging = bool(hanging) and (not ending or rng.random() < profile.mistakes.hanging)
+    mistake = popular_mistake(hanging if pick_hanging else ending, profile.mistakes, difficulty, rng)
     source = mistake.sources[0] if rng.random() < 0.6 else rng.choice(mistake.sources)
     return restyled(source, rng, author.freedom), "mistake"
 

@@ -10,7 +10,7 @@ import logging
 import math
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,6 +22,7 @@ from evosyn.seeds import SeedTree
 from evosyn.teachers._offline.fuel import metered
 from evosyn.teachers._offline.knowledge import Knowledge
 from evosyn.teachers._offline.mutate import Mutant, mutants
+from evosyn.teachers._offline.profile import MistakeLaw
 from evosyn.teachers._offline.slow import slow_variants
 from evosyn.teachers._offline.values import extreme, is_json, listed, same, size_of, varied_arguments
 
@@ -42,6 +43,8 @@ REFERENCE_FUEL = 3_000_000
 OFF_SPEC_FUEL = 20_000
 FUEL, FUEL_SHARE = 500, 6
 """A variant may use so many ticks, and so many times those of the right program that it was made from."""
+CORNER = (0.04, 0.4)
+"""Share of the probed inputs that reveal a mistake which overlooks a corner."""
 DEAR_TICKS = 60_000
 """Right programs that use more on a probed input are not mutated."""
 
@@ -99,6 +102,7 @@ class Mistake:
         outcomes: what they do on each probed input, by index of the study's examples.
         wrong_share: share of the probed inputs that reveal them, in (0, 1].
         hangs: they never end on some input.
+        tempting: they overlook a corner of the statement, as many authors of solutions and testings do.
     """
 
     sources: tuple[str, ...]
@@ -106,6 +110,7 @@ class Mistake:
     outcomes: dict[int, Outcome]
     wrong_share: float
     hangs: bool
+    tempting: bool = False
 
 
 @dataclass(frozen=True)
@@ -130,12 +135,12 @@ class Study:
     slow: tuple[str, ...]
 
 
-def study(knowledge: Knowledge, sandbox: Sandbox, tree: SeedTree, subtlety: float) -> Study:
+def study(knowledge: Knowledge, sandbox: Sandbox, tree: SeedTree, law: MistakeLaw) -> Study:
     """Study one problem; blocks while the sandbox works.
 
     Args:
         tree: the node of this problem.
-        subtlety: how much mistakes that few inputs reveal are preferred; 0: not at all.
+        law: how mistakes become popular.
 
     Raises:
         UsageError: the generator or the reference does not run.
@@ -164,7 +169,7 @@ def study(knowledge: Knowledge, sandbox: Sandbox, tree: SeedTree, subtlety: floa
         right=(knowledge.reference, *_chosen(knowledge.alternatives, agreed)),
         near=_near(variants, found, examples, strays=False),
         stray=_near(variants, found, examples, strays=True),
-        mistakes=_ranked(_grouped(variants, found, examples), tree.child("popularity").random(), subtlety),
+        mistakes=_ranked(_grouped(variants, found, examples), tree.child("popularity").random(), law),
         slow=_chosen(slow, agreed[first_slow:]),
     )
 
@@ -328,17 +333,30 @@ def _grouped(variants: Sequence[Variant], rows: Sequence[Row | None], examples: 
     ]
 
 
-def _ranked(mistakes: Sequence[Mistake], rng: random.Random, subtlety: float) -> tuple[Mistake, ...]:
-    """In order of popularity: a random order that prefers what few inputs reveal and shuns what always crashes."""
+def _ranked(mistakes: Sequence[Mistake], rng: random.Random, law: MistakeLaw) -> tuple[Mistake, ...]:
+    """In order of popularity: a random order that prefers what few inputs reveal and shuns what always crashes.
+
+    On some problems one that overlooks a corner is tempting and comes first.
+    """
 
     def rank(mistake: Mistake) -> float:
-        weight = math.pow(1.02 - mistake.wrong_share, subtlety)
+        weight = math.pow(1.02 - mistake.wrong_share, law.subtlety)
         crashes = sum(outcome.kind == "error" for outcome in mistake.outcomes.values()) / len(mistake.outcomes)
         weight *= 1.0 - 0.8 * crashes
         return rng.expovariate(1.0) / weight
 
     keyed = [(rank(mistake), position) for position, mistake in enumerate(mistakes)]
-    return tuple(mistakes[position] for _, position in sorted(keyed))
+    ranked = [mistakes[position] for _, position in sorted(keyed)]
+    corners = [mistake for mistake in ranked if CORNER[0] <= mistake.wrong_share <= CORNER[1] and _speaks(mistake)]
+    if corners and rng.random() < law.tempted:
+        ranked.remove(corners[0])
+        ranked.insert(0, replace(corners[0], tempting=True))
+    return tuple(ranked)
+
+
+def _speaks(mistake: Mistake) -> bool:
+    """It gives a value on every probed input: wrong, but not seen to be."""
+    return all(outcome.kind == "ok" for outcome in mistake.outcomes.values())
 
 
 def _run(sandbox: Sandbox, entry_point: str, calls: Sequence[tuple[Json, ...]]) -> tuple[ItemOutcome, ...]:

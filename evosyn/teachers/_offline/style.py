@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import random
+from typing import NamedTuple
 
 _NAMES = {
     "result": ("res", "ans", "output", "answer"),
@@ -51,35 +52,42 @@ def restyled(source: str, rng: random.Random, freedom: float) -> str:
     tree = ast.parse(source)
     if rng.random() < freedom:
         _rename(tree, rng, share=freedom)
-    _Rewriter(rng, freedom).visit(tree)
-    text = ast.unparse(ast.fix_missing_locations(tree))
+    if freedom > 0:
+        _Rewriter(rng, freedom).visit(tree)
+    text = ast.unparse(tree)
     return _commented(text, rng) if rng.random() < freedom * 0.7 else text
 
 
 def _rename(tree: ast.Module, rng: random.Random, share: float) -> None:
     """Rename local variables, one new name for the whole program, none that is used for anything else."""
-    stored, fixed = _names(tree)
-    taken = stored | fixed | {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    found = _names(tree)
+    taken = found.fixed | {node.id for node in found.nodes}
+    stored = {node.id for node in found.nodes if isinstance(node.ctx, ast.Store)}
     table: dict[str, str] = {}
-    for old in sorted(stored - fixed):
+    for old in sorted(stored - found.fixed):
         if old.startswith("_") or rng.random() > share:
             continue
         free = [new for new in (*_NAMES.get(old, ()), *_GENERIC, f"{old}_value", f"my_{old}") if new not in taken]
         new = rng.choice(free[:4])
         taken.add(new)
         table[old] = new
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and node.id in table:
-            node.id = table[node.id]
+    for node in found.nodes:
+        node.id = table.get(node.id, node.id)
 
 
-def _names(tree: ast.Module) -> tuple[set[str], set[str]]:
-    """Names that are assigned, and names that must stay: parameters, imports, functions, keywords, attributes."""
-    stored: set[str] = set()
+class _Names(NamedTuple):
+    """The name nodes of a program, and the names that must stay: parameters, imports, functions, keywords."""
+
+    nodes: list[ast.Name]
+    fixed: set[str]
+
+
+def _names(tree: ast.Module) -> _Names:
+    nodes: list[ast.Name] = []
     fixed: set[str] = set()
     for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            stored.add(node.id)
+        if isinstance(node, ast.Name):
+            nodes.append(node)
         elif isinstance(node, ast.arg):
             fixed.add(node.arg)
         elif isinstance(node, ast.FunctionDef | ast.ClassDef):
@@ -92,7 +100,7 @@ def _names(tree: ast.Module) -> tuple[set[str], set[str]]:
             fixed.add(node.arg)
         elif isinstance(node, ast.ExceptHandler) and node.name:
             fixed.add(node.name)
-    return stored, fixed
+    return _Names(nodes, fixed)
 
 
 class _Rewriter(ast.NodeTransformer):
@@ -158,7 +166,7 @@ def _negated(node: ast.expr) -> ast.expr:
 def _commented(text: str, rng: random.Random) -> str:
     """One comment line before a line of code that starts a statement."""
     lines = text.split("\n")
-    inside = _string_lines(text)
+    inside = _string_lines(text) if '"""' in text else set()
     places = [at for at, line in enumerate(lines) if line.startswith("    ") and line.strip() and at not in inside]
     places = [at for at in places if not _continues(lines[at])]
     if not places:

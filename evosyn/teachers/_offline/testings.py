@@ -17,7 +17,7 @@ from evosyn.teachers._offline.replies import REFUSALS, Drawn, cases_text
 from evosyn.teachers._offline.solutions import popular_mistake
 from evosyn.teachers._offline.study import Example, Mistake, Study
 from evosyn.teachers._offline.style import restyled
-from evosyn.teachers._offline.values import as_json, damaged, is_json, size_of
+from evosyn.teachers._offline.values import as_json, damaged, is_json, same, size_of
 
 MOST_CASES = 48
 LITERAL_CHARACTERS = 600
@@ -82,6 +82,8 @@ def _inputs(study: Study, shape: str, profile: Profile, rng: random.Random) -> l
         for at, example in enumerate(study.examples)
         if not example.off_spec and size_of(example.value) <= LITERAL_CHARACTERS
     ] or [at for at, example in enumerate(study.examples) if not example.off_spec][:8]
+    if study.mistakes and study.mistakes[0].tempting and rng.random() < profile.mistakes.blind:
+        usable = [at for at in usable if at in study.mistakes[0].outcomes and not _reveals(study, at)] or usable
     mean = profile.testings.mean_cases * {"trivial": 0.5, "narrow": 0.8, "broad": 1.12}[shape]
     count = round(rng.lognormvariate(math.log(mean) - SPREAD * SPREAD / 2, SPREAD))
     count = max(1, min(count, MOST_CASES, len(usable)))
@@ -95,6 +97,12 @@ def _inputs(study: Study, shape: str, profile: Profile, rng: random.Random) -> l
         return usable[start : start + count]
     chosen = rng.sample(usable, count)
     return sorted(chosen) if rng.random() < 0.5 else chosen
+
+
+def _reveals(study: Study, at: int) -> bool:
+    """Whether this input shows the tempting mistake of the problem."""
+    outcome = study.mistakes[0].outcomes[at]
+    return outcome.kind != "ok" or not same(outcome.value, study.examples[at].output)
 
 
 def _right_cases(study: Study, plan: Plan, profile: Profile, rng: random.Random) -> list[Case]:
@@ -116,7 +124,7 @@ def _wrong_cases(study: Study, plan: Plan, profile: Profile, rng: random.Random)
     slipped = roll < profile.testings.believed + profile.testings.slipped
     wrong = {rng.randrange(len(chosen))}
     if not slipped:
-        share = rng.uniform(0.5, 1.0)
+        share = rng.uniform(0.7, 1.0)
         wrong |= {at for at in range(len(chosen)) if rng.random() < share}
     cases = [
         Case(example.value, _mistaken(example, chosen, rng) if at in wrong else example.output)
@@ -134,7 +142,7 @@ def _believable(study: Study, profile: Profile, rng: random.Random) -> Mistake |
         >= 0.6 * len(mistake.outcomes)
         and any(_differs(study, mistake, at) for at in mistake.outcomes)
     ]
-    return popular_mistake(speaking, profile, study.knowledge.difficulty, rng) if speaking else None
+    return popular_mistake(speaking, profile.mistakes, study.knowledge.difficulty, rng) if speaking else None
 
 
 def _believed(study: Study, plan: Plan, mistake: Mistake, rng: random.Random) -> list[Case]:
@@ -147,7 +155,7 @@ def _believed(study: Study, plan: Plan, mistake: Mistake, rng: random.Random) ->
 
 def _differs(study: Study, mistake: Mistake, at: int) -> bool:
     outcome = mistake.outcomes[at]
-    return outcome.kind == "ok" and bool(outcome.value != study.examples[at].output)
+    return outcome.kind == "ok" and not same(outcome.value, study.examples[at].output)
 
 
 def _mistaken(example: Example, chosen: list[Example], rng: random.Random) -> Json:
