@@ -11,6 +11,7 @@ from evosyn.cli._teacher import TeacherOptions, open_teacher, teacher_options
 from evosyn.errors import UsageError
 
 if TYPE_CHECKING:
+    from evosyn.ports import Domain
     from evosyn.records import Json
     from evosyn.synthesis.config import SynthesizeConfig
     from evosyn.synthesis.recipes.synthesize import Inputs
@@ -37,7 +38,8 @@ DIRECTORY = click.Path(file_okay=False, path_type=Path)
 @click.option(
     "--set", "sets", multiple=True, metavar="KEY=VALUE", help="Any configuration key: filter.dedup.threshold=0.7"
 )
-@click.option("--dry-run", is_flag=True, help="Say what it would take, and stop.")
+@click.option("--adaptive", is_flag=True, help="Start small, stop settled and hopeless problems, grow the others.")
+@click.option("--dry-run", is_flag=True, help="Say what it would take, from a sample of two problems, and stop.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON and nothing else.")
 @click.option("--quiet", is_flag=True, help="No progress.")
 @click.option("--allow-weak-sandbox", is_flag=True, help="Run even where the sandbox cannot protect this machine well.")
@@ -54,25 +56,16 @@ def command(run: Path, out: Path, dry_run: bool, as_json: bool, quiet: bool, **v
     options = TeacherOptions.take_from(values)
     flags = {name: values[name] for name in ("problems", "solutions", "testings", "seed")}
     flags["filter.decontaminate.files"] = list(values["decontaminate"]) or None
+    flags["draw.adaptive"] = {} if values["adaptive"] else None
     config = load_config(SynthesizeConfig, file=values["file"], sets=values["sets"], flags=flags)
     inputs = _inputs(run, values["seeds"])
     if dry_run:
-        _show(estimate(config), as_json)
+        _show(_estimate(inputs, config, out, options, values), as_json)
+        if options.model and not as_json:
+            click.echo(f"(the sampled replies are kept in {out}/replies.sqlite and are not asked for again)")
         return
     report = _synthesize(inputs, config, out, options, values, show=not (quiet or as_json))
     _show(report, as_json) if as_json else _summary(report, out)
-
-
-def estimate(config: SynthesizeConfig) -> dict[str, Json]:
-    """What a run takes at most, before anything was asked."""
-    calls = config.problems * (1 + config.solutions + config.testings)
-    return {
-        "problems": config.problems,
-        "calls": calls,
-        "calls_at_most": config.problems
-        * (config.problem.attempts + (config.solutions + config.testings) * config.draw.attempts),
-        "executions": config.problems * config.solutions * config.testings,
-    }
 
 
 def _inputs(run: Path, seeds: str | None) -> Inputs:
@@ -105,7 +98,6 @@ def _seeds_of(run: Path) -> str:
 def _synthesize(
     inputs: Inputs, config: SynthesizeConfig, out: Path, options: TeacherOptions, values: dict[str, Any], *, show: bool
 ) -> dict[str, Json]:
-    from evosyn import registry
     from evosyn.cli._synthesis_view import watching
     from evosyn.evaluators.crossexec import CrossExecutor
     from evosyn.evaluators.verdict_cache import SqliteVerdicts
@@ -114,8 +106,7 @@ def _synthesize(
     from evosyn.synthesis.recipes.synthesize import Machinery, synthesize
     from evosyn.synthesis.tally import Tally
 
-    names = {seed.domain for seed in inputs.seeds} | set(config.problem.domains)
-    domains = {name: registry.factory("domains", name)() for name in sorted(names)}
+    domains = _domains(inputs, config)
     weak = values["allow_weak_sandbox"]
     tally = Tally()
     with (
@@ -135,6 +126,29 @@ def _synthesize(
         )
         with watching(tally, show, f"{teacher.name}{' (a simulation)' if teacher.simulated else ''}"):
             return synthesize(inputs, config, machinery, out, tally)
+
+
+def _estimate(
+    inputs: Inputs, config: SynthesizeConfig, out: Path, options: TeacherOptions, values: dict[str, Any]
+) -> dict[str, Json]:
+    import asyncio
+
+    from evosyn.sandbox import open_sandbox
+    from evosyn.synthesis.estimate import estimate, sample
+
+    with open_sandbox(values["backend"], workers=values["workers"], allow_weak=values["allow_weak_sandbox"]) as sandbox:
+        teacher = open_teacher(
+            options, seed=config.seed, sandbox=sandbox, replies=out / "replies.sqlite", default="offline"
+        )
+        sampled = asyncio.run(sample(inputs.seeds, _domains(inputs, config), teacher, config))
+    return {"teacher": teacher.name, **estimate(config, sampled, options.model_calls)}
+
+
+def _domains(inputs: Inputs, config: SynthesizeConfig) -> dict[str, Domain]:
+    from evosyn import registry
+
+    names = {seed.domain for seed in inputs.seeds} | set(config.problem.domains)
+    return {name: registry.factory("domains", name)() for name in sorted(names)}
 
 
 def _show(value: dict[str, Json], as_json: bool) -> None:

@@ -18,6 +18,7 @@ from evosyn.chat import Parsed, Reply, Request
 from evosyn.errors import UsageError
 from evosyn.ports import Domain, Teacher
 from evosyn.records import Json, Pool, Problem, Provenance, Solution, Testing, canonical_json
+from evosyn.synthesis.adaptive import AdaptiveConfig
 
 T = TypeVar("T")
 
@@ -36,6 +37,7 @@ class DrawConfig(BaseModel):
         solution, testing: sampling parameters given to the teacher with each request.
         attempts: how often one slot is asked before it stays empty.
         in_flight: problems drawn at once by `draw_pools`.
+        adaptive: draw in rounds and stop early; None draws all at once. Only `evosyn synthesize` knows rounds.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -44,6 +46,7 @@ class DrawConfig(BaseModel):
     testing: dict[str, Json] = Field(default_factory=lambda: {"temperature": 1.0, "max_tokens": 4096})
     attempts: int = Field(default=2, ge=1, le=10)
     in_flight: int = Field(default=16, ge=1)
+    adaptive: AdaptiveConfig | None = None
 
 
 @dataclass(frozen=True)

@@ -16,14 +16,15 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from evosyn.chat import Reply, Request
 from evosyn.errors import BudgetSpent
 from evosyn.ports import Crossexec, Domain, StrategyRunner, Teacher
-from evosyn.records import Invalid, PassMatrix, Problem, Ranking
+from evosyn.records import Invalid, PassMatrix, Pool, Problem, Ranking
 from evosyn.seeds import SeedTree
 from evosyn.strategies.evidence import evidence_of
+from evosyn.synthesis.adaptive import Outlook, Size, outlook, rounds
 from evosyn.synthesis.config import SynthesizeConfig
 from evosyn.synthesis.decontaminate import OverlapIndex
 from evosyn.synthesis.dedup import DedupIndex
@@ -62,6 +63,13 @@ class Parts:
     concurrency: int = 64
 
 
+class _Drawn(NamedTuple):
+    """An instance to execute; `judged` is set where its drawer waits for the outcome."""
+
+    instance: Instance
+    judged: asyncio.Future[Instance] | None
+
+
 class Pipeline:
     """Runs one synthesis over its ledger."""
 
@@ -76,10 +84,11 @@ class Pipeline:
         for seed in parts.seeds:
             self._index.add(f"seed {seed.problem_id}", seed.statement)
         self._calls: set[asyncio.Task[Reply]] = set()
-        drawers = max(2, 2 + -(-2 * parts.concurrency // (config.solutions + config.testings)))
+        first = rounds(config.draw.adaptive, config.solutions, config.testings)[0]
+        drawers = 2 + -(-2 * parts.concurrency // sum(first))
         self._drawers = min(drawers, config.problems)
         self._made: asyncio.Queue[Instance | None] = asyncio.Queue(maxsize=self._drawers)
-        self._drawn: asyncio.Queue[Instance | None] = asyncio.Queue(maxsize=self._drawers + config.execute.batch)
+        self._drawn: asyncio.Queue[_Drawn | None] = asyncio.Queue(maxsize=self._drawers + config.execute.batch)
 
     async def run(self) -> None:
         """Bring every instance to its end.
@@ -170,26 +179,55 @@ class Pipeline:
             await self._drawn.put(None)
 
     async def _draw(self) -> None:
-        want = Want(self._config.solutions, self._config.testings, self._parts.teacher.simulated)
         while (instance := await self._made.get()) is not None:
-            problem = instance.problem
-            if problem is None:
-                raise ValueError(f"instance {instance.index} reached the drawing without a problem")
-            drawn = await self._draw_one(instance.index, problem, want)
-            instance = replace(
-                instance,
-                pool=drawn.pool,
-                rejects=instance.rejects + draw_rejects(instance.index, problem.problem_id, drawn),
-                usage=instance.usage.plus(usage_of([attempt.reply for attempt in drawn.attempts])),
-            )
-            self._tally.unusable += len(drawn.rejected)
-            if not drawn.pool.solutions:
-                self._end(instance.drop("solution", "no-solution", "no reply could be read as a solution"), "drawing")
-            elif not drawn.pool.testings:
-                self._end(instance.drop("testing", "no-testing", "no reply could be read as a testing"), "drawing")
-            else:
+            sizes = rounds(self._config.draw.adaptive, self._config.solutions, self._config.testings)
+            for number, size in enumerate(sizes):
+                last = number == len(sizes) - 1
+                instance = await self._draw_up_to(instance, size, sizes[number - 1] if number else Size(0, 0))
+                lacking = _lacking(instance)
+                if lacking and last:
+                    self._end(
+                        instance.drop(lacking, f"no-{lacking}", f"no reply could be read as a {lacking}"), "drawing"
+                    )
+                if lacking:
+                    continue
                 self._tally.move("drawing", "executing")
-                await self._drawn.put(instance)
+                if last:
+                    await self._drawn.put(_Drawn(instance, None))
+                    break
+                judged: asyncio.Future[Instance] = asyncio.get_running_loop().create_future()
+                await self._drawn.put(_Drawn(instance, judged))
+                if self._enough(await judged):
+                    self._end(judged.result(), "executing")
+                    break
+                self._tally.move("executing", "drawing")
+
+    def _enough(self, judged: Instance) -> bool:
+        adaptive, matrix, decision = self._config.draw.adaptive, judged.matrix, judged.decision
+        if adaptive is None or matrix is None or decision is None:
+            return True
+        return outlook(matrix, decision, adaptive) is not Outlook.OPEN
+
+    async def _draw_up_to(self, instance: Instance, size: Size, before: Size) -> Instance:
+        """The instance with the slots from `before` to `size` added to its pool."""
+        problem = instance.problem
+        if problem is None:
+            raise ValueError(f"instance {instance.index} reached the drawing without a problem")
+        want = Want(
+            size.solutions - before.solutions,
+            size.testings - before.testings,
+            self._parts.teacher.simulated,
+            *before,
+        )
+        drawn = await self._draw_one(instance.index, problem, want)
+        held = instance.pool or Pool(problem, (), ())
+        self._tally.unusable += len(drawn.rejected)
+        return replace(
+            instance,
+            pool=Pool(problem, held.solutions + drawn.pool.solutions, held.testings + drawn.pool.testings),
+            rejects=instance.rejects + draw_rejects(instance.index, problem.problem_id, drawn),
+            usage=instance.usage.plus(usage_of([attempt.reply for attempt in drawn.attempts])),
+        )
 
     async def _draw_one(self, index: int, problem: Problem, want: Want) -> Drawn:
         async def ask(kind: Kind, slot: int, attempt: int, request: Request) -> Reply:
@@ -228,8 +266,12 @@ class Pipeline:
                     ended = True
                     break
                 batch.append(more)
-            for instance in await in_thread(partial(self._judge, batch)):
-                self._end(instance, "executing")
+            judged = await in_thread(partial(self._judge, [one.instance for one in batch]))
+            for one, instance in zip(batch, judged, strict=True):
+                if one.judged is None:
+                    self._end(instance, "executing")
+                else:
+                    one.judged.set_result(instance)
 
     def _judge(self, batch: Sequence[Instance]) -> list[Instance]:
         """Execute, rank and prune; in a thread."""
@@ -267,6 +309,13 @@ class Pipeline:
         self._ledger.finish(instance)
         self._tally.move(stage, None)
         self._tally.end(instance)
+
+
+def _lacking(instance: Instance) -> str:
+    """`solution` or `testing`, whichever its pool has none of; empty where it can be executed."""
+    if instance.pool is None or not instance.pool.solutions:
+        return "solution"
+    return "" if instance.pool.testings else "testing"
 
 
 async def in_thread(work: Callable[[], T]) -> T:

@@ -1,0 +1,72 @@
+"""`evosyn audit`: the kept testings of a dataset against human ones, by execution."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from evosyn.errors import UsageError
+
+if TYPE_CHECKING:
+    from evosyn.synthesis.audit import Audited
+
+
+@click.command(short_help="Compare the kept testings of a dataset with human ones.")
+@click.argument("data", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--against", required=True, help="Pool file with human testings of the same problems.")
+@click.option(
+    "--setting",
+    "settings",
+    multiple=True,
+    type=click.Choice(["evosyn", "relaxed", "random"]),
+    help="[default: evosyn and random, to compare]",
+)
+@click.option("--sandbox", "backend", default="local", show_default=True, help="Where programs are executed.")
+@click.option("--workers", type=click.IntRange(1), help="Sandbox processes. [default: one a core]")
+@click.option("--allow-weak-sandbox", is_flag=True, help="Run even where the sandbox cannot protect this machine well.")
+@click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
+def command(
+    data: Path,
+    against: str,
+    settings: tuple[str, ...],
+    backend: str,
+    workers: int | None,
+    allow_weak_sandbox: bool,
+    as_json: bool,
+) -> None:
+    """How good the kept testings of DATA are where human testings of the same problems exist.
+
+    Problems are matched by statement. Executes every drawn solution against the kept and the human testing.
+    """
+    from evosyn import registry
+    from evosyn.dataset import read_dataset
+    from evosyn.evaluators.crossexec import CrossExecutor
+    from evosyn.pools import load_pools
+    from evosyn.sandbox import open_sandbox
+    from evosyn.synthesis.audit import audit, summary
+
+    humans = load_pools(against)
+    file = data / "candidates.jsonl"
+    if not file.is_file():
+        raise UsageError(f"{data}: has no candidates.jsonl; is it a directory that `evosyn synthesize` finished?")
+    candidates = {pool.problem.problem_id: pool for pool in load_pools(file)}
+    domains = {
+        name: registry.factory("domains", name)() for name in {pool.problem.domain for pool in candidates.values()}
+    }
+    found: dict[str, list[Audited]] = {}
+    with open_sandbox(backend, workers=workers, allow_weak=allow_weak_sandbox) as sandbox:
+        crossexec = CrossExecutor(sandbox, domains)
+        for setting in settings or ("evosyn", "random"):
+            found[setting] = audit(read_dataset(data, setting), candidates, humans, crossexec)
+    figures = {setting: summary(rows) for setting, rows in found.items()}
+    if as_json:
+        click.echo(json.dumps(figures, indent=2))
+        return
+    names = list(next(iter(figures.values())))
+    click.echo(f"{'':22}" + "".join(f"{setting:>10}" for setting in figures))
+    for name in names:
+        values = ["-" if row[name] is None else f"{row[name]:g}" for row in figures.values()]
+        click.echo(f"{name.replace('_', ' '):22}" + "".join(f"{value:>10}" for value in values))
