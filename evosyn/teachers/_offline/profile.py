@@ -134,14 +134,14 @@ WEAK = Profile(
         odds=Odds(base=-2.15, slope=2.0, spread=0.8),
         malformed=0.08,
         code=0.06,
-        trivial=0.18,
-        narrow=0.25,
+        trivial=0.1,
+        narrow=0.15,
         off_spec=0.15,
         believed=0.2,
         slipped=0.03,
         mean_cases=7.0,
     ),
-    mistakes=MistakeLaw(tail=0.9, subtlety=0.6, hanging=0.01, tempted=0.8, pull=0.22, blind=0.35),
+    mistakes=MistakeLaw(tail=0.9, subtlety=0.6, hanging=0.01, tempted=0.8, pull=0.2, blind=0.2),
 )
 
 _ALL_SIZES = (
@@ -156,7 +156,7 @@ STRONG = Profile(
     name="strong",
     authors=_ALL_SIZES,
     solutions=SolutionRates(
-        odds=Odds(base=1.75, slope=3.0, spread=0.9),
+        odds=Odds(base=2.05, slope=3.0, spread=0.9),
         does_not_parse=0.012,
         misnamed=0.008,
         prose=0.004,
@@ -175,7 +175,7 @@ STRONG = Profile(
         slipped=0.05,
         mean_cases=11.5,
     ),
-    mistakes=MistakeLaw(tail=1.1, subtlety=0.2, hanging=0.01, tempted=0.7, pull=0.35, blind=0.35),
+    mistakes=MistakeLaw(tail=1.1, subtlety=0.2, hanging=0.01, tempted=0.7, pull=0.3, blind=0.1),
 )
 
 MIXED = Profile(
@@ -194,14 +194,14 @@ MIXED = Profile(
         odds=Odds(base=-1.4, slope=1.8, spread=0.7),
         malformed=0.06,
         code=0.1,
-        trivial=0.05,
-        narrow=0.1,
+        trivial=0.03,
+        narrow=0.08,
         off_spec=0.25,
         believed=0.22,
         slipped=0.05,
         mean_cases=11.5,
     ),
-    mistakes=MistakeLaw(tail=1.1, subtlety=0.4, hanging=0.01, tempted=0.8, pull=0.4, blind=0.32),
+    mistakes=MistakeLaw(tail=1.1, subtlety=0.4, hanging=0.01, tempted=0.8, pull=0.4, blind=0.28),
 )
 
 PROFILES = {profile.name: profile for profile in (WEAK, MIXED, STRONG)}
