@@ -40,6 +40,7 @@ BUDGETS = frozenset({"model-calls", "cost", "time"})
 )
 @click.option("--continue", "more", type=click.IntRange(1), help="Add this many evaluations (or iterations) to a run.")
 @click.option("--search", type=click.Choice(SEARCHES), help="evolve, or an equal-budget baseline. [default: evolve]")
+@click.option("--engine", type=click.Choice(["evosyn", "openevolve"]), help="Who searches. [default: evosyn]")
 @click.option(
     "--proposer",
     "arms",
@@ -132,6 +133,7 @@ def _config(values: Mapping[str, Any], *, has_model: bool) -> EvolveConfig:
         "islands.count": values["islands"],
         "islands.search": {"genetic": "evolve"}.get(search, search),
         "start": list(values["start"]) or None,
+        "engine": values["engine"],
         "split_testings": values["split_testings"] or None,
     }
     base = []
@@ -175,6 +177,7 @@ def _machinery(
     from evosyn.evaluators.verdict_cache import SqliteVerdicts
     from evosyn.strategies.runner import SandboxedRunner
     from evosyn.synthesis.recipes._evolve_inputs import Makers
+    from evosyn.synthesis.recipes._openevolve import Endpoint
     from evosyn.synthesis.recipes.evolve import Machinery
 
     def teacher(default: str | None) -> Any:
@@ -188,6 +191,16 @@ def _machinery(
             raise UsageError("--proposer: this proposer asks a model; name one with --model provider/name")
         return teacher(None)
 
+    def endpoint() -> Endpoint:
+        provider, _, name = (options.model or "").partition("/")
+        if not name or (provider != "openai" and options.base_url is None):
+            raise UsageError(
+                "--engine openevolve asks an OpenAI-compatible endpoint: give --model openai/NAME, "
+                "or --model provider/NAME with --base-url"
+            )
+        url = options.base_url or "https://api.openai.com/v1"
+        return Endpoint(name, url, options.api_key_env or "OPENAI_API_KEY")
+
     domains = {name: registry.factory("domains", name)() for name in registry.names("domains")}
     builtin = "offline" if source.startswith("builtin:") else None
     makers = Makers(
@@ -195,7 +208,7 @@ def _machinery(
         crossexec=lambda: CrossExecutor(sandbox, domains, cache=SqliteVerdicts(out / "verdicts.sqlite")),
         domain=lambda name: domains[name],
     )
-    return Machinery(SandboxedRunner(sandbox), model, makers, progress)
+    return Machinery(SandboxedRunner(sandbox), model, makers, endpoint, progress)
 
 
 def _show_plan(source: Any, config: EvolveConfig, as_json: bool) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import BaseModel, ConfigDict, Field
 
 from evosyn.evaluators.behaviour import DEFAULT_AXES
@@ -51,6 +53,7 @@ class EvolveConfig(BaseModel):
         scoring: M, N, draws, k, ties, criterion 1.
         axes: of the archive, by name or dotted path.
         start: programs that the search starts from: known strategies or files; the first is the one to beat.
+        engine: `evosyn`, or `openevolve` to run OpenEvolve on the same task and take its programs.
         split_testings: make every single case or assert of a testing a testing of its own.
         finalists: programs that are scored again on fresh draws to choose the winner.
     """
@@ -62,6 +65,7 @@ class EvolveConfig(BaseModel):
     scoring: ConsistencyConfig = ConsistencyConfig(M=16, N=16, draws=8)
     axes: tuple[str, ...] = DEFAULT_AXES
     start: tuple[str, ...] = Field(default=("initial",), min_length=1)
+    engine: Literal["evosyn", "openevolve"] = "evosyn"
     split_testings: bool = False
     finalists: int = Field(default=60, ge=1, le=1000)
     islands: IslandsConfig = IslandsConfig()

@@ -1,8 +1,8 @@
 """The end of a search: choose the winner, score everything on train and held-out problems, write it down.
 
 The best of many candidates on few problems is partly the luckiest one. So the finalists are scored again on fresh draws
-of the train problems; those that chance could have swapped with the best (one standard error of the paired difference)
-count as tied, and among them the better testing and then the shorter program wins. The held-out problems choose
+of the train problems; those within half a standard error of the best (of the paired difference over problems) count as
+tied, and among them the better testing and then the shorter program wins. The held-out problems choose
 nothing: they are only reported. docs/evolve.md has the figures behind this rule.
 """
 
@@ -28,6 +28,9 @@ from evosyn.synthesis.recipes._evolve_inputs import Seeds
 
 EVOLVED = "evolved"
 MIN_DRAWS = 20
+TIE_ERRORS = 0.5
+"""Standard errors of the paired difference to the best within which a finalist counts as tied."""
+
 SAME_TESTING = 0.005
 """Balanced accuracies closer than this count as equal."""
 
@@ -37,7 +40,7 @@ class Choice(NamedTuple):
 
     Attributes:
         fresh: its evaluation on fresh draws of the train problems.
-        tied: finalists that one standard error could not tell from the best.
+        tied: finalists within half a standard error of the best.
         luckiest: id and score on the search's own draws of the best finalist there.
     """
 
@@ -61,15 +64,17 @@ def choose(state: Archipelago, runner: StrategyRunner, seeds: Seeds, config: Evo
     evaluations = evaluator.evaluate([elite.candidate for elite in finalists])
     valid = [(elite, found) for elite, found in zip(finalists, evaluations, strict=True) if found.score is not None]
     best = max(valid, key=lambda pair: pair[1].score or 0.0)[1]
-    tied = [pair for pair in valid if _within_one_error(best, pair[1])]
+    tied = [pair for pair in valid if _tied(best, pair[1])]
     winner, fresh = max(tied, key=lambda pair: _preference(*pair))
     luckiest = finalists[0]
     return Choice(winner, fresh, len(tied), len(finalists), (luckiest.candidate.id, luckiest.evaluation.score or 0.0))
 
 
-def _within_one_error(best: Evaluation, other: Evaluation) -> bool:
+def _tied(best: Evaluation, other: Evaluation) -> bool:
     gaps = np.subtract(best.per_seed, other.per_seed)
-    return bool(gaps.mean() <= gaps.std(ddof=1) / np.sqrt(len(gaps)) + 1e-12) if len(gaps) > 1 else not gaps.any()
+    if len(gaps) < 2:
+        return not gaps.any()
+    return bool(gaps.mean() <= TIE_ERRORS * gaps.std(ddof=1) / np.sqrt(len(gaps)) + 1e-12)
 
 
 def _preference(elite: Elite, fresh: Evaluation) -> tuple[float, int, str]:

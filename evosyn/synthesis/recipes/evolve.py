@@ -15,7 +15,7 @@ from typing import Protocol
 import yaml
 
 from evosyn import __version__, registry
-from evosyn.errors import BudgetSpent, TeacherUnavailable, UsageError
+from evosyn.errors import BudgetSpent, TeacherUnavailable, UnavailableError, UsageError
 from evosyn.evaluators.behaviour import axes_named
 from evosyn.evaluators.consistency import SeedConsistency
 from evosyn.evolve.events import Fate, Step
@@ -23,6 +23,7 @@ from evosyn.evolve.genetic.reader import Reader
 from evosyn.evolve.genetic.runner import TreeRunner
 from evosyn.evolve.islands import Archipelago
 from evosyn.evolve.loop import Search, SearchParts
+from evosyn.evolve.proposers._recorded import RecordedProposer
 from evosyn.evolve.schedule import Arm, Schedule
 from evosyn.evolve.stopping import Stop
 from evosyn.ports import Proposer, StrategyRunner, Teacher
@@ -33,8 +34,11 @@ from evosyn.strategies import load_strategy
 from evosyn.synthesis.recipes._evolve_config import EvolveConfig
 from evosyn.synthesis.recipes._evolve_finish import boards, choose, report_of, strategy_file
 from evosyn.synthesis.recipes._evolve_inputs import Makers, Seeds, Source, prepare
+from evosyn.synthesis.recipes._openevolve import PROGRAMS, Endpoint, run_openevolve, write_project
 
 KIND = "evolve"
+OPENEVOLVE = "openevolve"
+OPENEVOLVE_ITERATIONS = 100
 
 
 class Progress(Protocol):
@@ -57,6 +61,10 @@ class Quiet:
     def said(self, line: str) -> None: ...
 
 
+def _no_endpoint() -> Endpoint:
+    raise UsageError("engine openevolve: no endpoint was given")
+
+
 @dataclass(frozen=True)
 class Machinery:
     """The collaborators; the caller owns and closes them.
@@ -66,11 +74,13 @@ class Machinery:
         model: opens the teacher that model proposers ask: the model of this name, or the command's own for None;
             raises UsageError where none is named.
         makers: what makes pools and matrices where the source lacks them.
+        endpoint: for `engine: openevolve`; raises UsageError where no endpoint is named.
     """
 
     runner: StrategyRunner
     model: Callable[[str | None], Teacher]
     makers: Makers
+    endpoint: Callable[[], Endpoint] = _no_endpoint
     progress: Progress = Quiet()  # noqa: RUF009  (it has no state)
 
 
@@ -94,8 +104,11 @@ def run_evolve(
         seeds = prepare(run, source, config, machinery.makers, machinery.progress.step)
         reader = Reader()
         runner = TreeRunner(machinery.runner, reader)
+        proposers = _proposers(config, machinery, reader) if config.engine == "evosyn" else None
+        if proposers is None:
+            config, proposers = _by_openevolve(run, seeds, config, machinery)
         evaluator = SeedConsistency(runner, seeds.split.train, config.scoring, axes_named(config.axes))
-        parts = search_parts(config, evaluator, _proposers(config, machinery, reader), _inputs_digest(seeds))
+        parts = search_parts(config, evaluator, proposers, _inputs_digest(seeds))
         search = Search(
             parts,
             run.journal,
@@ -198,6 +211,25 @@ def _proposers(config: EvolveConfig, machinery: Machinery, reader: Reader) -> di
                 teachers[model] = machinery.model(model or None)
             found[name] = factory(teacher=teachers[model])
     return found
+
+
+def _by_openevolve(
+    run: RunDir, seeds: Seeds, config: EvolveConfig, machinery: Machinery
+) -> tuple[EvolveConfig, dict[str, Proposer]]:
+    """Let OpenEvolve work on the train problems; what it made becomes the proposals of our journal."""
+    iterations = config.stop.proposals or OPENEVOLVE_ITERATIONS
+    folder = run.file(OPENEVOLVE)
+    if not folder.joinpath(PROGRAMS).is_file():
+        machinery.progress.said(f"OpenEvolve runs for {iterations} iterations; its log is {folder}/openevolve.log")
+        write_project(folder, seeds.split.train, config, machinery.endpoint(), iterations)
+    programs = run_openevolve(folder, iterations)
+    if not programs:
+        raise UnavailableError(f"OpenEvolve made no program; see {folder}/openevolve.log, then delete {folder}")
+    proposers = config.proposers.model_copy(update={"arms": {OPENEVOLVE: 1.0}})
+    stop = config.stop.model_copy(update={"proposals": len(programs), "evaluations": None})
+    return config.model_copy(update={"proposers": proposers, "stop": stop}), {
+        OPENEVOLVE: RecordedProposer(OPENEVOLVE, programs)
+    }
 
 
 def _inputs_digest(seeds: Seeds) -> str:

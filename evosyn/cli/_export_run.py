@@ -1,0 +1,59 @@
+"""`evosyn export strategy RUN` and `evosyn export openevolve RUN`: what a run of `evosyn evolve` gives to others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from evosyn.cli._run_reader import Run
+from evosyn.errors import UsageError
+
+
+@click.command("strategy", short_help="The winner of a run as one self-contained file.")
+@click.argument("directory", type=click.Path(path_type=Path))
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="File. [default: standard output]")
+@click.option("--id", "name", help="Another candidate of the run.")
+def strategy(directory: Path, out: Path | None, name: str | None) -> None:
+    """Write the winning strategy (numpy only, no evosyn needed) with its scores in the head comment."""
+    from evosyn.rundir import write_atomic
+
+    run = Run(directory)
+    if name is not None:
+        text = run.find([name])[0].trial.candidate.text
+    elif run.dir.file("strategy.py").is_file():
+        text = run.dir.file("strategy.py").read_text(encoding="utf-8")
+    else:
+        raise UsageError(f"{directory}: the run is not finished; repeat its command, or name a candidate with --id")
+    if out is None:
+        click.echo(text, nl=False)
+        return
+    write_atomic(out, text)
+    click.echo(f"wrote {out}")
+
+
+@click.command("openevolve", short_help="The task of a run as an OpenEvolve project.")
+@click.argument("directory", type=click.Path(path_type=Path))
+@click.option("--out", type=click.Path(file_okay=False, path_type=Path), required=True, help="Directory to write to.")
+@click.option("--iterations", type=click.IntRange(1), default=100, show_default=True)
+@click.option("--model", help="Model name at the endpoint.")
+@click.option("--base-url", help="OpenAI-compatible endpoint.")
+@click.option("--api-key-env", default="OPENAI_API_KEY", show_default=True, help="Variable that holds the key.")
+def openevolve(directory: Path, out: Path, iterations: int, **endpoint: str | None) -> None:
+    """Write the task so that `openevolve-run` works on it: the same seeds, the same sandboxed scores."""
+    from evosyn.pools import load_matrices
+    from evosyn.synthesis.recipes._evolve_config import EvolveConfig
+    from evosyn.synthesis.recipes._evolve_inputs import MATRICES, select, split_all
+    from evosyn.synthesis.recipes._openevolve import Endpoint, write_project
+
+    run = Run(directory)
+    config = EvolveConfig.model_validate(run.config)
+    matrices = split_all(load_matrices(run.dir.file(MATRICES)), config)
+    train = select(matrices, config, simulated=bool(run.manifest.get("simulated"))).split.train
+    url, model = endpoint["base_url"] or "https://api.openai.com/v1", endpoint["model"] or "your-model"
+    write_project(out, train, config, Endpoint(model, url, str(endpoint["api_key_env"])), iterations)
+    click.echo(f"wrote {out}; run it there with:")
+    click.echo(f"  openevolve-run initial_program.py evaluator.py --config config.yaml --iterations {iterations}")
+
+
+COMMANDS: dict[str, click.Command] = {"strategy": strategy, "openevolve": openevolve}
