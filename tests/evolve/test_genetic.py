@@ -18,6 +18,7 @@ from evosyn.evolve.genetic.reader import Reader
 from evosyn.evolve.genetic.runner import TreeRunner
 from evosyn.evolve.genetic.simplify import simplified
 from evosyn.evolve.genetic.source import read, write
+from evosyn.evolve.genetic.terms import glossary, notation, without_terms
 from evosyn.evolve.genetic.trees import MAX_SIZE, crossed, fits, mutated, random_program
 from evosyn.evolve.normal import program_key
 from evosyn.evolve.proposers.genetic import create
@@ -138,6 +139,22 @@ def test_the_initial_strategy_of_the_paper_is_a_program_of_the_grammar():
     solutions, testings = Stack([one]).scores(INITIAL)
     np.testing.assert_allclose(solutions[0], one.passed_MN.mean(1))
     np.testing.assert_allclose(testings[0], one.passed_MN.mean(0))
+
+
+@settings(max_examples=60, deadline=None)
+@given(seeds)
+def test_programs_without_a_term_are_smaller_and_well_typed(seed):
+    program = program_of(seed)
+    for one in without_terms(program):
+        assert sum(map(size_of, one.program)) < sum(map(size_of, program))
+        assert (type_of(one.program.solutions), type_of(one.program.testings)) == (Type.M, Type.N)
+        assert read(write(one.program)) == one.program
+
+
+def test_a_card_tells_every_operation_in_words():
+    told = glossary(OPENINGS["agreement-gap"])
+    assert any(line.startswith("gap: For each column") for line in told)
+    assert notation(OPENINGS["agreement-gap"].solutions) == "same(passed).mean(axis=1) * passed.mean(axis=1)"
 
 
 @pytest.mark.parametrize("name", OPENINGS)

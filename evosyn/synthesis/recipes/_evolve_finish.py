@@ -126,6 +126,12 @@ def strategy_file(choice: Choice, state: Archipelago, found: Boards, *, simulate
     return "".join(f"# {line}\n" for line in lines) + "\n" + choice.winner.candidate.text
 
 
+def name_of_initial(state: Archipelago) -> str:
+    """What the leaderboards call the program that the search started from."""
+    text = state.initial[0].candidate.text
+    return next((name for name in known_names() if load_known(name) == text), "start-1")
+
+
 def report_of(
     choice: Choice,
     state: Archipelago,
@@ -139,7 +145,7 @@ def report_of(
     """The value of report.json (DESIGN.md section 4; more keys stand beside those)."""
     initial = state.initial[0]
     names = {row.name: row for row in found.heldout.rows}
-    first = next((name for name in known_names() if load_known(name) == initial.candidate.text), "start-1")
+    first = name_of_initial(state)
     best, start = names[EVOLVED], names[first]
     return {
         "kind": "evolve",
