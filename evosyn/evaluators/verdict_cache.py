@@ -26,7 +26,7 @@ _FULL = ("database or disk is full", "disk I/O error")
 class MemoryVerdicts:
     """Implements `ports.VerdictCache` for one process; forgets the oldest beyond `size` cells."""
 
-    def __init__(self, size: int = 1_000_000) -> None:
+    def __init__(self, size: int = 200_000) -> None:
         self._size = size
         self._cells: dict[str, CellResult] = {}
         self._lock = threading.Lock()

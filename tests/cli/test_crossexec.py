@@ -1,0 +1,185 @@
+"""`evosyn crossexec` and `evosyn pool check`, as a user runs them."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evosyn.pools import load_matrices
+
+SEED = {
+    "problem_id": "double", "domain": "python-function", "statement": "Return twice x.", "entry_point": "double",
+    "starter_code": "def double(x):\n    pass\n",
+    "human_testing": {"kind": "cases", "cases": [{"input": [3], "output": 6}]},
+    "reference_solution": "def double(x):\n    return 2 * x\n",
+}  # fmt: skip
+RECORDED = {
+    **SEED,
+    "meta": {"copies": [5, 1, 2]},
+    "solutions": ["def double(x):\n    return 2 * x\n", "def double(x):\n    return x * x\n", "def double(:\n"],
+    "testings": [
+        {"kind": "asserts", "asserts": ["assert double(2) == 4"]},
+        {"kind": "asserts", "asserts": ["assert ____"]},
+    ],
+}
+
+
+def evosyn(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "evosyn", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+
+
+def pool_file(tmp_path: Path, *lines: dict[str, Any]) -> Path:
+    path = tmp_path / "pool.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+def test_a_pool_becomes_matrices_and_a_report(tmp_path: Path) -> None:
+    pool = pool_file(tmp_path, RECORDED, {**SEED, "problem_id": "empty"})
+    done = evosyn("crossexec", pool, "--out", tmp_path / "x", "--json", "--allow-weak-sandbox")
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert (report["cells"], report["human_cells"], report["executed"], report["cached"]) == (6, 3, 9, 0)
+    assert (report["problems"], report["skipped"], report["unknown"], report["flaky"]) == (1, 1, 0, 0)
+    assert report["wall_s"] > 0
+    assert report["cells_per_s"] > 0
+    (matrix,) = load_matrices(tmp_path / "x" / "matrices.jsonl")
+    assert ["".join(row) for row in matrix.verdicts_MN] == ["PB", "PB", "EB"]
+    assert "".join(matrix.human_M if matrix.human_M is not None else ()) == "PFE"
+    assert matrix.copies_M is not None
+    assert matrix.copies_M.tolist() == [5, 1, 2]
+    again = evosyn("crossexec", pool, "--out", tmp_path / "x", "--json", "--allow-weak-sandbox")
+    assert json.loads(again.stdout)["executed"] == 0
+    assert json.loads(again.stdout)["resumed"] == 1
+
+
+def test_m_and_n_take_the_first_and_must_not_exceed_the_pool(tmp_path: Path) -> None:
+    pool = pool_file(tmp_path, RECORDED)
+    done = evosyn("crossexec", pool, "--out", tmp_path / "x", "-M", 2, "-N", 1, "--json", "--allow-weak-sandbox")
+    assert json.loads(done.stdout)["cells"] == 2
+    (matrix,) = load_matrices(tmp_path / "x" / "matrices.jsonl")
+    assert matrix.copies_M is not None
+    assert matrix.copies_M.tolist() == [5, 1]
+    for flag, most in (("-M", "3 solutions"), ("-N", "2 testings")):
+        done = evosyn("crossexec", pool, "--out", tmp_path / "y", flag, 4)
+        assert done.returncode == 2
+        assert f"{flag} 4: no problem has more than {most}" in done.stderr
+        assert not (tmp_path / "y").exists(), "nothing was begun"
+
+
+def test_another_pool_or_other_settings_in_the_same_directory_are_refused(tmp_path: Path) -> None:
+    pool = pool_file(tmp_path, RECORDED)
+    assert evosyn("crossexec", pool, "--out", tmp_path / "x", "--allow-weak-sandbox").returncode == 0
+    done = evosyn("crossexec", pool, "--out", tmp_path / "x", "--timeout", 1, "--allow-weak-sandbox")
+    assert done.returncode == 2
+    assert "other settings" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ([SEED], "no problem has recorded solutions and testings"),
+        ([RECORDED, {**RECORDED, "problem_id": "b", "testings": [{"kind": "x"}]}], ":2: field 'testings[0].kind'"),
+        ([RECORDED, RECORDED], ":2: field 'problem_id': duplicate id"),
+    ],
+)
+def test_bad_input_ends_with_2_before_anything_is_spent(
+    tmp_path: Path, lines: list[dict[str, Any]], message: str
+) -> None:
+    done = evosyn("crossexec", pool_file(tmp_path, *lines), "--out", tmp_path / "x")
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "x").exists()
+
+
+def many(count: int, seconds: float) -> list[dict[str, Any]]:
+    return [
+        {
+            **RECORDED,
+            "problem_id": f"p{n}",
+            "solutions": [
+                f"import time\ndef double(x):\n    time.sleep({seconds})\n    return x + {m}\n" for m in range(3)
+            ],
+        }
+        for n in range(count)
+    ]
+
+
+@pytest.mark.parametrize("name", ["SIGKILL", "SIGINT"])
+def test_a_run_that_was_ended_goes_on_and_ends_the_same(tmp_path: Path, name: str) -> None:
+    pool = pool_file(tmp_path, *many(400, 0.01))
+    command = [
+        sys.executable,
+        "-m",
+        "evosyn",
+        "crossexec",
+        str(pool),
+        "--out",
+        str(tmp_path / "x"),
+        "--allow-weak-sandbox",
+    ]
+    running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    journal = tmp_path / "x" / "journal.jsonl"
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline and not (journal.exists() and journal.stat().st_size):
+        assert running.poll() is None, running.communicate()
+        time.sleep(0.02)
+    os.kill(running.pid, getattr(signal, name))
+    began = time.monotonic()
+    running.communicate(timeout=60)
+    if name == "SIGINT":
+        assert running.returncode == 130
+        assert time.monotonic() - began < 10
+    done = evosyn("crossexec", pool, "--out", tmp_path / "x", "--json", "--allow-weak-sandbox")
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert 0 < report["resumed"] <= 400
+    assert [matrix.problem_id for matrix in load_matrices(tmp_path / "x" / "matrices.jsonl")] == [
+        f"p{n}" for n in range(400)
+    ]
+
+
+def test_pool_check_shows_every_error_at_once_and_ends_with_1(tmp_path: Path) -> None:
+    path = pool_file(tmp_path, SEED, {**SEED, "problem_id": "b", "domain": "python"}, {**SEED, "statement": ""})
+    with path.open("a") as file:
+        file.write("{\n")
+    done = evosyn("pool", "check", path)
+    assert done.returncode == 1
+    assert done.stdout.count("error: ") == 3
+    for part in (":2: field 'domain'", ":3: field 'statement'", ":4: is not JSON", "3 errors"):
+        assert part in done.stdout
+    good = evosyn("pool", "check", pool_file(tmp_path, SEED, {**RECORDED, "problem_id": "c"}))
+    assert good.returncode == 0
+    assert "good; 2 problems" in good.stdout
+    assert "note: " in good.stdout
+    assert "1 of 2 cannot run" in good.stdout
+
+
+def test_pool_check_executes_references_and_alternatives(tmp_path: Path) -> None:
+    wrong = {
+        **SEED,
+        "reference_solution": "def double(x):\n    return x\n",
+        "meta": {"alternatives": ["def double(x):\n    return x + x\n", "def double(x):\n    raise KeyError(x)\n"]},
+    }
+    path = pool_file(tmp_path, SEED, {**wrong, "problem_id": "wrong"})
+    assert evosyn("pool", "check", path).returncode == 0, "reading alone cannot know"
+    done = evosyn("pool", "check", path, "--execute", "--json", "--allow-weak-sandbox")
+    assert done.returncode == 1
+    errors = json.loads(done.stdout)["errors"]
+    assert len(errors) == 2
+    assert ":2: field 'reference_solution': FAIL on the human testing at case 0" in errors[0]
+    assert ":2: field 'meta.alternatives[1]': ERROR on the human testing at case 0: KeyError: 3" in errors[1]
+
+
+def test_pool_check_of_a_missing_file_ends_with_2(tmp_path: Path) -> None:
+    done = evosyn("pool", "check", tmp_path / "nowhere.jsonl")
+    assert done.returncode == 2
+    assert "no such file" in done.stderr
