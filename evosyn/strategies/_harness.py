@@ -7,6 +7,7 @@ on. Programs of the EvoSyn/OpenEvolve form go through `_lists`. DESIGN.md sectio
 
 from __future__ import annotations
 
+import ast
 import builtins
 import time
 import types
@@ -86,21 +87,51 @@ DTYPES = {
 
 
 def main(program: str, context: dict[str, Any], argument: dict[str, Any]) -> dict[str, Any]:
-    """Rank every evidence.
+    """Rank every evidence, by one program or by several that share nothing.
 
     Args:
+        program: empty where `argument` holds `programs`.
         context: what `runner.pack` made.
         argument: `screen` evidences come first; the rest is not begun if they took more than their share of
-            `budget_s`.
+            `budget_s`. `programs`, where given, are ranked one after the other.
 
     Returns:
-        `{"scores": bytes}` (float64; for each evidence M solution scores, then N testing scores), or `{"reason": str}`.
+        For one program `{"scores": bytes}` (float64; for each evidence M solution scores, then N testing scores), or
+        `{"reason": str}`. For several `{"results": [...]}` of such, with `{}` for one that needs a process of its own.
     """
     np.seterr(all="ignore")
+    pack = {**context, **{key: np.frombuffer(context[key], dtype) for key, dtype in DTYPES.items()}}
+    if "programs" not in argument:
+        return _ranked(program, lambda: compile(program, FILE, "exec", dont_inherit=True), pack, argument)
+    pure: dict[str, Any] = {}
+    exec(context["pure"], pure)
+    names = frozenset(vars(builtins))
+    started, results = time.process_time(), []
+    for text in argument["programs"]:
+        late = time.process_time() - started > argument["budget_s"] / 2
+        results.append({} if late else _one_of_several(text, pure["is_pure"], names, pack, argument))
+    return {"results": results}
+
+
+def _one_of_several(
+    program: str, is_pure: Callable[..., bool], names: frozenset[str], pack: dict[str, Any], argument: dict[str, Any]
+) -> dict[str, Any]:
+    try:
+        tree = ast.parse(program)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return {}
+    if not is_pure(tree, names):
+        return {}
+    found = _ranked(program, lambda: compile(tree, FILE, "exec", dont_inherit=True), pack, argument)
+    return {} if found.get("reason", "").startswith(("MemoryError", "RecursionError")) else found
+
+
+def _ranked(
+    program: str, compiled: Callable[[], types.CodeType], pack: dict[str, Any], argument: dict[str, Any]
+) -> dict[str, Any]:
     real = {name: vars(builtins)[name] for name in (*FORBIDDEN, "__import__") if name in vars(builtins)}
     try:
-        rank = _load(program, context["lists"])
-        pack = {**context, **{key: np.frombuffer(context[key], dtype) for key, dtype in DTYPES.items()}}
+        rank = _load(program, compiled, pack["lists"])
         scores = _rank_all(rank, pack, argument)
     except Broken as error:
         return {"reason": str(error)}
@@ -176,9 +207,9 @@ def _not_finite(scores: Any, places: Sequence[tuple[int, ...]]) -> str:
     return "scores are not finite"
 
 
-def _load(program: str, lists_source: str) -> Callable[[Evidence], Any]:
+def _load(program: str, compiled: Callable[[], types.CodeType], lists_source: str) -> Callable[[Evidence], Any]:
     try:
-        code = compile(program, FILE, "exec", dont_inherit=True)
+        code = compiled()
     except (SyntaxError, ValueError) as error:
         line = getattr(error, "lineno", None)
         raise Broken(f"does not parse: {error.args[0]}" + _at(program, line)) from None

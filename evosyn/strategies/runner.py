@@ -1,4 +1,7 @@
-"""Runs strategy programs over evidences in the sandbox: one job a program, all evidences in it.
+"""Runs strategy programs over evidences in the sandbox: all evidences in one job, a fresh process for each program.
+
+Programs that can be seen to share nothing (`_pure`) may follow each other in one process, which spares most of the cost
+of a fork; whatever goes wrong there is tried again alone, so that a verdict never depends on the company.
 
 It never executes a program in this process and never trusts what comes back beyond "these are its scores": lengths and
 finiteness are checked again here. DESIGN.md section 5, "Strategy".
@@ -6,6 +9,7 @@ finiteness are checked again here. DESIGN.md section 5, "Strategy".
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib import resources
@@ -25,6 +29,11 @@ STRATEGY_LIMITS = Limits(wall_s=5.0, budget_s=5.0, memory_mb=512, output_kb=1024
 SECONDS_PER_EVIDENCE = 0.02
 BYTES_PER_SCORE = 8
 
+REMEMBERED = 4
+MOST_TOGETHER = 16
+JOBS_A_CORE = 3
+"""Programs share a process only where there is work enough for that many jobs a core."""
+
 
 def _source(name: str) -> str:
     return (resources.files("evosyn.strategies") / name).read_text(encoding="utf-8")
@@ -35,13 +44,13 @@ class SandboxedRunner:
 
     Args:
         sandbox: runs the jobs; stays the caller's to close.
-        limits: of one program over a few evidences; time and output grow with the number of evidences.
+        limits: of one program over a few evidences; time, output and memory grow with the evidences.
     """
 
     def __init__(self, sandbox: Sandbox, limits: Limits = STRATEGY_LIMITS) -> None:
         self._sandbox, self._limits = sandbox, limits
         self._harness = _source("_harness.py")
-        self._shared: tuple[Sequence[Evidence], str] | None = None
+        self._shared: list[tuple[Sequence[Evidence], str, int]] = []
 
     def rank(self, programs: Sequence[str], evidences: Sequence[Evidence]) -> list[tuple[Ranking, ...] | Invalid]:
         """For each program its rankings, one per evidence, or why it has none.
@@ -54,19 +63,56 @@ class SandboxedRunner:
         if not evidences:
             return [() for _ in programs]
         limits = self._limits_for(evidences)
+        found = self._together(programs, evidences, limits)
+        alone = [index for index, result in enumerate(found) if result is None]
         argument = {"screen": min(SCREEN, len(evidences)), "budget_s": limits.wall_s}
-        context = self._context(evidences)
-        jobs = [HarnessJob(self._harness, program, context, argument, limits) for program in programs]
-        outcomes = [items[0] for items in self._sandbox.run(jobs)]
-        failed = [index for index, outcome in enumerate(outcomes) if outcome.status is Status.INFRASTRUCTURE]
-        for index, items in zip(failed, self._sandbox.run([jobs[index] for index in failed]), strict=True):
-            outcomes[index] = items[0]
-        return [self._read(outcome, evidences, limits) for outcome in outcomes]
+        jobs = [self._job(programs[index], evidences, argument, limits) for index in alone]
+        outcomes = [items[0] for items in self._sandbox.run(jobs)] if jobs else []
+        failed = [at for at, outcome in enumerate(outcomes) if outcome.status is Status.INFRASTRUCTURE]
+        for at, items in zip(failed, self._sandbox.run([jobs[at] for at in failed]) if failed else (), strict=True):
+            outcomes[at] = items[0]
+        for index, outcome in zip(alone, outcomes, strict=True):
+            found[index] = _read(outcome, evidences, limits)
+        return [result for result in found if result is not None]
 
-    def _context(self, evidences: Sequence[Evidence]) -> str:
-        if self._shared is None or self._shared[0] is not evidences:
-            self._shared = (evidences, self._sandbox.share(pack(evidences)))
-        return self._shared[1]
+    def _together(
+        self, programs: Sequence[str], evidences: Sequence[Evidence], limits: Limits
+    ) -> list[tuple[Ranking, ...] | Invalid | None]:
+        """What programs that share nothing say, several in one process; None where a program needs its own."""
+        size = min(MOST_TOGETHER, len(programs) // (JOBS_A_CORE * (os.cpu_count() or 1)))
+        found: list[tuple[Ranking, ...] | Invalid | None] = [None] * len(programs)
+        if size < 2:
+            return found
+        starts = range(0, len(programs), size)
+        jobs = []
+        for start in starts:
+            some = list(programs[start : start + size])
+            argument = {"programs": some, "screen": min(SCREEN, len(evidences)), "budget_s": limits.wall_s}
+            jobs.append(self._job("", evidences, argument, replace(limits, output_kb=limits.output_kb * size)))
+        for start, job, (outcome,) in zip(starts, jobs, self._sandbox.run(jobs), strict=True):
+            results = outcome.value.get("results") if isinstance(outcome.value, dict) else None
+            if (
+                outcome.status is Status.OK
+                and isinstance(results, list)
+                and len(results) == len(job.argument["programs"])
+            ):
+                for index, value in enumerate(results, start):
+                    found[index] = _rankings(value, evidences) if value else None
+        return found
+
+    def _job(self, program: str, evidences: Sequence[Evidence], argument: Json, limits: Limits) -> HarnessJob:
+        return HarnessJob(self._harness, program, self._context(evidences)[0], argument, limits)
+
+    def _context(self, evidences: Sequence[Evidence]) -> tuple[str, int]:
+        """Key and size in bytes of the packed evidences; the last few are remembered by identity."""
+        for known, key, size in self._shared:
+            if known is evidences:
+                return key, size
+        packed = pack(evidences)
+        size = sum(len(part) for part in [*packed.values(), *packed["texts"]] if isinstance(part, bytes | str))
+        key = self._sandbox.share(packed)
+        self._shared = [*self._shared[1 - REMEMBERED :], (evidences, key, size)]
+        return key, size
 
     def _limits_for(self, evidences: Sequence[Evidence]) -> Limits:
         scores = sum(sum(evidence.passed_MN.shape) for evidence in evidences)
@@ -76,31 +122,8 @@ class SandboxedRunner:
             wall_s=self._limits.wall_s + seconds,
             budget_s=self._limits.budget_s + seconds,
             output_kb=self._limits.output_kb + scores * BYTES_PER_SCORE // 1024,
+            memory_mb=self._limits.memory_mb + 3 * self._context(evidences)[1] // 2**20,
         )
-
-    def _read(
-        self, outcome: ItemOutcome, evidences: Sequence[Evidence], limits: Limits
-    ) -> tuple[Ranking, ...] | Invalid:
-        if outcome.status is Status.INFRASTRUCTURE:
-            raise SandboxUnavailable(f"the sandbox failed twice on one strategy program: {outcome.detail}")
-        if outcome.status is not Status.OK:
-            return Invalid(_reason(outcome, limits))
-        value = outcome.value
-        if isinstance(value, dict) and isinstance(value.get("reason"), str):
-            return Invalid(value["reason"])
-        raw = value.get("scores") if isinstance(value, dict) else None
-        sizes = [evidence.passed_MN.shape for evidence in evidences]
-        expected = sum(chain.from_iterable(sizes)) * BYTES_PER_SCORE
-        if not isinstance(raw, bytes) or len(raw) != expected:
-            return Invalid("broke the harness around it: its scores did not come back")
-        scores = np.frombuffer(raw, np.float64)
-        if not np.isfinite(scores).all():
-            return Invalid("broke the harness around it: scores are not finite")
-        rankings, at = [], 0
-        for rows, columns in sizes:
-            rankings.append(Ranking(scores[at : at + rows], scores[at + rows : at + rows + columns]))
-            at += rows + columns
-        return tuple(rankings)
 
 
 def pack(evidences: Sequence[Evidence]) -> dict[str, Json]:
@@ -128,6 +151,7 @@ def pack(evidences: Sequence[Evidence]) -> dict[str, Json]:
         "solution_texts": solution_texts,
         "testing_texts": testing_texts,
         "lists": _source("_lists.py"),
+        "pure": _source("_pure.py"),
     }
 
 
@@ -141,6 +165,33 @@ def _places(evidences: Sequence[Evidence]) -> list[tuple[int, ...]]:
         at_c += sum(array.size for array in evidence.cases_NMC)
         at_mn, at_m, at_n = at_mn + m * n, at_m + m, at_n + n
     return places
+
+
+def _read(outcome: ItemOutcome, evidences: Sequence[Evidence], limits: Limits) -> tuple[Ranking, ...] | Invalid:
+    if outcome.status is Status.INFRASTRUCTURE:
+        raise SandboxUnavailable(f"the sandbox failed twice on one strategy program: {outcome.detail}")
+    if outcome.status is not Status.OK:
+        return Invalid(_reason(outcome, limits))
+    return _rankings(outcome.value, evidences)
+
+
+def _rankings(value: Json, evidences: Sequence[Evidence]) -> tuple[Ranking, ...] | Invalid:
+    """The scores of one program; they were computed beside it, so their form is not trusted."""
+    if isinstance(value, dict) and isinstance(value.get("reason"), str):
+        return Invalid(value["reason"])
+    raw = value.get("scores") if isinstance(value, dict) else None
+    sizes = [evidence.passed_MN.shape for evidence in evidences]
+    expected = sum(chain.from_iterable(sizes)) * BYTES_PER_SCORE
+    if not isinstance(raw, bytes) or len(raw) != expected:
+        return Invalid("broke the harness around it: its scores did not come back")
+    scores = np.frombuffer(raw, np.float64)
+    if not np.isfinite(scores).all():
+        return Invalid("broke the harness around it: scores are not finite")
+    rankings, at = [], 0
+    for rows, columns in sizes:
+        rankings.append(Ranking(scores[at : at + rows], scores[at + rows : at + rows + columns]))
+        at += rows + columns
+    return tuple(rankings)
 
 
 def _reason(outcome: ItemOutcome, limits: Limits) -> str:

@@ -227,6 +227,36 @@ def test_a_bad_program_is_invalid_with_the_reason_and_harms_no_other(runner: San
             assert one.solution_scores_M.tolist() == other.solution_scores_M.tolist()
 
 
+def test_no_verdict_depends_on_the_company(runner: SandboxedRunner) -> None:
+    """Many programs at once share processes where they can; loops, which would take long here, have their own test."""
+    spoilers = ["import numpy as np\nnp.maximum = None\n" + GOOD, "import builtins\nbuiltins.len = None\n" + GOOD]
+    good = [load_known(name) + f"# {number}" for number in range(6) for name in known_names()]
+    bad = [text for text, _ in HOSTILE.values()] + spoilers
+    mixed = [text for pair in zip(good, [*bad, *good], strict=False) for text in pair]
+    together = runner.rank(mixed, SEEN)
+    for text, result in zip(mixed, together, strict=True):
+        (alone,) = runner.rank([text], SEEN)
+        if isinstance(alone, Invalid):
+            assert result == alone
+        else:
+            assert isinstance(result, tuple), result
+            for one, other in zip(result, alone, strict=True):
+                np.testing.assert_array_equal(one.solution_scores_M, other.solution_scores_M)
+                np.testing.assert_array_equal(one.testing_scores_N, other.testing_scores_N)
+
+
+def test_a_loop_among_many_costs_only_itself(sandbox: Sandbox) -> None:
+    from dataclasses import replace
+
+    from evosyn.strategies.runner import STRATEGY_LIMITS
+
+    runner = SandboxedRunner(sandbox, replace(STRATEGY_LIMITS, wall_s=0.5, budget_s=0.5))
+    loop = "def rank(e):\n    for _ in range(10**12):\n        pass\n    return 1, 2\n"
+    results = runner.rank([GOOD + f"# {number}" for number in range(40)] + [loop], SEEN)
+    assert results[-1] == Invalid("took longer than the time limit of 0.6 s")
+    assert not any(isinstance(result, Invalid) for result in results[:-1])
+
+
 def test_a_loop_ends_at_the_time_limit(sandbox: Sandbox) -> None:
     from dataclasses import replace
 
