@@ -132,7 +132,7 @@ class Domain(Protocol):
     def plan(self, problem: Problem, solution: Solution, testings: Sequence[Testing], limits: Limits) -> Plan:
         """The jobs for one solution against N testings. Expected outputs never enter the jobs of the solution.
 
-        Passing the same tuple of testings for many solutions makes it prepare them once.
+        Passing the same records again for further solutions makes it prepare the testings once.
 
         Raises:
             ValueError: a testing still holds generators; `expand` them first.

@@ -1,4 +1,4 @@
-"""What the domains share when they plan: testings are prepared once for all solutions that come with the same tuple."""
+"""What the domains share when they plan: the testings of a problem are prepared once for all its solutions."""
 
 from __future__ import annotations
 
@@ -12,22 +12,21 @@ PreparedT = TypeVar("PreparedT")
 
 
 class Recent(Generic[PreparedT]):
-    """The last few preparations, found by the identity of problem and tuple (which are kept alive, so that identity
-    holds). Safe for several threads: the worst race prepares twice."""
+    """The last few preparations, found by the identity of the problem and of each testing; those are kept alive, so that
+    identity holds. Safe for several threads: the worst race prepares twice."""
 
     def __init__(self, size: int = 32) -> None:
         self._size = size
-        self._kept: dict[tuple[int, int], tuple[Problem, Sequence[Testing], PreparedT]] = {}
+        self._kept: dict[tuple[int, ...], tuple[Problem, tuple[Testing, ...], PreparedT]] = {}
 
     def get(self, problem: Problem, testings: Sequence[Testing]) -> PreparedT | None:
-        found = self._kept.get((id(problem), id(testings)))
+        found = self._kept.get((id(problem), *map(id, testings)))
         return None if found is None else found[2]
 
     def put(self, problem: Problem, testings: Sequence[Testing], prepared: PreparedT) -> PreparedT:
-        if isinstance(testings, tuple):  # a list could change behind our back
-            while len(self._kept) >= self._size:
-                self._kept.pop(next(iter(self._kept), (0, 0)), None)
-            self._kept[id(problem), id(testings)] = (problem, testings, prepared)
+        while len(self._kept) >= self._size:
+            self._kept.pop(next(iter(self._kept), ()), None)
+        self._kept[id(problem), *map(id, testings)] = (problem, tuple(testings), prepared)
         return prepared
 
 
