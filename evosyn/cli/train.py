@@ -84,8 +84,6 @@ def _show(report: dict[str, object], out: Path) -> None:
     show_metrics(report)
     share = report.get("reward_share")
     if isinstance(share, float):
-        click.echo(
-            f"waiting for rewards: {share:.1%} of a step; {report['executed']} executed, "
-            f"{report['cached']} from the cache"
-        )
+        executed, drawn = report["executed"], report["drawn"]
+        click.echo(f"waiting for rewards: {share:.1%} of a step; {executed} of {drawn} completions were executed")
     click.echo(f"wrote {out / 'report.json'}, {out / 'curve.png'}, {out / 'model'}{os.sep}")

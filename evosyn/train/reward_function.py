@@ -105,7 +105,11 @@ def _task(truth: Any, extra: Mapping[str, Json] | None) -> Json:
         raise UsageError("ground truth: is not the JSON of a task or a testing (see docs/reward.md)") from error
     if isinstance(value, dict) and "testing" in value:
         return value
-    known = {name: extra[name] for name in ("domain", "entry_point", "statement", "starter_code") if extra and extra.get(name)}
+    known = {
+        name: extra[name]
+        for name in ("domain", "entry_point", "statement", "starter_code")
+        if extra and extra.get(name)
+    }
     return {**known, "testing": value}
 
 

@@ -29,11 +29,13 @@ class RewardFunction:
         scorer: decides pass or fail.
         config: the parts and their weights.
         max_completion: tokens, for the length-aware parts.
+        wait: called before scoring; returns when what is scored in the background is done.
         clock: seconds, monotonic.
 
     Attributes:
         failure: the exception that broke scoring, or None.
         passes: for each row seen, [passed, scored] since the start of this process.
+        drawn: completions seen.
         flat_steps: consecutive batches in which no group held two different rewards.
     """
 
@@ -44,15 +46,17 @@ class RewardFunction:
         config: RewardConfig,
         *,
         max_completion: int,
+        wait: Callable[[], None] = lambda: None,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self.__name__ = "evosyn"
-        self._tasks, self.scorer, self._config = tasks, scorer, config
-        self._max_completion, self._clock = max_completion, clock
+        self.tasks, self.scorer, self._config = tasks, scorer, config
+        self._max_completion, self._wait, self._clock = max_completion, wait, clock
         self._left: float | None = None
         self.failure: BaseException | None = None
         self.passes: dict[str, list[int]] = defaultdict(lambda: [0, 0])
         self.flat_steps = 0
+        self.drawn = 0
 
     def __call__(
         self,
@@ -67,8 +71,10 @@ class RewardFunction:
         started = self._clock()
         texts = [completion_text(completion) for completion in completions]
         lengths = [len(text) for text in texts] if completion_ids is None else [len(ids) for ids in completion_ids]
+        self._wait()
+        self.drawn += len(texts)
         try:
-            scores = self.scorer.score([self._tasks[row] for row in row_id], texts)
+            scores = self.scorer.score([self.tasks[row] for row in row_id], texts)
             rewards = [
                 self._pay(score, text, length) for score, text, length in zip(scores, texts, lengths, strict=True)
             ]

@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evosyn.errors import UnavailableError, UsageError
 from evosyn.jobs import Limits
@@ -34,6 +34,9 @@ from evosyn.train.report import lineage_of, mean_of, start_and_end, versions, wr
 from evosyn.train.rewards import RewardFunction, pass_histogram
 from evosyn.train.scoring import Scorer, Task, domains_of
 from evosyn.train.settings import grpo_settings, is_main_process, resolve, world_size
+
+if TYPE_CHECKING:
+    from evosyn.train.early import EarlyScorer
 
 log = logging.getLogger(__name__)
 
@@ -135,13 +138,13 @@ def _train(
     check_disk(run.path, needed, config.keep.last)
 
     tasks = tasks_of(samples)
-    reward = _reward(tasks, sandbox, config)
+    reward, early = _reward(tasks, sandbox, tokenizer, config)
     reward.scorer.load(run.file("reward_cache.jsonl"))
     watch = Watch(run.path, reward, stuck_after=config.keep.stuck_after, needed=needed)
     checkpoint = last_whole(run.file("checkpoints"))
     trim_metrics(run.file("metrics.jsonl"), int(checkpoint.name.removeprefix("checkpoint-")) if checkpoint else 0)
     settings = grpo_settings(config, run.path, bf16=bf16, cpu=cpu)
-    trainer = _trainer(model, tokenizer, rows, reward, settings, config)
+    trainer = _trainer(model, tokenizer, rows, (reward, early), settings, config)
     trainer.add_callback(MetricsWriter(run.file("metrics.jsonl"), on_row))
     trainer.add_callback(watch)
     run_trainer(trainer, watch, checkpoint)
@@ -162,7 +165,7 @@ def _train(
         "metrics": {name: start_and_end(metrics, name) for name in ("reward", "pass_rate", "case_share", "entropy")},
         "reward_share": mean_of(metrics, "reward_share"),
         "executed": reward.scorer.executed,
-        "cached": reward.scorer.cached,
+        "drawn": reward.drawn,
         "pass_histogram": pass_histogram(reward.passes),
         "warnings": watch.warnings,
         "warm_start": tiny.read_mark(path)["warm_start"] if label else None,
@@ -197,25 +200,32 @@ def _rows(
     return fitting, left_out
 
 
-def _reward(tasks: Mapping[str, Task], sandbox: Sandbox, config: RlvrConfig) -> RewardFunction:
+def _reward(
+    tasks: Mapping[str, Task], sandbox: Sandbox, tokenizer: Any, config: RlvrConfig
+) -> tuple[RewardFunction, EarlyScorer]:
+    from evosyn.train.early import EarlyScorer
+
     scorer = Scorer(sandbox, domains_of(tasks.values()), limits_of(config.reward))
-    return RewardFunction(tasks, scorer, config.reward, max_completion=config.rollout.max_completion)
+    early = EarlyScorer(scorer, tokenizer)
+    length = config.rollout.max_completion
+    return RewardFunction(tasks, scorer, config.reward, max_completion=length, wait=early.drain), early
 
 
 def _trainer(
     model: Any,
     tokenizer: Any,
     rows: list[dict[str, Json]],
-    reward: RewardFunction,
+    rewards: tuple[RewardFunction, EarlyScorer],
     settings: dict[str, Any],
     config: RlvrConfig,
 ) -> Any:
     from datasets import Dataset
     from trl import GRPOConfig
 
-    from evosyn.train.trainer import OversamplingGRPOTrainer
+    from evosyn.train.trainer import EvosynGRPOTrainer
 
-    return OversamplingGRPOTrainer(
+    reward, early = rewards
+    return EvosynGRPOTrainer(
         model=model,
         args=GRPOConfig(**settings),
         reward_funcs=[reward],
@@ -224,6 +234,8 @@ def _trainer(
         peft_config=adapter_config(config.memory),
         oversample=config.rollout.oversample or 1,
         seeds=SeedTree(config.seed),
+        tasks=reward.tasks,
+        early=early,
     )
 
 

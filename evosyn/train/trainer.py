@@ -1,36 +1,58 @@
-"""GRPOTrainer with oversampling: the nearest thing to DAPO's dynamic sampling that one generation pass allows.
+"""GRPOTrainer with early scoring and with oversampling, the nearest thing to DAPO's dynamic sampling in one pass.
 
 DAPO (Yu 2025, section 3.2) samples prompts until the batch is full of groups whose rewards differ. TRL 1.16 has no such
 option, so `oversample` times the prompts are sampled in one padded pass and the groups with signal are kept first, in
-the order drawn; where too few have one, groups without it fill the batch (their advantage is zero). It hooks one
-private method of TRL, which is why TRL is pinned below 1.17 and a test watches the hook.
+the order drawn; where too few have one, groups without it fill the batch (their advantage is zero). It hooks
+private methods of TRL, which is why TRL is pinned below 1.17 and tests watch the hooks.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import torch
 from trl import GRPOTrainer
 
 from evosyn.seeds import SeedTree
+from evosyn.train.early import EarlyScorer
+from evosyn.train.scoring import Task
 
 
-class OversamplingGRPOTrainer(GRPOTrainer):  # type: ignore[misc]
-    """As its parent, with `oversample` and `seeds` beside the usual arguments. Single-process; the CLI refuses more."""
+class EvosynGRPOTrainer(GRPOTrainer):  # type: ignore[misc]
+    """As its parent, with `oversample`, `seeds` and `tasks` beside the usual arguments.
 
-    def __init__(self, *args: Any, oversample: int, seeds: SeedTree, **kwargs: Any) -> None:
+    With `early` given, completions of the transformers engine are scored while others are still being generated.
+    Oversampling is for a single process; the caller refuses more.
+    """
+
+    def __init__(
+        self,
+        *args: Any,
+        oversample: int = 1,
+        seeds: SeedTree,
+        tasks: Mapping[str, Task],
+        early: EarlyScorer | None = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(*args, **kwargs)
-        self._oversample, self._seeds = oversample, seeds
+        self._oversample, self._seeds, self._tasks, self._early = oversample, seeds, tasks, early
+        self._batch_tasks: list[Task] = []
+
+    def _generate_single_turn(self, prompt_ids: list[list[int]], *args: Any, **kwargs: Any) -> Any:
+        if self._early is None or self.use_vllm or len(self._batch_tasks) != len(prompt_ids):
+            return super()._generate_single_turn(prompt_ids, *args, **kwargs)
+        width = max(len(ids) for ids in prompt_ids)
+        model = self.accelerator.unwrap_model(self.model_wrapped)
+        with self._early.watching(model, self._batch_tasks, width, self.eos_token_ids):
+            return super()._generate_single_turn(prompt_ids, *args, **kwargs)
 
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
         if not self.model.training or self._oversample == 1:
-            return super()._generate_and_score_completions(inputs)  # type: ignore[no-any-return]
+            return self._score(inputs)
         group = self.num_generations
         wanted = len(inputs) // group
-        output = super()._generate_and_score_completions(
-            inputs + self._further(inputs, wanted * (self._oversample - 1))
-        )
+        output = self._score(inputs + self._further(inputs, wanted * (self._oversample - 1)))
         signal = output["advantages"].view(-1, group).abs().amax(dim=1) > 1e-6
         order = torch.cat([signal.nonzero().flatten(), (~signal).nonzero().flatten()])[:wanted]
         order = order.sort().values
@@ -45,6 +67,10 @@ class OversamplingGRPOTrainer(GRPOTrainer):  # type: ignore[misc]
         self._metrics["train"]["groups_with_signal"].append(signal.float().mean().item())
         self._metrics["train"]["kept_with_signal"].append(signal[order].float().mean().item())
         return kept
+
+    def _score(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
+        self._batch_tasks = [self._tasks[row["row_id"]] for row in inputs]
+        return super()._generate_and_score_completions(inputs)  # type: ignore[no-any-return]
 
     def _further(self, inputs: list[dict[str, Any]], prompts: int) -> list[dict[str, Any]]:
         """Groups of rows that are not in the batch, drawn from the step's own stream (so a resumed run draws the

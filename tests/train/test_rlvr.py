@@ -66,6 +66,7 @@ def test_each_algorithm_trains_and_reports(
     assert report["label"] is not None
     assert report["lineage"]["simulated"] is True
     assert report["metrics"]["pass_rate"]["start"] is not None
+    assert 0 < report["executed"] <= report["drawn"]
     assert [row["step"] for row in read_metrics(out / "metrics.jsonl")] == [1, 2, 3]
     assert (out / "curve.png").read_bytes().startswith(b"\x89PNG")
     assert (out / "model" / "config.json").is_file()
@@ -217,3 +218,40 @@ def test_the_tiny_model_is_the_same_for_the_same_seed_and_under_a_million(small_
     assert all(bool((one[key] == two[key]).all()) for key in one)
     assert all(bool((one[key] == three[key]).all()) for key in one), "the settings must start from the same weights"
     assert tiny.read_mark(tmp_path / "one")["parameters"] < 1_000_000
+
+
+def test_completions_are_scored_while_others_are_still_generated(
+    small_data: Path, tiny_model: Path, sandbox: Sandbox
+) -> None:
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    from evosyn.dataset import read_dataset
+    from evosyn.jobs import Limits
+    from evosyn.train.data import prompt_of, tasks_of
+    from evosyn.train.early import EarlyScorer
+    from evosyn.train.scoring import Scorer, domains_of
+
+    samples = read_dataset(small_data)
+    tasks = list(tasks_of(samples).values())
+    tokenizer = AutoTokenizer.from_pretrained(tiny_model, padding_side="left")
+    model = AutoModelForCausalLM.from_pretrained(tiny_model)
+    texts = [
+        tokenizer.apply_chat_template(prompt_of(one), add_generation_prompt=True, tokenize=False) for one in samples
+    ]
+    encoded = tokenizer(texts, return_tensors="pt", padding=True)
+    width = encoded["input_ids"].shape[1]
+    scorer = Scorer(sandbox, domains_of(tasks), Limits(wall_s=1.0))
+    early = EarlyScorer(scorer, tokenizer)
+    torch.manual_seed(0)
+    with early.watching(model, tasks, width, [tokenizer.eos_token_id]):
+        output = model.generate(**encoded, do_sample=True, max_new_tokens=64)
+    early.drain()
+    ended = [row for row in range(len(tasks)) if tokenizer.eos_token_id in output[row, width:]]
+    assert ended
+    assert early.offered == len(ended)
+    executed = scorer.executed
+    finals = tokenizer.batch_decode(output[:, width:], skip_special_tokens=True)
+    scorer.score([tasks[row] for row in ended], [finals[row] for row in ended])
+    assert scorer.executed == executed, "what was scored early is read as the trainer reads it"
+    assert "generate" not in vars(model)

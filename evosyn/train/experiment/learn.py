@@ -44,7 +44,7 @@ class Budget:
     """
 
     warm_steps: int = 40
-    steps: int = 200
+    steps: int = 120
     distill_steps: int = 100
     prompts: int = 16
     group: int = 8

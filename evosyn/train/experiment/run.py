@@ -45,7 +45,7 @@ class BudgetConfig:
     """`learn.Budget` without its imports, for the command line; see there."""
 
     warm_steps: int = 40
-    steps: int = 200
+    steps: int = 120
     distill_steps: int = 100
     prompts: int = 16
     group: int = 8
