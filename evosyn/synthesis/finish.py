@@ -17,6 +17,7 @@ from evosyn.records import Json, PassMatrix, Pool
 from evosyn.rundir import RunDir
 from evosyn.synthesis.card import CardFacts, render_card
 from evosyn.synthesis.ledger import Ledger
+from evosyn.synthesis.plots import columns_of, draw
 from evosyn.synthesis.report import Figures, distributions
 from evosyn.synthesis.samples import SampleMaker
 
@@ -55,6 +56,11 @@ def finish(run: RunDir, ledger: Ledger, plan: Finish) -> dict[str, Json]:
     for setting in SETTINGS:
         path = write_dataset(run.path, setting, _samples(ledger, plan, setting))
         report["distributions"][setting] = distributions(iterate_dataset(path))
+    values = {name: columns_of(iterate_dataset(run.path, name)) for name in ("evosyn", "random")}
+    simulated = " (SIMULATED)" if report["simulated"] else ""
+    picture = draw(values["evosyn"], values["random"], f"{plan.name}{simulated}")
+    for folder in ("", "dataset/"):
+        run.write(f"{folder}quality.png", picture)
     facts = CardFacts(plan.name, report, plan.recipe, plan.licence)
     run.write("README.md", render_card(facts, "dataset/"))
     run.write("dataset/README.md", render_card(facts, ""))

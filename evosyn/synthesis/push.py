@@ -11,7 +11,7 @@ from pathlib import Path
 
 from evosyn.errors import UnavailableError, UsageError
 
-PUSHED = ("README.md", "report.json", "rejects.jsonl", "strategy.py", "dataset/*.parquet")
+PUSHED = ("README.md", "report.json", "rejects.jsonl", "strategy.py", "quality.png", "dataset/*.parquet")
 
 
 def push_dataset(directory: Path, repo: str, *, private: bool = True, message: str = "Dataset made by evosyn") -> str:

@@ -12,7 +12,15 @@ from evosyn.errors import BudgetSpent, UsageError
 from evosyn.synthesis.config import SynthesizeConfig
 
 CONFIG = SynthesizeConfig(problems=24, solutions=5, testings=4)
-FILES = ("problems.jsonl", "candidates.jsonl", "matrices.jsonl", "rejects.jsonl", "report.json", "dataset/README.md")
+FILES = (
+    "problems.jsonl",
+    "candidates.jsonl",
+    "matrices.jsonl",
+    "rejects.jsonl",
+    "report.json",
+    "dataset/README.md",
+    "quality.png",
+)
 
 
 def content(out: Path) -> dict[str, str]:

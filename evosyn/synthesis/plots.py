@@ -1,0 +1,64 @@
+"""The quality picture of a dataset: tests per problem (Du 2025, figure 9), pass rates, lengths; one PNG.
+
+Each panel sets the evosyn rows against the random ones, which have the same problems. It draws what `report.json` also
+says in numbers; nothing is decided here.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from evosyn.dataset import Sample
+
+
+class Columns(NamedTuple):
+    """What is drawn of one setting, one value per row."""
+
+    tests: list[float]
+    accepted: list[float]
+    statement: list[float]
+    solution: list[float]
+
+
+PANELS = {
+    "tests": "tests per problem",
+    "accepted": "share of the M solutions that the testing accepts",
+    "statement": "statement, characters",
+    "solution": "solution, characters",
+}
+
+
+def columns_of(samples: Iterable[Sample]) -> Columns:
+    """The values of one setting."""
+    columns = Columns([], [], [], [])
+    for sample in samples:
+        columns.tests.append(sample.tests)
+        columns.accepted.append(1.0 - sample.difficulty)
+        columns.statement.append(len(sample.statement))
+        columns.solution.append(len(sample.solution))
+    return columns
+
+
+def draw(evosyn: Columns, random: Columns, title: str) -> bytes:
+    """The picture as PNG; the same values give the same bytes."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9, 6), dpi=110, layout="constrained")
+    figure.suptitle(title, fontsize=11)
+    for axes, (name, label) in zip(figure.subplots(2, 2).flat, PANELS.items(), strict=True):
+        first, second = getattr(evosyn, name), getattr(random, name)
+        both = first + second
+        if both:
+            span = (min(both), max(both) if max(both) > min(both) else min(both) + 1)
+            axes.hist([first, second], bins=16, range=span, label=["evosyn", "random"], color=["#1b6ca8", "#c9c9c9"])
+            mean = sum(first) / len(first) if first else 0.0
+            axes.axvline(mean, color="#1b6ca8", linewidth=1, linestyle="--", label=f"mean {mean:.3g}")
+            axes.legend(fontsize=8)
+        axes.set_xlabel(label, fontsize=9)
+        axes.set_ylabel("problems", fontsize=9)
+    picture = io.BytesIO()
+    FigureCanvasAgg(figure).print_png(picture, metadata={"Software": None})
+    return picture.getvalue()
