@@ -135,6 +135,10 @@ def show(board: Leaderboard, name: str, *, simulated: bool) -> None:
     table.add_row("oracle", f"{board.oracle:.3f}", "", "", "", "", style="dim")
     console = Console()
     console.print(table)
+    preferred = board.winner()
+    if preferred is not None and len(board.rows) > 1:
+        reason = f"the best testing of the {len(board.tied())} whose score chance could not tell from the best"
+        console.print(f"preferred: {preferred.name} ({reason})", markup=False)
     for row in board.rows:
         if row.evaluation.invalid:
             console.print(f"{row.name} is invalid: {row.evaluation.invalid}", markup=False)

@@ -61,14 +61,15 @@ class Leaderboard:
     skipped: Mapping[str, int]
     rows: tuple[Row, ...]
 
-    def winner(self) -> Row | None:
-        """The row to prefer: of those that chance could not tell from the best score, the one with the best testing."""
+    def tied(self) -> list[Row]:
+        """The rows whose score chance could not tell from the best one (paired, 95 %), the best first."""
         valid = [row for row in self.rows if row.interval is not None]
-        if not valid:
-            return None
-        best = valid[0].evaluation.per_seed
-        tied = [row for row in valid if difference(best, row.evaluation.per_seed, self.config.seed).low <= 0]
-        return max(tied, key=lambda row: row.evaluation.metrics["testing_balanced_accuracy"])
+        best = valid[0].evaluation.per_seed if valid else ()
+        return [row for row in valid if difference(best, row.evaluation.per_seed, self.config.seed).low <= 0]
+
+    def winner(self) -> Row | None:
+        """The row to prefer: of the tied ones the one that chooses the best testing."""
+        return max(self.tied(), key=lambda row: row.evaluation.metrics["testing_balanced_accuracy"], default=None)
 
     def to_json(self) -> dict[str, Json]:
         """The keys that programs read (DESIGN.md section 4), without the name of the pool."""
@@ -83,6 +84,7 @@ class Leaderboard:
             "problems": len(self.problems),
             "skipped": dict(self.skipped),
             "oracle": self.oracle,
+            "preferred": None if (best := self.winner()) is None else best.name,
             "strategies": [row.to_json() for row in self.rows],
         }
 

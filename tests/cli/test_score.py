@@ -106,3 +106,34 @@ def test_on_real_model_output_strategies_come_in_the_order_that_was_measured_bef
     assert score["inverse"] < score["random"] < 0.08
     assert 0.15 < score["initial"] < 0.26
     assert 0.33 < board["oracle"] < 0.47
+
+
+def test_a_pool_without_matrices_is_executed_and_its_cells_are_remembered(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    pool, verdicts = tmp_path / "pool.jsonl", tmp_path / "cells.sqlite"
+    lines = []
+    for shift in (1, 2):
+        right, wrong = (f"def f(x):\n    return x {sign} {shift}\n" for sign in "+-")
+        good = {"kind": "asserts", "asserts": [f"assert f(1) == {1 + shift}", f"assert f(5) == {5 + shift}"]}
+        half = {"kind": "asserts", "asserts": ["assert f(1) == 99", f"assert f(7) == {7 + shift}"]}
+        problem = {"problem_id": f"add-{shift}", "domain": "python-function", "statement": f"Add {shift}."}
+        tested = {"entry_point": "f", "human_testing": good, "solutions": [wrong, right], "testings": [half, good]}
+        lines.append(json.dumps({**problem, **tested}))
+    pool.write_text("\n".join(lines) + "\n")
+    arguments = ("--pool", str(pool), "--strategy", "gap", "--json", "--verdicts", str(verdicts))
+    code, out, _ = run(capsys, *arguments)
+    whole = json.loads(out)
+    assert code == 0
+    assert (whole["problems"], whole["oracle"]) == (2, 1.0)
+    assert whole["strategies"][0]["score"] == 1.0
+    assert verdicts.exists()
+    _, out, _ = run(capsys, *arguments, "--split-testings", "-N", "4")
+    assert json.loads(out)["skipped"] == {}
+
+
+def test_seeds_without_recorded_solutions_are_refused_with_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = run(capsys, "--pool", "builtin:python-seeds")
+    assert code == 2
+    assert "no problem has recorded solutions and testings" in err
+    assert "evosyn evolve" in err
