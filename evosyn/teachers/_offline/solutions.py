@@ -11,7 +11,7 @@ from evosyn.seeds import SeedTree
 from evosyn.teachers._offline.profile import Author, MistakeLaw, Profile, author_of, chance
 from evosyn.teachers._offline.replies import REFUSALS, Drawn, solution_text
 from evosyn.teachers._offline.study import Mistake, Study
-from evosyn.teachers._offline.style import restyled
+from evosyn.teachers._offline.style import WORDINGS, worded
 
 POPULAR = 24
 """How many mistakes of a problem are made at all."""
@@ -54,20 +54,20 @@ def _program(study: Study, profile: Profile, author: Author, tree: SeedTree, rng
     pick_hanging = bool(hanging) and (not ending or rng.random() < profile.mistakes.hanging)
     mistake = popular_mistake(hanging if pick_hanging else ending, profile.mistakes, difficulty, rng)
     source = mistake.sources[0] if rng.random() < 0.6 else rng.choice(mistake.sources)
-    return restyled(source, rng, author.freedom), "mistake"
+    return worded(source, author.freedom, rng.randrange(WORDINGS)), "mistake"
 
 
 def _right(study: Study, profile: Profile, author: Author, rng: random.Random) -> tuple[str, str]:
     rates = profile.solutions
     roll = rng.random()
     if roll < rates.slow and study.slow:
-        return restyled(rng.choice(study.slow), rng, author.freedom), "slow"
+        return worded(rng.choice(study.slow), author.freedom, rng.randrange(WORDINGS)), "slow"
     if roll < rates.slow + rates.near and study.near:
-        return restyled(rng.choice(study.near), rng, author.freedom), "near"
+        return worded(rng.choice(study.near), author.freedom, rng.randrange(WORDINGS)), "near"
     if roll > 1.0 - rates.stray and study.stray:
-        return restyled(rng.choice(study.stray), rng, author.freedom), "stray"
+        return worded(rng.choice(study.stray), author.freedom, rng.randrange(WORDINGS)), "stray"
     base = study.right[0] if rng.random() < 0.45 else rng.choice(study.right)
-    return restyled(base, rng, author.freedom), "right"
+    return worded(base, author.freedom, rng.randrange(WORDINGS)), "right"
 
 
 def _broken(source: str, rng: random.Random) -> str:

@@ -7,8 +7,11 @@ duplicates occur as they do in real pools.
 from __future__ import annotations
 
 import ast
+import functools
 import random
 from typing import NamedTuple
+
+from evosyn.seeds import SeedTree
 
 _NAMES = {
     "result": ("res", "ans", "output", "answer"),
@@ -41,6 +44,24 @@ _DOCSTRINGS = (
     "Straightforward solution in one pass.",
 )
 
+_MIRROR: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Lt: ast.Gt,
+    ast.Gt: ast.Lt,
+    ast.LtE: ast.GtE,
+    ast.GtE: ast.LtE,
+    ast.Eq: ast.Eq,
+}
+
+
+WORDINGS = 12
+"""In how many ways an author writes down one program."""
+
+
+@functools.lru_cache(maxsize=8192)
+def worded(source: str, freedom: float, number: int) -> str:
+    """The `number`-th of the `WORDINGS` ways in which authors of this freedom write a program."""
+    return restyled(source, SeedTree(number).child("wording", source).random(), freedom)
+
 
 def restyled(source: str, rng: random.Random, freedom: float) -> str:
     """The program in other words.
@@ -50,45 +71,47 @@ def restyled(source: str, rng: random.Random, freedom: float) -> str:
         freedom: chance of each kind of rewriting, in [0, 1]; 0 gives the plain form of the program.
     """
     tree = ast.parse(source)
-    if rng.random() < freedom:
-        _rename(tree, rng, share=freedom)
     if freedom > 0:
-        _Rewriter(rng, freedom).visit(tree)
+        nodes = list(ast.walk(tree))
+        if rng.random() < freedom:
+            _rename(nodes, rng, share=freedom)
+        _rewrite(nodes, _Dice(rng, freedom * 0.5))
     text = ast.unparse(tree)
     return _commented(text, rng) if rng.random() < freedom * 0.7 else text
 
 
-def _rename(tree: ast.Module, rng: random.Random, share: float) -> None:
+class _Dice(NamedTuple):
+    """Decides of each place whether it is rewritten."""
+
+    rng: random.Random
+    chance: float
+
+    def fall(self) -> bool:
+        return self.rng.random() < self.chance
+
+
+def _rename(nodes: list[ast.AST], rng: random.Random, share: float) -> None:
     """Rename local variables, one new name for the whole program, none that is used for anything else."""
-    found = _names(tree)
-    taken = found.fixed | {node.id for node in found.nodes}
-    stored = {node.id for node in found.nodes if isinstance(node.ctx, ast.Store)}
+    names = [node for node in nodes if isinstance(node, ast.Name)]
+    fixed = _fixed_names(nodes)
+    taken = fixed | {node.id for node in names}
     table: dict[str, str] = {}
-    for old in sorted(stored - found.fixed):
+    for old in sorted({node.id for node in names if isinstance(node.ctx, ast.Store)} - fixed):
         if old.startswith("_") or rng.random() > share:
             continue
         free = [new for new in (*_NAMES.get(old, ()), *_GENERIC, f"{old}_value", f"my_{old}") if new not in taken]
         new = rng.choice(free[:4])
         taken.add(new)
         table[old] = new
-    for node in found.nodes:
+    for node in names:
         node.id = table.get(node.id, node.id)
 
 
-class _Names(NamedTuple):
-    """The name nodes of a program, and the names that must stay: parameters, imports, functions, keywords."""
-
-    nodes: list[ast.Name]
-    fixed: set[str]
-
-
-def _names(tree: ast.Module) -> _Names:
-    nodes: list[ast.Name] = []
+def _fixed_names(nodes: list[ast.AST]) -> set[str]:
+    """Names that must stay: parameters, imports, functions, keywords."""
     fixed: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name):
-            nodes.append(node)
-        elif isinstance(node, ast.arg):
+    for node in nodes:
+        if isinstance(node, ast.arg):
             fixed.add(node.arg)
         elif isinstance(node, ast.FunctionDef | ast.ClassDef):
             fixed.add(node.name)
@@ -100,61 +123,62 @@ def _names(tree: ast.Module) -> _Names:
             fixed.add(node.arg)
         elif isinstance(node, ast.ExceptHandler) and node.name:
             fixed.add(node.name)
-    return _Names(nodes, fixed)
+    return fixed
 
 
-class _Rewriter(ast.NodeTransformer):
-    def __init__(self, rng: random.Random, freedom: float) -> None:
-        self._rng, self._chance = rng, freedom * 0.5
+def _rewrite(nodes: list[ast.AST], dice: _Dice) -> None:
+    """Change the spelling of comparisons, branches, functions and simple statements, in place."""
+    for node in nodes:
+        if isinstance(node, ast.Compare):
+            _mirror(node, dice)
+        elif isinstance(node, ast.FunctionDef):
+            _head(node, dice)
+        elif isinstance(node, ast.If) and node.orelse and not isinstance(node.orelse[0], ast.If) and dice.fall():
+            node.test, node.body, node.orelse = _negated(node.test), node.orelse, node.body
+        for field in ("body", "orelse"):
+            block = getattr(node, field, None)
+            if isinstance(block, list):
+                block[:] = [_respelled(statement, dice) for statement in block]
 
-    def _now(self) -> bool:
-        return self._rng.random() < self._chance
 
-    def visit_Compare(self, node: ast.Compare) -> ast.AST:
-        self.generic_visit(node)
-        mirror = {ast.Lt: ast.Gt, ast.Gt: ast.Lt, ast.LtE: ast.GtE, ast.GtE: ast.LtE, ast.Eq: ast.Eq}
-        other = mirror.get(type(node.ops[0])) if len(node.ops) == 1 else None
-        simple = (ast.Name, ast.Constant, ast.Subscript, ast.Attribute)
-        if other is None or not isinstance(node.left, simple) or not isinstance(node.comparators[0], simple):
-            return node
-        return ast.Compare(node.comparators[0], [other()], [node.left]) if self._now() else node
+def _mirror(node: ast.Compare, dice: _Dice) -> None:
+    """`a < b` becomes `b > a`, where both are simple."""
+    simple = (ast.Name, ast.Constant, ast.Subscript, ast.Attribute)
+    other = _MIRROR.get(type(node.ops[0])) if len(node.ops) == 1 else None
+    if other is None or not isinstance(node.left, simple) or not isinstance(node.comparators[0], simple):
+        return
+    if dice.fall():
+        node.left, node.ops, node.comparators = node.comparators[0], [other()], [node.left]
 
-    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
-        self.generic_visit(node)
-        if not isinstance(node.target, ast.Name) or not isinstance(node.value, ast.Constant) or not self._now():
-            return node
-        if not isinstance(node.value.value, int):
-            return node
+
+def _head(node: ast.FunctionDef, dice: _Dice) -> None:
+    """A docstring comes or goes, annotations go."""
+    first = node.body[0]
+    documented = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
+    if dice.fall():
+        if documented and len(node.body) > 1:
+            del node.body[0]
+        elif not documented:
+            node.body.insert(0, ast.Expr(ast.Constant(dice.rng.choice(_DOCSTRINGS))))
+    if dice.fall():
+        node.returns = None
+        for arg in node.args.args:
+            arg.annotation = None
+
+
+def _respelled(node: ast.stmt, dice: _Dice) -> ast.stmt:
+    """`x += 1` becomes `x = x + 1`, `return a if c else b` becomes a branch."""
+    if isinstance(node, ast.Return) and isinstance(node.value, ast.IfExp) and dice.fall():
+        return ast.If(node.value.test, [ast.Return(node.value.body)], [ast.Return(node.value.orelse)])
+    if _steps(node) and isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name) and dice.fall():
         value = ast.BinOp(ast.Name(node.target.id, ast.Load()), node.op, node.value)
         return ast.Assign([ast.Name(node.target.id, ast.Store())], value, lineno=0)
+    return node
 
-    def visit_If(self, node: ast.If) -> ast.AST:
-        self.generic_visit(node)
-        plain_else = node.orelse and not isinstance(node.orelse[0], ast.If)
-        if plain_else and self._now():
-            test = _negated(node.test)
-            return ast.If(test, node.orelse, node.body)
-        return node
 
-    def visit_Return(self, node: ast.Return) -> ast.AST:
-        self.generic_visit(node)
-        if isinstance(node.value, ast.IfExp) and self._now():
-            return ast.If(node.value.test, [ast.Return(node.value.body)], [ast.Return(node.value.orelse)])
-        return node
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        self.generic_visit(node)
-        first = node.body[0]
-        documented = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
-        if documented and len(node.body) > 1 and self._now():
-            node.body = node.body[1:]
-        elif not documented and self._now():
-            node.body = [ast.Expr(ast.Constant(self._rng.choice(_DOCSTRINGS))), *node.body]
-        if self._now():
-            node.returns = None
-            for arg in node.args.args:
-                arg.annotation = None
-        return node
+def _steps(node: ast.stmt) -> bool:
+    """A variable changed by a whole number: no list that would be changed in place."""
+    return isinstance(node, ast.AugAssign) and isinstance(node.value, ast.Constant) and type(node.value.value) is int
 
 
 def _negated(node: ast.expr) -> ast.expr:
