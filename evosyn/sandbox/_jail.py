@@ -8,16 +8,17 @@ takes an unprivileged uid of its own, so that no user namespace is needed and pr
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib.util
 import marshal
 import os
 import platform
-import resource
 import shutil
 import socket
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -44,15 +45,22 @@ WARM = (
 )
 FIRST_UID = 2_000_000_000
 NOBODY = 65534
+RLIMITS = {
+    "RLIMIT_CORE": 0,
+    "RLIMIT_NOFILE": 128,
+    "RLIMIT_STACK": 16 << 20,
+    "RLIMIT_MEMLOCK": 0,
+    "RLIMIT_MSGQUEUE": 0,
+}
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom")
 
 BOOT = """
 import sys, os, marshal
-fd = int(sys.argv[1])
+requests, replies = map(int, sys.argv[1:3])
 def read(size):
     data = b""
     while len(data) < size:
-        part = os.read(fd, size - len(data))
+        part = os.read(requests, size - len(data))
         if not part:
             os._exit(0)
         data += part
@@ -69,7 +77,7 @@ for name, source in modules:
     setattr(package, name, module)
     module.__builtins__ = dict(__builtins__.__dict__)  # a program that patches builtins does not patch ours
     exec(compile(source, name, "exec"), module.__dict__)
-package.zygote.start(fd, config)
+package.zygote.start(requests, replies, config)
 """
 
 
@@ -105,7 +113,7 @@ def spawn(spec: JailSpec, slot: int) -> tuple[subprocess.Popen[bytes], socket.so
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
-            env=_environment(spec),
+            env=environment(spec.hash_seed, numpy=spec.numpy),
             cwd="/",
             pass_fds=(theirs.fileno(),),
             start_new_session=True,
@@ -115,15 +123,26 @@ def spawn(spec: JailSpec, slot: int) -> tuple[subprocess.Popen[bytes], socket.so
         raise SandboxUnavailable(f"the sandbox process could not be started: {error}") from error
     finally:
         theirs.close()
-    blob = marshal.dumps((_sources(), _config(spec, slot)), 2)
+    blob = boot_blob(_config(spec, slot))
     with contextlib.suppress(OSError):  # it died at once; the missing first frame tells
-        ours.sendall(len(blob).to_bytes(8, "little") + blob)
+        ours.sendall(blob)
     ours.setblocking(False)
     return process, ours
 
 
+def launcher(spec: JailSpec) -> Callable[[int], tuple[subprocess.Popen[bytes], socket.socket]]:
+    """Starts workers of this kind."""
+    return functools.partial(spawn, spec)
+
+
+def boot_blob(config: Mapping[str, Json]) -> bytes:
+    """What the boot script reads first: the modules that run inside, and the configuration of the zygote."""
+    blob = marshal.dumps((_sources(), dict(config)), 2)
+    return len(blob).to_bytes(8, "little") + blob
+
+
 def _command(spec: JailSpec, control: int) -> list[str]:
-    python = [_interpreter(), "-s", "-S", "-P", "-B", "-X", "utf8", "-c", BOOT, str(control)]
+    python = [interpreter(), "-s", "-S", "-P", "-B", "-X", "utf8", "-c", BOOT, str(control), str(control)]
     if spec.kind == "bare":
         return python
     command = [
@@ -157,11 +176,12 @@ def _parents(paths: list[str]) -> list[str]:
     return sorted(folder for folder in found if not Path(folder).is_symlink())
 
 
-def _environment(spec: JailSpec) -> dict[str, str]:
-    environment = {"PYTHONHASHSEED": str(spec.hash_seed), "LANG": "C.UTF-8", "HOME": "/tmp", "PATH": "/nonexistent"}
-    if spec.numpy:
-        environment |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-    return environment
+def environment(hash_seed: int, *, numpy: bool) -> dict[str, str]:
+    """The whole environment of a zygote."""
+    found = {"PYTHONHASHSEED": str(hash_seed), "LANG": "C.UTF-8", "HOME": "/tmp", "PATH": "/nonexistent"}
+    if numpy:
+        found |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+    return found
 
 
 def _config(spec: JailSpec, slot: int) -> dict[str, Json]:
@@ -169,12 +189,8 @@ def _config(spec: JailSpec, slot: int) -> dict[str, Json]:
     return {
         "filter": seccomp.build(platform.machine()) if seccomp.supported() else b"",
         "rlimits": {
-            "RLIMIT_CORE": 0,
-            "RLIMIT_NOFILE": 128,
+            **RLIMITS,
             "RLIMIT_NPROC": 64 if spec.kind == "bwrap" or root else _own_tasks() + 512,
-            "RLIMIT_STACK": 16 << 20,
-            "RLIMIT_MEMLOCK": 0,
-            "RLIMIT_MSGQUEUE": 0,
         },
         "uids": [FIRST_UID + (os.getpid() % 100_000) * 1000 + slot % 1000, NOBODY] if root else [],
         "keep_read": root and spec.kind == "bare" and not all(map(_open_to_all, _readable(spec))),
@@ -182,7 +198,7 @@ def _config(spec: JailSpec, slot: int) -> dict[str, Json]:
         "readable": [*_readable(spec), *_DEVICES],
         "writable": ["/dev/null"],
         "warm": [*WARM, *(["numpy", "pickle"] if spec.numpy else [])],
-        "path": [str(_numpy_root())] if spec.numpy else [],
+        "path": [str(numpy_root())] if spec.numpy else [],
     }
 
 
@@ -202,26 +218,30 @@ def _own_tasks() -> int:
     return total
 
 
-def _interpreter() -> str:
+def interpreter() -> str:
     return os.path.realpath(getattr(sys, "_base_executable", None) or sys.executable)
 
 
 def _readable(spec: JailSpec) -> list[str]:
     """The interpreter, its library and the system's shared libraries: folders and files to be seen read-only."""
-    prefix = Path(os.path.realpath(sys.base_prefix))
-    found = [Path(_interpreter()), Path(sysconfig.get_path("stdlib")), Path(sysconfig.get_path("platstdlib"))]
-    if str(prefix) != "/usr":
-        found.append(prefix / "lib")
+    found = [Path(interpreter()), *interpreter_folders()]
     triplet = sysconfig.get_config_var("MULTIARCH") or ""
     for folder in ("/usr/lib64", f"/usr/lib/{triplet}", "/usr/local/lib", "/lib64", f"/lib/{triplet}"):
         if folder.rstrip("/") not in ("/usr/lib", "/lib"):
             found.append(Path(os.path.realpath(folder)))
     found += [Path("/etc/ld.so.cache"), Path("/usr/share/zoneinfo")]
     if spec.numpy:
-        root = _numpy_root()
+        root = numpy_root()
         found += [root / "numpy", root / "numpy.libs"]
     unique = [path for path in dict.fromkeys(found) if path.exists()]
     return [str(path) for path in unique if not any(parent in unique for parent in path.parents)]
+
+
+def interpreter_folders() -> list[Path]:
+    """The folders of the standard library and, off the system's own places, of the interpreter's shared libraries."""
+    prefix = Path(os.path.realpath(sys.base_prefix))
+    folders = [Path(sysconfig.get_path("stdlib")), Path(sysconfig.get_path("platstdlib"))]
+    return folders if str(prefix) == "/usr" else [prefix / "lib", *folders]
 
 
 def _hidden() -> list[str]:
@@ -231,7 +251,7 @@ def _hidden() -> list[str]:
     return [str(folder) for folder in folders if folder.is_dir()]
 
 
-def _numpy_root() -> Path:
+def numpy_root() -> Path:
     spec = importlib.util.find_spec("numpy")
     if spec is None or spec.origin is None:
         raise SandboxUnavailable("numpy workers were asked for, but numpy is not installed")
@@ -241,7 +261,3 @@ def _numpy_root() -> Path:
 def _sources() -> list[tuple[str, str]]:
     folder = resources.files("evosyn.sandbox._inside")
     return [(name, (folder / f"{name}.py").read_text(encoding="utf-8")) for name in MODULES]
-
-
-def soft_descriptor_limit() -> int:
-    return resource.getrlimit(resource.RLIMIT_NOFILE)[0]

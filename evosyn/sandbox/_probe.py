@@ -10,9 +10,11 @@ import secrets
 import socket
 import tempfile
 from pathlib import Path
+from typing import Literal
 
 from evosyn.jobs import Call, CallsJob, Limits, Protection, Status
 from evosyn.sandbox import _jail
+from evosyn.sandbox._worker import Launch
 from evosyn.sandbox.local import LocalSandbox
 
 VERSION = "local-1"
@@ -119,27 +121,50 @@ _NAMES = {
     "time_limit": "time limit, also for a program that catches it",
 }
 _NEEDED = ("network", "datagrams", "read_file", "write_file", "fork", "execute", "signals", "environment", "memory")
-_cache: dict[_jail.JailKind, Protection] = {}
+_cache: dict[tuple[str, str], Protection] = {}
 
 
 def protection_of(kind: _jail.JailKind) -> Protection:
-    """The protection that workers of this kind give here.
+    """The protection that local workers of this kind give here.
 
     Raises:
         SandboxUnavailable: such workers do not start.
     """
-    if kind not in _cache:
-        _cache[kind] = _try(kind)
-    return _cache[kind]
+    return protection_from("local", kind, VERSION, _jail.launcher(_jail.JailSpec(kind)), own_view=kind == "bwrap")
 
 
-def _try(kind: _jail.JailKind) -> Protection:
+def protection_from(backend: str, kind: str, version: str, launch: Launch, *, own_view: bool) -> Protection:
+    """The protection that workers started like this give here.
+
+    Args:
+        kind: what tells them apart from others of the backend; the answer is kept for it.
+        own_view: they have namespaces of their own, so that they count as strong where nothing is missing.
+
+    Raises:
+        SandboxUnavailable: such workers do not start.
+    """
+    key = (backend, kind)
+    if key not in _cache:
+        held = _try(launch)
+        lacks = [canary for canary in _NAMES if canary not in held]
+        enough = all(canary in held for canary in _NEEDED)
+        level: Literal["strong", "medium", "weak"] = "medium" if enough else "weak"
+        if enough and own_view and "processes" in held:
+            level = "strong"
+        _cache[key] = Protection(
+            backend, level, version, tuple(_NAMES[name] for name in held), tuple(_NAMES[name] for name in lacks)
+        )
+    return _cache[key]
+
+
+def _try(launch: Launch) -> list[str]:
+    """The canaries that held."""
     name = f"EVOSYN_CANARY_{secrets.token_hex(4).upper()}"
     unknown = Protection("local", "weak", VERSION)
     with (
         tempfile.TemporaryDirectory() as folder,
         socket.create_server(("127.0.0.1", 0)) as server,
-        LocalSandbox(_jail.JailSpec(kind), unknown, 1) as sandbox,
+        LocalSandbox(launch, unknown, 1) as sandbox,
     ):
         Path(folder).chmod(0o755)
         secret, target = Path(folder, "secret"), Path(folder, "target")
@@ -156,18 +181,8 @@ def _try(kind: _jail.JailKind) -> Protection:
             (outcomes,) = sandbox.run([CallsJob(_CANARIES, "canary", calls, Limits(wall_s=0.5, budget_s=20.0))])
         finally:
             del os.environ[name]
-    held = [
+    return [
         canary
         for canary, outcome in zip(_NAMES, outcomes, strict=True)
         if outcome.value is True or (canary == "time_limit" and outcome.status is Status.TIMEOUT)
     ]
-    lacks = [canary for canary in _NAMES if canary not in held]
-    enough = all(canary in held for canary in _NEEDED)
-    level = "weak" if not enough else "strong" if kind == "bwrap" and "processes" in held else "medium"
-    return Protection(
-        "local",
-        level,  # type: ignore[arg-type]
-        VERSION,
-        holds=tuple(_NAMES[canary] for canary in held),
-        lacks=tuple(_NAMES[canary] for canary in lacks),
-    )

@@ -10,9 +10,10 @@ import contextlib
 import subprocess
 import time
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import IO, Protocol, TypeAlias
 
-from evosyn.sandbox import _jail
 from evosyn.sandbox._inside import wire
 
 MAX_FRAME = 96 << 20
@@ -26,6 +27,32 @@ class Request:
     tag: object
     frame: bytes
     longest_s: float
+
+
+class Process(Protocol):
+    """The process, or container, that a zygote lives in."""
+
+    stderr: IO[bytes] | None
+
+    def kill(self) -> None: ...
+
+    def wait(self, timeout: float | None = None) -> int: ...
+
+
+class Channel(Protocol):
+    """A stream: `BlockingIOError` instead of waiting, `OSError` where it is broken, `b""` at its end."""
+
+    def fileno(self) -> int: ...
+
+    def send(self, data: memoryview, /) -> int: ...
+
+    def recv(self, size: int, /) -> bytes: ...
+
+    def close(self) -> None: ...
+
+
+Launch: TypeAlias = Callable[[int], tuple[Process, Channel]]
+"""Starts a zygote for a slot. The calling thread lives as long as the zygote."""
 
 
 class WorkerDied(Exception):
@@ -42,8 +69,8 @@ class Worker:
         deadline: when its oldest request is overdue.
     """
 
-    def __init__(self, spec: _jail.JailSpec, slot: int) -> None:
-        self.process, self.socket = _jail.spawn(spec, slot)
+    def __init__(self, launch: Launch, slot: int) -> None:
+        self.process, self.socket = launch(slot)
         self.slot = slot
         self.held: tuple[str, ...] | None = None
         self.pending: deque[Request] = deque()

@@ -24,7 +24,7 @@ from evosyn.records import Json
 from evosyn.sandbox import _jail
 from evosyn.sandbox._inside import wire
 from evosyn.sandbox._tasks import Batch, Segment, Task, make_task, pickle_context, share_frame
-from evosyn.sandbox._worker import Request, Worker, WorkerDied
+from evosyn.sandbox._worker import Launch, Request, Worker, WorkerDied
 
 MAX_ATTEMPTS = 3
 MAX_FAILED_STARTS = 3
@@ -34,9 +34,9 @@ SHARE_S = 60.0
 class LocalSandbox:
     """`ports.Sandbox` over zygotes on this machine. Made by `open_sandbox`."""
 
-    def __init__(self, spec: _jail.JailSpec, protection: Protection, workers: int) -> None:
+    def __init__(self, launch: Launch, protection: Protection, workers: int) -> None:
         self._protection = protection
-        self._pool = _Pool(spec, workers)
+        self._pool = _Pool(launch, workers)
         self._finalizer = weakref.finalize(self, _Pool.close, self._pool)
 
     @property
@@ -84,7 +84,7 @@ class LocalSandbox:
 class _Pool:
     """The workers, the queue and the thread that owns them."""
 
-    spec: _jail.JailSpec
+    launch: Launch
     size: int
     contexts: dict[str, bytes] = field(default_factory=dict)
     queue: deque[Task] = field(default_factory=deque)
@@ -195,7 +195,7 @@ class _Dispatcher:
     def _start_workers(self) -> None:
         wanted = min(self._pool.size, len(self._pool.queue) + sum(1 for worker in self._workers if worker.pending))
         while len(self._workers) < wanted:
-            worker = Worker(self._pool.spec, self._slots)
+            worker = Worker(self._pool.launch, self._slots)
             self._slots += 1
             self._workers.append(worker)
             self._selector.register(worker, selectors.EVENT_READ, worker)
@@ -357,7 +357,7 @@ def create(*, workers: int | None = None, allow_weak: bool = False, numpy: bool 
             reasons.append(f"{kind}: {error}")
             continue
         if protection.level != "weak" or (allow_weak and kind == kinds[-1]):
-            return LocalSandbox(_jail.JailSpec(kind, numpy), protection, count)
+            return LocalSandbox(_jail.launcher(_jail.JailSpec(kind, numpy)), protection, count)
         reasons.append(f"{kind}: does not hold: {', '.join(protection.lacks)}")
     raise SandboxUnavailable(
         f"no local sandbox protects enough on this machine ({'; '.join(reasons)}). Install bubblewrap, use the docker "

@@ -19,7 +19,7 @@ import pytest
 from evosyn.errors import EvosynError
 from evosyn.jobs import Call, CallsJob, ItemOutcome, Limits, Protection, Status
 from evosyn.ports import Sandbox
-from evosyn.sandbox import _jail, open_sandbox
+from evosyn.sandbox import _image, _jail, open_sandbox
 from evosyn.sandbox.compare import same_value
 from evosyn.sandbox.local import LocalSandbox
 
@@ -110,12 +110,15 @@ def strangers() -> set[int]:
 
 def _open(backend: str) -> Sandbox:
     if backend == "docker":
+        client = _image.docker_client()
+        if not client.images.list(name="evosyn-sandbox"):
+            _image.build_from_host(client, "evosyn-sandbox")
         return open_sandbox("docker", workers=1)
     from evosyn.sandbox import _probe
 
     kind: _jail.JailKind = "bwrap" if backend == "bwrap" else "bare"
     protection = _probe.protection_of(kind)
-    return LocalSandbox(_jail.JailSpec(kind), protection, 1)
+    return LocalSandbox(_jail.launcher(_jail.JailSpec(kind)), protection, 1)
 
 
 @pytest.fixture(

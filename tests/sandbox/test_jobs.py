@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from evosyn.errors import SandboxUnavailable
@@ -12,12 +10,6 @@ from evosyn.ports import Sandbox
 from evosyn.sandbox import open_sandbox
 
 SHORT = Limits(wall_s=0.5, budget_s=5.0, memory_mb=512)
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    with open_sandbox("local", workers=2) as opened:
-        yield opened
 
 
 def one_call(sandbox: Sandbox, program: str, *args: object, limits: Limits = SHORT) -> ItemOutcome:
@@ -223,13 +215,13 @@ def test_each_input_gets_a_fresh_process(sandbox: Sandbox) -> None:
     assert [outcome.value for outcome in outcomes] == ["0 a\n", "0 b\n"]
 
 
-def test_a_harness_runs_beside_the_program_with_its_shared_context() -> None:
+def test_a_harness_runs_beside_the_program_with_its_shared_context(backend: str) -> None:
     numpy = pytest.importorskip("numpy")
     harness = (
         "def main(program, context, argument):\n    names = {}\n    exec(program, names)\n"
         "    return names['rank'](context['a']) * argument\n"
     )
-    with open_sandbox("local", workers=1, numpy=True) as opened:
+    with open_sandbox(backend, workers=1, numpy=True) as opened:
         key = opened.share({"a": numpy.arange(6.0).reshape(2, 3)})
         jobs = [HarnessJob(harness, f"def rank(a): return {body}", key, 2) for body in ("a.sum()", "a.shape", "1 / 0")]
         (good,), (shape,), (bad,) = opened.run(jobs)
@@ -251,8 +243,8 @@ def test_an_argument_that_is_not_plain_data_is_the_callers_error(sandbox: Sandbo
         sandbox.run([CallsJob("def f(x): return x", "f", (Call((object(),)),))])
 
 
-def test_a_closed_sandbox_says_so() -> None:
-    with open_sandbox("local", workers=1) as opened:
+def test_a_closed_sandbox_says_so(backend: str) -> None:
+    with open_sandbox(backend, workers=1) as opened:
         pass
     with pytest.raises(SandboxUnavailable, match="closed"):
         opened.run([CallsJob("def f(x): return x", "f", (Call((1,)),))])

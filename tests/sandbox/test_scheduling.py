@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,12 +15,6 @@ from evosyn.sandbox import open_sandbox
 
 HANG = "def f(x):\n    while True: pass"
 QUICK = "def f(x): return x"
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    with open_sandbox("local", workers=2) as opened:
-        yield opened
 
 
 def test_idle_workers_share_the_calls_of_a_hanging_program(sandbox: Sandbox) -> None:

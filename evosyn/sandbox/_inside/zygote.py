@@ -43,11 +43,11 @@ class Zygote:
     """The main loop and the four kinds of job.
 
     Attributes:
-        control: descriptor of the stream to the parent.
+        requests, replies: descriptors of the streams from and to the parent; they may be one.
     """
 
-    def __init__(self, control: int, config: Mapping[str, Any]) -> None:
-        self.control = control
+    def __init__(self, requests: int, replies: int, config: Mapping[str, Any]) -> None:
+        self.requests, self.replies = requests, replies
         self.held = _confine(config)
         self._filter = seccomp.Filter(config["filter"]) if config["filter"] else None
         self._shared: dict[str, Any] = {}
@@ -91,7 +91,9 @@ class Zygote:
         if pid:
             return pid
         try:
-            os.close(self.control)
+            os.close(self.requests)
+            if self.replies != self.requests:
+                os.close(self.replies)
             child.harden(limits, RESULT_BYTES, self._filter)
             work(child.Writer(memfd, limits, hold))
         except MemoryError:
@@ -106,7 +108,7 @@ class Zygote:
         poller = select.poll()
         handle = os.pidfd_open(pid)
         poller.register(handle, select.POLLIN)
-        poller.register(self.control, 0)
+        poller.register(self.requests, 0)
         began = progress = time.monotonic()
         size, killed = 0, False
         try:
@@ -247,7 +249,7 @@ class Zygote:
     def _send(self, frame: bytes) -> None:
         view = memoryview(FRAME.pack(len(frame)) + frame)
         while view:
-            view = view[os.write(self.control, view) :]
+            view = view[os.write(self.replies, view) :]
 
     def _receive(self) -> bytes:
         (size,) = FRAME.unpack(self._exactly(FRAME.size))
@@ -256,7 +258,7 @@ class Zygote:
     def _exactly(self, size: int) -> bytes:
         parts = []
         while size:
-            part = os.read(self.control, min(size, 1 << 20))
+            part = os.read(self.requests, min(size, 1 << 20))
             if not part:
                 os._exit(0)
             parts.append(part)
@@ -320,7 +322,7 @@ def _take_uid(uids: Sequence[int], keep_read: bool) -> bool:
     return False
 
 
-def start(control: int, config: Mapping[str, Any]) -> None:
+def start(requests: int, replies: int, config: Mapping[str, Any]) -> None:
     """Entry of the boot script: warm up, confine, serve."""
     sys.path[:] = config["path"] + [entry for entry in sys.path if entry not in ("", *config["path"])]
     for name in config["warm"]:
@@ -329,6 +331,8 @@ def start(control: int, config: Mapping[str, Any]) -> None:
         except ImportError:
             if name == "numpy":
                 raise
+    replies = os.dup(replies) if replies != requests else -1
+    requests = os.dup(requests)
     null = os.open("/dev/null", os.O_RDWR)
     for handle in (0, 1, 2):
         os.dup2(null, handle)
@@ -337,4 +341,4 @@ def start(control: int, config: Mapping[str, Any]) -> None:
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     if hasattr(signal, "SIGXFSZ"):
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    Zygote(control, config).serve()
+    Zygote(requests, replies if replies >= 0 else requests, config).serve()

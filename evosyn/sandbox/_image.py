@@ -1,0 +1,163 @@
+"""Images for the Docker sandbox, made without a registry: from this machine's interpreter, debootstrap or a Dockerfile.
+
+The image needs a Python interpreter and its libraries, nothing else; the sandbox sends its own modules when it starts.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tarfile
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from evosyn.errors import SandboxUnavailable, UsageError
+from evosyn.records import Json
+from evosyn.sandbox import _jail
+
+PYTHON_LABEL, NUMPY_LABEL = "evosyn.python", "evosyn.numpy"
+_SKIPPED = {
+    "site-packages",
+    "dist-packages",
+    "__pycache__",
+    "test",
+    "tests",
+    "idlelib",
+    "tkinter",
+    "ensurepip",
+    "lib2to3",
+}
+
+
+def build_from_host(client: Json, tag: str) -> None:
+    """An image that holds the interpreter that runs now, its shared libraries, and numpy; nothing is fetched."""
+    numpy = _jail.numpy_root()
+    changes = [f"LABEL {PYTHON_LABEL}={_jail.interpreter()}", f"LABEL {NUMPY_LABEL}={numpy}"]
+    with tempfile.TemporaryFile() as archive:
+        with tarfile.open(fileobj=archive, mode="w") as tar:
+            files = sorted({Path(os.path.realpath(path.parent), path.name) for path in _host_files(numpy)})
+            _add_folders(tar, {parent for path in files for parent in path.parents})
+            for path in files:
+                tar.add(path, recursive=False, filter=_owned_by_root)
+        archive.seek(0)
+        _import(client, archive, tag, changes)
+
+
+def build_with_debootstrap(client: Json, tag: str, suite: str, mirror: str | None) -> None:
+    """An image of a minimal Debian with Python.
+
+    Raises:
+        UsageError: not root, or debootstrap is not installed.
+        SandboxUnavailable: debootstrap failed.
+    """
+    tool = shutil.which("debootstrap", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
+    if tool is None or os.geteuid() != 0:
+        raise UsageError("--debootstrap: needs root and the package debootstrap; the default needs neither")
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as archive:
+        command = [
+            tool,
+            "--variant=minbase",
+            "--include=python3,python3-numpy",
+            suite,
+            folder,
+            *([mirror] if mirror else []),
+        ]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise SandboxUnavailable(f"debootstrap failed: {(done.stderr or done.stdout).strip()[-400:]}")
+        with tarfile.open(fileobj=archive, mode="w") as tar:
+            tar.add(folder, arcname=".", filter=_no_devices)
+        archive.seek(0)
+        changes = [f"LABEL {PYTHON_LABEL}=/usr/bin/python3", f"LABEL {NUMPY_LABEL}=/usr/lib/python3/dist-packages"]
+        _import(client, archive, tag, changes)
+
+
+def build_from_dockerfile(client: Json, tag: str, dockerfile: Path) -> None:
+    """An image of the user's own Dockerfile, with its folder as context; `python3` must be on its path."""
+    client.images.build(path=str(dockerfile.parent), dockerfile=str(dockerfile.resolve()), tag=tag, rm=True)
+
+
+def _import(client: Json, archive: Json, tag: str, changes: list[str]) -> None:
+    repository, _, label = tag.partition(":")
+    answer = client.api.import_image_from_data(archive, repository=repository, tag=label or "latest", changes=changes)
+    if '"error"' in str(answer):
+        raise SandboxUnavailable(f"the engine did not import the image: {str(answer)[-300:]}")
+
+
+def _add_folders(tar: tarfile.TarFile, parents: set[Path]) -> None:
+    """Folders that anybody may enter, and /lib where it is a link."""
+    for path in sorted({*parents, *map(Path, ("/tmp", "/proc", "/dev", "/sys", "/etc"))} - {Path("/")}):
+        folder = tarfile.TarInfo(str(path).lstrip("/"))
+        folder.type, folder.mode = tarfile.DIRTYPE, 0o755
+        tar.addfile(folder)
+    for top in ("lib", "lib64"):
+        path = Path("/", top)
+        if path.is_symlink():
+            link = tarfile.TarInfo(top)
+            link.type, link.linkname = tarfile.SYMTYPE, str(path.readlink())
+            tar.addfile(link)
+
+
+def _host_files(numpy: Path) -> Iterator[Path]:
+    """The interpreter's files and every shared library that they load."""
+    roots = [Path(_jail.interpreter()), *_jail.interpreter_folders(), numpy / "numpy", numpy / "numpy.libs"]
+    libraries: set[Path] = set()
+    for root in roots:
+        for path in [root] if root.is_file() else _walk(root):
+            yield path
+            if path.name.endswith(".so") or ".so." in path.name or path == Path(_jail.interpreter()):
+                libraries |= _needed(path)
+    for library in sorted(libraries):
+        yield library
+        if library.is_symlink():
+            yield library.parent / library.readlink()
+
+
+def _walk(root: Path) -> Iterator[Path]:
+    for folder, names, files in os.walk(root):
+        names[:] = [name for name in names if name not in _SKIPPED]
+        for name in files:
+            if not name.endswith((".pyc", ".a", ".h")):
+                yield Path(folder, name)
+
+
+def _needed(path: Path) -> set[Path]:
+    """Shared libraries by the dynamic linker's own answer, under the names that it opens."""
+    done = subprocess.run(["ldd", str(path)], capture_output=True, text=True, check=False)
+    words = [word for line in done.stdout.splitlines() for word in line.split() if word.startswith("/")]
+    found = {Path(os.path.realpath(Path(word).parent), Path(word).name) for word in words}
+    return {library for library in found if library.exists()}
+
+
+def _owned_by_root(entry: tarfile.TarInfo) -> tarfile.TarInfo:
+    entry.uid = entry.gid = 0
+    entry.uname = entry.gname = "root"
+    entry.mode |= 0o444
+    return entry
+
+
+def _no_devices(entry: tarfile.TarInfo) -> tarfile.TarInfo | None:
+    return None if entry.ischr() or entry.isblk() or entry.name.startswith("./proc/") else entry
+
+
+def docker_client() -> Json:
+    """The engine of the environment (DOCKER_HOST, ...).
+
+    Raises:
+        MissingExtra: the docker SDK is not installed.
+        SandboxUnavailable: no engine answers.
+    """
+    try:
+        import docker
+    except ImportError as error:
+        from evosyn.errors import MissingExtra
+
+        raise MissingExtra("docker", "docker", "the Docker sandbox") from error
+    try:
+        client = docker.from_env()
+        client.ping()
+    except (docker.errors.DockerException, OSError) as error:
+        raise SandboxUnavailable(f"no Docker engine answers: {error}. Start it, or use --sandbox local") from error
+    return client

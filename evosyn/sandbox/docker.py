@@ -1,0 +1,236 @@
+"""The Docker sandbox: the same zygotes, jobs and verdicts as the local one, each worker in a container of its own.
+
+No network, read-only root, no capabilities, a user that is nobody, limits on memory and processes. A container ends
+when our end of its stream is gone; what a crash of the engine leaves is removed when the next sandbox opens. With
+gVisor's runtime the kernel that programs see is not the host's: set EVOSYN_SANDBOX_RUNTIME=runsc.
+
+The image is `evosyn-sandbox` (`evosyn sandbox build-image`), or what EVOSYN_SANDBOX_IMAGE names.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import platform
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from evosyn.errors import SandboxUnavailable, UsageError
+from evosyn.records import Json
+from evosyn.sandbox import _jail
+from evosyn.sandbox._image import NUMPY_LABEL, PYTHON_LABEL, docker_client
+from evosyn.sandbox._inside import seccomp
+from evosyn.sandbox.local import LocalSandbox
+
+IMAGE = "evosyn-sandbox"
+VERSION = "docker-1"
+OWNER_LABEL, HOST_LABEL = "evosyn.sandbox.owner", "evosyn.sandbox.host"
+MEMORY_MB = 4096
+PIDS = 256
+
+
+@dataclass(frozen=True)
+class ContainerSpec:
+    """What the containers of one sandbox have in common; `python` and `numpy` are places inside the image."""
+
+    image: str
+    runtime: str | None
+    python: str
+    numpy: str | None
+    hash_seed: int = 0
+
+
+def create(*, workers: int | None = None, allow_weak: bool = False, numpy: bool = False) -> LocalSandbox:
+    """The Docker sandbox; see `open_sandbox`.
+
+    Raises:
+        MissingExtra: the docker SDK is not installed.
+        SandboxUnavailable: no engine, no image, or it protects too little and `allow_weak` is not set.
+    """
+    from evosyn.sandbox import _probe
+
+    count = workers if workers is not None else len(os.sched_getaffinity(0))
+    if count < 1:
+        raise UsageError(f"workers={count}: a sandbox needs at least 1 worker")
+    client = docker_client()
+    spec = _spec(client, numpy)
+    remove_leftovers(client)
+    kind = f"{spec.image}@{spec.runtime}"
+    version = f"{VERSION}+{spec.runtime or 'runc'}"
+    protection = _probe.protection_from("docker", kind, version, launcher(client, spec), own_view=True)
+    if protection.level == "weak" and not allow_weak:
+        raise SandboxUnavailable(f"the Docker sandbox does not hold: {', '.join(protection.lacks)}")
+    return LocalSandbox(launcher(client, spec), protection, count)
+
+
+def remove_leftovers(client: Json) -> int:
+    """Remove containers whose owner on this host is gone; their number."""
+    removed = 0
+    for container in client.containers.list(all=True, filters={"label": f"{HOST_LABEL}={_host()}"}):
+        owner = container.labels.get(OWNER_LABEL, "")
+        if owner and not _is_alive(owner):
+            with contextlib.suppress(*_errors()):
+                container.remove(force=True)
+                removed += 1
+    return removed
+
+
+def launcher(client: Json, spec: ContainerSpec) -> Callable[[int], tuple[Container, Stream]]:
+    """Starts workers in containers."""
+
+    def launch(slot: int) -> tuple[Container, Stream]:
+        try:
+            return _launch(client, spec, slot)
+        except _errors() as error:
+            raise SandboxUnavailable(f"the container did not start: {error}") from error
+
+    return launch
+
+
+class Container:
+    """A container as `_worker.Process`."""
+
+    def __init__(self, client: Json, name: str) -> None:
+        self._client, self._name = client, name
+        self.stderr: IO[bytes] | None = None
+
+    def kill(self) -> None:
+        with contextlib.suppress(*_errors()):
+            self._client.api.remove_container(self._name, force=True)
+
+    def wait(self, timeout: float | None = None) -> int:  # noqa: ARG002 - removal has ended it
+        return 0
+
+
+class Stream:
+    """The attached standard streams as `_worker.Channel`: raw towards the container, framed by the engine from it."""
+
+    def __init__(self, attached: socket.socket) -> None:
+        self._socket = attached
+        self._socket.setblocking(False)
+        self._raw = bytearray()
+
+    def fileno(self) -> int:
+        return self._socket.fileno()
+
+    def send(self, data: memoryview, /) -> int:
+        return self._socket.send(data)
+
+    def recv(self, size: int, /) -> bytes:
+        """Bytes of standard output; what came on standard error is dropped."""
+        data = self._socket.recv(max(size, 1 << 16))
+        if not data:
+            return b""
+        self._raw += data
+        found = bytearray()
+        while len(self._raw) >= 8:
+            length = int.from_bytes(self._raw[4:8], "big")
+            if len(self._raw) < 8 + length:
+                break
+            if self._raw[0] == 1:
+                found += self._raw[8 : 8 + length]
+            del self._raw[: 8 + length]
+        if not found:
+            raise BlockingIOError
+        return bytes(found)
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+def _launch(client: Json, spec: ContainerSpec, slot: int) -> tuple[Container, Stream]:
+    api = client.api
+    host_config = api.create_host_config(
+        network_mode="none",
+        read_only=True,
+        cap_drop=["ALL"],
+        security_opt=["no-new-privileges"],
+        mem_limit=f"{MEMORY_MB}m",
+        memswap_limit=f"{MEMORY_MB}m",
+        pids_limit=PIDS,
+        auto_remove=True,
+        ipc_mode="none",
+        log_config={"type": "none"},
+        runtime=spec.runtime,
+    )
+    created = api.create_container(
+        spec.image,
+        command=[spec.python, "-s", "-S", "-P", "-B", "-X", "utf8", "-c", _jail.BOOT, "0", "1"],
+        environment=_jail.environment(spec.hash_seed, numpy=spec.numpy is not None),
+        user=f"{_jail.NOBODY}:{_jail.NOBODY}",
+        working_dir="/",
+        stdin_open=True,
+        host_config=host_config,
+        labels={OWNER_LABEL: _me(), HOST_LABEL: _host(), "evosyn.sandbox.slot": str(slot)},
+    )
+    container = Container(client, created["Id"])
+    try:
+        attached = api.attach_socket(created["Id"], params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1})
+        raw = getattr(attached, "_sock", attached)
+        api.start(created["Id"])
+        raw.settimeout(30)
+        raw.sendall(_jail.boot_blob(_config(spec)))
+    except BaseException:
+        container.kill()
+        raise
+    return container, Stream(raw)
+
+
+def _config(spec: ContainerSpec) -> dict[str, Json]:
+    return {
+        "filter": seccomp.build(platform.machine()) if seccomp.supported() else b"",
+        "rlimits": {**_jail.RLIMITS, "RLIMIT_NPROC": PIDS},
+        "uids": [],
+        "keep_read": False,
+        "die_with_parent": False,
+        "readable": ["/"],
+        "writable": ["/dev/null"],
+        "warm": [*_jail.WARM, *(["numpy", "pickle"] if spec.numpy else [])],
+        "path": [spec.numpy] if spec.numpy else [],
+    }
+
+
+def _spec(client: Json, numpy: bool) -> ContainerSpec:
+    name = os.environ.get("EVOSYN_SANDBOX_IMAGE", IMAGE)
+    try:
+        labels = client.images.get(name).labels
+    except _errors() as error:
+        raise SandboxUnavailable(
+            f"the engine has no image {name!r} ({error}); make it with: evosyn sandbox build-image"
+        ) from error
+    place = labels.get(NUMPY_LABEL)
+    if numpy and not place:
+        raise SandboxUnavailable(f"the image {name!r} does not say where it has numpy (label {NUMPY_LABEL})")
+    runtime = os.environ.get("EVOSYN_SANDBOX_RUNTIME") or None
+    return ContainerSpec(name, runtime, labels.get(PYTHON_LABEL, "python3"), place if numpy else None)
+
+
+def _errors() -> tuple[type[BaseException], ...]:
+    import docker
+
+    return (docker.errors.DockerException, OSError)
+
+
+def _host() -> str:
+    with contextlib.suppress(OSError):
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    return platform.node()
+
+
+def _me() -> str:
+    return f"{os.getpid()}-{_started(os.getpid())}"
+
+
+def _is_alive(owner: str) -> bool:
+    pid, _, started = owner.partition("-")
+    return pid.isdigit() and _started(int(pid)) == started != ""
+
+
+def _started(pid: int) -> str:
+    """Start time of a process in clock ticks, so that a number used again is not taken for its first owner."""
+    with contextlib.suppress(OSError, IndexError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+    return ""

@@ -1,0 +1,71 @@
+"""What only the Docker sandbox has: containers that end with us, and nothing left behind."""
+
+from __future__ import annotations
+
+import importlib.util
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from evosyn.errors import EvosynError, SandboxUnavailable
+from evosyn.sandbox import _image, docker
+
+pytestmark = pytest.mark.docker
+
+SCRIPT = """
+from evosyn.jobs import Call, CallsJob, Limits
+from evosyn.sandbox import open_sandbox
+sandbox = open_sandbox("docker", workers=1)
+print("ready", flush=True)
+sandbox.run([CallsJob("def f(x):\\n    while True: pass", "f", (Call((1,)),) * 9, Limits(wall_s=60))])
+"""
+
+
+@pytest.fixture(scope="module")
+def client() -> object:
+    if importlib.util.find_spec("docker") is None:
+        pytest.skip("the docker SDK is not installed")
+    try:
+        engine = _image.docker_client()
+    except EvosynError as error:
+        pytest.skip(str(error))
+    if not engine.images.list(name="evosyn-sandbox"):
+        _image.build_from_host(engine, "evosyn-sandbox")
+    return engine
+
+
+def containers(client: object, owner: str) -> list[object]:
+    return client.containers.list(all=True, filters={"label": f"{docker.OWNER_LABEL}={owner}"})
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_no_container_outlives_a_killed_owner(client: object, number: signal.Signals) -> None:
+    process = subprocess.Popen([sys.executable, "-c", SCRIPT], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"ready\n"
+    owner = f"{process.pid}-{docker._started(process.pid)}"
+    time.sleep(1)
+    assert containers(client, owner)
+    process.send_signal(number)
+    process.wait(30)
+    until = time.monotonic() + 30
+    while containers(client, owner) and time.monotonic() < until:
+        time.sleep(0.2)
+    assert containers(client, owner) == []
+
+
+def test_containers_of_owners_that_are_gone_are_removed(client: object) -> None:
+    labels = {docker.OWNER_LABEL: "999999-1", docker.HOST_LABEL: docker._host()}
+    left = client.api.create_container("evosyn-sandbox", command=["x"], labels=labels)
+    assert docker.remove_leftovers(client) >= 1
+    with pytest.raises(docker._errors()):
+        client.api.inspect_container(left["Id"])
+
+
+def test_a_missing_image_names_the_command_that_makes_it(client: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EVOSYN_SANDBOX_IMAGE", "no-such-image-here")
+    with pytest.raises(SandboxUnavailable, match="build-image"):
+        docker.create(workers=1)
