@@ -36,17 +36,7 @@ if TYPE_CHECKING:
 @click.option("--allow-weak-sandbox", is_flag=True, help="Run even where the sandbox cannot protect this machine well.")
 @click.option("--workers", type=click.IntRange(1), help="Sandbox processes. [default: one a core]")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output.")
-def command(
-    specs: tuple[str, ...],
-    source: str,
-    split_testings: bool,
-    verdicts: Path | None,
-    sandbox_name: str,
-    allow_weak_sandbox: bool,
-    workers: int | None,
-    as_json: bool,
-    **flags: Any,
-) -> int:
+def command(specs: tuple[str, ...], source: str, as_json: bool, **flags: Any) -> int:
     """Score strategies by how well their choices agree with the human testings of a pool.
 
     Beside the score stands the balanced accuracy of the testing that a strategy chooses: a high score with a bad
@@ -60,8 +50,10 @@ def command(
 
     config = consistency_config(flags)
     programs = named_programs(specs)
-    opening = partial(open_sandbox, sandbox_name, workers=workers, allow_weak=allow_weak_sandbox)
-    pool = matrices_of(source, opening, verdicts=verdicts, split=split_testings)
+    opening = partial(
+        open_sandbox, flags["sandbox_name"], workers=flags["workers"], allow_weak=flags["allow_weak_sandbox"]
+    )
+    pool = matrices_of(source, opening, verdicts=flags["verdicts"], split=flags["split_testings"])
     with opening(numpy=True) as sandbox:
         runner = SandboxedRunner(sandbox)
         board = make_leaderboard(runner, pool.matrices, programs, config)

@@ -21,7 +21,7 @@ from evosyn.evaluators.feedback import feedback
 from evosyn.ports import Axis, StrategyRunner
 from evosyn.records import Candidate, Evaluation, Invalid, PassMatrix, Ranking
 
-CACHED = 20_000
+CACHED = 5_000
 """Evaluations kept by program content."""
 
 
