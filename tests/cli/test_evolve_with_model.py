@@ -130,3 +130,44 @@ def test_inspect_shows_the_prompt_and_the_reply(tmp_path):
     )
     assert shown.returncode == 0, shown.stderr
     assert "Here it is." in shown.stdout and "rank(evidence)" in shown.stdout
+
+
+HOSTILE = {
+    "while True:\n    pass\n": "time",
+    "def rank(evidence):\n    while True:\n        pass\n": "time",
+    "def rank(evidence):\n    return [0.0] * 10**10, [0.0]\n": "",
+    "def rank(evidence):\n    return rank(evidence)\n": "RecursionError",
+    "import os\n\n\ndef rank(evidence):\n    os.fork()\n": "cannot import 'os'",
+    "import subprocess\n\n\ndef rank(evidence):\n    return 1, 2\n": "cannot import 'subprocess'",
+    "def rank(evidence):\n    print('x' * 10**8)\n    return 1, 2\n": "print",
+    "def rank(evidence):\n    return [1.0], [2.0]\n": "shape",
+    "def rank(evidence):\n    m, n = evidence.passed.shape\n    return [float('nan')] * m, [0.0] * n\n": "finite",
+    "def rank(evidence):\n    evidence.passed[:] = True\n    return 1, 2\n": "read-only",
+    "def rank(evidence):\n    raise SystemExit(0)\n": "SystemExit",
+    "import builtins\n\n\ndef rank(evidence):\n    return 1, 2\n": "cannot import",
+    "C = []\n\n\ndef rank(e):\n    C.append(1)\n    return e.passed.sum(1), e.passed.sum(0) * len(C)\n": "global state",
+}
+
+
+def test_hostile_programs_are_data_with_a_reason_and_none_stops_the_run(tmp_path):
+    programs = list(HOSTILE)
+
+    def hostile(body, times):  # noqa: ARG001
+        number = int(hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()[:6], 16)
+        return f"```python\n{programs[number % len(programs)]}```"
+
+    with ScriptedServer(hostile) as server:
+        arguments = ("--iterations", "70", "--proposer", "rewrite", "--proposer", "genetic=0.1")
+        result = evolve(seeds(tmp_path / "m.jsonl"), tmp_path / "out", server, *arguments)
+    assert result.returncode in (0, 1), result.stderr
+    reasons = {
+        one["text"]: one["e"]["invalid"]
+        for event in journal(tmp_path / "out")
+        if event["t"] == "proposal"
+        for one in event["c"]
+        if one["fate"] == "invalid"
+    }
+    for text, said in HOSTILE.items():
+        if text in reasons:
+            assert said in reasons[text], (text, reasons[text])
+    assert len(set(HOSTILE) & set(reasons)) >= 8

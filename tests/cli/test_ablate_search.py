@@ -1,0 +1,72 @@
+"""`evosyn ablate search` and `curve`: equal budgets, tables, plots, and a verdict that does not flatter."""
+
+import csv
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from evosyn.cli._ablate_search import Compared, _points, verdicts
+from evosyn.pools import write_matrices
+from evosyn.records import PassMatrix
+
+
+def pool(path: Path) -> Path:
+    rng = np.random.default_rng(3)
+    made = []
+    for number in range(10):
+        right = rng.random(8) < 0.5
+        right[0], right[1] = True, False
+        good = rng.random(6) < 0.5
+        chance = np.where(good[None, :], np.where(right[:, None], 0.95, 0.1), 0.9)
+        verdicts_MN = np.where(rng.random((8, 6)) < chance, "P", "F")
+        made.append(PassMatrix(f"problem-{number}", verdicts_MN, human_M=np.where(right, "P", "F")))
+    write_matrices(path, made)
+    return path
+
+
+def ablate(*arguments: object) -> subprocess.CompletedProcess:
+    sizes = ["-M", "5", "-N", "4", "--draws", "2", "--seeds", "2", "--evaluations", "40"]
+    command = [sys.executable, "-m", "evosyn", "ablate", *map(str, arguments), *sizes]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300)
+
+
+def test_search_compares_at_equal_budget_and_writes_table_and_plot(tmp_path):
+    result = ablate("search", "--pool", pool(tmp_path / "m.jsonl"), "--out", tmp_path / "o", "--searches", "evolve,iid")
+    assert result.returncode == 0, result.stderr
+    assert "evolution" in result.stdout
+    with (tmp_path / "o" / "ablate-search.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [row["search"] for row in rows] == ["evolve", "iid", "initial strategy"]
+    assert (tmp_path / "o" / "ablate-search.png").stat().st_size > 1000
+
+
+def test_curve_never_falls(tmp_path):
+    result = ablate("curve", "--pool", pool(tmp_path / "m.jsonl"), "--out", tmp_path / "o")
+    assert result.returncode == 0, result.stderr
+    with (tmp_path / "o" / "ablate-curve.csv").open() as file:
+        best = [float(row["best so far"]) for row in csv.DictReader(file)]
+    assert best == sorted(best) and len(best) > 3
+
+
+def test_an_unknown_search_is_refused(tmp_path):
+    result = ablate("search", "--pool", pool(tmp_path / "m.jsonl"), "--searches", "evolve,luck")
+    assert result.returncode == 2 and "'luck'" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("others", "said"),
+    [([0.1, 0.2, 0.15], "evolution beats"), ([0.7, 0.8, 0.9], "LOSES"), ([0.5, 0.4, 0.62], "does not beat")],
+)
+def test_the_verdict_says_what_the_interval_says(others, said):
+    def compared(name, scores):
+        return Compared(name, tuple(SimpleNamespace(score=score) for score in scores))
+
+    assert said in verdicts([compared("evolve", [0.5, 0.5, 0.5]), compared("iid", others)])[0]
+
+
+def test_points_begin_at_one_and_end_at_the_budget():
+    assert _points(1000)[0] == 1 and _points(1000)[-1] == 1000

@@ -1,0 +1,167 @@
+"""Islands, selection, schedule: asking is pure, migration and restart happen, arms are drawn by what they earn."""
+
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evosyn.evolve import selection
+from evosyn.evolve.archive import Archive
+from evosyn.evolve.events import Fate, Step, Trial, step_from_json, step_to_json
+from evosyn.evolve.islands import Archipelago, IslandsConfig
+from evosyn.evolve.schedule import Arm, Schedule
+from evosyn.evolve.tally import Tally
+from evosyn.ports import Axis
+from evosyn.records import Candidate, Elite, Evaluation
+from evosyn.seeds import SeedTree
+
+AXES = (Axis("x", 0.0, 1.0, 10),)
+
+
+def trial(
+    number: int, score: float | None, x: float = 0.5, signature: str = "", parents: tuple[str, ...] = ()
+) -> Trial:
+    found = Evaluation(
+        score, None if score is not None else "broken", (x,), per_seed=(score or 0.0,), signature=signature
+    )
+    return Trial(Candidate(f"n = {number}", parents), f"k{number}", found)
+
+
+def started(**config) -> Archipelago:
+    state = Archipelago(AXES, IslandsConfig(**config), SeedTree(3))
+    state.commit(Step(-1, -1, "initial", None, (trial(0, 0.1),)))
+    return state
+
+
+def step(state: Archipelago, *trials: Trial, replies: tuple[str, ...] = ()) -> tuple[Fate, ...]:
+    island = state.steps % len(state.islands)
+    return state.commit(Step(state.steps, island, "arm", "p", trials, replies=replies))
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), max_size=40), st.integers(0, 10**6))
+@settings(max_examples=50, deadline=None)
+def test_asking_is_pure_and_depends_on_state_seed_and_number_alone(points, index):
+    state = started()
+    for number, (score, x) in enumerate(points, 1):
+        step(state, trial(number, score, x))
+    before = state.fingerprint()
+    assert state.ask(index) == state.ask(index)
+    assert state.fingerprint() == before
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from([None, 0.2, 0.5, 0.9]), st.floats(0, 1), st.sampled_from("abc")), max_size=60)
+)
+@settings(max_examples=50, deadline=None)
+def test_a_step_survives_its_way_to_the_journal_and_back(points):
+    state = started(migrate_every=3, restart_after=2)
+    again = Archipelago(AXES, state.config, state.seed)
+    again.commit(Step(-1, -1, "initial", None, (trial(0, 0.1),)))
+    for number, (score, x, signature) in enumerate(points, 1):
+        made = Step(
+            state.steps, state.steps % 4, "arm", "p", (trial(number, score, x, signature),), waste=None, cost=0.5
+        )
+        fates = state.commit(made)
+        read, decided = step_from_json(step_to_json(made, fates))
+        assert decided == fates == again.commit(read)
+    assert again.fingerprint() == state.fingerprint()
+
+
+def test_migration_sends_the_best_to_the_next_island():
+    state = started(count=3, migrate_every=2, migrants=1)
+    step(state, trial(1, 0.8, 0.95))
+    step(state, trial(2, 0.7, 0.05))
+    assert state.migrations == 1
+    assert {elite.candidate.text for elite in state.islands[1]} >= {"n = 1", "n = 2"}
+    assert {elite.candidate.text for elite in state.islands[2]} >= {"n = 2"}
+
+
+def test_a_stagnant_island_starts_anew_but_the_record_forgets_nothing():
+    state = started(count=2, migrate_every=1000, restart_after=3)
+    step(state, trial(1, 0.9, 0.9))
+    step(state, trial(2, 0.2, 0.2), trial(3, 0.15, 0.3))
+    for number in range(4, 20):
+        step(state, trial(number, 0.01, 0.5))
+    assert state.restarts > 0
+    assert "n = 2" not in {elite.candidate.text for elite in state.islands[1]}
+    assert "n = 2" in {elite.candidate.text for elite in state.record}
+
+
+def test_the_island_of_the_best_is_never_restarted():
+    state = started(count=2, migrate_every=1000, restart_after=2)
+    step(state, trial(1, 0.9, 0.9), trial(2, 0.3, 0.1))
+    for number in range(3, 40):
+        step(state, trial(number, 0.01, 0.5))
+    assert {"n = 1", "n = 2"} <= {elite.candidate.text for elite in state.islands[0]}
+
+
+def test_what_behaves_alike_takes_no_cell_and_is_told_back_where_it_was_paid_for():
+    state = started()
+    parent = state.initial[0].candidate.id
+    assert step(state, trial(1, 0.5, 0.1, "same"), replies=("r",)) == (Fate.NEW,)
+    assert step(state, trial(2, 0.5, 0.9, "same", (parent,)), replies=("r",)) == (Fate.SAME_BEHAVIOUR,)
+    assert step(state, trial(3, 0.5, 0.9, "same", (parent,))) == (Fate.SAME_BEHAVIOUR,)
+    told = [state.ask(number).rejected for number in range(60) if state.ask(number).parent.candidate.id == parent]
+    assert told and all(texts == ("n = 2",) for texts in told)
+
+
+def test_free_proposals_work_around_the_newest_program_of_a_model():
+    state = started()
+    for number in range(1, 10):
+        step(state, trial(number, 0.5, number / 10))
+    step(state, trial(50, 0.05, 0.5), replies=("r",))
+    parents = Counter(state.ask(number, free=True).parent.candidate.text for number in range(400))
+    assert 120 < parents["n = 50"] < 280
+    assert "n = 50" not in {state.ask(number).parent.candidate.text for number in range(400)}
+
+
+@pytest.mark.parametrize(("search", "expected"), [("iid", "n = 0"), ("sequential", "n = 3"), ("hillclimb", "n = 2")])
+def test_baselines_choose_their_parent_and_get_no_inspirations(search, expected):
+    state = started(search=search)
+    for number, score in ((1, 0.3), (2, 0.9), (3, 0.2)):
+        step(state, trial(number, score, number / 10))
+    asks = [state.ask(number) for number in range(30)]
+    assert {ask.parent.candidate.text for ask in asks} == {expected}
+    assert all(not ask.inspirations and not ask.top for ask in asks)
+
+
+def test_lexicase_makes_parents_of_specialists():
+    archive = Archive((Axis("x", 0.0, 1.0, 10),))
+    for place, per_seed in enumerate([(0.6, 0.6, 0.6), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.5, 0.5, 0.5)]):
+        score = sum(per_seed) / 3
+        archive.add(Elite(Candidate(f"n = {place}"), Evaluation(score, None, (place / 10,), per_seed=per_seed)))
+    seed = SeedTree(1)
+    drawn = Counter(selection.lexicase(archive, seed.child(number).random()).candidate.text for number in range(300))
+    assert set(drawn) == {"n = 0", "n = 1", "n = 2"}
+    by_rank = Counter(selection.by_rank(archive, seed.child(number).random()).candidate.text for number in range(300))
+    assert by_rank.most_common(1)[0][0] == "n = 0"
+
+
+def draws(schedule: Schedule, tallies: dict[str, Tally], count: int = 2000) -> Counter:
+    return Counter(schedule.choose(number, tallies) for number in range(count))
+
+
+def test_arms_are_drawn_by_weight():
+    found = draws(Schedule([Arm("a", 3.0), Arm("b", 1.0)], SeedTree(1)), {})
+    assert 0.70 < found["a"] / 2000 < 0.80
+
+
+def test_the_bandit_prefers_what_earns_more_and_costs_less_and_leaves_free_arms_alone():
+    arms = [Arm("good", 1.0), Arm("poor", 1.0), Arm("dear", 1.0), Arm("genetic", 3.0, free=True)]
+    tallies = {
+        "good": Tally(proposals=100, fates={"new": 60}, cost=1.0),
+        "poor": Tally(proposals=100, fates={"new": 5}, cost=1.0),
+        "dear": Tally(proposals=100, fates={"new": 60}, cost=20.0),
+        "genetic": Tally(proposals=100, fates={"new": 1}),
+    }
+    found = draws(Schedule(arms, SeedTree(1), bandit=True), tallies)
+    assert 0.45 < found["genetic"] / 2000 < 0.55
+    assert found["good"] > 1.8 * found["poor"] and found["good"] > 1.8 * found["dear"]
+    assert found["poor"] > 20
+
+
+def test_a_new_arm_is_tried():
+    arms = [Arm("old"), Arm("new")]
+    found = draws(Schedule(arms, SeedTree(1), bandit=True), {"old": Tally(proposals=500, fates={"new": 50}, cost=5.0)})
+    assert found["new"] > found["old"]
