@@ -23,6 +23,7 @@ from evosyn.synthesis.domains._expressions import (
     TooLarge,
     compile_expression,
     constant_value,
+    literal_value,
     lookup,
     size_of,
 )
@@ -170,7 +171,10 @@ def lift_test(test: ast.expr, scope: Scope) -> Lifted:
 
     def resolve(node: ast.Call) -> Evaluate:
         call = _call(node, scope)
-        return lookup(known.setdefault(call_key(call), _append(calls, call, known)))
+        index = known.setdefault(call_key(call), len(calls))
+        if index == len(calls):
+            calls.append(call)
+        return lookup(index)
 
     try:
         equality = _equality(test, scope)
@@ -209,12 +213,6 @@ def parse(source: str) -> ast.Module:
         raise NotLiftable("nested too deeply") from error
 
 
-def _append(calls: list[Call], call: Call, known: dict[str, int]) -> int:
-    if call_key(call) not in known:
-        calls.append(call)
-    return len(calls) - 1
-
-
 class Equality(NamedTuple):
     """`f(...) == value`, either way round."""
 
@@ -236,6 +234,11 @@ def _equality(test: ast.expr, scope: Scope) -> Equality | None:
 
 
 def _call(node: ast.Call, scope: Scope) -> Call:
+    if not node.keywords:
+        try:
+            return Call(tuple([literal_value(argument) for argument in node.args]))
+        except NotLiftable:
+            pass
     try:
         args: list[Json] = []
         for argument in node.args:
@@ -246,7 +249,7 @@ def _call(node: ast.Call, scope: Scope) -> Call:
         if any(keyword.arg is None for keyword in node.keywords):
             raise NotLiftable("**")
         kwargs = {str(keyword.arg): constant_value(keyword.value, scope) for keyword in node.keywords}
-        if not is_plain(args) or not is_plain(kwargs):
+        if not is_plain(args) or (kwargs and not is_plain(kwargs)):
             raise NotLiftable("arguments that are not plain data")
     except (NotLiftable, TooLarge):
         return _computed_call(node, scope)

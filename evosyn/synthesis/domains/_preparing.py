@@ -12,8 +12,8 @@ PreparedT = TypeVar("PreparedT")
 
 
 class Recent(Generic[PreparedT]):
-    """The last few preparations, found by the identity of the problem and of each testing; those are kept alive, so that
-    identity holds. Safe for several threads: the worst race prepares twice."""
+    """The last few preparations, found by the identity of the problem and of each testing, which are kept alive for it.
+    Safe for several threads: the worst race prepares twice."""
 
     def __init__(self, size: int = 32) -> None:
         self._size = size
