@@ -109,7 +109,8 @@ def by_k(specs: tuple[str, ...], ks: str, m: int, n: int, ties: str, keep_short:
                     capsize=3,
                     label=label,
                 )
-        axes.set(xlabel="k", ylabel="seed consistency", title=_title(pool, "by k"), ylim=(0, None))
+        axes.set(xlabel="k", ylabel="seed consistency", title=_title(pool, "by k"), xscale="log", ylim=(0, None))
+        _ticks(axes, wanted)
         axes.legend(fontsize=8)
 
     files = write_table(shared["out"], "ablate-k", columns, cells)
@@ -148,8 +149,11 @@ def by_size(spec: str, sizes: str, **shared: Any) -> None:
         spread = [[row.kept - row.interval.low for row in rows], [row.interval.high - row.kept for row in rows]]
         axes.errorbar([row.executions for row in rows], [row.kept for row in rows], yerr=spread, marker="o", capsize=3)
         for row in rows:
-            axes.annotate(f"M = N = {row.size}", (row.executions, row.kept), xytext=(5, 8), textcoords="offset points")
+            where = {"xytext": (0, -16), "textcoords": "offset points", "ha": "center"}
+            axes.annotate(f"M = N = {row.size}", (row.executions, row.interval.low), **where)
         axes.set(xscale="log", xlabel="executions", ylabel="share of problems kept", ylim=(0, 1))
+        axes.margins(x=0.15)
+        _ticks(axes, [row.executions for row in rows])
         axes.set_title(_title(pool, strategy_name(spec)))
 
     files = write_table(shared["out"], "ablate-size", columns, cells)
@@ -186,6 +190,11 @@ def _with_runner(
     pool = matrices_of(shared["source"], opening, verdicts=shared["verdicts"], split=shared["split_testings"])
     with opening(numpy=True) as sandbox:
         return pool, work(SandboxedRunner(sandbox), pool)
+
+
+def _ticks(axes: Any, values: list[int]) -> None:
+    axes.set_xticks(values, [f"{value:,}" for value in values])
+    axes.minorticks_off()
 
 
 def _title(pool: Source, what: str) -> str:

@@ -250,10 +250,10 @@ def test_a_loop_among_many_costs_only_itself(sandbox: Sandbox) -> None:
 
     from evosyn.strategies.runner import STRATEGY_LIMITS
 
-    runner = SandboxedRunner(sandbox, replace(STRATEGY_LIMITS, wall_s=0.5, budget_s=0.5))
+    runner = SandboxedRunner(sandbox, replace(STRATEGY_LIMITS, wall_s=1.5, budget_s=1.5))
     loop = "def rank(e):\n    for _ in range(10**12):\n        pass\n    return 1, 2\n"
     results = runner.rank([GOOD + f"# {number}" for number in range(40)] + [loop], SEEN)
-    assert results[-1] == Invalid("took longer than the time limit of 0.6 s")
+    assert results[-1] == Invalid("took longer than the time limit of 1.6 s")
     assert not any(isinstance(result, Invalid) for result in results[:-1])
 
 
@@ -262,10 +262,10 @@ def test_a_loop_ends_at_the_time_limit(sandbox: Sandbox) -> None:
 
     from evosyn.strategies.runner import STRATEGY_LIMITS
 
-    runner = SandboxedRunner(sandbox, replace(STRATEGY_LIMITS, wall_s=0.3, budget_s=0.3))
+    runner = SandboxedRunner(sandbox, replace(STRATEGY_LIMITS, wall_s=1.5, budget_s=1.5))
     stubborn = "while True:\n    try:\n        while True: pass\n    except BaseException: pass"
     loop, stubborn, good = runner.rank([program("while True: pass"), stubborn, GOOD], SEEN)
-    assert loop == stubborn == Invalid("took longer than the time limit of 0.4 s")
+    assert loop == stubborn == Invalid("took longer than the time limit of 1.6 s")
     assert not isinstance(good, Invalid)
 
 
