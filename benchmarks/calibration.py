@@ -1,6 +1,6 @@
 """Measures the offline teacher by real cross-execution on the bundled seeds, beside recorded pools.
 
-    python benchmarks/calibration.py [--strength mixed] [--solutions 48] [--testings 32] [--problems N] [--strategies]
+    python benchmarks/calibration.py [--strength mixed] [--solutions 20] [--testings 14] [--problems N] [--strategies]
 
 Draws pools as `evosyn synthesize` does (through the domains' prompts and parsers), adds the reference as a further row,
 executes everything, and prints a table for docs/offline-teacher.md. With --strategies the known strategies are scored.
@@ -25,36 +25,41 @@ from evosyn.strategies import known_names, load_known
 from evosyn.strategies.runner import SandboxedRunner
 from evosyn.synthesis.generate import draw_pools
 from evosyn.teachers._offline.calibration import QUANTILES, RATES, RECORDED, measured, rates, separation, spread
-from evosyn.teachers.offline import DOMAINS, OfflineTeacher, create
+from evosyn.teachers.offline import DOMAINS, create
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--strength", default="mixed", choices=sorted(RECORDED))
-    parser.add_argument("--solutions", type=int, default=48)
-    parser.add_argument("--testings", type=int, default=32)
+    parser.add_argument("--solutions", type=int, default=20)
+    parser.add_argument("--testings", type=int, default=14)
     parser.add_argument("--problems", type=int, default=None)
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seeds", type=int, default=4, help="teachers of so many seeds share the problems")
     parser.add_argument("--strategies", action="store_true")
     options = parser.parse_args()
     domains = {name: factory("domains", name)() for name in DOMAINS}
     seeds = [pool.problem for pool in load_pools("builtin:python-seeds")]
     seeds = seeds[:: max(1, len(seeds) // options.problems)] if options.problems else seeds
     with open_sandbox(numpy=options.strategies) as sandbox:
-        teacher = create(seed=options.seed, sandbox=sandbox, strength=options.strength)
+        teachers = [create(seed=n, sandbox=sandbox, strength=options.strength) for n in range(options.seeds)]
+        shared = [(teacher, seeds[n :: options.seeds]) for n, teacher in enumerate(teachers)]
         started = time.perf_counter()
-        pools = draw_pools(seeds, teacher, domains, solutions=options.solutions, testings=options.testings)
+        pools = [
+            pool
+            for teacher, some in shared
+            for pool in draw_pools(some, teacher, domains, solutions=options.solutions, testings=options.testings)
+        ]
         drawn = time.perf_counter()
         executor = CrossExecutor(sandbox, domains)
         matrices = executor.matrices([_with_reference(pool) for pool in pools])
         ended = time.perf_counter()
         print(f"{len(seeds)} problems, drawn in {drawn - started:.1f} s, executed in {ended - drawn:.1f} s")
-        show(options.strength, teacher, pools, matrices)
+        show(options.strength, pools, matrices)
         if options.strategies:
             show_strategies(SandboxedRunner(sandbox), [_without_reference(matrix) for matrix in matrices])
 
 
-def show(strength: str, teacher: OfflineTeacher, pools: list[Pool], matrices: list[PassMatrix]) -> None:
+def show(strength: str, pools: list[Pool], matrices: list[PassMatrix]) -> None:
     problems = [measured(matrix) for matrix in matrices]
     print(f"\n| | recorded pool | offline teacher, `{strength}` |\n|---|---|---|")
     for name, recorded, here in zip(RATES, RECORDED[strength], rates(problems), strict=True):
@@ -70,8 +75,6 @@ def show(strength: str, teacher: OfflineTeacher, pools: list[Pool], matrices: li
     print(f"{statistics.mean(sizes):.1f}, quantiles {statistics.quantiles(sizes, n=10)}")
     letters = Counter(letter for matrix in matrices for row in matrix.verdicts_MN for letter in row)
     print("cells:", {letter: round(count / letters.total(), 4) for letter, count in letters.most_common()})
-    slipped = [_slipped(teacher, pool.problem, matrix) for pool, matrix in zip(pools, matrices, strict=True)]
-    print(f"right by the human testing, yet drawn as mistakes: {sum(slipped)}")
 
 
 def show_strategies(runner: SandboxedRunner, matrices: list[PassMatrix]) -> None:
@@ -80,15 +83,6 @@ def show_strategies(runner: SandboxedRunner, matrices: list[PassMatrix]) -> None
     print(f"\noracle {board.oracle:.3f} over {len(board.problems)} problems, skipped {board.skipped}")
     for row in board.rows:
         print(f"{row.name:20} {row.evaluation.score} {row.evaluation.metrics}")
-
-
-def _slipped(teacher: OfflineTeacher, problem: Problem, matrix: PassMatrix) -> int:
-    wrong = {source for mistake in teacher.mistakes(problem) for source in mistake.sources}
-    assert matrix.human_M is not None
-    return sum(
-        letter == "P" and text.strip() in wrong
-        for text, letter in zip(matrix.solution_texts, matrix.human_M, strict=True)
-    )
 
 
 def _with_reference(pool: Pool) -> tuple[Problem, list[Solution], list]:

@@ -8,12 +8,12 @@ import pytest
 
 from evosyn.evaluators.crossexec import CrossExecutor
 from evosyn.pools import load_pools
-from evosyn.records import Solution
+from evosyn.records import Problem, Solution
 from evosyn.registry import factory
 from evosyn.sandbox import open_sandbox
 from evosyn.synthesis.generate import draw_pools
 from evosyn.teachers._offline.calibration import RATES, RECORDED, measured, rates, spread
-from evosyn.teachers.offline import DOMAINS, create
+from evosyn.teachers.offline import DOMAINS, OfflineTeacher, create
 
 RIGHT = {"right", "near", "stray", "slow"}
 
@@ -27,12 +27,16 @@ def sandbox():
 @pytest.fixture(scope="module")
 def seeds():
     problems = [pool.problem for pool in load_pools("builtin:python-seeds")]
-    return problems[:: len(problems) // 10]
+    return problems[:: len(problems) // 8]
 
 
-def meant(sandbox, seeds, strength: str, purpose: str) -> list[float]:
+@pytest.fixture(scope="module")
+def teachers(sandbox):
+    return {name: create(seed=0, sandbox=sandbox, strength=name) for name in ("weak", "mixed", "strong")}
+
+
+def meant(teacher: OfflineTeacher, seeds: list[Problem], purpose: str) -> list[float]:
     """For each seed the share of usable replies that were meant to be right."""
-    teacher = create(seed=0, sandbox=sandbox, strength=strength)
     shares = []
     for problem in seeds:
         truths = [teacher.draw(problem, purpose, sample).truth.split("/")[0] for sample in range(120)]
@@ -42,23 +46,23 @@ def meant(sandbox, seeds, strength: str, purpose: str) -> list[float]:
 
 
 @pytest.mark.parametrize("purpose", ["solution", "testing"])
-def test_stronger_presets_are_right_more_often_and_near_the_recorded_share(sandbox, seeds, purpose):
+def test_stronger_presets_are_right_more_often_and_near_the_recorded_share(teachers, seeds, purpose):
     target = RATES.index("share of right solutions, mean over problems") if purpose == "solution" else 2
-    found = {name: statistics.mean(meant(sandbox, seeds, name, purpose)) for name in ("weak", "mixed", "strong")}
+    found = {name: statistics.mean(meant(teacher, seeds, purpose)) for name, teacher in teachers.items()}
     assert found["weak"] < found["mixed"] < found["strong"]
     for name, share in found.items():
         assert abs(share - RECORDED[name][target]) <= 0.15, (name, found)
 
 
-def test_problems_differ_in_how_often_solutions_are_right(sandbox, seeds):
-    shares = meant(sandbox, seeds, "mixed", "solution")
+def test_problems_differ_in_how_often_solutions_are_right(teachers, seeds):
+    shares = meant(teachers["mixed"], seeds, "solution")
     assert statistics.stdev(shares) >= 0.12
     assert max(shares) >= 0.6
     assert min(shares) <= 0.4
 
 
-def test_testings_have_many_sizes(sandbox, seeds):
-    teacher = create(seed=0, sandbox=sandbox)
+def test_testings_have_many_sizes(teachers, seeds):
+    teacher = teachers["mixed"]
     domain = factory("domains", seeds[0].domain)()
     parsed = [domain.parse_testing(seeds[0], teacher.draw(seeds[0], "testing", n).text).value for n in range(150)]
     sizes = [len(one.body["cases"]) for one in parsed if one is not None and isinstance(one.body["cases"], list)]
@@ -68,10 +72,9 @@ def test_testings_have_many_sizes(sandbox, seeds):
 
 
 @pytest.mark.slow
-def test_executed_pools_are_near_the_recorded_ones(sandbox, seeds):
+def test_executed_pools_are_near_the_recorded_ones(sandbox, teachers, seeds):
     domains = {name: factory("domains", name)() for name in DOMAINS}
-    teacher = create(seed=0, sandbox=sandbox)
-    pools = draw_pools(seeds, teacher, domains, solutions=14, testings=12)
+    pools = draw_pools(seeds, teachers["mixed"], domains, solutions=14, testings=12)
     items = [
         (pool.problem, [*pool.solutions, Solution(pool.problem.reference_solution or "")], list(pool.testings))
         for pool in pools

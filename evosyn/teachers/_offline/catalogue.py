@@ -10,6 +10,7 @@ import functools
 import importlib
 import pkgutil
 import random
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol, cast
@@ -40,6 +41,20 @@ class Task:
     topic: str
     entry_point: str | None = None
     starter_code: str | None = None
+
+
+def fill(template: str, **blanks: str | int) -> str:
+    """The template with each `<<name>>` replaced.
+
+    Raises:
+        KeyError: a blank without a value, or a value without a blank.
+    """
+    wanted = set(re.findall(r"<<(\w+)>>", template))
+    if wanted != set(blanks):
+        raise KeyError(f"blanks {sorted(wanted ^ set(blanks))}")
+    for name, text in blanks.items():
+        template = template.replace(f"<<{name}>>", str(text))
+    return template
 
 
 class Family(Protocol):

@@ -122,7 +122,7 @@ WEAK = Profile(
     name="weak",
     authors=(Author("offline-small", 1.0, 0.0, 0.0, 0.45),),
     solutions=SolutionRates(
-        odds=Odds(base=-2.0, slope=3.0, spread=2.4),
+        odds=Odds(base=-2.25, slope=3.0, spread=2.4),
         does_not_parse=0.048,
         misnamed=0.02,
         prose=0.01,
@@ -131,7 +131,7 @@ WEAK = Profile(
         stray=0.2,
     ),
     testings=TestingRates(
-        odds=Odds(base=-2.15, slope=2.0, spread=0.8),
+        odds=Odds(base=-2.4, slope=2.0, spread=0.8),
         malformed=0.08,
         code=0.06,
         trivial=0.1,
@@ -156,7 +156,7 @@ STRONG = Profile(
     name="strong",
     authors=_ALL_SIZES,
     solutions=SolutionRates(
-        odds=Odds(base=2.05, slope=3.0, spread=0.9),
+        odds=Odds(base=1.4, slope=3.0, spread=0.9),
         does_not_parse=0.012,
         misnamed=0.008,
         prose=0.004,
@@ -182,7 +182,7 @@ MIXED = Profile(
     name="mixed",
     authors=_ALL_SIZES,
     solutions=SolutionRates(
-        odds=Odds(base=-0.15, slope=3.2, spread=1.6),
+        odds=Odds(base=-0.4, slope=3.2, spread=1.6),
         does_not_parse=0.025,
         misnamed=0.012,
         prose=0.006,

@@ -6,7 +6,7 @@ import random
 from collections.abc import Mapping
 
 from evosyn.records import Json
-from evosyn.teachers._offline.catalogue import Params, Task
+from evosyn.teachers._offline.catalogue import Params, Task, fill
 
 DOMAIN = "python-stdin"
 
@@ -55,6 +55,48 @@ def generate(rng, size):
     return f"{count}\\n" + "".join(f"{clock()}-{clock()}\\n" for _ in range(count))
 """
 
+REFERENCE = """
+def minutes(text):
+    hours, rest = text.split(':')
+    return int(hours) * 60 + int(rest)
+
+
+def clock(total):
+    return f"{total // 60}:{total % 60:02d}"
+
+
+spans = []
+for _ in range(int(input())):
+    first, last = input().strip().split('-')
+    start, end = minutes(first), minutes(last)
+    m = <<length>>
+    m = <<breaks>>
+    m = <<rounding>>
+    spans.append(m)
+print(<<result>>)
+"""
+ALTERNATIVE = """
+import sys
+
+
+def clock(total):
+    hours, rest = divmod(total, 60)
+    return str(hours) + ":" + str(rest).zfill(2)
+
+
+def worth(m):
+    m = <<breaks>>
+    return <<rounding>>
+
+
+spans = []
+for line in sys.stdin.read().split()[1:]:
+    start = int(line[0:2]) * 60 + int(line[3:5])
+    end = int(line[6:8]) * 60 + int(line[9:11])
+    spans.append(worth(<<other>>))
+print(<<result>>)
+"""
+
 
 def draw(rng: random.Random) -> Params:
     return {
@@ -89,48 +131,9 @@ def build(params: Mapping[str, Json]) -> Task:
         statement="Standard input holds the number of spans and then one span a line, written as HH:MM-HH:MM (start "
         f"and end on a 24-hour clock). {over}{break_words}{round_words} "
         f"{words.format(**blanks)}",
-        reference=f"""
-def minutes(text):
-    hours, rest = text.split(':')
-    return int(hours) * 60 + int(rest)
-
-
-def clock(total):
-    return f"{{total // 60}}:{{total % 60:02d}}"
-
-
-spans = []
-for _ in range(int(input())):
-    first, last = input().strip().split('-')
-    start, end = minutes(first), minutes(last)
-    m = {length}
-    m = {breaks}
-    m = {rounding}
-    spans.append(m)
-print({result.format(**blanks)})
-""",
+        reference=fill(REFERENCE, length=length, breaks=breaks, rounding=rounding, result=result.format(**blanks)),
         alternatives=(
-            f"""
-import sys
-
-
-def clock(total):
-    hours, rest = divmod(total, 60)
-    return str(hours) + ":" + str(rest).zfill(2)
-
-
-def worth(m):
-    m = {breaks}
-    return {rounding}
-
-
-spans = []
-for line in sys.stdin.read().split()[1:]:
-    start = int(line[0:2]) * 60 + int(line[3:5])
-    end = int(line[6:8]) * 60 + int(line[9:11])
-    spans.append(worth({other}))
-print({result.format(**blanks)})
-""",
+            fill(ALTERNATIVE, breaks=breaks, rounding=rounding, other=other, result=result.format(**blanks)),
         ),
         generator=GENERATOR,
         difficulty=0.3

@@ -6,7 +6,7 @@ import random
 from collections.abc import Mapping
 
 from evosyn.records import Json
-from evosyn.teachers._offline.catalogue import Params, Task
+from evosyn.teachers._offline.catalogue import Params, Task, fill
 
 DOMAIN = "python-stdin"
 
@@ -45,6 +45,73 @@ def generate(rng, size):
     return f"{height} {width}\\n" + "\\n".join(rows) + "\\n"
 """
 
+REFERENCE = """
+import sys
+
+
+def main():
+    lines = sys.stdin.read().split()
+    height, width = int(lines[0]), int(lines[1])
+    grid = lines[2:2 + height]
+    seen = set()
+    sizes = []
+    for i in range(height):
+        for j in range(width):
+            r, c = i, j
+            if (r, c) in seen or not <<start>>:
+                continue
+            seen.add((r, c))
+            stack = [(r, c)]
+            region = []
+            while stack:
+                r, c = stack.pop()
+                region.append((r, c))
+                for dr, dc in [<<steps>>]:
+                    nr, nc = r + dr, (c + dc)<<wrap>>
+                    if 0 <= nr < height and 0 <= nc < width and (nr, nc) not in seen and <<same>>:
+                        seen.add((nr, nc))
+                        stack.append((nr, nc))
+            rows = [r for r, _ in region]
+            if <<keep>>:
+                sizes.append(len(region))
+    print(<<result>>)
+
+
+main()
+"""
+ALTERNATIVE = """
+height, width = map(int, input().split())
+grid = [input() for _ in range(height)]
+parent = {}
+
+
+def find(p):
+    while parent[p] != p:
+        parent[p] = parent[parent[p]]
+        p = parent[p]
+    return p
+
+
+for r in range(height):
+    for c in range(width):
+        if <<start>>:
+            parent[(r, c)] = (r, c)
+for r, c in list(parent):
+    for dr, dc in [<<steps>>]:
+        nr, nc = r + dr, (c + dc)<<wrap>>
+        if (nr, nc) in parent and <<same>>:
+            parent[find((r, c))] = find((nr, nc))
+members = {}
+for p in parent:
+    members.setdefault(find(p), []).append(p)
+sizes = []
+for region in members.values():
+    rows = [r for r, _ in region]
+    if <<keep>>:
+        sizes.append(len(region))
+print(<<result>>)
+"""
+
 
 def draw(rng: random.Random) -> Params:
     return {
@@ -76,74 +143,8 @@ def build(params: Mapping[str, Json]) -> Task:
         statement="Standard input holds a line with two integers, height and width, and then `height` lines of `width` "
         f"characters each out of `#`, `.` and `o`. Consider {kind}. Two such cells are connected if {near_words}; a "
         f"region is a largest set of cells that are connected directly or through others.{inner_words} {words}",
-        reference=f"""
-import sys
-
-
-def main():
-    lines = sys.stdin.read().split()
-    height, width = int(lines[0]), int(lines[1])
-    grid = lines[2:2 + height]
-    seen = set()
-    sizes = []
-    for i in range(height):
-        for j in range(width):
-            r, c = i, j
-            if (r, c) in seen or not {start}:
-                continue
-            seen.add((r, c))
-            stack = [(r, c)]
-            region = []
-            while stack:
-                r, c = stack.pop()
-                region.append((r, c))
-                for dr, dc in [{steps}]:
-                    nr, nc = r + dr, (c + dc){wrap}
-                    if 0 <= nr < height and 0 <= nc < width and (nr, nc) not in seen and {same}:
-                        seen.add((nr, nc))
-                        stack.append((nr, nc))
-            rows = [r for r, _ in region]
-            if {keep}:
-                sizes.append(len(region))
-    print({result})
-
-
-main()
-""",
-        alternatives=(
-            f"""
-height, width = map(int, input().split())
-grid = [input() for _ in range(height)]
-parent = {{}}
-
-
-def find(p):
-    while parent[p] != p:
-        parent[p] = parent[parent[p]]
-        p = parent[p]
-    return p
-
-
-for r in range(height):
-    for c in range(width):
-        if {start}:
-            parent[(r, c)] = (r, c)
-for r, c in list(parent):
-    for dr, dc in [{steps}]:
-        nr, nc = r + dr, (c + dc){wrap}
-        if (nr, nc) in parent and {same}:
-            parent[find((r, c))] = find((nr, nc))
-members = {{}}
-for p in parent:
-    members.setdefault(find(p), []).append(p)
-sizes = []
-for region in members.values():
-    rows = [r for r, _ in region]
-    if {keep}:
-        sizes.append(len(region))
-print({result})
-""",
-        ),
+        reference=fill(REFERENCE, start=start, steps=steps, wrap=wrap, same=same, keep=keep, result=result),
+        alternatives=(fill(ALTERNATIVE, start=start, steps=steps, wrap=wrap, same=same, keep=keep, result=result),),
         generator=GENERATOR,
         difficulty=0.58 + harder + 0.12 * inner + 0.08 * (params["neighbours"] == "across") + 0.06 * (cells == "same"),
         topic="grids",

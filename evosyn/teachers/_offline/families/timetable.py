@@ -6,7 +6,7 @@ import random
 from collections.abc import Mapping
 
 from evosyn.records import Json
-from evosyn.teachers._offline.catalogue import Params, Task
+from evosyn.teachers._offline.catalogue import Params, Task, fill
 
 DOMAIN = "python-stdin"
 
@@ -41,6 +41,64 @@ def generate(rng, size):
     count = [1, rng.randint(2, 3), rng.randint(4, 7), rng.randint(30, 50)][size]
     lines = [f"{rng.randint(0, 4 * count)} {rng.randint(1, 6)} {rng.randint(1, 3)}" for _ in range(count)]
     return f"{count}\\n" + "\\n".join(lines) + "\\n"
+"""
+
+REFERENCE = """
+count = int(input())
+arrival, length, rank = [], [], []
+for _ in range(count):
+    a, b, c = map(int, input().split())
+    arrival.append(a)
+    length.append(b)
+    rank.append(c)
+finish = [0] * count
+started = []
+todo = list(range(count))
+now = 0
+while todo:
+    waiting = [j for j in todo if arrival[j] <= now]
+    if not waiting:
+        now = min(arrival[j] for j in todo)
+        continue
+    j = min(waiting, key=lambda j: <<choice>>)
+    todo.remove(j)
+    started.append(j)
+    now += length[j]
+    finish[j] = now
+    now += <<pause>>
+print(<<result>>)
+"""
+ALTERNATIVE = """
+import sys
+
+rows = [list(map(int, line.split())) for line in sys.stdin.read().strip().split('\\n')[1:]]
+count = len(rows)
+arrival = [row[0] for row in rows]
+length = [row[1] for row in rows]
+rank = [row[2] for row in rows]
+finish = {}
+started = []
+now = 0
+
+
+def urgency(j):
+    return <<choice>>
+
+
+while len(started) < count:
+    best = None
+    for j in range(count):
+        if j in finish or arrival[j] > now:
+            continue
+        if best is None or urgency(j) < urgency(best):
+            best = j
+    if best is None:
+        now += 1
+        continue
+    started.append(best)
+    finish[best] = now + length[best]
+    now = finish[best] + <<pause>>
+print(<<result>>)
 """
 
 
@@ -78,65 +136,8 @@ def build(params: Mapping[str, Json]) -> Task:
         "of arrival on. Whenever the worker is free and jobs are waiting, it starts at once "
         f"{rule_words}, of several such the one with the {params['tie']} number (jobs are numbered from 1 in the order "
         f"of the input).{hurry} If none is waiting, it idles until the next arrival.{rest} {words}",
-        reference=f"""
-count = int(input())
-arrival, length, rank = [], [], []
-for _ in range(count):
-    a, b, c = map(int, input().split())
-    arrival.append(a)
-    length.append(b)
-    rank.append(c)
-finish = [0] * count
-started = []
-todo = list(range(count))
-now = 0
-while todo:
-    waiting = [j for j in todo if arrival[j] <= now]
-    if not waiting:
-        now = min(arrival[j] for j in todo)
-        continue
-    j = min(waiting, key=lambda j: {choice})
-    todo.remove(j)
-    started.append(j)
-    now += length[j]
-    finish[j] = now
-    now += {pause}
-print({result})
-""",
-        alternatives=(
-            f"""
-import sys
-
-rows = [list(map(int, line.split())) for line in sys.stdin.read().strip().split('\\n')[1:]]
-count = len(rows)
-arrival = [row[0] for row in rows]
-length = [row[1] for row in rows]
-rank = [row[2] for row in rows]
-finish = {{}}
-started = []
-now = 0
-
-
-def urgency(j):
-    return {choice}
-
-
-while len(started) < count:
-    best = None
-    for j in range(count):
-        if j in finish or arrival[j] > now:
-            continue
-        if best is None or urgency(j) < urgency(best):
-            best = j
-    if best is None:
-        now += 1
-        continue
-    started.append(best)
-    finish[best] = now + length[best]
-    now = finish[best] + {pause}
-print({result})
-""",
-        ),
+        reference=fill(REFERENCE, choice=choice, pause=pause, result=result),
+        alternatives=(fill(ALTERNATIVE, choice=choice, pause=pause, result=result),),
         generator=GENERATOR,
         difficulty=min(0.95, 0.66 + 0.15 * bool(patience) + 0.06 * bool(pause) + 0.03 * (params["tie"] == "largest")),
         topic="scheduling",

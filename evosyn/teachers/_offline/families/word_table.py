@@ -6,7 +6,7 @@ import random
 from collections.abc import Mapping
 
 from evosyn.records import Json
-from evosyn.teachers._offline.catalogue import Params, Task
+from evosyn.teachers._offline.catalogue import Params, Task, fill
 
 DOMAIN = "python-stdin"
 
@@ -45,6 +45,55 @@ def generate(rng, size):
     return "\\n".join(text) + "\\n"
 """
 
+REFERENCE = """
+import sys
+
+counts, order, last = {}, {}, {}
+first_line, last_line = {}, {}
+total = 0
+for number, line in enumerate(sys.stdin.read().split('\\n'), 1):
+    for raw in line.split():
+        w = <<clean>>
+        if len(w) < <<shortest>>:
+            continue
+        if w not in counts:
+            counts[w] = 0
+            order[w] = total
+            first_line[w] = number
+        counts[w] += 1
+        last[w] = total
+        last_line[w] = number
+        total += 1
+words = [w for w in counts if counts[w] >= <<least>>]
+words.sort(key=lambda w: <<key>>)
+for w in words<<cut>>:
+    print(<<row>>)
+if not words:
+    print('none')
+"""
+ALTERNATIVE = """
+import sys
+
+found = []
+for number, line in enumerate(sys.stdin, 1):
+    found += [(<<clean>>, number) for raw in line.split()]
+found = [pair for pair in found if len(pair[0]) >= <<shortest>>]
+total = len(found)
+counts, order, last, first_line, last_line = {}, {}, {}, {}, {}
+for place, (w, number) in enumerate(found):
+    counts[w] = counts.get(w, 0) + 1
+    order.setdefault(w, place)
+    first_line.setdefault(w, number)
+    last[w] = place
+    last_line[w] = number
+rows = []
+for w in sorted(counts, key=lambda w: <<key>>):
+    if counts[w] < <<least>>:
+        continue
+    rows.append(<<other_row>>)
+print('\\n'.join(rows<<cut>>) if rows else 'none')
+"""
+
 
 def draw(rng: random.Random) -> Params:
     return {
@@ -76,55 +125,9 @@ def build(params: Mapping[str, Json]) -> Task:
         statement="Standard input holds a text of one or more lines, some may be empty. A word is a part between "
         f"blanks; {'; '.join(rules)}. For each different word print a line with {row_words}. Order the lines like "
         f"this: {order_words} (alphabetical means by code points).{rare}{some} If no word is left, print `none`.",
-        reference=f"""
-import sys
-
-counts, order, last = {{}}, {{}}, {{}}
-first_line, last_line = {{}}, {{}}
-total = 0
-for number, line in enumerate(sys.stdin.read().split('\\n'), 1):
-    for raw in line.split():
-        w = {clean}
-        if len(w) < {shortest}:
-            continue
-        if w not in counts:
-            counts[w] = 0
-            order[w] = total
-            first_line[w] = number
-        counts[w] += 1
-        last[w] = total
-        last_line[w] = number
-        total += 1
-words = [w for w in counts if counts[w] >= {least}]
-words.sort(key=lambda w: {key})
-for w in words{cut}:
-    print({row})
-if not words:
-    print('none')
-""",
+        reference=fill(REFERENCE, clean=clean, shortest=shortest, least=least, key=key, cut=cut, row=row),
         alternatives=(
-            f"""
-import sys
-
-found = []
-for number, line in enumerate(sys.stdin, 1):
-    found += [({clean}, number) for raw in line.split()]
-found = [pair for pair in found if len(pair[0]) >= {shortest}]
-total = len(found)
-counts, order, last, first_line, last_line = {{}}, {{}}, {{}}, {{}}, {{}}
-for place, (w, number) in enumerate(found):
-    counts[w] = counts.get(w, 0) + 1
-    order.setdefault(w, place)
-    first_line.setdefault(w, number)
-    last[w] = place
-    last_line[w] = number
-rows = []
-for w in sorted(counts, key=lambda w: {key}):
-    if counts[w] < {least}:
-        continue
-    rows.append({other_row})
-print('\\n'.join(rows{cut}) if rows else 'none')
-""",
+            fill(ALTERNATIVE, clean=clean, shortest=shortest, key=key, least=least, other_row=other_row, cut=cut),
         ),
         generator=GENERATOR,
         difficulty=0.34
