@@ -16,8 +16,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from evosyn.jobs import CellResult, Job, Limits
-from evosyn.ports import Domain, Plan, Sandbox
+from evosyn.evaluators.verify import Asked, verify_cells
+from evosyn.jobs import CellResult, Limits
+from evosyn.ports import Domain, Sandbox
 from evosyn.records import Json, Problem, Testing, Verdict
 from evosyn.rundir import write_atomic
 
@@ -136,27 +137,17 @@ class Scorer:
         return len(found)
 
     def _execute(self, items: Sequence[tuple[Task, str]]) -> list[Score]:
-        plans: list[Plan | None] = []
-        reasons: list[str] = []
-        jobs: list[Job] = []
-        for task, text in items:
-            domain = self._domains[task.problem.domain]
-            parsed = domain.parse_solution(task.problem, text)
-            plan = None
-            if parsed.value is not None:
-                plan = domain.plan(task.problem, parsed.value, [task.testing], self._limits)
-                jobs += plan.jobs
-            plans.append(plan)
-            reasons.append(parsed.reason)
-        outcomes = iter(self._sandbox.run(jobs) if jobs else [])
-        scores = []
-        for plan, reason in zip(plans, reasons, strict=True):
-            if plan is None:
-                scores.append(Score(Verdict.ERROR, 0.0, False, reason))
-            else:
-                (cell,) = plan.judge([next(outcomes) for _ in plan.jobs])
-                scores.append(_score_of(cell))
-        return scores
+        found = [self._domains[task.problem.domain].parse_solution(task.problem, text) for task, text in items]
+        cells = [
+            Asked(task.problem, parsed.value, task.testing)
+            for (task, _), parsed in zip(items, found, strict=True)
+            if parsed.value is not None
+        ]
+        results = iter(verify_cells(self._sandbox, self._domains, self._limits, cells))
+        return [
+            Score(Verdict.ERROR, 0.0, False, parsed.reason) if parsed.value is None else _score_of(next(results))
+            for parsed in found
+        ]
 
 
 def score_key(task: Task, text: str) -> str:

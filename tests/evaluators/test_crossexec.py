@@ -13,6 +13,7 @@ from evosyn import registry
 from evosyn.errors import UsageError
 from evosyn.evaluators.crossexec import CrossexecConfig, CrossExecutor
 from evosyn.evaluators.verdict_cache import MemoryVerdicts, SqliteVerdicts
+from evosyn.evaluators.verify import Asked, verify_cells
 from evosyn.jobs import CellResult, ItemOutcome, Job, Limits, Protection, Status
 from evosyn.ports import Crossexec, Sandbox, VerdictCache
 from evosyn.records import Problem, Provenance, Solution, Testing, Verdict
@@ -341,3 +342,19 @@ def test_what_is_undecided_is_not_remembered(tmp_path: Path) -> None:
         for cache in (file, MemoryVerdicts()):
             cache.put([*undecided, ("d", CellResult(Verdict.PASS))])
             assert [cell is not None for cell in cache.get(list("abcd"))] == [False, False, False, True]
+
+
+def test_single_cells_are_verified_with_their_generators(sandbox: Sandbox) -> None:
+    built = Testing("cases", {"cases": {"python": "def build_cases():\n    return [{'input': [4], 'output': 8}]\n"}})
+    broken = Testing("cases", {"cases": {"python": "def build_cases():\n    return 1 / 0\n"}})
+    texts = Testing("stdin", {"cases": [{"input": {"python": "'3 4'"}, "output": "7"}]})
+    adds = Problem("add", "python-stdin", "Print the sum of two numbers.")
+    cells = [
+        Asked(DOUBLE, RIGHT, built),
+        Asked(DOUBLE, WRONG, built),
+        Asked(DOUBLE, RIGHT, broken),
+        Asked(adds, Solution("print(sum(map(int, input().split())))"), texts),
+        Asked(DOUBLE, BAD, built),
+    ]
+    assert [cell.verdict.value for cell in verify_cells(sandbox, DOMAINS, LIMITS, cells)] == ["P", "F", "B", "P", "E"]
+    assert verify_cells(sandbox, DOMAINS, LIMITS, []) == []
