@@ -1,10 +1,10 @@
 """Adaptive spending: start with few solutions and testings, stop where more would not change the outcome, else grow.
 
 The paper draws the same M x N for every problem and finds that usable data grows only with the logarithm of the
-executions (Du 2025, figure 4b). Here a problem stops early when its ranking is *settled* (independent testings agree
-with the chosen one on whom they accept, and the best solution is not alone) or *hopeless* (nothing passes anything, or
-everything passes everything); only undecided problems grow, up to the full M x N. Slots are the same as in a fixed run,
-so a problem that grows to the end gets exactly what a fixed run would have given it.
+executions (Du 2025, figure 4b). Here a problem stops early when it is *settled* (it would be kept, and its testing
+tells solutions apart) or *hopeless* (nothing passes anything, or everything passes everything); only undecided problems
+grow, up to the full M x N. Slots are the same as in a fixed run, so a problem that grows to the end gets exactly what a
+fixed run would have given it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import NamedTuple
 
-import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from evosyn.records import PassMatrix
@@ -33,18 +32,18 @@ class AdaptiveConfig(BaseModel):
     Attributes:
         start: solutions and testings of the first round.
         growth: factor of both from round to round.
-        support: testings that must accept exactly the same solutions as the chosen one, itself included.
-        share: share of the solutions that must behave like the best one on all testings.
-        give_up: solutions and testings from which a problem without any variation is hopeless.
+        support: testings that must accept exactly the same solutions as the chosen one, itself included; more than 1
+            finds a right best solution more often, for more calls.
+        give_up: solutions and testings from which a problem without any variation is hopeless; less saves executions
+            where models are strong, and loses problems where they are weak.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     start: int = Field(default=4, ge=2)
     growth: float = Field(default=2.0, gt=1.0, le=4.0)
-    support: int = Field(default=2, ge=1)
-    share: float = Field(default=0.25, ge=0.0, le=1.0)
-    give_up: int = Field(default=8, ge=2)
+    support: int = Field(default=1, ge=1)
+    give_up: int = Field(default=16, ge=2)
 
 
 class Size(NamedTuple):
@@ -72,8 +71,7 @@ def outlook(matrix: PassMatrix, decision: Decision, config: AdaptiveConfig) -> O
         decision: what the pruning says of it now.
     """
     passed_MN = matrix.passed_MN
-    M, N = passed_MN.shape
-    if min(M, N) >= config.give_up and (passed_MN.all() or not passed_MN.any()):
+    if min(passed_MN.shape) >= config.give_up and (passed_MN.all() or not passed_MN.any()):
         return Outlook.HOPELESS
     choice = decision.chosen
     if decision.reason or choice is None:
@@ -82,6 +80,4 @@ def outlook(matrix: PassMatrix, decision: Decision, config: AdaptiveConfig) -> O
     if accepted_M.all():
         return Outlook.OPEN
     agreeing = int((passed_MN == accepted_M[:, None]).all(axis=0).sum())
-    alike = int((passed_MN == passed_MN[choice.best]).all(axis=1).sum())
-    settled = agreeing >= config.support and alike >= max(2, int(np.ceil(config.share * M)))
-    return Outlook.SETTLED if settled else Outlook.OPEN
+    return Outlook.SETTLED if agreeing >= config.support else Outlook.OPEN

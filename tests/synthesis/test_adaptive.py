@@ -31,28 +31,29 @@ def test_rounds_grow_to_the_full_size(solutions, testings, start, growth):
     assert rounds(None, solutions, testings) == [Size(solutions, testings)]
 
 
-def test_agreeing_testings_and_a_best_solution_that_is_not_alone_are_settled():
-    assert look([[1, 1, 0, 0], [1, 1, 0, 0], [0, 0, 0, 1], [0, 0, 0, 0]]) is Outlook.SETTLED
+def test_a_kept_problem_whose_testing_refuses_somebody_is_settled():
+    assert look([[1, 0], [0, 0]]) is Outlook.SETTLED
+    assert look([[1, 1, 0], [0, 0, 0]], support=2) is Outlook.SETTLED
 
 
 @pytest.mark.parametrize(
-    "passed",
+    ("passed", "support"),
     [
-        [[1, 0, 0, 0], [1, 0, 0, 0], [0, 0, 0, 1], [0, 0, 0, 0]],
-        [[1, 1, 0, 0], [0, 0, 0, 0], [0, 0, 0, 1], [0, 0, 0, 0]],
-        [[1, 1, 0, 0], [1, 1, 0, 0], [1, 1, 0, 0], [1, 1, 0, 1]],
-        np.zeros((4, 4)),
-        np.ones((4, 4)),
+        ([[1, 0, 0], [0, 0, 0]], 2),
+        ([[1, 1, 0, 0], [1, 1, 0, 0], [1, 1, 0, 1], [1, 1, 0, 0]], 1),
+        (np.zeros((4, 4)), 1),
+        (np.ones((4, 4)), 1),
     ],
-    ids=["one testing alone", "one solution alone", "it refuses nobody", "nothing passes yet", "everything passes yet"],
+    ids=["one testing alone", "it refuses nobody", "nothing passes yet", "everything passes yet"],
 )
-def test_weak_evidence_stays_open(passed):
-    assert look(passed) is Outlook.OPEN
+def test_weak_evidence_stays_open(passed, support):
+    assert look(passed, support=support) is Outlook.OPEN
 
 
 @pytest.mark.parametrize("value", [0, 1])
-def test_a_larger_matrix_without_any_variation_is_hopeless(value):
-    assert look(np.full((8, 8), value)) is Outlook.HOPELESS
+def test_a_large_matrix_without_any_variation_is_hopeless(value):
+    assert look(np.full((8, 8), value), give_up=8) is Outlook.HOPELESS
+    assert look(np.full((8, 8), value), give_up=9) is Outlook.OPEN
 
 
 FIXED = SynthesizeConfig(problems=30, solutions=12, testings=12)
