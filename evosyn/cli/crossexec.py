@@ -6,6 +6,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from evosyn.errors import InputError, UsageError
-from evosyn.ports import Domain
+from evosyn.ports import Domain, Sandbox
 from evosyn.records import Json, Pool, Problem, Solution, Testing, content_id
 
 if TYPE_CHECKING:
@@ -61,7 +62,6 @@ def command(source: str, out: Path, cache: Path | None, as_json: bool, **flags: 
     from evosyn.jobs import Limits
     from evosyn.pools import iter_pools
     from evosyn.rundir import RunDir
-    from evosyn.sandbox import open_sandbox
 
     survey = _survey(source, iter_pools(source), flags["m"], flags["n"])
     timeout: float = flags["timeout"]
@@ -70,10 +70,13 @@ def command(source: str, out: Path, cache: Path | None, as_json: bool, **flags: 
     with (
         RunDir(out) as run,
         SqliteVerdicts(cache or run.file("verdicts.sqlite")) as verdicts,
-        open_sandbox(flags["sandbox"], workers=flags["workers"], allow_weak=flags["allow_weak_sandbox"]) as sandbox,
+        _open(flags, 0) as sandbox,
+        _open(flags, 1) if config.repeat > 1 else nullcontext() as other,
     ):
         progress = Progress(survey.cells)
-        executor = CrossExecutor(sandbox, survey.domains, limits, verdicts, config=config, progress=progress.row)
+        executor = CrossExecutor(
+            sandbox, survey.domains, limits, verdicts, config=config, other=other, progress=progress.row
+        )
         items = (_item(pool, flags["m"], flags["n"]) for pool in iter_pools(source) if _usable(pool))
         totals = _execute(run, executor, items, progress)
         progress.end()
@@ -84,6 +87,14 @@ def command(source: str, out: Path, cache: Path | None, as_json: bool, **flags: 
     else:
         _show(out, report)
     return 0
+
+
+def _open(flags: dict[str, Any], hash_seed: int) -> Sandbox:
+    """The sandbox that the options name; flaky cells are looked for under another hash seed."""
+    from evosyn.sandbox import open_sandbox
+
+    weak = flags["allow_weak_sandbox"]
+    return open_sandbox(flags["sandbox"], workers=flags["workers"], allow_weak=weak, hash_seed=hash_seed)
 
 
 def domains_for(pools: Iterable[Pool]) -> dict[str, Domain]:

@@ -112,6 +112,7 @@ class CrossExecutor:
         cache: VerdictCache | None = None,
         *,
         config: CrossexecConfig | None = None,
+        other: Sandbox | None = None,
         progress: Callable[[Counts], None] | None = None,
     ) -> None:
         """
@@ -119,6 +120,8 @@ class CrossExecutor:
             sandbox, cache: the caller's; without a cache cells are remembered in memory.
             domains: by name; each item's domain must be there.
             limits: for one solution's row; the same for all.
+            other: where rows are repeated to find flaky cells; another hash seed there also finds answers that depend
+                on the order of sets. Default: `sandbox`.
             progress: called after each row, from any thread, one at a time.
         """
         self._domains = dict(domains)
@@ -132,6 +135,7 @@ class CrossExecutor:
         self._began: float | None = None
         self._protection = sandbox.protection
         self._runner = RowRunner(sandbox, self._limits)
+        self._repeater = RowRunner(other or sandbox, self._limits)
         self.counts = Counts()
 
     def matrices(
@@ -330,7 +334,7 @@ class CrossExecutor:
     def _repeat_rows(self, rows: Sequence[Row]) -> None:
         for _ in range(self._config.repeat - 1):
             if rows:
-                self._runner.run(rows, self._compare)
+                self._repeater.run(rows, self._compare)
         with self._lock:
             self.counts.repeated += len(rows)
             self.counts.flaky += sum(place.row == row.row for row in rows for place in row.grid.flaky)

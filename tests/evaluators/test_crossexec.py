@@ -193,6 +193,22 @@ def test_flaky_cells_are_found_and_reported_not_averaged(sandbox: Sandbox) -> No
     assert steady.counts.repeated == 4, "three solutions and the canary"
 
 
+def test_another_hash_seed_finds_answers_that_depend_on_the_order_of_sets(sandbox: Sandbox) -> None:
+    first = "def double(x):\n    return 2 * x * (next(iter({'a', 'b', 'c', 'd', 'e'})) in 'abc')\n"
+    second = "def double(x):\n    return 2 * x * (next(iter({'a', 'b', 'c', 'd', 'e'})) in 'cde')\n"
+    config = CrossexecConfig(repeat=2, sample=1.0)
+    items = [(DOUBLE, [Solution(text) for text in (first, second, RIGHT.source)], [asserts("assert double(2) == 4")])]
+    (alone,) = executor(sandbox, config=config).matrices(items)
+    assert "flaky" not in alone.meta, "one hash seed always gives one order"
+    found: set[int] = set()
+    for hash_seed in range(1, 7):
+        with open_sandbox("local", workers=1, allow_weak=True, hash_seed=hash_seed) as other:
+            (matrix,) = executor(sandbox, config=config, other=other).matrices(items)
+            found |= {cell[0] for cell in matrix.meta.get("flaky", [])}
+    assert found
+    assert 2 not in found
+
+
 def test_a_flaky_cell_in_the_sample_makes_the_whole_problem_repeat(sandbox: Sandbox) -> None:
     flaky = [
         Solution(f"import time\ndef double(x):\n    return 2 * x + time.time_ns() // 1000 % 2 + 0 * {n}\n")
