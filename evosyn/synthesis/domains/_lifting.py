@@ -20,13 +20,12 @@ from evosyn.synthesis.domains._expressions import (
     Evaluate,
     NotLiftable,
     Scope,
-    TooLarge,
     compile_expression,
     constant_value,
     literal_value,
     lookup,
-    size_of,
 )
+from evosyn.synthesis.domains._guarded import TooLarge, size_of
 
 MAX_SOURCE = 200_000
 """Characters of testing code that we parse ourselves."""
