@@ -15,6 +15,7 @@ from evosyn.teachers._offline import catalogue
 from evosyn.teachers._offline.problems import draw_problem
 from evosyn.teachers._offline.study import INSIDE
 from evosyn.teachers._offline.values import same
+from evosyn.teachers.offline import create
 
 FAMILIES = catalogue.family_names()
 
@@ -124,3 +125,22 @@ def test_problem_replies_are_read_by_the_domain_and_found_again(domain):
     assert 0.02 <= truths.count("near-duplicate") / len(truths) <= 0.16
     assert len({problem.id for problem in problems}) > 0.85 * len(problems)
     assert len({problem.id for problem in problems}) < len(problems) or domain == "python-stdin"
+
+
+def test_trivial_problems_are_solved_and_tested_rightly_by_nearly_everyone(sandbox):
+    """What pruning has to prune: solutions and testings that carry no information."""
+    teacher = create(seed=0, sandbox=sandbox)
+    family = catalogue.family("one_step")
+    params = family.draw(random.Random(1))
+    task = family.build(params)
+    problem = Problem(
+        "trivial",
+        family.DOMAIN,
+        task.statement,
+        entry_point=task.entry_point,
+        meta={"family": "one_step", "params": params, "difficulty": task.difficulty},
+    )
+    for purpose in ("solution", "testing"):
+        truths = [teacher.draw(problem, purpose, sample).truth.split("/")[0] for sample in range(100)]
+        usable = [truth for truth in truths if truth not in {"malformed", "prose", "does-not-parse", "misnamed"}]
+        assert sum(truth in {"right", "near", "slow", "stray"} for truth in usable) >= 0.9 * len(usable)

@@ -15,6 +15,9 @@ from dataclasses import dataclass
 from evosyn.errors import UsageError
 from evosyn.seeds import SeedTree
 
+NOTHING_TO_IT = 5.0
+"""Added to the log-odds where the difficulty is 0."""
+
 
 @dataclass(frozen=True)
 class Author:
@@ -227,9 +230,10 @@ def chance(odds: Odds, difficulty: float, skill: float, tree: SeedTree) -> float
     """The chance of being right.
 
     Args:
-        difficulty: of the problem, in [0, 1].
+        difficulty: of the problem, in [0, 1]; at 0 hardly anybody fails.
         skill: of the author, added to the log-odds.
         tree: the node that fixes the problem's own draw.
     """
     drawn = tree.random().gauss(0.0, 1.0)
-    return 1.0 / (1.0 + math.exp(-(odds.base - odds.slope * (difficulty - 0.5) + odds.spread * drawn + skill)))
+    easy = NOTHING_TO_IT if difficulty == 0 else 0.0
+    return 1.0 / (1.0 + math.exp(-(odds.base - odds.slope * (difficulty - 0.5) + odds.spread * drawn + skill + easy)))
