@@ -157,7 +157,7 @@ def _copies(value: Json, M: int) -> np.ndarray[tuple[int, ...], np.dtype[np.int6
     if value is None:
         return None
     good = isinstance(value, list) and len(value) == M
-    if not good or not all(type(one) is int and one > 0 for one in value):
+    if not good or not all(type(one) is int and 0 < one < 2**63 for one in value):
         raise FormatError("copies", f"must be {M} whole numbers from 1, one per solution", value)
     return np.array(value, dtype=np.int64)
 
@@ -167,7 +167,7 @@ def _durations(value: Json, M: int, N: int) -> np.ndarray[tuple[int, ...], np.dt
         return None
     try:
         durations_MN = np.array(value, dtype=np.float64)
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, OverflowError) as error:
         raise FormatError("durations", f"must be {M} x {N} seconds", value) from error
     if durations_MN.shape != (M, N) or not np.isfinite(durations_MN).all():
         raise FormatError("durations", f"must be {M} x {N} seconds", durations_MN.shape)

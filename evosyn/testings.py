@@ -128,7 +128,7 @@ def _tolerance(field: str, value: Json) -> None:
     if value is None:
         return
     good = isinstance(value, int | float) and not isinstance(value, bool)
-    if not good or not math.isfinite(value) or value < 0:
+    if not good or not 0 <= value < math.inf:
         raise FormatError(field, "must be a number, 0 or more", value)
 
 

@@ -106,7 +106,7 @@ def domains_for(pools: Iterable[Pool]) -> dict[str, Domain]:
 
 @dataclass(frozen=True)
 class Survey:
-    """What a pool file holds, found by a first reading that executes nothing."""
+    """What a pool file holds, found by a first reading that executes nothing; human cells are counted in."""
 
     cells: int
     skipped: int
@@ -129,7 +129,7 @@ def _survey(source: str, pools: Iterable[Pool], m: int | None, n: int | None) ->
             continue
         names.add(pool.problem.domain)
         _, solutions, testings = _item(pool, m, n)
-        cells += len(solutions) * len(testings)
+        cells += len(solutions) * (len(testings) + (pool.problem.human_testing is not None))
         most_m, most_n = max(most_m, len(pool.solutions)), max(most_n, len(pool.testings))
     if not names:
         hint = "`evosyn evolve` draws them from a teacher; this command takes pools that hold them"
@@ -180,7 +180,7 @@ def _execute(run: RunDir, executor: CrossExecutor, items: Iterator[Item], progre
             item = next(items, None)
             if item is None or _key(item, salt) != event["key"]:
                 raise UsageError(f"--out {run.path}: holds matrices of another pool or of other settings; name another")
-            progress.known(len(item[1]) * len(item[2]))
+            progress.known(len(item[1]) * (len(item[2]) + (item[0].human_testing is not None)))
             count(item, 1)
         for item in items:
             count(item, 0)

@@ -72,6 +72,8 @@ def test_a_file_of_matrices_is_told_from_a_pool(tmp_path: Path) -> None:
         ({"cases": [["P", "P", "P"]]}, "field 'cases': must be a list of 2"),
         ({"cases": [["P", "P", "P"], ["P", "P"]]}, r"field 'cases\[1\]': must have 3 texts"),
         ({"copies": [1, 2]}, "field 'copies': must be 3 whole numbers"),
+        ({"copies": [1, 2, 10**30]}, "field 'copies': must be 3 whole numbers"),
+        ({"durations": [[1, 2], [1, 10**400], [1, 2]]}, "field 'durations': must be 3 x 2 seconds"),
         ({"copies": [1, 2, 0]}, "field 'copies': must be 3 whole numbers"),
         ({"durations": [[1, 2]]}, "field 'durations': must be 3 x 2 seconds"),
         ({"durations": "x"}, "field 'durations': must be 3 x 2 seconds"),

@@ -92,6 +92,7 @@ BAD_LINES: list[tuple[str, dict[str, Any] | str, str]] = [
     ("case without output", case(cases=[{"input": [1]}]), r"'human_testing.cases\[0\].output': is missing"),
     ("case with text input", case(cases=[{"input": "1", "output": 1}]), r"cases\[0\].input': must be a list or an obj"),
     ("case with a typo", case(cases=[{"input": [], "output": 1, "outptu": 1}]), r"cases\[0\].outptu': is not a field"),
+    ("huge tolerance", case(cases=[{"input": [1], "output": 1}], tolerance=True), r"tolerance': must be a number"),
     ("bad tolerance", case(cases=[{"input": [1], "output": 1}], tolerance=-1), r"tolerance': must be a number, 0 or"),
     ("stdin with a number", case(kind="stdin", cases=[{"input": 1, "output": ""}]), r"input': must be a text, not int"),
     ("asserts of wrong type", case(kind="asserts", asserts=[1]), r"asserts\[0\]': must be a text"),
