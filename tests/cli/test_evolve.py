@@ -85,6 +85,7 @@ def test_continue_goes_on_from_a_finished_run(finished, tmp_path):
     assert before + 40 < after <= before + 64
 
 
+@pytest.mark.slow
 def test_killed_ten_times_it_ends_in_the_state_of_an_undisturbed_run(tmp_path):
     source, rng = matrices(tmp_path / "m.jsonl"), random.Random(11)
     arguments = ("--evaluations", "600", "--quiet")

@@ -69,6 +69,7 @@ def test_models_and_genetic_bursts_work_on_one_archive(tmp_path):
     assert b"sk-secret" not in b"".join(path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file())
 
 
+@pytest.mark.slow
 def test_a_killed_run_asks_no_reply_twice_and_ends_like_an_undisturbed_one(tmp_path):
     source = seeds(tmp_path / "m.jsonl")
     arguments = ("--iterations", "30", "--price-in", "3", "--price-out", "9")

@@ -1,6 +1,7 @@
 """The loop: same journal at any concurrency, resume equals the undisturbed run, state = replay(journal)."""
 
 import asyncio
+import random
 import shutil
 import time
 from pathlib import Path
@@ -76,6 +77,18 @@ def test_a_journal_cut_at_any_byte_is_continued_to_the_same_journal(tmp_path, sh
     cut = tmp_path / "cut"
     cut.write_bytes(expected[: int(len(expected) * share)])
     assert run(cut, burst=2, concurrency=3)[1] == expected
+
+
+@pytest.mark.slow
+def test_killed_at_two_hundred_random_bytes_nothing_differs(tmp_path):
+    rng = random.Random(5)
+    stop = StopConfig(proposals=120)
+    state, expected = run(tmp_path / "whole", burst=2, waste=0.1, cost=0.001, stop=stop)
+    for number in range(200):
+        cut = tmp_path / f"cut-{number}"
+        cut.write_bytes(expected[: rng.randrange(len(expected))])
+        options = {"burst": 2, "waste": 0.1, "cost": 0.001, "stop": stop, "concurrency": rng.choice([1, 3, 8])}
+        assert run(cut, **options) == (state, expected)
 
 
 def test_an_interrupt_loses_nothing_that_was_committed(tmp_path):

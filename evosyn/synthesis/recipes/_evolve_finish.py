@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from evosyn import __version__
+from evosyn.evaluators.axes.program_size import code_tokens
 from evosyn.evaluators.consistency import SeedConsistency
 from evosyn.evaluators.draws import ConsistencyConfig
 from evosyn.evaluators.leaderboard import Leaderboard, Row, make_leaderboard
@@ -31,8 +32,8 @@ MIN_DRAWS = 20
 TIE_ERRORS = 0.5
 """Standard errors of the paired difference to the best within which a finalist counts as tied."""
 
-SAME_TESTING = 0.005
-"""Balanced accuracies closer than this count as equal."""
+SAME_TESTING = 0.02
+"""Balanced accuracies that lie no more than this below the best count as equal to it."""
 
 
 class Choice(NamedTuple):
@@ -65,7 +66,11 @@ def choose(state: Archipelago, runner: StrategyRunner, seeds: Seeds, config: Evo
     valid = [(elite, found) for elite, found in zip(finalists, evaluations, strict=True) if found.score is not None]
     best = max(valid, key=lambda pair: pair[1].score or 0.0)[1]
     tied = [pair for pair in valid if _tied(best, pair[1])]
-    winner, fresh = max(tied, key=lambda pair: _preference(*pair))
+    testing = max(found.metrics[TIE_METRIC] for _, found in tied) - SAME_TESTING
+    good = [pair for pair in tied if pair[1].metrics[TIE_METRIC] >= testing]
+    winner, fresh = min(
+        good, key=lambda pair: (code_tokens(pair[0].candidate.text), -(pair[1].score or 0.0), pair[0].candidate.id)
+    )
     luckiest = finalists[0]
     return Choice(winner, fresh, len(tied), len(finalists), (luckiest.candidate.id, luckiest.evaluation.score or 0.0))
 
@@ -75,11 +80,6 @@ def _tied(best: Evaluation, other: Evaluation) -> bool:
     if len(gaps) < 2:
         return not gaps.any()
     return bool(gaps.mean() <= TIE_ERRORS * gaps.std(ddof=1) / np.sqrt(len(gaps)) + 1e-12)
-
-
-def _preference(elite: Elite, fresh: Evaluation) -> tuple[float, int, str]:
-    testing = round(fresh.metrics[TIE_METRIC] / SAME_TESTING) * SAME_TESTING
-    return testing, -len(elite.candidate.text), elite.candidate.id
 
 
 class Boards(NamedTuple):

@@ -136,7 +136,11 @@ def prepare(
         stored.parent.mkdir(parents=True, exist_ok=True)
         write_matrices(stored, source.matrices if source.is_matrices else _execute(pools, makers, on_step))
     matrices = _with_texts(load_matrices(stored), pools)
-    return select(split_all(matrices, config), config, simulated=simulated)
+    seeds = select(split_all(matrices, config), config, simulated=simulated)
+    missing = len(source.pools) - len(pools)
+    if source.recorded and not source.is_matrices and missing:
+        return replace(seeds, skipped={**seeds.skipped, "no recorded solutions or testings": missing})
+    return seeds
 
 
 def split_all(matrices: Sequence[PassMatrix], config: EvolveConfig) -> Sequence[PassMatrix]:

@@ -1,0 +1,125 @@
+"""The recipe of a search: which problems are used, how they are split, who wins, what a resumed run finds."""
+
+import json
+import random
+
+import numpy as np
+import pytest
+
+from evosyn.errors import UsageError
+from evosyn.evaluators.draws import ConsistencyConfig
+from evosyn.evolve.stopping import StopConfig
+from evosyn.pools import load_pools, write_matrices
+from evosyn.records import Evaluation, Invalid, PassMatrix, Ranking
+from evosyn.synthesis.recipes._evolve_config import EvolveConfig
+from evosyn.synthesis.recipes._evolve_finish import _tied
+from evosyn.synthesis.recipes._evolve_inputs import Makers, Source, select
+from evosyn.synthesis.recipes._evolve_trial import run_trial
+from evosyn.synthesis.recipes.evolve import Machinery, run_evolve
+
+SCORING = ConsistencyConfig(M=5, N=4, draws=2)
+CONFIG = EvolveConfig(scoring=SCORING, stop=StopConfig(evaluations=60), finalists=10)
+
+
+def matrix(number: int, rows: int = 8, columns: int = 6, solvable: bool = True) -> PassMatrix:
+    rng = np.random.default_rng(number)
+    right = (rng.random(rows) < 0.5) & solvable
+    right[0], right[1] = solvable, False
+    good = rng.random(columns) < 0.5
+    chance = np.where(good[None, :], np.where(right[:, None], 0.95, 0.1), 0.9)
+    verdicts = np.where(rng.random((rows, columns)) < chance, "P", "F")
+    return PassMatrix(f"problem-{number}", verdicts, human_M=np.where(right, "P", "F"))
+
+
+class InProcess:
+    """Runs the programs of this test (all of them ours) without a sandbox."""
+
+    def rank(self, programs, evidences):
+        return [self._one(program, evidences) for program in programs]
+
+    def _one(self, program, evidences):
+        class Shown:
+            def __init__(self, one):
+                self.passed, self.cases, self.known = one.passed_MN, list(one.cases_NMC), one.known_MN
+                self.solution_texts = self.testing_texts = ()
+
+        scope: dict = {}
+        try:
+            exec(program, scope)
+            return tuple(Ranking(*(np.asarray(part, float) for part in scope["rank"](Shown(one)))) for one in evidences)
+        except (ValueError, TypeError, NameError, AttributeError, IndexError) as error:
+            return Invalid(str(error))
+
+
+def machinery() -> Machinery:
+    def absent(*_):
+        raise UsageError("not needed here")
+
+    return Machinery(InProcess(), absent, Makers(absent, absent, absent))
+
+
+def test_small_problems_are_left_out_and_counted():
+    seeds = select([matrix(n) for n in range(8)] + [matrix(20, rows=4), matrix(21, columns=3)], CONFIG, simulated=False)
+    assert len(seeds.split.train) + len(seeds.split.heldout) == 8
+    assert seeds.skipped == {"smaller than 5 x 4": 2}
+
+
+def test_the_split_does_not_depend_on_the_order_of_the_file():
+    many = [matrix(n) for n in range(12)]
+    first = select(many, CONFIG, simulated=False).split
+    random.Random(1).shuffle(many)
+    second = select(many, CONFIG, simulated=False).split
+    assert {one.problem_id for one in first.heldout} == {one.problem_id for one in second.heldout}
+
+
+@pytest.mark.parametrize(
+    ("many", "said"),
+    [
+        ([matrix(n, rows=4) for n in range(9)], "-M 4 -N 4"),
+        ([matrix(n, columns=3) for n in range(9)], "-M 5 -N 3"),
+        ([matrix(n) for n in range(3)], "bring more"),
+        ([matrix(n, solvable=False) for n in range(9)], "no solution of any problem"),
+    ],
+)
+def test_what_cannot_work_is_said_with_what_would(many, said):
+    with pytest.raises(UsageError, match=said):
+        select(many, CONFIG, simulated=False)
+
+
+def test_a_problem_without_a_human_testing_is_named(tmp_path):
+    pools = load_pools("builtin:python-seeds")[:1]
+    path = tmp_path / "seeds.jsonl"
+    line = {
+        "problem_id": "mine",
+        "domain": "python-function",
+        "statement": "Add.",
+        "entry_point": pools[0].problem.entry_point,
+    }
+    path.write_text(json.dumps(line) + "\n")
+    with pytest.raises(UsageError, match=r"seeds.jsonl:1: field 'human_testing'.*'mine'"):
+        Source(str(path)).check()
+
+
+def test_tied_means_within_half_a_standard_error_of_the_paired_difference():
+    best = Evaluation(0.6, per_seed=(1.0, 1.0, 1.0, 0.0, 0.0))
+    assert _tied(best, best)
+    assert _tied(best, Evaluation(0.58, per_seed=(0.0, 1.0, 1.0, 0.9, 0.0)))
+    assert not _tied(best, Evaluation(0.5, per_seed=(0.9, 0.9, 0.9, 0.0, 0.0)))
+
+
+def test_a_trial_gives_the_same_result_twice_and_scores_the_others_beside_it():
+    many = [matrix(n) for n in range(12)]
+    simple = "def rank(e):\n    return e.passed.sum(1), e.passed.sum(0)\n"
+    one, two = (run_trial(CONFIG, many, InProcess(), others={"simple": simple}) for _ in range(2))
+    assert one.choice.winner == two.choice.winner and one.heldout == two.heldout
+    assert one.heldout["simple"].score is not None and 0 <= one.score <= one.oracle <= 1
+
+
+def test_the_winner_beats_the_initial_strategy_where_it_can(tmp_path):
+    source = tmp_path / "m.jsonl"
+    write_matrices(source, [matrix(n) for n in range(40)])
+    config = CONFIG.model_copy(update={"stop": StopConfig(evaluations=300)})
+    report = run_evolve(config, Source(str(source)), tmp_path / "out", machinery())
+    assert report["beats_initial"] and report["best"]["heldout_score"] > report["initial"]["heldout_score"] + 0.1
+    again = run_evolve(config, Source(str(source)), tmp_path / "out", machinery())
+    assert {**again, "wall_s": 0} == {**report, "wall_s": 0}
