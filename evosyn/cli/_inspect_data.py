@@ -199,7 +199,12 @@ def matrix_lines(instance: Instance, scores: Mapping[str, Json]) -> Iterator[str
 
 def testing_lines(testing: Mapping[str, Json], most: int = 12) -> Iterator[str]:
     """The checks of a testing, one a line, shortened."""
-    items = testing.get("cases") or testing.get("asserts") or [testing.get("code") or testing]
+    items = testing.get("cases") or testing.get("asserts") or testing.get("code")
+    if isinstance(items, dict):
+        items = items.get("python", items)
+    if not isinstance(items, list):
+        yield from (f"  {line}" for line in safe(str(items)).splitlines()[: 4 * most])
+        return
     for item in items[:most]:
         if isinstance(item, dict) and "input" in item:
             yield f"  {_short(item['input'])}  ->  {_short(item.get('output'))}"

@@ -61,7 +61,7 @@ class SampleMaker:
             entry_point=problem.entry_point,
             starter_code=problem.starter_code,
             testing=testing.text,
-            tests=testing_size(testing),
+            tests=_checks(matrix, choice.testing) or testing_size(testing),
             solution=solution.source,
             solutions_ranked=canonical_json(
                 [_solution_row(pool, matrix, m, choice, None if setting == "random" else ranking) for m in order]
@@ -95,6 +95,11 @@ class SampleMaker:
             "testing": {"id": pool.testings[choice.testing].id, "call": pool.testings[choice.testing].provenance.call},
             "solution": {"id": pool.solutions[choice.best].id, "call": pool.solutions[choice.best].provenance.call},
         }
+
+
+def _checks(matrix: PassMatrix, n: int) -> int:
+    """Single checks that were executed of a testing: code that constructs cases does not say how many it makes."""
+    return 0 if matrix.cases_NMC is None else int(matrix.cases_NMC[n].shape[1])
 
 
 def _ranked(scores_M: NDArray[np.float64], matrix: PassMatrix, choice: Choice) -> list[int]:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from evosyn.cli._inspect_data import is_data_directory, matrix_lines, safe, show_data, side_by_side
+from evosyn.cli._inspect_data import is_data_directory, matrix_lines, safe, show_data, side_by_side, testing_lines
 from evosyn.dataset import read_dataset, read_rejects
 from evosyn.errors import UsageError
 from evosyn.synthesis.config import SynthesizeConfig
@@ -100,3 +100,16 @@ def test_a_data_directory_is_known_by_its_manifest(data, tmp_path):
 def test_control_characters_of_models_never_reach_the_terminal():
     assert safe("a\x1b[31mred\r\n\tb\x9b") == "a\\x1b[31mred\\r\n\tb\\x9b"
     assert "\x1b" not in "".join(side_by_side("a\x1b", "b\nc\nd"))
+
+
+@pytest.mark.parametrize(
+    ("testing", "shown"),
+    [
+        ({"cases": [{"input": [1, "a"], "output": None}]}, ['  [1, "a"]  ->  null']),
+        ({"cases": {"python": "def build_cases():\n    return []"}}, ["  def build_cases():", "      return []"]),
+        ({"asserts": ["assert f(1) == 2"]}, ["  assert f(1) == 2"]),
+        ({"code": "def check(f):\n    assert f(1)"}, ["  def check(f):", "      assert f(1)"]),
+    ],
+)
+def test_every_kind_of_testing_is_shown_line_by_line(testing, shown):
+    assert list(testing_lines(testing)) == shown
