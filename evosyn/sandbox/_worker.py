@@ -66,6 +66,7 @@ class Worker:
         held: what the zygote says it could set up; None until it is ready.
         pending: requests without a reply, oldest first.
         shared: keys of contexts that it holds.
+        broken: why it must not be used any more, seen behind replies that still count.
         deadline: when its oldest request is overdue.
     """
 
@@ -75,6 +76,7 @@ class Worker:
         self.held: tuple[str, ...] | None = None
         self.pending: deque[Request] = deque()
         self.shared: set[str] = set()
+        self.broken: str | None = None
         self.deadline = time.monotonic() + START_S
         self._out: deque[memoryview] = deque()
         self._in = bytearray()
@@ -142,7 +144,8 @@ class Worker:
                     self.deadline = time.monotonic() + self.pending[0].longest_s
                 replies.append((request, wire.read_records(frame, 1 << 24)))
             else:
-                raise WorkerDied("a reply that nobody asked for")
+                self.broken = "a reply that nobody asked for"
+                break
         return replies
 
     def last_words(self) -> str:
@@ -168,7 +171,8 @@ class Worker:
             return None
         size = int.from_bytes(self._in[:4], "little")
         if size > MAX_FRAME:
-            raise WorkerDied(f"a frame of {size} bytes")
+            self.broken = f"a frame of {size} bytes"
+            return None
         if len(self._in) < 4 + size:
             return None
         frame = bytes(self._in[4 : 4 + size])

@@ -14,7 +14,7 @@ import os
 import platform
 import socket
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
 
@@ -43,7 +43,9 @@ class ContainerSpec:
     hash_seed: int = 0
 
 
-def create(*, workers: int | None = None, allow_weak: bool = False, numpy: bool = False) -> LocalSandbox:
+def create(
+    *, workers: int | None = None, allow_weak: bool = False, numpy: bool = False, hash_seed: int = 0
+) -> LocalSandbox:
     """The Docker sandbox; see `open_sandbox`.
 
     Raises:
@@ -63,7 +65,7 @@ def create(*, workers: int | None = None, allow_weak: bool = False, numpy: bool 
     protection = _probe.protection_from("docker", kind, version, launcher(client, spec), own_view=True)
     if protection.level == "weak" and not allow_weak:
         raise SandboxUnavailable(f"the Docker sandbox does not hold: {', '.join(protection.lacks)}")
-    return LocalSandbox(launcher(client, spec), protection, count)
+    return LocalSandbox(launcher(client, replace(spec, hash_seed=hash_seed)), protection, count)
 
 
 def remove_leftovers(client: Json) -> int:

@@ -11,6 +11,7 @@ import hashlib
 import os
 import selectors
 import socket
+import sys
 import threading
 import time
 import weakref
@@ -269,6 +270,8 @@ class _Dispatcher:
                 for request, records in worker.receive():
                     self._failed_starts = 0
                     self._answered(request.tag, records)
+                if worker.broken is not None:
+                    raise WorkerDied(worker.broken)
             except WorkerDied as death:
                 self._bury(worker, str(death))
 
@@ -337,7 +340,9 @@ class _Dispatcher:
             worker.pending.clear()
 
 
-def create(*, workers: int | None = None, allow_weak: bool = False, numpy: bool = False) -> LocalSandbox:
+def create(
+    *, workers: int | None = None, allow_weak: bool = False, numpy: bool = False, hash_seed: int = 0
+) -> LocalSandbox:
     """The best local sandbox that works here; see `open_sandbox`.
 
     Raises:
@@ -345,6 +350,10 @@ def create(*, workers: int | None = None, allow_weak: bool = False, numpy: bool 
     """
     from evosyn.sandbox import _probe
 
+    if sys.platform != "linux":
+        raise SandboxUnavailable(
+            f"the local sandbox needs Linux, this is {sys.platform}: use --sandbox docker (Docker Desktop, Colima)"
+        )
     count = workers if workers is not None else len(os.sched_getaffinity(0))
     if count < 1:
         raise UsageError(f"workers={count}: a sandbox needs at least 1 worker")
@@ -357,7 +366,7 @@ def create(*, workers: int | None = None, allow_weak: bool = False, numpy: bool 
             reasons.append(f"{kind}: {error}")
             continue
         if protection.level != "weak" or (allow_weak and kind == kinds[-1]):
-            return LocalSandbox(_jail.launcher(_jail.JailSpec(kind, numpy)), protection, count)
+            return LocalSandbox(_jail.launcher(_jail.JailSpec(kind, numpy, hash_seed)), protection, count)
         reasons.append(f"{kind}: does not hold: {', '.join(protection.lacks)}")
     raise SandboxUnavailable(
         f"no local sandbox protects enough on this machine ({'; '.join(reasons)}). Install bubblewrap, use the docker "

@@ -132,7 +132,7 @@ def test_a_worker_that_says_anything_is_answered_or_given_up(parts: list[bytes],
     worker = Worker.__new__(Worker)
     ours, theirs = socket.socketpair()
     ours.setblocking(False)
-    worker.socket, worker.held, worker.shared = ours, ("x",) if ready else None, set()
+    worker.socket, worker.held, worker.shared, worker.broken = ours, ("x",) if ready else None, set(), None
     worker.pending = deque([Request(None, b"", 1.0)] * 2)
     worker._out, worker._in, worker.process = deque(), bytearray(), _NoProcess()  # type: ignore[assignment]
     try:

@@ -65,7 +65,8 @@ def test_containers_of_owners_that_are_gone_are_removed(client: object) -> None:
         client.api.inspect_container(left["Id"])
 
 
-def test_a_missing_image_names_the_command_that_makes_it(client: object, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("client")
+def test_a_missing_image_names_the_command_that_makes_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EVOSYN_SANDBOX_IMAGE", "no-such-image-here")
     with pytest.raises(SandboxUnavailable, match="build-image"):
         docker.create(workers=1)

@@ -331,8 +331,9 @@ def start(requests: int, replies: int, config: Mapping[str, Any]) -> None:
         except ImportError:
             if name == "numpy":
                 raise
-    replies = os.dup(replies) if replies != requests else -1
-    requests = os.dup(requests)
+    own = {handle: os.dup(handle) for handle in {requests, replies}}
+    for handle in {*own} - {0, 1, 2}:
+        os.close(handle)  # nothing of the stream may be left where a child could find it
     null = os.open("/dev/null", os.O_RDWR)
     for handle in (0, 1, 2):
         os.dup2(null, handle)
@@ -341,4 +342,4 @@ def start(requests: int, replies: int, config: Mapping[str, Any]) -> None:
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     if hasattr(signal, "SIGXFSZ"):
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    Zygote(requests, replies if replies >= 0 else requests, config).serve()
+    Zygote(own[requests], own[replies], config).serve()
