@@ -127,7 +127,7 @@ def make_pool(spec: Spec, size: int, noise: Noise, generator: random.Random) -> 
         domain="python-function",
         statement=f"Write f(xs) for a list of integers. In this order: {', '.join(spec)}. Return the list.",
         entry_point="f",
-        human_testing=testing_of(spec, [inputs(generator) for _ in range(12)], Provenance("human")),
+        human_testing=make_testing(spec, [inputs(generator) for _ in range(12)], Provenance("human")),
         reference_solution=source(spec),
     )
     teacher = Provenance("list-author", simulated=True)
@@ -136,7 +136,7 @@ def make_pool(spec: Spec, size: int, noise: Noise, generator: random.Random) -> 
     return Pool(problem, solutions, testings)
 
 
-def testing_of(spec: Sequence[str], cases: Sequence[Items], provenance: Provenance) -> Testing:
+def make_testing(spec: Sequence[str], cases: Sequence[Items], provenance: Provenance) -> Testing:
     body = {"cases": [{"input": [xs], "output": run(spec, list(xs))} for xs in cases]}
     return Testing("cases", body, provenance)
 
@@ -153,7 +153,7 @@ def is_good(testing: Testing, spec: Spec) -> bool:
 def _careless(spec: Spec, noise: Noise, generator: random.Random, provenance: Provenance) -> Testing:
     trivial = generator.random() < noise.trivial
     cases = [generator.choice([[], [0]]) if trivial else inputs(generator) for _ in range(8)]
-    testing = testing_of(confuse(spec, noise.testing, generator), cases, provenance)
+    testing = make_testing(confuse(spec, noise.testing, generator), cases, provenance)
     if generator.random() < noise.corrupted:
         damaged = [dict(case) for case in testing.body["cases"]]
         victim = generator.choice(damaged)

@@ -1,0 +1,76 @@
+"""The commands: what they show without starting anything, and what bad input gets."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from evosyn.cli import group
+from evosyn.errors import EvosynError
+
+
+def invoke(*line: str) -> str:
+    result = CliRunner().invoke(group, line, catch_exceptions=False)
+    assert result.exit_code == 0
+    return result.output
+
+
+def test_print_config_shows_trls_settings_and_starts_nothing(small_data: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    shown = invoke("train", str(small_data), "--model", "m", "--out", str(out), "--algorithm", "dapo", "--print-config")
+    document = yaml.safe_load(shown)
+    assert document["trl"]["loss_type"] == "dapo"
+    assert document["evosyn"]["rollout"]["oversample"] == 2
+    assert "torchrun" in shown
+    assert not out.exists()
+    shown = invoke("distill", str(small_data), "--model", "m", "--out", str(out), "--method", "dpo", "--print-config")
+    assert yaml.safe_load(shown)["trl"]["beta"] == 0.1
+
+
+def test_print_config_and_help_import_no_torch(small_data: Path, tmp_path: Path) -> None:
+    line = ["train", str(small_data), "--model", "m", "--out", str(tmp_path / "run"), "--print-config"]
+    code = (
+        "import sys\nfrom evosyn.cli import group\n"
+        f"group.main({line!r}, standalone_mode=False)\n"
+        "assert not {'torch', 'trl', 'transformers'} & set(sys.modules), 'imported'\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (("train", "DATA", "--model", "m", "--out", "OUT", "--set", "optim.rate=1", "--print-config"), "unknown key"),
+        (("train", "DATA", "--model", "m", "--out", "OUT", "--steps", "0", "--print-config"), "steps"),
+        (("eval", "--bench", "x", "--out", "OUT"), "MODELS"),
+        (("eval", "m", "--bench", "x", "--k", "4", "--out", "OUT"), "--k 4"),
+        (("reward", "serve", "--host", "0.0.0.0"), "--token-env"),
+        (("experiment", "table2", "--arms", "nope", "--out", "OUT", "--allow-weak-sandbox"), "nope"),
+    ],
+)
+def test_bad_usage_is_an_error_in_words(line: tuple[str, ...], message: str, small_data: Path, tmp_path: Path) -> None:
+    real = [{"DATA": str(small_data), "OUT": str(tmp_path / "out")}.get(part, part) for part in line]
+    with pytest.raises(EvosynError, match=message) as caught:
+        CliRunner().invoke(group, real, catch_exceptions=False, standalone_mode=False)
+    assert caught.value.exit_code == 2
+
+
+@pytest.mark.train
+def test_data_that_is_not_there_or_empty_is_said(tmp_path: Path) -> None:
+    pytest.importorskip("trl")
+    line = [
+        "train",
+        str(tmp_path / "none"),
+        "--model",
+        "builtin:tiny",
+        "--out",
+        str(tmp_path / "o"),
+        "--allow-weak-sandbox",
+    ]
+    with pytest.raises(EvosynError, match="no such dataset"):
+        CliRunner().invoke(group, line, catch_exceptions=False, standalone_mode=False)

@@ -1,0 +1,136 @@
+"""The small world of the experiment, its choices, its table; and a smoke run of everything."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+from evosyn.records import Json, Provenance
+from evosyn.train.experiment.language import (
+    OPERATIONS,
+    Noise,
+    confuse,
+    confusions,
+    draw_specs,
+    inputs,
+    is_good,
+    make_pool,
+    make_testing,
+    run,
+    source,
+)
+from evosyn.train.experiment.table import gap_closed, markdown, paired, summarize, verdict
+
+
+def test_every_statement_means_in_python_what_the_table_says() -> None:
+    generator = random.Random(1)
+    for word in OPERATIONS:
+        namespace: dict[str, object] = {}
+        exec(source((word,)), namespace)
+        for _ in range(20):
+            xs = inputs(generator)
+            assert namespace["f"](list(xs)) == run((word,), list(xs))  # type: ignore[operator]
+
+
+def test_specs_are_distinct_and_each_confusion_changes_them() -> None:
+    specs = draw_specs(60, random.Random(0))
+    assert len(set(specs)) == 60
+    probes = [inputs(random.Random(number)) for number in range(200)]
+    for spec in specs:
+        for other in confusions(spec):
+            assert any(run(spec, list(xs)) != run(other, list(xs)) for xs in probes)
+
+
+def test_a_pool_without_noise_is_right_and_with_noise_errs_as_often_as_said() -> None:
+    (spec,) = draw_specs(1, random.Random(3))
+    clean = make_pool(spec, 5, Noise(0.0, 0.0, 0.0, 0.0, 0.0), random.Random(0))
+    assert {solution.source for solution in clean.solutions} == {source(spec)}
+    generator = random.Random(5)
+    right = sum(confuse(spec, 0.3, generator) == spec for _ in range(4000)) / 4000
+    assert right == pytest.approx(0.7**3, abs=0.03)
+    lost = [Noise(lost=0.25).of_problem(generator).solution == 0.8 for _ in range(4000)]
+    assert sum(lost) / 4000 == pytest.approx(0.25, abs=0.03)
+
+
+def test_a_good_testing_tells_every_confusion_and_a_trivial_one_does_not() -> None:
+    spec = ("reverse", "double", "evens")
+    generator = random.Random(0)
+    assert is_good(make_testing(spec, [inputs(generator) for _ in range(40)], Provenance()), spec)
+    assert not is_good(make_testing(spec, [[], []], Provenance()), spec)
+    assert not is_good(
+        make_testing(("double", "double", "evens"), [inputs(generator) for _ in range(9)], Provenance()), spec
+    )
+
+
+def records(finals: dict[str, list[float]]) -> list[Json]:
+    found = []
+    for arm, values in finals.items():
+        for seed, value in enumerate(values):
+            curve = [{"step": 0, "sampled": 0.2, "greedy": 0.5}, {"step": 10, "sampled": value, "greedy": value}]
+            found.append({"arm": arm, "seed": seed, "curve": curve, "log": [{"step": 1, "reward": 0.1}]})
+    return found
+
+
+def test_the_gap_and_the_paired_interval_are_those_of_the_means_and_differences() -> None:
+    found = records({"evosyn": [0.8, 0.9, 0.85], "random": [0.4, 0.5, 0.45], "oracle": [0.9, 1.0, 0.95]})
+    assert gap_closed(found) == pytest.approx(0.8)
+    difference = paired(found, "evosyn", "random")
+    assert difference is not None
+    assert difference.mean == pytest.approx(0.4)
+    assert difference.low == pytest.approx(0.4)
+    assert "beats a random choice" in verdict(found)
+
+
+def test_the_verdict_says_so_where_filtering_does_not_help() -> None:
+    assert "no difference is shown" in verdict(records({"evosyn": [0.5, 0.4, 0.6], "random": [0.4, 0.6, 0.5]}))
+    assert "random choice is better" in verdict(records({"evosyn": [0.2, 0.21, 0.2], "random": [0.6, 0.6, 0.61]}))
+    assert "no conclusion" in verdict(records({"evosyn": [0.9], "random": [0.1]}))
+    assert "nothing is compared" in verdict(records({"evosyn": [0.9]}))
+    assert gap_closed(records({"evosyn": [0.9], "random": [0.5], "oracle": [0.4]})) is None
+
+
+def test_the_table_shows_every_arm_that_ran() -> None:
+    found = records({"evosyn": [0.8, 0.9], "random": [0.4, 0.5]})
+    facts = [
+        {"kept": 9, "problems": 10, "arms": {"evosyn": {"rows": 9, "good": 0.5}, "random": {"rows": 9, "good": 0.1}}}
+    ]
+    text = markdown(summarize(found, facts))
+    assert "| evosyn | 9 | 0.50" in text
+    assert "| random | 9 | 0.10" in text
+    assert "no evidence about language models" in text
+
+
+@pytest.mark.train
+@pytest.mark.slow
+@pytest.mark.skipif(importlib.util.find_spec("trl") is None, reason="needs the train extra")
+def test_the_smoke_size_runs_every_arm_and_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    from click.testing import CliRunner
+
+    from evosyn.cli import group
+
+    line = [
+        "experiment",
+        "table2",
+        "--size",
+        "smoke",
+        "--seeds",
+        "1",
+        "--out",
+        str(tmp_path / "run"),
+        "--allow-weak-sandbox",
+    ]
+    first = CliRunner().invoke(group, [*line, "--arms", "evosyn,distill-best"], catch_exceptions=False)
+    assert first.exit_code == 0
+    kept = (tmp_path / "run" / "seed-0" / "evosyn.json").read_bytes()
+    second = CliRunner().invoke(group, [*line, "--arms", "evosyn,random,oracle,distill-best"], catch_exceptions=False)
+    assert second.exit_code == 0
+    assert (tmp_path / "run" / "seed-0" / "evosyn.json").read_bytes() == kept
+    report = json.loads((tmp_path / "run" / "report.json").read_text())
+    assert [row["arm"] for row in report["arms"]] == ["evosyn", "random", "oracle", "distill-best"]
+    good = {row["arm"]: row["good"] for row in report["arms"]}
+    assert good["oracle"] > good["evosyn"] > good["random"]
+    assert (tmp_path / "run" / "curves.png").read_bytes().startswith(b"\x89PNG")
