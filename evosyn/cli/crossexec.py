@@ -166,7 +166,7 @@ def _execute(run: RunDir, executor: CrossExecutor, items: Iterator[Item], progre
 
     salt = executor.meta()
     keys: list[str] = []
-    totals = {"problems": 0, "cells": 0, "human_cells": 0, "resumed": 0}
+    totals = dict.fromkeys(("problems", "cells", "human_cells", "resumed", "broken_testings", "vacuous_testings"), 0)
 
     def count(item: Item, resumed: int) -> None:
         problem, solutions, testings = item
@@ -190,7 +190,15 @@ def _execute(run: RunDir, executor: CrossExecutor, items: Iterator[Item], progre
     for index, matrix in executor.stream(remaining()):
         run.journal.append({"key": keys[index], "matrix": matrix_to_json(matrix)})
     run.journal.sync()
-    write_lines(run.file("matrices.jsonl"), (event["matrix"] for event in run.journal.events()))
+
+    def finished() -> Iterator[Json]:
+        for event in run.journal.events():
+            matrix = event["matrix"]
+            totals["broken_testings"] += sum(set(column) == {"B"} for column in zip(*matrix["verdicts"], strict=True))
+            totals["vacuous_testings"] += len(matrix.get("meta", {}).get("vacuous", ()))
+            yield matrix
+
+    write_lines(run.file("matrices.jsonl"), finished())
     return totals
 
 
@@ -248,6 +256,7 @@ def _show(out: Path, report: dict[str, Json]) -> None:
         f"{out}/matrices.jsonl: {report['problems']} problems, {report['cells']} cells and {report['human_cells']} "
         f"human ones in {report['wall_s']} s ({report['cells_per_s']} a second); {report['executed']} executed, "
         f"{report['cached']} from the cache, {report['unknown']} unknown, {report['flaky']} flaky, "
+        f"{report['broken_testings']} testings that cannot run, {report['vacuous_testings']} that accept anything, "
         f"{report['skipped']} problems without solutions or testings left out; sandbox {sandbox['backend']}, "
         f"protection {sandbox['level']}"
     )

@@ -48,6 +48,7 @@ def test_a_pool_becomes_matrices_and_a_report(tmp_path: Path) -> None:
     report = json.loads(done.stdout)
     assert (report["cells"], report["human_cells"], report["executed"], report["cached"]) == (6, 3, 9, 0)
     assert (report["problems"], report["skipped"], report["unknown"], report["flaky"]) == (1, 1, 0, 0)
+    assert (report["broken_testings"], report["vacuous_testings"]) == (1, 0)
     assert report["wall_s"] > 0
     assert report["cells_per_s"] > 0
     (matrix,) = load_matrices(tmp_path / "x" / "matrices.jsonl")
