@@ -11,7 +11,7 @@ import click
 from evosyn.cli.crossexec import domains_for, sandbox_options
 from evosyn.errors import InputError
 from evosyn.ports import Domain
-from evosyn.records import Pool, Problem, Solution, Testing, Verdict
+from evosyn.records import Pool, Problem
 
 
 class Finding(NamedTuple):
@@ -73,39 +73,16 @@ def _testings(source: str, pool: Pool, domain: Domain) -> Iterator[Finding]:
 
 def _execute(
     source: str, pools: Sequence[Pool], domains: dict[str, Domain], opening: tuple[str, int | None, bool]
-) -> Iterator[Finding]:
-    """Run what must pass: the reference, and alternatives that `meta` names."""
+) -> list[Finding]:
+    """Run what must pass: the references, and alternatives that `meta` names."""
     from evosyn.evaluators.crossexec import CrossExecutor
+    from evosyn.evaluators.references import check_references
     from evosyn.sandbox import open_sandbox
 
-    cells: list[tuple[Problem, Solution, Testing]] = []
-    fields: list[str] = []
-    for pool in pools:
-        problem = pool.problem
-        if problem.human_testing is None:
-            continue
-        for field, text in _right_solutions(problem):
-            cells.append((problem, Solution(text), problem.human_testing))
-            fields.append(field)
     name, workers, allow_weak = opening
     with open_sandbox(name, workers=workers, allow_weak=allow_weak) as sandbox:
-        results = CrossExecutor(sandbox, domains).verify(cells)
-    for (problem, _, _), field, result in zip(cells, fields, results, strict=True):
-        if result.verdict is not Verdict.PASS:
-            failed = [str(index) for index, case in enumerate(result.cases) if case is not Verdict.PASS]
-            cases = f" at case {', '.join(failed[:5])}" if failed else ""
-            detail = f": {result.detail}" if result.detail else ""
-            text = f"{result.verdict.name} on the human testing{cases}{detail}"
-            yield Finding(True, str(_error(source, problem, field, text)))
-
-
-def _right_solutions(problem: Problem) -> Iterator[tuple[str, str]]:
-    if problem.reference_solution is not None:
-        yield "reference_solution", problem.reference_solution
-    alternatives = problem.meta.get("alternatives")
-    for index, text in enumerate(alternatives if isinstance(alternatives, list) else []):
-        if isinstance(text, str):
-            yield f"meta.alternatives[{index}]", text
+        errors = check_references(CrossExecutor(sandbox, domains), source, pools)
+    return [Finding(True, str(error)) for error in errors]
 
 
 def _error(source: str, problem: Problem, field: str, text: str) -> InputError:
