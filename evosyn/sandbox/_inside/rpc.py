@@ -38,7 +38,7 @@ class Peer:
     """The testing's side of the pipes."""
 
     def __init__(self, ask: int, answer: int, most: int) -> None:
-        self._ask, self._answer, self._most = ask, answer, most
+        self._ask, self._answer, self._most = ask, Reader(answer), most
         self.calls = 0
         self.last_error: BaseException | None = None
 
@@ -47,18 +47,18 @@ class Peer:
 
     def call(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         try:
-            frame = wire.encode((name, args, kwargs))
-        except wire.NotPlain as error:
-            raise TypeError(f"an argument of the program {error}") from None
+            frame = marshal.dumps((name, args, kwargs), 2)
+        except ValueError:
+            raise TypeError("an argument of the program is not plain data") from None
         self.calls += 1
         _write(self._ask, len(frame).to_bytes(4, "little") + frame)
         return self._reply()
 
     def _reply(self) -> Any:
-        code, _, size = wire.RECORD.unpack(_read(self._answer, wire.RECORD.size))
+        code, _, size = wire.RECORD.unpack(self._answer.read(wire.RECORD.size))
         if size > self._most + 1024:
             raise NoValue(wire.OUTPUT_LIMIT, b"%d bytes" % size)
-        payload = _read(self._answer, size)
+        payload = self._answer.read(size)
         if code == wire.OK:
             try:
                 return wire.decode(payload)
@@ -116,23 +116,24 @@ def run_testing(
 ) -> None:
     """Wait for the program, then run each check; a record each, after one for the loading."""
     functions, modules = peer.hello()
+    names = Names(peer, functions, modules)
     to.put(wire.OK, 0.0, b"")
     alarm.wall_s = limits.wall_s
     for code, call, _ in checks:
-        if not _check(peer, (functions, modules), entry_point, (code, call), alarm, to):
+        if not _check(peer, names, entry_point, (code, call), alarm, to):
             return
 
 
 def _check(
     peer: Peer,
-    names: tuple[Sequence[str], Mapping[str, str]],
+    names: Names,
     entry_point: str,
     texts: tuple[str, str],
     alarm: child.Alarm,
     to: child.Writer,
 ) -> bool:
     peer.calls, peer.last_error = 0, None
-    namespace: dict[str, Any] = {"__name__": "testing", "__builtins__": Names(peer, *names)}
+    namespace: dict[str, Any] = {"__name__": "testing", "__builtins__": names}
     namespace[entry_point.rpartition(".")[2]] = namespace["candidate"] = proxy(peer, "")
     status, detail = wire.OK, b"N"
     try:
@@ -189,9 +190,10 @@ def run_program(
     functions = [name for name, value in public.items() if callable(value)][:500]
     modules = {name: value.__name__ for name, value in public.items() if type(value) is type(sys)}
     _answer(answer, wire.OK, wire.encode((functions, modules)))
+    asked = Reader(ask)
     while True:
-        size = int.from_bytes(_read(ask, 4), "little")
-        name, args, kwargs = marshal.loads(_read(ask, size))
+        size = int.from_bytes(asked.read(4), "little")
+        name, args, kwargs = marshal.loads(asked.read(size))
         try:
             value = wire.encode((namespace[name] if name else entry)(*args, **kwargs))
             if len(value) > limits.output_kb * 1024:
@@ -217,14 +219,21 @@ def _write(handle: int, data: bytes) -> None:
             _gone()
 
 
-def _read(handle: int, size: int) -> bytes:
-    data = os.read(handle, size)
-    while len(data) < size:
-        part = os.read(handle, size - len(data))
-        if not part:
-            _gone()
-        data += part
-    return data
+class Reader:
+    """Reads exact numbers of bytes from a pipe with few system calls; ends the process where the peer is gone."""
+
+    def __init__(self, handle: int) -> None:
+        self._handle = handle
+        self._data = b""
+
+    def read(self, size: int) -> bytes:
+        while len(self._data) < size:
+            part = os.read(self._handle, max(size - len(self._data), 1 << 16))
+            if not part:
+                _gone()
+            self._data += part
+        data, self._data = self._data[:size], self._data[size:]
+        return data
 
 
 def _gone() -> NoReturn:
