@@ -65,7 +65,7 @@ def f(numbers, k):
 def test_counting_the_work_does_not_change_the_result(numbers, k):
     plain: dict = {}
     exec(PROGRAM, plain)
-    [[kind, value, ticks]] = inside.probe(metered(PROGRAM), "f", [[numbers, k]], 100_000)
+    [[kind, value, ticks]] = inside.probe(metered(PROGRAM), "f", [[numbers, k]], [100_000])
     assert kind == "ok"
     assert value == plain["f"](numbers, k)
     assert ticks > len(numbers)
@@ -77,4 +77,4 @@ def test_endless_and_growing_programs_run_out_of_fuel():
     text = "def f(n):\n    s = 'ab'\n    for i in range(n):\n        s += s\n    return len(s)\n"
     power = "def f(n):\n    return n ** n ** n\n"
     for source in (endless, growing, text, power):
-        assert [outcome[0] for outcome in inside.probe(metered(source), "f", [[1000]], 5_000)] == ["fuel"], source
+        assert [outcome[0] for outcome in inside.probe(metered(source), "f", [[1000]], [5_000])] == ["fuel"], source

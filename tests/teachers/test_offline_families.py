@@ -33,7 +33,7 @@ def tasks(name: str, count: int) -> list[catalogue.Task]:
 
 
 def probe(sandbox, task: catalogue.Task, source: str, inputs: list) -> list:
-    call = Call(args=(source, task.entry_point, inputs, 10**7))
+    call = Call(args=(source, task.entry_point, inputs, [10**7] * len(inputs)))
     outcome = sandbox.run([CallsJob(INSIDE, "probe", (call,), Limits(wall_s=20.0, output_kb=16_384))])[0][0]
     assert outcome.status is Status.OK, outcome
     return [list(item) for item in outcome.value]

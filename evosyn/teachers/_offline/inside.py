@@ -30,12 +30,12 @@ def make(source: str, seeds: list[int], size: int) -> list[Any]:
     return [namespace["generate"](random.Random(seed), size) for seed in seeds]
 
 
-def probe(source: str, entry_point: str | None, inputs: list[Any], fuel: int) -> list[list[Any]]:
+def probe(source: str, entry_point: str | None, inputs: list[Any], fuel: list[int]) -> list[list[Any]]:
     """What the program does on each input: `[kind, value, ticks]`, kind `ok`, `error`, `fuel`, `unplain` or `long`.
 
     Args:
         entry_point: function to call with each input's arguments; None: a program fed each input on standard input.
-        fuel: ticks allowed for one input; after two inputs out of fuel the rest is taken to be so as well.
+        fuel: ticks allowed for each input; after two inputs out of fuel the rest is taken to be so as well.
     """
     try:
         code = compile(source, "<variant>", "exec")
@@ -44,8 +44,8 @@ def probe(source: str, entry_point: str | None, inputs: list[Any], fuel: int) ->
         return [["error", type(error).__name__, 0] for _ in inputs]
     found: list[list[Any]] = []
     starved = 0
-    for value in inputs:
-        meter = _Meter(fuel if starved < 2 else 0)
+    for value, ticks in zip(inputs, fuel, strict=True):
+        meter = _Meter(ticks if starved < 2 else 0)
         outcome = _attempt(call, value, meter)
         starved += outcome[0] == "fuel"
         found.append(outcome)

@@ -203,8 +203,8 @@ def _examples(knowledge: Knowledge, sandbox: Sandbox, tree: SeedTree) -> tuple[E
     beyond = [(size, value) for size, value in beyond if repr(value) not in seen]
     source = metered(knowledge.reference)
     calls = [
-        (source, knowledge.entry_point, [value for _, value in drawn], REFERENCE_FUEL),
-        (source, knowledge.entry_point, [value for _, value in beyond], OFF_SPEC_FUEL),
+        (source, knowledge.entry_point, [value for _, value in drawn], [REFERENCE_FUEL] * len(drawn)),
+        (source, knowledge.entry_point, [value for _, value in beyond], [OFF_SPEC_FUEL] * len(beyond)),
     ]
     examples, reasons = [], set()
     for inputs, off_spec, outcome in zip((drawn, beyond), (False, True), _run(sandbox, "probe", calls), strict=True):
@@ -275,7 +275,10 @@ def _probe(
         return []
     within, beyond = _cheap(examples), _beyond(examples)
     values = [example.value for example in (*within.values(), *beyond.values())]
-    calls = [(metered(text), knowledge.entry_point, values, fuel) for text, fuel in texts]
+    calls = [
+        (metered(text), knowledge.entry_point, values, [fuel] * len(within) + [min(fuel, OFF_SPEC_FUEL)] * len(beyond))
+        for text, fuel in texts
+    ]
     found: list[Row | None] = []
     for outcome in _run(sandbox, "probe", calls):
         if outcome.status is not Status.OK:
