@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 from evosyn import registry
 from evosyn.chat import Message
@@ -53,32 +54,44 @@ def make_tasks(count: int, generator: random.Random) -> tuple[list[Task], list[s
     return tasks, texts
 
 
-def scored_per_second(tasks: list[Task], texts: list[str], batch: int) -> tuple[float, list[bool]]:
-    """One sandbox worker, so one core; the parent's share of the work is in the wall time as well."""
+class Rates(NamedTuple):
+    """Completions a second: in the sandbox with one worker, and with a fresh interpreter each."""
+
+    sandboxed: float
+    fresh: float
+    agree: bool
+    right: int
+
+
+def measure(tasks: list[Task], texts: list[str], batch: int) -> Rates:
+    """Both ways in turns, batch by batch, so that a changing load meets both alike."""
     domains = {"python-function": registry.factory("domains", "python-function")()}
+    fast_s = slow_s = 0.0
+    slow_count, right, agree = 0, 0, True
     with open_sandbox("local", workers=1, allow_weak=True) as sandbox:
         scorer = Scorer(sandbox, domains, Limits(wall_s=2.0, budget_s=10.0, memory_mb=512))
         scorer.score(tasks[:2], ["```python\ndef f(xs):\n    return 1\n```"] * 2)
-        verdicts: list[bool] = []
-        started = time.perf_counter()
         for at in range(0, len(tasks), batch):
-            verdicts += [score.passed for score in scorer.score(tasks[at : at + batch], texts[at : at + batch])]
-        return len(tasks) / (time.perf_counter() - started), verdicts
+            mine, drawn = tasks[at : at + batch], texts[at : at + batch]
+            started = time.perf_counter()
+            verdicts = [score.passed for score in scorer.score(mine, drawn)]
+            fast_s += time.perf_counter() - started
+            few = max(1, len(mine) // 10)
+            started = time.perf_counter()
+            naive = [fresh_interpreter(task, text) for task, text in zip(mine[:few], drawn[:few], strict=True)]
+            slow_s += time.perf_counter() - started
+            slow_count += few
+            right += sum(verdicts)
+            agree = agree and naive == verdicts[:few]
+    return Rates(len(tasks) / fast_s, slow_count / slow_s, agree, right)
 
 
-def one_process_each(tasks: list[Task], texts: list[str]) -> tuple[float, list[bool]]:
-    """A fresh interpreter for every completion, no isolation at all."""
-    verdicts = []
-    started = time.perf_counter()
-    for task, text in zip(tasks, texts, strict=True):
-        payload = json.dumps(
-            {"program": text.split("\n", 1)[1].rsplit("```", 1)[0], "cases": task.testing.body["cases"]}
-        )
-        done = subprocess.run(
-            [sys.executable, "-c", RUNNER], input=payload, capture_output=True, text=True, timeout=10, check=False
-        )
-        verdicts.append(done.returncode == 0 and all(json.loads(done.stdout)))
-    return len(tasks) / (time.perf_counter() - started), verdicts
+def fresh_interpreter(task: Task, text: str) -> bool:
+    """What a plain reward function does: a process for each completion, no isolation at all."""
+    payload = json.dumps({"program": text.split("\n", 1)[1].rsplit("```", 1)[0], "cases": task.testing.body["cases"]})
+    line = [sys.executable, "-c", RUNNER]
+    done = subprocess.run(line, input=payload, capture_output=True, text=True, timeout=20, check=False)
+    return done.returncode == 0 and all(json.loads(done.stdout))
 
 
 def write_data(folder: Path, generator: random.Random, rows: int) -> None:
@@ -146,17 +159,15 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     tasks, texts = make_tasks(options.completions, random.Random(0))
-    fast, verdicts = scored_per_second(tasks, texts, options.batch)
-    few = max(20, options.completions // 10)
-    slow, naive = one_process_each(tasks[:few], texts[:few])
+    rates = measure(tasks, texts, options.batch)
     result: Json = {
         "completions": len(tasks),
         "cases": CASES,
-        "scored_per_second_per_core": round(fast, 1),
-        "one_process_each_per_second": round(slow, 2),
-        "times_faster": round(fast / slow, 1),
-        "verdicts_agree": verdicts[:few] == naive,
-        "right": sum(verdicts),
+        "scored_per_second_per_core": round(rates.sandboxed, 1),
+        "one_process_each_per_second": round(rates.fresh, 2),
+        "times_faster": round(rates.sandboxed / rates.fresh, 1),
+        "verdicts_agree": rates.agree,
+        "right": rates.right,
         "load": os.getloadavg()[0],
     }
     if options.steps:

@@ -36,16 +36,7 @@ def command() -> None:
 @click.option("--jobs", type=click.IntRange(1), default=2, show_default=True, help="Trainings at the same time.")
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), required=True, help="Resumable run directory.")
 @click.option("--allow-weak-sandbox", is_flag=True)
-def table2(
-    size: str,
-    seeds: int,
-    first_seed: int,
-    arms: str | None,
-    noise: str,
-    jobs: int,
-    out: Path,
-    allow_weak_sandbox: bool,
-) -> None:
+def table2(size: str, arms: str | None, out: Path, allow_weak_sandbox: bool, **values: Any) -> None:
     """Table 2 in small: the same problems and budget, rewards by testings chosen in different ways.
 
     The evosyn arm uses a strategy that `evosyn evolve` finds on seed problems nobody trains on. All arms start from the
@@ -59,7 +50,9 @@ def table2(
 
     require_train()
     quiet_libraries()
-    plan = Plan(seeds=tuple(range(first_seed, first_seed + seeds)), noise=noise, jobs=jobs)
+    first = values["first_seed"]
+    seeds = tuple(range(first, first + values["seeds"]))
+    plan = Plan(seeds=seeds, noise=values["noise"], jobs=values["jobs"])
     if size == "smoke":
         plan = _smoke(plan)
     if arms is not None:

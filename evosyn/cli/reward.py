@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -33,17 +33,7 @@ def command() -> None:
 @click.option("--workers", type=click.IntRange(1), default=None, help="Sandbox processes. [default: one a core]")
 @click.option("--sandbox", "backend", default="local", show_default=True)
 @click.option("--allow-weak-sandbox", is_flag=True)
-def serve(
-    data: str | None,
-    setting: str,
-    pool: Path | None,
-    host: str,
-    port: int,
-    token_env: str | None,
-    workers: int | None,
-    backend: str,
-    allow_weak_sandbox: bool,
-) -> None:
+def serve(data: str | None, setting: str, pool: Path | None, host: str, token_env: str | None, **values: Any) -> None:
     """Answer POST /score and GET /health until stopped.
 
     Items may name a row of DATA (or a problem of --pool) by its id, or bring their own testing.
@@ -63,10 +53,11 @@ def serve(
         raise UsageError(f"--host {host}: others can reach it, so a token is needed: --token-env NAME")
     tasks = _tasks(data, setting, pool)
     domains = {name: registry.factory("domains", name)() for name in registry.names("domains")}
-    with open_sandbox(backend, workers=workers, allow_weak=allow_weak_sandbox) as sandbox:
+    weak = values["allow_weak_sandbox"]
+    with open_sandbox(values["backend"], workers=values["workers"], allow_weak=weak) as sandbox:
         scorer = Scorer(sandbox, domains, Limits(wall_s=2.0, budget_s=10.0))
         protection = sandbox.protection.level
-        service = RewardService(scorer, tasks, host=host, port=port, token=token, protection=protection)
+        service = RewardService(scorer, tasks, host=host, port=values["port"], token=token, protection=protection)
         signal.signal(signal.SIGTERM, lambda *_: threading.Thread(target=service.close).start())
         click.echo(f"rewards on http://{host}:{service.port} ({len(tasks)} tasks, {protection} sandbox); Ctrl-C stops")
         service.serve()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -33,19 +34,7 @@ RUN = click.Path(file_okay=False, path_type=Path)
 )
 @click.option("--print-config", is_flag=True, help="Show the exact TRL configuration and launch lines, and stop.")
 @click.option("--allow-weak-sandbox", is_flag=True, help="Run even where the sandbox cannot protect this machine well.")
-def command(
-    data: str,
-    model: str,
-    out: Path,
-    setting: str,
-    file: Path | None,
-    sets: tuple[str, ...],
-    print_config: bool,
-    backend: str,
-    workers: int | None,
-    allow_weak_sandbox: bool,
-    **flags: str | int | None,
-) -> None:
+def command(data: str, model: str, out: Path, setting: str, file: Path | None, **values: Any) -> None:
     """Train MODEL on the dataset DATA with rewards from the chosen testings, run in the sandbox.
 
     DATA is what `evosyn synthesize --out DATA` wrote. The run directory gets config.yaml, metrics.jsonl, curve.png,
@@ -55,10 +44,11 @@ def command(
     from evosyn.train.rlvr import RlvrRun, train_rlvr
     from evosyn.train.settings import grpo_settings, is_main_process, resolve
 
-    report_to = flags.pop("report_to")
-    config = config_of(RlvrConfig, "train", model, file, sets, {**flags, "keep.report_to": report_to})
+    names = ("algorithm", "steps", "seed", "pad_token")
+    flags = {**{name: values[name] for name in names}, "keep.report_to": values["report_to"]}
+    config = config_of(RlvrConfig, "train", model, file, values["sets"], flags)
     request = RlvrRun(data=data, setting=setting, model=model, out=out, config=config)
-    if print_config:
+    if values["print_config"]:
         from evosyn.train.launch import render
 
         resolved = resolve(config)
@@ -70,7 +60,8 @@ def command(
 
     require_train()
     quiet_libraries()
-    with open_sandbox(backend, workers=workers, allow_weak=allow_weak_sandbox) as sandbox:
+    weak = values["allow_weak_sandbox"]
+    with open_sandbox(values["backend"], workers=values["workers"], allow_weak=weak) as sandbox:
         tty_note(f"rewards run in the {sandbox.protection.level} {sandbox.protection.backend} sandbox")
         progress = Progress(config.steps, ("reward", "pass_rate", "loss", "reward_share"))
         report = train_rlvr(request, sandbox, on_row=progress if is_main_process() else None)

@@ -62,13 +62,14 @@ def mark_complete(checkpoint: Path, step: int) -> None:
     write_atomic(checkpoint / MARK, json.dumps({"step": step}) + "\n")
 
 
-def last_whole(folder: Path) -> Path | None:
-    """The newest whole checkpoint; removes torn ones."""
+def last_whole(folder: Path, *, clean: bool = True) -> Path | None:
+    """The newest whole checkpoint; removes torn ones if `clean`."""
     best: tuple[int, Path] | None = None
     for path in folder.glob("checkpoint-*"):
         number = path.name.removeprefix("checkpoint-")
         if not (path / MARK).is_file() or not number.isdigit():
-            shutil.rmtree(path, ignore_errors=True)
+            if clean:
+                shutil.rmtree(path, ignore_errors=True)
         elif best is None or int(number) > best[0]:
             best = (int(number), path)
     return None if best is None else best[1]

@@ -16,12 +16,12 @@ from evosyn.errors import UsageError
 from evosyn.records import Json
 from evosyn.rundir import RunDir
 from evosyn.train import tiny
-from evosyn.train.checkpoints import check_disk, checkpoint_bytes, freeze_config, last_whole, read_metrics, trim_metrics
+from evosyn.train.checkpoints import check_disk, checkpoint_bytes, freeze_config, read_metrics
 from evosyn.train.config import DistillConfig
 from evosyn.train.data import dpo_rows, fit_lengths, load_samples, sft_rows
 from evosyn.train.models import adapter_config, context_of, load_model, load_tokenizer, use_bf16
 from evosyn.train.report import lineage_of, start_and_end, versions, write_card, write_curve
-from evosyn.train.rlvr import OnRow, prepare_model, run_trainer, save_final
+from evosyn.train.rlvr import OnRow, open_run, prepare_model, resume_point, run_trainer, save_final
 from evosyn.train.settings import fit_settings, is_main_process
 
 log = logging.getLogger(__name__)
@@ -52,8 +52,9 @@ def distill(request: DistillRun, *, on_row: OnRow | None = None) -> dict[str, Js
         KeyboardInterrupt: SIGTERM came, everything is saved.
     """
     samples = load_samples(request.data, request.setting)
-    with RunDir(request.out) as run:
-        freeze_config(run, request.frozen())
+    with open_run(request.out) as run:
+        if is_main_process():
+            freeze_config(run, request.frozen())
         if run.file("report.json").exists():
             log.info("%s is done", request.out)
             return dict(run.read_json("report.json"))
@@ -76,8 +77,7 @@ def _fit(request: DistillRun, run: RunDir, samples: Sequence[Any], on_row: OnRow
     needed = checkpoint_bytes(parameters, trained=0 if config.memory.lora_rank else parameters)
     check_disk(run.path, needed, config.keep.last)
     watch = Watch(run.path, None, stuck_after=config.keep.stuck_after, needed=needed)
-    checkpoint = last_whole(run.file("checkpoints"))
-    trim_metrics(run.file("metrics.jsonl"), int(checkpoint.name.removeprefix("checkpoint-")) if checkpoint else 0)
+    checkpoint = resume_point(run)
     settings = fit_settings(config, run.path, bf16=bf16, cpu=cpu)
     trainer = _trainer(config, model, tokenizer, rows, settings)
     trainer.add_callback(MetricsWriter(run.file("metrics.jsonl"), on_row))

@@ -21,26 +21,32 @@ class Pair(NamedTuple):
     answer: list[int]
 
 
+class Schedule(NamedTuple):
+    """How long, with how many pairs a step, and the peak of a one-cycle learning rate."""
+
+    steps: int
+    batch: int
+    rate: float
+
+
 def fit_pairs(
     model: Any,
     pairs: Sequence[Pair],
     pad: int,
-    *,
-    steps: int,
-    batch: int,
-    rate: float,
+    schedule: Schedule,
     seeds: SeedTree,
     on_step: Callable[[int], None] | None = None,
 ) -> list[float]:
     """Train `model` in place and return the loss of each step.
 
     Args:
-        rate: peak of a one-cycle learning rate.
+        pad: id of the pad token.
         on_step: told the number of steps done, after each.
     """
+    steps, batch, rate = schedule
     order = seeds.rng()
     optimizer = torch.optim.AdamW(model.parameters(), lr=rate, weight_decay=0.01)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=rate, total_steps=steps, pct_start=0.1)
+    cycle = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=rate, total_steps=steps, pct_start=0.1)
     losses: list[float] = []
     queue: list[int] = []
     for step in range(1, steps + 1):
@@ -52,7 +58,7 @@ def fit_pairs(
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
-        schedule.step()
+        cycle.step()
         optimizer.zero_grad()
         losses.append(float(loss.detach()))
         if on_step is not None:

@@ -82,7 +82,7 @@ def train_rlvr(request: RlvrRun, sandbox: Sandbox, *, on_row: OnRow | None = Non
             "rollout.oversample: works in one process only; --set rollout.oversample=1 for more (vLLM and "
             "more prompts help)"
         )
-    with RunDir(request.out) if is_main_process() else _Quiet(request.out) as run:
+    with open_run(request.out) as run:
         if is_main_process():
             freeze_config(run, request.frozen())
         if run.file("report.json").exists():
@@ -91,12 +91,25 @@ def train_rlvr(request: RlvrRun, sandbox: Sandbox, *, on_row: OnRow | None = Non
         return _train(request, config, run, samples, sandbox, on_row)
 
 
-class _Quiet(RunDir):
-    """The run directory as further processes see it: no lock, no writing of their own."""
+class _Further(RunDir):
+    """The run directory as further processes of a distributed run see it: no lock, the first process writes."""
 
     def open_for_writing(self) -> RunDir:
         self.path.mkdir(parents=True, exist_ok=True)
         return self
+
+
+def open_run(out: Path) -> RunDir:
+    """The run directory, locked by the first process of a distributed run."""
+    return RunDir(out) if is_main_process() else _Further(out)
+
+
+def resume_point(run: RunDir) -> Path | None:
+    """The last whole checkpoint; metrics after it are dropped, since those steps are done again."""
+    checkpoint = last_whole(run.file("checkpoints"), clean=is_main_process())
+    if is_main_process():
+        trim_metrics(run.file("metrics.jsonl"), int(checkpoint.name.removeprefix("checkpoint-")) if checkpoint else 0)
+    return checkpoint
 
 
 def limits_of(reward: RewardConfig) -> Limits:
@@ -111,6 +124,8 @@ def prepare_model(model: str, out: Path, samples: Sequence[Any], config: Any, *,
         torch.set_num_threads(config.keep.threads)
     if model != tiny.NAME:
         return model
+    if world_size() > 1:
+        raise UsageError(f"--model {tiny.NAME}: is made for one process; start it without torchrun")
     tiny.build(out / "tiny", samples, config.tiny, SeedTree(config.seed))
     return str(out / "tiny")
 
@@ -141,43 +156,44 @@ def _train(
     reward, early = _reward(tasks, sandbox, tokenizer, config)
     reward.scorer.load(run.file("reward_cache.jsonl"))
     watch = Watch(run.path, reward, stuck_after=config.keep.stuck_after, needed=needed)
-    checkpoint = last_whole(run.file("checkpoints"))
-    trim_metrics(run.file("metrics.jsonl"), int(checkpoint.name.removeprefix("checkpoint-")) if checkpoint else 0)
+    checkpoint = resume_point(run)
     settings = grpo_settings(config, run.path, bf16=bf16, cpu=cpu)
     trainer = _trainer(model, tokenizer, rows, (reward, early), settings, config)
     trainer.add_callback(MetricsWriter(run.file("metrics.jsonl"), on_row))
     trainer.add_callback(watch)
     run_trainer(trainer, watch, checkpoint)
 
-    label = tiny.LABEL if tiny.is_tiny(path) else None
     save_final(trainer, tokenizer, run.path / "model", path)
+    report = _report(request, config, samples, run, path)
+    report |= {"parameters": parameters, "left_out": left_out, "warnings": watch.warnings, "trl": settings}
+    report |= {"executed": reward.scorer.executed, "drawn": reward.drawn}
+    report["pass_histogram"] = pass_histogram(reward.passes)
+    if is_main_process():
+        title = f"{config.algorithm} on {request.setting}" + (
+            " (builtin:tiny, a demonstration)" if report["label"] else ""
+        )
+        write_curve(run, read_metrics(run.file("metrics.jsonl")), ["reward", "pass_rate"], title)
+        write_card(run.path / "model", report)
+        run.write_json("report.json", report)
+    return report
+
+
+def _report(request: RlvrRun, config: RlvrConfig, samples: Sequence[Any], run: RunDir, path: str) -> dict[str, Json]:
+    label = tiny.LABEL if tiny.is_tiny(path) else None
     metrics = read_metrics(run.file("metrics.jsonl"))
-    report: dict[str, Json] = {
+    return {
         "command": "train",
         "method": config.algorithm,
         "model": request.model,
         "label": label,
-        "parameters": parameters,
         "steps": config.steps,
         "seed": config.seed,
-        "left_out": left_out,
         "lineage": lineage_of(request.data, request.setting, samples),
         "metrics": {name: start_and_end(metrics, name) for name in ("reward", "pass_rate", "case_share", "entropy")},
         "reward_share": mean_of(metrics, "reward_share"),
-        "executed": reward.scorer.executed,
-        "drawn": reward.drawn,
-        "pass_histogram": pass_histogram(reward.passes),
-        "warnings": watch.warnings,
         "warm_start": tiny.read_mark(path)["warm_start"] if label else None,
-        "trl": settings,
         "versions": versions(),
     }
-    if is_main_process():
-        title = f"{config.algorithm} on {request.setting}" + (" (builtin:tiny, a demonstration)" if label else "")
-        write_curve(run, metrics, ["reward", "pass_rate"], title)
-        write_card(run.path / "model", report)
-        run.write_json("report.json", report)
-    return report
 
 
 def _rows(

@@ -23,7 +23,7 @@ from evosyn.testings import testing_from_json
 from evosyn.train.config import OptimConfig, RewardConfig, RlvrConfig, RolloutConfig
 from evosyn.train.experiment.language import HEAD, LENGTH, OPERATIONS, TAIL
 from evosyn.train.experiment.prepare import Prepared, spec_of
-from evosyn.train.plain_sft import Pair, fit_pairs
+from evosyn.train.plain_sft import Pair, Schedule, fit_pairs
 from evosyn.train.rewards import RewardFunction
 from evosyn.train.scoring import Scorer, Task
 from evosyn.train.settings import grpo_settings
@@ -103,9 +103,8 @@ def warm_start(folder: Path, prepared: Prepared, budget: Budget, seeds: SeedTree
     tokenizer = make_tokenizer()
     model = make_model(tokenizer, budget.width, seeds.child("weights"))
     pairs = [_pair(tokenizer, prepared.problems[at], answer) for at, answer in prepared.warm]
-    losses = fit_pairs(
-        model, pairs, tokenizer.pad_token_id, steps=budget.warm_steps, batch=32, rate=3e-3, seeds=seeds.child("warm")
-    )
+    schedule = Schedule(budget.warm_steps, 32, 3e-3)
+    losses = fit_pairs(model, pairs, tokenizer.pad_token_id, schedule, seeds.child("warm"))
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     write_atomic(folder / DONE, json.dumps({"losses": [losses[0], losses[-1]]}))
@@ -133,16 +132,9 @@ class Learner:
             if step % self._budget.every == 0 or step == self._budget.distill_steps:
                 curve.append(self.measure(step))
 
-        fit_pairs(
-            self._model,
-            pairs,
-            self._tokenizer.pad_token_id,
-            steps=self._budget.distill_steps,
-            batch=32,
-            rate=1e-3,
-            seeds=self._seeds.child("imitate"),
-            on_step=on_step,
-        )
+        schedule = Schedule(self._budget.distill_steps, 32, 1e-3)
+        seeds = self._seeds.child("imitate")
+        fit_pairs(self._model, pairs, self._tokenizer.pad_token_id, schedule, seeds, on_step)
         return {"arm": arm, "curve": curve}
 
     def reinforce(self, arm: str, scratch: Path) -> Json:
