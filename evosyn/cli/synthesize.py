@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +33,7 @@ DIRECTORY = click.Path(file_okay=False, path_type=Path)
 )
 @click.option("--seed", type=int, help="Root of all random choices. [default: 0]")
 @teacher_options
+@click.option("--also-model", "also", multiple=True, help="Further models that take turns at solutions and testings.")
 @click.option("--sandbox", "backend", default="local", show_default=True, help="Where programs are executed.")
 @click.option("--workers", type=click.IntRange(1), help="Sandbox processes. [default: one a core]")
 @click.option("--config", "file", type=FILE, help="YAML file; flags win over it.")
@@ -116,15 +118,25 @@ def _synthesize(
         teacher = open_teacher(
             options, seed=config.seed, sandbox=sandbox, replies=out / "replies.sqlite", default="offline"
         )
+        others = tuple(
+            open_teacher(
+                replace(options, model=name, teacher=None),
+                seed=config.seed,
+                sandbox=sandbox,
+                replies=out / "replies.sqlite",
+            )
+            for name in values["also"]
+        )
         machinery = Machinery(
             teacher=teacher,
+            others=others,
             domains=domains,
             crossexec=CrossExecutor(sandbox, domains, config.execute.limits, SqliteVerdicts(out / "verdicts.sqlite")),
             runner=SandboxedRunner(ranking),
             concurrency=options.model_calls,
             sandbox=f"{sandbox.protection.level} {sandbox.protection.backend}",
         )
-        with watching(tally, show, f"{teacher.name}{' (a simulation)' if teacher.simulated else ''}"):
+        with watching(tally, show, f"{machinery.names}{' (a simulation)' if machinery.simulated else ''}"):
             return synthesize(inputs, config, machinery, out, tally)
 
 

@@ -35,6 +35,7 @@ class DrawConfig(BaseModel):
 
     Attributes:
         solution, testing: sampling parameters given to the teacher with each request.
+        temperatures: of the solutions, slot by slot in turn, in place of that in `solution`; empty for one for all.
         attempts: how often one slot is asked before it stays empty.
         in_flight: problems drawn at once by `draw_pools`.
         adaptive: draw in rounds and stop early; None draws all at once. Only `evosyn synthesize` knows rounds.
@@ -44,6 +45,7 @@ class DrawConfig(BaseModel):
 
     solution: dict[str, Json] = Field(default_factory=lambda: {"temperature": 1.0, "max_tokens": 4096})
     testing: dict[str, Json] = Field(default_factory=lambda: {"temperature": 1.0, "max_tokens": 4096})
+    temperatures: tuple[float, ...] = ()
     attempts: int = Field(default=2, ge=1, le=10)
     in_flight: int = Field(default=16, ge=1)
     adaptive: AdaptiveConfig | None = None
@@ -193,7 +195,7 @@ async def _draw_slot(
     for number in range(config.attempts):
         sample = slot + number * SAMPLE_STRIDE
         if kind == "solution":
-            request = domain.solution_request(problem, sample, config.solution)
+            request = domain.solution_request(problem, sample, _params(config, slot))
         else:
             request = domain.testing_request(problem, sample, config.testing)
         reply = await ask(kind, slot, number, request)
@@ -209,6 +211,12 @@ async def _draw_slot(
             )
             return Slot(replace(read.value, provenance=provenance), tuple(attempts))
     return Slot(None, tuple(attempts))
+
+
+def _params(config: DrawConfig, slot: int) -> dict[str, Json]:
+    if not config.temperatures:
+        return config.solution
+    return {**config.solution, "temperature": config.temperatures[slot % len(config.temperatures)]}
 
 
 class _Read(NamedTuple):

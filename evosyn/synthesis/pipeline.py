@@ -49,6 +49,7 @@ class Parts:
 
     Attributes:
         strategy: text of the strategy program.
+        others: further teachers; solutions and testings take turns over all, problems come from `teacher`.
         overlap: the benchmarks to keep out, or None.
         concurrency: model calls at once; it changes the speed, never the result.
     """
@@ -60,6 +61,7 @@ class Parts:
     runner: StrategyRunner
     strategy: str
     overlap: OverlapIndex | None = None
+    others: Sequence[Teacher] = ()
     concurrency: int = 64
 
 
@@ -216,7 +218,7 @@ class Pipeline:
         want = Want(
             size.solutions - before.solutions,
             size.testings - before.testings,
-            self._parts.teacher.simulated,
+            any(one.simulated for one in (self._parts.teacher, *self._parts.others)),
             *before,
         )
         drawn = await self._draw_one(instance.index, problem, want)
@@ -238,7 +240,10 @@ class Pipeline:
     async def _complete(self, index: int, kind: str, slot: int, attempt: int, request: Request) -> Reply:
         # A task of its own: what asks may be cancelled by another stage's error, the paid reply is still journalled.
         key = (index, kind, slot, attempt)
-        call = asyncio.create_task(self._ledger.ask(key, request, self._parts.teacher.complete))
+        teacher = self._parts.teacher
+        if kind != "problem" and self._parts.others:
+            teacher = (teacher, *self._parts.others)[slot % (1 + len(self._parts.others))]
+        call = asyncio.create_task(self._ledger.ask(key, request, teacher.complete))
         self._calls.add(call)
         call.add_done_callback(self._forget)
         reply = await asyncio.shield(call)

@@ -56,7 +56,7 @@ def draw(evosyn: Columns, random: Columns, title: str) -> bytes:
             axes.hist([first, second], bins=16, range=span, label=["evosyn", "random"], color=["#1b6ca8", "#c9c9c9"])
             mean = sum(first) / len(first) if first else 0.0
             axes.axvline(mean, color="#1b6ca8", linewidth=1, linestyle="--", label=f"mean {mean:.3g}")
-            axes.legend(fontsize=8)
+            axes.legend(fontsize=8, loc="upper right")
         axes.set_xlabel(label, fontsize=9)
         axes.set_ylabel("problems", fontsize=9)
     picture = io.BytesIO()

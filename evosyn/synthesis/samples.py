@@ -70,7 +70,7 @@ class SampleMaker:
             matrix_digest=matrix.digest,
             lineage=canonical_json(self._lineage(instance, pool, choice)),
             model=problem.provenance.source,
-            simulated=problem.provenance.simulated,
+            simulated=any(one.provenance.simulated for one in (problem, testing, solution)),
             difficulty=round(1.0 - accepted, 6),
             cost=instance.usage.cost,
             licence=str(problem.meta.get("licence") or self._licence),

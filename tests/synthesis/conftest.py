@@ -173,13 +173,14 @@ class Toy:
         self.inputs = Inputs("count", "test", seeds, "toy-seeds")
         self.teacher = ToyTeacher()
         self.crossexec = ToyCrossexec()
+        self.others: tuple[ToyTeacher, ...] = ()
 
     def run(self, out: Path, config: SynthesizeConfig, teacher: ToyTeacher | None = None, concurrency: int = 8) -> Json:
         self.teacher = teacher or ToyTeacher()
         self.crossexec = ToyCrossexec()
         self.tally = Tally()
         machinery = Machinery(
-            self.teacher, {TOY: ToyDomain()}, self.crossexec, CountingRunner(), concurrency, "toy sandbox"
+            self.teacher, {TOY: ToyDomain()}, self.crossexec, CountingRunner(), concurrency, "toy sandbox", self.others
         )
         return synthesize(self.inputs, config, machinery, out, self.tally)
 

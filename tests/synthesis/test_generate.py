@@ -98,3 +98,17 @@ def test_a_reply_with_a_lone_surrogate_is_rejected_and_never_reaches_a_file(toy_
     domains = {toy_domain.name: toy_domain}
     draw_pools(toy_seeds[:1], Surrogate(), domains, solutions=1, testings=0, on_done=done.__setitem__)
     assert {one.reason for one in done[0].attempts} == {"not-text"}
+
+
+def test_temperatures_take_turns_over_the_slots_of_solutions_only(toy_seeds, toy_domain, make_teacher):
+    seen = []
+
+    class Watching(make_teacher):
+        async def complete(self, request):
+            seen.append((request.purpose, request.sample % 1000 % 3, request.params["temperature"]))
+            return await super().complete(request)
+
+    config = DrawConfig(temperatures=(0.2, 0.6, 1.0))
+    draw_pools(toy_seeds[:2], Watching(), {toy_domain.name: toy_domain}, solutions=7, testings=3, config=config)
+    assert {(turn, heat) for purpose, turn, heat in seen if purpose == "solution"} == {(0, 0.2), (1, 0.6), (2, 1.0)}
+    assert {heat for purpose, _, heat in seen if purpose == "testing"} == {1.0}

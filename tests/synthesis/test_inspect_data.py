@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from evosyn.cli._inspect_data import is_data_directory, matrix_lines, safe, show_data, side_by_side, testing_lines
+from evosyn.cli import _inspect_data as view
+from evosyn.cli._inspect_data import is_data_directory, matrix_lines, safe, show_data, side_by_side
 from evosyn.dataset import read_dataset, read_rejects
 from evosyn.errors import UsageError
 from evosyn.synthesis.config import SynthesizeConfig
@@ -112,4 +113,4 @@ def test_control_characters_of_models_never_reach_the_terminal():
     ],
 )
 def test_every_kind_of_testing_is_shown_line_by_line(testing, shown):
-    assert list(testing_lines(testing)) == shown
+    assert list(view.testing_lines(testing)) == shown

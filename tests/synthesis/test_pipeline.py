@@ -191,3 +191,24 @@ def test_a_transient_failure_is_asked_for_again_after_a_resume_and_a_bad_answer_
             toy.run(out, CONFIG, Flaky(failure, stop_after=20))
         unusable = toy.run(out, CONFIG)["unusable_replies"]
         assert (f"problem: reply-{failure}" in unusable) != again
+
+
+def test_several_models_take_turns_and_each_text_names_its_own(toy, make_teacher, tmp_path):
+    class Second(make_teacher):
+        name = "second"
+
+        async def complete(self, request):
+            return replace(await super().complete(request), model="second-1")
+
+    toy.others = (Second(),)
+    toy.run(tmp_path / "d", CONFIG)
+    events = [json.loads(line[9:]) for line in (tmp_path / "d" / "journal.jsonl").read_text().splitlines()]
+    models = {(e["key"][1], e["key"][2] % 2, e["reply"]["model"]) for e in events if e["event"] == "reply"}
+    assert models == {
+        ("problem", 0, "toy-1"),
+        *((kind, turn, model) for kind in ("solution", "testing") for turn, model in ((0, "toy-1"), (1, "second-1"))),
+    }
+    assert json.loads((tmp_path / "d" / "manifest.json").read_text())["teacher"] == "toy, second"
+    toy.others = ()
+    with pytest.raises(UsageError, match="teacher"):
+        toy.run(tmp_path / "d", CONFIG)

@@ -7,7 +7,7 @@ manifest says what decides the content; the same command resumes, another one is
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,7 +48,7 @@ class Inputs:
 
 @dataclass(frozen=True)
 class Machinery:
-    """The collaborators; the caller owns and closes them, except that the teacher is closed at the end of a run."""
+    """The collaborators; the caller owns and closes them, except that the teachers are closed at the end of a run."""
 
     teacher: Teacher
     domains: Mapping[str, Domain]
@@ -56,6 +56,20 @@ class Machinery:
     runner: StrategyRunner
     concurrency: int = 64
     sandbox: str = ""
+    others: tuple[Teacher, ...] = ()
+
+    @property
+    def teachers(self) -> tuple[Teacher, ...]:
+        return (self.teacher, *self.others)
+
+    @property
+    def names(self) -> str:
+        """The teachers' names, the first one's first."""
+        return ", ".join(teacher.name for teacher in self.teachers)
+
+    @property
+    def simulated(self) -> bool:
+        return any(teacher.simulated for teacher in self.teachers)
 
 
 def synthesize(
@@ -81,16 +95,17 @@ def synthesize(
         tally.resumed = tally.finished
         parts = _parts(inputs, machinery, overlap)
         if tally.resumed < config.problems:
-            asyncio.run(_run(Pipeline(parts, config, ledger, tally), machinery.teacher))
+            asyncio.run(_run(Pipeline(parts, config, ledger, tally), machinery.teachers))
         run.journal.sync()
         return finish(run, ledger, _plan(inputs, config, machinery, out))
 
 
-async def _run(pipeline: Pipeline, teacher: Teacher) -> None:
+async def _run(pipeline: Pipeline, teachers: Sequence[Teacher]) -> None:
     try:
         await pipeline.run()
     finally:
-        await teacher.aclose()
+        for teacher in teachers:
+            await teacher.aclose()
 
 
 def _parts(inputs: Inputs, machinery: Machinery, overlap: OverlapIndex | None) -> Parts:
@@ -102,6 +117,7 @@ def _parts(inputs: Inputs, machinery: Machinery, overlap: OverlapIndex | None) -
         runner=machinery.runner,
         strategy=inputs.strategy,
         overlap=overlap,
+        others=machinery.others,
         concurrency=machinery.concurrency,
     )
 
@@ -116,7 +132,7 @@ def _plan(inputs: Inputs, config: SynthesizeConfig, machinery: Machinery, out: P
     )
     benchmarks = ", ".join(Path(spec.partition("::")[0]).name for spec in config.filter.decontaminate.files)
     recipe = {
-        "teacher": f"`{machinery.teacher.name}`" + (" (a simulation)" if machinery.teacher.simulated else ""),
+        "teacher": f"`{machinery.names}`" + (" (a simulation)" if machinery.simulated else ""),
         "strategy": f"`{strategy_id}`, from {inputs.strategy_from}; its text stands in `strategy.py`",
         "seeds": f"{len(inputs.seeds)} problems from {inputs.seeds_from}",
         "M x N": f"{config.solutions} solutions x {config.testings} testings per problem",
@@ -135,7 +151,7 @@ def _claim(run: RunDir, inputs: Inputs, config: SynthesizeConfig, machinery: Mac
     fingerprint = config.fingerprint(
         strategy=inputs.strategy,
         seeds=[seed.id for seed in inputs.seeds],
-        teacher=machinery.teacher.name,
+        teacher=machinery.names,
     )
     manifest: dict[str, Json] = {
         "kind": KIND,
@@ -145,8 +161,8 @@ def _claim(run: RunDir, inputs: Inputs, config: SynthesizeConfig, machinery: Mac
         "strategy_from": inputs.strategy_from,
         "seeds_from": inputs.seeds_from,
         "seeds": len(inputs.seeds),
-        "teacher": machinery.teacher.name,
-        "simulated": machinery.teacher.simulated,
+        "teacher": machinery.names,
+        "simulated": machinery.simulated,
         "sandbox": machinery.sandbox,
     }
     text = yaml.safe_dump(config.model_dump(mode="json"), sort_keys=False)
