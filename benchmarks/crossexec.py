@@ -191,9 +191,12 @@ def docker_command() -> list[str] | None:
     """`docker run` of an image that has Python, where an engine answers; wall time only, since the daemon works."""
     if shutil.which("docker") is None:
         return None
-    image = os.environ.get("EVOSYN_DOCKER_IMAGE", "evosyn-sandbox")
-    seen = subprocess.run(["docker", "image", "inspect", image], capture_output=True, check=False)
-    return ["docker", "run", "--rm", "--network", "none", image, "python3"] if seen.returncode == 0 else None
+    label = '{{index .Config.Labels "evosyn.python"}}'
+    seen = subprocess.run(
+        ["docker", "image", "inspect", "--format", label, "evosyn-sandbox"], capture_output=True, text=True, check=False
+    )
+    python = seen.stdout.strip()
+    return ["docker", "run", "--rm", "--network", "none", "evosyn-sandbox", python] if seen.returncode == 0 else None
 
 
 class Zygotes:

@@ -34,7 +34,7 @@ _METHOD_TEXT = (
     "isalpha isclose isdigit islower issubset issuperset isupper items join keys lower lstrip partition pop replace "
     "reverse rfind rindex rstrip setdefault sort split splitlines startswith strip swapcase title union update upper "
     "values zfill pi e inf nan sqrt floor ceil gcd factorial fabs log exp sin cos tan prod product permutations "
-    "combinations chain"
+    "combinations chain all any"
 )
 _REFUSED_TEXT = "async await class from global import nonlocal with yield"
 _WORDS = frozenset(_WORD_TEXT.split())
@@ -61,9 +61,14 @@ def harmless(text: str) -> bool:
         position = match.end()
         if kind == "attribute" and word[1:].strip() not in _METHODS:
             return False
-        if kind == "name" and (word[0] == "_" or word in _REFUSED or _is_prefix(word, text, position)):
+        if kind == "name" and (_is_hidden(word) or word in _REFUSED or _is_prefix(word, text, position)):
             return False
     return True
+
+
+def _is_hidden(word: str) -> bool:
+    """Whether the name is one of Python's own or ours; underscores alone are a placeholder that nothing defines."""
+    return word[0] == "_" and word.strip("_") != ""
 
 
 def _is_prefix(word: str, text: str, after: int) -> bool:

@@ -98,6 +98,9 @@ class Writer:
 
     def value(self, seconds: float, value: Any) -> None:
         """Encode and write; what is too large or not plain is written as such."""
+        if type(value) in (str, bytes) and len(value) > self._most:
+            self.put(wire.OUTPUT_LIMIT, seconds, b"%d characters, limit %d" % (len(value), self._most))
+            return
         try:
             payload = wire.encode(value)
         except wire.NotPlain as error:
