@@ -279,9 +279,8 @@ def _pair(
         run_testing(Peer(ask_w, answer_r, limits.output_kb * 1024), entry_point, checks, limits, zygote.alarm, to)
 
     try:
-        with zygote.on_one_core():  # two processes that take turns wake each other faster there
-            solution = zygote.fork(limits, solution_fd, solve)
-            testing = zygote.fork(limits, testing_fd, test)
+        solution = zygote.fork(limits, solution_fd, solve)
+        testing = zygote.fork(limits, testing_fd, test)
         _close(ask_r, ask_w, answer_r, answer_w)
         ended = zygote.watch(testing, testing_fd, limits.wall_s, limits.wall_s * (len(checks) + 1))
         alone, status = os.waitpid(solution, os.WNOHANG)

@@ -6,7 +6,6 @@ works, kills at the deadline, and answers its parent frame by frame. One zygote 
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import functools
 import gc
@@ -18,7 +17,7 @@ import signal
 import struct
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from evosyn.sandbox._inside import child, landlock, rpc, seccomp, wire
@@ -53,7 +52,6 @@ class Zygote:
         self._filter = seccomp.Filter(config["filter"]) if config["filter"] else None
         self._shared: dict[str, Any] = {}
         self.alarm = child.Alarm()
-        self._current_core = ctypes.CDLL(None).sched_getcpu
         self._harnesses: dict[str, Callable[[str, Any, Any], Any]] = {}
 
     def serve(self) -> None:
@@ -104,16 +102,6 @@ class Zygote:
             os._exit(child.EXIT_TIME)
         finally:
             os._exit(0)
-
-    @contextlib.contextmanager
-    def on_one_core(self) -> Iterator[None]:
-        """Children forked within stay on the core where we are now."""
-        cores = os.sched_getaffinity(0)
-        os.sched_setaffinity(0, {self._current_core()})
-        try:
-            yield
-        finally:
-            os.sched_setaffinity(0, cores)
 
     def watch(self, pid: int, memfd: int, wall_s: float, left_s: float) -> Ended:
         """Sleep until the child ends; kill it where no record came for `wall_s` or the job's budget is long over."""
