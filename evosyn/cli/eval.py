@@ -74,7 +74,7 @@ def _measure(models: tuple[str, ...], rest: Any, sampling: Any, tasks: Any, sand
     scorer = scorer_for(tasks, sandbox, Limits())
     results = []
     for name in models:
-        generator = _local(name, sampling)
+        generator = local_generator(name, sampling)
         results.append(evaluate(name, generator, sampling, tasks, scorer, run, on_done=_progress(name, len(tasks))))
     if rest["endpoint"] is not None:
         from evosyn.teachers.litellm import create
@@ -89,7 +89,8 @@ def _measure(models: tuple[str, ...], rest: Any, sampling: Any, tasks: Any, sand
     return results
 
 
-def _local(name: str, sampling: Any) -> Any:
+def local_generator(name: str, sampling: Any) -> Any:
+    """A model of this machine or the hub, ready to draw."""
     import torch
 
     from evosyn.train.config import MemoryConfig

@@ -33,6 +33,15 @@ def command() -> None:
 @click.option(
     "--noise", default="default", show_default=True, help="How good the simulated teacher is: default, better, worse."
 )
+@click.option("--data", default=None, help="Your own dataset directory; then --model and --bench are needed as well.")
+@click.option("--model", default=None, help="With --data: where every arm starts.")
+@click.option("--bench", default=None, help="With --data: pool with human testings, or builtin:python-seeds.")
+@click.option("--settings", default="evosyn,random,relaxed", show_default=True, help="With --data: the arms.")
+@click.option("--samples", type=click.IntRange(1), default=4, show_default=True, help="With --data: per bench problem.")
+@click.option(
+    "--max-tokens", type=click.IntRange(1), default=512, show_default=True, help="With --data: of a completion."
+)
+@click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help="With --data: any key of `evosyn train`.")
 @click.option("--jobs", type=click.IntRange(1), default=2, show_default=True, help="Trainings at the same time.")
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), required=True, help="Resumable run directory.")
 @click.option("--allow-weak-sandbox", is_flag=True)
@@ -42,6 +51,9 @@ def table2(size: str, arms: str | None, out: Path, allow_weak_sandbox: bool, **v
     The evosyn arm uses a strategy that `evosyn evolve` finds on seed problems nobody trains on. All arms start from the
     same weights; accuracy is measured on unseen problems with human testings.
     """
+    if values["data"] is not None:
+        _own_data(out, allow_weak_sandbox, values)
+        return
     from evosyn.rundir import RunDir
     from evosyn.sandbox import open_sandbox
     from evosyn.train.experiment.run import Plan, facts_of, run_plan
@@ -68,6 +80,39 @@ def table2(size: str, arms: str | None, out: Path, allow_weak_sandbox: bool, **v
         write_curves(run, records)
     click.echo(text)
     click.echo(f"wrote {out / 'table2.md'}, {out / 'report.json'}, {out / 'curves.png'}", err=True)
+
+
+def _own_data(out: Path, weak: bool, values: Any) -> None:
+    from evosyn.cli._train_common import config_of
+    from evosyn.cli.eval import local_generator
+    from evosyn.errors import UsageError
+    from evosyn.pools import load_pools
+    from evosyn.rundir import RunDir
+    from evosyn.sandbox import open_sandbox
+    from evosyn.train.config import RlvrConfig
+    from evosyn.train.evaluate import bench_tasks
+    from evosyn.train.experiment.real import NOTE, RealPlan, rows_of, run_real
+    from evosyn.train.experiment.table import markdown, summarize, write_curves
+    from evosyn.train.models import require_train
+
+    if values["model"] is None or values["bench"] is None:
+        raise UsageError("--data: needs --model and --bench as well")
+    require_train()
+    quiet_libraries()
+    seeds = tuple(range(values["first_seed"], values["first_seed"] + values["seeds"]))
+    config = config_of(RlvrConfig, "train", values["model"], None, values["sets"], {})
+    settings = tuple(part.strip() for part in values["settings"].split(","))
+    samples, length = values["samples"], values["max_tokens"]
+    plan = RealPlan(values["data"], values["model"], settings, seeds, samples, length, config)
+    bench = bench_tasks(load_pools(values["bench"]))
+    with RunDir(out) as run, open_sandbox("local", workers=None, allow_weak=weak) as sandbox:
+        records = run_real(plan, run, sandbox, bench, local_generator, tty_note)
+        table = summarize(records, rows_of(run, plan), NOTE)
+        run.write_json("report.json", table)
+        text = markdown(table)
+        run.write("table2.md", text)
+        write_curves(run, records)
+    click.echo(text)
 
 
 def _prepare(sandbox: Sandbox, out: Path, seed: int, sizes: Sizes, noise: Any) -> Prepared:

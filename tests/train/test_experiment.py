@@ -134,3 +134,29 @@ def test_the_smoke_size_runs_every_arm_and_goes_on_where_it_stopped(tmp_path: Pa
     good = {row["arm"]: row["good"] for row in report["arms"]}
     assert good["oracle"] > good["evosyn"] > good["random"]
     assert (tmp_path / "run" / "curves.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.train
+@pytest.mark.slow
+@pytest.mark.skipif(importlib.util.find_spec("trl") is None, reason="needs the train extra")
+def test_the_users_own_data_is_compared_setting_by_setting(small_data: Path, tmp_path: Path) -> None:
+    from click.testing import CliRunner
+
+    from evosyn.cli import group
+    from evosyn.pools import write_pools
+    from evosyn.records import Pool, Problem, Testing
+
+    testing = Testing("cases", {"cases": [{"input": [[1, 2]], "output": 3}]})
+    problem = Problem("total", "python-function", "Write total(xs).", entry_point="total", human_testing=testing)
+    write_pools(tmp_path / "bench.jsonl", [Pool(problem, (), ())])
+    small = ["steps=2", "tiny.warm_steps=2", "rollout.max_completion=16", "rollout.group=2"]
+    line = ["experiment", "table2", "--data", str(small_data), "--model", "builtin:tiny", "--seeds", "1"]
+    line += ["--bench", str(tmp_path / "bench.jsonl"), "--settings", "evosyn,random", "--samples", "2"]
+    line += ["--max-tokens", "16", "--out", str(tmp_path / "run"), "--allow-weak-sandbox"]
+    result = CliRunner().invoke(
+        group, [*line, *(part for one in small for part in ("--set", one))], catch_exceptions=False
+    )
+    assert result.exit_code == 0
+    report = json.loads((tmp_path / "run" / "report.json").read_text())
+    assert [(row["arm"], row["rows"]) for row in report["arms"]] == [("evosyn", 10), ("random", 10)]
+    assert (tmp_path / "run" / "seed-0" / "random" / "report.json").is_file()

@@ -22,7 +22,7 @@ NOTE = (
 )
 
 
-def summarize(records: Sequence[Json], facts: Sequence[Json]) -> dict[str, Json]:
+def summarize(records: Sequence[Json], facts: Sequence[Json], note: str = NOTE) -> dict[str, Json]:
     """The table as JSON."""
     arms = list(dict.fromkeys(record["arm"] for record in records))
     rows = []
@@ -39,7 +39,7 @@ def summarize(records: Sequence[Json], facts: Sequence[Json]) -> dict[str, Json]
             row[name] = round(float(np.mean(values)), 4) if values else None
         rows.append(row)
     return {
-        "note": NOTE,
+        "note": note,
         "arms": rows,
         "differences": {
             f"{one} - {other}": _json(difference)
