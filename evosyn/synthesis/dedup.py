@@ -8,16 +8,19 @@ answers against whatever was added before, so callers add in a fixed order. Over
 
 from __future__ import annotations
 
+import importlib
 import re
 import zlib
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
+from evosyn.errors import UsageError
 from evosyn.seeds import SeedTree
 
 PERMUTATIONS = 128
@@ -30,17 +33,22 @@ class DedupConfig(BaseModel):
     Attributes:
         threshold: Jaccard similarity of word shingles from which two statements are near-duplicates, in (0, 1].
         shingle: words in one shingle.
+        embedding: dotted path `package.module:function` from a list of texts to one vector each (an array, shape
+            (texts, dimensions)); empty for none. evosyn ships no model and downloads none.
+        cosine: similarity of embeddings from which two statements are near-duplicates.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     threshold: float = Field(default=0.8, gt=0.0, le=1.0)
     shingle: int = Field(default=3, ge=1, le=20)
+    embedding: str = ""
+    cosine: float = Field(default=0.95, gt=0.0, le=1.0)
 
 
 @dataclass(frozen=True)
 class Duplicate:
-    """Which earlier text it repeats: `exact` or `near`, its name, and their similarity in [0, 1]."""
+    """Which earlier text it repeats: `exact`, `near` or `embedding`, its name, and their similarity in [0, 1]."""
 
     kind: str
     of: str
@@ -88,12 +96,54 @@ def rows_per_band(threshold: float, permutations: int = PERMUTATIONS) -> int:
     return 1
 
 
+class Nearest(NamedTuple):
+    """The most similar text: its position and the cosine."""
+
+    at: int
+    similarity: float
+
+
+class Embedded:
+    """Unit vectors of the texts seen so far."""
+
+    def __init__(self, path: str, cosine: float) -> None:
+        """
+        Raises:
+            UsageError: nothing is at `path`.
+        """
+        module, _, name = path.partition(":")
+        try:
+            self._embed = getattr(importlib.import_module(module), name)
+        except (ImportError, AttributeError, ValueError) as error:
+            raise UsageError(
+                f"filter.dedup.embedding {path!r}: write it as package.module:function: {error}"
+            ) from error
+        self._cosine = cosine
+        self._vectors: list[NDArray[np.float32]] = []
+
+    def find(self, text: str) -> Nearest | None:
+        """Position and similarity of the nearest earlier text, if it is near enough."""
+        if not self._vectors:
+            return None
+        similarities = np.stack(self._vectors) @ self._unit(text)
+        best = int(similarities.argmax())
+        return Nearest(best, float(similarities[best])) if similarities[best] >= self._cosine else None
+
+    def add(self, text: str) -> None:
+        self._vectors.append(self._unit(text))
+
+    def _unit(self, text: str) -> NDArray[np.float32]:
+        vector = np.asarray(self._embed([text]), dtype=np.float32)[0]
+        return np.asarray(vector / max(float(np.linalg.norm(vector)), 1e-12), dtype=np.float32)
+
+
 class DedupIndex:
     """Statements seen so far. `find` asks, `add` remembers."""
 
     def __init__(self, config: DedupConfig | None = None) -> None:
         self._config = config or DedupConfig()
         self._minhash = MinHash()
+        self._embedded = Embedded(self._config.embedding, self._config.cosine) if self._config.embedding else None
         self._rows = rows_per_band(self._config.threshold)
         self._names: list[str] = []
         self._shingles: list[NDArray[np.uint64]] = []
@@ -119,6 +169,9 @@ class DedupIndex:
             similarity = jaccard(hashes.astype(np.uint32), self._shingles[at])
             if similarity >= self._config.threshold and (best is None or similarity > best.similarity):
                 best = Duplicate("near", self._names[at], similarity)
+        if best is None and self._embedded is not None:
+            nearest = self._embedded.find(text)
+            return None if nearest is None else Duplicate("embedding", self._names[nearest.at], nearest.similarity)
         return best
 
     def add(self, name: str, text: str) -> None:
@@ -127,6 +180,8 @@ class DedupIndex:
         hashes = shingle_hashes(tokens, self._config.shingle)
         at = len(self._names)
         self._names.append(name)
+        if self._embedded is not None:
+            self._embedded.add(text)
         self._shingles.append(hashes.astype(np.uint32))
         self._exact.setdefault(" ".join(tokens), at)
         for key in self._keys(hashes):

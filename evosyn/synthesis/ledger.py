@@ -9,6 +9,7 @@ section 4.
 from __future__ import annotations
 
 import time
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import asdict, replace
 from typing import TypeAlias
@@ -37,20 +38,21 @@ class Ledger:
         self._journal = journal
         self._clock = clock
         self._synced = clock()
-        self._replies: dict[Key, Json] = {}
+        self._replies: defaultdict[int, dict[Key, Json]] = defaultdict(dict)
         self.done: dict[int, int] = {}
         self.reused = 0
         for position, event in journal.positions():
             if event["event"] == "instance":
-                self.done[event["instance"]["index"]] = position
-        for event in journal.events():
-            if event["event"] == "reply" and event["key"][0] not in self.done:
-                self._replies[_key(event["key"])] = event
+                index = event["instance"]["index"]
+                self.done[index] = position
+                self._replies.pop(index, None)
+            elif event["event"] == "reply":
+                self._replies[event["key"][0]][_key(event["key"])] = event
 
     async def ask(self, key: Key, request: Request, complete: Callable[[Request], Awaitable[Reply]]) -> Reply:
         """The reply in the journal, or the one that `complete` gives, which is then written before it is returned."""
         digest = _digest(request)
-        known = self._replies.pop(key, None)
+        known = self._replies[key[0]].pop(key, None)
         if known is not None and known["request"] == digest:
             self.reused += 1
             return replace(Reply(**known["reply"]), cached=True)
@@ -71,6 +73,7 @@ class Ledger:
 
     def finish(self, instance: Instance) -> None:
         """Write an instance that has ended, whatever became of it."""
+        self._replies.pop(instance.index, None)
         self.done[instance.index] = self._write({"event": "instance", "instance": instance_to_json(instance)})
 
     def instance(self, index: int) -> Instance:

@@ -1,9 +1,11 @@
 """Deduplication: exact and near, against a brute-force answer."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from evosyn.errors import UsageError
 from evosyn.synthesis.dedup import DedupConfig, DedupIndex, MinHash, jaccard, rows_per_band, shingle_hashes, words
 
 WORDS = st.sampled_from(
@@ -91,3 +93,24 @@ def test_an_empty_text_is_a_duplicate_of_an_empty_text_only():
     index.add("a", "")
     assert index.find("...") is not None
     assert index.find("word") is None
+
+
+def test_embeddings_find_what_words_do_not(tmp_path, monkeypatch):
+    (tmp_path / "topic_vectors.py").write_text(
+        "def embed(texts):\n    return [[1.0, text.count('prime'), text.count('sort')] for text in texts]\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    config = DedupConfig(embedding="topic_vectors:embed", cosine=0.99)
+    index, plain = DedupIndex(config), DedupIndex()
+    for one in (index, plain):
+        one.add("a", "count the prime prime prime numbers up to n")
+    found = index.find("how often does a prime follow a prime; prime twins")
+    assert found is not None
+    assert (found.kind, found.of) == ("embedding", "a")
+    assert plain.find("how often does a prime follow a prime; prime twins") is None
+    assert index.find("sort sort sort these names") is None
+
+
+def test_a_wrong_path_of_an_embedding_is_refused():
+    with pytest.raises(UsageError, match="package"):
+        DedupIndex(DedupConfig(embedding="no.such.module:embed"))

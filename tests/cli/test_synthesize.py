@@ -1,0 +1,86 @@
+"""`evosyn synthesize`: bad input gets a message with what to do and exit 2, before anything is asked or executed."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from evosyn.cli.synthesize import command
+from evosyn.errors import UsageError
+
+SEED = {
+    "problem_id": "double",
+    "domain": "python-function",
+    "statement": "Return twice x.",
+    "entry_point": "double",
+    "human_testing": {"kind": "cases", "cases": [{"input": [1], "output": 2}]},
+}
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    (tmp_path / "strategy.py").write_text("def rank(evidence):\n    return [], []\n")
+    (tmp_path / "seeds.jsonl").write_text(json.dumps(SEED) + "\n")
+    return tmp_path
+
+
+def refused(place: Path, *arguments: str) -> str:
+    ended = CliRunner().invoke(command, [*arguments, "--out", str(place / "data")])
+    assert isinstance(ended.exception, UsageError), ended.output
+    assert ended.exception.exit_code == 2
+    assert not (place / "data" / "journal.jsonl").exists()
+    return str(ended.exception)
+
+
+def test_a_run_without_a_strategy_is_refused(place):
+    assert "evosyn evolve" in refused(place, str(place / "nowhere"))
+
+
+def test_a_strategy_file_needs_seeds(place):
+    assert "--seeds POOL" in refused(place, str(place / "strategy.py"))
+
+
+def test_bad_seeds_are_named_by_line_and_field(place):
+    (place / "seeds.jsonl").write_text(json.dumps({**SEED, "statment": "x"}) + "\n")
+    message = refused(place, str(place / "strategy.py"), "--seeds", str(place / "seeds.jsonl"))
+    assert "seeds.jsonl:1" in message
+    assert "'statement'" in message
+
+
+def test_seeds_that_a_run_evolved_on_recorded_matrices_cannot_give_are_asked_for(place):
+    (place / "manifest.json").write_text(json.dumps({"kind": "evolve", "source": str(place / "matrices.jsonl")}))
+    (place / "matrices.jsonl").write_text(
+        json.dumps({"v": 1, "problem_id": "a", "verdicts": ["P"], "human": "P"}) + "\n"
+    )
+    assert "--seeds POOL" in refused(place, str(place))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--set", "filter.dedup.treshold=0.5"), "did you mean 'threshold'"),
+        (("--set", "draw.attempts=0"), "draw.attempts"),
+        (("--model", "gpt-4o-mini"), "provider/name"),
+        (("--model", "openai/x", "--teacher", "offline"), "exclude each other"),
+        (("--decontaminate", "none.jsonl"), "no such benchmark file"),
+        (("--set", "problem.domains=[python-stdin]"), "problem.domains"),
+    ],
+)
+def test_bad_options_are_refused_with_what_to_do(place, arguments, message):
+    seeds = ("--seeds", str(place / "seeds.jsonl"), "--problems", "2")
+    assert message in refused(place, str(place / "strategy.py"), *seeds, *arguments)
+
+
+def test_help_is_quick_to_load_and_pulls_in_nothing_heavy():
+    code = (
+        "import sys\nfrom evosyn.cli import main\n"
+        "try:\n    main(['synthesize', '--help'])\nexcept SystemExit:\n    pass\n"
+        "heavy = {'torch', 'litellm', 'datasets', 'matplotlib', 'pyarrow'} & sys.modules.keys()\n"
+        "sys.exit(f'imported {heavy}' if heavy else 0)\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+    assert "--decontaminate" in ended.stdout
