@@ -120,7 +120,7 @@ def _repointed(node: Node, rng: random.Random, scores: bool) -> Node:
         return replaced(node, at, random_tree(type_of(old), 0, rng, scores=scores))
     children = tuple(child for child in old.args if isinstance(child, Node))
     kinds, result = tuple(type_of(child) for child in children), type_of(old)
-    others = [name for name in OPS if name != old.op and op_type(name, kinds) is result]
+    others = [name for name in _taking(kinds, result) if name != old.op]
     if not others:
         return _regrown(node, rng, scores)
     name = rng.choices(others, [OPS[other].weight for other in others])[0]
@@ -153,6 +153,12 @@ def _retuned(node: Node, rng: random.Random, scores: bool) -> Node:
 
 def _mentions_scores(node: Node) -> bool:
     return any(child.op == "solution_scores" for _, child in paths(node))
+
+
+@cache
+def _taking(kinds: tuple[Type, ...], result: Type) -> tuple[str, ...]:
+    """The operations that make a tree of type `result` from trees of these types."""
+    return tuple(name for name in OPS if op_type(name, kinds) is result)
 
 
 class _Options(NamedTuple):

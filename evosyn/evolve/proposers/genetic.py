@@ -51,13 +51,14 @@ class GeneticProposer:
         donors = {elite.candidate.id: self._reader.read(elite.candidate.text) for elite in others}
         readable = {name: program for name, program in donors.items() if program is not None}
         made: dict[str, Candidate] = {}
+        tried = {parent}
         if parent is None:
             self._retune_opaque(context, rng, made)
         for _ in range(self._burst * ATTEMPTS):
             if len(made) >= self._burst:
                 break
-            candidate = self._vary(context, parent, readable, rng)
-            if candidate is not None and candidate.text != context.parent.candidate.text:
+            candidate = self._vary(context, parent, readable, rng, tried)
+            if candidate is not None:
                 made.setdefault(candidate.text, candidate)
         return Proposal(candidates=tuple(made.values()))
 
@@ -69,8 +70,14 @@ class GeneticProposer:
                 made.setdefault(text, Candidate(text, parents, self.name, {"operator": "retune-text"}))
 
     def _vary(
-        self, context: ProposalContext, parent: Program | None, donors: dict[str, Program], rng: random.Random
+        self,
+        context: ProposalContext,
+        parent: Program | None,
+        donors: dict[str, Program],
+        rng: random.Random,
+        tried: set[Program | None],
     ) -> Candidate | None:
+        """One variant, or None where it came out too large or like one that was tried."""
         operator = rng.choices(list(OPERATORS), list(OPERATORS.values()))[0]
         donor = rng.choice(sorted(donors)) if donors else None
         parents = [context.parent.candidate.id]
@@ -94,8 +101,9 @@ class GeneticProposer:
         else:
             new = _mutated(base, rng)
         new = simplified(new)
-        if not fits(new) or new == parent:
+        if new in tried or not fits(new):
             return None
+        tried.add(new)
         return Candidate(self._reader.write(new), tuple(parents), self.name, {"operator": operator})
 
 
