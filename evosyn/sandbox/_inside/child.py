@@ -96,24 +96,20 @@ class Writer:
         self._size = 0
         self._since = monotonic()
 
-    def value(self, seconds: float, value: Any) -> None:
-        """Encode and write; what is too large or not plain is written as such."""
+    def encode(self, value: Any) -> tuple[int, bytes]:
+        """Status code and bytes of a value; may run the program's own code, so this is done under the alarm."""
         if type(value) in (str, bytes) and len(value) > self._most:
-            self.put(wire.OUTPUT_LIMIT, seconds, b"%d characters, limit %d" % (len(value), self._most))
-            return
+            return wire.OUTPUT_LIMIT, b"%d characters, limit %d" % (len(value), self._most)
         try:
             payload = wire.encode(value)
         except wire.NotPlain as error:
-            self.put(wire.NOT_PLAIN, seconds, str(error).encode("utf-8", "replace")[:200])
-            return
+            return wire.NOT_PLAIN, str(error).encode("utf-8", "replace")[:200]
         if len(payload) > self._most:
-            self.put(wire.OUTPUT_LIMIT, seconds, b"%d bytes, limit %d" % (len(payload), self._most))
-        else:
-            self.put(wire.OK, seconds, payload)
+            return wire.OUTPUT_LIMIT, b"%d bytes, limit %d" % (len(payload), self._most)
+        return wire.OK, payload
 
     def put(self, code: int, seconds: float, payload: bytes) -> None:
-        self._held.append(wire.RECORD.pack(code, seconds, len(payload)))
-        self._held.append(payload)
+        self._held.append(wire.RECORD.pack(code, seconds, len(payload)) + payload)
         self._size += len(payload)
         if not self.hold or self._size > HOLD_BYTES or monotonic() - self._since > HOLD_S:
             self.flush()
@@ -234,17 +230,17 @@ def _call(
                 blame = wire.TESTING_BROKEN
                 args, kwargs = arguments(python)
                 blame = wire.EXCEPTION
-            value = entry(*args, **kwargs)
-            to.value(monotonic() - alarm.started, value)
+            code, detail = to.encode(entry(*args, **kwargs))
             alarm.armed = False
         except TimeLimit:
             raise
         except BaseException as error:  # noqa: BLE001 - the sandbox boundary
             code, detail = describe(error)
-            to.put(blame if code == wire.EXCEPTION else code, alarm.stop(), detail)
+            code = blame if code == wire.EXCEPTION else code
     except TimeLimit:
         to.put(wire.TIMEOUT, alarm.stop(), b"")
         return False
+    to.put(code, alarm.stop(), detail)  # disarmed first: never two records for one item
     return True
 
 
@@ -329,16 +325,15 @@ def run_harness(main: Callable[[], Any], limits: JobLimits, alarm: Alarm, writer
     try:
         alarm.start(limits.wall_s)
         try:
-            value = main()
-            writer.value(monotonic() - alarm.started, value)
+            code, detail = writer.encode(main())
             alarm.armed = False
         except TimeLimit:
             raise
         except BaseException as error:  # noqa: BLE001 - the sandbox boundary
             code, detail = describe(error)
-            writer.put(code, alarm.stop(), detail)
     except TimeLimit:
-        writer.put(wire.TIMEOUT, alarm.stop(), b"")
+        code, detail = wire.TIMEOUT, b""
+    writer.put(code, alarm.stop(), detail)
 
 
 def die_with_parent() -> None:
