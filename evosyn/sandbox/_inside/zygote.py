@@ -84,9 +84,19 @@ class Zygote:
         return [wire.Record(wire.OK, 0.0, b"N")]
 
     def fork(
-        self, limits: child.JobLimits, memfd: int, work: Callable[[child.Writer], None], hold: bool = False
+        self,
+        limits: child.JobLimits,
+        memfd: int,
+        work: Callable[[child.Writer], None],
+        hold: bool = False,
+        most: int = RESULT_BYTES,
     ) -> int:
-        """Fork a hardened child that does `work` with a writer onto `memfd`; the child never returns."""
+        """Fork a hardened child that does `work` with a writer onto `memfd`; the child never returns.
+
+        Args:
+            hold: its writer may keep short records back.
+            most: size of any file it writes, bytes.
+        """
         pid = os.fork()
         if pid:
             return pid
@@ -94,7 +104,7 @@ class Zygote:
             os.close(self.requests)
             if self.replies != self.requests:
                 os.close(self.replies)
-            child.harden(limits, RESULT_BYTES, self._filter)
+            child.harden(limits, most, self._filter)
             work(child.Writer(memfd, limits, hold))
         except MemoryError:
             os._exit(child.EXIT_FULL)
@@ -205,10 +215,9 @@ class Zygote:
                 os.dup2(output, 1)
                 os.close(given)
                 os.close(output)
-                resource.setrlimit(resource.RLIMIT_FSIZE, (most + 4096, most + 4096))
                 child.run_program(code, self.alarm, limits.wall_s, to)
 
-            pid = self.fork(limits, memfd, work)
+            pid = self.fork(limits, memfd, work, most=most + 4096)
             ended = self.watch(pid, memfd, limits.wall_s, limits.wall_s)
             records = self.records(memfd, 1)
             size = os.fstat(output).st_size
