@@ -98,7 +98,8 @@ class Writer:
 
     def encode(self, value: Any) -> tuple[int, bytes]:
         """Status code and bytes of a value; may run the program's own code, so this is done under the alarm."""
-        if type(value) in (str, bytes) and len(value) > self._most:
+        kind = type(value)
+        if (kind is str or kind is bytes) and len(value) > self._most:  # `in` would ask a metaclass
             return wire.OUTPUT_LIMIT, b"%d characters, limit %d" % (len(value), self._most)
         try:
             payload = wire.encode(value)
