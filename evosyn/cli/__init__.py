@@ -9,6 +9,7 @@ import errno
 import importlib
 import importlib.util
 import sys
+import warnings
 
 import click
 
@@ -68,6 +69,8 @@ def group() -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run one command and exit with its code."""
+    for category in (SyntaxWarning, DeprecationWarning):  # what parsing a model's text may say is not for our users
+        warnings.filterwarnings("ignore", category=category, module="<unknown>|<candidate>|<string>")
     try:
         code = group.main(args=arguments, prog_name="evosyn", standalone_mode=False)
     except click.exceptions.Abort:

@@ -15,7 +15,7 @@ POPULAR = 6
 """How many problems per domain come to this author's mind again and again."""
 MALFORMED = 0.05
 TRIVIAL = ("one_step",)
-TRIVIAL_SHARE = 0.06
+TRIVIAL_SHARE = 0.12
 AUTHOR = "offline-problems"
 
 _OPENINGS = (

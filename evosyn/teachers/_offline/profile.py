@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from evosyn.errors import UsageError
 from evosyn.seeds import SeedTree
 
-NOTHING_TO_IT = 5.0
+NOTHING_TO_IT = 8.0
 """Added to the log-odds where the difficulty is 0."""
 
 

@@ -22,6 +22,8 @@ from evosyn.teachers._offline.values import as_json, damaged, is_json, same, siz
 MOST_CASES = 48
 LITERAL_CHARACTERS = 600
 """Longer inputs are not written out, as no model would."""
+EFFORTLESS = 0.1
+"""How much rarer malformed testings are for a problem with nothing to it."""
 SPREAD = 0.6
 
 
@@ -59,9 +61,10 @@ def draw_testing(study: Study, profile: Profile, tree: SeedTree, sample: int) ->
     else:
         made = _wrong_cases(study, plan, profile, rng)
     roll = rng.random()
-    if roll < profile.testings.malformed:
+    malformed = profile.testings.malformed * (EFFORTLESS if study.knowledge.difficulty == 0 else 1.0)
+    if roll < malformed:
         return Drawn(_malformed(made.cases, rng), f"malformed/{shape}", author.name)
-    if roll < profile.testings.malformed + profile.testings.code:
+    if roll < malformed + profile.testings.code:
         text = cases_text(_code(study, plan, made, rng), "python", rng)
     else:
         text = cases_text(_json(made.cases, rng), "json", rng)
