@@ -128,14 +128,16 @@ class TinyConfig(_Frozen):
     """`builtin:tiny`: a randomly initialised model made on the spot, and its warm start by SFT.
 
     Attributes:
+        problems: only so many problems are taken, those with the shortest solutions: it cannot learn more in a minute.
         warm_steps: SFT steps before RLVR; 0 leaves the weights random.
         warm_solutions: solutions per problem in the warm start, drawn uniformly, right or wrong.
         prompt_chars: how much of the last user message its chat template shows.
     """
 
-    vocabulary: int = Field(default=512, ge=300, le=4096)
+    vocabulary: int = Field(default=768, ge=300, le=4096)
     width: int = Field(default=96, ge=32, le=128)
     layers: int = Field(default=3, ge=1, le=4)
+    problems: int = Field(default=10, ge=1)
     warm_steps: int = Field(default=120, ge=0)
     warm_solutions: int = Field(default=3, ge=1)
     warm_batch: int = Field(default=16, ge=1)

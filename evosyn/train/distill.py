@@ -20,11 +20,14 @@ from evosyn.train.checkpoints import check_disk, checkpoint_bytes, freeze_config
 from evosyn.train.config import DistillConfig
 from evosyn.train.data import dpo_rows, fit_lengths, load_samples, sft_rows
 from evosyn.train.models import adapter_config, context_of, load_model, load_tokenizer, use_bf16
-from evosyn.train.report import lineage_of, start_and_end, versions, write_card, write_curve
-from evosyn.train.rlvr import OnRow, open_run, prepare_model, resume_point, run_trainer, save_final
+from evosyn.train.report import lineage_of, start_and_end, versions
+from evosyn.train.rlvr import OnRow, finish, open_run, prepare_model, resume_point, run_trainer, save_final
 from evosyn.train.settings import fit_settings, is_main_process
 
 log = logging.getLogger(__name__)
+
+NAMES = {"sft": ("loss", "mean_token_accuracy"), "dpo": ("loss", "rewards/margins", "rewards/accuracies")}
+"""The metrics that are reported and drawn."""
 
 
 @dataclass(frozen=True)
@@ -52,13 +55,16 @@ def distill(request: DistillRun, *, on_row: OnRow | None = None) -> dict[str, Js
         KeyboardInterrupt: SIGTERM came, everything is saved.
     """
     samples = load_samples(request.data, request.setting)
+    everything = len(samples)
+    if request.model == tiny.NAME:
+        samples = tiny.easiest(samples, request.config.tiny)
     with open_run(request.out) as run:
         if is_main_process():
             freeze_config(run, request.frozen())
         if run.file("report.json").exists():
             log.info("%s is done", request.out)
             return dict(run.read_json("report.json"))
-        return _fit(request, run, samples, on_row)
+        return finish(_fit(request, run, samples, on_row), run, everything, NAMES[request.config.method])
 
 
 def _fit(request: DistillRun, run: RunDir, samples: Sequence[Any], on_row: OnRow | None) -> dict[str, Json]:
@@ -87,10 +93,7 @@ def _fit(request: DistillRun, run: RunDir, samples: Sequence[Any], on_row: OnRow
     label = tiny.LABEL if tiny.is_tiny(path) else None
     save_final(trainer, tokenizer, run.path / "model", path)
     metrics = read_metrics(run.file("metrics.jsonl"))
-    names = (
-        ("loss", "mean_token_accuracy") if config.method == "sft" else ("loss", "rewards/margins", "rewards/accuracies")
-    )
-    report: dict[str, Json] = {
+    return {
         "command": "distill",
         "method": config.method,
         "model": request.model,
@@ -101,18 +104,12 @@ def _fit(request: DistillRun, run: RunDir, samples: Sequence[Any], on_row: OnRow
         "rows": len(rows),
         "left_out": left_out,
         "lineage": lineage_of(request.data, request.setting, samples),
-        "metrics": {name: start_and_end(metrics, name) for name in names},
+        "metrics": {name: start_and_end(metrics, name) for name in NAMES[config.method]},
         "warnings": watch.warnings,
         "warm_start": tiny.read_mark(path)["warm_start"] if label else None,
         "trl": settings,
         "versions": versions(),
     }
-    if is_main_process():
-        title = f"{config.method} on {request.setting}" + (" (builtin:tiny, a demonstration)" if label else "")
-        write_curve(run, metrics, names, title)
-        write_card(run.path / "model", report)
-        run.write_json("report.json", report)
-    return report
 
 
 def _rows(config: DistillConfig, samples: Sequence[Any], tokenizer: Any, model: Any) -> tuple[list[Json], int]:

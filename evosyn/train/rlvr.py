@@ -77,6 +77,9 @@ def train_rlvr(request: RlvrRun, sandbox: Sandbox, *, on_row: OnRow | None = Non
     """
     samples = load_samples(request.data, request.setting)
     config = resolve(request.config)
+    everything = len(samples)
+    if request.model == tiny.NAME:
+        samples = tiny.easiest(samples, config.tiny)
     if config.rollout.oversample != 1 and world_size() > 1:
         raise UsageError(
             "rollout.oversample: works in one process only; --set rollout.oversample=1 for more (vLLM and "
@@ -88,7 +91,8 @@ def train_rlvr(request: RlvrRun, sandbox: Sandbox, *, on_row: OnRow | None = Non
         if run.file("report.json").exists():
             log.info("%s is done", request.out)
             return dict(run.read_json("report.json"))
-        return _train(request, config, run, samples, sandbox, on_row)
+        report = _train(request, config, run, samples, sandbox, on_row)
+        return finish(report, run, everything, ["reward", "pass_rate"])
 
 
 class _Further(RunDir):
@@ -168,11 +172,18 @@ def _train(
     report |= {"parameters": parameters, "left_out": left_out, "warnings": watch.warnings, "trl": settings}
     report |= {"executed": reward.scorer.executed, "drawn": reward.drawn}
     report["pass_histogram"] = pass_histogram(reward.passes)
+    return report
+
+
+def finish(report: dict[str, Json], run: RunDir, rows: int, curves: Sequence[str]) -> dict[str, Json]:
+    """Label, curve, card and report.json of a run that has ended; `rows` is how many the data has."""
+    if report["label"] is not None:
+        report["label"] = tiny.label(report["lineage"]["rows"], rows)
     if is_main_process():
-        title = f"{config.algorithm} on {request.setting}" + (
-            " (builtin:tiny, a demonstration)" if report["label"] else ""
+        title = f"{report['method']} on {report['lineage']['setting']}" + (
+            " (a demonstration)" if report["label"] else ""
         )
-        write_curve(run, read_metrics(run.file("metrics.jsonl")), ["reward", "pass_rate"], title)
+        write_curve(run, read_metrics(run.file("metrics.jsonl")), curves, title)
         write_card(run.path / "model", report)
         run.write_json("report.json", report)
     return report

@@ -55,6 +55,26 @@ def build(folder: Path, samples: Sequence[Sample], config: TinyConfig, seeds: Se
     write_atomic(folder / MARK, json.dumps(mark, indent=2) + "\n")
 
 
+def easiest(samples: Sequence[Sample], config: TinyConfig) -> list[Sample]:
+    """The problems with the shortest solutions, in the order of the data.
+
+    The choice depends on all solutions of a problem and not on the ranking, so that two settings get the same problems.
+    """
+
+    def length(sample: Sample) -> tuple[int, str]:
+        return min((len(other.source) for other in ranked_of(sample)), default=len(sample.solution)), sample.problem_id
+
+    chosen = {sample.problem_id for sample in sorted(samples, key=length)[: config.problems]}
+    return [sample for sample in samples if sample.problem_id in chosen]
+
+
+def label(kept: int, of: int) -> str:
+    """What every report of a run with it says."""
+    if kept == of:
+        return LABEL
+    return f"{LABEL}; it was trained on the {kept} of {of} problems with the shortest solutions"
+
+
 def read_mark(folder: str | Path) -> Json:
     return json.loads((Path(folder) / MARK).read_text(encoding="utf-8"))
 
