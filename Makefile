@@ -14,7 +14,7 @@ demo: core
 demo-train: demo train
 	$(BIN)/evosyn quickstart --train
 
-test: dev docker
+test: docker
 	$(BIN)/python -m pytest -n 2 --dist worksteal tests
 
 check: dev
@@ -58,11 +58,10 @@ else
 	@command -v bwrap >/dev/null || echo "note: bubblewrap is not installed; ask an administrator for the package 'bubblewrap'"
 endif
 
-# The Docker tests need a running engine; where there is none they are skipped and say so.
-docker:
-ifneq ($(SUDO_APT),)
-	@command -v debootstrap >/dev/null || (apt-get update -qq && apt-get install -y -qq debootstrap >/dev/null)
-endif
+# The Docker tests need a running engine and the image; where there is no engine they are skipped and say so.
+docker: dev
+	@if docker info >/dev/null 2>&1; then $(BIN)/evosyn sandbox build-image; \
+	else echo "note: no Docker Engine is running; the tests of the Docker sandbox are skipped"; fi
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis runs data models

@@ -42,14 +42,12 @@ class Limits:
         budget_s: seconds for all items of one job together; what is left then is NOT_RUN.
         memory_mb: address space.
         output_kb: size of one encoded result, or of one captured standard output.
-        file_mb: size of the private directory.
     """
 
     wall_s: float = 3.0
     budget_s: float = 30.0
     memory_mb: int = 1024
     output_kb: int = 1024
-    file_mb: int = 16
 
 
 @dataclass(frozen=True)

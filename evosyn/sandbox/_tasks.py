@@ -178,7 +178,7 @@ def pickle_context(value: Json) -> bytes:
 
 
 def _limits(limits: Limits) -> tuple[float, float, int, int, int]:
-    return (float(limits.wall_s), float(limits.budget_s), limits.memory_mb, limits.output_kb, limits.file_mb)
+    return (float(limits.wall_s), float(limits.budget_s), limits.memory_mb, limits.output_kb)
 
 
 def _body(job: Job, order: list[int]) -> tuple[int, bytes]:

@@ -25,7 +25,7 @@ from evosyn.records import Evidence, Invalid, Json, Ranking
 SCREEN = 3
 """Evidences that a program ranks before the time of all of them is estimated."""
 
-STRATEGY_LIMITS = Limits(wall_s=5.0, budget_s=5.0, memory_mb=512, output_kb=1024, file_mb=1)
+STRATEGY_LIMITS = Limits(wall_s=5.0, budget_s=5.0, memory_mb=512, output_kb=1024)
 SECONDS_PER_EVIDENCE = 0.02
 BYTES_PER_SCORE = 8
 

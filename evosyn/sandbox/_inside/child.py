@@ -34,7 +34,6 @@ class JobLimits(NamedTuple):
     budget_s: float
     memory_mb: int
     output_kb: int
-    file_mb: int
 
 
 class TimeLimit(BaseException):
