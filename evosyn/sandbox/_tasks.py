@@ -177,7 +177,7 @@ def pickle_context(value: Json) -> bytes:
     return pickle.dumps(value, protocol=5)
 
 
-def _limits(limits: Limits) -> tuple[float, float, int, int, int]:
+def _limits(limits: Limits) -> tuple[float, float, int, int]:
     return (float(limits.wall_s), float(limits.budget_s), limits.memory_mb, limits.output_kb)
 
 
