@@ -74,7 +74,10 @@ def test_bent_bytes_are_refused_or_are_plain_data(value: object, data: st.DataOb
 
 
 @pytest.mark.parametrize(
-    "value", [compile("1", "", "eval"), ..., StopIteration, type, [compile("1", "", "eval")]], ids=str
+    "value",
+    [compile("1", "", "eval"), ..., StopIteration, type, [compile("1", "", "eval")]],
+    ids=str,
+    ids=lambda value: type(value).__name__,
 )
 def test_what_marshal_could_carry_beyond_plain_data_is_refused(value: object) -> None:
     with pytest.raises(wire.NotPlain):
@@ -93,7 +96,11 @@ def test_other_versions_of_marshal_never_raise_anything_else(version: int, value
         wire.decode(marshal.dumps(value, version))
 
 
-@pytest.mark.parametrize("data", [b"[\xff\xff\xff\x7f", b"[" * 50_000, b"(\x01\0\0\0" * 50_000, b"{" * 50_000])
+@pytest.mark.parametrize(
+    "data",
+    [b"[\xff\xff\xff\x7f", b"[" * 50_000, b"(\x01\0\0\0" * 50_000, b"{" * 50_000],
+    ids=["length", "list", "tuple", "dict"],
+)
 def test_sizes_and_depths_that_lie_cost_nothing(data: bytes) -> None:
     with pytest.raises(wire.Malformed):
         wire.decode(data)
