@@ -25,6 +25,7 @@ COMMANDS: dict[str, str] = {
     "eval": "pass@k of a model on a pool of problems.",
     "experiment": "Compare data settings by training on each.",
     "inspect": "Show any run directory: leaderboard, lineage, matrices, why.",
+    "view": "Show a run or a dataset in the browser.",
     "score": "Score strategies on a pool or on recorded matrices.",
     "ablate": "The ablations of the paper: k, size, curve, search.",
     "crossexec": "Execute a whole pool and write its matrices.",

@@ -1,0 +1,48 @@
+"""`evosyn view`: a run or a dataset in the browser, or as one HTML file."""
+
+from __future__ import annotations
+
+import threading
+import webbrowser
+from pathlib import Path
+from urllib.parse import quote
+
+import click
+
+
+@click.command(short_help="Show a run or a dataset in the browser.")
+@click.argument("directory", type=click.Path(path_type=Path))
+@click.option("--host", default="127.0.0.1", show_default=True, help="Any but loopback needs --token.")
+@click.option("--port", type=click.IntRange(0, 65535), default=7575, show_default=True, help="0 takes a free one.")
+@click.option("--token", envvar="EVOSYN_VIEW_TOKEN", show_envvar=True, help="What a visitor has to give.")
+@click.option(
+    "--export", "file", type=click.Path(path_type=Path, dir_okay=False), help="Write one HTML file; serve nothing."
+)
+@click.option("--no-browser", is_flag=True, help="Only print the address.")
+def command(directory: Path, host: str, port: int, token: str | None, file: Path | None, no_browser: bool) -> None:
+    """Show what DIRECTORY holds: a run of `evosyn evolve` or a dataset of `evosyn synthesize`, finished or not.
+
+    Serving needs the extra `view`; --export needs nothing.
+    """
+    from evosyn.view.answers import open_view
+    from evosyn.view.page import write_export
+
+    view = open_view(directory)
+    if file is not None:
+        write_export(view, file)
+        click.echo(f"written: {file} ({file.stat().st_size / 1024:.0f} KiB); it opens in any browser, offline")
+        return
+    from evosyn.view.server import ANY, build_app, open_socket, serve
+
+    app = build_app(view, host=host, token=token)
+    with open_socket(host, port) as bound:
+        shown = "127.0.0.1" if host in ANY else f"[{host}]" if ":" in host else host
+        address = f"http://{shown}:{bound.getsockname()[1]}/" + (f"?token={quote(token, safe='')}" if token else "")
+        click.echo(f"{directory} on {address} (Ctrl-C stops)")
+        if not no_browser:
+            bound.listen()  # so that the browser waits instead of being refused
+            threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+        try:
+            serve(app, bound)
+        except KeyboardInterrupt:
+            click.echo("stopped")
