@@ -12,6 +12,11 @@ from evosyn.errors import CheckFailed
 
 EVOLVE = "evosyn evolve builtin:python-seeds --out runs/quickstart"
 SYNTHESIZE = "evosyn synthesize runs/quickstart --problems 40 -M 16 -N 16 --out data/quickstart"
+LOOKS = (
+    "evosyn inspect runs/quickstart",
+    "evosyn inspect data/quickstart --sample 1",
+    "evosyn view runs/quickstart --export run.html",
+)
 TRAIN = [
     "evosyn train data/quickstart --model builtin:tiny --steps 30 --out models/quickstart",
     "evosyn train data/quickstart --model builtin:tiny --steps 30 --setting random --out models/quickstart-random",
@@ -35,7 +40,7 @@ def command(train: bool) -> None:
         sys.stdout.flush()
         _run(line)
     click.secho("\nDone. Have a look:", bold=True)
-    for line in ("evosyn inspect runs/quickstart", "evosyn inspect data/quickstart --sample 1"):
+    for line in LOOKS:
         click.echo(f"  {line}")
     if not train:
         click.echo(f"  pip install 'evosyn[train]' && {TRAIN[0]}")
