@@ -275,7 +275,7 @@ class Pipeline:
             for one, instance in zip(batch, judged, strict=True):
                 if one.judged is None:
                     self._end(instance, "executing")
-                else:
+                elif not one.judged.done():  # else whoever asked was stopped by a spent budget
                     one.judged.set_result(instance)
 
     def _judge(self, batch: Sequence[Instance]) -> list[Instance]:

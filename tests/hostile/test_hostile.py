@@ -162,7 +162,7 @@ def test_hostile_program_gets_its_verdict_and_leaves_the_host_alone(case: object
     assert took < 4 * LIMITS.wall_s + 20
     (honest,) = sandbox.run([CallsJob(HONEST, "f", CALLS)])
     assert [word(outcome, expected) for outcome, expected in zip(honest, EXPECTED, strict=True)] == ["pass", "pass"]
-    assert len(descendants()) == before
+    assert len(descendants()) <= before
     assert strangers() <= outside
 
 

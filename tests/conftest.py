@@ -1,0 +1,6 @@
+"""For all tests: interrupts reach the commands that tests start, even where the test run itself was started without them."""
+
+import signal
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a background job of a shell; children would inherit it
+    signal.signal(signal.SIGINT, signal.default_int_handler)
