@@ -2,7 +2,7 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV ?= .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip --disable-pip-version-check install -qq -c constraints.txt
+PIP := $(BIN)/python -m pip --disable-pip-version-check install -qq --no-compile -c constraints.txt
 TORCH := $(shell sed -n 's/^torch==/torch==/p' constraints.txt)
 SUDO_APT := $(shell [ "$$(id -u)" = 0 ] && command -v apt-get)
 

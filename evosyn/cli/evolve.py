@@ -57,7 +57,7 @@ BUDGETS = frozenset({"model-calls", "cost", "time"})
 @click.option(
     "--plateau",
     type=click.IntRange(1),
-    help="Stop after so many evaluations without a better best. [default: 1000 without a model]",
+    help="Stop after so many evaluations without a better best. [default: 700 without a model]",
 )
 @click.option("--timeout", type=float, help="Stop (resumable, exit 3) after this many seconds of search.")
 @click.option("--lag", type=click.IntRange(1), help="Proposals drawn ahead of the commits. [default: 8]")
@@ -142,7 +142,7 @@ def _config(values: Mapping[str, Any], *, has_model: bool) -> EvolveConfig:
     }
     base = []
     if values["iterations"] is None and values["evaluations"] is None:
-        base = [f"stop.proposals={MODEL_PROPOSALS}"] if has_model else ["stop.evaluations=3000", "stop.plateau=1000"]
+        base = [f"stop.proposals={MODEL_PROPOSALS}"] if has_model else ["stop.evaluations=3000", "stop.plateau=700"]
     base += ["stop.evaluations=null"] if has_model or values["iterations"] is not None else []
     sets = (
         [*base, "scoring.M=16", "scoring.N=16", "scoring.draws=8", *values["sets"]] if _bare(values) else values["sets"]

@@ -18,7 +18,7 @@ class PoolConfig(BaseModel):
     """What is drawn for each seed problem where the source brings no solutions and testings.
 
     Attributes:
-        solutions, testings: None = a quarter more than M and N, so that draws of M x N differ.
+        solutions, testings: None = an eighth more than M and N, so that draws of M x N differ.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -70,7 +70,7 @@ class EvolveConfig(BaseModel):
     finalists: int = Field(default=60, ge=1, le=1000)
     islands: IslandsConfig = IslandsConfig()
     loop: LoopConfig = LoopConfig()
-    stop: StopConfig = StopConfig(evaluations=3000, plateau=1000)
+    stop: StopConfig = StopConfig(evaluations=3000, plateau=700)
     proposers: ProposersConfig = ProposersConfig()
     pool: PoolConfig = PoolConfig()
 
@@ -78,7 +78,7 @@ class EvolveConfig(BaseModel):
     def drawn(self) -> tuple[int, int]:
         """Solutions and testings to draw for each problem."""
         m, n = self.scoring.M or 16, self.scoring.N or 16
-        return self.pool.solutions or m + (m + 3) // 4, self.pool.testings or n + (n + 3) // 4
+        return self.pool.solutions or m + (m + 7) // 8, self.pool.testings or n + (n + 7) // 8
 
     def identity(self) -> dict[str, Json]:
         """What decides the course of a search; limits and speed do not."""
