@@ -21,7 +21,8 @@ check: dev
 	$(BIN)/ruff format --check evosyn tests benchmarks examples
 	$(BIN)/ruff check evosyn tests benchmarks examples
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow and not docker and not train" tests
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow and not docker and not train" \
+		--ignore=tests/hostile --ignore=tests/builtin --ignore=tests/e2e tests
 
 format:
 	$(BIN)/ruff format evosyn tests benchmarks examples

@@ -52,7 +52,7 @@ SIZES = ("-M", "8", "-N", "8")
 
 
 @contextlib.contextmanager
-def workplace() -> Iterator[Path]:
+def scratch_folder() -> Iterator[Path]:
     """A directory with a strategy and one seed of each domain."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -81,7 +81,7 @@ def ended(process: subprocess.Popen[str]) -> dict:
 
 
 def pipeline(problems: int = 60, latency_s: float = 0.5, concurrency: int = 64) -> None:
-    with workplace() as folder, ScriptedServer(script, latency_s=latency_s) as server:
+    with scratch_folder() as folder, ScriptedServer(script, latency_s=latency_s) as server:
         began = time.monotonic()
         report = ended(command(folder, server, problems, "--model-calls", str(concurrency)))
         wall = time.monotonic() - began
@@ -120,7 +120,7 @@ def startup() -> float:
 
 
 def overhead(problems: int = 120) -> None:
-    with workplace() as folder, ScriptedServer(script) as server:
+    with scratch_folder() as folder, ScriptedServer(script) as server:
         for name in ("first run", "same command again", "journal lost, replies cached"):
             if name.startswith("journal"):
                 (folder / "data" / "journal.jsonl").unlink()
@@ -140,7 +140,7 @@ def faults(problems: int = 40) -> None:
     trouble = Faults(rate_limited=0.10, server_error=0.02, hang=0.02, empty=0.05, retry_after_s=0.5)
     walls = {}
     for name, bad in (("well", Faults()), ("badly", trouble)):
-        with workplace() as folder, ScriptedServer(script, latency_s=0.5, faults=bad) as server:
+        with scratch_folder() as folder, ScriptedServer(script, latency_s=0.5, faults=bad) as server:
             began = time.monotonic()
             report = ended(command(folder, server, problems, "--call-timeout", "5"))
             walls[name] = time.monotonic() - began
@@ -153,7 +153,7 @@ def faults(problems: int = 40) -> None:
 
 
 def kill(problems: int = 60) -> None:
-    with workplace() as folder, ScriptedServer(script, latency_s=0.5) as server:
+    with scratch_folder() as folder, ScriptedServer(script, latency_s=0.5) as server:
         process = command(folder, server, problems)
         while server.counts.requests < problems * 8:
             time.sleep(0.01)
@@ -172,7 +172,7 @@ def _replies_in(folder: Path) -> list[dict]:
 
 
 def memory(problems: int = 100_000, seconds: float = 60.0) -> None:
-    with workplace() as folder, ScriptedServer(script) as server:
+    with scratch_folder() as folder, ScriptedServer(script) as server:
         process = command(folder, server, problems, "-M", "2", "-N", "2", "--quiet")
         peak, began = 0, time.monotonic()
         while time.monotonic() - began < seconds and process.poll() is None:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Json: TypeAlias = Any
-"""A value that `json.loads` can give: the only place where `Any` is meant (STYLE.md rule 9)."""
+"""A value that `json.loads` can give: the only place where `Any` is meant."""
 
 
 def canonical_json(value: Json) -> str:

@@ -1,4 +1,4 @@
-"""For all tests: interrupts reach the commands that tests start, even where the test run itself was started without them."""
+"""For all tests: interrupts reach the commands that tests start, however the test run itself was started."""
 
 import signal
 

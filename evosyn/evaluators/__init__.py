@@ -1,1 +1,1 @@
-"""See DESIGN."""
+"""Evaluators: cross-execution makes matrices, seed consistency scores strategies on them."""

@@ -1,1 +1,1 @@
-"""See DESIGN."""
+"""Teachers, one a file: `create(...)` gives a `ports.Teacher`. Real models, mailbox, replay, the offline simulation."""

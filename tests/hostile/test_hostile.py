@@ -61,8 +61,12 @@ class Host:
         os.environ["EVOSYN_TEST_SECRET"] = self.secret
 
     def fill(self, program: str) -> str:
-        program = program.replace("HOST_SECRET", str(self.folder / "secret")).replace("HOST_TARGET", str(self.folder / "target"))
-        program = program.replace("HOST_PORT", str(self.tcp.getsockname()[1])).replace("HOST_ABSTRACT", self.abstract_name)
+        program = program.replace("HOST_SECRET", str(self.folder / "secret")).replace(
+            "HOST_TARGET", str(self.folder / "target")
+        )
+        program = program.replace("HOST_PORT", str(self.tcp.getsockname()[1])).replace(
+            "HOST_ABSTRACT", self.abstract_name
+        )
         return program.replace("HOST_PID", str(os.getpid()))
 
     def effects(self) -> list[str]:
@@ -121,9 +125,7 @@ def _open(backend: str) -> Sandbox:
     return LocalSandbox(_jail.launcher(_jail.JailSpec(kind)), protection, 1)
 
 
-@pytest.fixture(
-    scope="module", params=["bwrap", "bare", pytest.param("docker", marks=pytest.mark.docker)]
-)
+@pytest.fixture(scope="module", params=["bwrap", "bare", pytest.param("docker", marks=pytest.mark.docker)])
 def sandbox(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
     try:
         opened = _open(request.param)

@@ -100,7 +100,9 @@ def test_a_hostile_testing_changes_no_verdict_but_its_own(sandbox: Sandbox, host
     ],
 )
 def test_no_program_passes_a_check_that_it_should_fail(sandbox: Sandbox, program: str) -> None:
-    found = verdicts(sandbox, HONEST, "try:\n    ok = f(2) == 17\nexcept Exception:\n    ok = False\nassert ok", program=program)
+    found = verdicts(
+        sandbox, HONEST, "try:\n    ok = f(2) == 17\nexcept Exception:\n    ok = False\nassert ok", program=program
+    )
     assert Status.OK not in found
 
 

@@ -1,1 +1,1 @@
-"""See DESIGN."""
+"""Recipes: ordered stages, each a thin assembly of the parts below it."""
