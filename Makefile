@@ -22,7 +22,7 @@ check: dev
 	$(BIN)/ruff check evosyn tests benchmarks examples
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow and not docker and not train" \
-		--ignore=tests/hostile --ignore=tests/builtin --ignore=tests/e2e tests
+		--ignore=tests/hostile --ignore=tests/builtin --ignore=tests/e2e --ignore=tests/cli --ignore=tests/view tests
 
 format:
 	$(BIN)/ruff format evosyn tests benchmarks examples
