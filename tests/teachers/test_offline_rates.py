@@ -15,6 +15,8 @@ from evosyn.synthesis.generate import draw_pools
 from evosyn.teachers._offline.calibration import RATES, RECORDED, measured, rates, spread
 from evosyn.teachers.offline import DOMAINS, OfflineTeacher, create
 
+pytestmark = pytest.mark.slow
+
 RIGHT = {"right", "near", "stray", "slow"}
 
 
