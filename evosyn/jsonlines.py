@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
-import tempfile
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -16,6 +14,7 @@ from typing import IO, NamedTuple
 
 from evosyn.errors import InputError
 from evosyn.records import Json, canonical_json
+from evosyn.rundir import replacing
 
 GZIP_MAGIC = b"\x1f\x8b"
 
@@ -65,26 +64,16 @@ def write_lines(path: Path, values: Iterable[Json]) -> int:
     Raises:
         OSError: the disk is full or the directory cannot be written; the old file is untouched.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     count = 0
-    try:
-        with os.fdopen(handle, "wb") as file:
-            # No time stamp and no name inside: equal content gives an equal file.
-            packed = gzip.GzipFile("", "wb", fileobj=file, mtime=0) if path.suffix == ".gz" else None
-            target: IO[bytes] = packed or file  # type: ignore[assignment]
-            for value in values:
-                target.write(encode_line(value))
-                count += 1
-            if packed is not None:
-                packed.close()
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).chmod(0o644)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    with replacing(path) as file:
+        # No time stamp and no name inside: equal content gives an equal file.
+        packed = gzip.GzipFile("", "wb", fileobj=file, mtime=0) if path.suffix == ".gz" else None
+        target: IO[bytes] = packed or file  # type: ignore[assignment]
+        for value in values:
+            target.write(encode_line(value))
+            count += 1
+        if packed is not None:
+            packed.close()
     return count
 
 

@@ -12,6 +12,7 @@ import os
 import tempfile
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import IO
@@ -22,14 +23,14 @@ from evosyn.records import Json, canonical_json
 SCHEMA = 1
 
 
-def write_atomic(path: Path, data: str | bytes) -> None:
-    """Write a file so that a reader, or a crash, sees the old content or the new one, never a part."""
+@contextmanager
+def replacing(path: Path) -> Iterator[IO[bytes]]:
+    """A file to write in place of `path`: a reader, or a crash, sees the old content or the whole new one."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(raw)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         Path(name).chmod(0o644)
@@ -37,6 +38,13 @@ def write_atomic(path: Path, data: str | bytes) -> None:
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+def write_atomic(path: Path, data: str | bytes) -> None:
+    """Write a whole file through `replacing`."""
+    raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
+    with replacing(path) as file:
+        file.write(raw)
 
 
 class Journal:
