@@ -22,21 +22,24 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 
 from evosyn import registry
+from evosyn.evaluators.behaviour import axes_named
 from evosyn.evaluators.consistency import SeedConsistency
 from evosyn.evaluators.draws import ConsistencyConfig
+from evosyn.evolve.genetic.openings import OPENINGS
 from evosyn.evolve.genetic.reader import Reader
 from evosyn.evolve.genetic.runner import TreeRunner
 from evosyn.evolve.genetic.source import read
 from evosyn.evolve.genetic.trees import random_program
 from evosyn.evolve.islands import Archipelago, IslandsConfig
 from evosyn.evolve.loop import LoopConfig, Search, SearchParts
+from evosyn.evolve.normal import program_key
 from evosyn.evolve.replay import replay
 from evosyn.evolve.schedule import Arm, Schedule
 from evosyn.evolve.stopping import StopConfig
@@ -46,6 +49,7 @@ from evosyn.records import Candidate, Evaluation, PassMatrix
 from evosyn.rundir import Journal
 from evosyn.seeds import SeedTree
 from evosyn.strategies import load_known
+from evosyn.synthesis.recipes._evolve_config import EvolveConfig
 
 
 class SizeEvaluator:
@@ -81,6 +85,7 @@ def search(
     start: Candidate,
     stop: StopConfig,
     loop: LoopConfig,
+    key: Callable[[str], str | None] = program_key,
     **more: object,
 ) -> Search:
     tree = SeedTree(1)
@@ -91,6 +96,7 @@ def search(
         initial=[start],
         seed=tree,
         header={"benchmark": True},
+        key=key,
     )
     return Search(parts, Journal(path), islands=IslandsConfig(), loop=loop, stop=stop, **more)  # type: ignore[arg-type]
 
@@ -124,7 +130,8 @@ def controller(arguments: argparse.Namespace) -> dict[str, float]:
 def genetic(arguments: argparse.Namespace) -> dict[str, float]:
     start = Candidate(load_known("initial"))
     with folder() as path:
-        proposer = registry.factory("proposers", "genetic")(burst=32)
+        reader = Reader()
+        proposer = registry.factory("proposers", "genetic")(burst=32, reader=reader)
         run = search(
             path / "j",
             SizeEvaluator(),
@@ -132,6 +139,7 @@ def genetic(arguments: argparse.Namespace) -> dict[str, float]:
             start,
             StopConfig(evaluations=arguments.evaluations),
             LoopConfig(lag=8),
+            reader.key,
         )
         began, cpu = time.perf_counter(), time.process_time()
         run.run()
@@ -154,41 +162,46 @@ def seeds(problems: int, m: int, n: int) -> list[PassMatrix]:
 
 
 def strategies(arguments: argparse.Namespace) -> dict[str, float]:
+    """Whole searches: first with every program run for one problem after the other, then with stacks, as the tool does.
+
+    Processor time is that of this process and of the sandbox below it.
+    """
+    from scoring import processor_s
+
     from evosyn.sandbox import open_sandbox
     from evosyn.strategies.runner import SandboxedRunner
 
     found: dict[str, float] = {}
     with open_sandbox(numpy=True) as sandbox:
-        for name, trees in (("sandboxed", False), ("as trees", True)):
+        for name, count in (("one by one", arguments.evaluations // 4), ("stacked (default)", arguments.evaluations)):
             reader = Reader()
             behind = SandboxedRunner(sandbox)
-            runner = TreeRunner(behind, reader) if trees else behind
-            evaluator = SeedConsistency(runner, seeds(48, 16, 16), ConsistencyConfig(M=16, N=16, draws=1))
+            runner = TreeRunner(behind, reader) if "stacked" in name else behind
+            evaluator = SeedConsistency(
+                runner, seeds(48, 16, 16), ConsistencyConfig(M=16, N=16, draws=1), axes_named(EvolveConfig().axes)
+            )
             proposer = registry.factory("proposers", "genetic")(burst=32, reader=reader)
             start = Candidate(load_known("initial"))
+            runner.rank([start.text, *(reader.write(one) for one in OPENINGS.values())], evaluator.draws.evidences)
             with folder() as path:
-                stop = StopConfig(evaluations=arguments.evaluations)
-                run = search(path / "j", evaluator, proposer, start, stop, LoopConfig(lag=8))
-                began, cpu = time.perf_counter(), _cpu()
+                stop = StopConfig(evaluations=count)
+                run = search(path / "j", evaluator, proposer, start, stop, LoopConfig(lag=8), reader.key)
+                began, cpu = time.perf_counter(), processor_s()
                 run.run()
-                wall, used = time.perf_counter() - began, _cpu() - cpu
-            found[f"candidates/s, {name}"] = run.state.evaluations / wall
-            found[f"candidates/s of own CPU, {name}"] = run.state.evaluations / used
+                wall, used = time.perf_counter() - began, processor_s() - cpu
+            found[f"evaluated/s and core, {name}"] = run.state.evaluations / used
+            found[f"evaluated/s of wall time, {name}"] = run.state.evaluations / wall
     found["cores"] = len(os.sched_getaffinity(0))
     return found
-
-
-def _cpu() -> float:
-    own, children = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
-    return own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
 
 
 def journal(arguments: argparse.Namespace) -> dict[str, float]:
     with folder() as path:
         start = Candidate(load_known("initial"))
-        proposer = registry.factory("proposers", "genetic")(burst=32)
+        reader = Reader()
+        proposer = registry.factory("proposers", "genetic")(burst=32, reader=reader)
         stop = StopConfig(evaluations=arguments.candidates)
-        run = search(path / "j", SizeEvaluator(), proposer, start, stop, LoopConfig(lag=8))
+        run = search(path / "j", SizeEvaluator(), proposer, start, stop, LoopConfig(lag=8), reader.key)
         run.run()
         size = (path / "j").stat().st_size
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

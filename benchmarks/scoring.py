@@ -42,9 +42,9 @@ def main() -> None:
             for form, template in FORMS.items():
                 text = load_known(name)
                 _run(evaluator, template, text, range(WARM_UP))
-                before, started = _processor_s(), time.perf_counter()
+                before, started = processor_s(), time.perf_counter()
                 _run(evaluator, template, text, range(WARM_UP, WARM_UP + options.candidates))
-                wall, spent = time.perf_counter() - started, _processor_s() - before
+                wall, spent = time.perf_counter() - started, processor_s() - before
                 each = spent / options.candidates
                 print(f"| {name} | {form} | {each * 1e3:.2f} | {1 / each:.0f} | {options.candidates / wall:.0f} |")
 
@@ -62,7 +62,7 @@ def _matrix(index: int) -> PassMatrix:
     return PassMatrix(f"p{index}", np.where(passed, "P", "F"), np.where(human, "P", "F"))
 
 
-def _processor_s() -> float:
+def processor_s() -> float:
     """User and system seconds of this process and of everything below it, what has ended below included."""
     parents, seconds = {}, {}
     for path in Path("/proc").glob("[0-9]*/stat"):

@@ -33,7 +33,7 @@ class Trial:
     """One candidate of a step with its program key and its evaluation.
 
     Attributes:
-        key: `normal.program_key`, or None where the text is no program.
+        key: equal for texts that are the same program (`SearchParts.key`); None where the text is no program.
         evaluation: None for duplicates and texts that are no program.
     """
 

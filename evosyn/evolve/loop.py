@@ -59,6 +59,7 @@ class SearchParts:
         header: what the run is made of, JSON; a resumed run must bring the same.
         initial: programs that every island starts with; the first one must be valid.
         task: what is evolved, in words, for the proposers.
+        key: equal for texts that are the same program; None for what is no program.
     """
 
     evaluator: Evaluator
@@ -68,6 +69,7 @@ class SearchParts:
     seed: SeedTree
     header: Mapping[str, Json]
     task: str = ""
+    key: Callable[[str], str | None] = program_key
 
 
 class _Asked(NamedTuple):
@@ -141,7 +143,7 @@ class Search:
         if self.state.initial:
             return
         candidates = list(self._parts.initial)
-        keys = [program_key(candidate.text) for candidate in candidates]
+        keys = [self._parts.key(candidate.text) for candidate in candidates]
         evaluations = self._parts.evaluator.evaluate(candidates)
         first = evaluations[0]
         if first.score is None:
@@ -206,7 +208,7 @@ class Search:
         if message.proposal is None:
             return
         del self._making[message.number]
-        keys = tuple(program_key(candidate.text) for candidate in message.proposal.candidates)
+        keys = tuple(self._parts.key(candidate.text) for candidate in message.proposal.candidates)
         for key, candidate in zip(keys, message.proposal.candidates, strict=True):
             if key is None or self.state.seen(key) is not None:
                 continue

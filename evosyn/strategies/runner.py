@@ -52,6 +52,11 @@ class SandboxedRunner:
         self._harness = _source("_harness.py")
         self._shared: list[tuple[Sequence[Evidence], str, int]] = []
 
+    @property
+    def sandbox(self) -> Sandbox:
+        """The sandbox that it was given."""
+        return self._sandbox
+
     def rank(self, programs: Sequence[str], evidences: Sequence[Evidence]) -> list[tuple[Ranking, ...] | Invalid]:
         """For each program its rankings, one per evidence, or why it has none.
 

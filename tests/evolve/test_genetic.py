@@ -10,18 +10,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evosyn.evolve.genetic import helpers
-from evosyn.evolve.genetic.compute import Stack
 from evosyn.evolve.genetic.constants import retuned_text
 from evosyn.evolve.genetic.grammar import OPS, TERMINALS, Node, Program, Type, size_of, type_of
 from evosyn.evolve.genetic.openings import OPENINGS
 from evosyn.evolve.genetic.reader import Reader
-from evosyn.evolve.genetic.runner import TreeRunner
+from evosyn.evolve.genetic.runner import TreeRunner, harness
 from evosyn.evolve.genetic.simplify import simplified
-from evosyn.evolve.genetic.source import read, write
+from evosyn.evolve.genetic.source import body_of, functions, read, write
+from evosyn.evolve.genetic.stacks import stacked
 from evosyn.evolve.genetic.terms import glossary, notation, without_terms
 from evosyn.evolve.genetic.trees import MAX_SIZE, crossed, fits, mutated, random_program
 from evosyn.evolve.normal import program_key
 from evosyn.evolve.proposers.genetic import create
+from evosyn.jobs import ItemOutcome, Status
 from evosyn.ports import ProposalContext
 from evosyn.records import Candidate, Elite, Evaluation, Evidence, Ranking
 
@@ -57,6 +58,20 @@ def run(text: str, found: Evidence) -> Ranking:
         return Ranking(*scope["rank"](Shown(found)))
 
 
+HARNESS: dict = {}
+exec(harness(), HARNESS)
+
+
+def stack_scores(program: Program, found: list[Evidence]) -> tuple[np.ndarray, np.ndarray]:
+    """What the harness makes of evidences of one shape, here without the sandbox around it."""
+    (stack,) = stacked(found)
+    context = {"functions": list(functions()), "stacks": [stack.terminals]}
+    with np.errstate(all="ignore"):
+        (raw,) = HARNESS["main"]("", context, {"bodies": [tuple(body_of(program))]})
+    scores, (m, n) = np.frombuffer(raw), stack.sizes
+    return scores[: len(found) * m].reshape(-1, m), scores[len(found) * m :].reshape(-1, n)
+
+
 def program_of(seed: int) -> Program:
     rng = random.Random(seed)
     program = random_program(rng, depth=rng.randint(1, 5))
@@ -90,15 +105,15 @@ def test_what_is_written_is_read_back(seed):
 
 @settings(max_examples=60, deadline=None)
 @given(seeds, st.booleans())
-def test_source_and_stack_give_the_same_finite_scores(seed, flat):
+def test_a_stack_of_problems_gets_bit_for_bit_the_scores_that_the_text_gives_for_each_of_them(seed, flat):
     program = program_of(seed)
     found = [evidence(seed + number, flat=flat) for number in range(3)]
-    solutions, testings = Stack(found).scores(program)
+    solutions, testings = stack_scores(program, found)
     for row, one in enumerate(found):
         ranking = run(write(program), one)
         assert np.isfinite(solutions[row]).all() and np.isfinite(testings[row]).all()
-        np.testing.assert_allclose(ranking.solution_scores_M, solutions[row], atol=2e-8, rtol=1e-7)
-        np.testing.assert_allclose(ranking.testing_scores_N, testings[row], atol=2e-8, rtol=1e-7)
+        assert ranking.solution_scores_M.tobytes() == solutions[row].tobytes()
+        assert ranking.testing_scores_N.tobytes() == testings[row].tobytes()
 
 
 @settings(max_examples=100, deadline=None)
@@ -115,7 +130,7 @@ def test_permuting_solutions_and_testings_permutes_the_scores(seed):
         one.solution_group_M,
         one.testing_group_N,
     )
-    (before_s, before_t), (after_s, after_t) = Stack([one]).scores(program), Stack([moved]).scores(program)
+    (before_s, before_t), (after_s, after_t) = stack_scores(program, [one]), stack_scores(program, [moved])
     np.testing.assert_allclose(before_s[0][rows], after_s[0], atol=2e-8, rtol=1e-6)
     np.testing.assert_allclose(before_t[0][columns], after_t[0], atol=2e-8, rtol=1e-6)
 
@@ -126,8 +141,8 @@ def test_simplification_never_grows_and_keeps_the_order(seed):
     program = program_of(seed)
     small = simplified(program)
     assert sum(map(size_of, small)) <= sum(map(size_of, program))
-    stack = Stack([evidence(seed, 6, 5)])
-    for before, after in zip(stack.scores(program), stack.scores(small), strict=True):
+    found = [evidence(seed, 6, 5)]
+    for before, after in zip(stack_scores(program, found), stack_scores(small, found), strict=True):
         first, second = before[0], after[0]
         gaps = first[:, None] - first[None, :]
         clear = np.abs(gaps) > 1e-4
@@ -136,7 +151,7 @@ def test_simplification_never_grows_and_keeps_the_order(seed):
 
 def test_the_initial_strategy_of_the_paper_is_a_program_of_the_grammar():
     one = evidence(3)
-    solutions, testings = Stack([one]).scores(INITIAL)
+    solutions, testings = stack_scores(INITIAL, [one])
     np.testing.assert_allclose(solutions[0], one.passed_MN.mean(1))
     np.testing.assert_allclose(testings[0], one.passed_MN.mean(0))
 
@@ -195,22 +210,47 @@ def test_edits_within_the_grammar_are_read():
     assert found.solutions == Node("plus", (Node("times", (Node("row_mean", (Node("passed"),)), 2.0)), -0.5))
 
 
-def test_the_runner_computes_its_own_programs_and_sends_the_others_on():
-    class Behind:
-        asked: tuple[str, ...] = ()
+class Behind:
+    """A runner without a sandbox, which remembers what it was asked."""
 
-        def rank(self, programs, evidences):
-            self.asked += tuple(programs)
-            return [tuple(run(program, one) for one in evidences) for program in programs]
+    def __init__(self) -> None:
+        self.asked: list[str] = []
 
+    def rank(self, programs, evidences):
+        self.asked += programs
+        return [tuple(run(program, one) for one in evidences) for program in programs]
+
+
+class Stacking(Behind):
+    """The same beside a sandbox that runs the harness here, or fails where `broken`."""
+
+    def __init__(self, broken: bool = False) -> None:
+        super().__init__()
+        self.sandbox, self.shared, self.broken = self, {}, broken
+
+    def share(self, value):
+        self.shared["key"] = value
+        return "key"
+
+    def run(self, jobs):
+        scope: dict = {}
+        exec(jobs[0].harness, scope)
+        with np.errstate(all="ignore"):
+            values = [scope["main"](job.program, self.shared[job.context], job.argument) for job in jobs]
+        return [(ItemOutcome(Status.TIMEOUT) if self.broken else ItemOutcome(Status.OK, value),) for value in values]
+
+
+@pytest.mark.parametrize("behind", [Behind(), Stacking(), Stacking(broken=True)])
+def test_programs_of_the_grammar_are_stacked_and_the_others_or_what_failed_is_sent_on(behind):
     found = [evidence(1), evidence(2, 3, 6), evidence(4)]
-    behind = Behind()
-    mine = write(INITIAL)
-    rankings = TreeRunner(behind, Reader()).rank([MODEL, mine], found)
-    assert behind.asked == (MODEL,)
-    for one, model, tree in zip(found, *rankings, strict=True):
-        np.testing.assert_allclose(model.solution_scores_M, 0.5 * one.passed_MN.sum(1))
-        np.testing.assert_allclose(tree.testing_scores_N, one.passed_MN.mean(0))
+    texts = [MODEL, write(INITIAL), *(write(program_of(seed)) for seed in range(20))]
+    rankings = TreeRunner(behind, Reader()).rank(texts, found)
+    alone = isinstance(behind, Stacking) and not behind.broken
+    assert behind.asked == ([MODEL] if alone else texts)
+    for text, mine in zip(texts, rankings, strict=True):
+        for one, ranking in zip(found, mine, strict=True):
+            for scores, other in zip(ranking, run(text, one), strict=True):
+                assert np.array_equal(scores, other)
 
 
 def context(text: str, *others: str, index: int = 3) -> ProposalContext:
@@ -256,6 +296,22 @@ def test_retuning_a_text_moves_decimal_constants_only():
 )
 def test_program_keys_forgive_layout_and_nothing_else(one, other, equal):
     assert (program_key(one) == program_key(other)) is equal
+
+
+@settings(max_examples=60, deadline=None)
+@given(seeds, seeds)
+def test_programs_of_the_grammar_share_a_key_exactly_where_they_are_the_same_tree(one, other):
+    first, second = write(program_of(one)), write(program_of(other))
+    edited = first.replace("import numpy as np\n", "# mine\nimport numpy as np\n\n\n").replace("(passed)", "( passed )")
+    written, fresh = Reader(), Reader()
+    written.write(program_of(one))
+    assert written.key(first) == fresh.key(first) == fresh.key(edited)
+    assert (fresh.key(first) == fresh.key(second)) is (program_of(one) == program_of(other))
+
+
+def test_keys_of_programs_outside_the_grammar_are_those_of_their_code():
+    assert Reader().key(MODEL) == Reader().key(MODEL + "\n# more\n") == program_key(MODEL)
+    assert Reader().key("def") is None and Reader().key("x = 1\n" * 50_000) is None
 
 
 @pytest.mark.parametrize("text", ["def", "x = (", "\0", "x" * 200_000, "x = " + "(" * 5000, "x = " + "9" * 5000])

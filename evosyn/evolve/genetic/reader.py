@@ -1,9 +1,15 @@
-"""Reading and writing genetic programs with a memory, so that a text that was just written is not parsed again."""
+"""Reading and writing genetic programs with a memory, so that a text that was just written is not parsed again.
+
+It also says when two texts are the same program: those of the grammar by their trees, all others as `normal` does.
+"""
 
 from __future__ import annotations
 
+import hashlib
+
 from evosyn.evolve.genetic.grammar import Program
 from evosyn.evolve.genetic.source import read, write
+from evosyn.evolve.normal import MAX_CHARACTERS, program_key
 
 CAPACITY = 8192
 
@@ -13,6 +19,7 @@ class Reader:
 
     def __init__(self) -> None:
         self._programs: dict[str, Program | None] = {}
+        self._written: set[str] = set()
 
     def read(self, text: str) -> Program | None:
         """As `source.read`."""
@@ -24,10 +31,20 @@ class Reader:
         """As `source.write`."""
         text = write(program)
         self._remember(text, program)
+        self._written.add(text)
         return text
+
+    def key(self, text: str) -> str | None:
+        """As `normal.program_key`; texts that say the same tree, however they name and lay it out, share a key."""
+        program = self.read(text) if len(text) <= MAX_CHARACTERS else None
+        if program is None:
+            return program_key(text)
+        own = text if text in self._written else write(program)
+        return "t" + hashlib.sha256(own.encode()).hexdigest()[:23]
 
     def _remember(self, text: str, program: Program | None) -> None:
         if len(self._programs) >= CAPACITY:
             for old in list(self._programs)[: CAPACITY // 2]:
                 del self._programs[old]
+            self._written &= self._programs.keys()
         self._programs[text] = program

@@ -1,71 +1,148 @@
-"""A strategy runner that computes programs of our own grammar on whole stacks of problems, in this process.
+"""A strategy runner that has programs of our own grammar scored on whole stacks of problems, in the sandbox.
 
-That is safe because nothing of the text runs: it is read as a tree of our own operations, and the tree is computed.
-Every other program goes to the runner behind it (the sandbox). Scores are the same either way. DESIGN.md section 5.
+A program is read as a tree; if it is one of the grammar, its own lines are known to look along the last axes only, so
+that one call ranks a stack of problems instead of one call each. Scores are the same either way, bit for bit (a test
+compares them). Every other program, and whatever goes wrong here, goes to the runner behind. DESIGN.md section 5.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
-from typing import NamedTuple
+from functools import cache
+from importlib import resources
+from typing import NamedTuple, Protocol, runtime_checkable
 
-from evosyn.evolve.genetic.compute import Stack
+import numpy as np
+
 from evosyn.evolve.genetic.grammar import Program
 from evosyn.evolve.genetic.reader import Reader
-from evosyn.ports import StrategyRunner
-from evosyn.records import Evidence, Invalid, Ranking
+from evosyn.evolve.genetic.source import body_of, functions
+from evosyn.evolve.genetic.stacks import Stack, stacked
+from evosyn.jobs import HarnessJob, ItemOutcome, Limits, Status
+from evosyn.ports import Sandbox, StrategyRunner
+from evosyn.records import Evidence, Invalid, Json, Ranking
 
-STACK_SIZE = 128
-"""Problems computed at once: enough to hide the cost of a call, few enough to stay in the cache of the processor."""
+MOST_TOGETHER = 64
+"""Programs in one process: they share a fork, and what they compute alike."""
+
+JOBS_A_CORE = 2
+SECONDS = 5.0
+SECONDS_PER_RANKING = 0.002
+"""About a hundred times what one ranking takes."""
+
+BYTES = 8
 
 
-class _Part(NamedTuple):
-    places: tuple[int, ...]
-    stack: Stack
+@runtime_checkable
+class InSandbox(Protocol):
+    """A runner that says which sandbox it uses."""
+
+    @property
+    def sandbox(self) -> Sandbox: ...
+
+
+class _Shared(NamedTuple):
+    """Evidences as stacks, known to the sandbox under `key`."""
+
+    evidences: Sequence[Evidence]
+    stacks: list[Stack]
+    key: str
+    scores: int
 
 
 class TreeRunner:
     """Implements `ports.StrategyRunner`.
 
     Args:
-        behind: runs what is not of the grammar.
+        behind: runs what is not of the grammar; where it says which sandbox it uses, the rest is stacked there.
         reader: may be shared with the proposer, which spares reading what was just written.
     """
 
     def __init__(self, behind: StrategyRunner, reader: Reader) -> None:
         self._behind, self._reader = behind, reader
-        self._prepared: tuple[Sequence[Evidence], list[_Part]] | None = None
+        self._sandbox = behind.sandbox if isinstance(behind, InSandbox) else None
+        self._prepared: list[_Shared] = []
 
     def rank(self, programs: Sequence[str], evidences: Sequence[Evidence]) -> list[tuple[Ranking, ...] | Invalid]:
         """For each program its rankings, one per evidence, or why it has none."""
-        trees = [self._reader.read(program) for program in programs]
-        others = [program for program, tree in zip(programs, trees, strict=True) if tree is None]
-        ran = iter(self._behind.rank(others, evidences) if others else [])
-        parts = self._parts(evidences)
-        return [next(ran) if tree is None else _rankings(tree, parts, len(evidences)) for tree in trees]
+        found: dict[int, tuple[Ranking, ...] | Invalid] = {}
+        if self._sandbox is not None and evidences:
+            found.update(self._stacked(self._sandbox, programs, evidences))
+        others = [place for place in range(len(programs)) if place not in found]
+        ran = self._behind.rank([programs[place] for place in others], evidences) if others else []
+        found.update(zip(others, ran, strict=True))
+        return [found[place] for place in range(len(programs))]
 
-    def _parts(self, evidences: Sequence[Evidence]) -> list[_Part]:
-        if self._prepared is None or self._prepared[0] is not evidences:
-            self._prepared = (evidences, _stacked(evidences))
-        return self._prepared[1]
+    def _stacked(
+        self, sandbox: Sandbox, programs: Sequence[str], evidences: Sequence[Evidence]
+    ) -> dict[int, tuple[Ranking, ...]]:
+        """Rankings of the programs of the grammar by their place; one whose job failed is left out."""
+        read = ((place, self._reader.read(text)) for place, text in enumerate(programs))
+        trees = [(place, tree) for place, tree in read if tree is not None]
+        if not trees:
+            return {}
+        shared = self._share(sandbox, evidences)
+        size = min(MOST_TOGETHER, -(-len(trees) // (JOBS_A_CORE * (os.cpu_count() or 1))))
+        groups = [trees[start : start + size] for start in range(0, len(trees), size)]
+        jobs = [self._job([tree for _, tree in group], shared) for group in groups]
+        found: dict[int, tuple[Ranking, ...]] = {}
+        for group, (outcome,) in zip(groups, sandbox.run(jobs), strict=True):
+            for (place, _), raw in zip(group, _results(outcome, len(group)), strict=False):
+                rankings = _rankings(raw, shared)
+                if rankings is not None:
+                    found[place] = rankings
+        return found
+
+    def _share(self, sandbox: Sandbox, evidences: Sequence[Evidence]) -> _Shared:
+        """The evidences in stacks; the last two are remembered by identity."""
+        for known in self._prepared:
+            if known.evidences is evidences:
+                return known
+        stacks = stacked(evidences)
+        key = sandbox.share({"functions": list(functions()), "stacks": [stack.terminals for stack in stacks]})
+        shared = _Shared(evidences, stacks, key, sum(stack.scores for stack in stacks))
+        self._prepared = [*self._prepared[-1:], shared]
+        return shared
+
+    def _job(self, trees: Sequence[Program], shared: _Shared) -> HarnessJob:
+        seconds = SECONDS + SECONDS_PER_RANKING * len(trees) * len(shared.evidences)
+        limits = Limits(
+            wall_s=seconds,
+            budget_s=seconds,
+            memory_mb=1024,
+            output_kb=64 + len(trees) * shared.scores * BYTES // 512,
+        )
+        bodies: list[Json] = [(body.terminals, body.lines) for body in map(body_of, trees)]
+        return HarnessJob(harness(), "", shared.key, {"bodies": bodies}, limits)
 
 
-def _stacked(evidences: Sequence[Evidence]) -> list[_Part]:
-    shapes: dict[tuple[int, ...], list[int]] = {}
-    for place, evidence in enumerate(evidences):
-        shapes.setdefault(evidence.passed_MN.shape, []).append(place)
-    parts = []
-    for places in shapes.values():
-        for start in range(0, len(places), STACK_SIZE):
-            some = tuple(places[start : start + STACK_SIZE])
-            parts.append(_Part(some, Stack([evidences[place] for place in some])))
-    return parts
+@cache
+def harness() -> str:
+    """The source that runs around the lines of programs: our own loop, and the functions that programs may call."""
+    own = (resources.files("evosyn.evolve.genetic") / "_stacked.py").read_text(encoding="utf-8")
+    return "\n\n\n".join([own, *functions().values()]) + "\n"
 
 
-def _rankings(tree: Program, parts: Sequence[_Part], count: int) -> tuple[Ranking, ...]:
+def _results(outcome: ItemOutcome, count: int) -> Sequence[Json]:
+    """What a job brought back for each of its programs; nothing where it failed."""
+    value = outcome.value if outcome.status is Status.OK else None
+    return value if isinstance(value, list) and len(value) == count else ()
+
+
+def _rankings(raw: Json, shared: _Shared) -> tuple[Ranking, ...] | None:
+    """The scores of one program; they were computed in the sandbox, so their form is not trusted."""
+    if not isinstance(raw, bytes) or len(raw) != shared.scores * BYTES:
+        return None
+    scores = np.frombuffer(raw)
+    if not np.isfinite(scores).all():
+        return None
     found: dict[int, Ranking] = {}
-    for part in parts:
-        solutions, testings = part.stack.scores(tree)
-        for row, place in enumerate(part.places):
-            found[place] = Ranking(solutions[row], testings[row])
-    return tuple(found[place] for place in range(count))
+    at = 0
+    for stack in shared.stacks:
+        rows, (m, n) = len(stack.places), stack.sizes
+        middle, end = at + rows * m, at + stack.scores
+        solutions, testings = scores[at:middle].reshape(rows, m), scores[middle:end].reshape(rows, n)
+        found.update(zip(stack.places, map(Ranking, solutions, testings), strict=True))
+        at = end
+    return tuple(found[place] for place in range(len(found)))

@@ -15,6 +15,7 @@ from evosyn.evolve.genetic import helpers
 from evosyn.evolve.genetic.grammar import OPS, TERMINALS, Node, Program, type_of
 
 DOCSTRING = "Scores the solutions and the testings of one problem from what passed; higher is better."
+RETURN = "    return solution_scores, testing_scores"
 LONGEST = 72
 """Characters of an expression before its parts get names of their own."""
 
@@ -29,16 +30,34 @@ class _Helper(NamedTuple):
 def write(program: Program) -> str:
     """The source of a program: a strategy `rank(evidence)` over numpy, with only the helpers that it needs."""
     body = _Body(program)
-    lines = body.lines
-    terminals = [
-        f"    {name} = {TERMINALS[name].definition}  # {TERMINALS[name].comment}"
-        for name in TERMINALS
-        if name in body.used and name != "solution_scores"
-    ]
-    text = "\n".join([*terminals, *lines])
-    functions = [helper.source for helper in _needed(frozenset(body.used))]
-    rank = f'def rank(evidence):\n    """{DOCSTRING}"""\n{text}\n    return solution_scores, testing_scores\n'
-    return "\n\n\n".join(["import numpy as np", *functions, rank])
+    terminals = [f"    {name} = {TERMINALS[name].definition}  # {TERMINALS[name].comment}" for name in body.terminals]
+    text = "\n".join([*terminals, *body.lines, RETURN])
+    needed = _needed(frozenset(body.used))
+    return f'import numpy as np\n\n\n{needed}\n\n\ndef rank(evidence):\n    """{DOCSTRING}"""\n{text}\n'
+
+
+class Body(NamedTuple):
+    """The lines of a program that work on values, apart from those that name parts of the evidence.
+
+    Attributes:
+        terminals: the values that they read, in order.
+        lines: source, indented; they look along the last axes only, so they serve a stack of problems as well.
+    """
+
+    terminals: tuple[str, ...]
+    lines: str
+
+
+def body_of(program: Program) -> Body:
+    """The body of a program; `write` gives the same lines."""
+    found = _Body(program)
+    lines = [line.replace(".mean(axis=1)", ".mean(axis=-1)") for line in found.lines]
+    return Body(found.terminals, "\n".join([*lines, RETURN]))
+
+
+def functions() -> dict[str, str]:
+    """Sources of the functions that programs may call, by name."""
+    return {name: helper.source for name, helper in _helpers().items()}
 
 
 class _Body:
@@ -54,6 +73,11 @@ class _Body:
             self._count(tree)
         for target, tree in zip(("solution_scores", "testing_scores"), program, strict=True):
             self.lines.append(f"    {target} = tidy({self._expression(tree)[0]})")
+
+    @property
+    def terminals(self) -> tuple[str, ...]:
+        """The parts of the evidence that it reads."""
+        return tuple(name for name in TERMINALS if name in self.used and name != "solution_scores")
 
     def _count(self, node: Node) -> None:
         self._counts[node] += 1
@@ -227,8 +251,8 @@ def _definition(name: str) -> str:
 @cache
 def _helpers() -> dict[str, _Helper]:
     found = {}
-    for name, function in inspect.getmembers(helpers, inspect.isfunction):
-        if function.__module__ != helpers.__name__:
+    for name, function in vars(helpers).items():
+        if not inspect.isfunction(function) or function.__module__ != helpers.__name__:
             continue
         tree = ast.parse(inspect.getsource(function)).body[0]
         assert isinstance(tree, ast.FunctionDef)
@@ -251,16 +275,21 @@ def _dump(function: ast.FunctionDef) -> str:
 
 
 @lru_cache(maxsize=4096)
-def _needed(used: frozenset[str]) -> tuple[_Helper, ...]:
-    """The helpers that these operations and terminals call, directly or through others, in the order of their file."""
-    known = _helpers()
-    text = "\n".join(OPS[name].template if name in OPS else TERMINALS[name].definition for name in used) + "\ntidy("
-    wanted: set[str] = set()
-    queue = [name for name in known if re.search(rf"\b{name}\(", text)]
-    while queue:
-        name = queue.pop()
-        if name not in wanted:
-            wanted.add(name)
-            queue.extend(call for call in known[name].calls if call in known)
-    order = sorted(wanted, key=lambda name: list(vars(helpers)).index(name))
-    return tuple(known[name] for name in order)
+def _needed(used: frozenset[str]) -> str:
+    """The source of the helpers that these operations and terminals call, in the order of their file."""
+    wanted = frozenset[str]().union(*map(_calls, used), _closure("tidy"))
+    return "\n\n\n".join(helper.source for name, helper in _helpers().items() if name in wanted)
+
+
+@cache
+def _calls(used: str) -> frozenset[str]:
+    """The helpers that an operation or a terminal calls, directly or through others."""
+    text = OPS[used].template if used in OPS else TERMINALS[used].definition
+    named = (name for name in _helpers() if re.search(rf"\b{name}\(", text))
+    return frozenset[str]().union(*map(_closure, named))
+
+
+@cache
+def _closure(name: str) -> frozenset[str]:
+    inner = (_closure(call) for call in _helpers()[name].calls if call in _helpers())
+    return frozenset({name}).union(*inner)

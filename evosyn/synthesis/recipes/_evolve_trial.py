@@ -74,7 +74,7 @@ def run_trial(
     arms = {name: genetic if name == "genetic" else (proposers or {})[name] for name in config.proposers.arms}
     with tempfile.TemporaryDirectory(prefix="evosyn-trial-") as folder:
         journal = Journal(Path(folder) / "journal.jsonl")
-        parts = search_parts(config, evaluator, arms, "trial")
+        parts = search_parts(config, evaluator, arms, reader, "trial")
         search = Search(parts, journal, islands=config.islands, loop=config.loop, stop=config.stop)
         search.run()
         journal.close()

@@ -109,7 +109,7 @@ def run_evolve(
         if proposers is None:
             config, proposers = _by_openevolve(run, seeds, config, machinery)
         evaluator = SeedConsistency(runner, seeds.split.train, config.scoring, axes_named(config.axes))
-        parts = search_parts(config, evaluator, proposers, _inputs_digest(seeds))
+        parts = search_parts(config, evaluator, proposers, reader, _inputs_digest(seeds))
         search = Search(
             parts,
             run.journal,
@@ -143,11 +143,12 @@ def run_evolve(
 
 
 def search_parts(
-    config: EvolveConfig, evaluator: SeedConsistency, proposers: Mapping[str, Proposer], inputs: str
+    config: EvolveConfig, evaluator: SeedConsistency, proposers: Mapping[str, Proposer], reader: Reader, inputs: str
 ) -> SearchParts:
     """The collaborators of a search for strategies.
 
     Args:
+        reader: the one that the genetic proposer writes with.
         inputs: digest of the matrices; it goes into the journal's first event.
     """
     seed = SeedTree(config.seed)
@@ -162,6 +163,7 @@ def search_parts(
         initial=[Candidate(load_strategy(name), detail={"name": name}) for name in config.start],
         seed=seed,
         header={"v": 1, "kind": KIND, "config": config.identity(), "inputs": inputs},
+        key=reader.key,
     )
 
 
