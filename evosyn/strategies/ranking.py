@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 RELATIVE = 1e-9
 ABSOLUTE = 1e-12
+"""Scores that differ by at most `ABSOLUTE` plus `RELATIVE` of the larger are equal: the one tolerance of all ties."""
 
 
 def dense_ranks(scores: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -48,6 +49,17 @@ def centred_places(ranks: NDArray[np.int64]) -> NDArray[np.float64]:
 def varies(scores: NDArray[np.float64]) -> bool:
     """Whether the scores rank anything at all (zero-variance pruning asks this of the testings)."""
     return bool(len(scores)) and bool(dense_ranks(scores).any())
+
+
+def best_of(scores: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Positions that share the first place."""
+    return np.flatnonzero(dense_ranks(scores) == 0)
+
+
+def worst_of(scores: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Positions that share the last place."""
+    ranks = dense_ranks(scores)
+    return np.flatnonzero(ranks == ranks.max(initial=0))
 
 
 def broken_ties(ranks: NDArray[np.int64], keys: NDArray[np.float64] | None = None) -> NDArray[np.int64]:

@@ -21,6 +21,7 @@ from pydantic import BaseModel, ConfigDict
 
 from evosyn.records import Invalid, PassMatrix, Ranking
 from evosyn.seeds import SeedTree
+from evosyn.strategies.ranking import best_of, varies, worst_of
 
 ZERO_VARIANCE = "zero-variance-testings"
 ZERO_VARIANCE_SOLUTIONS = "zero-variance-solutions"
@@ -89,32 +90,23 @@ def decide(matrix: PassMatrix, ranking: Ranking | Invalid, config: PruneConfig, 
     return Decision("", "", (), chosen, _random(passed_MN, tree.child("random")))
 
 
-def tied_at(scores: NDArray[np.float64], level: float) -> NDArray[np.int64]:
-    """Positions whose score equals `level` up to the rounding of float sums."""
-    slack = 1e-12 * max(1.0, float(np.abs(scores).max()))
-    return np.asarray(np.flatnonzero(np.abs(scores - level) <= slack), dtype=np.int64)
-
-
 def _flat(ranking: Ranking, config: PruneConfig) -> str:
-    testings, solutions = ranking.testing_scores_N, ranking.solution_scores_M
-    if tied_at(testings, float(testings.max())).size == testings.size:
+    if not varies(ranking.testing_scores_N):
         return ZERO_VARIANCE
-    if config.solution_variance and tied_at(solutions, float(solutions.max())).size == solutions.size:
+    if config.solution_variance and not varies(ranking.solution_scores_M):
         return ZERO_VARIANCE_SOLUTIONS
     return ""
 
 
 def _choose(passed_MN: NDArray[np.bool_], ranking: Ranking, tree: SeedTree) -> Choice | None:
-    solutions, testings = ranking.solution_scores_M, ranking.testing_scores_N
-    top_solutions = tied_at(solutions, float(solutions.max()))
-    top_testings = tied_at(testings, float(testings.max()))
+    top_solutions, top_testings = best_of(ranking.solution_scores_M), best_of(ranking.testing_scores_N)
     pairs = [(int(m), int(n)) for n in top_testings for m in top_solutions if passed_MN[m, n]]
     if not pairs:
         return None
     random = tree.random()
     testing = random.choice(sorted({n for _, n in pairs}))
     best = random.choice([m for m, n in pairs if n == testing])
-    worst = random.choice(tied_at(solutions, float(solutions.min())).tolist())
+    worst = random.choice(worst_of(ranking.solution_scores_M).tolist())
     return Choice(testing, best, worst)
 
 
