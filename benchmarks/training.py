@@ -1,10 +1,12 @@
 """What the reward costs: completions scored per second and core, and the share of a GRPO step that waits for rewards.
 
-    python benchmarks/training.py [--completions 400] [--steps 20] [--json FILE]
+    python benchmarks/training.py [--prompts 64] [--steps 20] [--json FILE]
 
-Everything is measured in this one run on this machine: the scorer with its sandbox on one worker, the same texts with
-one fresh interpreter each (what a plain reward function does), and GRPO steps of the tiny model. Ratios travel between
-machines, absolute figures do not. Needs the train extra for the second part only.
+Everything is measured in this one run on this machine. The first part holds itself and all its processes on one core:
+our scorer (isolated: namespaces, seccomp, limits), once with programs that may share a process and once with programs
+that may not, the same texts with one fresh interpreter each without any isolation (what a plain reward function does),
+and with one fresh interpreter each in a bubblewrap jail. The second part runs GRPO steps of the tiny model. Ratios
+travel between machines, absolute figures do not. Needs the train extra for the second part only.
 """
 
 from __future__ import annotations
@@ -13,10 +15,12 @@ import argparse
 import json
 import os
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,10 +31,12 @@ from evosyn.jobs import Limits
 from evosyn.records import Json, Problem, content_id
 from evosyn.sandbox import open_sandbox
 from evosyn.testings import testing_from_json
-from evosyn.train.experiment.language import OPERATIONS, draw_specs, inputs, program, run, source
+from evosyn.train.experiment.language import OPERATIONS, confuse, confusions, draw_specs, inputs, program, run, source
 from evosyn.train.scoring import Scorer, Task
 
 CASES = 12
+JAIL = ["bwrap", "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--ro-bind", "/", "/",
+        "--dev", "/dev", "--tmpfs", "/tmp"]  # fmt: skip
 RUNNER = """
 import json, sys
 payload = json.load(sys.stdin)
@@ -40,56 +46,84 @@ print(json.dumps([namespace["f"](*case["input"]) == case["output"] for case in p
 """
 
 
-def make_tasks(count: int, generator: random.Random) -> tuple[list[Task], list[str]]:
-    """Distinct programs, half of them right, against testings of 12 cases."""
+def make_tasks(prompts: int, group: int, generator: random.Random) -> tuple[list[Task], list[str]]:
+    """As a GRPO batch holds them: `group` different programs for each testing of 12 cases, the right one among them."""
     tasks, texts = [], []
-    for spec in draw_specs(count, generator):
+    for spec in draw_specs(prompts, generator):
         cases: list[Json] = [
             {"input": [xs], "output": run(spec, list(xs))} for xs in (inputs(generator) for _ in range(CASES))
         ]
         problem = Problem("-".join(spec), "python-function", "In this order: " + ", ".join(spec), entry_point="f")
-        tasks.append(Task(problem.problem_id, problem, testing_from_json({"kind": "cases", "cases": cases})))
-        words = spec if generator.random() < 0.5 else (*spec[:2], generator.choice(list(OPERATIONS)))
-        texts.append(program(words))
+        task = Task(problem.problem_id, problem, testing_from_json({"kind": "cases", "cases": cases}))
+        drawn = {spec: None, **dict.fromkeys(confusions(spec))}
+        while len(drawn) < group:
+            drawn[confuse(spec, 0.7, generator)] = None
+        tasks += [task] * group
+        texts += [program(words) for words in list(drawn)[:group]]
     return tasks, texts
 
 
 class Rates(NamedTuple):
-    """Completions a second: in the sandbox with one worker, and with a fresh interpreter each."""
+    """Completions a second on one core: our scorer, the same where none may share a process, a fresh interpreter each,
+    and one in a jail each (None where there is no bubblewrap).
+    """
 
-    sandboxed: float
+    scorer: float
+    alone: float
     fresh: float
+    jailed: float | None
     agree: bool
     right: int
 
 
+class Timer:
+    """Sums wall time over the pieces of one way."""
+
+    def __init__(self) -> None:
+        self.seconds, self.count = 0.0, 0
+
+    def run(self, count: int, work: Callable[[], list[bool]]) -> list[bool]:
+        started = time.perf_counter()
+        found = work()
+        self.seconds += time.perf_counter() - started
+        self.count += count
+        return found
+
+    @property
+    def rate(self) -> float:
+        return self.count / self.seconds
+
+
 def measure(tasks: list[Task], texts: list[str], batch: int) -> Rates:
-    """Both ways in turns, batch by batch, so that a changing load meets both alike."""
+    """All ways in turns, batch by batch, so that a changing load meets them alike; everything on one core."""
     domains = {"python-function": registry.factory("domains", "python-function")()}
-    fast_s = slow_s = 0.0
-    slow_count, right, agree = 0, 0, True
-    with open_sandbox("local", workers=1, allow_weak=True) as sandbox:
+    ours, alone, fresh, jailed = Timer(), Timer(), Timer(), Timer()
+    right, agree = 0, True
+    with open_sandbox("local", workers=2, allow_weak=True) as sandbox:
         scorer = Scorer(sandbox, domains, Limits(wall_s=2.0, budget_s=10.0, memory_mb=512))
         scorer.score(tasks[:2], ["```python\ndef f(xs):\n    return 1\n```"] * 2)
         for at in range(0, len(tasks), batch):
             mine, drawn = tasks[at : at + batch], texts[at : at + batch]
-            started = time.perf_counter()
-            verdicts = [score.passed for score in scorer.score(mine, drawn)]
-            fast_s += time.perf_counter() - started
-            few = max(1, len(mine) // 10)
-            started = time.perf_counter()
-            naive = [fresh_interpreter(task, text) for task, text in zip(mine[:few], drawn[:few], strict=True)]
-            slow_s += time.perf_counter() - started
-            slow_count += few
+            verdicts = ours.run(
+                len(mine), lambda mine=mine, drawn=drawn: [score.passed for score in scorer.score(mine, drawn)]
+            )
             right += sum(verdicts)
-            agree = agree and naive == verdicts[:few]
-    return Rates(len(tasks) / fast_s, slow_count / slow_s, agree, right)
+            marked = [text.replace("\n", "\nimport sys\n", 1) for text in drawn]
+            again = alone.run(
+                len(mine), lambda mine=mine, drawn=marked: [one.passed for one in scorer.score(mine, drawn)]
+            )
+            agree = agree and again == verdicts
+            few = list(zip(mine, drawn, strict=True))[:: max(1, batch // 12)]
+            for timer, jail in ((fresh, []), (jailed, JAIL)) if shutil.which("bwrap") else ((fresh, []),):
+                naive = timer.run(len(few), lambda few=few, jail=jail: [one_process(*pair, jail) for pair in few])
+                agree = agree and naive == verdicts[:: max(1, batch // 12)]
+    return Rates(ours.rate, alone.rate, fresh.rate, jailed.rate if jailed.count else None, agree, right)
 
 
-def fresh_interpreter(task: Task, text: str) -> bool:
-    """What a plain reward function does: a process for each completion, no isolation at all."""
+def one_process(task: Task, text: str, jail: list[str]) -> bool:
+    """What a plain reward function does: a process for each completion."""
     payload = json.dumps({"program": text.split("\n", 1)[1].rsplit("```", 1)[0], "cases": task.testing.body["cases"]})
-    line = [sys.executable, "-c", RUNNER]
+    line = [*jail, sys.executable, "-c", RUNNER]
     done = subprocess.run(line, input=payload, capture_output=True, text=True, timeout=20, check=False)
     return done.returncode == 0 and all(json.loads(done.stdout))
 
@@ -153,19 +187,26 @@ def waiting_share(steps: int) -> Json:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--completions", type=int, default=400)
+    parser.add_argument("--prompts", type=int, default=64)
+    parser.add_argument("--group", type=int, default=8, help="completions per prompt")
     parser.add_argument("--batch", type=int, default=128, help="completions in one call, as in one GRPO step")
     parser.add_argument("--steps", type=int, default=20, help="GRPO steps; 0 leaves them out")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
-    tasks, texts = make_tasks(options.completions, random.Random(0))
+    tasks, texts = make_tasks(options.prompts, options.group, random.Random(0))
+    cores = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {max(cores)})
     rates = measure(tasks, texts, options.batch)
+    os.sched_setaffinity(0, cores)
     result: Json = {
         "completions": len(tasks),
         "cases": CASES,
-        "scored_per_second_per_core": round(rates.sandboxed, 1),
+        "scored_per_second_on_one_core": round(rates.scorer, 1),
+        "scored_per_second_in_processes_of_their_own": round(rates.alone, 1),
         "one_process_each_per_second": round(rates.fresh, 2),
-        "times_faster": round(rates.sandboxed / rates.fresh, 1),
+        "times_faster": round(rates.scorer / rates.fresh, 1),
+        "one_jailed_process_each_per_second": rates.jailed and round(rates.jailed, 2),
+        "times_faster_than_jailed": rates.jailed and round(rates.scorer / rates.jailed, 1),
         "verdicts_agree": rates.agree,
         "right": rates.right,
         "load": os.getloadavg()[0],

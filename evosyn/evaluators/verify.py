@@ -5,12 +5,15 @@ Generators of a testing are evaluated first, once for all cells that share it; t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple, TypeAlias
 
-from evosyn.jobs import CellResult, Job, Limits
-from evosyn.ports import Domain, Plan, Sandbox
+from evosyn.jobs import CellResult, ItemOutcome, Job, Limits
+from evosyn.ports import Domain, Plan
 from evosyn.records import Problem, Solution, Testing
+
+RunJobs: TypeAlias = Callable[[Sequence[Job]], list[tuple[ItemOutcome, ...]]]
+"""As `ports.Sandbox.run`: outcomes of each job, in order."""
 
 
 class Asked(NamedTuple):
@@ -22,18 +25,19 @@ class Asked(NamedTuple):
 
 
 def verify_cells(
-    sandbox: Sandbox, domains: Mapping[str, Domain], limits: Limits, cells: Sequence[Asked]
+    run: RunJobs, domains: Mapping[str, Domain], limits: Limits, cells: Sequence[Asked]
 ) -> list[CellResult]:
     """One result per cell, in order; UNKNOWN where our infrastructure failed (nothing is tried again).
 
     Args:
+        run: of a sandbox.
         domains: by name; those of all problems.
 
     Raises:
         KeyError: a problem's domain is not there.
         SandboxUnavailable: from the sandbox.
     """
-    plain = _expanded(sandbox, domains, limits, cells)
+    plain = _expanded(run, domains, limits, cells)
     jobs: list[Job] = []
     decided: list[Plan | CellResult] = []
     for problem, solution, testing in cells:
@@ -44,7 +48,7 @@ def verify_cells(
         plan = domains[problem.domain].plan(problem, solution, (ready,), limits)
         jobs += plan.jobs
         decided.append(plan)
-    outcomes = iter(sandbox.run(jobs) if jobs else ())
+    outcomes = iter(run(jobs) if jobs else ())
     results = []
     for one in decided:
         if isinstance(one, CellResult):
@@ -55,13 +59,13 @@ def verify_cells(
 
 
 def _expanded(
-    sandbox: Sandbox, domains: Mapping[str, Domain], limits: Limits, cells: Sequence[Asked]
+    run: RunJobs, domains: Mapping[str, Domain], limits: Limits, cells: Sequence[Asked]
 ) -> dict[int, Testing | CellResult]:
     """For each testing, by identity, the testing without generators, or the result that all its cells share."""
     distinct = {id(cell.testing): cell for cell in cells}
     expansions = {key: domains[cell.problem.domain].expand([cell.testing], limits) for key, cell in distinct.items()}
     jobs = [job for expansion in expansions.values() for job in expansion.jobs]
-    outcomes = iter(sandbox.run(jobs) if jobs else ())
+    outcomes = iter(run(jobs) if jobs else ())
     found: dict[int, Testing | CellResult] = {}
     for key, expansion in expansions.items():
         (made,) = expansion.testings([next(outcomes) for _ in expansion.jobs])

@@ -7,6 +7,7 @@ is drawn. DESIGN.md section 5, "Sandbox"; EvoSyn (2510.17928) section 3.3.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import threading
@@ -21,6 +22,7 @@ from evosyn.jobs import CellResult, Limits
 from evosyn.ports import Domain, Sandbox
 from evosyn.records import Json, Problem, Testing, Verdict
 from evosyn.rundir import write_atomic
+from evosyn.train.together import run_jobs
 
 
 @dataclass(frozen=True)
@@ -143,7 +145,7 @@ class Scorer:
             for (task, _), parsed in zip(items, found, strict=True)
             if parsed.value is not None
         ]
-        results = iter(verify_cells(self._sandbox, self._domains, self._limits, cells))
+        results = iter(verify_cells(functools.partial(run_jobs, self._sandbox), self._domains, self._limits, cells))
         return [
             Score(Verdict.ERROR, 0.0, False, parsed.reason) if parsed.value is None else _score_of(next(results))
             for parsed in found
