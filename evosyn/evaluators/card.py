@@ -16,11 +16,16 @@ from evosyn.evaluators.consistency import SeedConsistency
 from evosyn.evaluators.draws import ConsistencyConfig
 from evosyn.evaluators.intervals import Interval, bootstrap, difference
 from evosyn.evaluators.terms import Variant, variants
+from evosyn.evolve.genetic.source import read
+from evosyn.evolve.genetic.terms import glossary, notation
 from evosyn.ports import StrategyRunner
 from evosyn.records import Candidate, Evaluation, Json, PassMatrix
 
 WON = 0.05
 """A seed is won or lost where the scores differ by more than this."""
+
+LONGEST = 120
+"""Characters of a term that are shown."""
 
 READ = (
     "passed", "known", "cases", "durations", "copies", "solution_groups", "testing_groups", "solution_texts",
@@ -49,6 +54,7 @@ class Card:
     Attributes:
         ours, theirs: on the seeds; `theirs` is what it is compared with.
         heldout, heldout_theirs: on problems that the search never saw; None where there are none.
+        oracles: the best score that any ranking could reach, on the seeds and held out.
         alike: share of seeds on which each known strategy behaves in the same way, by name.
         cost: what finding it took, JSON.
     """
@@ -62,6 +68,7 @@ class Card:
     terms: tuple[Term, ...]
     heldout: Evaluation | None
     heldout_theirs: Evaluation | None
+    oracles: tuple[float, float]
     alike: Mapping[str, float]
     cost: Mapping[str, Json]
     simulated: bool
@@ -75,6 +82,7 @@ class CardRequest:
         text, initial: the program, and the one that it is compared with.
         seeds, heldout: matrices; held-out ones may be none.
         known: further programs by name, to say what it resembles.
+        simulated: solutions and testings came from a stand-in for a model (matrices may say so themselves).
     """
 
     name: str
@@ -85,6 +93,7 @@ class CardRequest:
     known: Mapping[str, str] | None = None
     cost: Mapping[str, Json] | None = None
     against: str = "initial"
+    simulated: bool = False
 
 
 def make_card(runner: StrategyRunner, request: CardRequest, config: ConsistencyConfig) -> Card:
@@ -99,8 +108,10 @@ def make_card(runner: StrategyRunner, request: CardRequest, config: ConsistencyC
     cut = variants(request.text) if ours.score is not None else []
     terms = [_term(ours, variant, found) for variant, found in zip(cut, _evaluate(on_seeds, _texts(cut)), strict=True)]
     held: list[Evaluation | None] = [None, None]
+    oracle = float("nan")
     if request.heldout:
-        held[:] = _evaluate(SeedConsistency(runner, request.heldout, config), [request.text, request.initial])
+        on_heldout = SeedConsistency(runner, request.heldout, config)
+        held[:], oracle = _evaluate(on_heldout, [request.text, request.initial]), on_heldout.oracle
     known = request.known or {}
     alike = {
         name: float(np.mean(np.isclose(ours.per_seed, found.per_seed)))
@@ -117,9 +128,10 @@ def make_card(runner: StrategyRunner, request: CardRequest, config: ConsistencyC
         terms=tuple(sorted(terms, key=lambda term: -2.0 if term.gain is None else -term.gain)),
         heldout=held[0],
         heldout_theirs=held[1],
+        oracles=(on_seeds.oracle, oracle),
         alike=alike,
         cost=request.cost or {},
-        simulated=any(bool(matrix.meta.get("simulated")) for matrix in request.seeds),
+        simulated=request.simulated or any(bool(matrix.meta.get("simulated")) for matrix in request.seeds),
     )
 
 
@@ -129,7 +141,7 @@ def render(card: Card) -> str:
         f"# Strategy card: {card.name}": _scores(card),
         "## What it does": _words(card),
         "## Seeds won and lost": _duels(card),
-        "## What each term is worth": _worth(card),
+        "## What its terms are worth": _worth(card),
         "## Cost to find it": [f"- {name}: {value}" for name, value in card.cost.items()],
         "## Source": ["```python", card.text.rstrip(), "```"],
     }
@@ -141,17 +153,18 @@ def _scores(card: Card) -> list[str]:
     if card.ours.score is None:
         return [*label, f"Invalid: {card.ours.invalid}"]
     rows = [
-        f"| | problems | {card.name} | {card.against} | difference | testing: balanced accuracy |",
-        "|" + "---|" * 6,
+        f"| | problems | {card.name} | {card.against} | difference | testing: balanced accuracy | oracle |",
+        "|" + "---|" * 7,
     ]
-    for where, ours, theirs in (("seeds", card.ours, card.theirs), ("held out", card.heldout, card.heldout_theirs)):
+    sides = (("seeds", card.ours, card.theirs), ("held out", card.heldout, card.heldout_theirs))
+    for (where, ours, theirs), oracle in zip(sides, card.oracles, strict=True):
         if ours is not None and theirs is not None and ours.score is not None and theirs.score is not None:
             rows.append(
                 f"| {where} | {len(ours.per_seed)} | {ours.score:.3f} ({_between(bootstrap(ours.per_seed))}) "
                 f"| {theirs.score:.3f} | {ours.score - theirs.score:+.3f} "
                 f"({_between(difference(ours.per_seed, theirs.per_seed))}) "
                 f"| {ours.metrics['testing_balanced_accuracy']:.3f}, {card.against} "
-                f"{theirs.metrics['testing_balanced_accuracy']:.3f} |"
+                f"{theirs.metrics['testing_balanced_accuracy']:.3f} | {oracle:.3f} |"
             )
     note = "Intervals: 95 %, over problems. The score on seeds that a search chose by is too high; held out it is not."
     return [*label, *([""] if label else []), *rows, "", note]
@@ -159,12 +172,16 @@ def _scores(card: Card) -> list[str]:
 
 def _words(card: Card) -> list[str]:
     lines = []
-    docstring = _docstring(card.text)
-    if docstring:
+    program, docstring = read(card.text), _docstring(card.text)
+    if program is not None:
+        lines.append(f"- Solutions are ranked by `{notation(program.solutions)}`.")
+        lines.append(f"- Testings are ranked by `{notation(program.testings)}`.")
+        lines += [f"- `{line.partition(':')[0]}`{line[line.index(':') :]}" for line in glossary(program)]
+    elif docstring:
         lines.append(f"- In its own words: {docstring}")
-    read = [name for name in READ if re.search(rf"\.{name}\b", card.text)]
-    if read:
-        lines.append(f"- It reads {', '.join(read)} of the evidence.")
+    used = [name for name in READ if re.search(rf"\.{name}\b", card.text)]
+    if used:
+        lines.append(f"- It reads {', '.join(used)} of the evidence.")
     if len(card.ours.descriptor) >= 2:
         strictness, correlation = card.ours.descriptor[:2]
         lines.append(
@@ -197,12 +214,12 @@ def _duels(card: Card) -> list[str]:
 def _worth(card: Card) -> list[str]:
     if not card.terms:
         return ["No term can be left out."]
-    lines = ["| left out | line | score lost | balanced accuracy lost |", "|---|---|---|---|"]
+    lines = ["| left out | of | score lost | balanced accuracy lost |", "|---|---|---|---|"]
     for term in card.terms:
         gain = "needed: invalid without it" if term.gain is None else f"{term.gain:+.3f}"
         testing = "" if term.testing_gain is None else f"{term.testing_gain:+.3f}"
         removed = term.variant.removed.replace("|", "\\|").replace("\n", " ")
-        lines.append(f"| `{removed[:80]}` | {term.variant.line} | {gain} | {testing} |")
+        lines.append(f"| `{removed[:LONGEST]}` | {term.variant.where} | {gain} | {testing} |")
     return lines
 
 

@@ -1,6 +1,7 @@
 """The terms of a strategy program, each left out in turn: what an ablation of a winner is made of.
 
-A term is one side of an arithmetic operation, one branch of `np.where`, or one statement that changes a value in place.
+A program of the genetic grammar is cut as a tree: an argument takes the place of its operation. Of any other program a
+term is one side of an arithmetic operation, one branch of `np.where`, or one statement that changes a value in place.
 It rewrites text and runs nothing.
 """
 
@@ -10,6 +11,9 @@ import ast
 import copy
 from collections.abc import Iterator
 from dataclasses import dataclass
+
+from evosyn.evolve.genetic.source import read, write
+from evosyn.evolve.genetic.terms import without_terms
 
 MOST = 40
 """Variants of one program; those of the shortest terms are left out beyond that."""
@@ -21,29 +25,37 @@ class Variant:
 
     Attributes:
         removed: source of the term, with the operator that bound it.
-        line: of the program that the term stands in.
+        where: the line that the term stands in, or which scores it belongs to.
         text: the program without it.
     """
 
     removed: str
-    line: int
+    where: str
     text: str
 
 
 def variants(program: str) -> list[Variant]:
     """The program without each of its terms, the longest terms first; nothing for a text that does not parse."""
+    genetic = read(program)
+    if genetic is not None:
+        cut = [
+            Variant(f"{one.removed}, only {one.left}", one.tree, write(one.program)) for one in without_terms(genetic)
+        ]
+        return sorted(cut, key=lambda variant: -len(variant.removed))[:MOST]
     try:
         tree = ast.parse(program)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
     original = ast.unparse(tree)
     found: dict[str, Variant] = {}
+    lines: dict[str, int] = {}
     for number, node in enumerate(ast.walk(tree)):
         for removed, replacement in _without(node):
             text = _replaced(tree, number, replacement)
             if text not in (original, *found):
-                found[text] = Variant(removed, getattr(node, "lineno", 0), text)
-    return sorted(found.values(), key=lambda variant: (-len(variant.removed), variant.line))[:MOST]
+                lines[text] = getattr(node, "lineno", 0)
+                found[text] = Variant(removed, f"line {lines[text]}", text)
+    return sorted(found.values(), key=lambda variant: (-len(variant.removed), lines[variant.text]))[:MOST]
 
 
 def _without(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:

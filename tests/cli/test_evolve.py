@@ -59,7 +59,14 @@ def test_it_writes_strategy_report_config_manifest_and_journal(finished):
     assert report["evaluations"] >= 250 and report["model_calls"] == 0
     assert "def rank(evidence)" in (finished / "strategy.py").read_text()
     card = (finished / "card.md").read_text()
-    for part in ("# Strategy card", "Held out", "Won and lost", "What its terms are worth", "def rank(evidence)"):
+    for part in (
+        "# Strategy card",
+        "| held out |",
+        "won",
+        "What its terms are worth",
+        "Cost to find it",
+        "def rank(evidence)",
+    ):
         assert part in card
     for name in ("config.yaml", "manifest.json", "journal.jsonl", "matrices/matrices.jsonl.gz"):
         assert (finished / name).is_file()

@@ -10,6 +10,8 @@ from evosyn.evaluators.ablation import ablate_k
 from evosyn.evaluators.card import CardRequest, make_card, render
 from evosyn.evaluators.draws import ConsistencyConfig
 from evosyn.evaluators.terms import MOST, variants
+from evosyn.evolve.genetic.openings import OPENINGS
+from evosyn.evolve.genetic.source import read, write
 from evosyn.records import PassMatrix
 from evosyn.strategies import known_names, load_known
 from evosyn.strategies.runner import SandboxedRunner
@@ -47,6 +49,17 @@ def test_every_variant_of_every_known_strategy_parses_and_differs() -> None:
         assert len({variant.text for variant in found}) == len(found) <= MOST
         for variant in found:
             assert ast.dump(ast.parse(variant.text)) != ast.dump(ast.parse(text))
+
+
+def test_a_genetic_program_is_cut_as_a_tree_and_told_in_words(runner: SandboxedRunner, make_matrix: Make) -> None:
+    text = write(OPENINGS["agreement-gap"])
+    found = variants(text)
+    assert {variant.where for variant in found} == {"solutions"}
+    assert all(read(variant.text) is not None for variant in found)
+    assert any(variant.removed.endswith("only passed.mean(axis=1)") for variant in found)
+    shown = render(make_card(runner, CardRequest("mine", text, load_known("initial"), [make_matrix("p")]), CONFIG))
+    assert "Solutions are ranked by `same(passed).mean(axis=1) * passed.mean(axis=1)`" in shown
+    assert "`gap`: For each column" in shown
 
 
 def test_what_does_not_parse_has_no_terms() -> None:

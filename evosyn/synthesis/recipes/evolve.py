@@ -33,7 +33,7 @@ from evosyn.seeds import SeedTree
 from evosyn.strategies import load_strategy
 from evosyn.synthesis.recipes._evolve_card import card_of
 from evosyn.synthesis.recipes._evolve_config import EvolveConfig
-from evosyn.synthesis.recipes._evolve_finish import boards, choose, name_of_initial, report_of, strategy_file
+from evosyn.synthesis.recipes._evolve_finish import boards, choose, report_of, strategy_file
 from evosyn.synthesis.recipes._evolve_inputs import Makers, Seeds, Source, prepare
 from evosyn.synthesis.recipes._openevolve import PROGRAMS, Endpoint, run_openevolve, write_project
 
@@ -134,8 +134,7 @@ def run_evolve(
             choice, search.state, found, seeds, config, stopped=stopped.value, wall_s=time.monotonic() - started
         )
         run.write("strategy.py", strategy_file(choice, search.state, found, simulated=seeds.simulated))
-        first = name_of_initial(search.state)
-        run.write("card.md", card_of(choice, search.state, found, first, runner, seeds, config))
+        run.write("card.md", card_of(choice, search.state, runner, seeds, config))
         run.write_json("report.json", report)
     if spent is not None:
         raise spent
