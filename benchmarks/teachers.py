@@ -178,7 +178,7 @@ def admitted(count: int, folder: Path) -> None:
 
 def faulty(count: int, folder: Path) -> None:
     faults = {"rate_limited": 0.1, "server_error": 0.02, "hang": 0.02, "empty": 0.05, "retry_after_s": 1.0}
-    with server(latency_s=0.5, faults=faults) as (url, _):
+    with server(latency_s=0.5, faults=faults) as (url, counts):
         teacher = create(model="openai/m", base_url=url, cache=folder / "faulty.sqlite", timeout_s=5.0)
         replies, wall, _ = timed(lambda: ask(teacher, requests(count)))
     usable = sum(reply.failure is None for reply in replies)

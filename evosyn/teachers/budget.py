@@ -28,13 +28,24 @@ class BudgetConfig(BaseModel):
 
 @dataclass
 class Spent:
-    """What has been spent in this process: dollars (of the calls whose price is known), tokens, calls."""
+    """What has been spent in this process.
+
+    Attributes:
+        cost: dollars, of the calls whose price is known.
+        calls: answered calls.
+        cached: replies from the cache.
+        repeated: late calls that were asked a second time.
+        abandoned: calls that were sent and not waited for to the end (a time-out, the slower of two): they count
+            towards `max_calls`; what a provider bills for them is not known.
+    """
 
     cost: float = 0.0
     input_tokens: int = 0
     output_tokens: int = 0
     calls: int = 0
     cached: int = 0
+    repeated: int = 0
+    abandoned: int = 0
 
 
 class Budget:
@@ -56,7 +67,7 @@ class Budget:
         for name, limit, used in (
             ("max_cost", limits.max_cost, spent.cost),
             ("max_tokens", limits.max_tokens, tokens),
-            ("max_calls", limits.max_calls, spent.calls + self._reserved),
+            ("max_calls", limits.max_calls, spent.calls + spent.abandoned + self._reserved),
         ):
             if limit is not None and used >= limit:
                 raise BudgetSpent(
@@ -65,9 +76,10 @@ class Budget:
                 )
         self._reserved += 1
 
-    def cancel(self) -> None:
-        """Give a reserved call back: it was not answered."""
+    def cancel(self, *, sent: bool) -> None:
+        """Give a reserved call back that was not answered; `sent` if the endpoint may have worked on it."""
         self._reserved -= 1
+        self.spent.abandoned += sent
 
     def settle(self, reply: Reply) -> None:
         """Turn a reserved call into a spent one.

@@ -9,19 +9,23 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+from functools import partial
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from evosyn.chat import Reply, Request
-from evosyn.errors import BudgetSpent, TeacherUnavailable
+from evosyn.errors import TeacherUnavailable
 from evosyn.seeds import SeedTree
 from evosyn.teachers.budget import Budget
 from evosyn.teachers.cache import ReplyCache, request_key
+from evosyn.teachers.hedge import Lateness
 from evosyn.teachers.limits import AdaptiveLimit, Breaker, PerMinute
 from evosyn.teachers.transports import Answer, Failure, Transport, TransportError
 
 log = logging.getLogger(__name__)
 _THINKING = re.compile(r"\A\s*<think>(.*?)</think>\s*", re.DOTALL)
+SECOND_CALLS = 8
+"""One second call is allowed for so many first ones in flight."""
 _ENDS_THE_RUN = {Failure.AUTH, Failure.NO_MODEL}
 
 
@@ -31,6 +35,8 @@ class ChatConfig(BaseModel):
     Attributes:
         concurrency: most calls in flight; the number in force adapts to what the endpoint admits.
         retries: further attempts after a server error, a timeout or a broken connection (a 429 does not count).
+        hedge: a call that takes so many times longer than usual is asked a second time, beside at most an eighth of
+            `concurrency`, and the first answer of the two counts; None never does.
         patience_s: seconds without one answer after which the endpoint is taken for dead.
         requests_per_minute, tokens_per_minute: limits of the account, None for none.
         price_in, price_out: dollars for a million tokens, where the provider's price is unknown.
@@ -40,6 +46,7 @@ class ChatConfig(BaseModel):
 
     concurrency: int = Field(default=64, ge=1, le=4096)
     retries: int = Field(default=4, ge=0)
+    hedge: float | None = Field(default=4.0, gt=1)
     patience_s: float = Field(default=300.0, gt=0)
     requests_per_minute: float | None = Field(default=None, gt=0)
     tokens_per_minute: float | None = Field(default=None, gt=0)
@@ -63,6 +70,7 @@ class ChatTeacher:
         self._name, self._transport, self._config, self._cache = name, transport, config, cache
         self._limit = AdaptiveLimit(config.concurrency)
         self._requests, self._tokens = PerMinute(config.requests_per_minute), PerMinute(config.tokens_per_minute)
+        self._late = Lateness(config.hedge, lambda: self._limit.size // SECOND_CALLS)
         self._breaker = Breaker(config.patience_s)
         self._in_flight: dict[str, asyncio.Future[Reply]] = {}
 
@@ -122,29 +130,40 @@ class ChatTeacher:
 
     async def _attempt(self, key: str, request: Request) -> Reply:
         await self._requests.take(1)
-        await self._limit.acquire()
+        place = await self._limit.acquire()
+        started = asyncio.get_running_loop().time()
         try:
-            self.budget.reserve()
-        except BudgetSpent:
-            self._limit.failed()
+            reply = await self._late.first_answer(partial(self._call, key, request), partial(self._again, key, request))
+        except BaseException as error:
+            if isinstance(error, TransportError) and error.kind is Failure.RATE:
+                self._limit.refused(place, asyncio.get_running_loop().time() - started)
+            else:
+                self._limit.failed()
             raise
+        self._limit.succeeded()
+        self._breaker.succeeded()
+        await self._tokens.take(reply.input_tokens + reply.output_tokens)
+        return reply
+
+    async def _again(self, key: str, request: Request) -> Reply:
+        self.budget.spent.repeated += 1
+        await self._requests.take(1)
+        return await self._call(key, request)
+
+    async def _call(self, key: str, request: Request) -> Reply:
+        """One call, paid and kept as soon as it is answered."""
+        self.budget.reserve()
         started = asyncio.get_running_loop().time()
         try:
             answer = await self._transport.send(request)
         except BaseException as error:
-            self.budget.cancel()
-            if isinstance(error, TransportError) and error.kind is Failure.RATE:
-                self._limit.refused()
-            else:
-                self._limit.failed()
+            self.budget.cancel(sent=not isinstance(error, TransportError) or error.kind is Failure.TIMEOUT)
             raise
         seconds = asyncio.get_running_loop().time() - started
-        self._limit.succeeded(seconds)
-        self._breaker.succeeded()
+        self._late.answered(seconds)
         reply = self._reply(key, answer, seconds)
         self._cache.put(reply)
         self.budget.settle(reply)
-        await self._tokens.take(reply.input_tokens + reply.output_tokens)
         return reply
 
     def _reply(self, key: str, answer: Answer, seconds: float) -> Reply:

@@ -1,41 +1,72 @@
-"""How much is asked of an endpoint at once: adaptive concurrency, per-minute rates, a breaker for a dead endpoint.
+"""How much is asked of an endpoint at once: adaptive concurrency and rate, per-minute rates, a breaker for a dead
+endpoint.
 
-Concurrency is judged once for each window of as many calls as may be in flight. It grows by one a window (doubling
-until the first refusal) and falls to what was admitted when some were refused with a 429. A fall that leaves the share
-of refusals as it was is taken back: those do not come from the load. A refused call keeps its place for as long as an
-answer takes, so that refusals never come faster than answers would.
+Calls are unpaced until some are refused with a 429. Then they are paced at the rate that was admitted, which grows
+again, faster from window to window, until the next refusals. Refusals that go on at the lower rate in the same share
+do not come from the load: a sequential test (Wald 1945) tells the two apart within some fifty calls; then the old rate
+is restored and that share tolerated.
 """
 
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import deque
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from evosyn.errors import TeacherUnavailable
 
-LARGEST_FALL = 0.4
-ASSUMED_LATENCY_S = 0.5
 SLOW_START = 128
-PATIENCE = 20
-"""Windows for which refusals are ignored once they turned out not to come from the load."""
+WINDOW_S = 0.5
+WINDOW_CALLS, CALLS_WHILE_RISING = 24, 4
+NEGLIGIBLE = 0.03
+"""A share of refusals that is no reason to ask for less."""
+UNLOADED = 0.01
+"""The share of refusals expected below what is admitted."""
+LARGEST = 0.5
+"""Larger shares are always taken for the load's."""
+CERTAIN = 5.0
+"""Logarithm of the odds at which the test decides."""
+BELOW = 0.95
+"""Share of the admitted rate that is asked for after refusals."""
+SLOWEST = 0.5
+"""Calls a second that are always tried."""
+OUTAGE = 0.9
+"""From this share of refusals on, they say nothing about the rate that will be admitted later."""
+LARGEST_FALL = 0.4
+ENOUGH_REFUSED = 6
+AGAIN = 0.4
+"""How much less is asked for in the second half of the test."""
+NEAR = 0.97
+"""Share of the rate that was too much from which the rate rises slowly."""
 
 
-class _Fall(NamedTuple):
-    """A fall of the limit that waits for its judgement: sizes, the share of refusals before it, windows to wait.
+class _Window(NamedTuple):
+    sent: int = 0
+    refused: int = 0
+    seconds: float = 0.0
 
-    `origin` is the size before the first of several falls in a row.
-    """
+
+@dataclass
+class _Test:
+    """Is it the load? The rate and the share of refusals before the fall, and what came since."""
 
     origin: float
-    before: float
-    after: float
-    refused_share: float
-    wait: int
+    share: float
+    again: bool = False
+    sent: int = 0
+    refused: int = 0
+
+    @property
+    def log_odds(self) -> float:
+        """Of the refusals not coming from the load."""
+        admitted = max(0, self.sent - self.refused)
+        return self.refused * math.log(self.share / UNLOADED) + admitted * math.log((1 - self.share) / (1 - UNLOADED))
 
 
 class AdaptiveLimit:
-    """A semaphore whose size follows what the endpoint admits.
+    """A semaphore whose size and rate follow what the endpoint admits.
 
     Args:
         most: upper bound on calls in flight, at least 1.
@@ -44,86 +75,175 @@ class AdaptiveLimit:
     def __init__(self, most: int) -> None:
         self._most = most
         self._size = float(min(most, SLOW_START))
-        self._slow_start = True
         self._in_flight = 0
-        self._waiting: deque[asyncio.Future[None]] = deque()
-        self._latency: float | None = None
-        self._answered, self._refused = 0, 0
-        self._fall: _Fall | None = None
-        self._patient = 0
+        self._waiting: deque[asyncio.Future[int]] = deque()
+        self._timer: asyncio.TimerHandle | None = None
+        self._rate, self._next = math.inf, 0.0
+        self._epoch, self._since = 0, 0.0
+        self._sent, self._refused = 0, 0
+        self._before = _Window()
+        self._too_much, self._growth = math.inf, 0.01
+        self._answers_refused_s = 0.05
+        self._judging = False
+        self._test: _Test | None = None
+        self._tolerated = 0.0
 
     @property
     def size(self) -> int:
         """Calls allowed in flight now."""
-        return max(1, int(self._size))
+        return int(self._size)
 
-    async def acquire(self) -> None:
-        """Wait for a place."""
-        while self._in_flight >= self.size:
-            place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    @property
+    def rate(self) -> float:
+        """Calls a second allowed now; infinite while nothing was refused."""
+        return self._rate
+
+    async def acquire(self) -> int:
+        """Wait for a place; returns its mark, which `refused` wants."""
+        if self._waiting or not self._free():
+            place: asyncio.Future[int] = asyncio.get_running_loop().create_future()
             self._waiting.append(place)
+            self._wake()
             try:
-                await place
-            finally:
-                if place.cancelled():
-                    self._wake()
-        self._in_flight += 1
+                return await place
+            except asyncio.CancelledError:
+                if place.done() and not place.cancelled():
+                    self._leave()
+                raise
+        return self._enter()
 
-    def succeeded(self, seconds: float) -> None:
-        """Give the place back after an answer that took `seconds`."""
-        self._latency = seconds if self._latency is None else 0.9 * self._latency + 0.1 * seconds
-        self._answered += 1
-        if self._slow_start:
+    def succeeded(self) -> None:
+        """Give the place back after an answer."""
+        if self._rate == math.inf:
             self._size = min(float(self._most), self._size + 1.0)
         self._leave()
 
-    def refused(self) -> None:
-        """Give the place back after a 429, as late as an answer would have."""
-        delay = ASSUMED_LATENCY_S if self._latency is None else self._latency
-        asyncio.get_running_loop().call_later(delay, self._leave_refused)
-
     def failed(self) -> None:
-        """Give the place back after any other failure; the limit stays."""
+        """Give the place back after a failure that says nothing about the load."""
         self._leave()
 
-    def _leave_refused(self) -> None:
-        self._refused += 1
+    def refused(self, mark: int, seconds: float) -> None:
+        """Give the place back after a 429 that took `seconds` to come."""
+        self._answers_refused_s += 0.2 * (seconds - self._answers_refused_s)
+        if mark == self._epoch:
+            self._refused += 1
+            if self._test is not None:
+                self._test.refused += 1
+                self._decide(self._test)
+            self._suspect()
         self._leave()
+
+    def _suspect(self) -> None:
+        """Judge soon, when the refusals that are under way have come; until then nothing is sent."""
+        if self._judging or self._refused < 3 or self._sent < WINDOW_CALLS / 2:
+            return
+        if self._refused / self._sent <= self._bearable():
+            return
+        self._judging = True
+        loop = asyncio.get_running_loop()
+        loop.call_later(min(0.5, max(0.05, 2 * self._answers_refused_s)), self._judge)
+
+    def _judge(self) -> None:
+        self._judging = False
+        share = min(1.0, self._refused / self._sent)
+        self._fall(_Test(self._rate, share) if share <= LARGEST else None, share)
+
+    def _fall(self, test: _Test | None, share: float) -> None:
+        """Pace at the rate that was admitted."""
+        self._test, self._tolerated, self._growth = test, 0.0, 0.01
+        self._too_much = self._rate if share < OUTAGE else self._too_much
+        admitted = self._rate * max(LARGEST_FALL, 1.0 - share)
+        if self._rate == math.inf:
+            span = max(WINDOW_S, asyncio.get_running_loop().time() - self._since + self._before.seconds)
+            self._too_much = (self._sent + self._before.sent) / span
+            admitted = (self._sent * (1.0 - share) + self._before.sent - self._before.refused) / span
+        self._begin(max(SLOWEST, BELOW * admitted))
+
+    def _decide(self, test: _Test) -> None:
+        if test.log_odds < -CERTAIN:
+            self._test = None
+        elif test.log_odds > CERTAIN and test.refused >= ENOUGH_REFUSED and test.sent >= WINDOW_CALLS:
+            share = test.refused / test.sent
+            if test.again and share <= 2 * test.share:
+                self._test, self._tolerated = None, share
+                self._begin(test.origin)
+            else:  # a burst that was admitted may have hidden the share: ask for still less
+                again = _Test(test.origin, share, again=True)
+                self._fall(again if share <= LARGEST else None, max(share, AGAIN))
+
+    def _begin(self, rate: float) -> None:
+        """A new epoch: what was sent before says nothing about this rate."""
+        self._rate = rate
+        self._epoch += 1
+        self._window(_Window())
+        self._wake()
+
+    def _window(self, before: _Window) -> None:
+        self._before, self._since = before, asyncio.get_running_loop().time()
+        self._sent, self._refused = 0, 0
+
+    def _end_window(self) -> None:
+        share = self._refused / self._sent
+        if self._test is None and share <= self._bearable():
+            self._rise()
+        if self._tolerated:
+            self._tolerated = min(self._tolerated, 0.8 * self._tolerated + 0.2 * share)
+        self._window(_Window(self._sent, self._refused, asyncio.get_running_loop().time() - self._since))
+
+    def _rise(self) -> None:
+        """Half of the way to the rate that was too much, then faster and faster beyond it."""
+        if self._rate < NEAR * self._too_much:
+            self._rate = min(2 * self._rate, (self._rate + self._too_much) / 2)
+        else:
+            self._rate *= 1.0 + self._growth
+            self._growth = min(1.0, 2 * self._growth)
+
+    def _bearable(self) -> float:
+        """The share of refusals in this window that is no reason to ask for less."""
+        expected = max(NEGLIGIBLE, 1.3 * (self._tolerated if self._test is None else self._test.share))
+        return expected + 2.5 * math.sqrt(expected / self._sent)
+
+    def _free(self) -> bool:
+        loop = asyncio.get_running_loop()
+        return not self._judging and self._in_flight < self.size and loop.time() >= self._next
+
+    def _enter(self) -> int:
+        now = asyncio.get_running_loop().time()
+        if not self._sent:
+            self._since = now
+        if self._rate < math.inf:
+            self._next = max(self._next, now - 1.0 / self._rate) + 1.0 / self._rate
+        self._in_flight += 1
+        probing = self._refused or self._test is not None or self._rate > NEAR * self._too_much
+        enough = min(WINDOW_CALLS, max(CALLS_WHILE_RISING, self._rate)) if probing else CALLS_WHILE_RISING
+        if self._sent >= enough and now - self._since >= WINDOW_S:
+            self._end_window()
+        self._sent += 1
+        if self._test is not None:
+            self._test.sent += 1
+            self._decide(self._test)
+        return self._epoch
 
     def _leave(self) -> None:
-        if self._answered + self._refused >= self.size:
-            self._end_window(self._refused / (self._answered + self._refused))
-            self._answered, self._refused = 0, 0
         self._in_flight -= 1
         self._wake()
 
-    def _end_window(self, share: float) -> None:
-        fall, self._fall = self._fall, None
-        self._patient -= 1
-        if fall is not None and fall.wait:
-            self._fall = fall._replace(wait=fall.wait - 1)
-        elif fall is not None and _regardless_of_load(fall, share):
-            self._size, self._patient = fall.origin, PATIENCE
-        elif share == 0.0 or self._patient > 0:
-            self._size = min(float(self._most), self._size + 1.0)
-        else:
-            before, self._slow_start = self._size, False
-            self._size = max(1.0, before * LARGEST_FALL, before * (1.0 - share) - 1.0)
-            self._fall = _Fall(before if fall is None else fall.origin, before, self._size, share, wait=1)
-
     def _wake(self) -> None:
-        free = self.size - self._in_flight
-        while free > 0 and self._waiting:
+        while self._waiting and self._free():
             place = self._waiting.popleft()
             if not place.done():
-                place.set_result(None)
-                free -= 1
+                place.set_result(self._enter())
+        self._wake_later()
 
+    def _wake_later(self) -> None:
+        """Come back when the rate admits the next call."""
+        loop = asyncio.get_running_loop()
+        if self._timer is None and self._waiting and loop.time() < self._next:
+            self._timer = loop.call_at(self._next, self._on_time)
 
-def _regardless_of_load(fall: _Fall, share: float) -> bool:
-    """Is `share` what it was before the fall, although a loaded endpoint would refuse fewer now?"""
-    expected = max(0.0, 1.0 - (1.0 - fall.refused_share) * fall.before / fall.after)
-    return expected + fall.refused_share / 2 < share < fall.refused_share * 1.5
+    def _on_time(self) -> None:
+        self._timer = None
+        self._wake()
 
 
 class PerMinute:

@@ -25,12 +25,13 @@ Script = Callable[[Mapping[str, Json], int], str]
 
 @dataclass(frozen=True)
 class Faults:
-    """How often (as a share of requests, decided by a hash of the body and the attempt) the server misbehaves.
+    """How often the server misbehaves: shares of the requests, drawn for each by its number.
 
     Attributes:
         rate_limited: 429 with `Retry-After`. server_error: 500. hang: never answers. empty: empty content.
         truncated: finish_reason `length`. cut: the connection is closed in the middle. no_choices: `choices: []`.
         once: a body that was refused once is answered the next time.
+        seed: of the draws.
     """
 
     rate_limited: float = 0.0
@@ -41,7 +42,8 @@ class Faults:
     cut: float = 0.0
     no_choices: float = 0.0
     retry_after_s: float = 1.0
-    once: bool = True
+    once: bool = False
+    seed: int = 0
 
 
 @dataclass
@@ -82,7 +84,8 @@ class ScriptedServer:
         self._faults, self._required_key = faults or Faults(), required_key
         self._hottest = refuse_temperature_above
         self._bucket, self._bucket_at = admitted_per_s or 0.0, 0.0
-        self._seen: Counter[str] = Counter()
+        self._faulty: Counter[str] = Counter()
+        self._drawn = 0
         self._answered: Counter[bytes] = Counter()
         self._loop = asyncio.new_event_loop()
         self._ready, self._port = threading.Event(), 0
@@ -182,16 +185,17 @@ class ScriptedServer:
         return True
 
     def _fault(self, raw: bytes) -> str | None:
-        digest = hashlib.sha256(raw).digest()
-        body = digest.hex()
-        attempt = self._seen[body]
-        self._seen[body] += 1
-        if attempt and self._faults.once:
+        body = hashlib.sha256(raw).hexdigest()
+        again, number = self._faulty[body], self._drawn
+        self._drawn += 1
+        if again and self._faults.once:
             return None
-        draw = int.from_bytes(hashlib.sha256(digest + bytes([attempt % 256])).digest()[:8], "big") / 2**64
+        digest = hashlib.sha256(f"{self._faults.seed}:{number}".encode()).digest()
+        draw = int.from_bytes(digest[:8], "big") / 2**64
         for name in ("rate_limited", "server_error", "hang", "empty", "truncated", "cut", "no_choices"):
             share = getattr(self._faults, name)
             if draw < share:
+                self._faulty[body] += 1
                 return name
             draw -= share
         return None

@@ -79,7 +79,7 @@ def test_a_refused_key_ends_the_run_at_once_and_never_shows(
 
 
 def test_faults_of_every_kind_are_retried_and_every_item_is_accounted_for() -> None:
-    faults = Faults(rate_limited=0.1, server_error=0.1, cut=0.05, hang=0.02, retry_after_s=0.2)
+    faults = Faults(rate_limited=0.1, server_error=0.1, cut=0.05, hang=0.02, retry_after_s=0.2, once=True)
     with ScriptedServer(echo, faults=faults) as server:
         teacher = create(model="openai/m", base_url=server.base_url, timeout_s=1.0)
         replies = many(teacher, [ask(f"q{index}") for index in range(200)])
@@ -90,7 +90,7 @@ def test_faults_of_every_kind_are_retried_and_every_item_is_accounted_for() -> N
 
 
 def test_empty_truncated_and_missing_answers_are_failures_and_not_successes() -> None:
-    faults = Faults(empty=0.3, truncated=0.3, no_choices=0.3, once=False)
+    faults = Faults(empty=0.3, truncated=0.3, no_choices=0.3)
     with ScriptedServer(echo, faults=faults) as server:
         replies = many(create(model="openai/m", base_url=server.base_url), [ask(f"q{index}") for index in range(60)])
         answers = server.counts.answers

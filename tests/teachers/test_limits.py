@@ -41,36 +41,46 @@ class Outcome(NamedTuple):
     most_in_flight: int
 
 
-def simulate(calls: int, most: int, *, admitted_per_s: float = 0.0, refused_share: float = 0.0) -> Outcome:
-    loop, draw, limit = VirtualLoop(), random.Random(0), AdaptiveLimit(most)
-    bucket, bucket_at, refusals, in_flight, most_seen = admitted_per_s, 0.0, 0, 0, 0
+class Endpoint(NamedTuple):
+    """Admits so many calls a second from a bucket, and refuses a share of all calls at random."""
+
+    admitted_per_s: float = 0.0
+    burst: float = 0.0
+    refused_share: float = 0.0
+    jitter: float = 0.0
+
+
+def simulate(calls: int, most: int, endpoint: Endpoint, seed: int = 0) -> Outcome:
+    loop, draw, limit = VirtualLoop(), random.Random(seed), AdaptiveLimit(most)
+    per_s, burst = endpoint.admitted_per_s, endpoint.burst or endpoint.admitted_per_s
+    bucket, bucket_at, refusals, in_flight, most_seen = burst, 0.0, 0, 0, 0
 
     def admitted() -> bool:
         nonlocal bucket, bucket_at
-        bucket = min(admitted_per_s, bucket + (loop.time() - bucket_at) * admitted_per_s)
+        if draw.random() < endpoint.refused_share:
+            return False
+        bucket = min(burst, bucket + (loop.time() - bucket_at) * per_s)
         bucket_at = loop.time()
-        if admitted_per_s and bucket < 1:
+        if per_s and bucket < 1:
             return False
         bucket -= 1
         return True
 
     async def call() -> None:
         nonlocal refusals, in_flight, most_seen
-        unlucky = draw.random() < refused_share
         while True:
-            await limit.acquire()
-            if unlucky or not admitted():
-                unlucky = False
-                refusals += 1
-                limit.refused()
-                await asyncio.sleep(1.0 + draw.random() * 0.25)
-                continue
+            place = await limit.acquire()
             in_flight += 1
             most_seen = max(most_seen, in_flight)
-            await asyncio.sleep(LATENCY)
+            refused = not admitted()
+            await asyncio.sleep(0.01 if refused else LATENCY * (1 + endpoint.jitter * (draw.expovariate(1.0) - 1)))
             in_flight -= 1
-            limit.succeeded(LATENCY)
-            return
+            if not refused:
+                limit.succeeded()
+                return
+            refusals += 1
+            limit.refused(place, 0.01)
+            await asyncio.sleep(1.0 + draw.random() * 0.25)
 
     async def main() -> None:
         await asyncio.gather(*(call() for _ in range(calls)))
@@ -84,20 +94,51 @@ def simulate(calls: int, most: int, *, admitted_per_s: float = 0.0, refused_shar
 
 @pytest.mark.parametrize("most", [1, 7, 64, 256])
 def test_never_more_than_the_bound_is_in_flight_and_a_free_endpoint_is_used_fully(most: int) -> None:
-    outcome = simulate(20 * most, most)
+    outcome = simulate(20 * most, most, Endpoint())
     assert outcome.most_in_flight == most
     assert outcome.seconds <= 1.25 * 20 * LATENCY
 
 
-def test_a_rate_limited_endpoint_is_kept_busy_with_few_refusals() -> None:
-    outcome = simulate(1000, 64, admitted_per_s=50.0)
-    assert outcome.refusals < 150
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("jitter", [0.0, 0.5])
+@pytest.mark.parametrize("burst", [20.0, 50.0, 100.0])
+def test_a_rate_limited_endpoint_is_kept_busy_with_few_refusals(burst: float, jitter: float, seed: int) -> None:
+    outcome = simulate(1000, 64, Endpoint(admitted_per_s=50.0, burst=burst, jitter=jitter), seed)
+    assert outcome.refusals < 100
     assert outcome.seconds < 1.1 * 1000 / 50
 
 
-def test_refusals_that_do_not_come_from_the_load_do_not_strangle_the_run() -> None:
-    outcome = simulate(2000, 64, refused_share=0.1)
-    assert outcome.seconds < 1.8 * 2000 * LATENCY / 64
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("share", [0.02, 0.1, 0.25])
+def test_refusals_that_do_not_come_from_the_load_do_not_strangle_the_run(share: float, seed: int) -> None:
+    outcome = simulate(2000, 64, Endpoint(refused_share=share, jitter=0.3), seed)
+    assert outcome.seconds < 1.6 * 2000 * LATENCY / 64
+
+
+def test_an_endpoint_that_refuses_everything_is_hardly_asked_and_used_again_when_it_recovers() -> None:
+    loop, limit = VirtualLoop(), AdaptiveLimit(64)
+    sent, answered = [], []
+
+    async def call() -> None:
+        while True:
+            place = await limit.acquire()
+            sent.append(loop.time())
+            if loop.time() > 60.0:
+                await asyncio.sleep(LATENCY)
+                limit.succeeded()
+                answered.append(loop.time())
+                return
+            await asyncio.sleep(0.01)
+            limit.refused(place, 0.01)
+            await asyncio.sleep(1.0)
+
+    async def main() -> None:
+        await asyncio.gather(*(call() for _ in range(2000)))
+
+    loop.run_until_complete(main())
+    loop.close()
+    assert sum(at <= 60.0 for at in sent) < 300
+    assert answered[-1] < 60.0 + 60.0
 
 
 def test_a_rate_a_minute_is_kept() -> None:

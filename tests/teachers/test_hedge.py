@@ -1,0 +1,174 @@
+"""A late call is asked a second time: the first answer counts, both are paid, none is waited for in vain."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from evosyn.chat import Message, Request
+from evosyn.teachers.budget import Budget, BudgetConfig
+from evosyn.teachers.cache import ReplyCache
+from evosyn.teachers.chat import ChatConfig, ChatTeacher
+from evosyn.teachers.hedge import ENOUGH, Lateness
+from evosyn.teachers.transports import Answer, Failure, TransportError
+from tests.teachers.test_limits import VirtualLoop
+
+
+def known(seconds: float = 1.0, places: int = 1, factor: float | None = 4.0) -> Lateness:
+    late = Lateness(factor, lambda: places)
+    for _ in range(ENOUGH):
+        late.answered(seconds)
+    return late
+
+
+def after(seconds: float, value: str | Exception) -> Callable[[], Awaitable[str]]:
+    async def call() -> str:
+        await asyncio.sleep(seconds)
+        if isinstance(value, Exception):
+            raise value
+        return value
+
+    return call
+
+
+def in_virtual_time(work: Callable[[], Awaitable[object]]) -> float:
+    loop = VirtualLoop()
+    try:
+        loop.run_until_complete(work())  # type: ignore[arg-type]
+        return loop.time()
+    finally:
+        loop.close()
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "wanted", "seconds"),
+    [
+        ((1.0, "first"), (0.0, "second"), "first", 1.0),
+        ((60.0, "first"), (1.0, "second"), "second", 5.0),
+        ((4.5, "first"), (1.0, "second"), "first", 4.5),
+        ((60.0, "first"), (1.0, ValueError("no")), "first", 60.0),
+        ((5.0, ValueError("no")), (2.0, "second"), "second", 6.0),
+    ],
+)
+def test_the_first_answer_of_the_two_counts(first, second, wanted, seconds) -> None:
+    got = []
+
+    async def work() -> None:
+        got.append(await known().first_answer(after(*first), after(*second)))
+
+    assert in_virtual_time(work) == pytest.approx(seconds, abs=0.3)
+    assert got == [wanted]
+
+
+def test_where_both_fail_the_error_is_that_of_the_first_call() -> None:
+    async def work() -> None:
+        with pytest.raises(ValueError, match="first"):
+            await known().first_answer(after(6.0, ValueError("first")), after(1.0, ValueError("second")))
+
+    in_virtual_time(work)
+
+
+def test_no_more_second_calls_than_allowed_are_in_flight() -> None:
+    late, begun = known(places=3), []
+
+    async def again() -> str:
+        begun.append(asyncio.get_running_loop().time())
+        await asyncio.sleep(10.0)
+        return "second"
+
+    async def work() -> None:
+        await asyncio.gather(*(late.first_answer(after(1000.0, "first"), again) for _ in range(9)))
+
+    in_virtual_time(work)
+    assert len(begun) == 9
+    assert all(sum(at <= other < at + 10.0 for other in begun) <= 3 for at in begun)
+
+
+def test_nothing_is_late_before_the_usual_time_is_known_or_where_it_is_switched_off() -> None:
+    assert Lateness(4.0, lambda: 1).after_s is None
+    assert known(factor=None).after_s is None
+    assert known().after_s == 4.0
+
+
+def test_a_slow_answer_among_the_recent_ones_moves_the_bound() -> None:
+    late = known()
+    late.answered(30.0)
+    assert late.after_s == pytest.approx(37.5)
+
+
+class Hanging:
+    """Answers in one second; the calls whose number is in `late` take so many seconds, or fail."""
+
+    def __init__(self, late: dict[int, float | Exception]) -> None:
+        self.late, self.sent, self.closed = late, 0, 0
+
+    async def send(self, request: Request) -> Answer:
+        number, self.sent = self.sent, self.sent + 1
+        seconds = self.late.get(number, 1.0)
+        try:
+            await asyncio.sleep(1.0 if isinstance(seconds, Exception) else seconds)
+        except asyncio.CancelledError:
+            self.closed += 1
+            raise
+        if isinstance(seconds, Exception):
+            raise seconds
+        return Answer(f"{request.messages[0].content} {number}", "stop", None, 10, 10, 0.01)
+
+    async def aclose(self) -> None:
+        return None
+
+
+def ask(number: int) -> Request:
+    return Request((Message("user", f"q{number}"),), "solution")
+
+
+def test_a_hung_call_is_closed_counted_and_paid_once_and_its_reply_is_the_one_in_the_cache() -> None:
+    transport, budget, cache = Hanging({40: 300.0}), Budget(BudgetConfig()), ReplyCache()
+    teacher = ChatTeacher("m", transport, ChatConfig(concurrency=8), cache, budget)
+    replies = []
+
+    async def work() -> None:
+        replies.extend(await asyncio.gather(*(teacher.complete(ask(number)) for number in range(48))))
+        assert [(await teacher.complete(ask(number))).text for number in range(48)] == [one.text for one in replies]
+
+    assert in_virtual_time(work) < 12.0
+    assert (transport.sent, transport.closed) == (49, 1)
+    spent = budget.spent
+    assert (spent.calls, spent.repeated, spent.abandoned, spent.cached) == (48, 1, 1, 48)
+    assert spent.cost == pytest.approx(0.48)
+    assert all(reply.failure is None for reply in replies)
+
+
+def test_two_answers_to_one_request_are_both_paid_and_the_first_is_kept() -> None:
+    transport, budget = Hanging({40: 5.0}), Budget(BudgetConfig())
+    teacher = ChatTeacher("m", transport, ChatConfig(concurrency=8), ReplyCache(), budget)
+
+    async def work() -> None:
+        replies = await asyncio.gather(*(teacher.complete(ask(number)) for number in range(48)))
+        assert [(await teacher.complete(ask(number))).text for number in range(48)] == [one.text for one in replies]
+
+    in_virtual_time(work)
+    assert budget.spent.calls + budget.spent.abandoned == transport.sent == 49
+
+
+def test_second_calls_never_pass_the_limit_in_calls() -> None:
+    transport, budget = Hanging({40: 20.0}), Budget(BudgetConfig(max_calls=48))
+    teacher = ChatTeacher("m", transport, ChatConfig(concurrency=8), ReplyCache(), budget)
+
+    async def work() -> None:
+        await asyncio.gather(*(teacher.complete(ask(number)) for number in range(48)))
+
+    in_virtual_time(work)
+    assert transport.sent == 48
+
+
+def test_a_call_that_timed_out_counts_towards_the_limit_in_calls() -> None:
+    transport = Hanging({0: TransportError(Failure.TIMEOUT, "no answer")})
+    budget = Budget(BudgetConfig(max_calls=2))
+    teacher = ChatTeacher("m", transport, ChatConfig(concurrency=1), ReplyCache(), budget)
+
+    async def work() -> None:
+        assert (await teacher.complete(ask(0))).failure is None
+
+    in_virtual_time(work)
+    assert (budget.spent.calls, budget.spent.abandoned) == (1, 1)
