@@ -13,6 +13,13 @@ from evosyn.ports import Sandbox
 from evosyn.records import PassMatrix, Pool
 
 
+class RunSplit(NamedTuple):
+    """Problems of a run of `evosyn evolve`, by name: those that the winner was chosen on, and those held out."""
+
+    train: frozenset[str]
+    heldout: frozenset[str]
+
+
 class Source(NamedTuple):
     """Matrices and what tables say of them."""
 
@@ -50,6 +57,24 @@ def matrices_of(
 
         matrices = [split_testings(matrix) for matrix in matrices]
     return Source(path.name, matrices)
+
+
+def split_of_run(folder: Path) -> RunSplit | None:
+    """How the run in `folder` split its problems; None where it is no run of `evosyn evolve`, or has not begun."""
+    from evosyn.rundir import RunDir
+
+    run = RunDir(folder)
+    if not run.file("journal.jsonl").is_file() or not run.file("manifest.json").is_file():
+        return None
+    start = next(run.journal.events(), None)
+    if start is None or start.get("kind") != "evolve":
+        return None
+    from evosyn.synthesis.recipes._evolve_config import EvolveConfig
+    from evosyn.synthesis.recipes._evolve_inputs import MATRICES, select, split_all
+
+    config = EvolveConfig.model_validate(start["config"])
+    found = select(split_all(load_matrices(run.file(MATRICES)), config), config, simulated=False).split
+    return RunSplit(*[frozenset(matrix.problem_id for matrix in side) for side in (found.train, found.heldout)])
 
 
 def _files_of(folder: Path) -> Iterator[Path]:

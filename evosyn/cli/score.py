@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from evosyn.errors import UsageError
+
 if TYPE_CHECKING:
+    from evosyn.cli._matrices import Source
     from evosyn.evaluators.draws import ConsistencyConfig
     from evosyn.evaluators.leaderboard import Leaderboard
     from evosyn.ports import StrategyRunner
@@ -29,6 +32,11 @@ if TYPE_CHECKING:
 @click.option("--solvable", is_flag=True, help="Leave out problems without a single right solution.")
 @click.option("--keep-short", is_flag=True, help="Keep problems with fewer than M or N, with what they have.")
 @click.option("--split-testings", is_flag=True, help="Make every single case or assert a testing of its own.")
+@click.option(
+    "--problems",
+    type=click.Choice(["all", "heldout", "train"]),
+    help="Where --pool is a run of `evosyn evolve`: which of its problems. [default: heldout for a run]",
+)
 @click.option("--seed", type=int, default=0, show_default=True, help="Of draws, random ties and intervals.")
 @click.option("--card", type=click.Path(path_type=Path), help="Write the card of the first --strategy to this file.")
 @click.option("--verdicts", type=click.Path(path_type=Path), help="File that remembers executed cells of a pool.")
@@ -40,7 +48,8 @@ def command(specs: tuple[str, ...], source: str, as_json: bool, **flags: Any) ->
     """Score strategies by how well their choices agree with the human testings of a pool.
 
     Beside the score stands the balanced accuracy of the testing that a strategy chooses: a high score with a bad
-    testing is luck or a trick. Ends with 1 if one of the strategies is invalid.
+    testing is luck or a trick. Of a run of `evosyn evolve` only the problems that it held out are scored. Ends with 1
+    if one of the strategies is invalid.
     """
     from evosyn.cli._matrices import matrices_of
     from evosyn.evaluators.leaderboard import make_leaderboard
@@ -53,7 +62,12 @@ def command(specs: tuple[str, ...], source: str, as_json: bool, **flags: Any) ->
     opening = partial(
         open_sandbox, flags["sandbox_name"], workers=flags["workers"], allow_weak=flags["allow_weak_sandbox"]
     )
-    pool = matrices_of(source, opening, verdicts=flags["verdicts"], split=flags["split_testings"])
+    pool, which = _chosen(
+        matrices_of(source, opening, verdicts=flags["verdicts"], split=flags["split_testings"]),
+        Path(source),
+        flags["problems"],
+    )
+    known_before = _known_before(specs, pool)
     with opening(numpy=True) as sandbox:
         runner = SandboxedRunner(sandbox)
         board = make_leaderboard(runner, pool.matrices, programs, config)
@@ -61,10 +75,48 @@ def command(specs: tuple[str, ...], source: str, as_json: bool, **flags: Any) ->
             name, text = next(iter(programs.items()))
             write_atomic(flags["card"], _card(runner, pool.matrices, name, text, config))
     if as_json:
-        click.echo(json.dumps({"pool": pool.name, "simulated": pool.simulated, **board.to_json()}, indent=2))
+        more = {"pool": pool.name, "simulated": pool.simulated, "of_run": which, "chosen_on": known_before}
+        click.echo(json.dumps({**more, **board.to_json()}, indent=2))
     else:
-        show(board, pool.name, simulated=pool.simulated)
+        show(board, f"{pool.name} ({which} problems)" if which else pool.name, simulated=pool.simulated)
+        for name, count in known_before.items():
+            told = f"{name} was chosen on {count} of these problems: its score here is too high"
+            click.echo(f"warning: {told}; --problems heldout, or other problems, give an honest one")
     return 1 if any(row.evaluation.invalid for row in board.rows) else 0
+
+
+def _chosen(pool: Source, path: Path, which: str | None) -> tuple[Source, str | None]:
+    """The problems to score, and which part of a run they are (None where the pool is no run).
+
+    Raises:
+        UsageError: a part of something that is no run.
+    """
+    from evosyn.cli._matrices import split_of_run
+
+    split = split_of_run(path) if path.is_dir() else None
+    if split is None:
+        if which not in (None, "all"):
+            raise UsageError(f"--problems {which}: {path} is no run of `evosyn evolve`, so that nothing is held out")
+        return pool, None
+    which = which or "heldout"
+    if which == "all":
+        return pool, which
+    names = split.heldout if which == "heldout" else split.train
+    return pool._replace(matrices=[matrix for matrix in pool.matrices if matrix.problem_id in names]), which
+
+
+def _known_before(specs: Sequence[str], pool: Source) -> dict[str, int]:
+    """For each strategy that is a run: how many of the problems it was chosen on, where there are any."""
+    from evosyn.cli._matrices import split_of_run
+    from evosyn.strategies import strategy_name
+
+    found = {}
+    for spec in specs:
+        split = split_of_run(Path(spec)) if Path(spec).is_dir() else None
+        count = 0 if split is None else sum(matrix.problem_id in split.train for matrix in pool.matrices)
+        if count:
+            found[strategy_name(spec)] = count
+    return found
 
 
 def _card(

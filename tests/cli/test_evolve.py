@@ -250,3 +250,26 @@ def test_the_plan_costs_nothing(tmp_path):
     result = run(*command(matrices(tmp_path / "m.jsonl"), tmp_path / "out", "--dry-run", "--json"))
     assert json.loads(result.stdout)["problems"] == 14
     assert not (tmp_path / "out").exists()
+
+
+def test_score_looks_at_the_held_out_problems_of_a_run_unless_told_otherwise(finished):
+    report = json.loads((finished / "report.json").read_text())
+    held, train = (report["leaderboard"][side]["problems"] for side in ("heldout", "train"))
+
+    def score(*more):
+        result = evosyn("score", "--pool", finished, "--strategy", finished, "--strategy", "initial", "--json", *more)
+        assert result.returncode == 0, result.stderr
+        return json.loads(result.stdout)
+
+    default, everything = score(), score("--problems", "all")
+    assert (default["of_run"], default["problems"], default["chosen_on"]) == ("heldout", held, {})
+    assert (everything["of_run"], everything["problems"]) == ("all", held + train)
+    assert everything["chosen_on"] == {finished.name: train}
+    shown = evosyn("score", "--pool", finished, "--strategy", finished, "--problems", "train").stdout
+    assert "(train problems)" in shown and f"was chosen on {train} of these problems" in shown
+
+
+def test_score_has_nothing_held_out_of_what_is_no_run(tmp_path):
+    matrices(tmp_path / "matrices.jsonl")
+    result = evosyn("score", "--pool", tmp_path, "--problems", "heldout")
+    assert result.returncode == 2 and "is no run" in result.stderr
