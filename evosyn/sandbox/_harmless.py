@@ -7,6 +7,7 @@ Being harmless is about the testing's own process only; what it claims of the pr
 from __future__ import annotations
 
 import builtins
+import functools
 import re
 
 MAX_CHARS = 100_000
@@ -44,6 +45,7 @@ _SHORT = frozenset(["as", "if", "in", "is", "or"])
 _PREFIX = re.compile(r"[A-Za-z]{1,2}\Z")
 
 
+@functools.lru_cache(maxsize=2048)
 def harmless(text: str) -> bool:
     """Whether every word outside strings is a harmless keyword or builtin, or a name that means nothing by itself (the
     program, its functions, what the text binds), and every attribute a well-known method of plain data.

@@ -29,7 +29,7 @@ from evosyn.records import Json
 from evosyn.sandbox._inside import seccomp
 
 JailKind = Literal["bwrap", "bare"]
-MODULES = ("wire", "seccomp", "landlock", "child", "rpc", "zygote")
+MODULES = ("wire", "seccomp", "landlock", "child", "ended", "rpc", "pairs", "stdio", "zygote")
 WARM = (
     "math",
     "re",

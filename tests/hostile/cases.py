@@ -444,6 +444,21 @@ case(
 )
 case("kills us", "exception", "import os\ndef f(x): os.kill(HOST_PID, 9)")
 case("kills its parent", "exception", "import os\ndef f(x): os.kill(os.getppid(), 9)")
+case(
+    "kills its parent through the owner of a pipe",
+    "exception",
+    """
+import os, fcntl, time
+def f(x):
+    r, w = os.pipe()
+    fcntl.fcntl(r, fcntl.F_SETSIG, 9)
+    fcntl.fcntl(r, fcntl.F_SETOWN, os.getppid())
+    fcntl.fcntl(r, fcntl.F_SETFL, os.O_ASYNC)
+    os.write(w, b"x")
+    time.sleep(0.2)
+    return x * 7 + 3
+""",
+)
 case("kills everything", "exception", "import os\ndef f(x): os.kill(-1, 9)")
 case("kills its group", "exception", "import os\ndef f(x): os.killpg(0, 9)")
 case(

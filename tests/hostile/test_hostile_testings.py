@@ -1,4 +1,4 @@
-"""Hostile testings and whole programs: a testing can claim its own pass and nothing else; output is judged by us."""
+"""Hostile testings, programs under checks and whole programs: each can harm its own cells and nothing else."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from evosyn.sandbox.compare import same_output
 
 LIMITS = Limits(wall_s=1.0, budget_s=20.0, memory_mb=400, output_kb=256)
 WRONG = "def f(x): return x\ndef g(x): return 5\n"
-HONEST = "assert f(2) == 17"
+HONEST = "assert f(1000) == 7003"
 OK = "assert f(2) == 2"
 
 
@@ -56,9 +56,9 @@ while frame:
         "while True: pass",
         "while True:\n    try:\n        while True: len('')\n    except BaseException: pass",
         "import builtins\nbuiltins.AssertionError = ValueError\nbuiltins.compile = None",
-        "f.__globals__['proxy'] = lambda *a: (lambda x: 17)\nf = lambda x: 17",
+        "f.__globals__['proxy'] = lambda *a: (lambda x: 7003)\nf = lambda x: 7003",
         "import sys\nsys.modules.clear()",
-        "import gc\nfor o in gc.get_objects():\n    if type(o) is dict: o['candidate'] = o['f'] = lambda x: 17",
+        "import gc\nfor o in gc.get_objects():\n    if type(o) is dict: o['candidate'] = o['f'] = lambda x: 7003",
         FORGES_RECORDS,
         FINDS_THE_WRITER,
         "import os\nwhile True: os.fork()",
@@ -87,21 +87,21 @@ def test_a_hostile_testing_changes_no_verdict_but_its_own(sandbox: Sandbox, host
         "import os\ndef f(x): os._exit(0)",
         "def f(x): raise SystemExit(0)",
         "class A:\n    def __eq__(self, o): return True\ndef f(x): return A()",
-        "class A(int):\n    def __eq__(self, o): return True\n    __hash__ = int.__hash__\ndef f(x): return A(17)",
+        "class A(int):\n    def __eq__(self, o): return True\n    __hash__ = int.__hash__\ndef f(x): return A(7003)",
         "import os\ndef f(x):\n    for fd in range(3, 64):\n        try: os.write(fd, b'\\0' * 500)\n        except OSError: pass\n    return 0",
         "import builtins\nbuiltins.AssertionError = None\ndef f(x): return 0",
-        "import sys\ndef f(x):\n    frame = sys._getframe()\n    while frame:\n        for v in list(frame.f_locals.values()):\n            if v == 17: return v\n        frame = frame.f_back\n    return 0",
+        "import sys\ndef f(x):\n    frame = sys._getframe()\n    while frame:\n        for v in list(frame.f_locals.values()):\n            if v == 7003: return v\n        frame = frame.f_back\n    return 0",
         "def f(x):\n    while True:\n        try:\n            while True: len('')\n        except BaseException: pass",
         "def f(x): return 'x' * (3 << 20)",
         "class E(Exception):\n    def __str__(self): raise SystemExit\ndef f(x): raise E",
         "def f(x): raise AssertionError",
         "def f(x): raise MemoryError",
-        "import os\nos.closerange(3, 100)\ndef f(x): return 17",
+        "import os\nos.closerange(3, 100)\ndef f(x): return 7003",
     ],
 )
 def test_no_program_passes_a_check_that_it_should_fail(sandbox: Sandbox, program: str) -> None:
     found = verdicts(
-        sandbox, HONEST, "try:\n    ok = f(2) == 17\nexcept Exception:\n    ok = False\nassert ok", program=program
+        sandbox, HONEST, "try:\n    ok = f(1000) == 7003\nexcept Exception:\n    ok = False\nassert ok", program=program
     )
     assert Status.OK not in found
 
@@ -151,3 +151,70 @@ def test_standard_output_is_judged_by_us(sandbox: Sandbox, program: str, right: 
     ((outcome,),) = sandbox.run([StdioJob(program, ("3\n1\n2\n3\n",), LIMITS)])
     accepted = outcome.status is Status.OK and same_output("6\n", outcome.value)
     assert accepted is right, outcome
+
+
+LEAVES_ANSWERS = """
+import os, struct
+def f(x):
+    for fd in range(3, 64):
+        try: os.write(fd, struct.pack('<BdI', 0, 0.0, 5) + b'i\\x5c\\x1b\\x00\\x00')
+        except OSError: pass
+    return 0
+"""
+LEAVES_HALF_AN_ANSWER = """
+import os
+def f(x):
+    for fd in range(3, 64):
+        try: os.write(fd, b'\\0' * 7)
+        except OSError: pass
+    os._exit(0)
+"""
+NEVER_BLOCKS_AGAIN = """
+import fcntl, os
+for fd in range(3, 64):
+    try: fcntl.fcntl(fd, fcntl.F_SETFL, os.O_NONBLOCK | os.O_APPEND | os.O_DIRECT)
+    except OSError: pass
+def f(x): return 0
+"""
+TAKES_THE_QUESTIONS = """
+import os, threading
+def take():
+    while True:
+        for fd in range(3, 64):
+            try: os.read(fd, 1 << 20)
+            except OSError: pass
+threading.Thread(target=take, daemon=True).start()
+def f(x): return 0
+"""
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        LEAVES_ANSWERS,
+        LEAVES_HALF_AN_ANSWER,
+        NEVER_BLOCKS_AGAIN,
+        TAKES_THE_QUESTIONS,
+        "import os\ndef f(x): os._exit(0)",
+        "import os\nos._exit(0)",
+        "import ctypes\ndef f(x): ctypes.string_at(0)",
+        "import time\ndef f(x): time.sleep(99)",
+        "def f(x):\n    while True:\n        try:\n            while True: len('')\n        except BaseException: pass",
+        "while True:\n    try:\n        while True: len('')\n    except BaseException: pass",
+        "syntax error here",
+    ],
+)
+def test_a_program_leaves_nothing_behind_for_the_next(sandbox: Sandbox, hostile: str) -> None:
+    right = "def f(x): return x * 7 + 3"
+    checks = tuple(Check(f"assert f({x}) == {x * 7 + 3}") for x in range(1000, 1003))
+    jobs = [ChecksJob(program, "f", checks, LIMITS) for program in (right, hostile, right, hostile, WRONG, right)]
+    found = [[item.status for item in outcomes] for outcomes in sandbox.run(jobs)]
+    assert found[0] == found[2] == found[5] == [Status.OK] * 3
+    assert found[4] == [Status.EXCEPTION] * 3
+    assert Status.OK not in found[1] + found[3] and Status.INFRASTRUCTURE not in found[1] + found[3]
+
+
+@pytest.mark.parametrize("stuck", ["assert 9 ** 9 ** 9 ** 9", "while True:\n    try:\n        f(1)\n    except: pass"])
+def test_a_harmless_check_that_no_alarm_ends_costs_its_own_cell_alone(sandbox: Sandbox, stuck: str) -> None:
+    found = verdicts(sandbox, "assert f(2) == 2", stuck, HONEST, "assert f(3) == 3")
+    assert found == [Status.OK, Status.TIMEOUT, Status.EXCEPTION, Status.OK]

@@ -131,11 +131,15 @@ def harden(limits: JobLimits, result_bytes: int, filter_: seccomp.Filter | None)
     """Everything that is set once per child, the system-call filter last."""
     memory = limits.memory_mb << 20
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-    size = max(result_bytes, 0)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+    limit_files(result_bytes)
     if filter_ is not None and not filter_.install():
         os._exit(EXIT_SETUP)
     gc.enable()
+
+
+def limit_files(size: int) -> None:
+    """From now on no file grows beyond `size` bytes."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 
 
 def describe(error: BaseException) -> tuple[int, bytes]:
@@ -275,6 +279,24 @@ def evaluate(source: str) -> Any:
     return namespace["arguments"]()
 
 
+def compile_guarded(body: bytes, alarm: Alarm, wall_s: float, writer: Writer) -> bytes | None:
+    """Compile a program under the alarm, run nothing of it, write a record; its code, or None where it does not."""
+    code, detail, payload = wire.OK, b"", None
+    try:
+        alarm.start(wall_s)
+        try:
+            payload = marshal.dumps(compile(marshal.loads(body), "<program>", "exec", dont_inherit=True))
+        except TimeLimit:
+            raise
+        except BaseException as error:  # noqa: BLE001 - the sandbox boundary
+            code, detail = describe(error)
+            code = wire.LOAD_ERROR if code == wire.EXCEPTION else code
+    except TimeLimit:
+        code, detail = wire.TIMEOUT, b"while compiling"
+    writer.put(code, alarm.stop(), detail)
+    return payload if code == wire.OK else None
+
+
 def run_program(code: bytes, alarm: Alarm, wall_s: float, writer: Writer) -> None:
     """A whole program over standard input and output; writes one record without the output."""
     status, detail = wire.OK, b""
@@ -301,23 +323,6 @@ def _exited(error: SystemExit) -> tuple[int, bytes]:
     if error.code is None or (type(error.code) is int and error.code == 0):
         return wire.OK, b""
     return describe(error)
-
-
-def compile_program(body: bytes, limits: JobLimits, alarm: Alarm, writer: Writer) -> None:
-    """Compile a program and write its code, marshalled; runs nothing of it."""
-    code, payload = wire.OK, b""
-    try:
-        alarm.start(limits.wall_s)
-        try:
-            payload = marshal.dumps(compile(marshal.loads(body), "<program>", "exec", dont_inherit=True))
-        except TimeLimit:
-            raise
-        except BaseException as error:  # noqa: BLE001 - the sandbox boundary
-            code, payload = describe(error)
-            code = wire.LOAD_ERROR if code == wire.EXCEPTION else code
-    except TimeLimit:
-        code, payload = wire.TIMEOUT, b"while compiling"
-    writer.put(code, alarm.stop(), payload)
 
 
 def run_harness(main: Callable[[], Any], limits: JobLimits, alarm: Alarm, writer: Writer) -> None:

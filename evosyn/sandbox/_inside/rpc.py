@@ -2,7 +2,8 @@
 
 The testing process never sees the program's memory and decodes its answers with the strict decoder; the program's
 process never sees the testing's text. A testing can still claim its own pass, as `assert True` can; testings that are
-not plainly harmless get a process pair of their own, so that none can claim or spoil another's.
+not plainly harmless get a process pair of their own, so that none can claim or spoil another's. Who forks the processes
+and watches them is `pairs`.
 """
 
 from __future__ import annotations
@@ -12,18 +13,20 @@ import importlib
 import marshal
 import os
 import signal
-import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
+from types import CodeType, FrameType
+from typing import Any, NoReturn, TypeAlias
 
 from evosyn.sandbox._inside import child, wire
 
-if TYPE_CHECKING:
-    from evosyn.sandbox._inside.zygote import Zygote
-
 EXIT_PEER = 81
+KEPT_CHARS = 1 << 20
 SAFE_MODULES = frozenset({"math", "cmath", "itertools"})
 Check: TypeAlias = tuple[str, str, bool]
+
+
+class Gone(BaseException):
+    """The program has ended; ends the testing, whatever that catches."""
 
 
 class NoValue(BaseException):
@@ -35,12 +38,19 @@ class NoValue(BaseException):
 
 
 class Peer:
-    """The testing's side of the pipes."""
+    """The testing's side of the pipes.
+
+    Attributes:
+        calls: made since the check began.
+        last_error: what the program raised last.
+        gone: the program has ended, so that nothing will answer.
+    """
 
     def __init__(self, ask: int, answer: int, most: int) -> None:
         self._ask, self._answer, self._most = ask, Reader(answer), most
         self.calls = 0
         self.last_error: BaseException | None = None
+        self.gone = False
 
     def hello(self) -> Any:
         return self._reply()
@@ -50,8 +60,10 @@ class Peer:
             frame = marshal.dumps((name, args, kwargs), 2)
         except ValueError:
             raise TypeError("an argument of the program is not plain data") from None
+        if self.gone:
+            raise Gone
         self.calls += 1
-        _write(self._ask, len(frame).to_bytes(4, "little") + frame)
+        write_all(self._ask, len(frame).to_bytes(4, "little") + frame)
         return self._reply()
 
     def _reply(self) -> Any:
@@ -106,6 +118,26 @@ def proxy(peer: Peer, name: str) -> Callable[..., Any]:
     return call
 
 
+class Codes:
+    """Compiled texts, kept; emptied when there are many."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, str], CodeType] = {}
+        self._chars = 0
+
+    def compile(self, text: str, mode: str) -> CodeType:
+        """The code of a text; whatever `compile` raises passes through."""
+        found = self._known.get((text, mode))
+        if found is None:
+            found = compile(text, "<testing>", mode, dont_inherit=True)
+            if self._chars > KEPT_CHARS:
+                self._known.clear()
+                self._chars = 0
+            self._known[text, mode] = found
+            self._chars += len(text)
+        return found
+
+
 def run_testing(
     peer: Peer,
     entry_point: str,
@@ -113,6 +145,7 @@ def run_testing(
     limits: child.JobLimits,
     alarm: child.Alarm,
     to: child.Writer,
+    codes: Codes,
 ) -> None:
     """Wait for the program, then run each check; a record each, after one for the loading."""
     functions, modules = peer.hello()
@@ -120,30 +153,30 @@ def run_testing(
     to.put(wire.OK, 0.0, b"")
     alarm.wall_s = limits.wall_s
     for code, call, _ in checks:
-        if not _check(peer, names, entry_point, (code, call), alarm, to):
+        namespace: dict[str, Any] = {"__name__": "testing", "__builtins__": names}
+        namespace[entry_point.rpartition(".")[2]] = namespace["candidate"] = proxy(peer, "")
+        if not _check(peer, namespace, (code, call), codes, alarm, to):
             return
 
 
 def _check(
     peer: Peer,
-    names: Names,
-    entry_point: str,
+    namespace: dict[str, Any],
     texts: tuple[str, str],
+    codes: Codes,
     alarm: child.Alarm,
     to: child.Writer,
 ) -> bool:
     peer.calls, peer.last_error = 0, None
-    namespace: dict[str, Any] = {"__name__": "testing", "__builtins__": names}
-    namespace[entry_point.rpartition(".")[2]] = namespace["candidate"] = proxy(peer, "")
     status, detail = wire.OK, b"N"
     try:
         alarm.start(alarm.wall_s)
         try:
-            exec(compile(texts[0], "<testing>", "exec", dont_inherit=True), namespace)
+            exec(codes.compile(texts[0], "exec"), namespace)
             if texts[1]:
-                eval(compile(texts[1], "<testing>", "eval", dont_inherit=True), namespace)
+                eval(codes.compile(texts[1], "eval"), namespace)
             alarm.armed = False
-        except child.TimeLimit:
+        except (child.TimeLimit, Gone):
             raise
         except NoValue as error:
             status, detail = error.code, error.detail
@@ -168,6 +201,38 @@ def _blame(error: BaseException, peer: Peer) -> tuple[int, bytes]:
     if peer.calls == 0 or isinstance(error, (NameError, SyntaxError, ImportError, SystemExit)):
         return wire.TESTING_BROKEN, detail
     return wire.EXCEPTION, b"testing raised " + detail
+
+
+def serve(pipes: tuple[int, int, int, int], memfd: int, limits: child.JobLimits, alarm: child.Alarm) -> None:
+    """Run harmless checks against one program after the other, until the zygote is gone.
+
+    Args:
+        pipes: jobs come in, a byte goes out after each, calls go out, answers come in.
+        memfd: where the records go; the zygote empties it between jobs.
+        limits: of this process; each job brings its own time limits.
+    """
+    jobs, done, ask, answer = pipes
+    reader, codes = Reader(jobs), Codes()
+    peer: Peer | None = None
+
+    def ring(_number: int, _frame: FrameType | None) -> None:
+        if peer is not None:
+            peer.gone = True
+            raise Gone
+
+    signal.signal(signal.SIGUSR1, ring)
+    while True:
+        size = int.from_bytes(reader.read(4), "little")
+        entry_point, checks, own = marshal.loads(reader.read(size))
+        limits = child.JobLimits(*own)
+        try:
+            peer = Peer(ask, answer, limits.output_kb * 1024)
+            run_testing(peer, entry_point, checks, limits, alarm, child.Writer(memfd, limits), codes)
+            peer = None
+        except Gone:
+            peer = None
+            alarm.stop()
+        write_all(done, b"!")
 
 
 def run_program(
@@ -207,10 +272,10 @@ def run_program(
 
 
 def _answer(handle: int, code: int, payload: bytes) -> None:
-    _write(handle, wire.record(code, 0.0, payload))
+    write_all(handle, wire.record(code, 0.0, payload))
 
 
-def _write(handle: int, data: bytes) -> None:
+def write_all(handle: int, data: bytes) -> None:
     view = memoryview(data)
     while view:
         try:
@@ -238,78 +303,3 @@ class Reader:
 
 def _gone() -> NoReturn:
     os._exit(EXIT_PEER)
-
-
-def supervise(zygote: Zygote, items: range, left_s: float, limits: child.JobLimits, body: bytes) -> list[wire.Record]:
-    """Run these checks; returns early after a timeout."""
-    program, entry_point, checks = marshal.loads(body)
-    began = time.monotonic()
-    found: list[wire.Record] = []
-    while len(found) < len(items):
-        start = items.start + len(found)
-        left = left_s - (time.monotonic() - began)
-        if left <= 0 and found:
-            return found + [wire.Record(wire.NOT_RUN, 0.0, b"")] * (items.stop - start)
-        stop = start + 1
-        while checks[start][2] and stop < items.stop and checks[stop][2]:
-            stop += 1
-        records, loaded = _pair(zygote, program, entry_point, checks[start:stop], limits)
-        if not loaded:
-            return found + records * (items.stop - start)
-        found += records
-        if found[-1].code == wire.TIMEOUT:
-            break
-    return found
-
-
-def _pair(
-    zygote: Zygote, program: str, entry_point: str, checks: Sequence[Check], limits: child.JobLimits
-) -> tuple[list[wire.Record], bool]:
-    """Records of a process pair and True, or the one record of a program that does not load and False."""
-    ask_r, ask_w = os.pipe()
-    answer_r, answer_w = os.pipe()
-    solution_fd, testing_fd = os.memfd_create("s"), os.memfd_create("t")
-
-    def solve(to: child.Writer) -> None:
-        _close(ask_w, answer_r, testing_fd)
-        run_program((ask_r, answer_w), program, entry_point, limits, zygote.alarm, to)
-
-    def test(to: child.Writer) -> None:
-        _close(ask_r, answer_w, solution_fd)
-        run_testing(Peer(ask_w, answer_r, limits.output_kb * 1024), entry_point, checks, limits, zygote.alarm, to)
-
-    try:
-        solution = zygote.fork(limits, solution_fd, solve)
-        testing = zygote.fork(limits, testing_fd, test)
-        _close(ask_r, ask_w, answer_r, answer_w)
-        ended = zygote.watch(testing, testing_fd, limits.wall_s, limits.wall_s * (len(checks) + 1))
-        alone, status = os.waitpid(solution, os.WNOHANG)
-        if not alone:
-            os.kill(solution, signal.SIGKILL)
-            status = os.waitpid(solution, 0)[1]
-        records = zygote.records(testing_fd, 1 + len(checks))
-        loading = zygote.records(solution_fd, 1)
-    finally:
-        _close(solution_fd, testing_fd)
-    from evosyn.sandbox._inside.zygote import Ended, failure
-
-    died = Ended(status, not alone, ended.seconds)
-    if not records:
-        if loading and loading[0].code != wire.OK:
-            return loading, False
-        return [failure(died, limits, b"while loading")], False
-    records = records[1:]
-    if len(records) < len(checks) and not (records and records[-1].code == wire.TIMEOUT):
-        if ended.killed:
-            records.append(failure(ended, limits))
-        elif alone and os.waitstatus_to_exitcode(ended.status) == EXIT_PEER:
-            records.append(failure(died, limits))
-        else:
-            detail = failure(ended, limits).payload
-            records.append(wire.Record(wire.TESTING_BROKEN, ended.seconds, b"the testing " + detail))
-    return records, True
-
-
-def _close(*handles: int) -> None:
-    for handle in handles:
-        os.close(handle)

@@ -1,7 +1,7 @@
 """A system-call filter as a classic-BPF program made by us: an allow-list; everything else answers EPERM.
 
-Refused, among others: fork, exec, sockets to anywhere, kill, ptrace, mount, namespaces, IPC, memfd, io_uring, bpf and
-keys. Threads stay possible. Needs no library. Linux `seccomp(2)`, x86_64 and aarch64.
+Refused, among others: fork, exec, sockets to anywhere, kill (also by way of a pipe's owner), ptrace, mount, namespaces,
+IPC, memfd, io_uring, bpf and keys. Threads stay possible. Needs no library. Linux `seccomp(2)`, x86_64 and aarch64.
 """
 
 from __future__ import annotations
@@ -55,7 +55,6 @@ _ALLOWED: dict[str, tuple[int | None, int | None]] = {
     "shutdown": (48, 210),
     "exit": (60, 93),
     "uname": (63, 160),
-    "fcntl": (72, 25),
     "flock": (73, 32),
     "fsync": (74, 82),
     "fdatasync": (75, 83),
@@ -125,18 +124,20 @@ _ALLOWED: dict[str, tuple[int | None, int | None]] = {
     "rseq": (334, 293),
     "faccessat2": (439, 439),
 }
-_CLONE, _CLONE3, _IOCTL, _PRCTL, _PRLIMIT, _SOCKETPAIR = (
+_CLONE, _CLONE3, _IOCTL, _PRCTL, _PRLIMIT, _SOCKETPAIR, _FCNTL = (
     (56, 220),
     (435, 435),
     (16, 29),
     (157, 167),
     (302, 261),
     (53, 199),
+    (72, 25),
 )
 
 _CLONE_THREAD = 0x00010000
 _CLONE_NEW = 0x7E020080  # every CLONE_NEW* flag
 _PR_SET_NAME, _PR_SET_VMA = 15, 0x53564D41
+_F_SETOWN, _F_DUPFD_CLOEXEC, _F_ADD_SEALS, _F_GET_SEALS = 8, 1030, 1033, 1034
 
 _LD, _JEQ, _JSET, _JGE, _AND, _RET = 0x20, 0x15, 0x45, 0x35, 0x54, 0x06
 _ALLOW, _ERRNO, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
@@ -168,6 +169,17 @@ def build(machine: str) -> bytes:
         (_CLONE, [(_LD, 0, 0, _ARG0), (_JSET, 0, 2, _CLONE_THREAD), (_JSET, 1, 0, _CLONE_NEW), (_RET, 0, 0, _ALLOW)]),
         (_PRCTL, [(_LD, 0, 0, _ARG0), (_JEQ, 1, 0, _PR_SET_NAME), (_JEQ, 0, 1, _PR_SET_VMA), (_RET, 0, 0, _ALLOW)]),
         (_PRLIMIT, [(_LD, 0, 0, _ARG0), (_JEQ, 0, 1, 0), (_RET, 0, 0, _ALLOW)]),
+        (
+            _FCNTL,  # an owner and a signal for a pipe would be a way to kill: F_SETOWN, F_SETSIG
+            [
+                (_LD, 0, 0, _ARG1),
+                (_JGE, 0, 3, _F_SETOWN),
+                (_JEQ, 2, 0, _F_DUPFD_CLOEXEC),
+                (_JEQ, 1, 0, _F_ADD_SEALS),
+                (_JEQ, 0, 1, _F_GET_SEALS),
+                (_RET, 0, 0, _ALLOW),
+            ],
+        ),
         (
             _SOCKETPAIR,  # a connected AF_UNIX stream pair: asyncio wakes itself with one, it leads nowhere else
             [

@@ -17,26 +17,17 @@ import signal
 import struct
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
 
-from evosyn.sandbox._inside import child, landlock, rpc, seccomp, wire
+from evosyn.sandbox._inside import child, landlock, pairs, seccomp, stdio, wire
+from evosyn.sandbox._inside.ended import RESULT_BYTES, Ended, failure
 
 GRACE_S = 0.2
 """A program that swallows its alarm is killed this long after its time limit."""
-RESULT_BYTES = 32 << 20
-"""What one child may write into its result memfd."""
 FRAME = struct.Struct("<I")
 
 CALLS, CHECKS, STDIO, HARNESS, SHARE = range(5)
-
-
-class Ended(NamedTuple):
-    """How a child ended: wait status, whether we killed it, and when the last progress was seen."""
-
-    status: int
-    killed: bool
-    seconds: float
 
 
 class Zygote:
@@ -44,15 +35,20 @@ class Zygote:
 
     Attributes:
         requests, replies: descriptors of the streams from and to the parent; they may be one.
+        private: descriptors that no child may keep.
+        helpers: long-lived children, to be ended with us.
     """
 
     def __init__(self, requests: int, replies: int, config: Mapping[str, Any]) -> None:
         self.requests, self.replies = requests, replies
+        self.private = {requests, replies}
+        self.helpers: set[int] = set()
         self.held = _confine(config)
         self._filter = seccomp.Filter(config["filter"]) if config["filter"] else None
         self._shared: dict[str, Any] = {}
         self.alarm = child.Alarm()
         self._harnesses: dict[str, Callable[[str, Any, Any], Any]] = {}
+        self._pairs = pairs.Pairs(self)
 
     def serve(self) -> None:
         """Answer jobs until the parent closes the stream."""
@@ -71,9 +67,9 @@ class Zygote:
         if kind == CALLS:
             return self._calls(items, left_s, limits, body)
         if kind == CHECKS:
-            return rpc.supervise(self, items, left_s, limits, body)
+            return self._pairs.supervise(items, left_s, limits, body)
         if kind == STDIO:
-            return self._stdio(items, left_s, limits, body)
+            return stdio.supervise(self, items, left_s, limits, body)
         if kind == HARNESS:
             return self._harness(limits, body)
         key, pickled = marshal.loads(body)
@@ -90,20 +86,22 @@ class Zygote:
         work: Callable[[child.Writer], None],
         hold: bool = False,
         most: int = RESULT_BYTES,
+        keep: Collection[int] = (),
     ) -> int:
         """Fork a hardened child that does `work` with a writer onto `memfd`; the child never returns.
 
         Args:
             hold: its writer may keep short records back.
             most: size of any file it writes, bytes.
+            keep: private descriptors that this one keeps.
         """
         pid = os.fork()
         if pid:
             return pid
         try:
-            os.close(self.requests)
-            if self.replies != self.requests:
-                os.close(self.replies)
+            for handle in self.private:
+                if handle not in keep:
+                    os.close(handle)
             child.harden(limits, most, self._filter)
             work(child.Writer(memfd, limits, hold))
         except MemoryError:
@@ -115,32 +113,50 @@ class Zygote:
 
     def watch(self, pid: int, memfd: int, wall_s: float, left_s: float) -> Ended:
         """Sleep until the child ends; kill it where no record came for `wall_s` or the job's budget is long over."""
-        poller = select.poll()
         handle = os.pidfd_open(pid)
-        poller.register(handle, select.POLLIN)
-        poller.register(self.requests, 0)
-        began = progress = time.monotonic()
-        size, killed = 0, False
         try:
-            while True:
-                now = time.monotonic()
-                until = min(progress + wall_s + GRACE_S, began + left_s + wall_s + 2 * GRACE_S)
-                if now >= until:
-                    killed = True
-                    os.kill(pid, signal.SIGKILL)
-                    break
-                events = poller.poll(max(1.0, min(until - now, max(wall_s / 8, 0.1)) * 1000))
-                if any(number == handle for number, _ in events):
-                    break
-                if events:
-                    os.kill(pid, signal.SIGKILL)
-                    os._exit(0)
-                grown = os.fstat(memfd).st_size
-                if grown != size:
-                    size, progress = grown, time.monotonic()
+            ready, seconds = self.wait((handle,), (memfd,), wall_s, left_s, (pid,))
         finally:
             os.close(handle)
-        return Ended(os.waitpid(pid, 0)[1], killed, time.monotonic() - progress)
+        if ready is None:
+            os.kill(pid, signal.SIGKILL)
+        return Ended(os.waitpid(pid, 0)[1], ready is None, seconds)
+
+    def wait(
+        self, handles: Sequence[int], growing: Sequence[int], wall_s: float, left_s: float, children: Sequence[int]
+    ) -> tuple[int | None, float]:
+        """Sleep until one of the handles is readable.
+
+        Args:
+            growing: files whose growth is progress.
+            children: whom to kill where our parent hangs up; we end then.
+
+        Returns:
+            The first that is readable, in the order given, or None where nothing grew for `wall_s` or `left_s` is long
+            over; and the seconds since the last progress.
+        """
+        poller = select.poll()
+        for handle in handles:
+            poller.register(handle, select.POLLIN)
+        poller.register(self.requests, 0)
+        began = progress = time.monotonic()
+        size = 0
+        while True:
+            now = time.monotonic()
+            until = min(progress + wall_s + GRACE_S, began + left_s + wall_s + 2 * GRACE_S)
+            if now >= until:
+                return None, now - progress
+            events = {number for number, _ in poller.poll(max(1.0, min(until - now, max(wall_s / 8, 0.1)) * 1000))}
+            for handle in handles:
+                if handle in events:
+                    return handle, time.monotonic() - progress
+            if events:
+                for pid in (*children, *self.helpers):
+                    os.kill(pid, signal.SIGKILL)
+                os._exit(0)
+            grown = sum([os.fstat(memfd).st_size for memfd in growing])
+            if grown != size:
+                size, progress = grown, time.monotonic()
 
     def records(self, memfd: int, limit: int) -> list[wire.Record]:
         size = min(os.fstat(memfd).st_size, RESULT_BYTES)
@@ -180,58 +196,6 @@ class Zygote:
             if ended.killed:
                 return found
         return found
-
-    def _stdio(self, items: range, left_s: float, limits: child.JobLimits, body: bytes) -> list[wire.Record]:
-        program, inputs = marshal.loads(body)
-        memfd = os.memfd_create("r")
-        try:
-            pid = self.fork(limits, memfd, lambda to: child.compile_program(program, limits, self.alarm, to))
-            ended = self.watch(pid, memfd, limits.wall_s, limits.wall_s)
-            records = self.records(memfd, 1)
-        finally:
-            os.close(memfd)
-        compiled = records[0] if records else failure(ended, limits, b"while compiling")
-        if compiled.code != wire.OK:
-            return [compiled] * len(items)
-        found: list[wire.Record] = []
-        began = time.monotonic()
-        for item in items:
-            if found and time.monotonic() - began > left_s:
-                return found + [wire.Record(wire.NOT_RUN, 0.0, b"")] * (len(items) - len(found))
-            found.append(self._run_program(compiled.payload, inputs[item], limits))
-            if found[-1].code == wire.TIMEOUT:
-                break
-        return found
-
-    def _run_program(self, code: bytes, text: bytes, limits: child.JobLimits) -> wire.Record:
-        memfd, given, output = os.memfd_create("r"), os.memfd_create("i"), os.memfd_create("o")
-        most = limits.output_kb * 1024
-        try:
-            os.write(given, text)
-            os.lseek(given, 0, os.SEEK_SET)
-
-            def work(to: child.Writer) -> None:
-                os.dup2(given, 0)
-                os.dup2(output, 1)
-                os.close(given)
-                os.close(output)
-                child.run_program(code, self.alarm, limits.wall_s, to)
-
-            pid = self.fork(limits, memfd, work, most=most + 4096)
-            ended = self.watch(pid, memfd, limits.wall_s, limits.wall_s)
-            records = self.records(memfd, 1)
-            size = os.fstat(output).st_size
-            if size > most:
-                return wire.Record(wire.OUTPUT_LIMIT, ended.seconds, b"limit %d bytes" % most)
-            status = os.waitstatus_to_exitcode(ended.status)
-            result = records[0] if records else failure(ended, limits)
-            if result.code == wire.OK or (not records and status == 0 and not ended.killed):
-                return wire.Record(wire.OK, result.seconds, os.pread(output, most, 0))
-            return result
-        finally:
-            os.close(memfd)
-            os.close(given)
-            os.close(output)
 
     def _harness(self, limits: child.JobLimits, body: bytes) -> list[wire.Record]:
         source, program, key, argument = marshal.loads(body)
@@ -273,21 +237,6 @@ class Zygote:
             parts.append(part)
             size -= len(part)
         return b"".join(parts)
-
-
-def failure(ended: Ended, limits: child.JobLimits, where: bytes = b"") -> wire.Record:
-    """The record of an item whose process ended without writing one."""
-    if ended.killed:
-        return wire.Record(wire.TIMEOUT, ended.seconds, where or b"killed")
-    status = os.waitstatus_to_exitcode(ended.status)
-    if status == child.EXIT_TIME:
-        return wire.Record(wire.TIMEOUT, ended.seconds, where)
-    if status == child.EXIT_SETUP:
-        return wire.Record(wire.INFRA, 0.0, b"the system-call filter could not be installed")
-    if status == child.EXIT_FULL:
-        return wire.Record(wire.KILLED, ended.seconds, b"memory or result limit of %d MB" % limits.memory_mb)
-    reason = b"ended its process with status %d" % status if status >= 0 else b"signal %d" % -status
-    return wire.Record(wire.KILLED, ended.seconds, reason + (b" " + where if where else b""))
 
 
 def _confine(config: Mapping[str, Any]) -> list[str]:
