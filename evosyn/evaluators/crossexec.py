@@ -25,7 +25,7 @@ from evosyn.ports import Domain, Sandbox, VerdictCache
 from evosyn.records import Json, PassMatrix, Problem, Solution, Testing, Verdict
 from evosyn.seeds import SeedTree
 
-VERDICTS_VERSION = 1
+VERDICTS_VERSION = 2
 """Raised whenever equal inputs may get another verdict; it enters every cache key."""
 BATCHES = 2
 """Batches that run at the same time."""

@@ -20,8 +20,8 @@ from evosyn.errors import EvosynError
 from evosyn.jobs import Call, CallsJob, ItemOutcome, Limits, Protection, Status
 from evosyn.ports import Sandbox
 from evosyn.sandbox import _image, _jail, open_sandbox
-from evosyn.sandbox.compare import same_value
 from evosyn.sandbox.local import LocalSandbox
+from evosyn.synthesis.domains._compare import same_value
 
 _spec = importlib.util.spec_from_file_location("hostile_cases", Path(__file__).with_name("cases.py"))
 assert _spec is not None and _spec.loader is not None

@@ -9,7 +9,7 @@ import pytest
 from evosyn.jobs import Check, ChecksJob, Limits, Status, StdioJob
 from evosyn.ports import Sandbox
 from evosyn.sandbox import open_sandbox
-from evosyn.sandbox.compare import same_output
+from evosyn.synthesis.domains._compare import same_text
 
 LIMITS = Limits(wall_s=1.0, budget_s=20.0, memory_mb=400, output_kb=256)
 WRONG = "def f(x): return x\ndef g(x): return 5\n"
@@ -149,7 +149,7 @@ SUM = "n = int(input())\nprint(sum(int(input()) for _ in range(n)))\n"
 )
 def test_standard_output_is_judged_by_us(sandbox: Sandbox, program: str, right: bool) -> None:
     ((outcome,),) = sandbox.run([StdioJob(program, ("3\n1\n2\n3\n",), LIMITS)])
-    accepted = outcome.status is Status.OK and same_output("6\n", outcome.value)
+    accepted = outcome.status is Status.OK and same_text("6\n", outcome.value)
     assert accepted is right, outcome
 
 

@@ -165,4 +165,4 @@ def _judge(outcome: ItemOutcome, expected: Expected) -> Verdict:
     if outcome.status is not Status.OK:
         return STATUS_VERDICTS[outcome.status]
     printed = outcome.value if isinstance(outcome.value, str) else ""
-    return Verdict.PASS if same_text(expected.output, printed, expected.tolerance) else Verdict.FAIL
+    return Verdict.PASS if same_text(expected.output, printed, expected.tolerance or 0.0) else Verdict.FAIL

@@ -3,6 +3,8 @@
 import math
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from evosyn.synthesis.domains._compare import same_text, same_value
 
@@ -75,15 +77,28 @@ def test_a_value_that_is_nested_too_deeply_is_no_crash() -> None:
         ("6\n", "6  \n\n\n", True),
         ("1 2\n3\n", "1 2\r\n3\r\n", True),
         ("a\nb\n", "a\n\nb\n", False),
-        ("1 2\n", "1  2\n", False),
-        ("  x\n", "x\n", False),
+        ("1 2\n", "1  2  \r\n\n\n", True),
+        ("  x\n", "x\n", True),
+        ("1\n2", "1 2", False),
+        ("1\n\n2", "1\n2", False),
+        ("1\r2", "1\n2", True),
+        ("0.50", "0.5", True),
+        ("5", "5.0", True),
+        ("5", "05", False),
+        ("1e3", "1000", True),
+        ("0.3333333", "0.33333333", False),
+        ("nan", "nan", True),
+        ("inf", "1e999", False),
+        ("", "\n \n", True),
+        ("x", "", False),
+        (".", "..", False),
         ("6\n", "6\n7\n", False),
         ("6\n7\n", "6\n", False),
         ("", "\n", True),
         ("YES\n", "yes\n", False),
     ],
 )
-def test_texts_are_compared_line_by_line_without_trailing_blanks(expected: str, actual: str, same: bool) -> None:
+def test_texts_are_compared_line_by_line_and_word_by_word(expected: str, actual: str, same: bool) -> None:
     assert same_text(expected, actual) is same
 
 
@@ -92,3 +107,18 @@ def test_with_a_tolerance_tokens_that_are_numbers_may_differ() -> None:
     assert not same_text("0.3333 ok\n", "0.33333 no\n", 1e-3)
     assert not same_text("0.3333\n", "0.34\n", 1e-3)
     assert not same_text("1\n2\n", "1 2\n", 1e-3), "line breaks still count"
+    assert not same_text("1000000", "1000001", 1e-3), "integers are exact"
+    assert not same_text("nan", "NaN", 1.0)
+    assert not same_text("1.0e999999999", "2.0", 1.0)
+
+
+def test_a_tolerance_holds_for_sets_of_numbers() -> None:
+    assert same_value({1.0, 2.0}, {1.0 + 1e-9, 2.0}, 1e-6)
+    assert not same_value({1.0, 2.0}, {1.0 + 1e-9, 3.0}, 1e-6)
+    assert not same_value({1.0, 2.0}, {1.0 + 1e-9, 2.0})
+
+
+@given(st.text(alphabet="0123456789.eE+- \n\r\tnaINF"), st.text(alphabet="0123456789.eE+- \n\r\tnaINF"))
+def test_any_two_texts_can_be_compared(left: str, right: str) -> None:
+    assert same_text(left, right, 1e-6) in (True, False)
+    assert same_text(left, left)
