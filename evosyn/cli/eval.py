@@ -12,6 +12,9 @@ from evosyn.errors import UsageError
 from evosyn.ports import Sandbox
 from evosyn.records import Json
 
+GPU_BATCH = 64
+"""Completions that a GPU draws at once."""
+
 
 @click.command(short_help="pass@k of a model on a pool of problems.")
 @click.argument("models", nargs=-1)
@@ -101,8 +104,10 @@ def local_generator(name: str, sampling: Any) -> Any:
     if not cuda:
         torch.set_num_threads(1)
     tokenizer = load_tokenizer(name)
-    model = load_model(name, MemoryConfig(), bf16=cuda).eval()
-    return TransformersGenerator(model.to("cuda") if cuda else model, tokenizer, sampling)
+    model = load_model(name, MemoryConfig(), bf16=cuda, frozen=True).eval()
+    if not cuda:
+        return TransformersGenerator(model, tokenizer, sampling)
+    return TransformersGenerator(model.to("cuda"), tokenizer, sampling, at_once=max(1, GPU_BATCH // sampling.samples))
 
 
 def _progress(name: str, total: int) -> Any:

@@ -13,9 +13,11 @@ from evosyn.cli._train_common import quiet_libraries, tty_note
 
 if TYPE_CHECKING:
     from evosyn.ports import Sandbox
+    from evosyn.records import Json
     from evosyn.train.experiment.prepare import Prepared, Sizes
+    from evosyn.train.experiment.run import Plan
 
-SEARCH_EVALUATIONS = 1500
+SEARCH_EVALUATIONS, SMOKE_EVALUATIONS = 1500, 150
 
 
 @click.group(short_help="Compare data settings by training on each.")
@@ -24,24 +26,36 @@ def command() -> None:
 
 
 @command.command()
-@click.option("--size", type=click.Choice(["cpu", "smoke"]), default="cpu", show_default=True)
+@click.option("--size", type=click.Choice(["cpu", "smoke", "gpu", "gpu-smoke"]), default="cpu", show_default=True)
 @click.option(
     "--seeds", type=click.IntRange(1), default=5, show_default=True, help="How many seeds, from --first-seed."
 )
 @click.option("--first-seed", type=click.IntRange(0), default=0, show_default=True)
-@click.option("--arms", default=None, help="Comma-separated; all by default (see docs/experiment.md).")
 @click.option(
-    "--noise", default="default", show_default=True, help="How good the simulated teacher is: default, better, worse."
+    "--arms",
+    "--settings",
+    "arms",
+    default=None,
+    help="Comma-separated; all by default, with --data the three settings.",
+)
+@click.option(
+    "--noise",
+    default="default",
+    show_default=True,
+    help="How good the simulated teacher is: default, better, worse; several, comma-separated, give a sweep.",
 )
 @click.option("--data", default=None, help="Your own dataset directory; then --model and --bench are needed as well.")
-@click.option("--model", default=None, help="With --data: where every arm starts.")
+@click.option("--model", default=None, help="With --data or --size gpu: where every arm starts.")
 @click.option("--bench", default=None, help="With --data: pool with human testings, or builtin:python-seeds.")
-@click.option("--settings", default="evosyn,random,relaxed", show_default=True, help="With --data: the arms.")
-@click.option("--samples", type=click.IntRange(1), default=4, show_default=True, help="With --data: per bench problem.")
 @click.option(
-    "--max-tokens", type=click.IntRange(1), default=512, show_default=True, help="With --data: of a completion."
+    "--samples", type=click.IntRange(1), default=4, show_default=True, help="With a --model: per unseen problem."
 )
-@click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help="With --data: any key of `evosyn train`.")
+@click.option(
+    "--max-tokens", type=click.IntRange(1), default=512, show_default=True, help="With a --model: of a completion."
+)
+@click.option(
+    "--set", "sets", multiple=True, metavar="KEY=VALUE", help="With a --model: any key of `evosyn train` or `distill`."
+)
 @click.option("--jobs", type=click.IntRange(1), default=2, show_default=True, help="Trainings at the same time.")
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), required=True, help="Resumable run directory.")
 @click.option("--allow-weak-sandbox", is_flag=True)
@@ -51,28 +65,54 @@ def table2(size: str, arms: str | None, out: Path, allow_weak_sandbox: bool, **v
     The evosyn arm uses a strategy that `evosyn evolve` finds on seed problems nobody trains on. All arms start from the
     same weights; accuracy is measured on unseen problems with human testings.
     """
-    if values["data"] is not None:
-        _own_data(out, allow_weak_sandbox, values)
+    if values["data"] is not None or size.startswith("gpu"):
+        from evosyn.cli._experiment_real import run_functions, run_own_data
+
+        if values["data"] is not None:
+            run_own_data(out, allow_weak_sandbox, {**values, "arms": arms})
+        else:
+            run_functions(size, out, allow_weak_sandbox, {**values, "arms": arms})
         return
-    from evosyn.rundir import RunDir
-    from evosyn.sandbox import open_sandbox
-    from evosyn.train.experiment.run import Plan, facts_of, run_plan
-    from evosyn.train.experiment.table import markdown, summarize, write_curves
+    from evosyn.rundir import write_atomic
+    from evosyn.train.experiment.run import Plan
+    from evosyn.train.experiment.table import sweep_markdown
     from evosyn.train.models import require_train
 
     require_train()
     quiet_libraries()
     first = values["first_seed"]
     seeds = tuple(range(first, first + values["seeds"]))
-    plan = Plan(seeds=seeds, noise=values["noise"], jobs=values["jobs"])
+    noises = [part.strip() for part in values["noise"].split(",")]
+    plans = {noise: Plan(seeds=seeds, noise=noise, jobs=values["jobs"]) for noise in noises}
+    evaluations = SMOKE_EVALUATIONS if size == "smoke" else SEARCH_EVALUATIONS
     if size == "smoke":
-        plan = _smoke(plan)
+        plans = {noise: _smoke(plan) for noise, plan in plans.items()}
     if arms is not None:
-        plan = replace(plan, arms=tuple(part.strip() for part in arms.split(",")))
-    opener = functools.partial(open_sandbox, "local", workers=1, allow_weak=allow_weak_sandbox)
+        chosen = tuple(part.strip() for part in arms.split(","))
+        plans = {noise: replace(plan, arms=chosen) for noise, plan in plans.items()}
+    for plan in plans.values():
+        plan.check()
+    tables = {}
+    for noise, plan in plans.items():
+        where = out / noise if len(plans) > 1 else out
+        tables[noise] = _run(plan, where, evaluations, weak=allow_weak_sandbox)
+    if len(plans) > 1:
+        text = sweep_markdown(tables)
+        write_atomic(out / "sweep.md", text)
+        click.echo(text)
+
+
+def _run(plan: Plan, out: Path, evaluations: int, *, weak: bool) -> dict[str, Json]:
+    """One noise: run, write and show the table."""
+    from evosyn.rundir import RunDir
+    from evosyn.sandbox import open_sandbox
+    from evosyn.train.experiment.run import facts_of, run_plan
+    from evosyn.train.experiment.table import markdown, summarize, write_curves
+
+    opener = functools.partial(open_sandbox, "local", workers=1, allow_weak=weak)
     with RunDir(out) as run:
-        with open_sandbox("local", workers=None, allow_weak=allow_weak_sandbox, numpy=True) as sandbox:
-            records = run_plan(plan, run, functools.partial(_prepare, sandbox), opener, on_done=tty_note)
+        with open_sandbox("local", workers=None, allow_weak=weak, numpy=True) as sandbox:
+            records = run_plan(plan, run, functools.partial(_prepare, sandbox, evaluations), opener, on_done=tty_note)
         table = summarize(records, facts_of(run, plan.seeds))
         run.write_json("report.json", table)
         text = markdown(table)
@@ -80,42 +120,10 @@ def table2(size: str, arms: str | None, out: Path, allow_weak_sandbox: bool, **v
         write_curves(run, records)
     click.echo(text)
     click.echo(f"wrote {out / 'table2.md'}, {out / 'report.json'}, {out / 'curves.png'}", err=True)
+    return table
 
 
-def _own_data(out: Path, weak: bool, values: Any) -> None:
-    from evosyn.cli._train_common import config_of
-    from evosyn.cli.eval import local_generator
-    from evosyn.errors import UsageError
-    from evosyn.pools import load_pools
-    from evosyn.rundir import RunDir
-    from evosyn.sandbox import open_sandbox
-    from evosyn.train.config import RlvrConfig
-    from evosyn.train.evaluate import bench_tasks
-    from evosyn.train.experiment.real import NOTE, RealPlan, rows_of, run_real
-    from evosyn.train.experiment.table import markdown, summarize, write_curves
-    from evosyn.train.models import require_train
-
-    if values["model"] is None or values["bench"] is None:
-        raise UsageError("--data: needs --model and --bench as well")
-    require_train()
-    quiet_libraries()
-    seeds = tuple(range(values["first_seed"], values["first_seed"] + values["seeds"]))
-    config = config_of(RlvrConfig, "train", values["model"], None, values["sets"], {})
-    settings = tuple(part.strip() for part in values["settings"].split(","))
-    samples, length = values["samples"], values["max_tokens"]
-    plan = RealPlan(values["data"], values["model"], settings, seeds, samples, length, config)
-    bench = bench_tasks(load_pools(values["bench"]))
-    with RunDir(out) as run, open_sandbox("local", workers=None, allow_weak=weak) as sandbox:
-        records = run_real(plan, run, sandbox, bench, local_generator, tty_note)
-        table = summarize(records, rows_of(run, plan), NOTE)
-        run.write_json("report.json", table)
-        text = markdown(table)
-        run.write("table2.md", text)
-        write_curves(run, records)
-    click.echo(text)
-
-
-def _prepare(sandbox: Sandbox, out: Path, seed: int, sizes: Sizes, noise: Any) -> Prepared:
+def _prepare(sandbox: Sandbox, evaluations: int, out: Path, seed: int, sizes: Sizes, noise: Any) -> Prepared:
     from evosyn import registry
     from evosyn.evaluators.crossexec import CrossExecutor
     from evosyn.strategies.runner import SandboxedRunner
@@ -123,11 +131,11 @@ def _prepare(sandbox: Sandbox, out: Path, seed: int, sizes: Sizes, noise: Any) -
 
     domains = {"python-function": registry.factory("domains", "python-function")()}
     runner = SandboxedRunner(sandbox)
-    search = functools.partial(_evolve, runner)
+    search = functools.partial(evolve_strategy, runner, evaluations)
     return prepare(out, seed, sizes, noise, CrossExecutor(sandbox, domains), runner, search)
 
 
-def _evolve(runner: Any, matrices: Path, out: Path, seed: int, draws: int) -> str:
+def evolve_strategy(runner: Any, evaluations: int, matrices: Path, out: Path, seed: int, draws: int) -> str:
     """Our own search on the recorded matrices of the seed problems, with the defaults of `evosyn evolve`."""
     from evosyn.errors import UsageError
     from evosyn.evaluators.draws import ConsistencyConfig
@@ -140,7 +148,7 @@ def _evolve(runner: Any, matrices: Path, out: Path, seed: int, draws: int) -> st
         raise UsageError("the experiment's search asks no model and executes nothing")
 
     scoring = ConsistencyConfig(M=draws, N=draws, draws=8)
-    config = EvolveConfig(seed=seed, scoring=scoring, stop=StopConfig(evaluations=SEARCH_EVALUATIONS))
+    config = EvolveConfig(seed=seed, scoring=scoring, stop=StopConfig(evaluations=evaluations))
     makers = Makers(teacher=absent, crossexec=absent, domain=absent)
     run_evolve(config, Source(str(matrices)), out, Machinery(runner, absent, makers))
     return (out / "strategy.py").read_text(encoding="utf-8")

@@ -64,15 +64,18 @@ def mark_complete(checkpoint: Path, step: int) -> None:
 
 def last_whole(folder: Path, *, clean: bool = True) -> Path | None:
     """The newest whole checkpoint; removes torn ones if `clean`."""
-    best: tuple[int, Path] | None = None
-    for path in folder.glob("checkpoint-*"):
-        number = path.name.removeprefix("checkpoint-")
-        if not (path / MARK).is_file() or not number.isdigit():
-            if clean:
+    whole = whole_checkpoints(folder)
+    if clean:
+        for path in folder.glob("checkpoint-*"):
+            if path not in [kept for _, kept in whole]:
                 shutil.rmtree(path, ignore_errors=True)
-        elif best is None or int(number) > best[0]:
-            best = (int(number), path)
-    return None if best is None else best[1]
+    return whole[-1][1] if whole else None
+
+
+def whole_checkpoints(folder: Path) -> list[tuple[int, Path]]:
+    """(step, directory) of the checkpoints that are whole, in the order of their steps."""
+    numbers = [(path.name.removeprefix("checkpoint-"), path) for path in folder.glob("checkpoint-*")]
+    return sorted((int(number), path) for number, path in numbers if number.isdigit() and (path / MARK).is_file())
 
 
 def trim_metrics(path: Path, step: int) -> None:

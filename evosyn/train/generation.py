@@ -40,35 +40,43 @@ class Generator(Protocol):
 
 
 class TransformersGenerator:
-    """A model and tokenizer in this process. Each prompt draws from its own stream, whatever else is run."""
+    """A model and tokenizer in this process.
 
-    chunk = 1
+    Args:
+        at_once: chats in one padded batch. With 1, each draws from its own stream, whatever else is run; with more, the
+            chats of a batch share one.
+    """
 
-    def __init__(self, model: Any, tokenizer: Any, sampling: Sampling) -> None:
+    def __init__(self, model: Any, tokenizer: Any, sampling: Sampling, *, at_once: int = 1) -> None:
         self._model, self._tokenizer, self._sampling = model, tokenizer, sampling
+        self.chunk = at_once
 
     def generate(self, chats: Sequence[Sequence[Message]], names: Sequence[str]) -> list[list[str]]:
-        return [self._one(chat, name) for chat, name in zip(chats, names, strict=True)]
+        found: list[list[str]] = []
+        for start in range(0, len(chats), self.chunk):
+            found += self._several(chats[start : start + self.chunk], names[start : start + self.chunk])
+        return found
 
-    def _one(self, chat: Sequence[Message], name: str) -> list[str]:
+    def _several(self, chats: Sequence[Sequence[Message]], names: Sequence[str]) -> list[list[str]]:
         import torch
 
         sampling = self._sampling
-        turns = [{"role": message.role, "content": message.content} for message in chat]
+        turns = [[{"role": message.role, "content": message.content} for message in chat] for chat in chats]
         encoded = self._tokenizer.apply_chat_template(
-            turns, add_generation_prompt=True, return_tensors="pt", return_dict=True
+            turns, add_generation_prompt=True, return_tensors="pt", return_dict=True, padding=True
         ).to(self._model.device)
         width = encoded["input_ids"].shape[1]
         greedy = sampling.temperature == 0
         options: dict[str, Any] = {"do_sample": False} if greedy else {
             "do_sample": True, "temperature": sampling.temperature, "top_p": sampling.top_p, "top_k": 0
         }  # fmt: skip
-        texts: list[str] = []
+        wanted = 1 if greedy else sampling.samples
+        texts: list[list[str]] = [[] for _ in chats]
         devices = [self._model.device] if self._model.device.type == "cuda" else []
         with torch.random.fork_rng(devices=devices), torch.inference_mode():
-            torch.manual_seed(SeedTree(sampling.seed).child("generate", name).integer() % 2**63)
-            while len(texts) < (1 if greedy else sampling.samples):
-                count = 1 if greedy else min(sampling.batch, sampling.samples - len(texts))
+            torch.manual_seed(SeedTree(sampling.seed).child("generate", *names).integer() % 2**63)
+            while len(texts[0]) < wanted:
+                count = min(sampling.batch, wanted - len(texts[0]))
                 output = self._model.generate(
                     **encoded,
                     **options,
@@ -76,8 +84,10 @@ class TransformersGenerator:
                     max_new_tokens=sampling.max_tokens,
                     pad_token_id=self._tokenizer.pad_token_id,
                 )
-                texts += self._tokenizer.batch_decode(output[:, width:], skip_special_tokens=True)
-        return texts * (sampling.samples if greedy else 1)
+                drawn = self._tokenizer.batch_decode(output[:, width:], skip_special_tokens=True)
+                for place, mine in enumerate(texts):
+                    mine += drawn[place * count : (place + 1) * count]
+        return [mine * (sampling.samples if greedy else 1) for mine in texts]
 
 
 class TeacherGenerator:

@@ -58,8 +58,11 @@ def load_tokenizer(model: str, *, pad_token: str | None = None) -> Any:
     return tokenizer
 
 
-def load_model(model: str, memory: MemoryConfig, *, bf16: bool) -> Any:
-    """The causal language model in the asked precision.
+def load_model(model: str, memory: MemoryConfig, *, bf16: bool, frozen: bool = False) -> Any:
+    """The causal language model in the asked precision: weights that are trained stay in 32 bits.
+
+    Args:
+        frozen: nothing of it is trained.
 
     Raises:
         UsageError: there is none, or the precision is not possible here.
@@ -68,7 +71,7 @@ def load_model(model: str, memory: MemoryConfig, *, bf16: bool) -> Any:
     import torch
     from transformers import AutoModelForCausalLM
 
-    options: dict[str, Any] = {"dtype": torch.bfloat16 if bf16 and memory.lora_rank else torch.float32}
+    options: dict[str, Any] = {"dtype": torch.bfloat16 if bf16 and (frozen or memory.lora_rank) else torch.float32}
     if memory.four_bit:
         options["quantization_config"] = _four_bit()
     try:

@@ -13,25 +13,17 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
-from evosyn.pools import write_matrices
+from evosyn.matrices import write_matrices
 from evosyn.ports import Crossexec, StrategyRunner
-from evosyn.records import Evidence, Invalid, Json, PassMatrix, Pool, Problem, Ranking
+from evosyn.records import Json, PassMatrix, Pool, Problem
 from evosyn.rundir import write_atomic
 from evosyn.seeds import SeedTree
-from evosyn.strategies import load_known
-from evosyn.strategies.evidence import evidence_of
-from evosyn.strategies.ranking import varies
 from evosyn.testings import testing_from_json
-from evosyn.train.experiment.language import Noise, Spec, draw_specs, is_good, make_pool, program
+from evosyn.train.experiment.choices import Choices, choose, mean_worth
+from evosyn.train.experiment.language import Noise, Spec, draw_specs, is_good, make_pool
 
 EvolveStrategy: TypeAlias = Callable[[Path, Path, int, int], str]
 """(matrices file, run directory, seed, M = N of a draw) -> source of the best strategy."""
-
-KNOWN = {"initial": "initial", "figure3": "gap"}
-"""Arms that use a shipped strategy of the paper."""
 
 
 @dataclass(frozen=True)
@@ -117,88 +109,43 @@ def _arms(
     runner: StrategyRunner,
     seeds: SeedTree,
 ) -> Prepared:
-    evidences = [evidence_of(matrix) for matrix in matrices]
-    rankings = _rankings(
-        {"evosyn": strategy, **{arm: load_known(name) for arm, name in KNOWN.items()}}, evidences, runner
-    )
-    picks = {arm: [_pick(each.testing_scores_N, seeds.child(arm, "t", at)) for at, each in enumerate(found)]
-             for arm, found in rankings.items()}  # fmt: skip
-    best = [_pick(each.solution_scores_M, seeds.child("evosyn", "s", at)) for at, each in enumerate(rankings["evosyn"])]
-    kept = [
-        at
-        for at, each in enumerate(rankings["evosyn"])
-        if varies(each.testing_scores_N) and bool(matrices[at].passed_MN[best[at], picks["evosyn"][at]])
-    ]
-    lots = [seeds.child("random", at).random() for at in range(len(pools))]
-    picks["random"] = [lot.randrange(len(pool.testings)) for lot, pool in zip(lots, pools, strict=True)]
+    chosen = choose(matrices, strategy, runner, seeds)
     arms: dict[str, dict[str, Json]] = {
-        arm: {str(at): pools[at].testings[chosen[at]].to_json() for at in kept} for arm, chosen in picks.items()
+        arm: {str(at): pools[at].testings[places[at]].to_json() for at in chosen.rows(arm)}
+        for arm, places in chosen.testings.items()
     }
-    everything = range(len(pools))
-    arms["relaxed"] = {str(at): pools[at].testings[picks["evosyn"][at]].to_json() for at in everything}
-    arms["oracle"] = {str(at): _human(pools[at].problem) for at in kept}
-    some = [lot.randrange(len(pool.solutions)) for lot, pool in zip(lots, pools, strict=True)]
+    arms["oracle"] = {str(at): _human(pools[at].problem) for at in chosen.kept}
     answers = {
-        "distill-best": {str(at): _answer(pools[at], best[at]) for at in kept},
-        "distill-random": {str(at): _answer(pools[at], some[at]) for at in kept},
+        "distill-best": {str(at): _answer(pools[at], chosen.best[at]) for at in chosen.kept},
+        "distill-random": {str(at): _answer(pools[at], chosen.some[at]) for at in chosen.kept},
     }
     order = seeds.child("warm").random()
-    chosen = order.sample(range(len(pools)), min(150, len(pools)))
-    warm = [(at, _answer(pools[at], order.randrange(len(pools[at].solutions)))) for at in chosen]
+    shown = order.sample(range(len(pools)), min(150, len(pools)))
+    warm = [(at, _answer(pools[at], order.randrange(len(pools[at].solutions)))) for at in shown]
     facts = {
-        "kept": len(kept),
+        "kept": len(chosen.kept),
         "problems": len(pools),
         "strategy": strategy,
-        "arms": _worth(arms, specs, matrices, picks),
+        "arms": _worth(arms, specs, matrices, chosen),
     }
     return Prepared([_task(pool.problem) for pool in pools], [], arms, answers, warm, facts)
-
-
-def _rankings(
-    programs: Mapping[str, str], evidences: Sequence[Evidence], runner: StrategyRunner
-) -> dict[str, tuple[Ranking, ...]]:
-    found = {}
-    for name, result in zip(programs, runner.rank(list(programs.values()), evidences), strict=True):
-        if isinstance(result, Invalid):
-            raise ValueError(f"the strategy {name!r} ranks nothing: {result.reason}")
-        found[name] = result
-    return found
-
-
-def _pick(scores: NDArray[np.float64], seeds: SeedTree) -> int:
-    """The place of the highest score; ties are broken by lot, as in the score of a strategy."""
-    return int(seeds.random().choice(np.flatnonzero(scores == scores.max()).tolist()))
 
 
 def _worth(
     arms: Mapping[str, Mapping[str, Json]],
     specs: Sequence[Spec],
     matrices: Sequence[PassMatrix],
-    picks: Mapping[str, Sequence[int]],
+    chosen: Choices,
 ) -> Json:
     """Per arm: rows, share of good testings, and how well the testings agree with the human ones on the solutions."""
     facts = {}
     for arm, rows in arms.items():
         good = [is_good(testing_from_json(testing), specs[int(at)]) for at, testing in rows.items()]
-        entry: dict[str, Json] = {"rows": len(rows), "good": round(sum(good) / max(1, len(good)), 4)}
-        chosen = picks.get("evosyn" if arm == "relaxed" else arm)
-        if chosen is not None:
-            agreed = [_balanced(matrices[int(at)], chosen[int(at)]) for at in rows]
-            known = [value for value in agreed if value is not None]
-            entry["balanced_accuracy"] = round(sum(known) / max(1, len(known)), 4)
-        facts[arm] = entry
+        facts[arm] = {"rows": len(rows), "good": round(sum(good) / max(1, len(good)), 4)}
+        worth = mean_worth(matrices, chosen, arm)
+        if worth is not None:
+            facts[arm]["balanced_accuracy"] = worth
     return facts
-
-
-def _balanced(matrix: PassMatrix, testing: int) -> float | None:
-    """Balanced accuracy of one testing against the human verdicts; None where all solutions are alike."""
-    if matrix.human_M is None:
-        return None
-    right = matrix.human_M == "P"
-    if right.all() or not right.any():
-        return None
-    accepted = matrix.passed_MN[:, testing]
-    return float((accepted[right].mean() + (~accepted[~right]).mean()) / 2)
 
 
 def _answer(pool: Pool, index: int) -> str:
@@ -217,7 +164,3 @@ def _task(problem: Problem) -> Json:
 
 def spec_of(task: Json) -> Spec:
     return tuple(str(task["id"]).split("-"))
-
-
-def right_answer(task: Json) -> str:
-    return program(spec_of(task))

@@ -23,13 +23,12 @@ from evosyn.records import Json
 from evosyn.rundir import RunDir, write_atomic
 from evosyn.seeds import SeedTree
 from evosyn.train.checkpoints import freeze_config
+from evosyn.train.experiment.choices import DISTILL_ARMS, RL_ARMS
 from evosyn.train.experiment.language import Noise
 from evosyn.train.experiment.prepare import Prepared, Sizes
 
 log = logging.getLogger(__name__)
 
-RL_ARMS = ("evosyn", "random", "relaxed", "initial", "figure3", "oracle")
-DISTILL_ARMS = ("distill-best", "distill-random")
 NOISES = {
     "default": Noise(),
     "better": Noise(solution=0.2, testing=0.15, trivial=0.1, corrupted=0.1, lost=0.05),

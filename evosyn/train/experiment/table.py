@@ -56,7 +56,8 @@ def summarize(records: Sequence[Json], facts: Sequence[Json], note: str = NOTE) 
         "gap_closed": gap_closed(records),
         "kept": [fact["kept"] for fact in facts],
         "problems": [fact["problems"] for fact in facts],
-        "verdict": verdict(records),
+        "verdict": verdict(records, rows),
+        "remarks": remarks(rows),
     }
 
 
@@ -75,8 +76,12 @@ def gap_closed(records: Sequence[Json]) -> float | None:
     return round(gained.mean / possible.mean, 4)
 
 
-def verdict(records: Sequence[Json]) -> str:
-    """What the figures say, in words, whatever they say."""
+def verdict(records: Sequence[Json], rows: Sequence[Json]) -> str:
+    """What the figures say of evosyn against random, in words, whatever they say.
+
+    Args:
+        rows: `arms` of the table.
+    """
     difference = paired(records, "evosyn", "random")
     if difference is None:
         return "evosyn and random were not both run, so nothing is compared."
@@ -88,16 +93,59 @@ def verdict(records: Sequence[Json]) -> str:
     if difference.low > 0:
         return f"{shown}: choosing testings by the evolved strategy beats a random choice at the 95 % level."
     if difference.high < 0:
+        return f"{shown}: the random choice is better. {_worth(rows)}"
+    return f"{shown}: no difference is shown at the 95 % level with these seeds. {_worth(rows)}"
+
+
+def _worth(rows: Sequence[Json]) -> str:
+    """Why filtering may not have helped, from what the testings are worth and from how far the arms came."""
+    by_arm = {row["arm"]: row for row in rows}
+    good, chance = (by_arm[arm]["good"] for arm in ("evosyn", "random"))
+    if good is None or chance is None:
+        return "What the testings are worth against human ones was not measured here: `evosyn audit` tells it."
+    told = f"Good testings: {good:.2f} by the strategy, {chance:.2f} by chance."
+    if good < chance + 0.05:
+        return f"{told} The strategy chose no better than chance, which its score on the seeds did not show."
+    reached = {arm: by_arm[arm]["sampled"]["mean"] for arm in ("random", "oracle") if arm in by_arm}
+    if len(reached) == 2 and reached["random"] > 0.9 * reached["oracle"]:
         return (
-            f"{shown}: the random choice is better. See `good` and `balanced_accuracy`: the strategy chose "
-            f"worse testings than "
-            "chance, which the score on the seeds did not show."
+            f"{told} The better choice had little to gain: with random testings the policy comes to "
+            f"{reached['random']:.2f}, with human ones to {reached['oracle']:.2f}."
         )
-    return (
-        f"{shown}: no difference is shown at the 95 % level with these seeds. Where `good` of the two arms "
-        f"is close, the "
-        "testings are worth about the same; otherwise more seeds or more steps are needed."
-    )
+    return f"{told} So the data differ; more seeds or more steps are needed to see what that does to the policy."
+
+
+def remarks(rows: Sequence[Json]) -> list[str]:
+    """What a reader of rewards alone would get wrong."""
+    found = []
+    for row in rows:
+        start, end = row["start_sampled"], row["sampled"]["mean"]
+        first, last = row["reward_start"], row["reward_end"]
+        if first is not None and last > first + 0.02 and end < start - 0.02:
+            found.append(
+                f"{row['arm']}: the reward rose from {first:.2f} to {last:.2f} while held-out accuracy fell from "
+                f"{start:.3f} to {end:.3f}: the policy learnt to satisfy weak testings."
+            )
+    return found
+
+
+def sweep_markdown(tables: Mapping[str, Mapping[str, Json]]) -> str:
+    """One line a noise and arm: how good the teacher is against what the choice of testings is worth."""
+    first = next(iter(tables.values()))
+    lines = [f"> {first['note']}", "", "| teacher | arm | seeds | good testings | held-out accuracy [95 %] |"]
+    lines.append("|---|---|---|---|---|")
+    for noise, table in tables.items():
+        for row in table["arms"]:
+            cells = (noise, row["arm"], row["seeds"], _cell(row["good"]), _interval(row["sampled"]))
+            lines.append("| " + " | ".join(str(cell) for cell in cells) + " |")
+    lines += ["", "| teacher | problems kept | evosyn - random [95 %] | gap closed |", "|---|---|---|---|"]
+    for noise, table in tables.items():
+        gained = table["differences"].get("evosyn - random")
+        kept = f"{sum(table['kept'])} of {sum(table['problems'])}"
+        shown = "-" if gained is None else _interval(gained, signed=True)
+        lines.append(f"| {noise} | {kept} | {shown} | {_cell(table['gap_closed'])} |")
+    lines += ["", *(f"- {noise}: {' '.join([table['verdict'], *table['remarks']])}" for noise, table in tables.items())]
+    return "\n".join(lines) + "\n"
 
 
 def markdown(table: Mapping[str, Json]) -> str:
@@ -120,7 +168,7 @@ def markdown(table: Mapping[str, Json]) -> str:
     lines += [f"| {name} | {_interval(value, signed=True)} |" for name, value in table["differences"].items()]
     closed = table["gap_closed"]
     lines += ["", f"Gap between random and oracle closed by evosyn: {'-' if closed is None else f'{closed:.2f}'}", ""]
-    lines += [table["verdict"], ""]
+    lines += [table["verdict"], "", *(f"- {remark}" for remark in table["remarks"])]
     return "\n".join(lines)
 
 
