@@ -178,16 +178,21 @@ def admitted(count: int, folder: Path) -> None:
 
 def faulty(count: int, folder: Path) -> None:
     faults = {"rate_limited": 0.1, "server_error": 0.02, "hang": 0.02, "empty": 0.05, "retry_after_s": 1.0}
-    with server(latency_s=0.5, faults=faults) as (url, counts):
-        teacher = create(model="openai/m", base_url=url, cache=folder / "faulty.sqlite", timeout_s=5.0)
-        replies, wall, _ = timed(lambda: ask(teacher, requests(count)))
+    walls = {}
+    for name, bad in (("well", {}), ("faulty", faults)):
+        with server(latency_s=0.5, faults=bad) as (url, counts):
+            teacher = create(model="openai/m", base_url=url, cache=folder / f"{name}.sqlite", timeout_s=5.0)
+            replies, walls[name], _ = timed(lambda teacher=teacher: ask(teacher, requests(count)))
+            answers = counts()["answers"]
     usable = sum(reply.failure is None for reply in replies)
     named = sum(reply.failure is not None for reply in replies)
+    spent = teacher.budget.spent
     row(
-        f"{count} with 10 % 429, 2 % 500, 2 % hung (5 s limit), 5 % empty",
-        f"{usable}+{named} named, {wall / (count * 0.5 / 64):.2f}x",
+        f"{count} with 10 % 429, 2 % 500, 2 % hung (5 s limit), 5 % empty: against ideal, against the same without",
+        f"{usable}+{named} named, {walls['faulty'] / (count * 0.5 / 64):.2f}x, {walls['faulty'] / walls['well']:.2f}x",
         f"all {count}, 1.5x",
     )
+    row(f"  of these the server saw {answers}", f"{spent.repeated} asked twice, {spent.abandoned} given up", "")
 
 
 def killed(count: int, folder: Path) -> None:

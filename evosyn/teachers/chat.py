@@ -46,7 +46,7 @@ class ChatConfig(BaseModel):
 
     concurrency: int = Field(default=64, ge=1, le=4096)
     retries: int = Field(default=4, ge=0)
-    hedge: float | None = Field(default=4.0, gt=1)
+    hedge: float | None = Field(default=3.0, gt=1)
     patience_s: float = Field(default=300.0, gt=0)
     requests_per_minute: float | None = Field(default=None, gt=0)
     tokens_per_minute: float | None = Field(default=None, gt=0)
@@ -140,7 +140,7 @@ class ChatTeacher:
             else:
                 self._limit.failed()
             raise
-        self._limit.succeeded()
+        self._limit.succeeded(asyncio.get_running_loop().time() - started)
         self._breaker.succeeded()
         await self._tokens.take(reply.input_tokens + reply.output_tokens)
         return reply

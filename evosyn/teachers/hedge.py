@@ -18,6 +18,8 @@ ENOUGH = 16
 """Answers from which the usual time is known."""
 BEYOND_LONGEST = 1.25
 LOOK_S = 0.25
+MOST_CALLS = 4
+"""Calls for one request in all, one after the other as each is late."""
 
 
 class Lateness:
@@ -45,37 +47,43 @@ class Lateness:
         self._recent.append(seconds)
 
     async def first_answer(self, call: Callable[[], Awaitable[T]], again: Callable[[], Awaitable[T]]) -> T:
-        """The result of `call`, or of `again` where `call` is late and `again` is done before it.
+        """The result of `call`, or of an `again` that is done before it.
 
         Raises:
-            Exception: that of `call`, where none of the two has a result.
+            Exception: that of `call`, where none has a result.
         """
         ended: list[asyncio.Future[T]] = []
         calls = [_begun(call, ended)]
         try:
-            await self._wait_until_late(calls[0])
-            if not calls[0].done():
-                self._second += 1
-                try:
+            while any(not one.done() for one in calls):
+                more = len(calls) < MOST_CALLS
+                if not await self._answered_or_late(calls, ended, more=more):
                     calls.append(_begun(again, ended))
-                    await _first_result(calls)
-                finally:
-                    self._second -= 1
-            done = next((one for one in ended if not one.cancelled() and one.exception() is None), calls[0])
-            return await done
+                    self._second += 1
+                    calls[-1].add_done_callback(self._left)
+                elif _result(ended) is not None:
+                    break
+            return await (_result(ended) or calls[0])
         finally:
             await _close(calls)
 
-    async def _wait_until_late(self, call: asyncio.Future[T]) -> None:
-        """Until the call is done, or late with a place free for a second one."""
+    async def _answered_or_late(
+        self, calls: list[asyncio.Future[T]], ended: list[asyncio.Future[T]], *, more: bool
+    ) -> bool:
+        """Wait for a result or the end of all calls: true. False where the last one is late and `more` may be sent."""
         loop = asyncio.get_running_loop()
         began = loop.time()
-        while not call.done():
+        while (waiting := [one for one in calls if not one.done()]) and _result(ended) is None:
             late, age = self.after_s, loop.time() - began
-            if late is not None and age >= late and self._second < self._places():
-                return
+            if more and late is not None and age >= late and self._second < self._places():
+                return False
             wait = LOOK_S if late is None else max(LOOK_S, late - age)
-            await asyncio.wait([call], timeout=None if self._factor is None else wait)
+            hopeless = self._factor is None or not more
+            await asyncio.wait(waiting, timeout=None if hopeless else wait, return_when=asyncio.FIRST_COMPLETED)
+        return True
+
+    def _left(self, _: object) -> None:
+        self._second -= 1
 
 
 def _begun(call: Callable[[], Awaitable[T]], ended: list[asyncio.Future[T]]) -> asyncio.Future[T]:
@@ -84,12 +92,9 @@ def _begun(call: Callable[[], Awaitable[T]], ended: list[asyncio.Future[T]]) -> 
     return task
 
 
-async def _first_result(calls: list[asyncio.Future[T]]) -> None:
-    waiting = set(calls)
-    while waiting:
-        done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-        if any(one.exception() is None for one in done):
-            return
+def _result(ended: list[asyncio.Future[T]]) -> asyncio.Future[T] | None:
+    """The call that had a result first."""
+    return next((one for one in ended if not one.cancelled() and one.exception() is None), None)
 
 
 async def _close(calls: list[asyncio.Future[T]]) -> None:

@@ -83,10 +83,10 @@ class AdaptiveLimit:
         self._sent, self._refused = 0, 0
         self._before = _Window()
         self._too_much, self._growth = math.inf, 0.01
-        self._answers_refused_s = 0.05
+        self._refusal_s, self._answer_s = 0.05, 0.0
         self._judging = False
         self._test: _Test | None = None
-        self._tolerated = 0.0
+        self._tolerated = self._most_tolerated = 0.0
 
     @property
     def size(self) -> int:
@@ -112,8 +112,9 @@ class AdaptiveLimit:
                 raise
         return self._enter()
 
-    def succeeded(self) -> None:
-        """Give the place back after an answer."""
+    def succeeded(self, seconds: float) -> None:
+        """Give the place back after an answer that took `seconds`."""
+        self._answer_s += (seconds - self._answer_s) * (0.1 if self._answer_s else 1.0)
         if self._rate == math.inf:
             self._size = min(float(self._most), self._size + 1.0)
         self._leave()
@@ -124,7 +125,7 @@ class AdaptiveLimit:
 
     def refused(self, mark: int, seconds: float) -> None:
         """Give the place back after a 429 that took `seconds` to come."""
-        self._answers_refused_s += 0.2 * (seconds - self._answers_refused_s)
+        self._refusal_s += 0.2 * (seconds - self._refusal_s)
         if mark == self._epoch:
             self._refused += 1
             if self._test is not None:
@@ -135,13 +136,13 @@ class AdaptiveLimit:
 
     def _suspect(self) -> None:
         """Judge soon, when the refusals that are under way have come; until then nothing is sent."""
-        if self._judging or self._refused < 3 or self._sent < WINDOW_CALLS / 2:
+        if self._judging or self._refused < 3 or self._sent < (WINDOW_CALLS if self._tolerated else WINDOW_CALLS / 2):
             return
         if self._refused / self._sent <= self._bearable():
             return
         self._judging = True
         loop = asyncio.get_running_loop()
-        loop.call_later(min(0.5, max(0.05, 2 * self._answers_refused_s)), self._judge)
+        loop.call_later(min(0.5, max(0.05, 2 * self._refusal_s)), self._judge)
 
     def _judge(self) -> None:
         self._judging = False
@@ -151,12 +152,14 @@ class AdaptiveLimit:
     def _fall(self, test: _Test | None, share: float) -> None:
         """Pace at the rate that was admitted."""
         self._test, self._tolerated, self._growth = test, 0.0, 0.01
-        self._too_much = self._rate if share < OUTAGE else self._too_much
+        seconds = asyncio.get_running_loop().time() - self._since + self._before.seconds
+        sent = self._sent + self._before.sent
         admitted = self._rate * max(LARGEST_FALL, 1.0 - share)
-        if self._rate == math.inf:
-            span = max(WINDOW_S, asyncio.get_running_loop().time() - self._since + self._before.seconds)
-            self._too_much = (self._sent + self._before.sent) / span
-            admitted = (self._sent * (1.0 - share) + self._before.sent - self._before.refused) / span
+        if sent < self._rate * seconds / 2:  # the rate was not what held the calls back
+            full = self._in_flight / self._answer_s if self._answer_s and share <= LARGEST else 0.0
+            self._rate = max(full, sent / max(WINDOW_S, seconds))
+            admitted = self._rate * (1.0 - (self._sent * share + self._before.refused) / sent)
+        self._too_much = self._rate if share < OUTAGE else self._too_much
         self._begin(max(SLOWEST, BELOW * admitted))
 
     def _decide(self, test: _Test) -> None:
@@ -165,7 +168,7 @@ class AdaptiveLimit:
         elif test.log_odds > CERTAIN and test.refused >= ENOUGH_REFUSED and test.sent >= WINDOW_CALLS:
             share = test.refused / test.sent
             if test.again and share <= 2 * test.share:
-                self._test, self._tolerated = None, share
+                self._test, self._tolerated, self._most_tolerated = None, share, 1.5 * share
                 self._begin(test.origin)
             else:  # a burst that was admitted may have hidden the share: ask for still less
                 again = _Test(test.origin, share, again=True)
@@ -184,11 +187,12 @@ class AdaptiveLimit:
 
     def _end_window(self) -> None:
         share = self._refused / self._sent
-        if self._test is None and share <= self._bearable():
+        seconds = asyncio.get_running_loop().time() - self._since
+        if self._test is None and share <= self._bearable() and self._sent > 0.7 * self._rate * seconds:
             self._rise()
         if self._tolerated:
-            self._tolerated = min(self._tolerated, 0.8 * self._tolerated + 0.2 * share)
-        self._window(_Window(self._sent, self._refused, asyncio.get_running_loop().time() - self._since))
+            self._tolerated = min(self._most_tolerated, 0.9 * self._tolerated + 0.1 * share)
+        self._window(_Window(self._sent, self._refused, seconds))
 
     def _rise(self) -> None:
         """Half of the way to the rate that was too much, then faster and faster beyond it."""
@@ -201,7 +205,7 @@ class AdaptiveLimit:
     def _bearable(self) -> float:
         """The share of refusals in this window that is no reason to ask for less."""
         expected = max(NEGLIGIBLE, 1.3 * (self._tolerated if self._test is None else self._test.share))
-        return expected + 2.5 * math.sqrt(expected / self._sent)
+        return expected + (3.0 if self._tolerated else 2.5) * math.sqrt(expected / self._sent)
 
     def _free(self) -> bool:
         loop = asyncio.get_running_loop()
