@@ -12,16 +12,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
+from evosyn.cli._teacher import TeacherOptions, teacher_options
 from evosyn.errors import UsageError
 
 if TYPE_CHECKING:
     from evosyn.cli._matrices import Source
-    from evosyn.ports import StrategyRunner
+    from evosyn.ports import Teacher
     from evosyn.synthesis.recipes._evolve_config import EvolveConfig
     from evosyn.synthesis.recipes._evolve_trial import Trial
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 SEARCHES = ("evolve", "iid", "sequential", "hillclimb")
+MODEL_CALLS = 100
 
 _OPTIONS = (
     click.option("--pool", "source", required=True, help="Pool file, matrices file, or a directory with matrices."),
@@ -30,6 +32,7 @@ _OPTIONS = (
     click.option("-N", "n", type=click.IntRange(2), default=16, show_default=True),
     click.option("--draws", type=click.IntRange(1), default=8, show_default=True, help="Draws of each problem."),
     click.option("--evaluations", type=click.IntRange(10), default=1000, show_default=True, help="Of each search."),
+    click.option("--calls", type=click.IntRange(1), help="Model calls of each search. [default: 100 with a model]"),
     click.option("--seeds", type=click.IntRange(2), default=5, show_default=True, help="Repeats; each splits anew."),
     click.option("--heldout", type=float, default=0.5, show_default=True),
     click.option("--seed", type=int, default=0, show_default=True, help="First of the seeds."),
@@ -44,6 +47,7 @@ _OPTIONS = (
 
 
 def _options(function: Command) -> Command:
+    function = teacher_options(function)
     for option in reversed(_OPTIONS):
         function = option(function)
     return function
@@ -70,8 +74,9 @@ class Compared(NamedTuple):
 def search(searches: str, **values: Any) -> None:
     """Does evolution beat simple searches on this pool?
 
-    Every search gets the same number of evaluations, the same proposer, the same way to choose a winner, and the same
-    splits; the table shows held-out scores over the seeds with intervals, and the paired difference to `evolve`.
+    Every search gets the same number of evaluations (with --model also of model calls), the same proposers, the same
+    way to choose a winner, and the same splits; the table shows held-out scores over the seeds with intervals, and the
+    paired difference to `evolve`.
     """
     from evosyn.cli._tables import Cell, print_table, write_plot, write_table
     from evosyn.evaluators.intervals import bootstrap
@@ -114,7 +119,7 @@ def curve(**values: Any) -> None:
     """Figure 4a: how the best score grows with the evaluations, mean and range over seeds.
 
     The score is that on the train problems, which search and selection make look better than it is; the held-out score
-    of the winner stands at the end.
+    of the winner stands at the end. With --model the model proposes too.
     """
     from evosyn.cli._tables import Cell, print_table, write_plot, write_table
 
@@ -188,13 +193,17 @@ def _points(evaluations: int) -> list[int]:
     return sorted(points)
 
 
-def _compare(names: Sequence[str], values: Mapping[str, Any]) -> tuple[Source, list[Compared]]:
+def _compare(names: Sequence[str], values: dict[str, Any]) -> tuple[Source, list[Compared]]:
     from functools import partial
 
     from evosyn.cli._matrices import matrices_of
+    from evosyn.cli.evolve import open_model
     from evosyn.sandbox import open_sandbox
+    from evosyn.strategies import load_strategy
     from evosyn.strategies.runner import SandboxedRunner
+    from evosyn.synthesis.recipes._evolve_trial import run_trial
 
+    options = TeacherOptions.take_from(values)
     opening = partial(
         open_sandbox, values["sandbox_name"], workers=values["workers"], allow_weak=values["allow_weak_sandbox"]
     )
@@ -202,25 +211,26 @@ def _compare(names: Sequence[str], values: Mapping[str, Any]) -> tuple[Source, l
     found = []
     with opening(numpy=True) as sandbox:
         runner = SandboxedRunner(sandbox)
+        replies = values["out"] / "replies.sqlite"
+
+        def model(asked: str | None) -> Teacher:
+            return open_model(options, asked, seed=values["seed"], sandbox=sandbox, replies=replies)
+
         for name in names:
-            trials = [_trial(name, seed, pool, runner, values) for seed in range(values["seeds"])]
+            trials = []
+            for seed in range(values["seed"], values["seed"] + values["seeds"]):
+                config = _config(name, seed, values, has_model=bool(options.model))
+                others = {"initial": load_strategy(config.start[0])}
+                trials.append(run_trial(config, pool.matrices, runner, model=model, others=others))
+                click.echo(f"{name}, seed {seed}: held out {trials[-1].score:.3f}", err=True)
             found.append(Compared(name, tuple(trials)))
     return pool, found
 
 
-def _trial(name: str, number: int, pool: Source, runner: StrategyRunner, values: Mapping[str, Any]) -> Trial:
-    from evosyn.strategies import load_strategy
-    from evosyn.synthesis.recipes._evolve_trial import run_trial
-
-    config = _config(name, values["seed"] + number, values)
-    trial = run_trial(config, pool.matrices, runner, others={"initial": load_strategy(config.start[0])})
-    click.echo(f"{name}, seed {values['seed'] + number}: held out {trial.score:.3f}", err=True)
-    return trial
-
-
-def _config(name: str, seed: int, values: Mapping[str, Any]) -> EvolveConfig:
+def _config(name: str, seed: int, values: Mapping[str, Any], *, has_model: bool) -> EvolveConfig:
+    from evosyn.cli.evolve import MODEL_ARMS
     from evosyn.configs.loading import load_config
-    from evosyn.synthesis.recipes._evolve_config import EvolveConfig
+    from evosyn.synthesis.recipes._evolve_config import EvolveConfig, ProposersConfig
 
     flags = {
         "seed": seed,
@@ -230,9 +240,14 @@ def _config(name: str, seed: int, values: Mapping[str, Any]) -> EvolveConfig:
         "scoring.draws": values["draws"],
         "scoring.seed": seed,
         "stop.evaluations": values["evaluations"],
+        "stop.model_calls": values["calls"] or (MODEL_CALLS if has_model else None),
         "islands.search": name,
     }
-    return load_config(EvolveConfig, file=values["file"], sets=values["sets"], flags=flags)
+    config = load_config(EvolveConfig, file=values["file"], sets=values["sets"], flags=flags)
+    if not has_model or config.proposers.arms != ProposersConfig().arms:
+        return config
+    proposers = config.proposers.model_copy(update={"arms": MODEL_ARMS})
+    return config.model_copy(update={"proposers": proposers})
 
 
 def _names(text: str) -> list[str]:

@@ -14,7 +14,7 @@ from evosyn.cli._teacher import TeacherOptions, open_teacher, teacher_options
 from evosyn.errors import EXIT_BUDGET, CheckFailed, UsageError
 
 if TYPE_CHECKING:
-    from evosyn.ports import Sandbox
+    from evosyn.ports import Sandbox, Teacher
     from evosyn.records import Json
     from evosyn.synthesis.recipes._evolve_config import EvolveConfig
     from evosyn.synthesis.recipes.evolve import Machinery, Progress
@@ -173,6 +173,19 @@ def _arm(text: str) -> tuple[str, float]:
     return name, weight
 
 
+def open_model(options: TeacherOptions, name: str | None, *, seed: int, sandbox: Sandbox, replies: Path) -> Teacher:
+    """The teacher that a proposer asks: the model `name`, or for None the one that the options stand for.
+
+    Raises:
+        UsageError: there is none; the offline teacher proposes no strategies.
+    """
+    if name is not None:
+        options = replace(options, model=name, teacher=None)
+    elif options.model is None and options.teacher in (None, "offline"):
+        raise UsageError("--proposer: this proposer asks a model; name one with --model provider/name")
+    return open_teacher(options, seed=seed, sandbox=sandbox, replies=replies)
+
+
 def _machinery(
     sandbox: Sandbox, options: TeacherOptions, source: str, out: Path, seed: int, progress: Progress
 ) -> Machinery:
@@ -188,12 +201,7 @@ def _machinery(
         return open_teacher(options, seed=seed, sandbox=sandbox, replies=out / "replies.sqlite", default=default)
 
     def model(name: str | None) -> Any:
-        if name is not None:
-            asked = replace(options, model=name, teacher=None)
-            return open_teacher(asked, seed=seed, sandbox=sandbox, replies=out / "replies.sqlite")
-        if options.model is None and options.teacher in (None, "offline"):
-            raise UsageError("--proposer: this proposer asks a model; name one with --model provider/name")
-        return teacher(None)
+        return open_model(options, name, seed=seed, sandbox=sandbox, replies=out / "replies.sqlite")
 
     def endpoint() -> Endpoint:
         provider, _, name = (options.model or "").partition("/")

@@ -105,7 +105,7 @@ class Archipelago:
 
         Args:
             free: for a proposer without a model: half of the time its parent is the newest program of a model, so that
-                each reply is followed by variants of it and by its constants re-tuned.
+                each reply is followed by variants of it and by its constants re-tuned. Baselines do without that.
 
         Raises:
             ValueError: no valid program has been committed yet.
@@ -115,11 +115,11 @@ class Archipelago:
         rng = self.seed.child("ask", index).random()
         island = index % len(self.islands)
         parent = self._parent(self.islands[island], rng)
+        if self.config.search != "evolve":
+            return Ask(island, parent, (), (), self._repeats.get(parent.candidate.id, ()))
         if free and self.modelled is not None and rng.random() < AROUND_MODEL:
             parent = self.modelled
         rejected = self._repeats.get(parent.candidate.id, ())
-        if self.config.search != "evolve":
-            return Ask(island, parent, (), (), rejected)
         return Ask(island, parent, self._inspirations(island, parent, rng), self.islands[island].top(3), rejected)
 
     def seen(self, key: str) -> str | None:

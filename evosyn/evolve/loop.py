@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -30,6 +30,8 @@ from evosyn.rundir import Journal
 from evosyn.seeds import SeedTree
 
 SYNC_SECONDS = 2.0
+CALLS_OF_ONE = 2
+"""Model calls that one proposal may use: the second one repairs."""
 
 
 class LoopConfig(BaseModel):
@@ -49,6 +51,13 @@ class LoopConfig(BaseModel):
 
 class OnCommit(Protocol):
     def __call__(self, state: Archipelago, step: Step, fates: tuple[Fate, ...]) -> None: ...
+
+
+@runtime_checkable
+class Connected(Protocol):
+    """A proposer that holds connections of an event loop; they end with the search."""
+
+    async def aclose(self) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -176,16 +185,27 @@ class Search:
             for task in self._making.values():
                 task.cancel()
             await asyncio.gather(*self._making.values(), return_exceptions=True)
+            for proposer in self._parts.proposers.values():
+                if isinstance(proposer, Connected):
+                    await proposer.aclose()
 
     def _launch(self, inbox: asyncio.Queue[Message]) -> None:
         limit = self._stop.proposals
         while len(self._making) < self._loop_config.concurrency and self._next in self._asked:
-            if limit is not None and self._next >= limit:
+            if (limit is not None and self._next >= limit) or self._calls_are_spoken_for():
                 return
             task = asyncio.create_task(self._propose(self._next, inbox))
             task.add_done_callback(partial(_report_failure, inbox))
             self._making[self._next] = task
             self._next += 1
+
+    def _calls_are_spoken_for(self) -> bool:
+        """Whether the proposals under way may use all the model calls that are left: no call is paid for nothing."""
+        calls, schedule = self._stop.model_calls, self._parts.schedule
+        if calls is None or schedule.is_free(self._asked[self._next].arm):
+            return False
+        ahead = (index for index in range(self.state.steps, self._next) if not schedule.is_free(self._asked[index].arm))
+        return self.state.replies + CALLS_OF_ONE * sum(1 for _ in ahead) >= calls
 
     async def _propose(self, index: int, inbox: asyncio.Queue[Message]) -> None:
         ask, arm = self._asked[index]

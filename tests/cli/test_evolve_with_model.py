@@ -172,3 +172,29 @@ def test_hostile_programs_are_data_with_a_reason_and_none_stops_the_run(tmp_path
         if text in reasons:
             assert said in reasons[text], (text, reasons[text])
     assert len(set(HOSTILE) & set(reasons)) >= 8
+
+
+def test_ablate_search_asks_the_model_within_its_calls(tmp_path):
+    source = seeds(tmp_path / "m.jsonl")
+    sizes = ["-M", "5", "-N", "4", "--draws", "2", "--seeds", "2", "--calls", "6", "--set", "proposers.burst=4"]
+    with ScriptedServer(program) as server:
+        arguments = [
+            sys.executable,
+            "-m",
+            "evosyn",
+            "ablate",
+            "search",
+            "--pool",
+            source,
+            "--out",
+            tmp_path / "o",
+            *sizes,
+        ]
+        arguments += ["--searches", "evolve,iid", "--model", "openai/scripted", "--base-url", server.base_url]
+        arguments += ["--out", tmp_path / "o"]
+        environment = {**os.environ, "OPENAI_API_KEY": "sk-test"}
+        result = subprocess.run(arguments, capture_output=True, text=True, timeout=300, env=environment)
+        assert result.returncode == 0, result.stderr
+        requests = server.counts.requests
+    assert "evolution" in result.stdout and "Unclosed" not in result.stderr
+    assert 6 <= requests <= 4 * 7, "at most one call above the limit, for a repair"

@@ -93,6 +93,10 @@ class ModelProposer(ABC):
         detail = {"model": self._teacher.name, "replies": list(ids), "prompt": messages[-1].content}
         return Proposal((Candidate(found.program, parents, self.name, detail),), replies=ids, cost=cost)
 
+    async def aclose(self) -> None:
+        """End the connections that the teacher holds in this event loop."""
+        await self._teacher.aclose()
+
     async def _ask(self, messages: tuple[Message, ...], context: ProposalContext) -> Reply:
         params = {"temperature": self._config.temperature, "max_tokens": self._config.max_tokens}
         return await self._teacher.complete(Request(messages, "strategy", params, context.index))

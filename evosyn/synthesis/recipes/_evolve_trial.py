@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from evosyn import registry
+from evosyn.errors import UsageError
 from evosyn.evaluators.behaviour import axes_named
 from evosyn.evaluators.consistency import SeedConsistency
 from evosyn.evolve.genetic.reader import Reader
 from evosyn.evolve.genetic.runner import TreeRunner
 from evosyn.evolve.islands import Archipelago
 from evosyn.evolve.loop import Search
-from evosyn.ports import Proposer, StrategyRunner
+from evosyn.ports import StrategyRunner, Teacher
 from evosyn.records import Candidate, Evaluation, PassMatrix
 from evosyn.rundir import Journal
 from evosyn.synthesis.recipes._evolve_config import EvolveConfig
 from evosyn.synthesis.recipes._evolve_finish import Choice, choose, fresh_scoring
 from evosyn.synthesis.recipes._evolve_inputs import select
-from evosyn.synthesis.recipes.evolve import search_parts
+from evosyn.synthesis.recipes.evolve import proposers_of, search_parts
 
 
 class Trial(NamedTuple):
@@ -47,19 +47,27 @@ class Trial(NamedTuple):
         return (self.choice.fresh.score or 0.0) - self.score
 
 
+def no_model(_: str | None) -> Teacher:
+    """
+    Raises:
+        UsageError: always.
+    """
+    raise UsageError("this proposer asks a model; name one with --model provider/name")
+
+
 def run_trial(
     config: EvolveConfig,
     matrices: Sequence[PassMatrix],
     runner: StrategyRunner,
     *,
-    proposers: Mapping[str, Proposer] | None = None,
+    model: Callable[[str | None], Teacher] = no_model,
     others: Mapping[str, str] | None = None,
 ) -> Trial:
     """Search on the train problems of `config.seed`, choose, score held out.
 
     Args:
         runner: runs programs outside the genetic grammar.
-        proposers: by arm; the genetic arm is made here.
+        model: opens the teacher that model proposers ask (`Machinery.model`).
         others: program texts to score on the same held-out draws.
 
     Raises:
@@ -70,8 +78,7 @@ def run_trial(
     reader = Reader()
     trees = TreeRunner(runner, reader)
     evaluator = SeedConsistency(trees, seeds.split.train, config.scoring, axes_named(config.axes))
-    genetic = registry.factory("proposers", "genetic")(burst=config.proposers.burst, reader=reader)
-    arms = {name: genetic if name == "genetic" else (proposers or {})[name] for name in config.proposers.arms}
+    arms = proposers_of(config, model, reader)
     with tempfile.TemporaryDirectory(prefix="evosyn-trial-") as folder:
         journal = Journal(Path(folder) / "journal.jsonl")
         parts = search_parts(config, evaluator, arms, reader, "trial")

@@ -105,7 +105,7 @@ def run_evolve(
         seeds = prepare(run, source, config, machinery.makers, machinery.progress.step)
         reader = Reader()
         runner = TreeRunner(machinery.runner, reader)
-        proposers = _proposers(config, machinery, reader) if config.engine == "evosyn" else None
+        proposers = proposers_of(config, machinery.model, reader) if config.engine == "evosyn" else None
         if proposers is None:
             config, proposers = _by_openevolve(run, seeds, config, machinery)
         evaluator = SeedConsistency(runner, seeds.split.train, config.scoring, axes_named(config.axes))
@@ -139,6 +139,35 @@ def run_evolve(
     if spent is not None:
         raise spent
     return report
+
+
+def proposers_of(
+    config: EvolveConfig, model_named: Callable[[str | None], Teacher], reader: Reader
+) -> dict[str, Proposer]:
+    """A proposer for each arm of the configuration.
+
+    Args:
+        model_named: as `Machinery.model`.
+
+    Raises:
+        UsageError: an unknown proposer, or one that needs a model where none is named.
+    """
+    found: dict[str, Proposer] = {}
+    teachers: dict[str, Teacher] = {}
+    for name in config.proposers.arms:
+        kind, _, directory = name.partition(":")
+        if name == "genetic":
+            found[name] = registry.factory("proposers", name)(burst=config.proposers.burst, reader=reader)
+        elif kind == "mailbox":
+            mailbox = registry.factory("teachers", "mailbox")(directory=directory or "mailbox")
+            found[name] = registry.factory("proposers", "rewrite")(teacher=mailbox)
+        else:
+            kind, _, model = name.partition("@")
+            factory = registry.factory("proposers", kind)
+            if model not in teachers:
+                teachers[model] = model_named(model or None)
+            found[name] = factory(teacher=teachers[model])
+    return found
 
 
 def search_parts(
@@ -191,30 +220,6 @@ def _claim(run: RunDir, source: Source, config: EvolveConfig) -> None:
     else:
         run.write_json("manifest.json", {**mine, "evosyn": __version__})
     run.write("config.yaml", yaml.safe_dump(config.model_dump(mode="json"), sort_keys=False))
-
-
-def _proposers(config: EvolveConfig, machinery: Machinery, reader: Reader) -> dict[str, Proposer]:
-    """A proposer for each arm of the configuration.
-
-    Raises:
-        UsageError: an unknown proposer, or one that needs a model where none is named.
-    """
-    found: dict[str, Proposer] = {}
-    teachers: dict[str, Teacher] = {}
-    for name in config.proposers.arms:
-        kind, _, directory = name.partition(":")
-        if name == "genetic":
-            found[name] = registry.factory("proposers", name)(burst=config.proposers.burst, reader=reader)
-        elif kind == "mailbox":
-            mailbox = registry.factory("teachers", "mailbox")(directory=directory or "mailbox")
-            found[name] = registry.factory("proposers", "rewrite")(teacher=mailbox)
-        else:
-            kind, _, model = name.partition("@")
-            factory = registry.factory("proposers", kind)
-            if model not in teachers:
-                teachers[model] = machinery.model(model or None)
-            found[name] = factory(teacher=teachers[model])
-    return found
 
 
 def _by_openevolve(
