@@ -22,6 +22,9 @@ from evosyn.sandbox._inside.ended import Ended, failure
 if TYPE_CHECKING:
     from evosyn.sandbox._inside.zygote import Zygote
 
+DONE, PROGRAM_ENDED, TESTING_ENDED = range(3)
+"""What `_Warm.run` waits for: the word that the checks are done, the end of the program or of the testing process."""
+
 
 class Pairs:
     """Runs the checks of a program on one zygote."""
@@ -94,10 +97,8 @@ class _Warm:
 
         self._ours = (self._jobs, self._done, self._ask, self._answer, self._answers, self._records)
         self._pid = zygote.fork(limits, self._records, work)
-        self._pidfd = os.pidfd_open(self._pid)
         _close(*theirs)
         zygote.private.update(self._ours)
-        zygote.private.add(self._pidfd)
         zygote.helpers.add(self._pid)
 
     def end(self) -> None:
@@ -105,7 +106,7 @@ class _Warm:
         self._zygote.helpers.discard(self._pid)
         os.kill(self._pid, signal.SIGKILL)
         os.waitpid(self._pid, 0)
-        for handle in (*self._ours, self._pidfd):
+        for handle in self._ours:
             self._zygote.private.discard(handle)
             os.close(handle)
 
@@ -122,12 +123,10 @@ class _Warm:
             rpc.run_program((self._ask, self._answer), *program, limits, zygote.alarm, to)
 
         solution = zygote.fork(limits, solution_fd, solve, keep=(self._ask, self._answer))
-        handle = os.pidfd_open(solution)
         try:
             self._send((program[1], checks, limits))
             wall_s, left_s = limits.wall_s, limits.wall_s * (len(checks) + 1)
-            known = (self._done, handle, self._pidfd)
-            ready, seconds = zygote.wait(known, (self._records,), wall_s, left_s, (solution,))
+            ready, seconds = zygote.wait((self._done,), (solution, self._pid), self._records, wall_s, left_s)
             alone, status = os.waitpid(solution, os.WNOHANG)
             if not alone:
                 os.kill(solution, signal.SIGKILL)
@@ -139,7 +138,7 @@ class _Warm:
         except OSError:  # its pipe is broken
             return None
         finally:
-            _close(handle, solution_fd)
+            os.close(solution_fd)
         died = Ended(status, not alone, seconds)
         if not records:
             return _not_loaded(loading, died, limits), False
@@ -155,12 +154,12 @@ class _Warm:
 
     def _finished(self, ready: int | None, loading: Sequence[wire.Record]) -> bool:
         """Bring the testing process to rest now that the program is dead; False where that does not work."""
-        if ready == self._pidfd or (ready is None and loading and loading[0].code == wire.OK):
+        if ready == TESTING_ENDED or (ready is None and loading and loading[0].code == wire.OK):
             return False  # it died, or hangs where no alarm reaches it
-        if ready != self._done:
+        if ready != DONE:
             os.kill(self._pid, signal.SIGUSR1)
-            ready, _ = self._zygote.wait((self._done, self._pidfd), (), 1.0, 1.0, ())
-            if ready != self._done:
+            ready, _ = self._zygote.wait((self._done,), (self._pid,), self._records, 1.0, 1.0)
+            if ready != DONE:
                 return False
         os.read(self._done, 1)
         for handle in (self._answers, self._ask):

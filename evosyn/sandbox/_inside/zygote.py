@@ -6,6 +6,7 @@ works, kills at the deadline, and answers its parent frame by frame. One zygote 
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import gc
@@ -18,13 +19,15 @@ import struct
 import sys
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from evosyn.sandbox._inside import child, landlock, pairs, seccomp, stdio, wire
 from evosyn.sandbox._inside.ended import RESULT_BYTES, Ended, failure
 
 GRACE_S = 0.2
 """A program that swallows its alarm is killed this long after its time limit."""
+LOOK_S = 0.002
+"""How often to look whether a child has ended, where no descriptor tells."""
 FRAME = struct.Struct("<I")
 
 CALLS, CHECKS, STDIO, HARNESS, SHARE = range(5)
@@ -45,6 +48,7 @@ class Zygote:
         self.helpers: set[int] = set()
         self.held = _confine(config)
         self._filter = seccomp.Filter(config["filter"]) if config["filter"] else None
+        self._has_pidfds = _has_pidfds()
         self._shared: dict[str, Any] = {}
         self.alarm = child.Alarm()
         self._harnesses: dict[str, Callable[[str, Any, Any], Any]] = {}
@@ -113,50 +117,63 @@ class Zygote:
 
     def watch(self, pid: int, memfd: int, wall_s: float, left_s: float) -> Ended:
         """Sleep until the child ends; kill it where no record came for `wall_s` or the job's budget is long over."""
-        handle = os.pidfd_open(pid)
-        try:
-            ready, seconds = self.wait((handle,), (memfd,), wall_s, left_s, (pid,))
-        finally:
-            os.close(handle)
+        ready, seconds = self.wait((), (pid,), memfd, wall_s, left_s)
         if ready is None:
             os.kill(pid, signal.SIGKILL)
         return Ended(os.waitpid(pid, 0)[1], ready is None, seconds)
 
     def wait(
-        self, handles: Sequence[int], growing: Sequence[int], wall_s: float, left_s: float, children: Sequence[int]
+        self, handles: Sequence[int], pids: Sequence[int], memfd: int, wall_s: float, left_s: float
     ) -> tuple[int | None, float]:
-        """Sleep until one of the handles is readable.
+        """Sleep until a handle is readable or a child has ended, which is left to be waited for.
 
         Args:
-            growing: files whose growth is progress.
-            children: whom to kill where our parent hangs up; we end then.
+            memfd: a file whose growth is progress.
 
         Returns:
-            The first that is readable, in the order given, or None where nothing grew for `wall_s` or `left_s` is long
-            over; and the seconds since the last progress.
+            The place in `handles` and then `pids` of the first that is, or None where nothing grew for `wall_s` or
+            `left_s` is long over; and the seconds since the last progress.
         """
+        watched = [*handles, *self._pidfds(pids)]
         poller = select.poll()
-        for handle in handles:
+        for handle in watched:
             poller.register(handle, select.POLLIN)
         poller.register(self.requests, 0)
         began = progress = time.monotonic()
         size = 0
-        while True:
-            now = time.monotonic()
-            until = min(progress + wall_s + GRACE_S, began + left_s + wall_s + 2 * GRACE_S)
-            if now >= until:
-                return None, now - progress
-            events = {number for number, _ in poller.poll(max(1.0, min(until - now, max(wall_s / 8, 0.1)) * 1000))}
-            for handle in handles:
-                if handle in events:
-                    return handle, time.monotonic() - progress
-            if events:
-                for pid in (*children, *self.helpers):
-                    os.kill(pid, signal.SIGKILL)
-                os._exit(0)
-            grown = sum([os.fstat(memfd).st_size for memfd in growing])
-            if grown != size:
-                size, progress = grown, time.monotonic()
+        try:
+            while True:
+                now = time.monotonic()
+                until = min(progress + wall_s + GRACE_S, began + left_s + wall_s + 2 * GRACE_S)
+                if now >= until:
+                    return None, now - progress
+                pause = min(until - now, max(wall_s / 8, 0.1)) if self._has_pidfds else LOOK_S
+                events = {number for number, _ in poller.poll(max(1.0, pause * 1000))}
+                for place, handle in enumerate(watched):
+                    if handle in events:
+                        return place, time.monotonic() - progress
+                if self.requests in events:
+                    self._leave(pids)
+                if not self._has_pidfds:
+                    for place, pid in enumerate(pids):
+                        if os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+                            return len(handles) + place, time.monotonic() - progress
+                grown = os.fstat(memfd).st_size
+                if grown != size:
+                    size, progress = grown, time.monotonic()
+        finally:
+            for handle in watched[len(handles) :]:
+                os.close(handle)
+
+    def _pidfds(self, pids: Sequence[int]) -> list[int]:
+        """A descriptor for each child, readable when it has ended; none where the kernel (old gVisor) has no such."""
+        return [os.pidfd_open(pid) for pid in pids] if self._has_pidfds else []
+
+    def _leave(self, pids: Sequence[int]) -> NoReturn:
+        """Our parent is gone."""
+        for pid in (*pids, *self.helpers):
+            os.kill(pid, signal.SIGKILL)
+        os._exit(0)
 
     def records(self, memfd: int, limit: int) -> list[wire.Record]:
         size = min(os.fstat(memfd).st_size, RESULT_BYTES)
@@ -239,6 +256,14 @@ class Zygote:
         return b"".join(parts)
 
 
+def _has_pidfds() -> bool:
+    try:
+        os.close(os.pidfd_open(os.getpid()))
+    except OSError:
+        return False
+    return True
+
+
 def _confine(config: Mapping[str, Any]) -> list[str]:
     """Limits, identity and Landlock of the zygote itself; the names of what holds."""
     held = []
@@ -246,7 +271,8 @@ def _confine(config: Mapping[str, Any]) -> list[str]:
         number = getattr(resource, name)
         hard = resource.getrlimit(number)[1]
         value = value if hard == resource.RLIM_INFINITY else min(value, hard)
-        resource.setrlimit(number, (value, value))
+        with contextlib.suppress(ValueError, OSError):  # gVisor knows few limits; what holds is seen by the probes
+            resource.setrlimit(number, (value, value))
     if seccomp.no_new_privileges() and landlock.restrict(config["readable"], config["writable"]):
         held.append("landlock")
     if _take_uid(config["uids"], config["keep_read"]):
