@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
@@ -13,11 +13,20 @@ from evosyn import registry
 from evosyn.errors import UsageError
 from evosyn.ports import Sandbox, Teacher
 
+if TYPE_CHECKING:
+    from evosyn.teachers.budget import Budget
+
+LOCAL = "local:"
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 _OPTIONS = (
-    click.option("--model", help="A real model as the teacher: provider/name in litellm's words."),
+    click.option("--model", help="A real model: provider/name in litellm's words, or local:PATH (transformers, vLLM)."),
     click.option("--teacher", help="offline (a simulation), mailbox:DIR, replay:FILE, or package.module:factory."),
+    click.option(
+        "--strength",
+        type=click.Choice(["weak", "mixed", "strong"]),
+        help="Of the offline teacher. [default: mixed]",
+    ),
     click.option("--base-url", help="Endpoint of the model, such as http://localhost:8000/v1 for vLLM."),
     click.option("--api-key-env", metavar="NAME", help="Environment variable that holds the key of the model."),
     click.option("--replies", type=click.Path(path_type=Path), help="Reply cache to share; by default one in --out."),
@@ -25,6 +34,12 @@ _OPTIONS = (
         "--model-calls", type=click.IntRange(1), default=64, show_default=True, help="Calls in flight at most."
     ),
     click.option("--call-timeout", type=float, default=300.0, show_default=True, help="Seconds for one call."),
+    click.option(
+        "--hedge/--no-hedge", default=True, show_default=True, help="Ask again where a call hangs; first answer counts."
+    ),
+    click.option("--device", help="Of local:PATH: auto, cpu, cuda, cuda:1, mps. [default: auto]"),
+    click.option("--dtype", help="Of local:PATH: auto, bfloat16, float16, float32. [default: auto]"),
+    click.option("--local-engine", help="Of local:PATH: auto, transformers, vllm. [default: auto]"),
     click.option("--max-cost", type=float, help="Stop (resumable, exit 3) after this many dollars."),
     click.option("--max-tokens", type=int, help="Stop (resumable, exit 3) after this many tokens."),
     click.option("--max-calls", type=int, help="Stop (resumable, exit 3) after this many calls."),
@@ -39,11 +54,16 @@ class TeacherOptions:
 
     model: str | None = None
     teacher: str | None = None
+    strength: str | None = None
     base_url: str | None = None
     api_key_env: str | None = None
     replies: Path | None = None
     model_calls: int = 64
     call_timeout: float = 300.0
+    hedge: bool = True
+    device: str | None = None
+    dtype: str | None = None
+    local_engine: str | None = None
     max_cost: float | None = None
     max_tokens: int | None = None
     max_calls: int | None = None
@@ -79,7 +99,10 @@ def open_teacher(
     """
     if options.model and options.teacher:
         raise UsageError("--model and --teacher exclude each other: a model is a teacher")
+    _refuse_strays(options)
     cache = options.replies or replies
+    if options.model and options.model.startswith(LOCAL):
+        return _local(options, cache, seed)
     if options.model:
         return _model(options, cache)
     spec = options.teacher or default
@@ -93,16 +116,49 @@ def open_teacher(
         if not model:
             raise UsageError(f"--teacher {spec!r}: write it as replay:FILE@provider/name, naming the recorded model")
         return cast(Teacher, registry.factory("teachers", "replay")(file=file, model=model))
-    return cast(Teacher, registry.factory("teachers", spec)(seed=seed, sandbox=sandbox))
+    if options.strength is not None and spec != "offline":
+        raise UsageError(f"--strength is of the offline teacher, not of {spec!r}")
+    strength = {} if options.strength is None else {"strength": options.strength}
+    return cast(Teacher, registry.factory("teachers", spec)(seed=seed, sandbox=sandbox, **strength))
+
+
+def _refuse_strays(options: TeacherOptions) -> None:
+    """
+    Raises:
+        UsageError: an option of another kind of teacher.
+    """
+    local = bool(options.model and options.model.startswith(LOCAL))
+    for name, value in (("device", options.device), ("dtype", options.dtype), ("local-engine", options.local_engine)):
+        if value is not None and not local:
+            raise UsageError(f"--{name} is of a model in this process: --model local:PATH")
+    if options.base_url and local:
+        raise UsageError("--base-url: a model in this process has no endpoint; leave it out, or name a served model")
+    if options.strength is not None and options.model:
+        raise UsageError("--strength is of the offline teacher, not of a model")
+
+
+def _local(options: TeacherOptions, cache: Path, seed: int) -> Teacher:
+    from evosyn.teachers.local import create
+
+    return create(
+        path=str(options.model).removeprefix(LOCAL),
+        device=options.device or "auto",
+        dtype=options.dtype or "auto",
+        engine=options.local_engine or "auto",
+        batch=options.model_calls,
+        seed=seed,
+        cache=cache,
+        budget=_budget(options),
+    )
 
 
 def _model(options: TeacherOptions, cache: Path) -> Teacher:
-    from evosyn.teachers.budget import Budget, BudgetConfig
     from evosyn.teachers.chat import ChatConfig
     from evosyn.teachers.litellm import create
 
-    budget = BudgetConfig(max_cost=options.max_cost, max_tokens=options.max_tokens, max_calls=options.max_calls)
     config = ChatConfig(concurrency=options.model_calls, price_in=options.price_in, price_out=options.price_out)
+    if not options.hedge:
+        config = config.model_copy(update={"hedge": None})
     return create(
         model=str(options.model),
         base_url=options.base_url,
@@ -110,5 +166,11 @@ def _model(options: TeacherOptions, cache: Path) -> Teacher:
         timeout_s=options.call_timeout,
         cache=cache,
         config=config,
-        budget=Budget(budget),
+        budget=_budget(options),
     )
+
+
+def _budget(options: TeacherOptions) -> Budget:
+    from evosyn.teachers.budget import Budget, BudgetConfig
+
+    return Budget(BudgetConfig(max_cost=options.max_cost, max_tokens=options.max_tokens, max_calls=options.max_calls))
