@@ -50,9 +50,10 @@ def command(
     )
     request = DistillRun(data=data, setting=setting, model=model, out=out, config=config)
     if print_config:
-        from evosyn.train.launch import render
+        from evosyn.train.launch import precision, render
 
-        trl = fit_settings(config, out, bf16=bool(config.memory.bf16), cpu=not Path("/dev/nvidia0").exists())
+        bf16, cpu = precision(config.memory)
+        trl = fit_settings(config, out, bf16=bf16, cpu=cpu)
         click.echo(render(request.frozen(), trl, sys.argv[1:]), nl=False)
         return
     from evosyn.train.models import require_train

@@ -49,10 +49,11 @@ def command(data: str, model: str, out: Path, setting: str, file: Path | None, *
     config = config_of(RlvrConfig, "train", model, file, values["sets"], flags)
     request = RlvrRun(data=data, setting=setting, model=model, out=out, config=config)
     if values["print_config"]:
-        from evosyn.train.launch import render
+        from evosyn.train.launch import precision, render
 
         resolved = resolve(config)
-        trl = grpo_settings(resolved, out, bf16=bool(config.memory.bf16), cpu=not Path("/dev/nvidia0").exists())
+        bf16, cpu = precision(config.memory)
+        trl = grpo_settings(resolved, out, bf16=bf16, cpu=cpu)
         click.echo(render(request.frozen(), trl, sys.argv[1:]), nl=False)
         return
     from evosyn.sandbox import open_sandbox

@@ -19,7 +19,7 @@ from evosyn.train import tiny
 from evosyn.train.checkpoints import check_disk, checkpoint_bytes, freeze_config, read_metrics
 from evosyn.train.config import DistillConfig
 from evosyn.train.data import dpo_rows, fit_lengths, load_samples, sft_rows
-from evosyn.train.models import adapter_config, context_of, load_model, load_tokenizer, use_bf16
+from evosyn.train.models import adapter_config, context_of, load_model, load_tokenizer, require_options, use_bf16
 from evosyn.train.report import lineage_of, start_and_end, versions
 from evosyn.train.rlvr import OnRow, finish, open_run, prepare_model, resume_point, run_trainer, save_final
 from evosyn.train.settings import fit_settings, is_main_process
@@ -54,6 +54,7 @@ def distill(request: DistillRun, *, on_row: OnRow | None = None) -> dict[str, Js
         UnavailableError: disk, memory or arithmetic gave up.
         KeyboardInterrupt: SIGTERM came, everything is saved.
     """
+    require_options(request.config)
     samples = load_samples(request.data, request.setting)
     everything = len(samples)
     if request.model == tiny.NAME:

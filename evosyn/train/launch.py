@@ -7,11 +7,22 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import yaml
 
 from evosyn.records import Json
+from evosyn.train.config import MemoryConfig
+
+
+def precision(memory: MemoryConfig) -> tuple[bool, bool]:
+    """Whether a run on this machine would use bf16, and whether it would use the CPU; told without torch.
+
+    A GPU that is there is taken to know bf16, as all of the last years do.
+    """
+    cpu = not Path("/dev/nvidia0").exists()
+    return (not cpu if memory.bf16 is None else memory.bf16), cpu
 
 
 def render(frozen: Mapping[str, Json], trl: Mapping[str, Any], argv: Sequence[str]) -> str:

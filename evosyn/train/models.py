@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from evosyn.errors import MissingExtra, UnavailableError, UsageError
-from evosyn.train.config import MemoryConfig
+from evosyn.train.config import DistillConfig, MemoryConfig, RlvrConfig
 
 
 def require_train() -> None:
@@ -24,6 +24,28 @@ def require_train() -> None:
     for package in ("torch", "transformers", "trl", "accelerate", "peft"):
         if importlib.util.find_spec(package) is None:
             raise MissingExtra(package, "train", "training")
+
+
+def require_options(config: RlvrConfig | DistillConfig) -> None:
+    """
+    Raises:
+        UsageError: an option that was asked for needs a package that is not installed, or another option.
+    """
+    import importlib.util
+
+    needs = []
+    if isinstance(config, RlvrConfig) and config.rollout.engine != "transformers":
+        needs.append((f"rollout.engine={config.rollout.engine}", "vllm", "pip install vllm"))
+    if config.memory.deepspeed is not None:
+        needs.append(("memory.deepspeed", "deepspeed", "pip install --no-build-isolation deepspeed, after torch"))
+    if config.keep.report_to != "none":
+        name = config.keep.report_to
+        needs.append((f"keep.report_to={name}", name, f"pip install {name}"))
+    for key, package, how in needs:
+        if importlib.util.find_spec(package) is None:
+            raise UsageError(f"{key}: needs the package {package}: {how}")
+    if config.memory.four_bit and not config.memory.lora_rank:
+        raise UsageError("memory.four_bit: only an adapter is trained on it; add --set memory.lora_rank=16")
 
 
 def load_tokenizer(model: str, *, pad_token: str | None = None) -> Any:

@@ -29,7 +29,15 @@ from evosyn.train.checkpoints import (
 )
 from evosyn.train.config import RewardConfig, RlvrConfig
 from evosyn.train.data import fit_lengths, load_samples, prompt_of, tasks_of
-from evosyn.train.models import adapter_config, check_context, load_model, load_tokenizer, merge_adapter, use_bf16
+from evosyn.train.models import (
+    adapter_config,
+    check_context,
+    load_model,
+    load_tokenizer,
+    merge_adapter,
+    require_options,
+    use_bf16,
+)
 from evosyn.train.report import lineage_of, mean_of, start_and_end, versions, write_card, write_curve
 from evosyn.train.rewards import RewardFunction, pass_histogram
 from evosyn.train.scoring import Scorer, Task, domains_of
@@ -75,6 +83,7 @@ def train_rlvr(request: RlvrRun, sandbox: Sandbox, *, on_row: OnRow | None = Non
             sense.
         KeyboardInterrupt: SIGTERM came, everything is saved.
     """
+    require_options(request.config)
     samples = load_samples(request.data, request.setting)
     config = resolve(request.config)
     everything = len(samples)
