@@ -28,7 +28,8 @@ def script(body: Mapping[str, Any], times: int) -> str:
     seed = hashlib.sha256(f"{text}\x1f{times}".encode()).digest()
     draw = random.Random(int.from_bytes(seed[:8], "big"))
     if "You write programming problems" in text:
-        return _problem(draw, "standard input" in text.split("## Example")[0])
+        problem = _problem(draw, "standard input" in text.split("## Example")[0])
+        return problem.partition("```json\n")[2].strip("`\n") if "response_format" in body else problem
     found = RULES.search(text.split("## Problem")[-1])
     if found is None:
         return "I am not sure what you mean."

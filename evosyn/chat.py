@@ -26,9 +26,9 @@ class Request:
         params: temperature, max_tokens, top_p, ...; JSON.
         sample: which of several independent samples of the same chat; part of the cache key.
         purpose: what the reply is for.
+        schema: JSON schema of the reply, for providers that can hold a model to it; the prompt says the same in words.
         problem: the problem it is about. A real model never sees this field (what it may know stands in `messages`);
-        the
-            offline teacher, a simulation, works from it.
+            the offline teacher, a simulation, works from it.
     """
 
     messages: tuple[Message, ...]
@@ -36,6 +36,7 @@ class Request:
     params: Mapping[str, Json] = field(default_factory=dict)
     sample: int = 0
     problem: Problem | None = None
+    schema: Mapping[str, Json] | None = None
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,8 @@ _SCHEMA = "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, reply TEXT 
 def request_key(model: str, request: Request) -> str:
     """The content id of a request to `model`; the sample index is part of it, so M samples stay M samples."""
     messages = [[message.role, message.content] for message in request.messages]
-    return content_id("r_", [model, messages, dict(request.params), request.sample])
+    schema = [] if request.schema is None else [dict(request.schema)]
+    return content_id("r_", [model, messages, dict(request.params), request.sample, *schema])
 
 
 class ReplyCache:

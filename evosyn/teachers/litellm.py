@@ -13,6 +13,7 @@ from evosyn.errors import UsageError
 from evosyn.teachers.budget import Budget, BudgetConfig
 from evosyn.teachers.cache import ReplyCache
 from evosyn.teachers.chat import ChatConfig, ChatTeacher
+from evosyn.teachers.structured import Structured
 from evosyn.teachers.transports import CompatibleTransport, Endpoint, LitellmTransport, Transport
 
 COMPATIBLE = ("openai", "hosted_vllm", "ollama_chat", "lm_studio", "llamafile")
@@ -55,4 +56,6 @@ def create(
         chosen = CompatibleTransport(endpoint)
     else:
         chosen = LitellmTransport(endpoint)
-    return ChatTeacher(model, chosen, config or ChatConfig(), ReplyCache(cache), budget or Budget(BudgetConfig()))
+    return ChatTeacher(
+        model, Structured(chosen), config or ChatConfig(), ReplyCache(cache), budget or Budget(BudgetConfig())
+    )

@@ -48,13 +48,15 @@ class Faults:
 
 @dataclass
 class Counts:
-    """What the server saw: requests, answers by kind, most requests in flight at once, headers' keys."""
+    """What the server saw: requests, answers by kind, most requests in flight at once, headers' keys, requests with a
+    schema."""
 
     requests: int = 0
     answers: Counter[str] = field(default_factory=Counter)
     in_flight: int = 0
     most_in_flight: int = 0
     authorizations: set[str] = field(default_factory=set)
+    structured: int = 0
 
 
 class ScriptedServer:
@@ -67,6 +69,7 @@ class ScriptedServer:
         faults: misbehaviour.
         required_key: refuse other keys with 401.
         refuse_temperature_above: refuse such a request with 400, as providers do.
+        refuse_structured: refuse a request with `response_format` with 400, as providers without it do.
     """
 
     def __init__(
@@ -78,11 +81,12 @@ class ScriptedServer:
         faults: Faults | None = None,
         required_key: str | None = None,
         refuse_temperature_above: float = 2.0,
+        refuse_structured: bool = False,
     ) -> None:
         self.counts = Counts()
         self._script, self._latency_s, self._admitted_per_s = script, latency_s, admitted_per_s
         self._faults, self._required_key = faults or Faults(), required_key
-        self._hottest = refuse_temperature_above
+        self._hottest, self._refuse_structured = refuse_temperature_above, refuse_structured
         self._bucket, self._bucket_at = admitted_per_s or 0.0, 0.0
         self._faulty: Counter[str] = Counter()
         self._drawn = 0
@@ -161,6 +165,10 @@ class ScriptedServer:
         body = json.loads(raw)
         if float(body.get("temperature") or 0.0) > self._hottest:
             return self._refuse(400, "temperature is too high")
+        if "response_format" in body:
+            self.counts.structured += 1
+            if self._refuse_structured:
+                return self._refuse(400, "response_format is not supported")
         occurrence = self._answered[raw]
         self._answered[raw] += 1
         text = "" if fault == "empty" else self._script(body, occurrence)

@@ -97,7 +97,7 @@ class CompatibleTransport:
     async def send(self, request: Request) -> Answer:
         import aiohttp
 
-        body = {"model": self._model, "messages": _messages(request), **dict(request.params)}
+        body = {"model": self._model, "messages": _messages(request), **dict(request.params), **_format(request)}
         try:
             async with self._open().post(f"{self._endpoint.base_url}/chat/completions", json=body) as response:
                 if response.status >= 400:
@@ -151,6 +151,7 @@ class LitellmTransport:
                 max_retries=0,
                 **extra,
                 **dict(request.params),
+                **(_format(request) if self._structured() else {}),
             )
         except Exception as error:
             raise _typed(error) from error
@@ -158,6 +159,10 @@ class LitellmTransport:
 
     async def aclose(self) -> None:
         await self._litellm.close_litellm_async_clients()
+
+    def _structured(self) -> bool:
+        """Does litellm know that the model can be held to a schema?"""
+        return bool(self._litellm.supports_response_schema(model=self._endpoint.model))
 
     def _cost(self, response: Any) -> float | None:
         hidden = getattr(response, "_hidden_params", None) or {}
@@ -176,6 +181,14 @@ def _import_litellm() -> Any:
 
 def _messages(request: Request) -> Any:
     return [{"role": message.role, "content": message.content} for message in request.messages]
+
+
+def _format(request: Request) -> dict[str, Json]:
+    """The schema as OpenAI, vLLM, SGLang, Ollama and litellm know it; nothing without one."""
+    if request.schema is None:
+        return {}
+    schema = {"name": request.purpose, "schema": dict(request.schema), "strict": True}
+    return {"response_format": {"type": "json_schema", "json_schema": schema}}
 
 
 def _answer_of(body: Json) -> Answer:

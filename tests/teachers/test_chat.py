@@ -163,3 +163,49 @@ def test_an_endpoint_that_admits_few_requests_answers_all_of_them_in_the_end() -
         assert server.counts.answers["429"] > 0
         assert server.counts.answers["ok"] == 300
     assert all(reply.failure is None for reply in replies)
+
+
+SCHEMA = {"type": "object", "properties": {"title": {"type": "string"}}, "required": ["title"]}
+
+
+def structured(text: str) -> Request:
+    return Request((Message("user", text),), "problem", {}, schema=SCHEMA)
+
+
+def test_a_schema_goes_along_where_the_provider_takes_it() -> None:
+    seen = []
+
+    def script(body: dict, _occurrence: int) -> str:  # type: ignore[type-arg]
+        seen.append(body.get("response_format"))
+        return "{}"
+
+    with ScriptedServer(script) as server:
+        many(create(model="openai/m", base_url=server.base_url), [structured("q"), ask("r")])
+    wanted = {"type": "json_schema", "json_schema": {"name": "problem", "schema": SCHEMA, "strict": True}}
+    assert sorted(seen, key=str) == sorted([wanted, None], key=str)
+
+
+@pytest.mark.parametrize("transport", ["compatible", "litellm"])
+def test_a_provider_that_refuses_a_schema_is_asked_without_it_from_then_on(transport: str) -> None:
+    async def one_by_one(teacher: ChatTeacher) -> list[Reply]:
+        return [await teacher.complete(structured(f"q{index}")) for index in range(5)]
+
+    with ScriptedServer(echo, refuse_structured=True) as server:
+        teacher = create(model="openai/gpt-4o-mini", base_url=server.base_url, transport=transport)  # type: ignore[arg-type]
+        replies = run(teacher, one_by_one)
+        assert server.counts.structured == 1
+        assert server.counts.requests == 6
+    assert [(reply.text, reply.failure) for reply in replies] == [(f"q{index} #0", None) for index in range(5)]
+    assert teacher.budget.spent.calls == 5
+
+
+def test_a_request_that_is_bad_without_its_schema_too_says_nothing_about_schemas() -> None:
+    bad = Request((Message("user", "q"),), "problem", {"temperature": 9}, schema=SCHEMA)
+
+    async def both(teacher: ChatTeacher) -> list[Reply]:
+        return [await teacher.complete(bad), await teacher.complete(structured("r"))]
+
+    with ScriptedServer(echo) as server:
+        replies = run(create(model="openai/m", base_url=server.base_url), both)
+        assert server.counts.structured == 1, "of the second request: the first one was refused for its temperature"
+    assert [reply.failure for reply in replies] == ["bad-request", None]

@@ -20,7 +20,7 @@ WORDS = "the a of sum list number def return print zero one two three four five"
 TEMPLATE = "{% for m in messages %}<u>{{ m['content'] }}<a>{% endfor %}"
 
 
-def build(folder: Path, *, template: str | None = TEMPLATE) -> Path:
+def build(folder: Path, *, template: str | None = TEMPLATE, context: int = 128) -> Path:
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
 
@@ -42,7 +42,7 @@ def build(folder: Path, *, template: str | None = TEMPLATE) -> Path:
         num_attention_heads=2,
         num_key_value_heads=1,
         head_dim=16,
-        max_position_embeddings=128,
+        max_position_embeddings=context,
         eos_token_id=tokenizer.eos_token_id,
         pad_token_id=tokenizer.pad_token_id,
         bos_token_id=None,

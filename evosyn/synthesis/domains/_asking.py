@@ -17,10 +17,28 @@ MAX_EXAMPLE_CASES = 6
 MAX_EXAMPLE_TEXT = 6000
 
 
-def ask(name: str, purpose: Purpose, problem: Problem | None, blanks: Mapping[str, str], how: Sampling) -> Request:
-    """The request with the prompt `name` filled."""
+def ask(
+    name: str,
+    purpose: Purpose,
+    problem: Problem | None,
+    blanks: Mapping[str, str],
+    how: Sampling,
+    fields: Sequence[str] = (),
+) -> Request:
+    """The request with the prompt `name` filled; `fields` are those of the JSON object that the prompt asks for."""
     text = render("evosyn.synthesis", f"prompts/{name}.md", **blanks)
-    return Request((Message("user", text),), purpose, how.params, how.sample, problem)
+    schema = object_of_texts(*fields) if fields else None
+    return Request((Message("user", text),), purpose, how.params, how.sample, problem, schema)
+
+
+def object_of_texts(*fields: str) -> dict[str, Json]:
+    """The schema of an object with exactly these fields, all of them texts."""
+    return {
+        "type": "object",
+        "properties": {field: {"type": "string"} for field in fields},
+        "required": list(fields),
+        "additionalProperties": False,
+    }
 
 
 class Sampling:

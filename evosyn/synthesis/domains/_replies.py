@@ -41,6 +41,10 @@ def python_blocks(text: str) -> list[str]:
 
 def json_values(text: str) -> list[Json]:
     """Every JSON value that the reply holds, best first: fences that say so, unmarked ones, bare brackets."""
+    whole = text[:MAX_REPLY].strip()
+    value = read_json(whole) if whole[:1] in ("{", "[") else None
+    if value is not None:
+        return [value]
     found = fences(text)
     texts = [fence.text for fence in found if fence.language in ("json", "jsonc", "json5")]
     texts += [fence.text for fence in found if not fence.language]

@@ -23,6 +23,8 @@ from evosyn.synthesis.domains._table import KINDS, Prepared, prepare
 from evosyn.testings import FormatError, is_generator
 
 NAME = "python-function"
+FIELDS = ("title", "statement", "entry_point", "starter_code")
+"""Of the JSON object of a new problem."""
 
 
 def create() -> PythonFunction:
@@ -88,7 +90,8 @@ class PythonFunction:
     def problem_request(self, seeds: Sequence[Problem], sample: int, params: Mapping[str, Json]) -> Request:
         blanks = {"examples": _asking.problem_examples(seeds)}
         about = seeds[0] if seeds else None
-        return _asking.ask("python_function_problem", "problem", about, blanks, _asking.Sampling(params, sample))
+        sampling = _asking.Sampling(params, sample)
+        return _asking.ask("python_function_problem", "problem", about, blanks, sampling, FIELDS)
 
     def solution_request(self, problem: Problem, sample: int, params: Mapping[str, Json]) -> Request:
         blanks = {**_shown(problem), "entry_point": str(problem.entry_point)}

@@ -21,6 +21,8 @@ from evosyn.synthesis.domains._table import verdict_of
 from evosyn.testings import FormatError, is_generator
 
 NAME = "python-stdin"
+FIELDS = ("title", "statement")
+"""Of the JSON object of a new problem."""
 
 
 def create() -> PythonStdin:
@@ -101,7 +103,8 @@ class PythonStdin:
     def problem_request(self, seeds: Sequence[Problem], sample: int, params: Mapping[str, Json]) -> Request:
         blanks = {"examples": _asking.problem_examples(seeds)}
         about = seeds[0] if seeds else None
-        return _asking.ask("python_stdin_problem", "problem", about, blanks, _asking.Sampling(params, sample))
+        sampling = _asking.Sampling(params, sample)
+        return _asking.ask("python_stdin_problem", "problem", about, blanks, sampling, FIELDS)
 
     def solution_request(self, problem: Problem, sample: int, params: Mapping[str, Json]) -> Request:
         blanks = {"statement": problem.statement.strip()}
