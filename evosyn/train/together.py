@@ -86,8 +86,11 @@ def run_jobs(sandbox: Sandbox, jobs: Sequence[Job], *, cores: int | None = None)
     Raises:
         SandboxUnavailable: from the sandbox.
     """
+    apart = JOBS_A_CORE * (cores or len(os.sched_getaffinity(0)))
+    if len(jobs) < 2 * apart:
+        return sandbox.run(jobs)
     plain = [at for at, job in enumerate(jobs) if isinstance(job, CallsJob) and _may_share(job)]
-    size = min(MOST, len(plain) // (JOBS_A_CORE * (cores or len(os.sched_getaffinity(0)))))
+    size = min(MOST, len(plain) // apart)
     found: dict[int, tuple[ItemOutcome, ...]] = {}
     if size > 1:
         bundles = [plain[start : start + size] for start in range(0, len(plain), size)]
