@@ -1,12 +1,16 @@
 """The loop: same journal at any concurrency, resume equals the undisturbed run, state = replay(journal)."""
 
 import asyncio
+import os
 import random
 import shutil
+import signal
 import time
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from evosyn.errors import CorruptRun, TeacherUnavailable, UsageError
 from evosyn.evolve.islands import IslandsConfig
@@ -56,6 +60,27 @@ def test_same_seed_gives_the_same_journal_at_any_concurrency(tmp_path):
     assert journals[0] == journals[1] == journals[2]
 
 
+@settings(max_examples=12, deadline=None)
+@given(
+    seed=st.integers(0, 2**32),
+    lag=st.integers(1, 12),
+    burst=st.integers(1, 4),
+    waste=st.sampled_from([0.0, 0.3]),
+    search=st.sampled_from(["evolve", "iid", "sequential", "hillclimb"]),
+)
+def test_one_seed_is_one_journal_and_the_journal_is_the_state(tmp_path_factory, seed, lag, burst, waste, search):
+    islands = ISLANDS.model_copy(update={"search": search})
+    options = {"seed": seed, "lag": lag, "burst": burst, "waste": waste, "stop": StopConfig(proposals=50)}
+    folder, journals = tmp_path_factory.mktemp("j"), []
+    for concurrency in (1, 4, 16):
+        search_of = make(folder / f"{concurrency}", concurrency=concurrency, islands=islands, **options)
+        search_of.run()
+        journals.append((folder / f"{concurrency}").read_bytes())
+    assert journals[0] == journals[1] == journals[2]
+    found = replay(Journal(folder / "1"), PointEvaluator.axes, islands, SeedTree(seed))
+    assert found.state.fingerprint() == search_of.state.fingerprint()
+
+
 def test_another_seed_gives_another_journal(tmp_path):
     assert run(tmp_path / "a", seed=1)[1] != run(tmp_path / "b", seed=2)[1]
 
@@ -89,6 +114,29 @@ def test_killed_at_two_hundred_random_bytes_nothing_differs(tmp_path):
         cut.write_bytes(expected[: rng.randrange(len(expected))])
         options = {"burst": 2, "waste": 0.1, "cost": 0.001, "stop": stop, "concurrency": rng.choice([1, 3, 8])}
         assert run(cut, **options) == (state, expected)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_killed_at_two_hundred_random_instants_nothing_differs(tmp_path):
+    rng = random.Random(6)
+    options = {"burst": 2, "waste": 0.1, "cost": 0.001, "stop": StopConfig(proposals=60)}
+    began = time.monotonic()
+    expected = run(tmp_path / "whole", **options)
+    whole = time.monotonic() - began
+    cut_short = 0
+    for number in range(200):
+        path = tmp_path / f"killed-{number}"
+        child = os.fork()
+        if not child:
+            run(path, **options)
+            os._exit(0)
+        time.sleep(rng.uniform(0, whole))
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        cut_short += not path.exists() or path.read_bytes() != expected[1]
+        assert run(path, concurrency=rng.choice([1, 3, 8]), **options) == expected
+    assert cut_short > 100, "most of the kills came in the middle"
 
 
 def test_an_interrupt_loses_nothing_that_was_committed(tmp_path):
