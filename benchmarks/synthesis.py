@@ -80,7 +80,13 @@ def ended(process: subprocess.Popen[str]) -> dict:
     return json.loads(out)
 
 
-def pipeline(problems: int = 60, latency_s: float = 0.5, concurrency: int = 64) -> None:
+def pipeline() -> None:
+    for name, problems, latency_s in (("bound by the model", 120, 2.0), ("bound by the executions", 60, 0.5)):
+        print(f"{name}: ", end="")
+        one_pipeline(problems, latency_s)
+
+
+def one_pipeline(problems: int, latency_s: float, concurrency: int = 64) -> None:
     with scratch_folder() as folder, ScriptedServer(script, latency_s=latency_s) as server:
         began = time.monotonic()
         report = ended(command(folder, server, problems, "--model-calls", str(concurrency)))

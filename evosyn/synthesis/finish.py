@@ -7,6 +7,8 @@ section 4.
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -38,6 +40,13 @@ class Finish:
     recipe: Mapping[str, str]
     name: str
     licence: str
+
+
+def prepare() -> None:
+    """Import what the writers need; done beside the model calls, nobody waits for it after them."""
+    for name in ("matplotlib.figure", "matplotlib.backends.backend_agg", "pyarrow.parquet", "pandas"):
+        if importlib.util.find_spec(name.partition(".")[0]) is not None:  # pyarrow uses pandas where it is
+            importlib.import_module(name)
 
 
 def finish(run: RunDir, ledger: Ledger, plan: Finish) -> dict[str, Json]:

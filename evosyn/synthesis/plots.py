@@ -46,8 +46,9 @@ def draw(evosyn: Columns, random: Columns, title: str) -> bytes:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(9, 6), dpi=110, layout="constrained")
+    figure = Figure(figsize=(9, 6), dpi=110)
     figure.suptitle(title, fontsize=11)
+    figure.subplots_adjust(left=0.08, right=0.98, bottom=0.08, top=0.92, hspace=0.3, wspace=0.2)
     for axes, (name, label) in zip(figure.subplots(2, 2).flat, PANELS.items(), strict=True):
         first, second = getattr(evosyn, name), getattr(random, name)
         both = first + second

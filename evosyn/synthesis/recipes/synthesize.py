@@ -7,6 +7,7 @@ manifest says what decides the content; the same command resumes, another one is
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +22,7 @@ from evosyn.rundir import RunDir
 from evosyn.seeds import SeedTree
 from evosyn.synthesis.config import SynthesizeConfig
 from evosyn.synthesis.decontaminate import OverlapIndex, open_index
-from evosyn.synthesis.finish import Finish, finish
+from evosyn.synthesis.finish import Finish, finish, prepare
 from evosyn.synthesis.ledger import Ledger
 from evosyn.synthesis.pipeline import Parts, Pipeline
 from evosyn.synthesis.samples import SampleMaker
@@ -95,6 +96,7 @@ def synthesize(
         tally.resumed = tally.finished
         parts = _parts(inputs, machinery, overlap)
         if tally.resumed < config.problems:
+            threading.Thread(target=prepare, daemon=True).start()
             asyncio.run(_run(Pipeline(parts, config, ledger, tally), machinery.teachers))
         run.journal.sync()
         return finish(run, ledger, _plan(inputs, config, machinery, out))
