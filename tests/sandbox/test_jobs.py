@@ -7,7 +7,7 @@ import pytest
 from evosyn.errors import SandboxUnavailable
 from evosyn.jobs import Call, CallsJob, Check, ChecksJob, HarnessJob, ItemOutcome, Limits, Status, StdioJob
 from evosyn.ports import Sandbox
-from evosyn.sandbox import open_sandbox
+from evosyn.sandbox import _jail, open_sandbox
 
 SHORT = Limits(wall_s=0.5, budget_s=5.0, memory_mb=512)
 
@@ -213,6 +213,48 @@ def test_each_input_gets_a_fresh_process(sandbox: Sandbox) -> None:
     program = "import builtins\nn = getattr(builtins, 'seen', 0)\nbuiltins.seen = n + 1\nprint(n, input())"
     (outcomes,) = sandbox.run([StdioJob(program, ("a", "b"))])
     assert [outcome.value for outcome in outcomes] == ["0 a\n", "0 b\n"]
+
+
+def test_the_first_input_is_treated_like_the_others(sandbox: Sandbox) -> None:
+    flood = "while True: print('x' * 1000)"
+    crash = "import ctypes\nctypes.string_at(0)"
+    for program, status in ((flood, Status.OUTPUT_LIMIT), (crash, Status.KILLED), ("x =", Status.LOAD_ERROR)):
+        (outcomes,) = sandbox.run([StdioJob(program, ("a", "b", "c"), SHORT)])
+        assert [outcome.status for outcome in outcomes] == [status] * 3
+
+
+def test_what_one_input_does_to_the_files_around_it_does_not_reach_the_next(sandbox: Sandbox) -> None:
+    program = """
+import os, struct
+word = input()
+if word == "forge":
+    for fd in range(64):
+        for data in (b"", struct.pack("<BdI", 4, 0.0, 3) + b"bad"):
+            try: os.ftruncate(fd, len(data)); os.pwrite(fd, data, 0)
+            except OSError: pass
+    os._exit(0)
+print(word)
+"""
+    (outcomes,) = sandbox.run([StdioJob(program, ("forge", "a", "forge", "b"), SHORT)])
+    assert [outcome.value for outcome in outcomes[1::2]] == ["a\n", "b\n"]
+
+
+def test_a_kernel_without_process_descriptors_will_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_jail, "BOOT", "import os\ndel os.pidfd_open\n" + _jail.BOOT)
+    checks = tuple(Check(f"assert f({x}) == {x}") for x in range(3))
+    with open_sandbox("local", workers=1) as opened:
+        ((call, hung), outputs, right, crashed) = opened.run(
+            [
+                CallsJob("def f(x):\n    while x: pass\n    return x", "f", (Call((0,)), Call((1,))), SHORT),
+                StdioJob("print(input())", ("a", "b"), SHORT),
+                ChecksJob("def f(x): return x", "f", checks, SHORT),
+                ChecksJob("import os\ndef f(x): os._exit(0)", "f", checks, SHORT),
+            ]
+        )
+    assert (call.value, hung.status) == (0, Status.TIMEOUT)
+    assert [output.value for output in outputs] == ["a\n", "b\n"]
+    assert [check.status for check in right] == [Status.OK] * 3
+    assert [check.status for check in crashed] == [Status.KILLED] * 3
 
 
 def test_a_harness_runs_beside_the_program_with_its_shared_context(backend: str) -> None:

@@ -17,10 +17,12 @@ from evosyn.sandbox import open_sandbox
 
 SCRIPT = """
 import sys
-from evosyn.jobs import Call, CallsJob, Limits
-from evosyn.sandbox import open_sandbox
-sandbox = open_sandbox("local", workers=2)
-sandbox.run([CallsJob("def f(x): return x", "f", (Call((1,)),))] * 20)
+from evosyn.jobs import Call, CallsJob, Check, ChecksJob, Limits
+from evosyn.sandbox import _jail, open_sandbox
+if sys.argv[1] == "bare":
+    _jail.bwrap_path = lambda: None
+sandbox = open_sandbox("local", workers=2, allow_weak=True)
+sandbox.run([ChecksJob("def f(x): return x", "f", (Check("assert f(1) == 1"),))] * 20)
 print("ready", flush=True)
 sandbox.run([CallsJob("def f(x):\\n    while True: pass", "f", (Call((1,)),) * 9, Limits(wall_s=60))] * 4)
 """
@@ -54,13 +56,14 @@ def alive(pids: set[int]) -> set[int]:
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
-def test_no_process_outlives_a_killed_parent(number: signal.Signals) -> None:
-    process = subprocess.Popen([sys.executable, "-c", SCRIPT], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+@pytest.mark.parametrize("kind", ["best", "bare"])
+def test_no_process_outlives_a_killed_parent(number: signal.Signals, kind: str) -> None:
+    process = subprocess.Popen([sys.executable, "-c", SCRIPT, kind], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     assert process.stdout is not None
     assert process.stdout.readline() == b"ready\n"
     time.sleep(0.5)
     ours = tree(process.pid)
-    assert len(ours) >= 3
+    assert len(ours) >= 5, "us, two zygotes, and a process that runs checks for each"
     process.send_signal(number)
     process.wait(20)
     until = time.monotonic() + 20

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from signal import ITIMER_REAL, SIGALRM, setitimer, signal
 from time import monotonic
 from types import FrameType, ModuleType
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 from evosyn.sandbox._inside import seccomp, wire
 
@@ -25,6 +25,8 @@ REPEAT_S = 0.05
 """The alarm rings again at this interval, for a program that swallows it."""
 HOLD_S, HOLD_BYTES = 0.02, 16384
 """Records are held back for this long, and no more than this."""
+
+_prctl = ctypes.CDLL(None).prctl
 
 
 class JobLimits(NamedTuple):
@@ -343,8 +345,4 @@ def run_harness(main: Callable[[], Any], limits: JobLimits, alarm: Alarm, writer
 
 def die_with_parent() -> None:
     """Ask the kernel to kill this process when its parent ends; changing the uid forgets it, so this comes after."""
-    ctypes.CDLL(None).prctl(1, 9, 0, 0, 0)
-
-
-def leave(status: int = 0) -> NoReturn:
-    os._exit(status)
+    _prctl(1, 9, 0, 0, 0)

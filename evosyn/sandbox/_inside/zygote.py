@@ -48,7 +48,9 @@ class Zygote:
         self.helpers: set[int] = set()
         self.held = _confine(config)
         self._filter = seccomp.Filter(config["filter"]) if config["filter"] else None
+        self._pid = os.getpid()
         self._has_pidfds = _has_pidfds()
+        self._die_with_parent = config["die_with_parent"]  # in a jail, the jail's end is theirs
         self._shared: dict[str, Any] = {}
         self.alarm = child.Alarm()
         self._harnesses: dict[str, Callable[[str, Any, Any], Any]] = {}
@@ -106,6 +108,10 @@ class Zygote:
             for handle in self.private:
                 if handle not in keep:
                     os.close(handle)
+            if self._die_with_parent:
+                child.die_with_parent()
+                if os.getppid() != self._pid:  # it has ended already
+                    os._exit(0)
             child.harden(limits, most, self._filter)
             work(child.Writer(memfd, limits, hold))
         except MemoryError:
@@ -259,7 +265,7 @@ class Zygote:
 def _has_pidfds() -> bool:
     try:
         os.close(os.pidfd_open(os.getpid()))
-    except OSError:
+    except (AttributeError, OSError):
         return False
     return True
 
