@@ -3,29 +3,11 @@
 import csv
 import subprocess
 import sys
-from pathlib import Path
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 
 from evosyn.cli._ablate_search import Compared, _points, verdicts
-from evosyn.pools import write_matrices
-from evosyn.records import PassMatrix
-
-
-def pool(path: Path) -> Path:
-    rng = np.random.default_rng(3)
-    made = []
-    for number in range(10):
-        right = rng.random(8) < 0.5
-        right[0], right[1] = True, False
-        good = rng.random(6) < 0.5
-        chance = np.where(good[None, :], np.where(right[:, None], 0.95, 0.1), 0.9)
-        verdicts_MN = np.where(rng.random((8, 6)) < chance, "P", "F")
-        made.append(PassMatrix(f"problem-{number}", verdicts_MN, human_M=np.where(right, "P", "F")))
-    write_matrices(path, made)
-    return path
 
 
 def ablate(*arguments: object) -> subprocess.CompletedProcess:
@@ -34,8 +16,8 @@ def ablate(*arguments: object) -> subprocess.CompletedProcess:
     return subprocess.run(command, capture_output=True, text=True, timeout=300)
 
 
-def test_search_compares_at_equal_budget_and_writes_table_and_plot(tmp_path):
-    result = ablate("search", "--pool", pool(tmp_path / "m.jsonl"), "--out", tmp_path / "o", "--searches", "evolve,iid")
+def test_search_compares_at_equal_budget_and_writes_table_and_plot(tmp_path, pool_file):
+    result = ablate("search", "--pool", pool_file, "--out", tmp_path / "o", "--searches", "evolve,iid")
     assert result.returncode == 0, result.stderr
     assert "evolution" in result.stdout
     with (tmp_path / "o" / "ablate-search.csv").open() as file:
@@ -44,16 +26,16 @@ def test_search_compares_at_equal_budget_and_writes_table_and_plot(tmp_path):
     assert (tmp_path / "o" / "ablate-search.png").stat().st_size > 1000
 
 
-def test_curve_never_falls(tmp_path):
-    result = ablate("curve", "--pool", pool(tmp_path / "m.jsonl"), "--out", tmp_path / "o")
+def test_curve_never_falls(tmp_path, pool_file):
+    result = ablate("curve", "--pool", pool_file, "--out", tmp_path / "o")
     assert result.returncode == 0, result.stderr
     with (tmp_path / "o" / "ablate-curve.csv").open() as file:
         best = [float(row["best so far"]) for row in csv.DictReader(file)]
     assert best == sorted(best) and len(best) > 3
 
 
-def test_an_unknown_search_is_refused(tmp_path):
-    result = ablate("search", "--pool", pool(tmp_path / "m.jsonl"), "--searches", "evolve,luck")
+def test_an_unknown_search_is_refused(pool_file):
+    result = ablate("search", "--pool", pool_file, "--searches", "evolve,luck")
     assert result.returncode == 2 and "'luck'" in result.stderr
 
 

@@ -8,28 +8,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from evosyn.pools import write_matrices
-from evosyn.records import PassMatrix
 from evosyn.teachers.scripted_server import ScriptedServer
 
 SMALL = ["-M", "5", "-N", "4", "--draws", "2", "--islands", "2", "--set", "proposers.burst=4", "--set", "finalists=5"]
-
-
-def seeds(path: Path) -> Path:
-    rng = np.random.default_rng(3)
-    made = []
-    for number in range(10):
-        right = rng.random(8) < 0.5
-        right[0], right[1] = True, False
-        good = rng.random(6) < 0.5
-        chance = np.where(good[None, :], np.where(right[:, None], 0.95, 0.1), 0.9)
-        verdicts = np.where(rng.random((8, 6)) < chance, "P", "F")
-        made.append(PassMatrix(f"problem-{number}", verdicts, human_M=np.where(right, "P", "F")))
-    write_matrices(path, made)
-    return path
 
 
 def program(body, times):  # noqa: ARG001
@@ -55,9 +38,9 @@ def journal(out: Path) -> list[dict]:
     return [json.loads(line[9:]) for line in (out / "journal.jsonl").read_bytes().splitlines()]
 
 
-def test_models_and_genetic_bursts_work_on_one_archive(tmp_path):
+def test_models_and_genetic_bursts_work_on_one_archive(tmp_path, pool_file):
     with ScriptedServer(program) as server:
-        result = evolve(seeds(tmp_path / "m.jsonl"), tmp_path / "out", server, "--iterations", "40")
+        result = evolve(pool_file, tmp_path / "out", server, "--iterations", "40")
         assert result.returncode in (0, 1), result.stderr
         requests = server.counts.requests
     report = json.loads((tmp_path / "out" / "report.json").read_text())
@@ -70,8 +53,8 @@ def test_models_and_genetic_bursts_work_on_one_archive(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_killed_run_asks_no_reply_twice_and_ends_like_an_undisturbed_one(tmp_path):
-    source = seeds(tmp_path / "m.jsonl")
+def test_a_killed_run_asks_no_reply_twice_and_ends_like_an_undisturbed_one(tmp_path, pool_file):
+    source = pool_file
     arguments = ("--iterations", "30", "--price-in", "3", "--price-out", "9")
     with ScriptedServer(program) as server:
         evolve(source, tmp_path / "whole", server, *arguments)
@@ -87,8 +70,8 @@ def test_a_killed_run_asks_no_reply_twice_and_ends_like_an_undisturbed_one(tmp_p
         assert server.counts.requests == asked
 
 
-def test_a_model_that_only_talks_ends_with_4_and_is_resumable(tmp_path):
-    source = seeds(tmp_path / "m.jsonl")
+def test_a_model_that_only_talks_ends_with_4_and_is_resumable(tmp_path, pool_file):
+    source = pool_file
     with ScriptedServer(lambda body, times: "no") as server:  # noqa: ARG005
         arguments = ("--iterations", "200", "--proposer", "rewrite", "--set", "stop.failures=5")
         result = evolve(source, tmp_path / "out", server, *arguments)
@@ -96,20 +79,18 @@ def test_a_model_that_only_talks_ends_with_4_and_is_resumable(tmp_path):
     assert "5 times in a row" in result.stderr and "Traceback" not in result.stderr
 
 
-def test_a_budget_of_calls_stops_with_3_and_leaves_a_report(tmp_path):
+def test_a_budget_of_calls_stops_with_3_and_leaves_a_report(tmp_path, pool_file):
     with ScriptedServer(program) as server:
-        result = evolve(
-            seeds(tmp_path / "m.jsonl"), tmp_path / "out", server, "--iterations", "100", "--max-calls", "6"
-        )
+        result = evolve(pool_file, tmp_path / "out", server, "--iterations", "100", "--max-calls", "6")
         assert server.counts.requests <= 6
     assert result.returncode == 3, result.stderr
     assert json.loads((tmp_path / "out" / "report.json").read_text())["best"]
 
 
 @pytest.mark.parametrize("arm", ["diff@openai/other=0.5", "rewrite"])
-def test_arms_name_proposers_models_and_shares(tmp_path, arm):
+def test_arms_name_proposers_models_and_shares(tmp_path, arm, pool_file):
     with ScriptedServer(program) as server:
-        source = seeds(tmp_path / "m.jsonl")
+        source = pool_file
         result = evolve(
             source, tmp_path / "out", server, "--iterations", "8", "--proposer", arm, "--proposer", "genetic"
         )
@@ -119,9 +100,9 @@ def test_arms_name_proposers_models_and_shares(tmp_path, arm):
     assert models == {"openai/other" if "@" in arm else "openai/scripted"}
 
 
-def test_inspect_shows_the_prompt_and_the_reply(tmp_path):
+def test_inspect_shows_the_prompt_and_the_reply(tmp_path, pool_file):
     with ScriptedServer(program) as server:
-        evolve(seeds(tmp_path / "m.jsonl"), tmp_path / "out", server, "--iterations", "12", "--proposer", "rewrite")
+        evolve(pool_file, tmp_path / "out", server, "--iterations", "12", "--proposer", "rewrite")
     made = next(one["id"] for event in journal(tmp_path / "out") if event.get("replies") for one in event["c"])
     shown = subprocess.run(
         [sys.executable, "-m", "evosyn", "inspect", str(tmp_path / "out"), "--prompt", made],
@@ -150,7 +131,7 @@ HOSTILE = {
 }
 
 
-def test_hostile_programs_are_data_with_a_reason_and_none_stops_the_run(tmp_path):
+def test_hostile_programs_are_data_with_a_reason_and_none_stops_the_run(tmp_path, pool_file):
     programs = list(HOSTILE)
 
     def hostile(body, times):  # noqa: ARG001
@@ -159,7 +140,7 @@ def test_hostile_programs_are_data_with_a_reason_and_none_stops_the_run(tmp_path
 
     with ScriptedServer(hostile) as server:
         arguments = ("--iterations", "70", "--proposer", "rewrite", "--proposer", "genetic=0.1")
-        result = evolve(seeds(tmp_path / "m.jsonl"), tmp_path / "out", server, *arguments)
+        result = evolve(pool_file, tmp_path / "out", server, *arguments)
     assert result.returncode in (0, 1), result.stderr
     reasons = {
         one["text"]: one["e"]["invalid"]
@@ -174,8 +155,8 @@ def test_hostile_programs_are_data_with_a_reason_and_none_stops_the_run(tmp_path
     assert len(set(HOSTILE) & set(reasons)) >= 8
 
 
-def test_ablate_search_asks_the_model_within_its_calls(tmp_path):
-    source = seeds(tmp_path / "m.jsonl")
+def test_ablate_search_asks_the_model_within_its_calls(tmp_path, pool_file):
+    source = pool_file
     sizes = ["-M", "5", "-N", "4", "--draws", "2", "--seeds", "2", "--calls", "6", "--set", "proposers.burst=4"]
     with ScriptedServer(program) as server:
         arguments = [

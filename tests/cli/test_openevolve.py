@@ -4,31 +4,13 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
-import numpy as np
 import pytest
 import yaml
 
-from evosyn.pools import write_matrices
-from evosyn.records import PassMatrix
 from evosyn.teachers.scripted_server import ScriptedServer
 
 SMALL = ["-M", "5", "-N", "4", "--draws", "2", "--islands", "2", "--set", "finalists=5"]
-
-
-def seeds(path: Path) -> Path:
-    rng = np.random.default_rng(3)
-    made = []
-    for number in range(10):
-        right = rng.random(8) < 0.5
-        right[0], right[1] = True, False
-        good = rng.random(6) < 0.5
-        chance = np.where(good[None, :], np.where(right[:, None], 0.95, 0.1), 0.9)
-        verdicts = np.where(rng.random((8, 6)) < chance, "P", "F")
-        made.append(PassMatrix(f"problem-{number}", verdicts, human_M=np.where(right, "P", "F")))
-    write_matrices(path, made)
-    return path
 
 
 def reply(body, times):
@@ -45,12 +27,12 @@ def evosyn(*arguments: object) -> subprocess.CompletedProcess:
 
 
 @pytest.mark.slow
-def test_openevolve_runs_on_our_task_and_its_programs_come_back(tmp_path):
+def test_openevolve_runs_on_our_task_and_its_programs_come_back(tmp_path, pool_file):
     pytest.importorskip("openevolve")
     out = tmp_path / "out"
     with ScriptedServer(reply) as server:
         model = ("--model", "openai/scripted", "--base-url", server.base_url)
-        arguments = ("evolve", seeds(tmp_path / "m.jsonl"), "--out", out, *SMALL, *model, "--engine", "openevolve")
+        arguments = ("evolve", pool_file, "--out", out, *SMALL, *model, "--engine", "openevolve")
         result = evosyn(*arguments, "--iterations", "6", "--quiet")
         asked = server.counts.requests
         assert result.returncode in (0, 1), result.stderr + (out / "openevolve" / "openevolve.log").read_text()[-3000:]
@@ -63,9 +45,9 @@ def test_openevolve_runs_on_our_task_and_its_programs_come_back(tmp_path):
     assert b"sk-secret" not in texts
 
 
-def test_the_exported_project_holds_the_task_and_no_secret(tmp_path):
+def test_the_exported_project_holds_the_task_and_no_secret(tmp_path, pool_file):
     run, project = tmp_path / "run", tmp_path / "project"
-    evosyn("evolve", seeds(tmp_path / "m.jsonl"), "--out", run, *SMALL, "--evaluations", "20", "--quiet")
+    evosyn("evolve", pool_file, "--out", run, *SMALL, "--evaluations", "20", "--quiet")
     result = evosyn("export", "openevolve", run, "--out", project, "--model", "mine", "--base-url", "http://h/v1")
     assert result.returncode == 0, result.stderr
     config = yaml.safe_load((project / "config.yaml").read_text())
@@ -74,10 +56,10 @@ def test_the_exported_project_holds_the_task_and_no_secret(tmp_path):
     compile((project / "evaluator.py").read_text(), "evaluator.py", "exec")
 
 
-def test_the_project_evaluator_scores_as_we_do(tmp_path):
+def test_the_project_evaluator_scores_as_we_do(tmp_path, pool_file):
     pytest.importorskip("openevolve")
     run, project = tmp_path / "run", tmp_path / "project"
-    evosyn("evolve", seeds(tmp_path / "m.jsonl"), "--out", run, *SMALL, "--evaluations", "20", "--quiet")
+    evosyn("evolve", pool_file, "--out", run, *SMALL, "--evaluations", "20", "--quiet")
     evosyn("export", "openevolve", run, "--out", project)
     code = "import evaluator; print(evaluator.evaluate('initial_program.py').metrics['combined_score'])"
     found = subprocess.run([sys.executable, "-c", code], cwd=project, capture_output=True, text=True, timeout=120)
@@ -85,9 +67,9 @@ def test_the_project_evaluator_scores_as_we_do(tmp_path):
     assert float(found.stdout) == pytest.approx(shown["score"], abs=1e-6), found.stderr
 
 
-def test_the_exported_strategy_stands_alone(tmp_path):
+def test_the_exported_strategy_stands_alone(tmp_path, pool_file):
     run = tmp_path / "run"
-    evosyn("evolve", seeds(tmp_path / "m.jsonl"), "--out", run, *SMALL, "--evaluations", "40", "--quiet")
+    evosyn("evolve", pool_file, "--out", run, *SMALL, "--evaluations", "40", "--quiet")
     result = evosyn("export", "strategy", run)
     assert result.returncode == 0 and "evosyn" not in result.stdout.split("\nimport")[-1]
     scope: dict = {}
@@ -95,6 +77,6 @@ def test_the_exported_strategy_stands_alone(tmp_path):
     assert callable(scope["rank"])
 
 
-def test_openevolve_without_an_endpoint_is_a_usage_error(tmp_path):
-    result = evosyn("evolve", seeds(tmp_path / "m.jsonl"), "--out", tmp_path / "o", *SMALL, "--engine", "openevolve")
+def test_openevolve_without_an_endpoint_is_a_usage_error(tmp_path, pool_file):
+    result = evosyn("evolve", pool_file, "--out", tmp_path / "o", *SMALL, "--engine", "openevolve")
     assert result.returncode == 2 and "--base-url" in result.stderr
