@@ -81,12 +81,12 @@ def ended(process: subprocess.Popen[str]) -> dict:
 
 
 def pipeline() -> None:
-    for name, problems, latency_s in (("bound by the model", 120, 2.0), ("bound by the executions", 60, 0.5)):
+    for name, latency_s, concurrency in (("bound by the model", 2.0, 32), ("bound by the executions", 0.5, 64)):
         print(f"{name}: ", end="")
-        one_pipeline(problems, latency_s)
+        one_pipeline(60, latency_s, concurrency)
 
 
-def one_pipeline(problems: int, latency_s: float, concurrency: int = 64) -> None:
+def one_pipeline(problems: int, latency_s: float, concurrency: int) -> None:
     with scratch_folder() as folder, ScriptedServer(script, latency_s=latency_s) as server:
         began = time.monotonic()
         report = ended(command(folder, server, problems, "--model-calls", str(concurrency)))

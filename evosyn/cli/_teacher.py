@@ -33,6 +33,8 @@ _OPTIONS = (
     click.option(
         "--model-calls", type=click.IntRange(1), default=64, show_default=True, help="Calls in flight at most."
     ),
+    click.option("--requests-per-minute", type=click.FloatRange(0, min_open=True), help="Limit of your account."),
+    click.option("--tokens-per-minute", type=click.FloatRange(0, min_open=True), help="Limit of your account."),
     click.option("--call-timeout", type=float, default=300.0, show_default=True, help="Seconds for one call."),
     click.option(
         "--hedge/--no-hedge", default=True, show_default=True, help="Ask again where a call hangs; first answer counts."
@@ -59,6 +61,8 @@ class TeacherOptions:
     api_key_env: str | None = None
     replies: Path | None = None
     model_calls: int = 64
+    requests_per_minute: float | None = None
+    tokens_per_minute: float | None = None
     call_timeout: float = 300.0
     hedge: bool = True
     device: str | None = None
@@ -84,7 +88,13 @@ def teacher_options(command: Command) -> Command:
 
 
 def open_teacher(
-    options: TeacherOptions, *, seed: int, sandbox: Sandbox, replies: Path, default: str | None = None
+    options: TeacherOptions,
+    *,
+    seed: int,
+    sandbox: Sandbox,
+    replies: Path,
+    default: str | None = None,
+    budget: Budget | None = None,
 ) -> Teacher:
     """The teacher that the options stand for.
 
@@ -92,6 +102,7 @@ def open_teacher(
         seed: of the run; the offline teacher's draws depend on it.
         sandbox: where the offline teacher runs input generators.
         replies: reply cache, unless the options name one.
+        budget: shared with other teachers of the run; by default one of its own, from the options.
         default: spec to fall back on where neither a model nor a teacher was named; None makes that an error.
 
     Raises:
@@ -102,9 +113,9 @@ def open_teacher(
     _refuse_strays(options)
     cache = options.replies or replies
     if options.model and options.model.startswith(LOCAL):
-        return _local(options, cache, seed)
+        return _local(options, cache, seed, budget or budget_of(options))
     if options.model:
-        return _model(options, cache)
+        return _model(options, cache, budget or budget_of(options))
     spec = options.teacher or default
     if spec is None:
         raise UsageError("no teacher: give --model provider/name, or --teacher offline for the built-in simulation")
@@ -116,8 +127,6 @@ def open_teacher(
         if not model:
             raise UsageError(f"--teacher {spec!r}: write it as replay:FILE@provider/name, naming the recorded model")
         return cast(Teacher, registry.factory("teachers", "replay")(file=file, model=model))
-    if options.strength is not None and spec != "offline":
-        raise UsageError(f"--strength is of the offline teacher, not of {spec!r}")
     strength = {} if options.strength is None else {"strength": options.strength}
     return cast(Teacher, registry.factory("teachers", spec)(seed=seed, sandbox=sandbox, **strength))
 
@@ -133,11 +142,12 @@ def _refuse_strays(options: TeacherOptions) -> None:
             raise UsageError(f"--{name} is of a model in this process: --model local:PATH")
     if options.base_url and local:
         raise UsageError("--base-url: a model in this process has no endpoint; leave it out, or name a served model")
-    if options.strength is not None and options.model:
-        raise UsageError("--strength is of the offline teacher, not of a model")
+    asked = options.model or options.teacher or "offline"
+    if options.strength is not None and asked != "offline":
+        raise UsageError(f"--strength is of the offline teacher, not of {asked!r}")
 
 
-def _local(options: TeacherOptions, cache: Path, seed: int) -> Teacher:
+def _local(options: TeacherOptions, cache: Path, seed: int, budget: Budget) -> Teacher:
     from evosyn.teachers.local import create
 
     return create(
@@ -148,15 +158,21 @@ def _local(options: TeacherOptions, cache: Path, seed: int) -> Teacher:
         batch=options.model_calls,
         seed=seed,
         cache=cache,
-        budget=_budget(options),
+        budget=budget,
     )
 
 
-def _model(options: TeacherOptions, cache: Path) -> Teacher:
+def _model(options: TeacherOptions, cache: Path, budget: Budget) -> Teacher:
     from evosyn.teachers.chat import ChatConfig
     from evosyn.teachers.litellm import create
 
-    config = ChatConfig(concurrency=options.model_calls, price_in=options.price_in, price_out=options.price_out)
+    config = ChatConfig(
+        concurrency=options.model_calls,
+        requests_per_minute=options.requests_per_minute,
+        tokens_per_minute=options.tokens_per_minute,
+        price_in=options.price_in,
+        price_out=options.price_out,
+    )
     if not options.hedge:
         config = config.model_copy(update={"hedge": None})
     return create(
@@ -166,11 +182,12 @@ def _model(options: TeacherOptions, cache: Path) -> Teacher:
         timeout_s=options.call_timeout,
         cache=cache,
         config=config,
-        budget=_budget(options),
+        budget=budget,
     )
 
 
-def _budget(options: TeacherOptions) -> Budget:
+def budget_of(options: TeacherOptions) -> Budget:
+    """What a run with these options may spend."""
     from evosyn.teachers.budget import Budget, BudgetConfig
 
     return Budget(BudgetConfig(max_cost=options.max_cost, max_tokens=options.max_tokens, max_calls=options.max_calls))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from evosyn.cli._teacher import TeacherOptions, open_teacher, teacher_options
+from evosyn.cli._teacher import TeacherOptions, budget_of, open_teacher, teacher_options
 from evosyn.errors import UsageError
 
 if TYPE_CHECKING:
@@ -115,18 +116,16 @@ def _synthesize(
         open_sandbox(values["backend"], workers=values["workers"], allow_weak=weak) as sandbox,
         open_sandbox(values["backend"], workers=1, allow_weak=weak, numpy=True) as ranking,
     ):
-        teacher = open_teacher(
-            options, seed=config.seed, sandbox=sandbox, replies=out / "replies.sqlite", default="offline"
+        opened = partial(
+            open_teacher,
+            seed=config.seed,
+            sandbox=sandbox,
+            replies=out / "replies.sqlite",
+            default="offline",
+            budget=budget_of(options),
         )
-        others = tuple(
-            open_teacher(
-                replace(options, model=name, teacher=None),
-                seed=config.seed,
-                sandbox=sandbox,
-                replies=out / "replies.sqlite",
-            )
-            for name in values["also"]
-        )
+        teacher = opened(options)
+        others = tuple(opened(replace(options, model=name, teacher=None, strength=None)) for name in values["also"])
         machinery = Machinery(
             teacher=teacher,
             others=others,

@@ -105,6 +105,14 @@ class ChatTeacher:
             del self._in_flight[key]
 
     async def aclose(self) -> None:
+        spent = self.budget.spent
+        if spent.repeated or spent.abandoned:
+            log.warning(
+                "%s: %d late calls were asked again, %d calls were given up; a provider may bill those too",
+                self._name,
+                spent.repeated,
+                spent.abandoned,
+            )
         await self._transport.aclose()
         self._cache.close()
 

@@ -99,3 +99,14 @@ def test_a_budget_in_calls_ends_with_three_and_the_rest_is_asked_for_later(seeds
         assert server.counts.requests == 30
         report = json.loads(synthesize(seeds, server).stdout)
         assert server.counts.requests == report["calls"], "no reply that was paid for is asked for again"
+
+
+@pytest.mark.slow
+def test_several_models_share_one_budget(seeds, monkeypatch):
+    from evosyn.errors import BudgetSpent
+
+    monkeypatch.setenv("EVOSYN_TEST_KEY", "key")
+    with ScriptedServer(REPLIES.script, latency_s=0.01) as server:
+        with pytest.raises(BudgetSpent):
+            synthesize(seeds, server, "--also-model", "openai/other", "--max-calls", "30")
+        assert server.counts.requests == 30
