@@ -54,27 +54,25 @@ def test_models_and_genetic_bursts_work_on_one_archive(tmp_path, pool_file):
 
 @pytest.mark.slow
 def test_a_killed_run_asks_no_reply_twice_and_ends_like_an_undisturbed_one(tmp_path, pool_file):
-    source = pool_file
     arguments = ("--iterations", "30", "--price-in", "3", "--price-out", "9")
     with ScriptedServer(program) as server:
-        evolve(source, tmp_path / "whole", server, *arguments)
+        evolve(pool_file, tmp_path / "whole", server, *arguments)
         asked = server.counts.requests
     with ScriptedServer(program) as server:
-        evolve(source, tmp_path / "cut", server, *arguments)
+        evolve(pool_file, tmp_path / "cut", server, *arguments)
         assert b'"cost":0.' in (tmp_path / "cut" / "journal.jsonl").read_bytes()
         whole = (tmp_path / "cut" / "journal.jsonl").read_bytes()
         for share in (0.2, 0.55, 0.9):
             (tmp_path / "cut" / "journal.jsonl").write_bytes(whole[: int(len(whole) * share)])
-            evolve(source, tmp_path / "cut", server, *arguments)
+            evolve(pool_file, tmp_path / "cut", server, *arguments)
             assert (tmp_path / "cut" / "journal.jsonl").read_bytes() == whole
         assert server.counts.requests == asked
 
 
 def test_a_model_that_only_talks_ends_with_4_and_is_resumable(tmp_path, pool_file):
-    source = pool_file
     with ScriptedServer(lambda body, times: "no") as server:  # noqa: ARG005
         arguments = ("--iterations", "200", "--proposer", "rewrite", "--set", "stop.failures=5")
-        result = evolve(source, tmp_path / "out", server, *arguments)
+        result = evolve(pool_file, tmp_path / "out", server, *arguments)
     assert result.returncode == 4
     assert "5 times in a row" in result.stderr and "Traceback" not in result.stderr
 
@@ -90,9 +88,8 @@ def test_a_budget_of_calls_stops_with_3_and_leaves_a_report(tmp_path, pool_file)
 @pytest.mark.parametrize("arm", ["diff@openai/other=0.5", "rewrite"])
 def test_arms_name_proposers_models_and_shares(tmp_path, arm, pool_file):
     with ScriptedServer(program) as server:
-        source = pool_file
         result = evolve(
-            source, tmp_path / "out", server, "--iterations", "8", "--proposer", arm, "--proposer", "genetic"
+            pool_file, tmp_path / "out", server, "--iterations", "8", "--proposer", arm, "--proposer", "genetic"
         )
     assert result.returncode in (0, 1), result.stderr
     with sqlite3.connect(tmp_path / "out" / "replies.sqlite") as db:
@@ -156,7 +153,6 @@ def test_hostile_programs_are_data_with_a_reason_and_none_stops_the_run(tmp_path
 
 
 def test_ablate_search_asks_the_model_within_its_calls(tmp_path, pool_file):
-    source = pool_file
     sizes = ["-M", "5", "-N", "4", "--draws", "2", "--seeds", "2", "--calls", "6", "--set", "proposers.burst=4"]
     with ScriptedServer(program) as server:
         arguments = [
@@ -166,7 +162,7 @@ def test_ablate_search_asks_the_model_within_its_calls(tmp_path, pool_file):
             "ablate",
             "search",
             "--pool",
-            source,
+            pool_file,
             "--out",
             tmp_path / "o",
             *sizes,
