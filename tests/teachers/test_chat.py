@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TypeVar
 
+import httpx
 import pytest
 
 from evosyn.chat import Message, Reply, Request
@@ -87,6 +88,17 @@ def test_faults_of_every_kind_are_retried_and_every_item_is_accounted_for() -> N
         assert server.counts.answers["500"] > 5
     assert all(reply.failure is None for reply in replies)
     assert [reply.text.split()[0] for reply in replies] == [f"q{index}" for index in range(200)]
+
+
+def test_the_scripted_server_draws_its_faults_for_each_request_and_not_for_each_text() -> None:
+    def again(seed: int) -> list[int]:
+        faults = Faults(rate_limited=0.2, retry_after_s=0.0, seed=seed)
+        with ScriptedServer(echo, faults=faults) as server, httpx.Client(base_url=server.base_url) as client:
+            body = {"model": "m", "messages": [{"role": "user", "content": "q"}]}
+            return [client.post("/chat/completions", json=body).status_code for _ in range(200)]
+
+    assert again(0) == again(0) != again(1)
+    assert 20 <= again(0).count(429) <= 60
 
 
 def test_empty_truncated_and_missing_answers_are_failures_and_not_successes() -> None:
