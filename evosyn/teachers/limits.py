@@ -18,8 +18,10 @@ from typing import NamedTuple
 from evosyn.errors import TeacherUnavailable
 
 SLOW_START = 128
+"""Calls in flight at the start; each answer adds one, while nothing is refused."""
 WINDOW_S = 0.5
 WINDOW_CALLS, CALLS_WHILE_RISING = 24, 4
+"""Refusals are counted in windows of at least so much time and so many calls."""
 NEGLIGIBLE = 0.03
 """A share of refusals that is no reason to ask for less."""
 UNLOADED = 0.01
@@ -35,7 +37,9 @@ SLOWEST = 0.5
 OUTAGE = 0.9
 """From this share of refusals on, they say nothing about the rate that will be admitted later."""
 LARGEST_FALL = 0.4
+"""The share of the rate that is left at least after one fall."""
 ENOUGH_REFUSED = 6
+"""Refusals that the test wants to have seen before it says that they do not come from the load."""
 AGAIN = 0.4
 """How much less is asked for in the second half of the test."""
 NEAR = 0.97
@@ -84,7 +88,7 @@ class AdaptiveLimit:
         self._before = _Window()
         self._too_much, self._growth = math.inf, 0.01
         self._refusal_s, self._answer_s = 0.05, 0.0
-        self._judging = False
+        self._judging: asyncio.TimerHandle | None = None
         self._test: _Test | None = None
         self._tolerated = self._most_tolerated = 0.0
 
@@ -136,16 +140,18 @@ class AdaptiveLimit:
 
     def _suspect(self) -> None:
         """Judge soon, when the refusals that are under way have come; until then nothing is sent."""
-        if self._judging or self._refused < 3 or self._sent < (WINDOW_CALLS if self._tolerated else WINDOW_CALLS / 2):
+        if (
+            self._judging is not None
+            or self._refused < 3
+            or self._sent < (WINDOW_CALLS if self._tolerated else WINDOW_CALLS / 2)
+        ):
             return
         if self._refused / self._sent <= self._bearable():
             return
-        self._judging = True
         loop = asyncio.get_running_loop()
-        loop.call_later(min(0.5, max(0.05, 2 * self._refusal_s)), self._judge)
+        self._judging = loop.call_later(min(0.5, max(0.05, 2 * self._refusal_s)), self._judge)
 
     def _judge(self) -> None:
-        self._judging = False
         share = min(1.0, self._refused / self._sent)
         self._fall(_Test(self._rate, share) if share <= LARGEST else None, share)
 
@@ -158,7 +164,7 @@ class AdaptiveLimit:
         if sent < self._rate * seconds / 2:  # the rate was not what held the calls back
             full = self._in_flight / self._answer_s if self._answer_s and share <= LARGEST else 0.0
             self._rate = max(full, sent / max(WINDOW_S, seconds))
-            admitted = self._rate * (1.0 - (self._sent * share + self._before.refused) / sent)
+            admitted = self._rate * (1.0 - (self._sent * share + self._before.refused) / max(1, sent))
         self._too_much = self._rate if share < OUTAGE else self._too_much
         self._begin(max(SLOWEST, BELOW * admitted))
 
@@ -176,6 +182,9 @@ class AdaptiveLimit:
 
     def _begin(self, rate: float) -> None:
         """A new epoch: what was sent before says nothing about this rate."""
+        if self._judging is not None:
+            self._judging.cancel()
+            self._judging = None
         self._rate = rate
         self._epoch += 1
         self._window(_Window())
@@ -209,7 +218,7 @@ class AdaptiveLimit:
 
     def _free(self) -> bool:
         loop = asyncio.get_running_loop()
-        return not self._judging and self._in_flight < self.size and loop.time() >= self._next
+        return self._judging is None and self._in_flight < self.size and loop.time() >= self._next
 
     def _enter(self) -> int:
         now = asyncio.get_running_loop().time()

@@ -115,6 +115,16 @@ def test_refusals_that_do_not_come_from_the_load_do_not_strangle_the_run(share: 
     assert outcome.seconds < 1.6 * 2000 * LATENCY / 64
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_every_call_comes_through_whatever_the_endpoint_does(seed: int) -> None:
+    draw = random.Random(seed)
+    endpoint = Endpoint(
+        draw.choice([0.0, 2.0, 20.0, 200.0]), draw.choice([1.0, 10.0, 300.0]), draw.random() * 0.9, draw.random()
+    )
+    outcome = simulate(400, draw.choice([1, 3, 20, 200]), endpoint, seed)
+    assert outcome.seconds < 5000
+
+
 def test_an_endpoint_that_refuses_everything_is_hardly_asked_and_used_again_when_it_recovers() -> None:
     loop, limit = VirtualLoop(), AdaptiveLimit(64)
     sent, answered = [], []
