@@ -14,11 +14,11 @@ On a shared machine compare ratios of one invocation, not figures of two.
 from __future__ import annotations
 
 import argparse
-import asyncio
 import json
 import os
 import resource
 import shutil
+import subprocess
 import sys
 import tempfile
 import time
@@ -234,34 +234,58 @@ def script(body: object, times: int) -> str:
     """A new valid program for every request: what the request says is folded into two numbers."""
     total = hash_of(json.dumps(body, sort_keys=True)) + times * 0.137
     other = (total * 7919) % 1.0
-    return f"```python\nx = {total % 1.0:.6f}\ny = {other:.6f}\n```\n"
+    return f"```python\nx = {total % 1.0:.6f}\ny = {other:.6f}\n\n\ndef rank(evidence):\n    return x, y\n```\n"
+
+
+@contextmanager
+def serving() -> Iterator[str]:
+    """The scripted model in a process of its own, so that its work is not ours; gives its URL."""
+    command = [sys.executable, __file__, "serve"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None and process.stdout is not None
+        yield process.stdout.readline().strip()
+        process.stdin.close()
+
+
+def serve(_: argparse.Namespace) -> dict[str, float]:
+    from evosyn.teachers.scripted_server import ScriptedServer
+
+    with ScriptedServer(script) as server:
+        print(server.base_url, flush=True)
+        sys.stdin.read()
+    return {}
 
 
 def http(arguments: argparse.Namespace) -> dict[str, float]:
+    """Iterations a second between the first and the last commit of a run that asks a model for every program."""
     from evosyn.teachers.litellm import create
-    from evosyn.teachers.scripted_server import ScriptedServer
 
     os.environ.setdefault("OPENAI_API_KEY", "none")
     found = {}
-    with ScriptedServer(script) as server, folder() as path:
+    with serving() as url, folder() as path:
         for size in arguments.sizes:
-            teacher = create(model="openai/scripted", base_url=server.base_url, cache=path / f"r{size}.sqlite")
+            teacher = create(model="openai/scripted", base_url=url, cache=path / f"r{size}.sqlite")
             proposer = registry.factory("proposers", "rewrite")(teacher=teacher)
-            before = search(
-                path / f"j{size}",
-                PointEvaluator(),
-                PointProposer(step=40.0),
-                START,
-                StopConfig(evaluations=size),
-                LoopConfig(lag=16),
-            )
+            fill = StopConfig(evaluations=size)
+            loop = LoopConfig(lag=16, concurrency=16)
+            before = search(path / f"j{size}", PointEvaluator(), PointProposer(step=40.0), START, fill, loop)
             before.run()
             stop = StopConfig(proposals=before.state.steps + arguments.iterations)
-            run = search(path / f"j{size}", PointEvaluator(), proposer, START, stop, LoopConfig(lag=16, concurrency=16))
-            began = time.perf_counter()
+            times: list[float] = []
+            run = search(
+                path / f"j{size}",
+                PointEvaluator(),
+                proposer,
+                START,
+                stop,
+                loop,
+                on_commit=lambda *_, times=times: times.append(time.perf_counter()),
+            )
             run.run()
-            found[f"iterations/s at {size}"] = arguments.iterations / (time.perf_counter() - began)
-            asyncio.run(teacher.aclose())
+            tally = run.state.tallies["arm"]
+            if tally.wasted or run.state.steps < (stop.proposals or 0):
+                raise SystemExit(f"the search ended early: {tally}")
+            found[f"iterations/s at {size}"] = (len(times) - 1) / (times[-1] - times[0])
     return found
 
 
@@ -277,7 +301,7 @@ def read_back(_: argparse.Namespace) -> dict[str, float]:
 
 
 def main() -> int:
-    kinds = {f.__name__: f for f in (controller, genetic, strategies, journal, latency, http, read_back)}
+    kinds = {f.__name__: f for f in (controller, genetic, strategies, journal, latency, http, serve, read_back)}
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("kind", choices=[*kinds, "openevolve"])
     parser.add_argument("--candidates", type=int, default=100_000)

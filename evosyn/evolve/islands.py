@@ -146,6 +146,11 @@ class Archipelago:
             self._restart(step)
         return fates
 
+    def stopped(self) -> None:
+        """Waste in a row ends where a search stops: repeating its command tries again."""
+        for tally in self.tallies.values():
+            tally.streak = 0
+
     @property
     def best(self) -> Elite | None:
         return self.record.best

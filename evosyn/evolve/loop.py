@@ -30,6 +30,9 @@ from evosyn.rundir import Journal
 from evosyn.seeds import SeedTree
 
 SYNC_SECONDS = 2.0
+SYNC_PAID_SECONDS = 0.1
+"""So long after its commit a step that was paid for is on the disk; one that was free waits for company."""
+
 CALLS_OF_ONE = 2
 """Model calls that one proposal may use: the second one repairs."""
 
@@ -117,6 +120,7 @@ class Search:
         self._making: dict[int, asyncio.Task[None]] = {}
         self._next = 0
         self._synced = self._started
+        self._syncing: asyncio.TimerHandle | None = None
         found = replay(journal, parts.evaluator.axes, islands, parts.seed, self._ask_ahead, loop.lag)
         self.state = found.state
         self._found = found
@@ -141,6 +145,7 @@ class Search:
             reason = asyncio.run(self._main())
         if reason.value != self._found.stopped or self._next:
             self._journal.append({"t": "stop", "reason": reason.value}, sync=True)
+            self.state.stopped()
         return reason
 
     def _begin(self) -> None:
@@ -181,6 +186,9 @@ class Search:
                 if reason is not None:
                     return reason
         finally:
+            if self._syncing is not None:
+                self._syncing.cancel()
+                self._sync()
             evaluating.close()
             for task in self._making.values():
                 task.cancel()
@@ -283,13 +291,21 @@ class Search:
     def _commit(self, step: Step) -> None:
         fates = self.state.commit(step)
         now = self._clock()
-        sync = bool(step.replies) or step.index < 0 or now - self._synced > SYNC_SECONDS
+        sync = step.index < 0 or now - self._synced > SYNC_SECONDS
         self._journal.append(step_to_json(step, fates), sync=sync)
         if sync:
             self._synced = now
+        elif step.replies and self._syncing is None:
+            self._syncing = asyncio.get_running_loop().call_later(SYNC_PAID_SECONDS, self._sync)
         self._ask_ahead(self.state)
         if self._on_commit is not None:
             self._on_commit(self.state, step, fates)
+
+    def _sync(self) -> None:
+        """Put what was committed on the disk: one wait for many commits."""
+        self._syncing = None
+        self._journal.sync()
+        self._synced = self._clock()
 
     def _ask_ahead(self, state: Archipelago) -> None:
         """Ask for what the lag allows after this commit: one proposal, or the first `lag` ones at the start."""

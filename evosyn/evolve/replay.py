@@ -63,8 +63,7 @@ def replay(
             start = event
         elif kind == "stop":
             stopped = event["reason"]
-            for tally in state.tallies.values():
-                tally.streak = 0
+            state.stopped()
         elif kind == "continue":
             extra, continued_at, stopped = extra + event["more"], state.evaluations, None
         elif kind == "proposal":

@@ -247,7 +247,7 @@ def _inputs_digest(seeds: Seeds) -> str:
 
 
 def _failing(state: Archipelago, config: EvolveConfig) -> str:
-    worst = max(state.tallies.items(), key=lambda item: item[1].streak, default=("", None))
+    worst = max(state.tallies.items(), key=lambda item: sum(item[1].wasted.values()), default=("", None))
     reasons = {} if worst[1] is None else worst[1].wasted
     listed = ", ".join(f"{count} x {reason}" for reason, count in sorted(reasons.items(), key=lambda item: -item[1]))
     return (
