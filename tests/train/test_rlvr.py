@@ -44,10 +44,13 @@ def evosyn(*arguments: str) -> list[str]:
 @pytest.fixture(scope="session")
 def tiny_model(small_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A warmed-up tiny model that several tests start from."""
+    import torch
+
     from evosyn.dataset import read_dataset
     from evosyn.seeds import SeedTree
     from evosyn.train import tiny
 
+    torch.set_num_threads(1)  # more are slower on a loaded machine
     folder = tmp_path_factory.mktemp("tiny")
     tiny.build(folder, read_dataset(small_data), config().tiny, SeedTree(0))
     return folder

@@ -126,7 +126,7 @@ def _arms(
         "kept": len(chosen.kept),
         "problems": len(pools),
         "strategy": strategy,
-        "arms": _worth(arms, specs, matrices, chosen),
+        "arms": _worth(arms, specs, matrices, chosen) | {arm: {"rows": len(rows)} for arm, rows in answers.items()},
     }
     return Prepared([_task(pool.problem) for pool in pools], [], arms, answers, warm, facts)
 
