@@ -5,12 +5,13 @@
     python benchmarks/synthesis.py faults     a server that refuses, fails, hangs and answers nonsense
     python benchmarks/synthesis.py kill       kill -9 midway: calls repeated by the same command
     python benchmarks/synthesis.py memory     peak memory with 10^5 problems queued
-    python benchmarks/synthesis.py adaptive [--matrices FILE] [--strategy NAME]
+    python benchmarks/synthesis.py adaptive [--matrices FILE|bundled] [--strategy NAME]
                                               kept per 1,000 calls and per 10^6 executions, against fixed 16 x 16
     python benchmarks/synthesis.py fraction   usable instances for M = N = 4, 8, 16 (Du 2025, figure 4b)
 
 The model is `evosyn.teachers.scripted_server` on loopback; adaptive and fraction replay recorded matrices (by default
-the HumanEval pool of `../shared/data`, where it is there). Shared machines: trust ratios within one run.
+the HumanEval pool of `../shared/data`, where it is there; `bundled` is simulated). Shared machines: trust ratios within
+one run.
 """
 
 from __future__ import annotations
@@ -43,8 +44,10 @@ from evosyn.strategies import load_known
 from evosyn.strategies.evidence import evidence_of
 from evosyn.strategies.runner import SandboxedRunner
 from evosyn.synthesis.adaptive import AdaptiveConfig, Outlook, Size, outlook, rounds
+from evosyn.synthesis.generate import draw_pools
 from evosyn.synthesis.ledger import Ledger
 from evosyn.synthesis.prune import PruneConfig, decide
+from evosyn.teachers.offline import DOMAINS, create
 from evosyn.teachers.scripted_server import Faults, ScriptedServer
 
 POOL = Path(__file__).parents[2] / "shared" / "data" / "humaneval_codegen16b_even.jsonl.gz"
@@ -210,8 +213,19 @@ class Arm:
         )
 
 
+def bundled() -> list[PassMatrix]:
+    """The bundled seeds with 20 solutions and 20 testings each by the offline teacher (a simulation), executed here."""
+    domains = {name: registry.factory("domains", name)() for name in DOMAINS}
+    seeds = [pool.problem for pool in load_pools("builtin:python-seeds")]
+    with open_sandbox() as sandbox:
+        pools = draw_pools(seeds, create(sandbox=sandbox), domains, solutions=20, testings=20)
+        return CrossExecutor(sandbox, domains).matrices([(one.problem, one.solutions, one.testings) for one in pools])
+
+
 def recorded(path: str | None) -> list[PassMatrix]:
-    """Recorded matrices with human verdicts."""
+    """Recorded matrices with human verdicts; `bundled` makes some."""
+    if path == "bundled":
+        return bundled()
     if path is not None:
         return [matrix for matrix in load_matrices(path) if matrix.human_M is not None]
     found = []
@@ -271,30 +285,35 @@ def judge(arm: Arm, whole: PassMatrix, size: Size, ranking: Ranking) -> None:
 
 
 def adaptive(path: str | None, strategy: str, draws: int = 10) -> None:
-    top, config = Size(16, 16), AdaptiveConfig()
+    top, configs = Size(16, 16), [AdaptiveConfig(), AdaptiveConfig(support=2)]
     whole = ordered(recorded(path), draws, top)
-    sizes = rounds(config, *top)
+    sizes = rounds(configs[0], *top)
     program = load_known(strategy)
     with open_sandbox(workers=1, numpy=True) as sandbox:
         runner = SandboxedRunner(sandbox)
         by_size = {size: ranked(runner, program, [cut(matrix, size) for matrix in whole]) for size in sizes}
-    fixed, grown = {size: Arm() for size in sizes}, Arm()
-    stopped = dict.fromkeys(sizes, 0)
+    fixed = {size: Arm() for size in sizes}
     for at, matrix in enumerate(whole):
         for size in sizes:
             judge(fixed[size], matrix, size, by_size[size][at])
-        for size in sizes:
-            part = cut(matrix, size)
-            decision = decide(part, by_size[size][at], PruneConfig(), SeedTree(0).child(matrix.problem_id))
-            if size == top or outlook(part, decision, config) is not Outlook.OPEN:
-                stopped[size] += 1
-                judge(grown, matrix, size, by_size[size][at])
-                break
     print(f"{len(whole)} instances, strategy {strategy}; quality over all 16 solutions, by the human testing")
     for size, arm in fixed.items():
         print(arm.line(f"fixed {size.solutions} x {size.testings}", len(whole)))
-    print(grown.line("adaptive to 16 x 16", len(whole)))
-    print("stopped at: " + ", ".join(f"{size.solutions} x {size.testings} {n}" for size, n in stopped.items()))
+    for config in configs:
+        grown, stopped = Arm(), dict.fromkeys(sizes, 0)
+        for at, matrix in enumerate(whole):
+            size = next(size for size in sizes if size == top or ended_at(matrix, size, by_size[size][at], config))
+            stopped[size] += 1
+            judge(grown, matrix, size, by_size[size][at])
+        print(grown.line(f"adaptive, support {config.support}", len(whole)))
+        print("  stopped at " + ", ".join(f"{size.solutions} x {size.testings}: {n}" for size, n in stopped.items()))
+
+
+def ended_at(matrix: PassMatrix, size: Size, ranking: Ranking, config: AdaptiveConfig) -> bool:
+    """Would the problem be settled or hopeless with this much of it?"""
+    part = cut(matrix, size)
+    decision = decide(part, ranking, PruneConfig(), SeedTree(0).child(matrix.problem_id))
+    return outlook(part, decision, config) is not Outlook.OPEN
 
 
 def fraction(path: str | None, strategy: str, draws: int = 10) -> None:

@@ -26,6 +26,8 @@ log = logging.getLogger(__name__)
 _THINKING = re.compile(r"\A\s*<think>(.*?)</think>\s*", re.DOTALL)
 SECOND_CALLS = 8
 """One second call is allowed for so many first ones in flight."""
+REFUSED_AT_FIRST = 16
+"""Bad requests before the first answer after which the requests are taken for the fault."""
 _ENDS_THE_RUN = {Failure.AUTH, Failure.NO_MODEL}
 
 
@@ -72,6 +74,7 @@ class ChatTeacher:
         self._requests, self._tokens = PerMinute(config.requests_per_minute), PerMinute(config.tokens_per_minute)
         self._late = Lateness(config.hedge, lambda: self._limit.size // SECOND_CALLS)
         self._breaker = Breaker(config.patience_s)
+        self._refused_so_far, self._answered = 0, False
         self._in_flight: dict[str, asyncio.Future[Reply]] = {}
 
     @property
@@ -126,7 +129,7 @@ class ChatTeacher:
                 if error.kind in _ENDS_THE_RUN:
                     raise TeacherUnavailable(f"{self._name}: {error}") from error
                 if error.kind is Failure.BAD_REQUEST:
-                    log.warning("%s refused a request: %s", self._name, error)
+                    self._bad(error)
                     return Reply(key, "", self._name, failure="bad-request", cost=0.0)
                 self._breaker.failed(str(error))
                 if error.kind is not Failure.RATE:
@@ -135,6 +138,19 @@ class ChatTeacher:
                         return Reply(key, "", self._name, failure=error.kind.value, cost=0.0)
                 wait = max(error.retry_after, 0.25 * 2 ** min(attempt, 6))
                 await asyncio.sleep(wait * (1.0 + jitter.random() * 0.25))
+
+    def _bad(self, error: TransportError) -> None:
+        """
+        Raises:
+            TeacherUnavailable: nothing but such requests so far.
+        """
+        log.warning("%s refused a request: %s", self._name, error)
+        self._refused_so_far += 1
+        if self._refused_so_far >= REFUSED_AT_FIRST and not self._answered:
+            raise TeacherUnavailable(
+                f"{self._name} refused all of the first {self._refused_so_far} requests ({error}); change the sampling "
+                "parameters (--set draw.solution=..., draw.testing=..., problem.params=...) and repeat the command"
+            ) from error
 
     async def _attempt(self, key: str, request: Request) -> Reply:
         await self._requests.take(1)
@@ -150,6 +166,7 @@ class ChatTeacher:
             raise
         self._limit.succeeded(asyncio.get_running_loop().time() - started)
         self._breaker.succeeded()
+        self._answered = True
         await self._tokens.take(reply.input_tokens + reply.output_tokens)
         return reply
 

@@ -155,6 +155,22 @@ def test_a_bad_request_concerns_only_itself() -> None:
     assert [(reply.text, reply.failure) for reply in replies] == [("q #0", None), ("", "bad-request")]
 
 
+def test_an_endpoint_that_takes_none_of_the_requests_ends_the_run_and_says_what_to_change() -> None:
+    with ScriptedServer(echo) as server:
+        teacher = create(model="openai/m", base_url=server.base_url, config=ChatConfig(concurrency=4))
+        with pytest.raises(TeacherUnavailable, match=r"temperature is too high.*draw\.solution"):
+            many(teacher, [ask(f"q{index}", temperature=9) for index in range(200)])
+        assert server.counts.requests <= 24
+
+    async def good_first(teacher: ChatTeacher) -> list[Reply]:
+        await teacher.complete(ask("good"))
+        return list(await asyncio.gather(*(teacher.complete(ask(f"q{n}", temperature=9)) for n in range(40))))
+
+    with ScriptedServer(echo) as server:
+        replies = run(create(model="openai/m", base_url=server.base_url), good_first)
+    assert [reply.failure for reply in replies] == ["bad-request"] * 40
+
+
 def test_thinking_is_kept_apart_from_the_answer() -> None:
     with ScriptedServer(lambda _body, _occurrence: "<think>hmm</think>\nyes") as server:
         (reply,) = many(create(model="openai/m", base_url=server.base_url), [ask("q")])
