@@ -45,7 +45,8 @@ def run_own_data(out: Path, weak: bool, values: Mapping[str, Any]) -> None:
     if values["model"] is None or values["bench"] is None:
         raise UsageError("--data: needs --model and --bench as well")
     arms = values["arms"] or "evosyn,random,relaxed"
-    plan = _plan(values["model"], arms, values, (), "tiny" if values["model"] == "builtin:tiny" else None)
+    preset = "tiny" if values["model"] == "builtin:tiny" else None
+    plan = _plan(values["model"], arms, values, (), preset, source=f"{values['data']} on {values['bench']}")
     bench = bench_tasks(load_pools(values["bench"]))
     imitated = {"distill-best": "evosyn", "distill-random": "random"}
     given = SeedData(lambda arm: (values["data"], imitated.get(arm, arm)), bench)
@@ -56,8 +57,11 @@ def run_functions(size: str, out: Path, weak: bool, values: Mapping[str, Any]) -
     """`--size gpu`: everything is made here but the model."""
     from evosyn.train.experiment.choices import DISTILL_ARMS, RL_ARMS
 
+    if values["noise"] != "default":
+        raise UsageError("--noise: belongs to --size cpu; the teacher of --size gpu is the offline teacher")
     arms = values["arms"] or ",".join((*RL_ARMS, *DISTILL_ARMS))
-    plan = _plan(values["model"] or MODEL, arms, values, SMOKE if size == "gpu-smoke" else (), "table2", along=True)
+    base = SMOKE if size == "gpu-smoke" else ()
+    plan = _plan(values["model"] or MODEL, arms, values, base, "table2", source=f"--size {size}")
     unknown = set(plan.arms) - {*RL_ARMS, *DISTILL_ARMS}
     if unknown:
         raise UsageError(f"--arms {sorted(unknown)[0]!r}: one of {', '.join((*RL_ARMS, *DISTILL_ARMS))}")
@@ -69,7 +73,7 @@ def run_functions(size: str, out: Path, weak: bool, values: Mapping[str, Any]) -
 
 
 def _plan(
-    model: str, arms: str, values: Mapping[str, Any], base: tuple[str, ...], preset: str | None, *, along: bool = False
+    model: str, arms: str, values: Mapping[str, Any], base: tuple[str, ...], preset: str | None, *, source: str
 ) -> RealPlan:
     from evosyn.configs.loading import load_config
     from evosyn.train.config import DistillConfig, RlvrConfig
@@ -81,6 +85,7 @@ def _plan(
     fit = [one for one in sets if not one.startswith(train_only)]
     seeds = tuple(range(values["first_seed"], values["first_seed"] + values["seeds"]))
     return RealPlan(
+        source=source,
         model=model,
         arms=tuple(part.strip() for part in arms.split(",")),
         seeds=seeds,
@@ -88,7 +93,7 @@ def _plan(
         max_tokens=values["max_tokens"],
         config=load_config(RlvrConfig, preset=preset and f"train-{preset}", sets=train),
         fit=load_config(DistillConfig, preset=preset and f"distill-{preset}", sets=fit),
-        along=along,
+        along=values["data"] is None,
     )
 
 

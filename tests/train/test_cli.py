@@ -51,6 +51,10 @@ def test_print_config_and_help_import_no_torch(small_data: Path, tmp_path: Path)
         (("eval", "m", "--bench", "x", "--k", "4", "--out", "OUT"), "--k 4"),
         (("reward", "serve", "--host", "0.0.0.0"), "--token-env"),
         (("experiment", "table2", "--arms", "nope", "--out", "OUT", "--allow-weak-sandbox"), "nope"),
+        (("experiment", "table2", "--noise", "default,nope", "--out", "OUT"), "nope"),
+        (("experiment", "table2", "--size", "gpu", "--arms", "nope", "--out", "OUT"), "nope"),
+        (("experiment", "table2", "--size", "gpu", "--noise", "worse", "--out", "OUT"), "--noise"),
+        (("experiment", "table2", "--data", "DATA", "--out", "OUT"), "needs --model and --bench"),
     ],
 )
 def test_bad_usage_is_an_error_in_words(line: tuple[str, ...], message: str, small_data: Path, tmp_path: Path) -> None:

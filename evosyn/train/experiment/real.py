@@ -48,12 +48,14 @@ class RealPlan:
     """What is compared.
 
     Attributes:
+        source: names the data, so that a directory is not continued with other ones.
         model: where every arm starts.
         samples: completions per bench problem for the sampled figure.
         config: of every RLVR run, `fit` of every imitation; the seed is replaced.
         along: measure the whole checkpoints on the way too.
     """
 
+    source: str
     model: str
     arms: tuple[str, ...]
     seeds: tuple[int, ...]
@@ -82,9 +84,9 @@ def run_real(
         data: of a seed; made when it is first needed.
 
     Raises:
-        UsageError: the directory was started with another model or other samples.
+        UsageError: the directory was started with other data, another model or other samples.
     """
-    measuring = {"model": plan.model, "samples": plan.samples, "max_tokens": plan.max_tokens}
+    measuring = {"source": plan.source, "model": plan.model, "samples": plan.samples, "max_tokens": plan.max_tokens}
     freeze_config(run, {"command": "experiment table2", **measuring})
     records = []
     for seed in plan.seeds:
