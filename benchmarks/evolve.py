@@ -104,26 +104,23 @@ def search(
 def controller(arguments: argparse.Namespace) -> dict[str, float]:
     """Rate in windows of one run: the cost of an iteration must not depend on what was evaluated before."""
     marks: dict[int, tuple[float, float]] = {}
-    wanted = [100, 1000, 3000, arguments.candidates]
-    window = 400
+    wanted, window = [100, 1000, 3000, arguments.candidates], 400
 
     def on_commit(state: Archipelago, *_: object) -> None:
         for mark in wanted:
-            if state.evaluations in (mark, mark - window):
+            if state.evaluations in (mark, mark + window):
                 marks[state.evaluations] = (time.perf_counter(), time.process_time())
 
     with folder() as path:
         proposer = PointProposer(burst=1, step=40.0)
-        stop = StopConfig(evaluations=arguments.candidates + 1)
+        stop = StopConfig(evaluations=wanted[-1] + window)
         run = search(path / "j", PointEvaluator(), proposer, START, stop, LoopConfig(lag=8), on_commit=on_commit)
-        marks[0] = marks[-window + 100] = (time.perf_counter(), time.process_time())
         run.run()
     found = {}
     for mark in wanted:
-        before = marks.get(mark - window, marks[0])
-        count = min(mark, window)
-        found[f"iterations/s at {mark}"] = count / (marks[mark][0] - before[0])
-        found[f"CPU us per iteration at {mark}"] = 1e6 * (marks[mark][1] - before[1]) / count
+        (wall, cpu), (wall_after, cpu_after) = marks[mark], marks[mark + window]
+        found[f"iterations/s from {mark} candidates on"] = window / (wall_after - wall)
+        found[f"CPU us an iteration from {mark} candidates on"] = 1e6 * (cpu_after - cpu) / window
     return found
 
 

@@ -217,6 +217,21 @@ def test_each_limit_ends_the_search_with_its_name(tmp_path, stop, reason):
     assert make(tmp_path / "j", stop=stop, cost=0.01).run() is reason
 
 
+@pytest.mark.parametrize("concurrency", [1, 8])
+def test_no_call_is_paid_beyond_the_limit_but_for_a_repair(tmp_path, concurrency):
+    class Paid(PointProposer):
+        calls = 0
+
+        async def propose(self, context: ProposalContext) -> Proposal:
+            self.calls += 1
+            return await super().propose(context)
+
+    search = make(tmp_path / f"{concurrency}", stop=StopConfig(proposals=500, model_calls=25), concurrency=concurrency)
+    search._parts.proposers["points"] = proposer = Paid(cost=0.01, latency=0.001)
+    assert search.run() is Stop.REPLIES
+    assert search.state.replies == proposer.calls == 25
+
+
 def test_proposals_that_only_fail_end_the_search_and_a_repeat_tries_again(tmp_path):
     path = tmp_path / "j"
     stop = StopConfig(proposals=500, failures=20)

@@ -11,7 +11,18 @@ from functools import cache
 from itertools import accumulate
 from typing import NamedTuple
 
-from evosyn.evolve.genetic.grammar import OPS, TERMINALS, Node, Program, Signature, Type, op_type, size_of, type_of
+from evosyn.evolve.genetic.grammar import (
+    OPS,
+    TERMINALS,
+    Node,
+    Program,
+    Signature,
+    Type,
+    op_type,
+    size_of,
+    type_of,
+    uses_scores,
+)
 
 MAX_SIZE = 32
 """Operations, terminals and constants of one tree: what a person still reads in a minute."""
@@ -85,17 +96,14 @@ def crossed(receiver: Node, giver: Node, rng: random.Random, *, scores: bool) ->
     at, old = rng.choice(list(paths(receiver)))
     kind = type_of(old)
     fitting = [
-        node
-        for _, node in paths(giver)
-        if type_of(node) is kind and (scores or not _mentions_scores(node)) and node != old
+        node for _, node in paths(giver) if type_of(node) is kind and (scores or not uses_scores(node)) and node != old
     ]
     return replaced(receiver, at, rng.choice(fitting)) if fitting else receiver
 
 
 def mutated(node: Node, rng: random.Random, *, scores: bool) -> Node:
     """One of: a new subtree, another operation, a subtree hoisted, an operation inserted, a constant moved."""
-    kinds = [_regrown, _repointed, _hoisted, _wrapped, _retuned]
-    return rng.choices(kinds, [3, 3, 2, 3, 3])[0](node, rng, scores)
+    return rng.choices(_MUTATIONS, cum_weights=_SUMS)[0](node, rng, scores)
 
 
 def retuned(node: Node, rng: random.Random) -> Node:
@@ -151,8 +159,8 @@ def _retuned(node: Node, rng: random.Random, scores: bool) -> Node:
     return moved if moved != node else _repointed(node, rng, scores)
 
 
-def _mentions_scores(node: Node) -> bool:
-    return any(child.op == "solution_scores" for _, child in paths(node))
+_MUTATIONS = (_regrown, _repointed, _hoisted, _wrapped, _retuned)
+_SUMS = tuple(accumulate((3, 3, 2, 3, 3)))
 
 
 @cache

@@ -8,6 +8,7 @@ variants of readable inspirations, so a proposal is never empty. Koza 1992; LLaM
 from __future__ import annotations
 
 import random
+from itertools import accumulate
 
 from evosyn.evolve.genetic.constants import retuned_text
 from evosyn.evolve.genetic.grammar import Node, Program
@@ -23,6 +24,7 @@ ATTEMPTS = 6
 """Tries for each variant of a burst before the burst comes out smaller."""
 
 OPERATORS = {"mutate": 4.0, "crossover": 3.0, "retune": 1.5, "exchange": 0.7, "fresh": 0.5}
+_NAMES, _SUMS = tuple(OPERATORS), tuple(accumulate(OPERATORS.values()))
 
 
 def create(*, burst: int = 16, reader: Reader | None = None) -> GeneticProposer:
@@ -49,7 +51,7 @@ class GeneticProposer:
         parent = self._reader.read(context.parent.candidate.text)
         others = [elite for elite in (*context.inspirations, *context.top) if elite is not context.parent]
         donors = {elite.candidate.id: self._reader.read(elite.candidate.text) for elite in others}
-        readable = {name: program for name, program in donors.items() if program is not None}
+        readable = {name: program for name, program in sorted(donors.items()) if program is not None}
         made: dict[str, Candidate] = {}
         tried = {parent}
         if parent is None:
@@ -78,8 +80,8 @@ class GeneticProposer:
         tried: set[Program | None],
     ) -> Candidate | None:
         """One variant, or None where it came out too large or like one that was tried."""
-        operator = rng.choices(list(OPERATORS), list(OPERATORS.values()))[0]
-        donor = rng.choice(sorted(donors)) if donors else None
+        operator = rng.choices(_NAMES, cum_weights=_SUMS)[0]
+        donor = rng.choice(list(donors)) if donors else None
         parents = [context.parent.candidate.id]
         if parent is None and donor is not None:
             base, parents = donors[donor], [donor]
