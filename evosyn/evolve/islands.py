@@ -146,7 +146,7 @@ class Archipelago:
             self._restart(step)
         return fates
 
-    def stopped(self) -> None:
+    def forget_streaks(self) -> None:
         """Waste in a row ends where a search stops: repeating its command tries again."""
         for tally in self.tallies.values():
             tally.streak = 0

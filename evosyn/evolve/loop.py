@@ -145,7 +145,7 @@ class Search:
             reason = asyncio.run(self._main())
         if reason.value != self._found.stopped or self._next:
             self._journal.append({"t": "stop", "reason": reason.value}, sync=True)
-            self.state.stopped()
+            self.state.forget_streaks()
         return reason
 
     def _begin(self) -> None:

@@ -63,7 +63,7 @@ def replay(
             start = event
         elif kind == "stop":
             stopped = event["reason"]
-            state.stopped()
+            state.forget_streaks()
         elif kind == "continue":
             extra, continued_at, stopped = extra + event["more"], state.evaluations, None
         elif kind == "proposal":
