@@ -171,7 +171,8 @@ def waiting_share(steps: int) -> Json:
         write_data(Path(folder), random.Random(1), 48)
         out = Path(folder) / "run"
         line = [sys.executable, "-m", "evosyn", "train", folder, "--model", "builtin:tiny", "--steps", str(steps),
-                "--out", str(out), "--set", "rollout.prompts=4", "--allow-weak-sandbox"]  # fmt: skip
+                "--out", str(out), "--set", "rollout.prompts=4", "--set", "rollout.temperature=1.0",
+                "--allow-weak-sandbox"]  # fmt: skip
         subprocess.run(line, check=True, capture_output=True, env={**os.environ, "HF_HUB_OFFLINE": "1"})
         report = json.loads((out / "report.json").read_text())
         rows = [json.loads(text) for text in (out / "metrics.jsonl").read_text().splitlines()]
@@ -180,6 +181,8 @@ def waiting_share(steps: int) -> Json:
             "reward_seconds": sum(row["reward_seconds"] for row in rows) / len(rows),
             "step_seconds": sum(row["step_time"] for row in rows) / len(rows),
             "completions_per_step": 32,
+            "parsed": round(sum(row["parsed"] for row in rows) / len(rows), 3),
+            "pass_rate": round(sum(row["pass_rate"] for row in rows) / len(rows), 3),
             "executed": report["executed"],
             "drawn": report["drawn"],
         }
