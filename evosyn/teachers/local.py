@@ -10,8 +10,10 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import importlib.util
+import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
+from functools import partial
 from pathlib import Path
 
 from evosyn.chat import Request
@@ -21,7 +23,7 @@ from evosyn.teachers._local import Ask, Engine, open_engine
 from evosyn.teachers.budget import Budget, BudgetConfig
 from evosyn.teachers.cache import ReplyCache, request_key
 from evosyn.teachers.chat import ChatConfig, ChatTeacher
-from evosyn.teachers.transports import Answer, TransportError
+from evosyn.teachers.transports import Answer, Failure, TransportError
 
 ENGINES = ("auto", "transformers", "vllm")
 PARAMETERS = ("temperature", "top_p", "top_k", "max_tokens", "stop", "chat_template_kwargs")
@@ -41,8 +43,8 @@ class LocalTransport:
     def __init__(self, name: str, open_engine: Callable[[], Engine], batch: int, seed: int) -> None:
         self._name, self._open, self._batch = name, open_engine, batch
         self._tree = SeedTree(seed).child("local")
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="evosyn-local-model")
         self._engine: Engine | None = None
+        self._closed = False
         self._waiting: list[tuple[Ask, asyncio.Future[Answer]]] = []
         self._working: asyncio.Task[None] | None = None
 
@@ -59,11 +61,11 @@ class LocalTransport:
         return await answer
 
     async def aclose(self) -> None:
+        self._closed = True
         if self._engine is not None:
             self._engine.stop()
         if self._working is not None:
             self._working.cancel()
-        self._thread.shutdown(wait=False, cancel_futures=True)
 
     def _ask(self, request: Request) -> Ask:
         unknown = sorted(set(request.params) - set(PARAMETERS))
@@ -85,7 +87,7 @@ class LocalTransport:
             batch, self._waiting = self._waiting[: self._batch], self._waiting[self._batch :]
             batch = [one for one in batch if not one[1].done()]
             asks = [ask for ask, _ in batch]
-            done = asyncio.get_running_loop().run_in_executor(self._thread, self._answers, asks)
+            done = asyncio.wrap_future(_in_daemon(partial(self._answers, asks)))
             await asyncio.wait([done])
             error = done.exception()
             for at, (_, future) in enumerate(batch):
@@ -100,6 +102,8 @@ class LocalTransport:
     def _answers(self, asks: Sequence[Ask]) -> list[Answer | TransportError]:
         if self._engine is None:
             self._engine = self._open()
+        if self._closed:
+            raise TransportError(Failure.TRANSPORT, "closed while the model was loading")
         return self._engine.answers(asks)
 
 
@@ -162,3 +166,17 @@ def digest_of(folder: Path) -> str:
                     weights.seek(max(0, size - SAMPLED_BYTES) * part // 16)
                     digest.update(weights.read(SAMPLED_BYTES))
     return digest.hexdigest()[:8]
+
+
+def _in_daemon(work: Callable[[], list[Answer | TransportError]]) -> Future[list[Answer | TransportError]]:
+    """Run `work` in a daemon thread: an interrupt ends the process without waiting for a model that loads."""
+    future: Future[list[Answer | TransportError]] = Future()
+
+    def body() -> None:
+        try:
+            future.set_result(work())
+        except BaseException as error:  # noqa: BLE001  raised again where it is awaited
+            future.set_exception(error)
+
+    threading.Thread(target=body, daemon=True, name="evosyn-local-model").start()
+    return future
