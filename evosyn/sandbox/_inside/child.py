@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from signal import ITIMER_REAL, SIGALRM, setitimer, signal
 from time import monotonic
 from types import FrameType, ModuleType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from evosyn.sandbox._inside import seccomp, wire
 
@@ -26,6 +26,7 @@ REPEAT_S = 0.05
 HOLD_S, HOLD_BYTES = 0.02, 16384
 """Records are held back for this long, and no more than this."""
 
+Made = TypeVar("Made")
 _prctl = ctypes.CDLL(None).prctl
 
 
@@ -182,23 +183,43 @@ def load_guarded(
     writer: Writer, alarm: Alarm, wall_s: float, source: str, entry_point: str
 ) -> Callable[..., Any] | None:
     """Load under the alarm and write the load record; None where there is nothing to call."""
-    entry = None
+
+    def work() -> Callable[..., Any] | None:
+        return find_entry(load(source, "program"), entry_point)
+
+    return _guarded(work, b"while loading", entry_point.encode("utf-8", "replace")[:200], alarm, wall_s, writer)
+
+
+def compile_guarded(body: bytes, alarm: Alarm, wall_s: float, writer: Writer) -> bytes | None:
+    """Compile a program under the alarm, run nothing of it, write a record; its code, or None where it does not."""
+
+    def work() -> bytes:
+        return marshal.dumps(compile(marshal.loads(body), "<program>", "exec", dont_inherit=True))
+
+    return _guarded(work, b"while compiling", b"", alarm, wall_s, writer)
+
+
+def _guarded(
+    work: Callable[[], Made | None], what: bytes, missing: bytes, alarm: Alarm, wall_s: float, writer: Writer
+) -> Made | None:
+    """What `work` makes, under the alarm and with a record; None, and NO_ENTRY, where that is None."""
+    made = None
     code, detail = wire.OK, b""
     try:
         alarm.start(wall_s)
         try:
-            entry = find_entry(load(source, "program"), entry_point)
-            if entry is None:
-                code, detail = wire.NO_ENTRY, entry_point.encode("utf-8", "replace")[:200]
+            made = work()
+            if made is None:
+                code, detail = wire.NO_ENTRY, missing
         except TimeLimit:
             raise
         except BaseException as error:  # noqa: BLE001 - the sandbox boundary
             code, detail = describe(error)
             code = wire.LOAD_ERROR if code == wire.EXCEPTION else code
     except TimeLimit:
-        code, detail = wire.TIMEOUT, b"while loading"
+        code, detail = wire.TIMEOUT, what
     writer.put(code, alarm.stop(), detail)
-    return entry if code == wire.OK else None
+    return made if code == wire.OK else None
 
 
 def run_calls(body: bytes, items: range, left_s: float, limits: JobLimits, alarm: Alarm, writer: Writer) -> None:
@@ -279,24 +300,6 @@ def evaluate(source: str) -> Any:
     function.body = ast.parse(source, "<arguments>").body
     exec(compile(ast.fix_missing_locations(tree), "<arguments>", "exec", dont_inherit=True), namespace)
     return namespace["arguments"]()
-
-
-def compile_guarded(body: bytes, alarm: Alarm, wall_s: float, writer: Writer) -> bytes | None:
-    """Compile a program under the alarm, run nothing of it, write a record; its code, or None where it does not."""
-    code, detail, payload = wire.OK, b"", None
-    try:
-        alarm.start(wall_s)
-        try:
-            payload = marshal.dumps(compile(marshal.loads(body), "<program>", "exec", dont_inherit=True))
-        except TimeLimit:
-            raise
-        except BaseException as error:  # noqa: BLE001 - the sandbox boundary
-            code, detail = describe(error)
-            code = wire.LOAD_ERROR if code == wire.EXCEPTION else code
-    except TimeLimit:
-        code, detail = wire.TIMEOUT, b"while compiling"
-    writer.put(code, alarm.stop(), detail)
-    return payload if code == wire.OK else None
 
 
 def run_program(code: bytes, alarm: Alarm, wall_s: float, writer: Writer) -> None:
