@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from evosyn.evolve.parsing import parsed
+
 MAX_REPLY = 200_000
 _FENCE = re.compile(r"^```[ \t]*([\w+-]*)[^\n]*\n(.*?)^```[ \t]*$", re.DOTALL | re.MULTILINE)
 _OPEN_FENCE = re.compile(r"^```[ \t]*(?:python|py)?[ \t]*\n(.*)\Z", re.DOTALL | re.MULTILINE)
@@ -119,7 +121,7 @@ def _entry_point(block: str) -> bool:
 
 def _parse(text: str) -> ast.Module | None:
     try:
-        return ast.parse(text)
+        return parsed(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 

@@ -3,6 +3,8 @@
 import ast
 import asyncio
 import random
+import sys
+import threading
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evosyn.evolve.genetic import helpers
+from evosyn.evolve.genetic import reader as reader_module
 from evosyn.evolve.genetic.constants import retuned_text
 from evosyn.evolve.genetic.grammar import OPS, TERMINALS, Node, Program, Type, size_of, type_of
 from evosyn.evolve.genetic.openings import OPENINGS
@@ -307,6 +310,32 @@ def test_programs_of_the_grammar_share_a_key_exactly_where_they_are_the_same_tre
     written.write(program_of(one))
     assert written.key(first) == fresh.key(first) == fresh.key(edited)
     assert (fresh.key(first) == fresh.key(second)) is (program_of(one) == program_of(other))
+
+
+def test_a_reader_serves_two_threads_while_it_forgets(monkeypatch):
+    monkeypatch.setattr(reader_module, "CAPACITY", 8)
+    reader, programs, wrong = Reader(), [program_of(seed) for seed in range(40)], []
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+
+    def work() -> None:
+        for _ in range(20):
+            for program in programs:
+                try:
+                    if reader.read(reader.write(program)) != program or not reader.key(write(program)):
+                        wrong.append("another program")
+                except KeyError as error:
+                    wrong.append(repr(error))
+
+    try:
+        threads = [threading.Thread(target=work) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(before)
+    assert not wrong
 
 
 def test_keys_of_programs_outside_the_grammar_are_those_of_their_code():

@@ -8,6 +8,8 @@ from __future__ import annotations
 import ast
 import random
 
+from evosyn.evolve.parsing import parsed
+
 
 def retuned_text(text: str, rng: random.Random) -> str | None:
     """`text` with some of its decimal constants moved by some ten per cent, or None where it has none.
@@ -29,7 +31,7 @@ def retuned_text(text: str, rng: random.Random) -> str | None:
 def _spots(text: str) -> list[tuple[int, int, float]]:
     """Byte offsets and values of the decimal constants, tiny guards such as 1e-9 left out."""
     try:
-        tree = ast.parse(text)
+        tree = parsed(text)
         raw_lines = text.encode("utf-8").splitlines(keepends=True)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []

@@ -6,6 +6,7 @@ It also says when two texts are the same program: those of the grammar by their 
 from __future__ import annotations
 
 import hashlib
+import threading
 
 from evosyn.evolve.genetic.grammar import Program
 from evosyn.evolve.genetic.source import read, write
@@ -15,23 +16,29 @@ CAPACITY = 8192
 
 
 class Reader:
-    """A bounded memory from texts to programs; what it answers never depends on what it remembers."""
+    """A bounded memory from texts to programs; what it answers never depends on what it remembers.
+
+    The thread that proposes and the one that evaluates share it.
+    """
 
     def __init__(self) -> None:
         self._programs: dict[str, Program | None] = {}
         self._written: set[str] = set()
+        self._lock = threading.RLock()
 
     def read(self, text: str) -> Program | None:
         """As `source.read`."""
-        if text not in self._programs:
-            self._remember(text, read(text))
-        return self._programs[text]
+        with self._lock:
+            if text not in self._programs:
+                self._remember(text, read(text))
+            return self._programs[text]
 
     def write(self, program: Program) -> str:
         """As `source.write`."""
         text = write(program)
-        self._remember(text, program)
-        self._written.add(text)
+        with self._lock:
+            self._remember(text, program)
+            self._written.add(text)
         return text
 
     def key(self, text: str) -> str | None:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from evosyn.evolve.genetic import helpers
 from evosyn.evolve.genetic.grammar import OPS, TERMINALS, Node, Program, type_of
+from evosyn.evolve.parsing import parsed
 
 DOCSTRING = "Scores the solutions and the testings of one problem from what passed; higher is better."
 RETURN = "    return solution_scores, testing_scores"
@@ -120,8 +121,7 @@ class _Body:
 def read(text: str) -> Program | None:
     """The trees of a source that stays within the grammar, or None. Nothing is executed."""
     try:
-        module = ast.parse(text)
-        return _read_module(module)
+        return _read_module(parsed(text))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 

@@ -1,0 +1,21 @@
+"""`ast.parse` for a search, in which two threads read programs: one proposes, one evaluates."""
+
+from __future__ import annotations
+
+import ast
+import threading
+
+_ONE_AT_A_TIME = threading.RLock()
+
+
+def parsed(text: str) -> ast.Module:
+    """The syntax tree of a text, parsed by one thread at a time.
+
+    CPython 3.11 keeps the depth of the tree that it builds in one place for all threads: two trees at once can end in a
+    SystemError for a good program (seen; github.com/python/cpython/issues/106905).
+
+    Raises:
+        SyntaxError, ValueError, RecursionError, MemoryError: it is no program, or too deep.
+    """
+    with _ONE_AT_A_TIME:
+        return ast.parse(text)
