@@ -62,6 +62,7 @@ class Archive:
     def __init__(self, axes: Sequence[Axis]) -> None:
         self.axes = tuple(axes)
         self._elites: dict[Cell, Elite] = {}
+        self._merits: dict[Cell, Merit] = {}
         self._cells: list[Cell] = []
         self._order: list[tuple[Merit, Cell]] = []
 
@@ -87,15 +88,14 @@ class Archive:
     def add(self, elite: Elite) -> AddStatus:
         """Put `elite` into its cell if the cell is empty or holds a lesser one."""
         cell, merit = self.cell_of(elite.evaluation.descriptor), merit_of(elite)
-        held = self._elites.get(cell)
+        held = self._merits.get(cell)
         if held is not None:
-            old = (merit_of(held), cell)
-            if merit <= old[0]:
+            if merit <= held:
                 return AddStatus.NOT_BETTER
-            del self._order[bisect_left(self._order, old)]
+            del self._order[bisect_left(self._order, (held, cell))]
         else:
             self._cells.append(cell)
-        self._elites[cell] = elite
+        self._elites[cell], self._merits[cell] = elite, merit
         insort(self._order, (merit, cell))
         return AddStatus.NEW if held is None else AddStatus.IMPROVED
 

@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field
 
 from evosyn.evolve import selection
-from evosyn.evolve.archive import AddStatus, Archive, merit_of
+from evosyn.evolve.archive import AddStatus, Archive
 from evosyn.evolve.events import KEPT, Fate, Step, Trial
 from evosyn.evolve.tally import Tally
 from evosyn.ports import Axis
@@ -215,9 +215,8 @@ class Archipelago:
             statuses = [island.add(elite) for island in self.islands]
             return Fate(statuses[0].value)
         island = self.islands[step.island]
-        best = island.best
         status = island.add(elite)
-        if best is None or merit_of(elite) > merit_of(best):
+        if island.best is elite:
             self._improved_at[step.island] = self.steps
         if status is not AddStatus.NOT_BETTER:
             self.additions += 1

@@ -56,7 +56,7 @@ def replay(
     start: Json | None = None
     stopped: str | None = None
     extra = continued_at = 0
-    total = _proposals(journal)
+    total = 0 if on_commit is None else _proposals(journal)
     for event in journal.events():
         kind = event["t"]
         if kind == "start":
