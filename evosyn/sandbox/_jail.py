@@ -71,12 +71,12 @@ for name in ("evosyn", "evosyn.sandbox", "evosyn.sandbox._inside"):
     sys.modules[name] = kind(name)
     sys.modules[name].__path__ = []
 package = sys.modules["evosyn.sandbox._inside"]
-for name, source in modules:
+for name, code in modules:
     full = "evosyn.sandbox._inside." + name
     module = sys.modules[full] = kind(full)
     setattr(package, name, module)
     module.__builtins__ = dict(__builtins__.__dict__)  # a program that patches builtins does not patch ours
-    exec(compile(source, name, "exec"), module.__dict__)
+    exec(compile(code, name, "exec") if type(code) is str else code, module.__dict__)
 package.zygote.start(requests, replies, config)
 """
 
@@ -123,7 +123,7 @@ def spawn(spec: JailSpec, slot: int) -> tuple[subprocess.Popen[bytes], socket.so
         raise SandboxUnavailable(f"the sandbox process could not be started: {error}") from error
     finally:
         theirs.close()
-    blob = boot_blob(_config(spec, slot))
+    blob = boot_blob(_config(spec, slot), same_python=True)
     with contextlib.suppress(OSError):  # it died at once; the missing first frame tells
         ours.sendall(blob)
     ours.setblocking(False)
@@ -135,9 +135,15 @@ def launcher(spec: JailSpec) -> Callable[[int], tuple[subprocess.Popen[bytes], s
     return functools.partial(spawn, spec)
 
 
-def boot_blob(config: Mapping[str, Json]) -> bytes:
-    """What the boot script reads first: the modules that run inside, and the configuration of the zygote."""
-    blob = marshal.dumps((_sources(), dict(config)), 2)
+def boot_blob(config: Mapping[str, Json], *, same_python: bool) -> bytes:
+    """What the boot script reads first: the modules that run inside, and the configuration of the zygote.
+
+    Args:
+        same_python: it is our interpreter that reads it, so that the modules can go compiled: a zygote that has not
+            compiled them is smaller by a sixth, and every fork of it cheaper.
+    """
+    modules = [(name, compile(text, name, "exec", optimize=2) if same_python else text) for name, text in _sources()]
+    blob = marshal.dumps((modules, dict(config)), 2)
     return len(blob).to_bytes(8, "little") + blob
 
 

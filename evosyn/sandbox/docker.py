@@ -174,7 +174,7 @@ def _launch(client: Json, spec: ContainerSpec, slot: int) -> tuple[Container, St
         raw = getattr(attached, "_sock", attached)
         api.start(created["Id"])
         raw.settimeout(30)
-        raw.sendall(_jail.boot_blob(_config(spec)))
+        raw.sendall(_jail.boot_blob(_config(spec), same_python=False))
     except BaseException:
         container.kill()
         raise
