@@ -214,6 +214,14 @@ def test_a_program_leaves_nothing_behind_for_the_next(sandbox: Sandbox, hostile:
     assert Status.OK not in found[1] + found[3] and Status.INFRASTRUCTURE not in found[1] + found[3]
 
 
+@pytest.mark.parametrize("change", ["math.floor = len", "import math\nmath.floor = len", "for math.floor in [len]: 0"])
+def test_a_check_changes_no_module_for_the_next(sandbox: Sandbox, change: str) -> None:
+    program = "import math\ndef f(x): return x"
+    job = ChecksJob(program, "f", (Check(change), Check("assert math.floor(f(2.5)) == 2")), LIMITS)
+    found = [[item.status for item in outcomes] for outcomes in sandbox.run([job, job])]
+    assert [checks[1] for checks in found] == [Status.OK, Status.OK]
+
+
 @pytest.mark.parametrize("stuck", ["assert 9 ** 9 ** 9 ** 9", "while True:\n    try:\n        f(1)\n    except: pass"])
 def test_a_harmless_check_that_no_alarm_ends_costs_its_own_cell_alone(sandbox: Sandbox, stuck: str) -> None:
     found = verdicts(sandbox, "assert f(2) == 2", stuck, HONEST, "assert f(3) == 3")

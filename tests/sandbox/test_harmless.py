@@ -12,7 +12,7 @@ from evosyn.sandbox._harmless import harmless
     [
         "assert f(1) == 2",
         "def check(candidate):\n    assert candidate([1, 2.5, 'a\\'b']) == b'x'\n    assert candidate(1.) == 1e-5",
-        "import math\nassert math.isclose(candidate(.5), 1.0)",
+        "assert math.isclose(candidate(.5), 1.0)",
         "METADATA = {\n 'author': 'jt',\n}\nfor x in range(3):\n    assert abs(candidate(x) - x) < 1e-6  # fine",
         "assert f('''a\nb''') == 'in'",
         "assert 'a' in'ab'",
@@ -27,6 +27,7 @@ def test_plain_asserts_are_harmless(text: str) -> None:
     "text",
     [
         "import os",
+        "import math",
         "import math, os",
         "import math as os",
         "from os import math",

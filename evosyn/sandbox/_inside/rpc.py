@@ -14,7 +14,7 @@ import marshal
 import os
 import signal
 from collections.abc import Callable, Mapping, Sequence
-from types import CodeType, FrameType
+from types import CodeType, FrameType, SimpleNamespace
 from typing import Any, NoReturn, TypeAlias
 
 from evosyn.sandbox._inside import child, wire
@@ -96,7 +96,10 @@ def _exception(text: str) -> BaseException:
 
 
 class Names(dict[str, Any]):
-    """Builtins of a testing, which find the program's other functions and harmless modules by name as well."""
+    """Builtins of a testing, which find the program's other functions and harmless modules by name as well.
+
+    Of a module there is a new copy each time, so that what a testing does to it reaches no other.
+    """
 
     def __init__(self, peer: Peer, functions: Sequence[str], modules: Mapping[str, str]) -> None:
         super().__init__(builtins.__dict__)
@@ -106,7 +109,7 @@ class Names(dict[str, Any]):
         if name in self._functions:
             return proxy(self._peer, name)
         if self._modules.get(name) in SAFE_MODULES:
-            return importlib.import_module(self._modules[name])
+            return SimpleNamespace(**vars(importlib.import_module(self._modules[name])))
         raise KeyError(name)
 
 
