@@ -49,6 +49,7 @@ $(VENV)/.train: $(VENV)/.core
 
 $(VENV)/.dev: $(VENV)/.train
 	$(PIP) -e ".[train,docker,view,dev]"
+	$(PIP) --no-build-isolation deepspeed
 	touch $@
 
 # bubblewrap is what gives the sandbox its own namespaces; without it evosyn still runs, with less protection (evosyn doctor).

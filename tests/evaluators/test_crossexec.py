@@ -372,5 +372,11 @@ def test_single_cells_are_verified_with_their_generators(sandbox: Sandbox) -> No
         Asked(adds, Solution("print(sum(map(int, input().split())))"), texts),
         Asked(DOUBLE, BAD, built),
     ]
-    assert [cell.verdict.value for cell in verify_cells(sandbox.run, DOMAINS, LIMITS, cells)] == ["P", "F", "B", "P", "E"]
+    assert [cell.verdict.value for cell in verify_cells(sandbox.run, DOMAINS, LIMITS, cells)] == [
+        "P",
+        "F",
+        "B",
+        "P",
+        "E",
+    ]
     assert verify_cells(sandbox.run, DOMAINS, LIMITS, []) == []
