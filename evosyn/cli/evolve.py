@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from evosyn.cli._teacher import TeacherOptions, open_teacher, teacher_options
+from evosyn.cli._teacher import TeacherOptions, budget_of, open_teacher, teacher_options
 from evosyn.errors import EXIT_BUDGET, CheckFailed, UsageError
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from evosyn.records import Json
     from evosyn.synthesis.recipes._evolve_config import EvolveConfig
     from evosyn.synthesis.recipes.evolve import Machinery, Progress
+    from evosyn.teachers.budget import Budget
 
 FILE = click.Path(dir_okay=False, path_type=Path)
 SEARCHES = ("evolve", "genetic", "iid", "sequential", "hillclimb")
@@ -173,8 +174,19 @@ def _arm(text: str) -> tuple[str, float]:
     return name, weight
 
 
-def open_model(options: TeacherOptions, name: str | None, *, seed: int, sandbox: Sandbox, replies: Path) -> Teacher:
+def open_model(
+    options: TeacherOptions,
+    name: str | None,
+    *,
+    seed: int,
+    sandbox: Sandbox,
+    replies: Path,
+    budget: Budget | None = None,
+) -> Teacher:
     """The teacher that a proposer asks: the model `name`, or for None the one that the options stand for.
+
+    Args:
+        budget: shared with the other models of the run; by default one of its own, from the options.
 
     Raises:
         UsageError: there is none; the offline teacher proposes no strategies.
@@ -183,7 +195,7 @@ def open_model(options: TeacherOptions, name: str | None, *, seed: int, sandbox:
         options = replace(options, model=name, teacher=None)
     elif options.model is None and options.teacher in (None, "offline"):
         raise UsageError("--proposer: this proposer asks a model; name one with --model provider/name")
-    return open_teacher(options, seed=seed, sandbox=sandbox, replies=replies)
+    return open_teacher(options, seed=seed, sandbox=sandbox, replies=replies, budget=budget)
 
 
 def _machinery(
@@ -197,11 +209,14 @@ def _machinery(
     from evosyn.synthesis.recipes._openevolve import Endpoint
     from evosyn.synthesis.recipes.evolve import Machinery
 
+    given: dict[str, Any] = {"seed": seed, "sandbox": sandbox, "replies": out / "replies.sqlite"}
+    given["budget"] = budget_of(options)
+
     def teacher(default: str | None) -> Any:
-        return open_teacher(options, seed=seed, sandbox=sandbox, replies=out / "replies.sqlite", default=default)
+        return open_teacher(options, **given, default=default)
 
     def model(name: str | None) -> Any:
-        return open_model(options, name, seed=seed, sandbox=sandbox, replies=out / "replies.sqlite")
+        return open_model(options, name, **given)
 
     def endpoint() -> Endpoint:
         provider, _, name = (options.model or "").partition("/")

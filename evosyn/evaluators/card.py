@@ -18,6 +18,7 @@ from evosyn.evaluators.intervals import Interval, bootstrap, difference
 from evosyn.evaluators.terms import Variant, variants
 from evosyn.evolve.genetic.source import read
 from evosyn.evolve.genetic.terms import glossary, notation
+from evosyn.parsing import parsed
 from evosyn.ports import StrategyRunner
 from evosyn.records import Candidate, Evaluation, Json, PassMatrix
 
@@ -244,6 +245,6 @@ def _between(interval: Interval) -> str:
 
 def _docstring(text: str) -> str:
     try:
-        return " ".join((ast.get_docstring(ast.parse(text)) or "").split())
+        return " ".join((ast.get_docstring(parsed(text)) or "").split())
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ""

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from evosyn.evolve.genetic.source import read, write
 from evosyn.evolve.genetic.terms import without_terms
+from evosyn.parsing import parsed
 
 MOST = 40
 """Variants of one program; those of the shortest terms are left out beyond that."""
@@ -43,7 +44,7 @@ def variants(program: str) -> list[Variant]:
         ]
         return sorted(cut, key=lambda variant: -len(variant.removed))[:MOST]
     try:
-        tree = ast.parse(program)
+        tree = parsed(program)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
     original = ast.unparse(tree)

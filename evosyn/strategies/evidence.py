@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from evosyn.parsing import parsed
 from evosyn.records import Evidence, PassMatrix, Verdict
 
 LONGEST_PARSED = 20_000
@@ -82,6 +83,6 @@ def normalised_source(text: str) -> str:
     if len(text) > LONGEST_PARSED:
         return text
     try:
-        return ast.dump(ast.parse(text), annotate_fields=False)
+        return ast.dump(parsed(text), annotate_fields=False)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return text

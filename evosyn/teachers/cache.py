@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from dataclasses import asdict, replace
 from pathlib import Path
 
 from evosyn.chat import Reply, Request
 from evosyn.records import content_id
 
 _SCHEMA = "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, reply TEXT NOT NULL) WITHOUT ROWID"
+_NOT_KEPT = ("cached", "seconds")
 
 
 def request_key(model: str, request: Request) -> str:
@@ -45,8 +45,7 @@ class ReplyCache:
 
     def put(self, reply: Reply) -> None:
         """Keep a reply under its id; the first one that was kept stays."""
-        fields = asdict(replace(reply, seconds=0.0))
-        del fields["cached"]
+        fields = {name: value for name, value in vars(reply).items() if name not in _NOT_KEPT}
         self._db.execute("INSERT OR IGNORE INTO replies VALUES (?, ?)", (reply.id, json.dumps(fields)))
 
     def __len__(self) -> int:

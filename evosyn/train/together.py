@@ -18,6 +18,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 
 from evosyn.jobs import Call, CallsJob, ItemOutcome, Job, Limits, Status
+from evosyn.parsing import parsed
 from evosyn.ports import Sandbox
 
 MOST = 16
@@ -108,7 +109,7 @@ def is_plain(source: str, entry_point: str) -> bool:
     if len(source) > MOST_CHARS:
         return False
     try:
-        tree = ast.parse(source)
+        tree = parsed(source)
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         return False
     if not any(isinstance(node, ast.FunctionDef) and node.name == entry_point for node in tree.body):

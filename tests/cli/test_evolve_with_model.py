@@ -77,9 +77,10 @@ def test_a_model_that_only_talks_ends_with_4_and_is_resumable(tmp_path, pool_fil
     assert "5 times in a row" in result.stderr and "Traceback" not in result.stderr
 
 
-def test_a_budget_of_calls_stops_with_3_and_leaves_a_report(tmp_path, pool_file):
+@pytest.mark.parametrize("arms", [(), ("--proposer", "rewrite", "--proposer", "diff@openai/other")])
+def test_a_budget_of_calls_stops_with_3_and_leaves_a_report(tmp_path, pool_file, arms):
     with ScriptedServer(program) as server:
-        result = evolve(pool_file, tmp_path / "out", server, "--iterations", "100", "--max-calls", "6")
+        result = evolve(pool_file, tmp_path / "out", server, "--iterations", "100", "--max-calls", "6", *arms)
         assert server.counts.requests <= 6
     assert result.returncode == 3, result.stderr
     assert json.loads((tmp_path / "out" / "report.json").read_text())["best"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import random
 
-from evosyn.evolve.parsing import parsed
+from evosyn.parsing import parsed
 
 
 def retuned_text(text: str, rng: random.Random) -> str | None:

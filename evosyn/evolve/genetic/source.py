@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from evosyn.evolve.genetic import helpers
 from evosyn.evolve.genetic.grammar import OPS, TERMINALS, Node, Program, type_of
-from evosyn.evolve.parsing import parsed
+from evosyn.parsing import parsed
 
 DOCSTRING = "Scores the solutions and the testings of one problem from what passed; higher is better."
 RETURN = "    return solution_scores, testing_scores"
@@ -238,14 +238,14 @@ def _is_docstring(statement: ast.stmt) -> bool:
 
 _BINARY: dict[type[ast.operator], str] = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul"}
 _CALLS = {op.template.partition("(")[0]: name for name, op in OPS.items() if not op.infix and name != "sharpen"}
-_NUMPY = ast.dump(ast.parse("import numpy as np").body[0])
-_RETURN = ast.dump(ast.parse("def f():\n    return solution_scores, testing_scores").body[0].body[0])  # type: ignore[attr-defined]
+_NUMPY = ast.dump(parsed("import numpy as np").body[0])
+_RETURN = ast.dump(parsed("def f():\n    return solution_scores, testing_scores").body[0].body[0])  # type: ignore[attr-defined]
 _AXIS_ONE = ast.dump(ast.Module([ast.Expr(ast.Constant(1))], []))
 
 
 @cache
 def _definition(name: str) -> str:
-    return ast.dump(ast.parse(TERMINALS[name].definition, mode="eval").body)
+    return ast.dump(parsed(f"_ = {TERMINALS[name].definition}").body[0].value)  # type: ignore[attr-defined]
 
 
 @cache
@@ -254,7 +254,7 @@ def _helpers() -> dict[str, _Helper]:
     for name, function in vars(helpers).items():
         if not inspect.isfunction(function) or function.__module__ != helpers.__name__:
             continue
-        tree = ast.parse(inspect.getsource(function)).body[0]
+        tree = parsed(inspect.getsource(function)).body[0]
         assert isinstance(tree, ast.FunctionDef)
         for argument in tree.args.args:
             argument.annotation = None

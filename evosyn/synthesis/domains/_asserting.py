@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from evosyn.parsing import parsed
 from evosyn.records import Problem, Testing
 from evosyn.synthesis.domains._replies import defines, python_blocks
 
@@ -24,7 +25,7 @@ def read_asserts(text: str, problem: Problem) -> Testing | None:
 def _asserts(block: str, entry_point: str) -> list[str]:
     """The asserts that stand alone: at the top, or in test functions that hold nothing else."""
     try:
-        body = ast.parse(block).body
+        body = parsed(block).body
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         body = _line_by_line(block)
     found: list[ast.stmt] = []
@@ -45,7 +46,7 @@ def _line_by_line(block: str) -> list[ast.stmt]:
     for line in block.splitlines()[:MAX_ASSERTS]:
         if line.startswith("assert "):
             try:
-                found += ast.parse(line).body
+                found += parsed(line).body
             except (SyntaxError, ValueError, MemoryError, RecursionError):
                 continue
     return found

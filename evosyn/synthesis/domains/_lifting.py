@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from evosyn.jobs import Call, ItemOutcome, Status
+from evosyn.parsing import parsed
 from evosyn.records import Json, Problem, Verdict
 from evosyn.synthesis.domains._expressions import (
     CallFailed,
@@ -203,7 +204,7 @@ def parse(source: str) -> ast.Module:
     if len(source) > MAX_SOURCE:
         raise NotLiftable("too long")
     try:
-        return ast.parse(source)
+        return parsed(source)
     except SyntaxError as error:
         raise Broken(f"does not parse: {error.msg} (line {error.lineno})") from error
     except ValueError as error:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from evosyn.chat import Parsed
+from evosyn.parsing import parsed
 from evosyn.records import Json, Problem, Solution, Testing
 from evosyn.synthesis.domains._replies import defines, json_values, parses, python_blocks
 from evosyn.testings import FormatError, testing_from_json
@@ -47,7 +48,7 @@ def signature_of(problem: Problem) -> Signature | None:
     """The signature that the starter code (or else the reference) gives the entry point; None where neither says."""
     for source in (problem.starter_code, f"{problem.starter_code}\n    pass\n", problem.reference_solution):
         try:
-            tree = ast.parse(source or "")
+            tree = parsed(source or "")
         except (SyntaxError, ValueError, MemoryError, RecursionError):
             continue
         name = (problem.entry_point or "").rpartition(".")[2]

@@ -11,6 +11,7 @@ import json
 import re
 from typing import NamedTuple
 
+from evosyn.parsing import parsed
 from evosyn.records import Json, canonical_json
 
 MAX_REPLY = 1_000_000
@@ -76,7 +77,7 @@ def read_json(text: str) -> Json | None:
 def parses(source: str) -> bool:
     """Whether a text is a Python module."""
     try:
-        ast.parse(source)
+        parsed(source)
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         return False
     return True
@@ -85,7 +86,7 @@ def parses(source: str) -> bool:
 def defines(source: str, name: str) -> bool:
     """Whether a module defines, assigns or imports `name` at its top."""
     try:
-        tree = ast.parse(source)
+        tree = parsed(source)
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         return False
     for node in tree.body:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import ast
 from typing import TypeVar
 
+from evosyn.parsing import parsed
+
 BlockT = TypeVar("BlockT", ast.FunctionDef, ast.For, ast.While)
 ComprehensionT = TypeVar("ComprehensionT", ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
 
@@ -26,7 +28,7 @@ def metered(source: str) -> str:
     Raises:
         SyntaxError: `source` is not Python.
     """
-    tree = _Meters().visit(ast.parse(source))
+    tree = _Meters().visit(parsed(source))
     return ast.unparse(ast.fix_missing_locations(tree))
 
 

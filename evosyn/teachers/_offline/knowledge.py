@@ -6,10 +6,10 @@ bring its reference solution. Nothing is executed here.
 
 from __future__ import annotations
 
-import ast
 from dataclasses import dataclass
 
 from evosyn.errors import UsageError
+from evosyn.parsing import parsed
 from evosyn.records import Problem, Testing
 from evosyn.teachers._offline import catalogue
 
@@ -102,6 +102,6 @@ def _difficulty(problem: Problem) -> float:
 
 def _must_parse(name: str, field: str, source: str) -> None:
     try:
-        ast.parse(source)
+        parsed(source)
     except SyntaxError as error:
         raise UsageError(f"offline teacher: problem {name!r}: {field} is not Python: {error}") from error

@@ -11,6 +11,7 @@ import random
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from evosyn.parsing import parsed
 from evosyn.teachers._offline.mutate_exprs import EXPR_OPERATORS
 from evosyn.teachers._offline.mutate_stmts import STMT_OPERATORS, Block
 
@@ -54,7 +55,7 @@ def mutants(source: str, rng: random.Random, count: int) -> list[Mutant]:
     Raises:
         SyntaxError: `source` is not Python.
     """
-    tree = ast.parse(source)
+    tree = parsed(source)
     by_operator: dict[str, list[_Change]] = {}
     for change in _changes(tree):
         by_operator.setdefault(change.operator, []).append(change)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 
+from evosyn.parsing import parsed
+
 
 def slow_variants(source: str) -> list[str]:
     """At most one variant of `source` that does quadratic work; none where no loop allows it."""
-    tree = ast.parse(source)
+    tree = parsed(source)
     loops = [node for node in ast.walk(tree) if isinstance(node, ast.For) and _recountable(node.iter)]
     if not loops:
         return []

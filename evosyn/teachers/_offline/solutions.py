@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 import random
 import re
 from collections.abc import Sequence
 
+from evosyn.parsing import parsed
 from evosyn.seeds import SeedTree
 from evosyn.teachers._offline.profile import Author, MistakeLaw, Profile, author_of, chance
 from evosyn.teachers._offline.replies import REFUSALS, Drawn, solution_text
@@ -87,7 +87,7 @@ def _broken(source: str, rng: random.Random) -> str:
         )
     text = rng.choice(ways)
     try:
-        ast.parse(text)
+        parsed(text)
     except SyntaxError:
         return text
     return ways[0]

@@ -11,6 +11,7 @@ import functools
 import random
 from typing import NamedTuple
 
+from evosyn.parsing import parsed
 from evosyn.seeds import SeedTree
 
 _NAMES = {
@@ -70,7 +71,7 @@ def restyled(source: str, rng: random.Random, freedom: float) -> str:
         source: a program that parses.
         freedom: chance of each kind of rewriting, in [0, 1]; 0 gives the plain form of the program.
     """
-    tree = ast.parse(source)
+    tree = parsed(source)
     if freedom > 0:
         nodes = list(ast.walk(tree))
         if rng.random() < freedom:
@@ -208,7 +209,7 @@ def _continues(line: str) -> bool:
 def _string_lines(text: str) -> set[int]:
     """Lines inside texts that run over several lines (0-based, without the first of each)."""
     found: set[int] = set()
-    for node in ast.walk(ast.parse(text)):
+    for node in ast.walk(parsed(text)):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.end_lineno is not None:
             found.update(range(node.lineno, node.end_lineno))
     return found

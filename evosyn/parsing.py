@@ -1,4 +1,4 @@
-"""`ast.parse` for a search, in which two threads read programs: one proposes, one evaluates."""
+"""`ast.parse` for a process in which several threads read programs; nothing of ours calls it directly."""
 
 from __future__ import annotations
 
