@@ -5,6 +5,7 @@ import os
 import random
 import shutil
 import signal
+import threading
 import time
 from pathlib import Path
 
@@ -257,7 +258,7 @@ def test_an_error_of_a_proposer_ends_the_run_and_what_was_committed_stays(tmp_pa
     assert run(tmp_path / "j")[1] == run(tmp_path / "undisturbed")[1]
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")  # its traceback is shown
 def test_an_evaluator_with_a_bug_ends_the_run_instead_of_hanging(tmp_path):
     class Broken(PointEvaluator):
         def evaluate(self, candidates):
@@ -269,6 +270,9 @@ def test_an_evaluator_with_a_bug_ends_the_run_instead_of_hanging(tmp_path):
     object.__setattr__(search._parts, "evaluator", Broken())
     with pytest.raises(RuntimeError, match="evaluator failed"):
         search.run()
+    for thread in threading.enumerate():
+        if thread.name == "evosyn-evaluate":
+            thread.join(5)
 
 
 def test_slow_proposals_run_at_once(tmp_path):
