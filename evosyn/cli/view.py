@@ -38,9 +38,9 @@ def command(directory: Path, host: str, port: int, token: str | None, file: Path
     with open_socket(host, port) as bound:
         shown = "127.0.0.1" if host in ANY else f"[{host}]" if ":" in host else host
         address = f"http://{shown}:{bound.getsockname()[1]}/" + (f"?token={quote(token, safe='')}" if token else "")
+        bound.listen()  # whoever reads the address waits instead of being refused
         click.echo(f"{directory} on {address} (Ctrl-C stops)")
         if not no_browser:
-            bound.listen()  # so that the browser waits instead of being refused
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
         try:
             serve(app, bound)

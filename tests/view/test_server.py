@@ -167,7 +167,8 @@ def test_the_command_serves_the_page_until_it_is_interrupted(data_dir):
                     "problem/0",
                     "problem/99",
                 ]
-                result = subprocess.run(arguments, capture_output=True, text=True, timeout=60, check=True)
+                result = subprocess.run(arguments, capture_output=True, text=True, timeout=60, check=False)
+                assert result.returncode == 0, result.stderr
                 seen = [json.loads(line) for line in result.stdout.splitlines()]
                 assert "24 problems asked for" in seen[0]["text"] and "syn-0000" in seen[1]["text"]
                 assert "What became of it" in seen[2]["text"]
