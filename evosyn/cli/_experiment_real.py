@@ -8,8 +8,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from evosyn.cli._train_common import quiet_libraries, tty_note
 from evosyn.errors import UsageError
 
@@ -106,23 +104,18 @@ def _run(
     note: str,
 ) -> None:
     from evosyn.cli.eval import local_generator
+    from evosyn.cli.experiment import write_table
     from evosyn.rundir import RunDir
     from evosyn.sandbox import open_sandbox
     from evosyn.train.experiment.real import run_real
-    from evosyn.train.experiment.table import markdown, summarize, write_curves
+    from evosyn.train.experiment.table import summarize
     from evosyn.train.models import require_train
 
     require_train()
     quiet_libraries()
     with RunDir(out) as run, open_sandbox("local", workers=None, allow_weak=weak, numpy=True) as sandbox:
         records = run_real(plan, run, sandbox, functools.partial(data, run, sandbox), local_generator, tty_note)
-        table = summarize(records, facts(run), note)
-        run.write_json("report.json", table)
-        text = markdown(table)
-        run.write("table2.md", text)
-        write_curves(run, records)
-    click.echo(text)
-    click.echo(f"wrote {out / 'table2.md'}, {out / 'report.json'}, {out / 'curves.png'}", err=True)
+        write_table(run, out, records, summarize(records, facts(run), note))
 
 
 def _seed_data(size: str, run: Any, sandbox: Sandbox, seed: int) -> SeedData:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from evosyn.cli._train_common import quiet_libraries, tty_note
 if TYPE_CHECKING:
     from evosyn.ports import Sandbox
     from evosyn.records import Json
+    from evosyn.rundir import RunDir
     from evosyn.train.experiment.prepare import Prepared, Sizes
     from evosyn.train.experiment.run import Plan
 
@@ -107,20 +109,27 @@ def _run(plan: Plan, out: Path, evaluations: int, *, weak: bool) -> dict[str, Js
     from evosyn.rundir import RunDir
     from evosyn.sandbox import open_sandbox
     from evosyn.train.experiment.run import facts_of, run_plan
-    from evosyn.train.experiment.table import markdown, summarize, write_curves
+    from evosyn.train.experiment.table import summarize
 
     opener = functools.partial(open_sandbox, "local", workers=1, allow_weak=weak)
     with RunDir(out) as run:
         with open_sandbox("local", workers=None, allow_weak=weak, numpy=True) as sandbox:
             records = run_plan(plan, run, functools.partial(_prepare, sandbox, evaluations), opener, on_done=tty_note)
         table = summarize(records, facts_of(run, plan.seeds))
-        run.write_json("report.json", table)
-        text = markdown(table)
-        run.write("table2.md", text)
-        write_curves(run, records)
+        write_table(run, out, records, table)
+    return table
+
+
+def write_table(run: RunDir, out: Path, records: Sequence[Json], table: dict[str, Json]) -> None:
+    """Write report, table and curves into the run of `out`, and show the table."""
+    from evosyn.train.experiment.table import markdown, write_curves
+
+    run.write_json("report.json", table)
+    text = markdown(table)
+    run.write("table2.md", text)
+    write_curves(run, records)
     click.echo(text)
     click.echo(f"wrote {out / 'table2.md'}, {out / 'report.json'}, {out / 'curves.png'}", err=True)
-    return table
 
 
 def _prepare(sandbox: Sandbox, evaluations: int, out: Path, seed: int, sizes: Sizes, noise: Any) -> Prepared:
