@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install -qq --no-compile
 TORCH := $(shell sed -n 's/^torch==/torch==/p' constraints.txt)
 SUDO_APT := $(shell [ "$$(id -u)" = 0 ] && command -v apt-get)
 
-.PHONY: demo demo-train test check format clean system core train dev docker
+.PHONY: demo demo-train test test-long test-consumers check format clean system core train dev docker
 
 demo: core
 	$(BIN)/evosyn quickstart
@@ -15,13 +15,21 @@ demo-train: demo train
 	$(BIN)/evosyn quickstart --train
 
 test: docker
-	$(BIN)/python -m pytest -n 2 --dist worksteal tests
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not long and not consumers" tests
+
+# What `make test` draws a sample of, whole: every hostile text on every backend, and whatever else takes long.
+test-long: docker
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "long and not consumers" tests
+
+# TRL, verl, verifiers and OpenRLHF beside the wheel of this project, in an environment that is thrown away afterwards.
+test-consumers: system
+	tests/consumers/run $(PYTHON)
 
 check: dev
 	$(BIN)/ruff format --check evosyn tests benchmarks examples
 	$(BIN)/ruff check evosyn tests benchmarks examples
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow and not docker and not train" \
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow and not long and not consumers and not docker and not train" \
 		--ignore=tests/hostile --ignore=tests/builtin --ignore=tests/e2e --ignore=tests/cli --ignore=tests/view tests
 
 format:

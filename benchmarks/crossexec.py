@@ -199,7 +199,7 @@ def docker_command() -> list[str] | None:
     return ["docker", "run", "--rm", "--network", "none", "evosyn-sandbox", python] if seen.returncode == 0 else None
 
 
-class Zygotes:
+class Jailed:
     """Table or rpc mode on one open sandbox; the plans are made inside the measured time, by the domain."""
 
     def __init__(self, sandbox: Any, mode: str) -> None:
@@ -207,7 +207,7 @@ class Zygotes:
         self._domain = registry.factory("domains", "python-function")()
 
     def __call__(self, rows: Sequence[Row]) -> list[bool]:
-        limits = Limits(wall_s=WALL_S, budget_s=10 * WALL_S)
+        limits = Limits(cpu_s=WALL_S, budget_s=10 * WALL_S)
         if self._mode == "rpc":
             jobs = []
             for row in rows:
@@ -267,7 +267,7 @@ def rates(rounds: int, limit: int, few: int) -> None:
     cells = sum(len(row.testings) for row in rows)
     print(f"{len(rows)} solutions, {cells} cells; {'HumanEval, CodeGen-16B' if POOL.exists() else 'bundled seeds'}")
     with open_sandbox("local") as sandbox:
-        table, rpc = Zygotes(sandbox, "table"), Zygotes(sandbox, "rpc")
+        table, rpc = Jailed(sandbox, "table"), Jailed(sandbox, "rpc")
         table(rows[:8])
         many = {"bare exec, one process": bare, "table mode": table, "rpc mode": rpc}
         dear = {"fork per cell (reference)": per_cell_fork, "HumanEval's way": per_cell_manager}
@@ -320,7 +320,7 @@ def stdio(sandbox: Any, rounds: int) -> None:
 def hang(limit_s: float) -> None:
     """Solutions that hang on many calls among quick ones; ideal = all timeouts spread evenly over the cores."""
     cores = len(os.sched_getaffinity(0))
-    limits = Limits(wall_s=limit_s, budget_s=5 * limit_s)
+    limits = Limits(cpu_s=limit_s, budget_s=5 * limit_s)
     calls = tuple(Call((n,)) for n in range(16))
     hanging = "import time\ndef f(x):\n    if x % 2:\n        time.sleep(1000)\n    return x\n"
     swallowing = (

@@ -27,7 +27,6 @@ from typing import NamedTuple
 from evosyn import registry
 from evosyn.chat import Message
 from evosyn.dataset import Sample, sample_id, write_dataset
-from evosyn.jobs import Limits
 from evosyn.records import Json, Problem, content_id
 from evosyn.sandbox import open_sandbox
 from evosyn.testings import testing_from_json
@@ -100,7 +99,7 @@ def measure(tasks: list[Task], texts: list[str], batch: int) -> Rates:
     ours, alone, fresh, jailed = Timer(), Timer(), Timer(), Timer()
     right, agree = 0, True
     with open_sandbox("local", workers=2, allow_weak=True) as sandbox:
-        scorer = Scorer(sandbox, domains, Limits(wall_s=2.0, budget_s=10.0, memory_mb=512))
+        scorer = Scorer(sandbox, domains)
         scorer.score(tasks[:2], ["```python\ndef f(xs):\n    return 1\n```"] * 2)
         for at in range(0, len(tasks), batch):
             mine, drawn = tasks[at : at + batch], texts[at : at + batch]

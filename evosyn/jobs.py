@@ -1,8 +1,8 @@
 """What goes into a sandbox and what comes out: jobs, limits, outcomes. Records only; the seam itself is
 `ports.Sandbox`.
 
-Four kinds of job cover every use of untrusted text: calls (table mode), checks (rpc mode), stdio, and a harness of ours
-around a program. DESIGN.md section 5, "Sandbox".
+Five kinds of job cover every use of untrusted text: calls (table mode), the same for several programs that may keep
+company, checks (rpc mode), stdio, and a harness of ours around a program. DESIGN.md section 5, "Sandbox".
 """
 
 from __future__ import annotations
@@ -38,16 +38,25 @@ class Limits:
     """What one sandboxed process may use.
 
     Attributes:
-        wall_s: seconds for one item (a call, a check, a run on one input), loading counted as an item of its own.
-        budget_s: seconds for all items of one job together; what is left then is NOT_RUN.
+        cpu_s: CPU seconds for one item (a call, a check, a run on one input), loading counted as an item of its own. An
+            item that neither computes nor ends for as long as that is over its limit too.
+        wall_s: seconds for one item whatever it does; by default 5 x `cpu_s` + 5. Nothing computes for longer.
+        budget_s: seconds for all items of one job together; what is left then is NOT_RUN. An item is charged its CPU
+            seconds, or a fifth of the seconds that it took where that is more.
         memory_mb: address space.
         output_kb: size of one encoded result, or of one captured standard output.
     """
 
-    wall_s: float = 3.0
+    cpu_s: float = 3.0
+    wall_s: float = 0.0
     budget_s: float = 30.0
     memory_mb: int = 1024
     output_kb: int = 1024
+
+    def __post_init__(self) -> None:
+        if not self.wall_s:
+            object.__setattr__(self, "wall_s", 5 * self.cpu_s + 5)
+        object.__setattr__(self, "cpu_s", min(self.cpu_s, self.wall_s))
 
 
 @dataclass(frozen=True)
@@ -74,6 +83,18 @@ class CallsJob:
     program: str
     entry_point: str
     calls: tuple[Call, ...]
+    limits: Limits = Limits()
+
+
+@dataclass(frozen=True)
+class CompanyJob:
+    """Programs that the company policy admits, one after the other in one process.
+
+    One item per call, members in order; the records of a member leave the process before the next member is read or
+    loaded. After a timeout or a crash the remaining items are NOT_RUN. Calls are of plain data.
+    """
+
+    members: tuple[CallsJob, ...]
     limits: Limits = Limits()
 
 
@@ -111,12 +132,17 @@ class StdioJob:
 
 @dataclass(frozen=True)
 class HarnessJob:
-    """Run trusted code of ours around an untrusted program, in one fresh process per job.
+    """Run trusted code of ours around untrusted programs, in one fresh process per job.
 
-    `harness` is source that defines `main(program, context, argument)`; it may import numpy. It is compiled once per
-    worker, `context` (made by `Sandbox.share`) is decoded once per worker; the process of the job inherits both. The
-    result of `main` comes back as plain data; it was computed beside untrusted code, so it is evidence, never a
-    verdict.
+    `harness` is source that defines `main(program, context, argument)`; it may import numpy. It is compiled and
+    `context` (made by `Sandbox.share`) is decoded once per worker, by a process that has seen no other context; the
+    process of the job inherits both. The result of `main` comes back as plain data; it was computed beside untrusted
+    code, so it is evidence, never a verdict.
+
+    Attributes:
+        programs: in place of `program`, several that the company policy admits: `main` is called for one after the
+            other, an item each, and each result leaves the process before the next program is read. After a timeout or
+            a crash the remaining items are NOT_RUN.
     """
 
     harness: str
@@ -124,9 +150,10 @@ class HarnessJob:
     context: str | None = None
     argument: Json = None
     limits: Limits = Limits()
+    programs: tuple[str, ...] = ()
 
 
-Job: TypeAlias = CallsJob | ChecksJob | StdioJob | HarnessJob
+Job: TypeAlias = CallsJob | CompanyJob | ChecksJob | StdioJob | HarnessJob
 
 
 @dataclass(frozen=True)
@@ -136,7 +163,7 @@ class ItemOutcome:
     Attributes:
         value: plain data (calls, harness), captured standard output (stdio), None (checks); only with Status.OK.
         detail: exception type and message, signal, limit; shortened, never trusted, never shown unescaped.
-        seconds: wall time of the item, 0.0 where it did not run.
+        seconds: what the item was charged (see `Limits.budget_s`), 0.0 where it did not run.
     """
 
     status: Status

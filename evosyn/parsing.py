@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import threading
 
+BOM = "\ufeff"
+"""Python itself skips this at the start of a file."""
 _ONE_AT_A_TIME = threading.RLock()
 
 
@@ -18,4 +20,4 @@ def parsed(text: str) -> ast.Module:
         SyntaxError, ValueError, RecursionError, MemoryError: it is no program, or too deep.
     """
     with _ONE_AT_A_TIME:
-        return ast.parse(text)
+        return ast.parse(text.removeprefix(BOM))

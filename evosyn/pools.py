@@ -213,9 +213,9 @@ _DOMAINS: dict[str, bool] = {}
 
 
 def _check_domain(name: str) -> None:
-    if name not in _DOMAINS:
+    if name not in _DOMAINS and ":" not in name:
         known = registry.names("domains")
-        if ":" not in name and name not in known:
+        if name not in known:
             near = difflib.get_close_matches(name, known, n=1)
             hint = f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(known)}, or package.module:attribute"
             raise FormatError("domain", "unknown domain", name, hint=hint)

@@ -1,6 +1,44 @@
-"""For all tests: interrupts reach the commands that tests start, however the test run itself was started."""
+"""For all tests: interrupts reach the commands that tests start, however the test run itself was started; and the
+figures of the hostile suite are printed at the end, and written as JSON to the file that EVOSYN_HOSTILE_REPORT names.
+"""
 
+from __future__ import annotations
+
+import json
+import os
 import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hostile_suite.findings import report, table
+from hostile_suite.seed import run_seed
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a background job of a shell; children would inherit it
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+run_seed()  # before other processes are started, which then have the same
+_tallies: list[dict[str, Any]] = []
+
+
+def pytest_report_header() -> str:
+    return f"hostile suite: EVOSYN_TEST_SEED={run_seed()}"
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    if report.when == "call":
+        _tallies.extend(
+            value for name, value in report.user_properties if name == "hostile" and isinstance(value, dict)
+        )
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if not _tallies:
+        return
+    figures = report(_tallies)
+    terminalreporter.section("hostile suite")
+    for line in table(figures):
+        terminalreporter.write_line(line)
+    path = os.environ.get("EVOSYN_HOSTILE_REPORT")
+    if path:
+        Path(path).write_text(json.dumps(figures, indent=1, sort_keys=True) + "\n", encoding="utf-8")

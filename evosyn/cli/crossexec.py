@@ -42,8 +42,10 @@ def sandbox_options(function: AnyCommand) -> AnyCommand:
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="Directory to write matrices.jsonl into.")
 @click.option("-M", "m", type=click.IntRange(1), help="The first M solutions of each problem. [default: all]")
 @click.option("-N", "n", type=click.IntRange(1), help="The first N testings of each problem. [default: all]")
-@click.option("--timeout", type=click.FloatRange(0.05, 600), default=3.0, show_default=True, help="Seconds for a call.")
-@click.option("--budget", type=click.FloatRange(0.05), help="Seconds for a whole solution. [default: 10 x timeout]")
+@click.option(
+    "--timeout", type=click.FloatRange(0.05, 600), default=3.0, show_default=True, help="CPU seconds for a call."
+)
+@click.option("--budget", type=click.FloatRange(0.05), help="CPU seconds for a whole solution. [default: 10 x timeout]")
 @click.option("--memory", type=click.IntRange(64), default=1024, show_default=True, help="MiB for a solution.")
 @click.option("--repeat", type=click.IntRange(1), default=1, show_default=True, help="Look for flaky cells: K runs.")
 @click.option("--sample", type=click.FloatRange(0, 1), default=0.05, show_default=True, help="Share of rows repeated.")
@@ -65,7 +67,7 @@ def command(source: str, out: Path, cache: Path | None, as_json: bool, **flags: 
 
     survey = _survey(source, iter_pools(source), flags["m"], flags["n"])
     timeout: float = flags["timeout"]
-    limits = Limits(timeout, flags["budget"] or 10 * timeout, flags["memory"])
+    limits = Limits(timeout, budget_s=flags["budget"] or 10 * timeout, memory_mb=flags["memory"])
     config = CrossexecConfig(repeat=flags["repeat"], sample=flags["sample"], seed=flags["seed"])
     with (
         RunDir(out) as run,
@@ -81,6 +83,7 @@ def command(source: str, out: Path, cache: Path | None, as_json: bool, **flags: 
         totals = _execute(run, executor, items, progress)
         progress.end()
         report = {**_figures(executor.counts), **totals, "skipped": survey.skipped, **executor.meta()}
+        report["cache_damaged"] = verdicts.damaged
         run.write_json("report.json", report)
     if as_json:
         click.echo(json.dumps(report))

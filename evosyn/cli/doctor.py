@@ -68,6 +68,7 @@ def _findings(model: str | None, base_url: str | None) -> Iterator[Finding]:
     )
     yield _sandbox("local", "install the package bubblewrap for full protection", needed=True)
     yield _docker()
+    yield _memory()
     for extra, packages in EXTRAS.items():
         yield _extra(extra, packages)
     yield _gpu()
@@ -94,6 +95,13 @@ def _docker() -> Finding:
     if importlib.util.find_spec("docker") is None:
         return Finding("sandbox docker", False, "the docker SDK is not installed", "pip install 'evosyn[docker]'")
     return _sandbox("docker", "see docs/sandbox.md")
+
+
+def _memory() -> Finding:
+    from evosyn.sandbox import _memory
+
+    seen = _memory.report()
+    return Finding("memory", seen.fit, f"{seen.workers}; a worker as a whole is {seen.bound}")
 
 
 def _extra(extra: str, packages: tuple[str, ...]) -> Finding:

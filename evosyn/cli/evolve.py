@@ -16,6 +16,7 @@ from evosyn.errors import EXIT_BUDGET, CheckFailed, UsageError
 if TYPE_CHECKING:
     from evosyn.ports import Sandbox, Teacher
     from evosyn.records import Json
+    from evosyn.strategies.runner import SandboxedRunner
     from evosyn.synthesis.recipes._evolve_config import EvolveConfig
     from evosyn.synthesis.recipes.evolve import Machinery, Progress
     from evosyn.teachers.budget import Budget
@@ -86,6 +87,8 @@ def command(source: str, out: Path, more: int | None, as_json: bool, quiet: bool
     """
     from evosyn.cli._evolve_view import show_report, watching
     from evosyn.sandbox import open_sandbox
+    from evosyn.sharing import Company
+    from evosyn.strategies.runner import SandboxedRunner
     from evosyn.synthesis.recipes._evolve_inputs import Source
     from evosyn.synthesis.recipes.evolve import run_evolve
 
@@ -100,7 +103,8 @@ def command(source: str, out: Path, more: int | None, as_json: bool, quiet: bool
         watching(config, show=not (quiet or as_json)) as progress,
         open_sandbox(values["backend"], workers=values["workers"], allow_weak=weak, numpy=True) as sandbox,
     ):
-        machinery = _machinery(sandbox, options, opened.name, out, config.seed, progress)
+        runner = SandboxedRunner(sandbox, company=Company(share=config.company))
+        machinery = _machinery(runner, options, opened.name, out, config.seed, progress)
         report = run_evolve(config, opened, out, machinery, more=more or 0)
     click.echo(json.dumps(report, indent=2)) if as_json else show_report(report, out)
     if not report["beats_initial"]:
@@ -199,16 +203,16 @@ def open_model(
 
 
 def _machinery(
-    sandbox: Sandbox, options: TeacherOptions, source: str, out: Path, seed: int, progress: Progress
+    runner: SandboxedRunner, options: TeacherOptions, source: str, out: Path, seed: int, progress: Progress
 ) -> Machinery:
     from evosyn import registry
     from evosyn.evaluators.crossexec import CrossExecutor
     from evosyn.evaluators.verdict_cache import SqliteVerdicts
-    from evosyn.strategies.runner import SandboxedRunner
     from evosyn.synthesis.recipes._evolve_inputs import Makers
     from evosyn.synthesis.recipes._openevolve import Endpoint
     from evosyn.synthesis.recipes.evolve import Machinery
 
+    sandbox = runner.sandbox
     given: dict[str, Any] = {"seed": seed, "sandbox": sandbox, "replies": out / "replies.sqlite"}
     given["budget"] = budget_of(options)
 
@@ -235,7 +239,7 @@ def _machinery(
         crossexec=lambda: CrossExecutor(sandbox, domains, cache=SqliteVerdicts(out / "verdicts.sqlite")),
         domain=lambda name: domains[name],
     )
-    return Machinery(SandboxedRunner(sandbox), model, makers, endpoint, progress)
+    return Machinery(runner, model, makers, endpoint, progress)
 
 
 def _show_plan(source: Any, config: EvolveConfig, as_json: bool) -> None:

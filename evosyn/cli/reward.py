@@ -13,7 +13,7 @@ import click
 from evosyn.errors import UsageError
 
 if TYPE_CHECKING:
-    from evosyn.train.scoring import Task
+    from evosyn.tasks import Task
 
 
 @click.group(short_help="Serve the sandboxed reward to other trainers.")
@@ -33,15 +33,16 @@ def command() -> None:
 @click.option("--workers", type=click.IntRange(1), default=None, help="Sandbox processes. [default: one a core]")
 @click.option("--sandbox", "backend", default="local", show_default=True)
 @click.option("--allow-weak-sandbox", is_flag=True)
+@click.option("--alone", is_flag=True, help="A process of its own for every completion (docs/sandbox.md, Company).")
 def serve(data: str | None, setting: str, pool: Path | None, host: str, token_env: str | None, **values: Any) -> None:
     """Answer POST /score and GET /health until stopped.
 
     Items may name a row of DATA (or a problem of --pool) by its id, or bring their own testing.
     """
     from evosyn import registry
-    from evosyn.jobs import Limits
     from evosyn.sandbox import open_sandbox
-    from evosyn.train.scoring import Scorer
+    from evosyn.sharing import Company
+    from evosyn.train.scoring import Scorer, domains_of
     from evosyn.train.service import LOOPBACK, RewardService
 
     token = None
@@ -53,13 +54,15 @@ def serve(data: str | None, setting: str, pool: Path | None, host: str, token_en
         raise UsageError(f"--host {host}: others can reach it, so a token is needed: --token-env NAME")
     tasks = _tasks(data, setting, pool)
     domains = {name: registry.factory("domains", name)() for name in registry.names("domains")}
+    domains |= domains_of(task for task in tasks.values() if task.problem.domain not in domains)
     weak = values["allow_weak_sandbox"]
     with open_sandbox(values["backend"], workers=values["workers"], allow_weak=weak) as sandbox:
-        scorer = Scorer(sandbox, domains, Limits(wall_s=2.0, budget_s=10.0))
+        scorer = Scorer(sandbox, domains, company=Company(share=not values["alone"]))
         protection = sandbox.protection.level
         service = RewardService(scorer, tasks, host=host, port=values["port"], token=token, protection=protection)
         signal.signal(signal.SIGTERM, lambda *_: threading.Thread(target=service.close).start())
-        click.echo(f"rewards on http://{host}:{service.port} ({len(tasks)} tasks, {protection} sandbox); Ctrl-C stops")
+        shown = f"[{host}]" if ":" in host else host
+        click.echo(f"rewards on http://{shown}:{service.port} ({len(tasks)} tasks, {protection} sandbox); Ctrl-C stops")
         service.serve()
 
 

@@ -21,18 +21,22 @@ def command() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def probe(name: str, as_json: bool) -> None:
     """Try what must not work in the sandbox, and say what held. Exit code 1 when the protection is weak."""
-    from evosyn.sandbox import open_sandbox
+    from evosyn.sandbox import _memory, open_sandbox
 
     with open_sandbox(name, workers=1, allow_weak=True) as sandbox:
         seen = sandbox.protection
+    memory = _memory.report() if name == "local" else None
     if as_json:
-        click.echo(json.dumps(asdict(seen), indent=2))
+        click.echo(json.dumps(asdict(seen) | ({"memory": memory._asdict()} if memory else {}), indent=2))
     else:
         click.echo(f"{seen.backend} ({seen.version}): {seen.level}")
         for held in seen.holds:
             click.echo(f"  holds  {held}")
         for lack in seen.lacks:
             click.echo(f"  lacks  {lack}")
+        if memory is not None:
+            click.echo(f"  memory of a worker as a whole: {memory.bound}")
+            click.echo(f"  memory of all workers: {memory.workers}")
     if seen.level == "weak":
         raise CheckFailed(f"the sandbox {name!r} protects too little here; see docs/sandbox.md")
 

@@ -40,9 +40,9 @@ class Row:
         found = self.grid.results[self.row]
         return [found[column] or CellResult(Verdict.UNKNOWN) for column in self.columns]
 
-    def suspicious(self, wall_s: float) -> bool:
+    def suspicious(self, cpu_s: float) -> bool:
         """A timeout in a row whose other calls were slow but ended may be the machine's load."""
-        return self.slowest >= SLOW * wall_s and any(one.verdict is Verdict.TIMEOUT for one in self.results())
+        return self.slowest >= SLOW * cpu_s and any(one.verdict is Verdict.TIMEOUT for one in self.results())
 
 
 Done = Callable[[Row, Sequence[CellResult]], None]

@@ -25,7 +25,7 @@ from evosyn.ports import Domain, Sandbox, VerdictCache
 from evosyn.records import Json, PassMatrix, Problem, Solution, Testing, Verdict
 from evosyn.seeds import SeedTree
 
-VERDICTS_VERSION = 2
+VERDICTS_VERSION = 3
 """Raised whenever equal inputs may get another verdict; it enters every cache key."""
 BATCHES = 2
 """Batches that run at the same time."""
@@ -181,10 +181,10 @@ class CrossExecutor:
 
     def meta(self) -> dict[str, Json]:
         """What every matrix says of its making."""
-        protection = self._protection
+        protection, limits = self._protection, self._limits
         return {
             "sandbox": {"backend": protection.backend, "level": protection.level, "version": protection.version},
-            "limits": {"wall_s": self._limits.wall_s, "budget_s": self._limits.budget_s},
+            "limits": {"cpu_s": limits.cpu_s, "wall_s": limits.wall_s, "budget_s": limits.budget_s},
         }
 
     def _finished(self, items: Iterable[Item]) -> Iterator[Grid]:
@@ -300,7 +300,7 @@ class CrossExecutor:
 
     def _recheck(self, rows: Sequence[Row]) -> None:
         """Rows with a timeout beside calls that were merely slow: the load may have decided. Once more, one by one."""
-        suspicious = [row for row in rows if row.suspicious(self._limits.wall_s)]
+        suspicious = [row for row in rows if row.suspicious(self._limits.cpu_s)]
         if not suspicious:
             return
         with self._alone:

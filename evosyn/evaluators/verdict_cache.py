@@ -1,11 +1,15 @@
 """Cell results by content key, in memory or in one SQLite file that runs and processes share.
 
-What enters a key is decided by `crossexec`; what is undecided (UNKNOWN, NOT_RUN) is never kept. DESIGN.md section 4.
+What enters a key is decided by `crossexec`; what is undecided (UNKNOWN, NOT_RUN) is never kept. A row of the file
+carries a checksum over its key and its result: a damaged one is as good as none. DESIGN.md section 4.
 """
 
 from __future__ import annotations
 
 import errno
+import hashlib
+import json
+import logging
 import os
 import sqlite3
 import threading
@@ -17,9 +21,13 @@ from evosyn.errors import UsageError
 from evosyn.jobs import CellResult
 from evosyn.records import Verdict
 
+log = logging.getLogger(__name__)
+
 UNDECIDED = frozenset({Verdict.UNKNOWN, Verdict.NOT_RUN})
 _VERDICTS = {verdict.value: verdict for verdict in Verdict}
 _CHUNK = 500
+_SUM = 8
+"""Bytes of a checksum."""
 _FULL = ("database or disk is full", "disk I/O error")
 
 
@@ -44,7 +52,10 @@ class MemoryVerdicts:
 class SqliteVerdicts:
     """Implements `ports.VerdictCache` on one file; several processes may use it at once.
 
-    Losing the file costs time, never correctness.
+    Losing the file, or any of its rows, costs time, never correctness.
+
+    Attributes:
+        damaged: rows whose checksum was wrong when they were read; they count as absent and are written anew.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -53,46 +64,42 @@ class SqliteVerdicts:
             UsageError: the file is not a verdict cache, or cannot be opened.
         """
         self.path = Path(path)
+        self.damaged = 0
         self._lock = threading.Lock()
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self._errors():
             self._db = sqlite3.connect(self.path, timeout=60.0, check_same_thread=False, isolation_level=None)
+            self._db.text_factory = bytes  # a damaged text is no error of SQLite's, but a wrong checksum
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA synchronous=NORMAL")
-            self._db.execute(
-                "CREATE TABLE IF NOT EXISTS cells (key TEXT PRIMARY KEY, verdict TEXT NOT NULL, cases TEXT NOT NULL, "
-                "seconds REAL NOT NULL, detail TEXT NOT NULL) WITHOUT ROWID"
-            )
+            self._prepare()
 
     def get(self, keys: Sequence[str]) -> list[CellResult | None]:
-        found: dict[str, CellResult] = {}
+        found: dict[bytes, CellResult] = {}
+        damaged = 0
         with self._lock, self._errors():
             for start in range(0, len(keys), _CHUNK):
                 chunk = keys[start : start + _CHUNK]
                 marks = ",".join("?" * len(chunk))
-                rows = self._db.execute(
-                    f"SELECT key, verdict, cases, seconds, detail FROM cells WHERE key IN ({marks})", chunk
+                for key, sealed in self._db.execute(f"SELECT key, cell FROM sealed WHERE key IN ({marks})", chunk):
+                    cell = _opened(key, sealed)
+                    if cell is None:
+                        damaged += 1
+                    else:
+                        found[key] = cell
+            if damaged and not self.damaged:
+                log.warning(
+                    "verdict cache %s: rows with a wrong checksum are taken as absent; check the disk", self.path
                 )
-                for key, verdict, cases, seconds, detail in rows:
-                    letters = tuple([_VERDICTS[letter] for letter in cases])
-                    found[key] = CellResult(_VERDICTS[verdict], letters, seconds, detail)
-        return [found.get(key) for key in keys]
+            self.damaged += damaged
+        return [found.get(key.encode()) for key in keys]
 
     def put(self, items: Sequence[tuple[str, CellResult]]) -> None:
-        rows = [
-            (key, cell.verdict.value, "".join(cell.cases), cell.seconds, cell.detail[:200])
-            for key, cell in _decided(items)
-        ]
+        rows = [(key, _sealed(key, cell)) for key, cell in _decided(items)]
         if not rows:
             return
-        with self._lock, self._errors():
-            self._db.execute("BEGIN IMMEDIATE")
-            try:
-                self._db.executemany("INSERT OR REPLACE INTO cells VALUES (?, ?, ?, ?, ?)", rows)
-            except BaseException:
-                self._db.execute("ROLLBACK")
-                raise
-            self._db.execute("COMMIT")
+        with self._lock, self._errors(), self._transaction():
+            self._db.executemany("INSERT OR REPLACE INTO sealed VALUES (?, ?)", rows)
 
     def close(self) -> None:
         self._db.close()
@@ -103,15 +110,53 @@ class SqliteVerdicts:
     def __exit__(self, *exc: object) -> None:
         self.close()
 
+    def _prepare(self) -> None:
+        """Make the table; one without checksums, as older versions wrote it, is dropped."""
+        self._db.execute("CREATE TABLE IF NOT EXISTS sealed (key TEXT PRIMARY KEY, cell BLOB NOT NULL) WITHOUT ROWID")
+        if self._db.execute("SELECT 1 FROM sqlite_master WHERE name = 'cells'").fetchone():
+            with self._transaction():
+                self._db.execute("DROP TABLE IF EXISTS cells")
+            log.warning("verdict cache %s: its verdicts carry no checksums, so it starts anew", self.path)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            if self._db.in_transaction:  # a full disk has ended it already
+                self._db.execute("ROLLBACK")
+            raise
+        self._db.execute("COMMIT")
+
     @contextmanager
     def _errors(self) -> Iterator[None]:
         try:
             yield
-        except (sqlite3.DatabaseError, KeyError) as error:
+        except sqlite3.DatabaseError as error:
             if str(error).startswith(_FULL):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.path)) from error
             hint = "delete it (only time is lost), or name another file"
             raise UsageError(f"verdict cache {self.path}: cannot be used: {error}; {hint}") from error
+
+
+def _sealed(key: str, cell: CellResult) -> bytes:
+    """A result as it stands in the file: checksum, then JSON."""
+    values = [cell.verdict.value, "".join(cell.cases), cell.seconds, cell.detail[:200]]
+    body = json.dumps(values, separators=(",", ":")).encode()
+    return _checksum(key.encode(), body) + body
+
+
+def _opened(key: object, sealed: object) -> CellResult | None:
+    """The reverse of `_sealed`; None where it was changed since, even in its type."""
+    if not isinstance(key, bytes) or not isinstance(sealed, bytes) or sealed[:_SUM] != _checksum(key, sealed[_SUM:]):
+        return None
+    verdict, cases, seconds, detail = json.loads(sealed[_SUM:])
+    return CellResult(_VERDICTS[verdict], tuple([_VERDICTS[letter] for letter in cases]), seconds, detail)
+
+
+def _checksum(key: bytes, body: bytes) -> bytes:
+    return hashlib.blake2b(body, digest_size=_SUM, key=hashlib.sha256(key).digest()).digest()
 
 
 def _decided(items: Sequence[tuple[str, CellResult]]) -> list[tuple[str, CellResult]]:

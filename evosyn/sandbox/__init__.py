@@ -21,7 +21,8 @@ def open_sandbox(
 
     Args:
         name: `local`, `docker`, or anything else that the registry finds.
-        workers: how many programs run at the same time; None for one per core that we may use.
+        workers: how many programs run at the same time; None for one per core that we may use, as far as their
+            memory fits the machine.
         allow_weak: accept less protection than the sandbox demands by default.
         numpy: have numpy imported in the workers (for HarnessJobs of ours).
         hash_seed: PYTHONHASHSEED of the programs; another seed shows answers that depend on the order of sets.

@@ -1,8 +1,8 @@
-"""How a zygote is started: the command line of its jail, its environment, and what it is told at the start.
+"""How a jail is started: its command line, its environment, and what it is told at the start.
 
 Two kinds of jail: `bwrap` (bubblewrap: namespaces of its own, only the interpreter's files, read-only) and `bare` (no
-namespaces; Landlock, the system-call filter and limits alone). As root the jail is built as root and the zygote then
-takes an unprivileged uid of its own, so that no user namespace is needed and process limits bind.
+namespaces; Landlock, the system-call filter and limits alone). As root the jail is built as root and its first process
+then takes an unprivileged uid of its own, so that no user namespace is needed and process limits bind.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import functools
 import importlib.util
 import marshal
 import os
-import platform
 import shutil
 import socket
 import subprocess
@@ -22,14 +21,39 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
+from types import CodeType
 from typing import Literal
 
 from evosyn.errors import SandboxUnavailable
 from evosyn.records import Json
-from evosyn.sandbox._inside import seccomp
+from evosyn.sandbox import _filter
+from evosyn.sandbox._inside import landlock
 
 JailKind = Literal["bwrap", "bare"]
-MODULES = ("wire", "seccomp", "landlock", "child", "ended", "rpc", "pairs", "stdio", "zygote")
+MODULES = (
+    *(
+        "kinds",
+        "trees",
+        "wire",
+        "seccomp",
+        "landlock",
+        "alarm",
+        "child",
+        "forker",
+        "pipes",
+        "objects",
+        "answers",
+        "proxies",
+        "peer",
+        "rpc",
+        "work",
+        "remote",
+        "ended",
+        "arguments",
+    ),
+    *("hosts", "pairs", "stdio", "supervisor", "boot"),
+)
+"""In the order in which they need each other."""
 WARM = (
     "math",
     "re",
@@ -77,7 +101,7 @@ for name, code in modules:
     setattr(package, name, module)
     module.__builtins__ = dict(__builtins__.__dict__)  # a program that patches builtins does not patch ours
     exec(compile(code, name, "exec") if type(code) is str else code, module.__dict__)
-package.zygote.start(requests, replies, config)
+package.boot.start(requests, replies, config)
 """
 
 
@@ -89,19 +113,23 @@ class JailSpec:
         kind: how they are confined.
         numpy: numpy is imported before the first job.
         hash_seed: PYTHONHASHSEED of the programs, so that set order repeats.
+        landlock_abi: use no newer one, as on an older kernel.
     """
 
     kind: JailKind
     numpy: bool = False
     hash_seed: int = 0
+    landlock_abi: int = landlock.NEWEST
 
 
 def bwrap_path() -> str | None:
     return shutil.which("bwrap")
 
 
-def spawn(spec: JailSpec, slot: int) -> tuple[subprocess.Popen[bytes], socket.socket]:
-    """Start a zygote; its first frame says when it is ready. The calling thread must live as long as the zygote.
+def spawn(
+    spec: JailSpec, enter: Callable[[int], list[str]], slot: int
+) -> tuple[subprocess.Popen[bytes], socket.socket]:
+    """Start a jail; its first frame says when it is ready. The calling thread must live as long as the jail.
 
     Raises:
         SandboxUnavailable: it could not be started at all.
@@ -109,7 +137,7 @@ def spawn(spec: JailSpec, slot: int) -> tuple[subprocess.Popen[bytes], socket.so
     ours, theirs = socket.socketpair()
     try:
         process = subprocess.Popen(
-            _command(spec, theirs.fileno()),
+            [*enter(slot), *_command(spec, theirs.fileno())],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
@@ -130,20 +158,25 @@ def spawn(spec: JailSpec, slot: int) -> tuple[subprocess.Popen[bytes], socket.so
     return process, ours
 
 
-def launcher(spec: JailSpec) -> Callable[[int], tuple[subprocess.Popen[bytes], socket.socket]]:
-    """Starts workers of this kind."""
-    return functools.partial(spawn, spec)
+def launcher(
+    spec: JailSpec, enter: Callable[[int], list[str]] = lambda _slot: []
+) -> Callable[[int], tuple[subprocess.Popen[bytes], socket.socket]]:
+    """Starts workers of this kind.
+
+    Args:
+        enter: the beginning of the command line of a slot's worker, such as `Memory.enter`.
+    """
+    return functools.partial(spawn, spec, enter)
 
 
 def boot_blob(config: Mapping[str, Json], *, same_python: bool) -> bytes:
-    """What the boot script reads first: the modules that run inside, and the configuration of the zygote.
+    """What the boot script reads first: the modules that run inside, and the configuration of the jail.
 
     Args:
-        same_python: it is our interpreter that reads it, so that the modules can go compiled: a zygote that has not
-            compiled them is smaller by a sixth, and every fork of it cheaper.
+        same_python: it is our interpreter that reads it, so that the modules can go compiled: a fork server that has
+            not compiled them is smaller by a sixth, and every fork of it cheaper.
     """
-    modules = [(name, compile(text, name, "exec", optimize=2) if same_python else text) for name, text in _sources()]
-    blob = marshal.dumps((modules, dict(config)), 2)
+    blob = marshal.dumps((_compiled() if same_python else _sources(), dict(config)), 2)
     return len(blob).to_bytes(8, "little") + blob
 
 
@@ -165,7 +198,7 @@ def _command(spec: JailSpec, control: int) -> list[str]:
         if path.is_symlink():
             command += ["--symlink", str(path.readlink()), top]
     bounds = _readable(spec)
-    for folder in _parents(bounds):  # bubblewrap would make them 0700, closed to the zygote's uid
+    for folder in _parents([*bounds, *_DEVICES]):  # bubblewrap would make them 0700, closed to the uid inside
         command += ["--perms", "0755", "--dir", folder]
     for bound in bounds:
         command += ["--ro-bind", bound, bound]
@@ -183,7 +216,7 @@ def _parents(paths: list[str]) -> list[str]:
 
 
 def environment(hash_seed: int, *, numpy: bool) -> dict[str, str]:
-    """The whole environment of a zygote."""
+    """The whole environment of a jail."""
     found = {"PYTHONHASHSEED": str(hash_seed), "LANG": "C.UTF-8", "HOME": "/tmp", "PATH": "/nonexistent"}
     if numpy:
         found |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
@@ -193,7 +226,7 @@ def environment(hash_seed: int, *, numpy: bool) -> dict[str, str]:
 def _config(spec: JailSpec, slot: int) -> dict[str, Json]:
     root = os.geteuid() == 0
     return {
-        "filter": seccomp.build(platform.machine()) if seccomp.supported() else b"",
+        "filter": _filter.for_machine(),
         "rlimits": {
             **RLIMITS,
             "RLIMIT_NPROC": 64 if spec.kind == "bwrap" or root else _own_tasks() + 512,
@@ -201,6 +234,8 @@ def _config(spec: JailSpec, slot: int) -> dict[str, Json]:
         "uids": [FIRST_UID + (os.getpid() % 100_000) * 1000 + slot % 1000, NOBODY] if root else [],
         "keep_read": root and spec.kind == "bare" and not all(map(_open_to_all, _readable(spec))),
         "die_with_parent": spec.kind == "bare",
+        "dumpable": False,
+        "landlock_abi": spec.landlock_abi,
         "readable": [*_readable(spec), *_DEVICES],
         "writable": ["/dev/null"],
         "warm": [*WARM, *(["numpy", "pickle"] if spec.numpy else [])],
@@ -264,6 +299,12 @@ def numpy_root() -> Path:
     return Path(spec.origin).resolve().parent.parent
 
 
+@functools.cache
 def _sources() -> list[tuple[str, str]]:
     folder = resources.files("evosyn.sandbox._inside")
     return [(name, (folder / f"{name}.py").read_text(encoding="utf-8")) for name in MODULES]
+
+
+@functools.cache
+def _compiled() -> list[tuple[str, CodeType]]:
+    return [(name, compile(text, name, "exec", optimize=2)) for name, text in _sources()]

@@ -9,118 +9,45 @@ import os
 import secrets
 import socket
 import tempfile
+from importlib import resources
 from pathlib import Path
 from typing import Literal
 
 from evosyn.jobs import Call, CallsJob, Limits, Protection, Status
+from evosyn.records import Json
 from evosyn.sandbox import _jail
 from evosyn.sandbox._worker import Launch
 from evosyn.sandbox.local import LocalSandbox
 
-VERSION = "local-1"
+VERSION = "local-2"
 
-_CANARIES = """
-import os, sys
-
-def network(port):
-    import socket
-    try:
-        socket.create_connection(("127.0.0.1", port), 1).close()
-    except OSError:
-        return True
-    return False
-
-def datagrams(port):
-    import socket
-    try:
-        socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"x", ("127.0.0.1", port))
-    except OSError:
-        return True
-    return False
-
-def read_file(path):
-    try:
-        return not open(path, "rb").read()
-    except OSError:
-        return True
-
-def write_file(path):
-    try:
-        open(path, "w").write("x")
-    except OSError:
-        return True
-    return False
-
-def fork(_):
-    try:
-        pid = os.fork()
-    except OSError:
-        return True
-    if pid == 0:
-        os._exit(0)
-    os.waitpid(pid, 0)
-    return False
-
-def execute(_):
-    try:
-        os.execv("/bin/true", ["true"])
-    except OSError:
-        return True
-
-def signals(pid):
-    try:
-        os.kill(pid, 0)
-    except OSError:
-        return True
-    return False
-
-def environment(name):
-    return name not in os.environ
-
-def own_uid(uid):
-    return os.getuid() != uid and os.getuid() != 0
-
-def processes(pid):
-    try:
-        open("/proc/%d/status" % pid).read()
-    except OSError:
-        return True
-    return False
-
-def memory(_):
-    try:
-        bytearray(2 << 30)
-    except MemoryError:
-        return True
-    return False
-
-def time_limit(_):
-    try:
-        while True:
-            len("x")
-    except BaseException:
-        pass
-    while True:
-        len("x")
-
-def canary(name, argument):
-    return globals()[name](argument)
-"""
-_NAMES = {
+NAMES = {
     "network": "no TCP",
     "datagrams": "no UDP",
     "read_file": "host files cannot be read",
     "write_file": "host files cannot be written",
+    "truncate": "host files cannot be cut",
+    "rename": "host files cannot be renamed or linked",
+    "unlink": "host files cannot be removed",
+    "mkdir": "no new files or folders",
+    "metadata": "modes, times and owners of host files cannot be changed",
     "fork": "no new processes",
     "execute": "no other programs",
-    "signals": "no signals to us",
+    "signals": "no signals to other processes",
     "environment": "our environment is not visible",
     "own_uid": "a uid of its own",
     "processes": "our processes are not visible",
+    "proc": "memory and environment of other processes cannot be read",
+    "trace": "no tracing of other processes",
+    "calls": "no way to the kernel but that of ordinary programs",
     "memory": "memory limit",
+    "maps": "memory limit, also for many maps",
     "time_limit": "time limit, also for a program that catches it",
 }
-_NEEDED = ("network", "datagrams", "read_file", "write_file", "fork", "execute", "signals", "environment", "memory")
+_FILES = ("write_file", "truncate", "rename", "unlink", "mkdir", "metadata")
+"""Each gets a folder and a file of its own that anybody may change."""
+_OPTIONAL = ("own_uid", "processes", "time_limit")
+"""What may be missing from a sandbox that is not weak."""
 _cache: dict[tuple[str, str], Protection] = {}
 
 
@@ -146,13 +73,13 @@ def protection_from(backend: str, kind: str, version: str, launch: Launch, *, ow
     key = (backend, kind)
     if key not in _cache:
         held = _try(launch)
-        lacks = [canary for canary in _NAMES if canary not in held]
-        enough = all(canary in held for canary in _NEEDED)
+        lacks = [canary for canary in NAMES if canary not in held]
+        enough = set(lacks) <= set(_OPTIONAL)
         level: Literal["strong", "medium", "weak"] = "medium" if enough else "weak"
         if enough and own_view and "processes" in held:
             level = "strong"
         _cache[key] = Protection(
-            backend, level, version, tuple(_NAMES[name] for name in held), tuple(_NAMES[name] for name in lacks)
+            backend, level, version, tuple(NAMES[name] for name in held), tuple(NAMES[name] for name in lacks)
         )
     return _cache[key]
 
@@ -167,25 +94,44 @@ def _try(launch: Launch) -> list[str]:
         LocalSandbox(launch, unknown, 1) as sandbox,
     ):
         Path(folder).chmod(0o755)
-        secret, target = Path(folder, "secret"), Path(folder, "target")
-        secret.write_text("secret")
-        secret.chmod(0o644)
-        target.write_text("")
-        target.chmod(0o666)
-        port = server.getsockname()[1]
-        arguments = {"network": port, "datagrams": port, "read_file": str(secret), "write_file": str(target)}
-        arguments |= {"signals": os.getpid(), "environment": name, "own_uid": os.getuid(), "processes": os.getpid()}
+        targets = {canary: _target(Path(folder, canary)) for canary in (*_FILES, "read_file")}
+        port, pid = server.getsockname()[1], os.getpid()
+        arguments: dict[str, Json] = {canary: str(target) for canary, target in targets.items()}
+        arguments |= {"network": port, "datagrams": port, "environment": name, "own_uid": os.getuid()}
+        arguments |= dict.fromkeys(("signals", "processes", "proc", "trace"), pid)
+        program = resources.files("evosyn.sandbox").joinpath("_canaries.py").read_text(encoding="utf-8")
         os.environ[name] = "secret"
         try:
-            calls = tuple(Call((canary, arguments.get(canary))) for canary in _NAMES if canary != "time_limit")
+            calls = tuple(Call((canary, arguments.get(canary))) for canary in NAMES if canary != "time_limit")
             hanging = (Call(("time_limit", None)),)
             outcomes, (hung,) = sandbox.run(
                 [
-                    CallsJob(_CANARIES, "canary", calls, Limits(wall_s=20.0, budget_s=60.0)),
-                    CallsJob(_CANARIES, "canary", hanging, Limits(wall_s=0.1)),
+                    CallsJob(program, "canary", calls, Limits(wall_s=20.0, budget_s=60.0)),
+                    CallsJob(program, "canary", hanging, Limits(wall_s=0.1)),
                 ]
             )
         finally:
             del os.environ[name]
+        changed = {canary for canary, target in targets.items() if not _is_untouched(target)}
     held = [call.args[0] for call, outcome in zip(calls, outcomes, strict=True) if outcome.value is True]
-    return [*held, "time_limit"] if hung.status is Status.TIMEOUT else held
+    if hung.status is Status.TIMEOUT:
+        held.append("time_limit")
+    return [canary for canary in held if canary not in changed]
+
+
+def _target(folder: Path) -> Path:
+    """A file in a folder, both for everybody to change."""
+    folder.mkdir()
+    folder.chmod(0o777)
+    target = folder / "target"
+    target.write_text(folder.name)
+    target.chmod(0o666)
+    os.utime(target, (0, 0))
+    return target
+
+
+def _is_untouched(target: Path) -> bool:
+    if not target.is_file() or [*target.parent.iterdir()] != [target]:
+        return False
+    seen = target.stat()
+    return target.read_text() == target.parent.name and seen.st_mode & 0o777 == 0o666 and seen.st_mtime == 0

@@ -6,14 +6,16 @@ import marshal
 import pickle
 import queue
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from evosyn.jobs import CallsJob, Check, ChecksJob, ItemOutcome, Job, Limits, Status, StdioJob
+from evosyn.jobs import CallsJob, Check, ChecksJob, CompanyJob, HarnessJob, ItemOutcome, Job, Limits, Status, StdioJob
 from evosyn.records import Json
-from evosyn.sandbox._harmless import harmless
 from evosyn.sandbox._inside import wire
-from evosyn.sandbox._inside.zygote import CALLS, CHECKS, GRACE_S, HARNESS, SHARE, STDIO
+from evosyn.sandbox._inside.alarm import WAITING
+from evosyn.sandbox._inside.supervisor import CALLS, CHECKS, COMPANY, HARNESS, SHARE, STDIO
+from evosyn.sandbox.together import harmless
 
 STATUSES = tuple(Status)
 PROGRAM_BYTES = 4 << 20
@@ -39,7 +41,7 @@ class Segment(NamedTuple):
     def longest_s(self) -> float:
         """After this time the worker is taken to be stuck."""
         limits = self.task.job.limits
-        return max(self.task.left_s, limits.wall_s) + 4 * (limits.wall_s + GRACE_S) + SLACK_S
+        return WAITING * (self.task.left_s + limits.cpu_s) + 4 * limits.wall_s + SLACK_S
 
     def frame(self) -> bytes:
         """The request for these items.
@@ -108,9 +110,16 @@ class Task:
         self.todo.appendleft((segment.first, segment.stop))
 
     def absorb(self, segment: Segment, records: list[wire.Record]) -> None:
-        """Take what a worker answered; more than was asked is cut, what is missing stays to be done."""
+        """Take what a worker answered; more than was asked is cut, what is missing stays to be done.
+
+        A timeout is charged the whole limit of an item, however little of it was computed.
+        """
         self.flying -= segment.stop - segment.first
-        records = records[: segment.stop - segment.first]
+        cpu_s = self.job.limits.cpu_s
+        records = [
+            record._replace(seconds=max(record.seconds, cpu_s)) if record.code == wire.TIMEOUT else record
+            for record in records[: segment.stop - segment.first]
+        ]
         self.records[segment.first : segment.first + len(records)] = records
         self.slow = self.slow or any(record.code == wire.TIMEOUT for record in records)
         if segment.first + len(records) < segment.stop:
@@ -119,7 +128,7 @@ class Task:
     @property
     def may_fan_out(self) -> bool:
         """Whether another worker may take an item beside those that have some now."""
-        return bool(self.todo) and self.slow and self.flying * self.job.limits.wall_s < self.left_s
+        return bool(self.todo) and self.slow and self.flying * self.job.limits.cpu_s < self.left_s
 
     def finished(self) -> bool:
         """Whether nothing is left to do; marks what the budget does not reach."""
@@ -151,17 +160,25 @@ class Task:
 def make_task(batch: Batch, index: int, job: Job) -> Task:
     if isinstance(job, CallsJob):
         order = list(range(len(job.calls)))
+    elif isinstance(job, CompanyJob):
+        order = list(range(sum(len(member.calls) for member in job.members)))
     elif isinstance(job, ChecksJob):
         plain = [_is_harmless(check) for check in job.checks]
         order = sorted(range(len(job.checks)), key=lambda position: not plain[position])
     elif isinstance(job, StdioJob):
         order = list(range(len(job.inputs)))
     else:
-        order = [0]
+        order = list(range(len(job.programs) or 1))
     task = Task(batch, index, job, len(order), order)
-    if len(job.program.encode("utf-8", "surrogatepass")) > PROGRAM_BYTES:
+    if any(len(text.encode("utf-8", "surrogatepass")) > PROGRAM_BYTES for text in _programs(job)):
         task.fill(wire.LOAD_ERROR, b"the program is longer than %d bytes" % PROGRAM_BYTES)
     return task
+
+
+def _programs(job: Job) -> list[str]:
+    if isinstance(job, CompanyJob):
+        return [member.program for member in job.members]
+    return [job.program, *job.programs] if isinstance(job, HarnessJob) else [job.program]
 
 
 def _is_harmless(check: Check) -> bool:
@@ -177,14 +194,16 @@ def pickle_context(value: Json) -> bytes:
     return pickle.dumps(value, protocol=5)
 
 
-def _limits(limits: Limits) -> tuple[float, float, int, int]:
-    return (float(limits.wall_s), float(limits.budget_s), limits.memory_mb, limits.output_kb)
+def _limits(limits: Limits) -> tuple[float, float, float, int, int]:
+    return (float(limits.cpu_s), float(limits.wall_s), float(limits.budget_s), limits.memory_mb, limits.output_kb)
 
 
 def _body(job: Job, order: list[int]) -> tuple[int, bytes]:
     if isinstance(job, CallsJob):
-        calls = [(tuple(call.args), dict(call.kwargs), call.python) for call in job.calls]
-        return CALLS, marshal.dumps((job.program, job.entry_point, calls), 2)
+        expressions = {at: call.python for at, call in enumerate(job.calls) if call.python is not None}
+        return CALLS, marshal.dumps((_calls(job), expressions), 2)
+    if isinstance(job, CompanyJob):
+        return COMPANY, marshal.dumps((len(job.members), _parts([_calls(member) for member in job.members])), 2)
     if isinstance(job, ChecksJob):
         checks = []
         for position in order:
@@ -194,7 +213,20 @@ def _body(job: Job, order: list[int]) -> tuple[int, bytes]:
     if isinstance(job, StdioJob):
         inputs = [text.encode("utf-8", "surrogateescape") for text in job.inputs]
         return STDIO, marshal.dumps((marshal.dumps(job.program, 2), inputs), 2)
-    return HARNESS, marshal.dumps((job.harness, job.program, job.context, job.argument), 2)
+    parts = _parts([marshal.dumps(part, 2) for part in (job.argument, *(job.programs or (job.program,)))])
+    return HARNESS, marshal.dumps((job.harness, job.context, parts), 2)
+
+
+def _calls(job: CallsJob) -> bytes:
+    """What the program's process reads."""
+    calls = [(tuple(call.args), dict(call.kwargs), call.python) for call in job.calls]
+    return marshal.dumps((job.program, job.entry_point, calls), 2)
+
+
+def _parts(parts: Sequence[bytes]) -> bytes:
+    """A file of parts, as `work.parts` reads it."""
+    numbers = [len(parts), *(len(part) for part in parts)]
+    return b"".join([*(number.to_bytes(4, "little") for number in numbers), *parts])
 
 
 def _outcome(job: Job, record: wire.Record) -> ItemOutcome:

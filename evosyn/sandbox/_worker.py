@@ -1,4 +1,4 @@
-"""One worker slot seen from our side: a zygote process, its stream, and the requests that it has not answered yet.
+"""One worker slot seen from our side: a jail, its stream, and the requests that it has not answered yet.
 
 Its bytes come from a process that runs beside untrusted code, so that frames are bounded and decoded strictly. It does
 not decide what runs where; that is `local`.
@@ -22,7 +22,7 @@ START_S = 30.0
 
 @dataclass
 class Request:
-    """A frame sent to a zygote; `tag` is whatever its sender wants back with the reply."""
+    """A frame sent to a supervisor; `tag` is whatever its sender wants back with the reply."""
 
     tag: object
     frame: bytes
@@ -30,9 +30,10 @@ class Request:
 
 
 class Process(Protocol):
-    """The process, or container, that a zygote lives in."""
+    """The process, or container, that a jail is; `pid` is 0 where its processes are not ours to look at."""
 
     stderr: IO[bytes] | None
+    pid: int
 
     def kill(self) -> None: ...
 
@@ -52,18 +53,18 @@ class Channel(Protocol):
 
 
 Launch: TypeAlias = Callable[[int], tuple[Process, Channel]]
-"""Starts a zygote for a slot. The calling thread lives as long as the zygote."""
+"""Starts a jail for a slot. The calling thread lives as long as the jail."""
 
 
 class WorkerDied(Exception):
-    """The zygote is gone or talks nonsense."""
+    """The jail is gone or talks nonsense."""
 
 
 class Worker:
-    """A zygote and its stream. Used from one thread.
+    """A jail and its stream. Used from one thread.
 
     Attributes:
-        held: what the zygote says it could set up; None until it is ready.
+        held: what the jail says it could set up; None until it is ready.
         pending: requests without a reply, oldest first.
         shared: keys of contexts that it holds.
         broken: why it must not be used any more, seen behind replies that still count.
@@ -142,7 +143,7 @@ class Worker:
                 request = self.pending.popleft()
                 if self.pending:
                     self.deadline = time.monotonic() + self.pending[0].longest_s
-                replies.append((request, wire.read_records(frame, 1 << 24)))
+                replies.append((request, wire.read_records(frame, 1 << 24, wire.OF_SUPERVISORS)))
             else:
                 self.broken = "a reply that nobody asked for"
                 break

@@ -1,4 +1,4 @@
-"""The Docker sandbox: the same zygotes, jobs and verdicts as the local one, each worker in a container of its own.
+"""The Docker sandbox: the same jails, jobs and verdicts as the local one, each worker in a container of its own.
 
 No network, read-only root, no capabilities, a user that is nobody, limits on memory and processes. A container ends
 when our end of its stream is gone; what a crash of the engine leaves is removed when the next sandbox opens. With
@@ -18,15 +18,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
 
-from evosyn.errors import SandboxUnavailable, UsageError
+from evosyn.errors import SandboxUnavailable
 from evosyn.records import Json
-from evosyn.sandbox import _jail
+from evosyn.sandbox import _filter, _jail, _memory, _owners
 from evosyn.sandbox._image import NUMPY_LABEL, PYTHON_LABEL, docker_client
-from evosyn.sandbox._inside import seccomp
 from evosyn.sandbox.local import LocalSandbox
 
 IMAGE = "evosyn-sandbox"
-VERSION = "docker-1"
+VERSION = "docker-2"
 OWNER_LABEL, HOST_LABEL = "evosyn.sandbox.owner", "evosyn.sandbox.host"
 MEMORY_MB = 4096
 PIDS = 256
@@ -54,9 +53,7 @@ def create(
     """
     from evosyn.sandbox import _probe
 
-    count = workers if workers is not None else len(os.sched_getaffinity(0))
-    if count < 1:
-        raise UsageError(f"workers={count}: a sandbox needs at least 1 worker")
+    count = _memory.chosen_workers(workers)
     client = docker_client()
     spec = _spec(client, numpy)
     remove_leftovers(client)
@@ -73,7 +70,7 @@ def remove_leftovers(client: Json) -> int:
     removed = 0
     for container in client.containers.list(all=True, filters={"label": f"{HOST_LABEL}={_host()}"}):
         owner = container.labels.get(OWNER_LABEL, "")
-        if owner and not _is_alive(owner):
+        if owner and not _owners.is_alive(owner):
             with contextlib.suppress(*_errors()):
                 container.remove(force=True)
                 removed += 1
@@ -97,6 +94,7 @@ class Container:
 
     def __init__(self, client: Json, name: str) -> None:
         self._client, self._name = client, name
+        self.pid = 0  # its processes are the engine's, which limits their memory
         self.stderr: IO[bytes] | None = None
 
     def kill(self) -> None:
@@ -166,7 +164,7 @@ def _launch(client: Json, spec: ContainerSpec, slot: int) -> tuple[Container, St
         working_dir="/",
         stdin_open=True,
         host_config=host_config,
-        labels={OWNER_LABEL: _me(), HOST_LABEL: _host(), "evosyn.sandbox.slot": str(slot)},
+        labels={OWNER_LABEL: _owners.me(), HOST_LABEL: _host(), "evosyn.sandbox.slot": str(slot)},
     )
     container = Container(client, created["Id"])
     try:
@@ -183,11 +181,12 @@ def _launch(client: Json, spec: ContainerSpec, slot: int) -> tuple[Container, St
 
 def _config(spec: ContainerSpec) -> dict[str, Json]:
     return {
-        "filter": seccomp.build(platform.machine()) if seccomp.supported() else b"",
+        "filter": _filter.for_machine(),
         "rlimits": {**_jail.RLIMITS, "RLIMIT_NPROC": PIDS},
         "uids": [],
         "keep_read": False,
         "die_with_parent": False,
+        "dumpable": False,
         "readable": ["/"],
         "writable": ["/dev/null"],
         "warm": [*_jail.WARM, *(["numpy", "pickle"] if spec.numpy else [])],
@@ -220,19 +219,3 @@ def _host() -> str:
     with contextlib.suppress(OSError):
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     return platform.node()
-
-
-def _me() -> str:
-    return f"{os.getpid()}-{_started(os.getpid())}"
-
-
-def _is_alive(owner: str) -> bool:
-    pid, _, started = owner.partition("-")
-    return pid.isdigit() and _started(int(pid)) == started != ""
-
-
-def _started(pid: int) -> str:
-    """Start time of a process in clock ticks, so that a number used again is not taken for its first owner."""
-    with contextlib.suppress(OSError, IndexError):
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
-    return ""

@@ -1,4 +1,4 @@
-"""The local sandbox: a pool of warm zygotes, each in a jail of its own, one per core.
+"""The local sandbox: a pool of warm jails, one per core.
 
 One thread owns all workers: it starts them, hands out jobs, takes replies, ends what is stuck. `run` may be called from
 several threads; each gets its own results. DESIGN.md section 5, "Sandbox"; docs/sandbox.md says what it promises.
@@ -19,11 +19,12 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from evosyn.errors import SandboxUnavailable, UsageError
+from evosyn.errors import SandboxUnavailable
 from evosyn.jobs import HarnessJob, ItemOutcome, Job, Protection
 from evosyn.records import Json
-from evosyn.sandbox import _jail
+from evosyn.sandbox import _jail, _memory
 from evosyn.sandbox._inside import wire
+from evosyn.sandbox._memory import Memory
 from evosyn.sandbox._tasks import Batch, Segment, Task, make_task, pickle_context, share_frame
 from evosyn.sandbox._worker import Launch, Request, Worker, WorkerDied
 
@@ -33,11 +34,11 @@ SHARE_S = 60.0
 
 
 class LocalSandbox:
-    """`ports.Sandbox` over zygotes on this machine. Made by `open_sandbox`."""
+    """`ports.Sandbox` over jails on this machine. Made by `open_sandbox`."""
 
-    def __init__(self, launch: Launch, protection: Protection, workers: int) -> None:
+    def __init__(self, launch: Launch, protection: Protection, workers: int, memory: Memory | None = None) -> None:
         self._protection = protection
-        self._pool = _Pool(launch, workers)
+        self._pool = _Pool(launch, workers, memory or Memory(workers))
         self._finalizer = weakref.finalize(self, _Pool.close, self._pool)
 
     @property
@@ -87,6 +88,7 @@ class _Pool:
 
     launch: Launch
     size: int
+    memory: Memory
     contexts: dict[str, bytes] = field(default_factory=dict)
     queue: deque[Task] = field(default_factory=deque)
 
@@ -162,6 +164,7 @@ class _Pool:
         self.wake()
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join()
+        self.memory.close()
 
 
 class _Dispatcher:
@@ -182,6 +185,7 @@ class _Dispatcher:
                 self._hand_out()
                 self._wait()
                 self._end_stuck()
+                self._end_too_big()
                 if self._pool.take_cancelled():
                     self._end_cancelled()
         except BaseException as error:  # noqa: BLE001 - must reach the callers, not die with the thread
@@ -252,6 +256,7 @@ class _Dispatcher:
                 return
             worker.shared.add(key)
             worker.send(Request(None, share_frame(key, self._pool.contexts[key]), SHARE_S))
+        self._pool.memory.allow(worker.slot, task.job.limits.memory_mb)
         worker.send(Request(segment, frame, segment.longest_s))
 
     def _wait(self) -> None:
@@ -260,6 +265,8 @@ class _Dispatcher:
         for worker in self._workers:
             events = selectors.EVENT_READ | (selectors.EVENT_WRITE if worker.wants_write else 0)
             self._selector.modify(worker, events, worker)
+        if due:
+            due.append(now + self._pool.memory.pause_s)
         for key, _ in self._selector.select(max(0.0, min(due) - now) if due else None):
             worker = key.data
             if worker is None:
@@ -299,6 +306,7 @@ class _Dispatcher:
         self._workers.remove(worker)
         ready = worker.ready
         worker.kill()
+        self._pool.memory.leave(worker.slot)
         segments = [request.tag for request in worker.pending if isinstance(request.tag, Segment)]
         if not ready:
             self._failed_starts += 1
@@ -323,6 +331,15 @@ class _Dispatcher:
         for worker in list(self._workers):
             if (worker.pending or not worker.ready) and now > worker.deadline:
                 self._bury(worker, "it did not answer in time")
+
+    def _end_too_big(self) -> None:
+        """What is over its share is ended by the way; here, a worker for which the machine is too small."""
+        if self._pool.memory.pause_s:
+            return
+        pids = {worker.slot: worker.process.pid for worker in self._workers if worker.pending and worker.process.pid}
+        for slot in self._pool.memory.look(pids):
+            for worker in [worker for worker in self._workers if worker.slot == slot]:
+                self._bury(worker, "this machine is short of memory: use fewer workers, or a smaller memory_mb")
 
     def _end_cancelled(self) -> None:
         for worker in list(self._workers):
@@ -354,9 +371,7 @@ def create(
         raise SandboxUnavailable(
             f"the local sandbox needs Linux, this is {sys.platform}: use --sandbox docker (Docker Desktop, Colima)"
         )
-    count = workers if workers is not None else len(os.sched_getaffinity(0))
-    if count < 1:
-        raise UsageError(f"workers={count}: a sandbox needs at least 1 worker")
+    count = _memory.chosen_workers(workers)
     reasons = []
     kinds: tuple[_jail.JailKind, ...] = ("bwrap", "bare") if _jail.bwrap_path() else ("bare",)
     for kind in kinds:
@@ -366,7 +381,9 @@ def create(
             reasons.append(f"{kind}: {error}")
             continue
         if protection.level != "weak" or (allow_weak and kind == kinds[-1]):
-            return LocalSandbox(_jail.launcher(_jail.JailSpec(kind, numpy, hash_seed)), protection, count)
+            memory = _memory.open_memory(count)
+            spec = _jail.JailSpec(kind, numpy, hash_seed)
+            return LocalSandbox(_jail.launcher(spec, memory.enter), protection, count, memory)
         reasons.append(f"{kind}: does not hold: {', '.join(protection.lacks)}")
     raise SandboxUnavailable(
         f"no local sandbox protects enough on this machine ({'; '.join(reasons)}). Install bubblewrap, use the docker "

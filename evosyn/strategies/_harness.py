@@ -7,8 +7,9 @@ on. Programs of the EvoSyn/OpenEvolve form go through `_lists`. DESIGN.md sectio
 
 from __future__ import annotations
 
-import ast
 import builtins
+import gc
+import sys
 import time
 import types
 from collections.abc import Callable, Sequence
@@ -24,6 +25,9 @@ ALLOWED = (
 )
 SHORTEST_SCREEN_S = 0.5
 """A screen that took less is never called slow: the first calls pay for imports."""
+
+POLICY: list[Any] = []
+"""The company policy as a module, where there is one; without it no program is admitted to company."""
 
 FORBIDDEN = ("breakpoint", "exit", "help", "input", "open", "print", "quit")
 
@@ -87,51 +91,47 @@ DTYPES = {
 
 
 def main(program: str, context: dict[str, Any], argument: dict[str, Any]) -> dict[str, Any]:
-    """Rank every evidence, by one program or by several that share nothing.
+    """Rank every evidence by one program.
 
     Args:
-        program: empty where `argument` holds `programs`.
         context: what `runner.pack` made.
         argument: `screen` evidences come first; the rest is not begun if they took more than their share of
-            `budget_s`. `programs`, where given, are ranked one after the other.
+            `budget_s`. With `company`, other programs rank in this process before and after.
 
     Returns:
-        For one program `{"scores": bytes}` (float64; for each evidence M solution scores, then N testing scores), or
-        `{"reason": str}`. For several `{"results": [...]}` of such, with `{}` for one that needs a process of its own.
+        `{"scores": bytes}` (float64; for each evidence M solution scores, then N testing scores), or `{"reason": str}`;
+        in company `{}` for a program that needs a process of its own.
     """
     np.seterr(all="ignore")
     pack = {**context, **{key: np.frombuffer(context[key], dtype) for key, dtype in DTYPES.items()}}
-    if "programs" not in argument:
-        return _ranked(program, lambda: compile(program, FILE, "exec", dont_inherit=True), pack, argument)
-    pure: dict[str, Any] = {}
-    exec(context["pure"], pure)
-    names = frozenset(vars(builtins))
-    started, results = time.process_time(), []
-    for text in argument["programs"]:
-        late = time.process_time() - started > argument["budget_s"] / 2
-        results.append({} if late else _one_of_several(text, pure["is_pure"], names, pack, argument))
-    return {"results": results}
-
-
-def _one_of_several(
-    program: str, is_pure: Callable[..., bool], names: frozenset[str], pack: dict[str, Any], argument: dict[str, Any]
-) -> dict[str, Any]:
+    if not argument.get("company"):
+        return _ranked(program, pack, argument)
+    if not admitted(program):
+        return {}
     try:
-        tree = ast.parse(program)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return {}
-    if not is_pure(tree, names):
-        return {}
-    found = _ranked(program, lambda: compile(tree, FILE, "exec", dont_inherit=True), pack, argument)
+        found = _ranked(program, pack, argument)
+    finally:
+        gc.collect()  # what it leaves behind must not be counted as its successor's
     return {} if found.get("reason", "").startswith(("MemoryError", "RecursionError")) else found
 
 
-def _ranked(
-    program: str, compiled: Callable[[], types.CodeType], pack: dict[str, Any], argument: dict[str, Any]
-) -> dict[str, Any]:
+def admitted(program: str) -> bool:
+    """Whether the company policy admits the program."""
+    return any(module.admits(program, module.NUMPY) for module in POLICY)
+
+
+def set_policy(source: str) -> None:
+    """Load the text of `evosyn.sandbox.company`, before any program; `runner.harness` appends the call."""
+    module = types.ModuleType("company")
+    sys.modules[module.__name__] = module
+    exec(compile(source, "<company>", "exec", dont_inherit=True), module.__dict__)
+    POLICY.append(module)
+
+
+def _ranked(program: str, pack: dict[str, Any], argument: dict[str, Any]) -> dict[str, Any]:
     real = {name: vars(builtins)[name] for name in (*FORBIDDEN, "__import__") if name in vars(builtins)}
     try:
-        rank = _load(program, compiled, pack["lists"])
+        rank = _load(program, pack["lists"])
         scores = _rank_all(rank, pack, argument)
     except Broken as error:
         return {"reason": str(error)}
@@ -207,9 +207,9 @@ def _not_finite(scores: Any, places: Sequence[tuple[int, ...]]) -> str:
     return "scores are not finite"
 
 
-def _load(program: str, compiled: Callable[[], types.CodeType], lists_source: str) -> Callable[[Evidence], Any]:
+def _load(program: str, lists_source: str) -> Callable[[Evidence], Any]:
     try:
-        code = compiled()
+        code = compile(program, FILE, "exec", dont_inherit=True)
     except (SyntaxError, ValueError) as error:
         line = getattr(error, "lineno", None)
         raise Broken(f"does not parse: {error.args[0]}" + _at(program, line)) from None

@@ -1,7 +1,8 @@
 """Runs strategy programs over evidences in the sandbox: all evidences in one job, a fresh process for each program.
 
-Programs that can be seen to share nothing (`_pure`) may follow each other in one process, which spares most of the cost
-of a fork; whatever goes wrong there is tried again alone, so that a verdict never depends on the company.
+Programs that the company policy admits (`evosyn.sandbox.company`) may follow each other in one process, which spares
+most of the cost of a fork; whatever goes wrong there is tried again alone, and of the rest a sample is repeated alone,
+so that a verdict never depends on the company.
 
 It never executes a program in this process and never trusts what comes back beyond "these are its scores": lengths and
 finiteness are checked again here. DESIGN.md section 5, "Strategy".
@@ -11,7 +12,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import replace
+from functools import cache
 from importlib import resources
 from itertools import chain
 
@@ -21,13 +22,17 @@ from evosyn.errors import SandboxUnavailable
 from evosyn.jobs import HarnessJob, ItemOutcome, Limits, Status
 from evosyn.ports import Sandbox
 from evosyn.records import Evidence, Invalid, Json, Ranking
+from evosyn.sharing import Company
 
 SCREEN = 3
 """Evidences that a program ranks before the time of all of them is estimated."""
 
-STRATEGY_LIMITS = Limits(wall_s=5.0, budget_s=5.0, memory_mb=512, output_kb=1024)
+STRATEGY_LIMITS = Limits(cpu_s=5.0, budget_s=5.0, memory_mb=512, output_kb=1024)
 SECONDS_PER_EVIDENCE = 0.02
 BYTES_PER_SCORE = 8
+
+PROBE = "def rank(evidence):\n    return evidence.passed.sum(1), evidence.passed.sum(0)\n"
+FAILED_TWICE = Invalid("the sandbox failed twice on it")
 
 REMEMBERED = 4
 MOST_TOGETHER = 16
@@ -39,17 +44,28 @@ def _source(name: str) -> str:
     return (resources.files("evosyn.strategies") / name).read_text(encoding="utf-8")
 
 
+@cache
+def harness() -> str:
+    """The source that runs around a program: ours, with the policy that decides which may share a process."""
+    policy = (resources.files("evosyn.sandbox") / "company.py").read_text(encoding="utf-8")
+    return f"{_source('_harness.py')}\n\nset_policy({policy!r})\n"
+
+
 class SandboxedRunner:
     """Implements `ports.StrategyRunner` over a sandbox (opened with numpy in its workers).
 
     Args:
         sandbox: runs the jobs; stays the caller's to close.
         limits: of one program over a few evidences; time, output and memory grow with the evidences.
+        company: whether programs that the policy admits may follow each other in one process.
+
+    Attributes:
+        company: the same; its counters say how many did.
     """
 
-    def __init__(self, sandbox: Sandbox, limits: Limits = STRATEGY_LIMITS) -> None:
+    def __init__(self, sandbox: Sandbox, limits: Limits = STRATEGY_LIMITS, company: Company | None = None) -> None:
         self._sandbox, self._limits = sandbox, limits
-        self._harness = _source("_harness.py")
+        self.company = company or Company()
         self._shared: list[tuple[Sequence[Evidence], str, int]] = []
 
     @property
@@ -63,50 +79,67 @@ class SandboxedRunner:
         Passing the same `evidences` object again costs nothing: it is packed and shared once.
 
         Raises:
-            SandboxUnavailable: the sandbox broke, or failed twice on a program on its own account.
+            SandboxUnavailable: the sandbox broke: it fails on every program.
         """
         if not evidences:
             return [() for _ in programs]
         limits = self._limits_for(evidences)
-        found = self._together(programs, evidences, limits)
-        alone = [index for index, result in enumerate(found) if result is None]
-        argument = {"screen": min(SCREEN, len(evidences)), "budget_s": limits.wall_s}
-        jobs = [self._job(programs[index], evidences, argument, limits) for index in alone]
-        outcomes = [items[0] for items in self._sandbox.run(jobs)] if jobs else []
-        failed = [at for at, outcome in enumerate(outcomes) if outcome.status is Status.INFRASTRUCTURE]
-        for at, items in zip(failed, self._sandbox.run([jobs[at] for at in failed]) if failed else (), strict=True):
-            outcomes[at] = items[0]
-        for index, outcome in zip(alone, outcomes, strict=True):
-            found[index] = _read(outcome, evidences, limits)
-        return [result for result in found if result is not None]
+        found = self._together(programs, evidences, limits) if self.company.shares else {}
+        self.company.count(len(found))
+        alone = [place for place, text in enumerate(programs) if place not in found or self.company.repeats(text)]
+        results = self._alone([programs[place] for place in alone], evidences, limits)
+        for place, result in zip(alone, results, strict=True):
+            if place in found and result is not FAILED_TWICE:
+                self.company.compared(programs[place], _same(found[place], result))
+            if place not in found or result is not FAILED_TWICE:
+                found[place] = result
+        return [found[place] for place in range(len(programs))]
 
     def _together(
         self, programs: Sequence[str], evidences: Sequence[Evidence], limits: Limits
-    ) -> list[tuple[Ranking, ...] | Invalid | None]:
-        """What programs that share nothing say, several in one process; None where a program needs its own."""
+    ) -> dict[int, tuple[Ranking, ...] | Invalid]:
+        """What programs that the policy admits say, several in one process; one that needs its own is left out."""
         size = min(MOST_TOGETHER, len(programs) // (JOBS_A_CORE * (os.cpu_count() or 1)))
-        found: list[tuple[Ranking, ...] | Invalid | None] = [None] * len(programs)
         if size < 2:
-            return found
-        starts = range(0, len(programs), size)
-        jobs = []
-        for start in starts:
-            some = list(programs[start : start + size])
-            argument = {"programs": some, "screen": min(SCREEN, len(evidences)), "budget_s": limits.wall_s}
-            jobs.append(self._job("", evidences, argument, replace(limits, output_kb=limits.output_kb * size)))
-        for start, job, (outcome,) in zip(starts, jobs, self._sandbox.run(jobs), strict=True):
-            results = outcome.value.get("results") if isinstance(outcome.value, dict) else None
-            if (
-                outcome.status is Status.OK
-                and isinstance(results, list)
-                and len(results) == len(job.argument["programs"])
-            ):
-                for index, value in enumerate(results, start):
-                    found[index] = _rankings(value, evidences) if value else None
-        return found
+            return {}
+        bundles = [tuple(programs[start : start + size]) for start in range(0, len(programs), size)]
+        outcomes = self._sandbox.run([self._job("", evidences, limits, bundle) for bundle in bundles])
+        return {
+            place: _rankings(outcome.value, evidences)
+            for place, outcome in enumerate(chain.from_iterable(outcomes))
+            if outcome.status is Status.OK and outcome.value
+        }
 
-    def _job(self, program: str, evidences: Sequence[Evidence], argument: Json, limits: Limits) -> HarnessJob:
-        return HarnessJob(self._harness, program, self._context(evidences)[0], argument, limits)
+    def _alone(
+        self, programs: Sequence[str], evidences: Sequence[Evidence], limits: Limits
+    ) -> list[tuple[Ranking, ...] | Invalid]:
+        """What each says in a process of its own; what our own fault spoils is tried once more."""
+        jobs = [self._job(text, evidences, limits) for text in programs]
+        outcomes = [items[0] for items in self._sandbox.run(jobs)] if jobs else []
+        failed = [place for place, outcome in enumerate(outcomes) if outcome.status is Status.INFRASTRUCTURE]
+        again = self._sandbox.run([jobs[place] for place in failed]) if failed else []
+        for place, items in zip(failed, again, strict=True):
+            outcomes[place] = items[0]
+        broken = [outcome.detail for outcome in outcomes if outcome.status is Status.INFRASTRUCTURE]
+        fine = not broken or any(outcome.status is Status.OK for outcome in outcomes) or self._works(evidences, limits)
+        if not fine:
+            raise SandboxUnavailable(f"the sandbox fails on every strategy program: {broken[0]}")
+        return [_read(outcome, evidences, limits) for outcome in outcomes]
+
+    def _works(self, evidences: Sequence[Evidence], limits: Limits) -> bool:
+        """Whether the sandbox still ranks by a program that is known to be good."""
+        ((outcome,),) = self._sandbox.run([self._job(PROBE, evidences, limits)])
+        return outcome.status is Status.OK and not isinstance(_rankings(outcome.value, evidences), Invalid)
+
+    def _job(
+        self, program: str, evidences: Sequence[Evidence], limits: Limits, company: tuple[str, ...] = ()
+    ) -> HarnessJob:
+        argument: Json = {
+            "screen": min(SCREEN, len(evidences)),
+            "budget_s": limits.cpu_s,
+            "company": bool(company),
+        }
+        return HarnessJob(harness(), program, self._context(evidences)[0], argument, limits, company)
 
     def _context(self, evidences: Sequence[Evidence]) -> tuple[str, int]:
         """Key and size in bytes of the packed evidences; the last few are remembered by identity."""
@@ -122,9 +155,9 @@ class SandboxedRunner:
     def _limits_for(self, evidences: Sequence[Evidence]) -> Limits:
         scores = sum(sum(evidence.passed_MN.shape) for evidence in evidences)
         seconds = SECONDS_PER_EVIDENCE * len(evidences)
-        return replace(
-            self._limits,
-            wall_s=self._limits.wall_s + seconds,
+        return Limits(
+            cpu_s=self._limits.cpu_s + seconds,
+            wall_s=0.0,
             budget_s=self._limits.budget_s + seconds,
             output_kb=self._limits.output_kb + scores * BYTES_PER_SCORE // 1024,
             memory_mb=self._limits.memory_mb + 3 * self._context(evidences)[1] // 2**20,
@@ -156,7 +189,6 @@ def pack(evidences: Sequence[Evidence]) -> dict[str, Json]:
         "solution_texts": solution_texts,
         "testing_texts": testing_texts,
         "lists": _source("_lists.py"),
-        "pure": _source("_pure.py"),
     }
 
 
@@ -174,7 +206,7 @@ def _places(evidences: Sequence[Evidence]) -> list[tuple[int, ...]]:
 
 def _read(outcome: ItemOutcome, evidences: Sequence[Evidence], limits: Limits) -> tuple[Ranking, ...] | Invalid:
     if outcome.status is Status.INFRASTRUCTURE:
-        raise SandboxUnavailable(f"the sandbox failed twice on one strategy program: {outcome.detail}")
+        return FAILED_TWICE
     if outcome.status is not Status.OK:
         return Invalid(_reason(outcome, limits))
     return _rankings(outcome.value, evidences)
@@ -201,9 +233,17 @@ def _rankings(value: Json, evidences: Sequence[Evidence]) -> tuple[Ranking, ...]
 
 def _reason(outcome: ItemOutcome, limits: Limits) -> str:
     if outcome.status is Status.TIMEOUT:
-        return f"took longer than the time limit of {limits.wall_s:.1f} s"
+        return f"took longer than the time limit of {limits.cpu_s:.1f} s"
     if outcome.status is Status.KILLED:
         return f"was killed: {outcome.detail or 'memory limit or signal'} (limit {limits.memory_mb} MB)"
     if outcome.status is Status.OUTPUT_LIMIT:
         return "wrote more output than a strategy may"
     return f"{outcome.status.value}: {outcome.detail}"
+
+
+def _same(one: tuple[Ranking, ...] | Invalid, other: tuple[Ranking, ...] | Invalid) -> bool:
+    if isinstance(one, Invalid) or isinstance(other, Invalid):
+        return one == other
+    return all(
+        np.array_equal(mine, theirs) for two in zip(one, other, strict=True) for mine, theirs in zip(*two, strict=True)
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from evosyn.jobs import Limits
+from evosyn.limits import LimitsConfig
 from evosyn.records import Json, content_id
 from evosyn.synthesis.decontaminate import DecontaminateConfig
 from evosyn.synthesis.dedup import DedupConfig
@@ -23,26 +23,14 @@ class FilterConfig(BaseModel):
     prune: PruneConfig = PruneConfig()
 
 
-class ExecuteConfig(BaseModel):
-    """How solutions are executed.
+class ExecuteConfig(LimitsConfig):
+    """How solutions are executed: the limits of one solution, and how many go together.
 
     Attributes:
-        wall_s: seconds for one call or one input.
-        budget_s: seconds for all calls of one solution.
-        memory_mb: address space of one process.
         batch: instances executed in one go; more keeps many cores busy, fewer shows results sooner.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    wall_s: float = Field(default=3.0, gt=0)
-    budget_s: float = Field(default=30.0, gt=0)
-    memory_mb: int = Field(default=1024, ge=64)
     batch: int = Field(default=4, ge=1)
-
-    @property
-    def limits(self) -> Limits:
-        return Limits(wall_s=self.wall_s, budget_s=self.budget_s, memory_mb=self.memory_mb)
 
 
 class SynthesizeConfig(BaseModel):

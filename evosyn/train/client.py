@@ -1,4 +1,8 @@
-"""A client of the reward service: batches over HTTP, patient where the service is busy. Standard library only."""
+"""A client of the reward service: batches over HTTP, patient where the service is busy. Standard library only.
+
+A batch is sent in requests that the service takes; how long one may run is bounded by `timeout_s` alone, since a batch
+of programs that hang takes as long here as it would in the trainer's own process.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +11,13 @@ import os
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from evosyn.errors import UnavailableError, UsageError
 from evosyn.records import Json
+
+MOST_ITEMS, MOST_CHARS = 1024, 8_000_000
+"""Of one request; the service takes more, other services less: then a request is halved."""
 
 
 class RewardClient:
@@ -19,8 +26,8 @@ class RewardClient:
     Args:
         url: such as `http://127.0.0.1:8765`.
         token_env: name of the environment variable with the token, where one is needed.
-        timeout_s: for one request.
-        patience_s: how long a busy or absent service is asked again.
+        timeout_s: for the answer to one request.
+        patience_s: how long an absent service, or one that stays busy, is asked again.
     """
 
     def __init__(
@@ -28,7 +35,7 @@ class RewardClient:
         url: str,
         *,
         token_env: str | None = None,
-        timeout_s: float = 120.0,
+        timeout_s: float = 1800.0,
         patience_s: float = 120.0,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
@@ -47,13 +54,25 @@ class RewardClient:
         return self._ask("/health", None)
 
     def score(self, items: Sequence[Json]) -> list[Json]:
-        """One answer per item, see `service`.
+        """One answer per item, in order, see `service`; an item that could not be scored has an `error`.
 
         Raises:
             UsageError: the service refuses the request.
             UnavailableError: no answer within the patience.
         """
-        scores: list[Json] = self._ask("/score", json.dumps({"items": list(items)}).encode())["scores"]
+        answers: list[Json] = []
+        for texts in _requests([json.dumps(item) for item in items]):
+            answers += self._score(texts)
+        return answers
+
+    def _score(self, texts: Sequence[str]) -> list[Json]:
+        try:
+            scores: list[Json] = self._ask("/score", f'{{"items": [{",".join(texts)}]}}'.encode())["scores"]
+        except _TooLarge as error:
+            if len(texts) < 2:
+                raise UsageError(str(error)) from error
+            half = len(texts) // 2
+            return [*self._score(texts[:half]), *self._score(texts[half:])]
         return scores
 
     def _ask(self, path: str, body: bytes | None) -> Json:
@@ -65,13 +84,36 @@ class RewardClient:
                 with urllib.request.urlopen(request, timeout=self._timeout_s) as reply:
                     return json.loads(reply.read())
             except urllib.error.HTTPError as error:
-                text = error.read().decode("utf-8", "replace")[:300]
+                text = f"{self._url}{path}: {error.code}: {error.read().decode('utf-8', 'replace')[:300]}"
+                if error.code == 413:
+                    raise _TooLarge(text) from error
                 if error.code != 503:
-                    raise UsageError(f"{self._url}{path}: {error.code}: {text}") from error
+                    raise UsageError(text) from error
                 reason = text
+            except TimeoutError as error:  # asked again it would do the same work twice
+                hint = "it may be overloaded: give it fewer clients or more workers"
+                raise UnavailableError(f"{self._url}{path}: no answer in {self._timeout_s:g} s; {hint}") from error
             except (urllib.error.URLError, OSError) as error:
                 reason = str(error)
             if time.monotonic() + pause > deadline:
                 raise UnavailableError(f"{self._url}{path}: no answer for {self._patience_s:.0f} s: {reason}")
             self._sleep(pause)
             pause = min(2.0, 2 * pause)
+
+
+class _TooLarge(Exception):
+    """The service wants smaller requests."""
+
+
+def _requests(texts: Sequence[str]) -> Iterator[list[str]]:
+    """The items cut into requests."""
+    request: list[str] = []
+    size = 0
+    for text in texts:
+        if request and (len(request) == MOST_ITEMS or size + len(text) > MOST_CHARS):
+            yield request
+            request, size = [], 0
+        request.append(text)
+        size += len(text)
+    if request:
+        yield request

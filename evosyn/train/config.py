@@ -10,6 +10,9 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from evosyn.limits import LimitsConfig
+from evosyn.train.scoring import REWARD_LIMITS
+
 
 class _Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -62,7 +65,7 @@ class OptimConfig(_Frozen):
     max_grad_norm: float = Field(default=1.0, gt=0)
 
 
-class RewardConfig(_Frozen):
+class RewardConfig(LimitsConfig):
     """What a completion is paid for. The parts are added with their weights.
 
     Attributes:
@@ -71,7 +74,9 @@ class RewardConfig(_Frozen):
         shape: `none`, `soft-overlong` (Yu 2025: from 0 to -1 over the last fifth of the allowance) or `cosine` (Yeo
             2025: short right answers pay more than long ones, short wrong answers pay less than long ones); None takes
             the algorithm's own.
-        wall_s, budget_s, memory_mb: limits of one run, of one completion, of one process.
+        cpu_s, wall_s, budget_s, memory_mb: limits of one run, of one completion, of one process; the same as everywhere
+            else that pays rewards, unless they are set here.
+        company: whether plain completions may share a process (docs/sandbox.md, "Company").
     """
 
     credit: Literal["all", "share"] = "all"
@@ -80,9 +85,10 @@ class RewardConfig(_Frozen):
     format_weight: float = Field(default=0.0, ge=0)
     shape: Literal["none", "soft-overlong", "cosine"] | None = None
     shape_weight: float = Field(default=0.5, ge=0)
-    wall_s: float = Field(default=2.0, gt=0)
-    budget_s: float = Field(default=10.0, gt=0)
-    memory_mb: int = Field(default=512, ge=64)
+    cpu_s: float = Field(default=REWARD_LIMITS.cpu_s, gt=0)
+    budget_s: float = Field(default=REWARD_LIMITS.budget_s, gt=0)
+    memory_mb: int = Field(default=REWARD_LIMITS.memory_mb, ge=64)
+    company: bool = True
 
 
 class MemoryConfig(_Frozen):

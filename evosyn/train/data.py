@@ -15,7 +15,7 @@ from evosyn.dataset import Sample, read_dataset
 from evosyn.errors import UsageError
 from evosyn.records import Json
 from evosyn.seeds import SeedTree
-from evosyn.train.scoring import Task
+from evosyn.tasks import Task, task_of
 
 Messages = list[dict[str, str]]
 
@@ -46,11 +46,12 @@ def prompt_of(sample: Sample) -> Messages:
 
 
 def tasks_of(samples: Sequence[Sample]) -> dict[str, Task]:
-    """What the reward looks up, by row id."""
-    return {
-        sample.id: Task(sample.id, sample.problem, sample.chosen_testing, {"difficulty": sample.difficulty})
-        for sample in samples
-    }
+    """What the reward looks up, by row id.
+
+    Raises:
+        UsageError: a row that cannot be scored; names it and the field.
+    """
+    return {sample.id: task_of(sample) for sample in samples}
 
 
 def ranked_of(sample: Sample) -> list[Ranked]:

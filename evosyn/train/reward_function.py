@@ -2,39 +2,48 @@
 
     verl       reward.custom_reward_function.path=.../evosyn/train/reward_function.py  name=compute_score
     OpenRLHF   --remote_rm_url .../evosyn/train/reward_function.py                     (finds `reward_func`)
-    TRL        GRPOTrainer(reward_funcs=[trl_reward], ...)                             (columns `testing`, `domain`,
-    `entry_point`)
+    TRL        GRPOTrainer(reward_funcs=[trl_reward], ...)                             (column `task`)
 
 With EVOSYN_REWARD_URL set, a running `evosyn reward serve` is asked (token in EVOSYN_REWARD_TOKEN); otherwise a
-sandbox is opened in this process at the first call and closed at its end. The ground truth is the JSON of a task
-(`{"domain", "entry_point", "statement", "testing"}`) or of its testing alone. It imports no torch at its top, and
-nothing of evosyn but this package. Where our machine fails, the reward is 0.0 for trainers that know no missing
-reward, and the extra field `unknown` is 1.
+sandbox is opened in this process at the first call and closed at its end. What a row says of itself is one text
+everywhere, the JSON of `evosyn.tasks`. It imports no torch at its top; trainers load this file by its path, so it holds
+no classes that need their module. Where our machine fails, the reward is None where the trainer knows a missing reward
+(TRL), else 0.0 with the extra field `unknown` set to 1.
 """
 
 from __future__ import annotations
 
 import atexit
-import json
+import logging
 import os
+import re
 import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evosyn.errors import UsageError
-from evosyn.jobs import Limits
 from evosyn.records import Json
+from evosyn.tasks import Task, task_from_json, task_to_json
+
+log = logging.getLogger(__name__)
+
+_MARK = re.compile(r"(?:<[|｜][^<>|｜]{1,64}[|｜]>|</?s>|<(?:eos|pad|end_of_turn|start_of_turn)>)\Z")
+"""End marks of the families of models, as a tokenizer decodes them that is told to keep them."""
+MARK_CHARS = 80
+TAIL = 64
+"""Characters at the end of a prompt by which a completion is found where the text before it was cut or changed."""
 
 _lock = threading.Lock()
-_local: Any = None
+_opened: dict[int, Any] = {}
+"""The scorer of each process; a fork must not use its parent's."""
 
 
 def compute_score(
     data_source: str, solution_str: str, ground_truth: Any, extra_info: Mapping[str, Json] | None = None, **rest: Any
 ) -> dict[str, float]:
     """verl's contract for one completion: a dictionary whose `score` is the reward, the rest is logged."""
-    del data_source, rest
-    return compute_scores([], [solution_str], [ground_truth], [extra_info])[0]
+    del data_source, extra_info, rest
+    return _numbers(_score([task_from_json(ground_truth, "ground_truth")], [solution_str]))[0]
 
 
 def compute_scores(
@@ -45,12 +54,70 @@ def compute_scores(
     **rest: Any,
 ) -> list[dict[str, float]]:
     """verl's batch reward manager (`reward_manager=batch`): one sandbox run for all completions."""
-    del data_sources, rest
-    extras = extra_infos if extra_infos is not None else [None] * len(solution_strs)
-    items = [
-        {"task": _task(truth, extra), "completion": text}
-        for text, truth, extra in zip(solution_strs, ground_truths, extras, strict=True)
-    ]
+    del data_sources, extra_infos, rest
+    tasks = [task_from_json(truth, f"ground_truths[{place}]") for place, truth in enumerate(ground_truths)]
+    return _numbers(_score(tasks, list(solution_strs)))
+
+
+def reward_func(queries: Sequence[str], prompts: Sequence[str], labels: Sequence[Any], **rest: Any) -> Any:
+    """OpenRLHF's contract: full texts with all special tokens, prompts and labels in; tensors out."""
+    import torch
+
+    del rest
+    tasks = [task_from_json(label, f"labels[{place}]") for place, label in enumerate(labels)]
+    texts = [completion_of(query, prompt) for query, prompt in zip(queries, prompts, strict=True)]
+    known = [place for place, text in enumerate(texts) if text is not None]
+    found = _score([tasks[place] for place in known], [text for text in texts if text is not None])
+    answers = dict(zip(known, found, strict=True))
+    if len(known) < len(texts):
+        log.error("%d of %d queries do not hold their prompt; they are not judged", len(texts) - len(known), len(texts))
+    rows = _numbers(
+        [answers.get(place, {"reward": None, "share": 0.0, "parsed": False}) for place in range(len(texts))]
+    )
+    rewards = torch.tensor([row["score"] for row in rows])
+    extra = {name: torch.tensor([row[name] for row in rows]) for name in ("share", "parsed", "unknown")}
+    return {"rewards": rewards, "scores": rewards, "extra_logs": extra}
+
+
+def trl_reward(
+    prompts: Sequence[Any], completions: Sequence[Any], task: Sequence[Any] | None = None, **columns: Any
+) -> list[float | None]:
+    """TRL's contract with the columns of `evosyn export --format trl`: one reward per completion, or None."""
+    from evosyn.train.rewards import completion_text
+
+    del prompts
+    if task is None:
+        found = ", ".join(sorted(columns))
+        raise UsageError(f"the data has no column `task` ({found}); write it with: evosyn export DATA --format trl")
+    tasks = [task_from_json(one, f"task[{place}]") for place, one in enumerate(task)]
+    return [score["reward"] for score in _score(tasks, [completion_text(one) for one in completions])]
+
+
+def completion_of(query: str, prompt: str) -> str | None:
+    """What was generated after the prompt, without end marks; None where the query does not hold the prompt's end.
+
+    A tokenizer may have cut a long prompt at its start, or decode it slightly differently; its end is looked for then.
+    """
+    tail = prompt[-TAIL:]
+    start = len(prompt) if query.startswith(prompt) else query.find(tail) + len(tail)
+    if start < len(tail):
+        return None
+    return without_marks(query[start:])
+
+
+def without_marks(text: str) -> str:
+    """A text up to the first of the end marks that stand at its end, with nothing but blanks between them."""
+    end = last = len(text)
+    while True:
+        while last and text[last - 1].isspace():
+            last -= 1
+        found = _MARK.search(text[max(0, last - MARK_CHARS) : last])
+        if found is None:
+            return text[:end]
+        end = last = last - len(found[0])
+
+
+def _numbers(scores: Sequence[Json]) -> list[dict[str, float]]:
     return [
         {
             "score": score["reward"] or 0.0,
@@ -58,91 +125,49 @@ def compute_scores(
             "parsed": float(score["parsed"]),
             "unknown": float(score["reward"] is None),
         }
-        for score in _score(items)
+        for score in scores
     ]
 
 
-def reward_func(queries: Sequence[str], prompts: Sequence[str], labels: Sequence[Any], **rest: Any) -> Any:
-    """OpenRLHF's contract: full texts, prompts and labels in; tensors out."""
-    import torch
-
-    del rest
-    pairs = zip(queries, prompts, strict=True)
-    texts = [query.removeprefix(prompt) for query, prompt in pairs]
-    rows = compute_scores([], texts, labels)
-    rewards = torch.tensor([row["score"] for row in rows])
-    extra = {name: torch.tensor([row[name] for row in rows]) for name in ("share", "parsed", "unknown")}
-    return {"rewards": rewards, "scores": rewards, "extra_logs": extra}
-
-
-def trl_reward(
-    prompts: Sequence[Any],
-    completions: Sequence[Any],
-    testing: Sequence[Any],
-    domain: Sequence[str] | None = None,
-    entry_point: Sequence[str | None] | None = None,
-    **rest: Any,
-) -> list[float | None]:
-    """TRL's contract with the columns of an evosyn dataset: one reward per completion, or None."""
-    from evosyn.train.rewards import completion_text
-
-    del prompts, rest
-    count = len(completions)
-    items = [
-        {"task": {"domain": one, "entry_point": entry, "testing": truth}, "completion": completion_text(completion)}
-        for completion, truth, one, entry in zip(
-            completions, testing, domain or ["python-function"] * count, entry_point or [None] * count, strict=True
-        )
-    ]
-    return [score["reward"] for score in _score(items)]
-
-
-def _task(truth: Any, extra: Mapping[str, Json] | None) -> Json:
-    """The task of one row, whatever form the trainer's data gave it."""
-    try:
-        value = json.loads(truth) if isinstance(truth, str) else truth
-    except ValueError as error:
-        raise UsageError("ground truth: is not the JSON of a task or a testing (see docs/reward.md)") from error
-    if isinstance(value, dict) and "testing" in value:
-        return value
-    known = {
-        name: extra[name]
-        for name in ("domain", "entry_point", "statement", "starter_code")
-        if extra and extra.get(name)
-    }
-    return {**known, "testing": value}
-
-
-def _score(items: list[Json]) -> list[Json]:
+def _score(tasks: Sequence[Task], texts: Sequence[str]) -> list[Json]:
+    """One answer per completion, as the service gives it, from the service or from a sandbox of this process."""
     url = os.environ.get("EVOSYN_REWARD_URL")
     if url:
         from evosyn.train.client import RewardClient
 
         token = "EVOSYN_REWARD_TOKEN" if "EVOSYN_REWARD_TOKEN" in os.environ else None
-        return RewardClient(url, token_env=token).score(items)
-    from evosyn.train.service import score_json, task_from_json
+        items = [{"task": task_to_json(task), "completion": text} for task, text in zip(tasks, texts, strict=True)]
+        scores = RewardClient(url, token_env=token).score(items)
+    else:
+        from evosyn.train.scoring import score_json
 
-    tasks = [task_from_json(item["task"], f"ground truth {place}") for place, item in enumerate(items)]
-    scorer = _open(tasks)
-    return [score_json(score) for score in scorer.score(tasks, [item["completion"] for item in items])]
+        scores = [score_json(score) for score in _scorer(tasks).score(tasks, texts)]
+    unknown = [score["error"] for score in scores if score["reward"] is None]
+    if unknown:
+        log.warning("%d of %d completions could not be judged; the first: %s", len(unknown), len(scores), unknown[0])
+    return scores
 
 
-def _open(tasks: Sequence[Any]) -> Any:
+def _scorer(tasks: Sequence[Task]) -> Any:
     """The scorer of this process, made at the first call."""
-    global _local
+    from evosyn.train.scoring import Scorer, domains_of
+
     with _lock:
-        if _local is None:
-            from evosyn import registry
+        scorer = _opened.get(os.getpid())
+        if scorer is None:
             from evosyn.sandbox import open_sandbox
-            from evosyn.train.scoring import Scorer
 
             sandbox = open_sandbox("local", allow_weak=os.environ.get("EVOSYN_ALLOW_WEAK_SANDBOX") == "1")
             sandbox.__enter__()
             atexit.register(sandbox.close)
-            domains = {name: registry.factory("domains", name)() for name in registry.names("domains")}
-            _local = Scorer(sandbox, domains, Limits(wall_s=2.0, budget_s=10.0))
-    for task in tasks:
-        reason = _local.complaint(task)
-        if reason is not None:
-            raise UsageError(f"ground truth: {reason}")
-    return _local
+            scorer = _opened[os.getpid()] = Scorer(sandbox, {})
+        scorer.serve(domains_of([task for task in tasks if task.problem.domain not in scorer.domains]))
+    return scorer
+
+
+def _after_fork() -> None:
+    global _lock
+    _lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_after_fork)

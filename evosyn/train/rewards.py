@@ -13,12 +13,14 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from evosyn.records import Json
+from evosyn.records import Json, Verdict
 from evosyn.train.config import RewardConfig
 from evosyn.train.scoring import Score, Scorer, Task
 from evosyn.train.shaping import cosine, format_score, soft_overlong
 
 log = logging.getLogger(__name__)
+
+NO_ROW = Score(Verdict.UNKNOWN, 0.0, False, "no such row")
 
 
 class RewardFunction:
@@ -74,7 +76,7 @@ class RewardFunction:
         self._wait()
         self.drawn += len(texts)
         try:
-            scores = self.scorer.score([self.tasks[row] for row in row_id], texts)
+            scores = self._scores(row_id, texts)
             rewards = [
                 self._pay(score, text, length) for score, text, length in zip(scores, texts, lengths, strict=True)
             ]
@@ -87,6 +89,15 @@ class RewardFunction:
             self._log(log_metric, scores, texts, started)
         self._left = self._clock()
         return rewards
+
+    def _scores(self, rows: Sequence[str], texts: Sequence[str]) -> list[Score]:
+        """One score per completion; a row that is not there leaves its own completions undecided."""
+        known = [place for place, row in enumerate(rows) if row in self.tasks]
+        found = self.scorer.score([self.tasks[rows[place]] for place in known], [texts[place] for place in known])
+        if len(known) < len(rows):
+            log.error("%d completions name no row of the training data; they get no reward", len(rows) - len(known))
+        scores = dict(zip(known, found, strict=True))
+        return [scores.get(place, NO_ROW) for place in range(len(rows))]
 
     def _pay(self, score: Score, text: str, length: int) -> float | None:
         if not score.known:
@@ -127,10 +138,12 @@ class RewardFunction:
 
 
 def completion_text(completion: Json) -> str:
-    """The text of a completion in TRL's two forms (messages or plain text)."""
+    """The text of a completion in TRL's forms: plain text, or messages whose last one holds text or parts."""
     if isinstance(completion, str):
         return completion
-    content = completion[-1].get("content", "") if completion else ""
+    content = completion[-1].get("content") if completion else None
+    if isinstance(content, list):
+        return "".join([str(part.get("text") or "") for part in content if isinstance(part, dict)])
     return content if isinstance(content, str) else ""
 
 

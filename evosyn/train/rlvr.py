@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evosyn.errors import UnavailableError, UsageError
-from evosyn.jobs import Limits
 from evosyn.ports import Sandbox
 from evosyn.records import Json
 from evosyn.rundir import RunDir
 from evosyn.seeds import SeedTree
+from evosyn.sharing import Company
 from evosyn.train import tiny
 from evosyn.train.checkpoints import (
     check_disk,
@@ -27,7 +27,7 @@ from evosyn.train.checkpoints import (
     read_metrics,
     trim_metrics,
 )
-from evosyn.train.config import RewardConfig, RlvrConfig
+from evosyn.train.config import RlvrConfig
 from evosyn.train.data import fit_lengths, load_samples, prompt_of, tasks_of
 from evosyn.train.models import (
     adapter_config,
@@ -123,10 +123,6 @@ def resume_point(run: RunDir) -> Path | None:
     if is_main_process():
         trim_metrics(run.file("metrics.jsonl"), int(checkpoint.name.removeprefix("checkpoint-")) if checkpoint else 0)
     return checkpoint
-
-
-def limits_of(reward: RewardConfig) -> Limits:
-    return Limits(wall_s=reward.wall_s, budget_s=reward.budget_s, memory_mb=reward.memory_mb)
 
 
 def prepare_model(model: str, out: Path, samples: Sequence[Any], config: Any, *, cpu: bool) -> str:
@@ -241,7 +237,8 @@ def _reward(
 ) -> tuple[RewardFunction, EarlyScorer]:
     from evosyn.train.early import EarlyScorer
 
-    scorer = Scorer(sandbox, domains_of(tasks.values()), limits_of(config.reward))
+    company = Company(share=config.reward.company)
+    scorer = Scorer(sandbox, domains_of(tasks.values()), config.reward.limits, company=company)
     early = EarlyScorer(scorer, tokenizer)
     length = config.rollout.max_completion
     return RewardFunction(tasks, scorer, config.reward, max_completion=length, wait=early.drain), early

@@ -1,43 +1,38 @@
 """Decides whether completions satisfy testings: parse, plan, one sandbox run for the whole batch, judge.
 
-It is the one way by which a completion is judged, in training, in evaluation and in the reward service. It knows
-nothing of trainers. Results are cached by (problem, testing, completion), so a text is executed once however often it
-is drawn. DESIGN.md section 5, "Sandbox"; EvoSyn (2510.17928) section 3.3.
+It is the one way by which a completion is judged, in training, in evaluation, in the reward service and in the
+functions for other trainers. It knows nothing of trainers. Results are cached by (problem, testing, completion), so a
+text is executed once however often it is drawn. DESIGN.md section 5, "Sandbox"; EvoSyn (2510.17928) section 3.3.
 """
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import json
+import logging
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import asdict
 from pathlib import Path
 from typing import NamedTuple
 
-from evosyn.evaluators.verify import Asked, verify_cells
-from evosyn.jobs import CellResult, Limits
+from evosyn.chat import Parsed
+from evosyn.evaluators.crossexec import VERDICTS_VERSION
+from evosyn.evaluators.verify import Asked, guarded, verify_cells
+from evosyn.jobs import CellResult, ItemOutcome, Job, Limits
 from evosyn.ports import Domain, Sandbox
-from evosyn.records import Json, Problem, Testing, Verdict
+from evosyn.records import Json, Solution, Verdict
 from evosyn.rundir import write_atomic
-from evosyn.train.together import run_jobs
+from evosyn.sandbox.together import run_jobs
+from evosyn.sharing import Company
+from evosyn.tasks import Task
 
+__all__ = ["REWARD_LIMITS", "Score", "Scorer", "Task", "domains_of", "score_json", "score_key"]
 
-@dataclass(frozen=True)
-class Task:
-    """One prompt that can be scored: a problem and the testing that decides."""
+log = logging.getLogger(__name__)
 
-    row_id: str
-    problem: Problem
-    testing: Testing
-    meta: Mapping[str, Json] = field(default_factory=dict)
-
-    @cached_property
-    def key(self) -> str:
-        """Content key of what decides, without the completion."""
-        return f"{self.problem.domain}\x1f{self.problem.id}\x1f{self.testing.id}"
+REWARD_LIMITS = Limits(cpu_s=2.0, budget_s=10.0, memory_mb=512)
+"""Of one completion, wherever nothing else is asked for: in training, in the service, in the exports."""
 
 
 class Score(NamedTuple):
@@ -70,15 +65,27 @@ class Scorer:
 
     Args:
         sandbox: runs what is untrusted.
-        domains: by name; tasks of another domain are refused.
+        domains: by name; completions for a task of another domain are UNKNOWN.
         limits: of one completion.
         cache_size: how many results are kept; the oldest go first.
+        company: whether programs that the policy admits share a process; its counters say how many did.
+
+    Attributes:
+        domains: those that it serves.
+        executed, cached: completions that were judged, and that the cache knew.
     """
 
     def __init__(
-        self, sandbox: Sandbox, domains: Mapping[str, Domain], limits: Limits, *, cache_size: int = 200_000
+        self,
+        sandbox: Sandbox,
+        domains: Mapping[str, Domain],
+        limits: Limits = REWARD_LIMITS,
+        *,
+        cache_size: int = 200_000,
+        company: Company | None = None,
     ) -> None:
-        self._sandbox, self._domains, self._limits = sandbox, dict(domains), limits
+        self._sandbox, self.domains, self._limits = sandbox, domains, limits
+        self.company = company or Company()
         self._cache: dict[str, Score] = {}
         self._cache_size = cache_size
         self._lock = threading.Lock()
@@ -86,12 +93,13 @@ class Scorer:
         self.cached = 0
 
     def score(self, tasks: Sequence[Task], texts: Sequence[str]) -> list[Score]:
-        """One score per (task, text), in order.
+        """One score per (task, text), in order; what fails for one of them fails for none of the others.
 
         Raises:
             SandboxUnavailable: the sandbox is gone for good.
-            KeyError: a task of a domain that this scorer does not have.
         """
+        same: dict[str, Task] = {}  # one record for equal tasks: a testing is read, its generators run, once a batch
+        tasks = [same.setdefault(task.key, task) for task in tasks]
         keys = [score_key(task, text) for task, text in zip(tasks, texts, strict=True)]
         with self._lock:
             found = {key: self._cache[key] for key in keys if key in self._cache}
@@ -112,44 +120,76 @@ class Scorer:
                 self._cache.pop(next(iter(self._cache)))
         return [found[key] for key in keys]
 
-    def complaint(self, task: Task) -> str | None:
-        """None, or why this scorer cannot judge the task."""
-        domain = self._domains.get(task.problem.domain)
-        if domain is None:
-            return f"the domain {task.problem.domain!r} is not served"
-        return domain.check_testing(task.problem, task.testing)
+    def serve(self, domains: Mapping[str, Domain]) -> None:
+        """Take up further domains; those that it has stay as they are."""
+        with self._lock:
+            self.domains = {**domains, **self.domains}
 
     def save(self, path: Path) -> None:
-        """Write the cache as JSON lines, atomically."""
+        """Write the cache atomically, with a checksum."""
         with self._lock:
-            rows = [[key, score.verdict.value, score.share, score.parsed] for key, score in self._cache.items()]
-        write_atomic(path, "".join(json.dumps(row) + "\n" for row in rows))
+            rows = [
+                [key, score.verdict.value, score.share, score.parsed, score.detail]
+                for key, score in self._cache.items()
+            ]
+        body = "".join(json.dumps(row) + "\n" for row in rows)
+        write_atomic(path, json.dumps({**self._origin(), "blake2b": _digest(body.encode())}) + "\n" + body)
 
     def load(self, path: Path) -> int:
-        """Take up a saved cache; a damaged file is left alone. Returns how many results it gave."""
+        """Take up a saved cache; one that is damaged, or of other limits, is left alone: only time is lost.
+
+        Returns:
+            How many results it gave.
+        """
         try:
-            rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-            found = {
-                str(key): Score(Verdict(letter), float(share), bool(parsed)) for key, letter, share, parsed in rows
-            }
-        except (OSError, ValueError, TypeError):
+            head, _, body = path.read_bytes().partition(b"\n")
+        except OSError:
             return 0
+        try:
+            header = json.loads(head)
+            whole = isinstance(header, dict) and header.pop("blake2b", None) == _digest(body)
+        except ValueError:
+            whole = False
+        if not whole or header != self._origin():
+            reason = "of another version or of other limits" if whole else "damaged, or of an older version"
+            log.warning("%s: is %s; its results are not taken up, completions run again", path, reason)
+            return 0
+        rows = [json.loads(line) for line in body.splitlines()]
+        found = {key: Score(Verdict(letter), share, read, detail) for key, letter, share, read, detail in rows}
         with self._lock:
             self._cache |= found
         return len(found)
 
+    def _origin(self) -> dict[str, Json]:
+        """What the results of this scorer depend on beside task and text."""
+        return {"v": 2, "verdicts": VERDICTS_VERSION, "limits": asdict(self._limits)}
+
+    def _run(self, jobs: Sequence[Job]) -> list[tuple[ItemOutcome, ...]]:
+        return run_jobs(self._sandbox, jobs, self.company)
+
     def _execute(self, items: Sequence[tuple[Task, str]]) -> list[Score]:
-        found = [self._domains[task.problem.domain].parse_solution(task.problem, text) for task, text in items]
+        found = [guarded(self._parse, task, text) for task, text in items]
         cells = [
             Asked(task.problem, parsed.value, task.testing)
             for (task, _), parsed in zip(items, found, strict=True)
-            if parsed.value is not None
+            if isinstance(parsed, Parsed) and parsed.value is not None
         ]
-        results = iter(verify_cells(functools.partial(run_jobs, self._sandbox), self._domains, self._limits, cells))
-        return [
-            Score(Verdict.ERROR, 0.0, False, parsed.reason) if parsed.value is None else _score_of(next(results))
-            for parsed in found
-        ]
+        results = iter(verify_cells(self._run, self.domains, self._limits, cells))
+        scores = []
+        for parsed in found:
+            if isinstance(parsed, CellResult):
+                scores.append(Score(parsed.verdict, 0.0, False, parsed.detail))
+            elif parsed.value is None:
+                scores.append(Score(Verdict.ERROR, 0.0, False, parsed.reason))
+            else:
+                scores.append(_score_of(next(results)))
+        return scores
+
+    def _parse(self, task: Task, text: str) -> Parsed[Solution] | CellResult:
+        domain = self.domains.get(task.problem.domain)
+        if domain is None:
+            return CellResult(Verdict.UNKNOWN, detail=f"the domain {task.problem.domain!r} is not served")
+        return domain.parse_solution(task.problem, text)
 
 
 def score_key(task: Task, text: str) -> str:
@@ -166,6 +206,22 @@ def domains_of(tasks: Iterable[Task]) -> dict[str, Domain]:
     from evosyn.registry import factory
 
     return {name: factory("domains", name)() for name in sorted({task.problem.domain for task in tasks})}
+
+
+def score_json(score: Score) -> dict[str, Json]:
+    """One score as the service answers it: a missing reward says why."""
+    answer = {
+        "reward": float(score.passed) if score.known else None,
+        "share": round(score.share, 6),
+        "verdict": score.verdict.value,
+        "parsed": score.parsed,
+        "detail": score.detail,
+    }
+    return answer if score.known else {**answer, "error": score.detail or "the sandbox could not decide"}
+
+
+def _digest(body: bytes) -> str:
+    return hashlib.blake2b(body, digest_size=16).hexdigest()
 
 
 def _score_of(cell: CellResult) -> Score:

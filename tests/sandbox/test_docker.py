@@ -11,7 +11,7 @@ import time
 import pytest
 
 from evosyn.errors import EvosynError, SandboxUnavailable
-from evosyn.sandbox import _image, docker
+from evosyn.sandbox import _image, _owners, docker
 
 pytestmark = pytest.mark.docker
 
@@ -46,7 +46,7 @@ def test_no_container_outlives_a_killed_owner(client: object, number: signal.Sig
     process = subprocess.Popen([sys.executable, "-c", SCRIPT], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     assert process.stdout is not None
     assert process.stdout.readline() == b"ready\n"
-    owner = f"{process.pid}-{docker._started(process.pid)}"
+    owner = f"{process.pid}-{_owners.started(process.pid)}"
     time.sleep(1)
     assert containers(client, owner)
     process.send_signal(number)

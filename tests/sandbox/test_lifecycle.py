@@ -63,7 +63,7 @@ def test_no_process_outlives_a_killed_parent(number: signal.Signals, kind: str) 
     assert process.stdout.readline() == b"ready\n"
     time.sleep(0.5)
     ours = tree(process.pid)
-    assert len(ours) >= 5, "us, two zygotes, and a process that runs checks for each"
+    assert len(ours) >= 5, "us, and in each of two jails a fork server, a supervisor and a process that runs checks"
     process.send_signal(number)
     process.wait(20)
     until = time.monotonic() + 20

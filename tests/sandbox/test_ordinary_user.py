@@ -39,12 +39,19 @@ def open_folder() -> Iterator[Path]:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="runs as an ordinary user already")
 @pytest.mark.skipif(shutil.which("setpriv") is None, reason="needs setpriv (util-linux)")
-@pytest.mark.parametrize("tests", ["tests/sandbox/test_jobs.py", "tests/hostile"])
-def test_everything_holds_without_root(tests: str, open_folder: Path) -> None:
+@pytest.mark.parametrize(
+    ("tests", "chosen"),
+    [
+        ("tests/sandbox/test_jobs.py", "not docker"),
+        ("tests/hostile", "not docker and not long"),
+        pytest.param("tests/hostile", "not docker and long", marks=pytest.mark.long),
+    ],
+)
+def test_everything_holds_without_root(tests: str, chosen: str, open_folder: Path) -> None:
     packages = sysconfig.get_path("purelib")
     command = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", interpreter(), "-m", "pytest"]
     done = subprocess.run(
-        [*command, tests, "-m", "not docker", "-p", "no:cacheprovider", "-q", f"--basetemp={open_folder / 'inner'}"],
+        [*command, tests, "-m", chosen, "-p", "no:cacheprovider", "-q", f"--basetemp={open_folder / 'inner'}"],
         cwd=ROOT,
         env={"HOME": str(open_folder), "PATH": os.environ["PATH"], "PYTHONPATH": f"{packages}:{ROOT}"},
         capture_output=True,

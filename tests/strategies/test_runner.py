@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
 
 from evosyn.errors import SandboxUnavailable
+from evosyn.jobs import HarnessJob, ItemOutcome, Job, Status
 from evosyn.ports import Sandbox
 from evosyn.records import Evidence, Invalid, PassMatrix, Ranking
 from evosyn.sandbox import open_sandbox
+from evosyn.sharing import Company
 from evosyn.strategies import known_names, load_known
 from evosyn.strategies.evidence import evidence_of
 from evosyn.strategies.ranking import dense_ranks
-from evosyn.strategies.runner import SandboxedRunner
+from evosyn.strategies.runner import STRATEGY_LIMITS, SandboxedRunner, harness, pack
 
 GOOD = load_known("initial")
 
@@ -248,9 +251,7 @@ def test_no_verdict_depends_on_the_company(runner: SandboxedRunner) -> None:
 def test_a_loop_among_many_costs_only_itself(sandbox: Sandbox) -> None:
     from dataclasses import replace
 
-    from evosyn.strategies.runner import STRATEGY_LIMITS
-
-    runner = SandboxedRunner(sandbox, replace(STRATEGY_LIMITS, wall_s=1.5, budget_s=1.5))
+    runner = SandboxedRunner(sandbox, replace(STRATEGY_LIMITS, cpu_s=1.5, wall_s=0.0, budget_s=1.5))
     loop = "def rank(e):\n    for _ in range(10**12):\n        pass\n    return 1, 2\n"
     results = runner.rank([GOOD + f"# {number}" for number in range(40)] + [loop], SEEN)
     assert results[-1] == Invalid("took longer than the time limit of 1.6 s")
@@ -260,9 +261,7 @@ def test_a_loop_among_many_costs_only_itself(sandbox: Sandbox) -> None:
 def test_a_loop_ends_at_the_time_limit(sandbox: Sandbox) -> None:
     from dataclasses import replace
 
-    from evosyn.strategies.runner import STRATEGY_LIMITS
-
-    runner = SandboxedRunner(sandbox, replace(STRATEGY_LIMITS, wall_s=1.5, budget_s=1.5))
+    runner = SandboxedRunner(sandbox, replace(STRATEGY_LIMITS, cpu_s=1.5, wall_s=0.0, budget_s=1.5))
     stubborn = "while True:\n    try:\n        while True: pass\n    except BaseException: pass"
     loop, stubborn, good = runner.rank([program("while True: pass"), stubborn, GOOD], SEEN)
     assert loop == stubborn == Invalid("took longer than the time limit of 1.6 s")
@@ -299,10 +298,78 @@ def test_results_do_not_depend_on_the_batch(runner: SandboxedRunner) -> None:
 def test_a_slow_program_is_stopped_after_the_screen(sandbox: Sandbox) -> None:
     from dataclasses import replace
 
-    from evosyn.strategies.runner import STRATEGY_LIMITS
-
-    runner = SandboxedRunner(sandbox, replace(STRATEGY_LIMITS, wall_s=30.0, budget_s=30.0))
+    runner = SandboxedRunner(sandbox, replace(STRATEGY_LIMITS, cpu_s=30.0, wall_s=0.0, budget_s=30.0))
     count = "seen.append(1)\n    assert len(seen) < 4\n    n = 0\n    while n < 16_000_000: n += 1"
     (found,) = runner.rank(["seen = []\n" + program(count)], evidences(600))
     assert isinstance(found, Invalid)
     assert found.reason == "too slow: 600 problems must be ranked within 42.0 s, the first 3 took more than their share"
+
+
+class Faulty:
+    """A sandbox that fails on its own account wherever a program has a word in it, and counts what it is asked."""
+
+    def __init__(self, sandbox: Sandbox, word: str) -> None:
+        self._sandbox, self._word = sandbox, word
+        self.asked: list[int] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._sandbox, name)
+
+    def run(self, jobs: Sequence[Job]) -> list[tuple[ItemOutcome, ...]]:
+        self.asked.append(len(jobs))
+        broken = (ItemOutcome(Status.INFRASTRUCTURE, detail="lost"),)
+        found = self._sandbox.run(jobs)
+        return [
+            broken if isinstance(job, HarnessJob) and self._word in job.program else items
+            for job, items in zip(jobs, found, strict=True)
+        ]
+
+
+@pytest.mark.parametrize("company", [[GOOD], []])
+def test_a_program_on_which_the_sandbox_fails_twice_is_invalid_and_ends_nothing(
+    sandbox: Sandbox, company: list[str]
+) -> None:
+    faulty = Faulty(sandbox, "spoils")
+    *others, bad = SandboxedRunner(faulty).rank([*company, GOOD + "# spoils"], SEEN)  # type: ignore[arg-type]
+    assert bad == Invalid("the sandbox failed twice on it")
+    assert not any(isinstance(result, Invalid) for result in others)
+
+
+def test_a_sandbox_that_fails_on_every_program_is_no_programs_fault(sandbox: Sandbox) -> None:
+    with pytest.raises(SandboxUnavailable, match="fails on every strategy program: lost"):
+        SandboxedRunner(Faulty(sandbox, "def rank")).rank([GOOD, GOOD], SEEN)  # type: ignore[arg-type]
+
+
+MANY = [GOOD + f"# {number}" for number in range(48)]
+
+
+def test_programs_share_processes_and_a_sample_of_them_is_repeated_alone(sandbox: Sandbox) -> None:
+    counting = Faulty(sandbox, "nothing of this kind")
+    runner = SandboxedRunner(counting, company=Company(repeat=0.25))  # type: ignore[arg-type]
+    results = runner.rank([*MANY, "import os\n" + GOOD], SEEN)
+    assert runner.company.shared == len(MANY)
+    assert 0 < runner.company.repeated < len(MANY) / 2
+    assert runner.company.differed == 0
+    assert counting.asked[1] == runner.company.repeated + 1
+    assert sum(isinstance(result, Invalid) for result in results) == 1
+
+
+def test_sharing_can_be_switched_off_and_gives_the_same(sandbox: Sandbox, runner: SandboxedRunner) -> None:
+    counting = Faulty(sandbox, "nothing of this kind")
+    alone = SandboxedRunner(counting, company=Company(share=False))  # type: ignore[arg-type]
+    for one, other in zip(alone.rank(MANY, SEEN), runner.rank(MANY, SEEN), strict=True):
+        assert not isinstance(one, Invalid)
+        assert not isinstance(other, Invalid)
+        for first, second in zip(one, other, strict=True):
+            np.testing.assert_array_equal(first.solution_scores_M, second.solution_scores_M)
+    assert counting.asked == [len(MANY)]
+
+
+def test_in_company_a_program_without_the_policys_word_is_not_loaded(sandbox: Sandbox) -> None:
+    limits = STRATEGY_LIMITS
+    context = sandbox.share(pack(SEEN))
+    argument = {"screen": 3, "budget_s": 5.0, "company": True}
+    texts = (GOOD, "import os\n" + GOOD, "1 / 0\nimport os\n", GOOD)
+    (items,) = sandbox.run([HarnessJob(harness(), "", context, argument, limits, texts)])
+    assert [outcome.status for outcome in items] == [Status.OK] * 4
+    assert [bool(outcome.value) for outcome in items] == [True, False, False, True]

@@ -1,8 +1,6 @@
-"""Exports: exact field names, and each read (and where possible scored) by the target's own code."""
+"""Exports: exact field names, and what each says of a row. In the hands of their consumers: tests/consumers."""
 
 import json
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +13,7 @@ from evosyn.dataset import Sample, write_dataset
 from evosyn.errors import UsageError
 from evosyn.synthesis.exports import export_dataset, format_names
 from evosyn.synthesis.exports.verifiers import package_name
+from evosyn.tasks import task_from_json, task_of, task_text
 
 GOOD, BAD, WORSE = (f"def double(x):\n    return {body}\n" for body in ("2 * x", "x + 2", "None"))
 
@@ -71,7 +70,7 @@ def test_the_formats_are_those_of_the_documentation():
             "train.jsonl",
             "id env_id env_version seed difficulty prompt answer verification_info tests solution meta",
         ),
-        ("trl", "train.parquet", "prompt testing domain entry_point statement row_id difficulty"),
+        ("trl", "train.parquet", "prompt task row_id difficulty"),
         ("sft", "train.jsonl", "messages"),
         ("dpo", "train.jsonl", "prompt chosen rejected"),
         ("verl", "train.parquet", "data_source prompt ability reward_model extra_info"),
@@ -110,42 +109,40 @@ def test_verl_rows_score_through_the_written_reward_file(tmp_path):
     assert score(data_source=row["data_source"], solution_str=WORSE, **arguments)["score"] == 0.0
 
 
-def test_verl_reads_its_own_export(tmp_path):
-    rl_dataset = pytest.importorskip("verl.utils.dataset.rl_dataset")
-    omegaconf = pytest.importorskip("omegaconf")
-    export_dataset(SAMPLES, "verl", tmp_path, name="doubles")
-
-    class Tokenizer:
-        def apply_chat_template(self, messages, **_):
-            return [1] * sum(len(message["content"]) for message in messages)
-
-    config = omegaconf.OmegaConf.create(
-        {"cache_dir": str(tmp_path / "cache"), "max_prompt_length": 4096, "filter_overlong_prompts": False}
-    )
-    read = rl_dataset.RLHFDataset(str(tmp_path / "train.parquet"), Tokenizer(), config)
-    assert len(read) == 12
-    row = read[3]
-    assert row["data_source"] == "evosyn/python-function"
-    assert json.loads(row["reward_model"]["ground_truth"])["entry_point"] == "double"
-    assert row["raw_prompt"][1]["content"].startswith("Write double(x)")
+STARTER = "from math import isclose\n\ndef double(x):"
 
 
-def test_verifiers_validates_every_row_with_its_own_tool(tmp_path):
-    pytest.importorskip("verifiers.v1")
-    exported = export_dataset(SAMPLES[:3], "verifiers", tmp_path / "package", name="My doubles!")
-    assert (tmp_path / "package" / "my_doubles" / "taskset.py") in exported.files
-    line = [str(Path(sys.executable).with_name("vf-validate")), "my-doubles", "-n", "3", "--runtime.type", "subprocess"]
-    ended = subprocess.run(
-        [*line, "-o", str(tmp_path / "run")],
-        env={**__import__("os").environ, "PYTHONPATH": ":".join([str(tmp_path / "package"), *sys.path[1:]])},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    results = [json.loads(line) for path in (tmp_path / "run").rglob("results.jsonl") for line in path.open()]
-    assert len(results) == 3, ended.stdout + ended.stderr
-    assert all(row["valid"] is True and row["gold"]["valid"] and row["noop"]["valid"] for row in results), results
+def tasks_in(out: Path, form: str) -> list[str]:
+    """The JSON of a task of each row that a format wrote."""
+    file = next(out.rglob("train.*"))
+    rows = rows_of(file) if file.suffix == ".parquet" else [json.loads(line) for line in file.read_text().splitlines()]
+    places = {
+        "trl": lambda row: row["task"],
+        "verl": lambda row: row["reward_model"]["ground_truth"],
+        "verifiers": lambda row: row["task"],
+        "jsonl": lambda row: row["verification_info"],
+    }
+    return [places[form](row) for row in rows]
+
+
+@pytest.mark.parametrize("form", ["jsonl", "trl", "verl", "verifiers"])
+def test_every_format_says_of_a_row_all_that_its_reward_needs_in_the_same_words(tmp_path, form):
+    changed = [
+        replace(SAMPLES[0], starter_code=STARTER, meta='{"topic": "é"}'),
+        replace(SAMPLES[1], statement="Ünïcode and \u2028 lines"),
+        replace(SAMPLES[2], testing='{"kind": "asserts", "asserts": ["assert double(1) == \'\\ud800\'"]}'),
+    ]
+    export_dataset(changed, form, tmp_path, name="doubles")
+    found = tasks_in(tmp_path, form)
+    assert found == [task_text(task_of(one)) for one in changed]
+    first = task_from_json(found[0])
+    assert (first.problem.starter_code, first.problem.meta, first.row_id) == (STARTER, {"topic": "é"}, changed[0].id)
+
+
+def test_a_row_that_no_reward_could_be_paid_for_is_refused_with_its_name(tmp_path):
+    for changes, reason in (({"entry_point": None}, "entry_point"), ({"testing": "{}"}, "testing.kind")):
+        with pytest.raises(UsageError, match=rf"row d_0\.{reason}"):
+            export_dataset([sample(0, **changes)], "trl", tmp_path, name="x")
 
 
 @pytest.mark.parametrize(

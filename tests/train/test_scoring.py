@@ -1,11 +1,16 @@
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from evosyn.chat import Parsed
 from evosyn.dataset import read_dataset
-from evosyn.jobs import Limits
-from evosyn.ports import Sandbox
-from evosyn.records import Problem, Testing, Verdict
+from evosyn.jobs import CellResult, ItemOutcome, Job, Limits
+from evosyn.ports import Expansion, Plan, Sandbox
+from evosyn.records import Problem, Solution, Testing, Verdict
+from evosyn.synthesis.domains.python_function import PythonFunction
+from evosyn.tasks import task_from_json, task_text
 from evosyn.train.config import RewardConfig
 from evosyn.train.data import tasks_of
 from evosyn.train.rewards import RewardFunction, completion_text, pass_histogram
@@ -22,6 +27,9 @@ def tasks(small_data: Path) -> dict[str, Task]:
 @pytest.fixture
 def scorer(sandbox: Sandbox, tasks: dict[str, Task]) -> Scorer:
     return Scorer(sandbox, domains_of(tasks.values()), LIMITS)
+
+
+GOOD = "```python\ndef total(xs):\n    return sum(xs)\n```"
 
 
 def fenced(body: str) -> str:
@@ -174,10 +182,159 @@ def test_metrics_reach_the_trainer(scorer: Scorer, tasks: dict[str, Task]) -> No
 
 def test_both_forms_of_completions_are_read() -> None:
     assert completion_text("x") == completion_text([{"role": "assistant", "content": "x"}]) == "x"
-    assert completion_text([]) == ""
+    assert completion_text([]) == completion_text([{"role": "assistant", "content": None}]) == ""
+    parts = [{"type": "text", "text": "x"}, {"type": "image"}, {"type": "text", "text": "y"}]
+    assert completion_text([{"role": "user", "content": "z"}, {"role": "assistant", "content": parts}]) == "xy"
 
 
-def test_a_scorer_says_what_it_cannot_judge(scorer: Scorer, tasks: dict[str, Task]) -> None:
-    assert scorer.complaint(tasks["total"]) is None
-    other = Task("x", Problem("p", "os-shell", "do it"), Testing("script", {}))
-    assert "os-shell" in str(scorer.complaint(other))
+def test_a_task_of_a_domain_that_is_not_there_is_undecided_and_the_others_are_scored(
+    scorer: Scorer, tasks: dict[str, Task]
+) -> None:
+    other = Task("x", Problem("p", "os-shell", "do it"), Testing("script", {"code": "true"}))
+    unknown, right = scorer.score([other, tasks["total"]], [GOOD, GOOD])
+    assert (unknown.verdict, unknown.detail) == (Verdict.UNKNOWN, "the domain 'os-shell' is not served")
+    assert right.passed
+
+
+class Faulty(PythonFunction):
+    """A domain that fails on the texts that name one of its methods: a plug-in with faults in each of them."""
+
+    def parse_solution(self, problem: Problem, text: str) -> Parsed[Solution]:
+        if "fails in parse" in text:
+            raise RecursionError("too deep")
+        return super().parse_solution(problem, text)
+
+    def expand(self, testings: Sequence[Testing], limits: Limits) -> Expansion:
+        if any("fails in expand" in testing.text for testing in testings):
+            raise KeyError(10**5000)
+        return super().expand(testings, limits)
+
+    def plan(self, problem: Problem, solution: Solution, testings: Sequence[Testing], limits: Limits) -> Plan:
+        if "fails in plan" in solution.source:
+            raise ValueError("Exceeds the limit (4300 digits)")
+        made = super().plan(problem, solution, testings, limits)
+        return FaultyPlan(made) if "fails in judge" in solution.source else made
+
+
+class FaultyPlan:
+    def __init__(self, plan: Plan) -> None:
+        self.jobs = plan.jobs
+
+    def judge(self, outcomes: Sequence[object]) -> tuple[CellResult, ...]:
+        raise MemoryError(len(outcomes))
+
+
+@pytest.mark.parametrize("method", ["parse", "plan", "judge"])
+def test_where_evosyn_fails_on_one_completion_all_others_keep_their_reward(
+    method: str, sandbox: Sandbox, tasks: dict[str, Task]
+) -> None:
+    reward = reward_of(tasks, Scorer(sandbox, {"python-function": Faulty()}, LIMITS))
+    texts = [GOOD, f"{GOOD[:-3]}# fails in {method}\n```", fenced("def total(xs):\n    return 1"), GOOD + "\n"]
+    assert reward(texts, [tasks["total"].row_id] * 4) == [1.0, None, 0.0, 1.0]
+    assert reward.failure is None
+
+
+def test_where_a_testing_cannot_be_expanded_only_its_own_completions_are_undecided(
+    sandbox: Sandbox, tasks: dict[str, Task]
+) -> None:
+    problem = tasks["total"].problem
+    bad = Task("bad", problem, Testing("asserts", {"asserts": ["assert total([1]) == 1, 'fails in expand'"]}))
+    scorer = Scorer(sandbox, {"python-function": Faulty()}, LIMITS)
+    scores = scorer.score([tasks["total"], bad, bad, tasks["total"]], [GOOD, GOOD, GOOD + "\n", GOOD + "\n\n"])
+    assert [score.verdict.value for score in scores] == ["P", "U", "U", "P"]
+    assert scores[1].detail == "evosyn failed: KeyError"
+
+
+class Choosy:
+    """A sandbox that refuses a whole batch for the sake of single jobs, as for arguments that are no plain data."""
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        self.sandbox, self.runs = sandbox, 0
+
+    def run(self, jobs: Sequence[Job], *, on_done: object = None) -> list[tuple[ItemOutcome, ...]]:
+        del on_done
+        self.runs += 1
+        for number, job in enumerate(jobs):
+            if "refused" in job.program:
+                raise TypeError(f"job {number}: an argument is not plain data")
+        return self.sandbox.run(jobs)
+
+
+def test_a_job_that_the_sandbox_refuses_costs_no_other_its_verdict(sandbox: Sandbox, tasks: dict[str, Task]) -> None:
+    choosy = Choosy(sandbox)
+    scorer = Scorer(choosy, domains_of(tasks.values()), LIMITS)  # type: ignore[arg-type]
+    texts = [fenced(f"import os\ndef total(xs):\n    return sum(xs)  # {number}") for number in range(64)]
+    for place in (5, 40):
+        texts[place] = texts[place].replace("#", "# refused")
+    scores = scorer.score([tasks["total"]] * 64, texts)
+    assert [place for place, score in enumerate(scores) if not score.passed] == [5, 40]
+    assert {scores[place].verdict for place in (5, 40)} == {Verdict.UNKNOWN}
+    assert choosy.runs <= 2 * (2 * 6 + 1) + 3
+
+
+def test_a_completion_of_no_row_is_undecided_and_the_others_are_paid(scorer: Scorer, tasks: dict[str, Task]) -> None:
+    reward = reward_of(tasks, scorer)
+    row = tasks["total"].row_id
+    assert reward([GOOD, GOOD, "prose"], [row, "gone", row]) == [1.0, None, 0.0]
+    assert reward.failure is None
+
+
+def test_equal_tasks_are_prepared_once_a_batch_whoever_made_them(sandbox: Sandbox, tasks: dict[str, Task]) -> None:
+    counting = CountingExpansions()
+    scorer = Scorer(sandbox, {"python-function": counting}, LIMITS)
+    task = tasks["total"]
+    copies = [task_from_json(task_text(task)) for _ in range(8)]
+    assert all(score.passed for score in scorer.score(copies, [GOOD + " " * number for number in range(8)]))
+    assert counting.expanded == 1
+
+
+class CountingExpansions(PythonFunction):
+    """The domain, counting how often a testing is expanded."""
+
+    expanded = 0
+
+    def expand(self, testings: Sequence[Testing], limits: Limits) -> Expansion:
+        self.expanded += 1
+        return super().expand(testings, limits)
+
+
+def saved(sandbox: Sandbox, tasks: dict[str, Task], path: Path) -> tuple[Scorer, list[str]]:
+    scorer = Scorer(sandbox, domains_of(tasks.values()), LIMITS)
+    texts = [GOOD, "prose", fenced("def total(xs):\n    return 1 // 0"), fenced("def total(xs):\n    return 'é'")]
+    scorer.score([tasks["total"]] * 4, texts)
+    scorer.save(path)
+    return scorer, texts
+
+
+def test_a_saved_cache_with_a_flipped_bit_anywhere_is_not_believed(
+    sandbox: Sandbox, tasks: dict[str, Task], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "cache.jsonl"
+    scorer, texts = saved(sandbox, tasks, path)
+    content = path.read_bytes()
+    fresh = Scorer(sandbox, domains_of(tasks.values()), LIMITS)
+    for at in range(len(content)):
+        flipped = bytearray(content)
+        flipped[at] ^= 1 << (at % 8)
+        path.write_bytes(flipped)
+        assert fresh.load(path) == 0, f"byte {at}"
+    for damage in (content[:-1], content[: len(content) // 2], b"", b"\n", content + b"\n"):
+        path.write_bytes(damage)
+        assert fresh.load(path) == 0
+    assert "its results are not taken up" in caplog.text
+    path.write_bytes(content)
+    assert fresh.load(path) == 4
+    again = [fresh.score([tasks["total"]] * 4, texts), scorer.score([tasks["total"]] * 4, texts)]
+    assert again[0] == again[1]
+    assert again[0][2].detail
+    assert fresh.executed == 0
+
+
+def test_a_saved_cache_of_other_limits_or_of_an_older_version_is_not_believed(
+    sandbox: Sandbox, tasks: dict[str, Task], tmp_path: Path
+) -> None:
+    path = tmp_path / "cache.jsonl"
+    saved(sandbox, tasks, path)
+    assert Scorer(sandbox, domains_of(tasks.values()), replace(LIMITS, memory_mb=257)).load(path) == 0
+    path.write_text('["0123", "P", 1.0, true]\n')
+    assert Scorer(sandbox, domains_of(tasks.values()), LIMITS).load(path) == 0

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 import threading
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
+from hypothesis import strategies as st
 
 from evosyn.dataset import read_dataset
 from evosyn.errors import UnavailableError, UsageError
 from evosyn.jobs import Limits
 from evosyn.ports import Sandbox
 from evosyn.records import Json
+from evosyn.tasks import Task
 from evosyn.train.client import RewardClient
 from evosyn.train.data import tasks_of
-from evosyn.train.scoring import Scorer, Task, domains_of
+from evosyn.train.scoring import Scorer, domains_of
 from evosyn.train.service import RewardService, ServiceLimits
 
 RIGHT = "```python\ndef total(xs):\n    return sum(xs)\n```"
@@ -64,6 +70,7 @@ def row_of(tasks: dict[str, Task], name: str) -> str:
 
 
 def post(service: RewardService, body: bytes, **headers: str) -> tuple[int, Json]:
+    headers = {"Content-Type": "application/json"} | {name.replace("_", "-"): text for name, text in headers.items()}
     request = urllib.request.Request(url_of(service) + "/score", data=body, headers=headers)
     try:
         with urllib.request.urlopen(request, timeout=30) as reply:
@@ -76,7 +83,7 @@ def test_rows_are_scored_by_id_and_by_their_own_testing(service: RewardService, 
     client = RewardClient(url_of(service))
     items = [{"id": row_of(tasks, "total"), "completion": RIGHT}, {"task": TASK, "completion": WRONG}]
     right, wrong = client.score(items)
-    assert right == {"reward": 1.0, "share": 1.0, "verdict": "P", "parsed": True}
+    assert right == {"reward": 1.0, "share": 1.0, "verdict": "P", "parsed": True, "detail": ""}
     assert (wrong["reward"], wrong["share"]) == (0.0, 0.5)
 
 
@@ -86,26 +93,76 @@ def test_health_says_what_is_served(service: RewardService, tasks: dict[str, Tas
 
 
 @pytest.mark.parametrize(
-    ("body", "message"),
-    [
-        (b"{", "must be JSON"),
-        (b"[]", "must be JSON"),
-        (b"[" * 100_000, "must be JSON"),
-        (b'{"items": 3}', "a list of at most 3"),
-        (json.dumps({"items": [{"id": "x", "completion": ""}] * 4}).encode(), "a list of at most 3"),
-        (b'{"items": [{"id": "nope", "completion": "x"}]}', "no row 'nope'"),
-        (b'{"items": [{"id": "nope", "completion": 3}]}', "needs a completion"),
-        (b'{"items": [{"task": {"testing": "{"}, "completion": ""}]}', "testing"),
-        (b'{"items": [{"task": {"testing": {"kind": "cases", "cases": 3}}, "completion": ""}]}', "cases"),
-        (b'{"items": [{"task": {"domain": "os", "testing": {"kind": "asserts", "asserts": ["1"]}}, "completion": ""}]}',
-         "not served"),
-    ],
+    "body", [b"", b"{", b"[]", b"3", b"null", b'{"items": 3}', b'{"items": {}}', b"[" * 100_000, b'{"item": []}',
+             b'{"items": [' + b"9" * 5000 + b"]}", b"\xff{}"],
 )  # fmt: skip
-def test_what_a_client_gets_wrong_is_said_and_costs_nothing(service: RewardService, body: bytes, message: str) -> None:
+def test_a_body_that_cannot_be_read_is_refused_as_a_whole(service: RewardService, body: bytes) -> None:
     status, answer = post(service, body)
     assert status == 400
-    assert message in answer["error"]
-    assert RewardClient(url_of(service)).health()["executed"] == 0
+    assert answer["error"].startswith(("the body must be JSON", "items: must be a list"))
+
+
+def test_more_items_than_the_service_takes_are_refused_and_its_client_sends_fewer(service: RewardService) -> None:
+    items = [{"task": TASK, "completion": text} for text in (RIGHT, WRONG, "prose", RIGHT + "\n", WRONG + "\n")]
+    status, answer = post(service, json.dumps({"items": items}).encode())
+    assert (status, answer["error"]) == (413, "items: at most 3 in one request, these are 5")
+    assert [one["reward"] for one in RewardClient(url_of(service)).score(items)] == [1.0, 0.0, 0.0, 1.0, 0.0]
+
+
+BAD_ITEMS = {
+    "": (3, "must be an object with a completion"),
+    ".completion": ({"id": "nope", "completion": 3}, "must be a text, not int"),
+    ".id": ({"id": "nope", "completion": "x"}, "no row 'nope'"),
+    " neither": ({"completion": "x"}, "needs the id of a row (a text) or a task"),
+    " both": ({"id": "a", "task": TASK, "completion": "x"}, "an id or a task, not both"),
+    " number": ({"id": 7, "completion": "x"}, "needs the id of a row"),
+    ".task": ({"task": [], "completion": ""}, "must be a JSON object, not list"),
+    ".task none": ({"task": None, "completion": ""}, "must be a JSON object, not NoneType"),
+    ".task without": ({"task": {}, "completion": ""}, "needs a testing"),
+    ".task.testing": ({"task": {**TASK, "testing": "{"}, "completion": ""}, "is a text that is not JSON"),
+    ".task.testing.cases": ({"task": {**TASK, "testing": {"kind": "cases", "cases": 3}}, "completion": ""}, "list"),
+    ".task.entry_point": ({"task": {**TASK, "entry_point": [1]}, "completion": ""}, "must be a text, not list"),
+    ".task.entry_point missing": ({"task": {**TASK, "entry_point": None}, "completion": ""}, "Name the function"),
+    ".task.starter_code": ({"task": {**TASK, "starter_code": 5}, "completion": ""}, "must be a text, not int"),
+    ".task.statement": ({"task": {**TASK, "statement": {}}, "completion": ""}, "must be a text or null, not dict"),
+    ".task.meta": ({"task": {**TASK, "meta": []}, "completion": ""}, "must be an object, not list"),
+    ".task.domain": ({"task": {**TASK, "domain": "python-funktion"}, "completion": ""}, "Did you mean"),
+    ".task.domain type": ({"task": {**TASK, "domain": 1}, "completion": ""}, "must be a text or null, not int"),
+    ".task: 'entrypoint'": ({"task": {**TASK, "entrypoint": "f"}, "completion": ""}, "did you mean 'entry_point'?"),
+    " unserved": ({"task": {**TASK, "domain": "os:getcwd"}, "completion": ""}, "the domain 'os:getcwd' is not served"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BAD_ITEMS)
+def test_a_bad_item_is_answered_by_itself_and_the_others_are_scored(service: RewardService, name: str) -> None:
+    bad, reason = BAD_ITEMS[name]
+    items = [{"task": TASK, "completion": RIGHT}, bad, {"task": TASK, "completion": WRONG}]
+    status, answer = post(service, json.dumps({"items": items}).encode())
+    right, refused, wrong = answer["scores"]
+    assert (status, right["reward"], wrong["reward"]) == (200, 1.0, 0.0)
+    assert (refused["reward"], refused["verdict"], refused["parsed"]) == (None, "U", False)
+    where = name.partition(" ")[0]
+    assert refused["error"].startswith(f"items[1]{where}") or name == " unserved"
+    assert reason in refused["error"]
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=6,
+)
+FIELDS = ("id", "domain", "problem_id", "statement", "entry_point", "starter_code", "meta", "testing")
+ODD_TASK = st.dictionaries(st.sampled_from(FIELDS), JSON, max_size=3).map(lambda odd: {**TASK, **odd})
+ODD_ITEM = JSON | st.fixed_dictionaries({"completion": JSON | st.just(RIGHT), "task": JSON | ODD_TASK})
+
+
+@hypothesis.settings(max_examples=60, deadline=None, suppress_health_check=list(hypothesis.HealthCheck))
+@hypothesis.given(odd=ODD_ITEM)
+def test_no_item_whatever_it_is_costs_another_its_score(service: RewardService, odd: Json) -> None:
+    items = [{"task": TASK, "completion": RIGHT}, odd]
+    status, answer = post(service, json.dumps({"items": items}).encode())
+    assert (status, len(answer["scores"]), answer["scores"][0]["reward"]) == (200, 2, 1.0)
+    assert ("error" in answer["scores"][1]) == (answer["scores"][1]["reward"] is None)
 
 
 def test_a_body_beyond_the_limit_is_refused_unread(service: RewardService) -> None:
@@ -131,7 +188,7 @@ def test_an_address_others_can_reach_needs_a_token(sandbox: Sandbox, tasks: dict
 
 def test_a_full_service_says_when_to_come_back(sandbox: Sandbox, tasks: dict[str, Task]) -> None:
     scorer = Scorer(sandbox, domains_of(tasks.values()), Limits(wall_s=2.0))
-    service = RewardService(scorer, tasks, port=0, limits=ServiceLimits(batches=1))
+    service = RewardService(scorer, tasks, port=0, limits=ServiceLimits(batches=1, waiting=0))
     loop = "```python\ndef total(xs):\n    while True: pass\n```"
     statuses: list[int] = []
 
@@ -157,14 +214,14 @@ def test_functions_for_other_trainers_ask_the_service(service: RewardService, mo
     from evosyn.train.reward_function import compute_score, compute_scores, trl_reward
 
     monkeypatch.setenv("EVOSYN_REWARD_URL", url_of(service))
-    truth, testing = json.dumps(TASK), json.dumps(TASK["testing"])
+    truth = json.dumps(TASK)
     assert compute_score("evosyn", RIGHT, truth)["score"] == 1.0
-    assert compute_score("evosyn", WRONG, testing, {"entry_point": "total"}) == {
-        "score": 0.0, "share": 0.5, "parsed": 1.0, "unknown": 0.0
-    }  # fmt: skip
+    assert compute_score("evosyn", WRONG, TASK) == {"score": 0.0, "share": 0.5, "parsed": 1.0, "unknown": 0.0}
     assert [row["score"] for row in compute_scores(["d"] * 2, [RIGHT, "prose"], [truth] * 2)] == [1.0, 0.0]
     completions = [[{"role": "assistant", "content": RIGHT}], [{"role": "assistant", "content": WRONG}]]
-    assert trl_reward(["p"] * 2, completions, [testing] * 2, entry_point=["total"] * 2) == [1.0, 0.0]
+    assert trl_reward(["p"] * 2, completions, [truth] * 2) == [1.0, 0.0]
+    with pytest.raises(UsageError, match="no column `task`"):
+        trl_reward(["p"], completions[:1], testing=["{}"])
 
 
 def test_functions_open_a_sandbox_of_their_own_without_a_service(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -173,8 +230,65 @@ def test_functions_open_a_sandbox_of_their_own_without_a_service(monkeypatch: py
     monkeypatch.delenv("EVOSYN_REWARD_URL", raising=False)
     monkeypatch.setenv("EVOSYN_ALLOW_WEAK_SANDBOX", "1")
     assert compute_score("evosyn", RIGHT, json.dumps(TASK))["score"] == 1.0
-    with pytest.raises(UsageError, match="ground truth"):
+    with pytest.raises(UsageError, match="ground_truth"):
         compute_score("evosyn", RIGHT, "not json")
+
+
+def test_a_missing_reward_is_said_where_it_can_be_and_stood_in_for_where_it_cannot(
+    service: RewardService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from evosyn.train.reward_function import compute_scores, trl_reward
+
+    monkeypatch.setenv("EVOSYN_REWARD_URL", url_of(service))
+    truths = [TASK, {**TASK, "domain": "evosyn.synthesis.domains.python_function:create"}]  # the second is not served
+    completions = [[{"role": "assistant", "content": RIGHT}]] * 2
+    assert trl_reward(["p"] * 2, completions, truths) == [1.0, None]
+    right, unknown = compute_scores(["d"] * 2, [RIGHT] * 2, truths)
+    assert (right["score"], right["unknown"]) == (1.0, 0.0)
+    assert unknown == {"score": 0.0, "share": 0.0, "parsed": 0.0, "unknown": 1.0}
+    monkeypatch.delenv("EVOSYN_REWARD_URL")
+    monkeypatch.setenv("EVOSYN_ALLOW_WEAK_SANDBOX", "1")
+    assert trl_reward(["p"] * 2, completions, truths) == [1.0, 1.0]  # the process's own sandbox takes any domain
+
+
+def test_a_ground_truth_that_is_no_task_ends_the_run_with_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    from evosyn.train.reward_function import compute_scores
+
+    monkeypatch.delenv("EVOSYN_REWARD_URL", raising=False)
+    with pytest.raises(UsageError, match=r"ground_truths\[1\].starter_code: must be a text, not int"):
+        compute_scores(["d"] * 2, [RIGHT] * 2, [TASK, {**TASK, "starter_code": 1}])
+
+
+FORKS = """
+import json, os, sys
+from evosyn.train.reward_function import compute_score
+def reward(name):
+    text = f"```python\\ndef total(xs):\\n    return sum(xs)  # {name}\\n```"
+    return compute_score("d", text, json.loads(sys.argv[1]))["score"]
+first = reward("parent")
+child = os.fork()
+if not child:
+    os._exit(0 if reward("child") == 1.0 else 1)
+status = os.waitpid(child, 0)[1]
+print(first, status, reward("again"))
+"""
+
+
+def test_a_forked_trainer_process_opens_a_sandbox_of_its_own() -> None:
+    environment = {**os.environ, "EVOSYN_ALLOW_WEAK_SANDBOX": "1"}
+    environment.pop("EVOSYN_REWARD_URL", None)
+    line = [sys.executable, "-W", "ignore", "-c", FORKS, json.dumps(TASK)]
+    ended = subprocess.run(line, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    assert ended.stdout.split() == ["1.0", "0", "1.0"], ended.stderr
+
+
+def test_a_request_that_takes_too_long_is_not_asked_twice(service: RewardService) -> None:
+    loop = "```python\ndef total(xs):\n    while True: pass\n```"
+    before = RewardClient(url_of(service)).health()["executed"]
+    with pytest.raises(UnavailableError, match=r"no answer in 0\.2 s"):
+        RewardClient(url_of(service), timeout_s=0.2).score([{"task": TASK, "completion": loop}])
+    assert RewardClient(url_of(service)).score([{"task": TASK, "completion": loop}])[0]["reward"] == 0.0
+    assert RewardClient(url_of(service)).health()["executed"] - before <= 2
 
 
 @pytest.mark.train
@@ -187,3 +301,6 @@ def test_openrlhfs_function_returns_tensors(monkeypatch: pytest.MonkeyPatch) -> 
     answer = reward_func(["Q: " + RIGHT, "Q: " + WRONG], ["Q: ", "Q: "], [json.dumps(TASK)] * 2)
     assert answer["rewards"].tolist() == [1.0, 0.0]
     assert answer["extra_logs"]["share"].tolist() == [1.0, 0.5]
+    answer = reward_func(["Q: " + RIGHT + "<|im_end|>", "another query"], ["Q: ", "Q: "], [json.dumps(TASK)] * 2)
+    assert answer["rewards"].tolist() == [1.0, 0.0]
+    assert answer["extra_logs"]["unknown"].tolist() == [0.0, 1.0]

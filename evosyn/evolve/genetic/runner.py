@@ -22,6 +22,7 @@ from evosyn.evolve.genetic.stacks import Stack, stacked
 from evosyn.jobs import HarnessJob, ItemOutcome, Limits, Status
 from evosyn.ports import Sandbox, StrategyRunner
 from evosyn.records import Evidence, Invalid, Json, Ranking
+from evosyn.sharing import Company
 
 MOST_TOGETHER = 64
 """Programs in one process: they share a fork, and what they compute alike."""
@@ -36,7 +37,9 @@ BYTES = 8
 
 @runtime_checkable
 class InSandbox(Protocol):
-    """A runner that says which sandbox it uses."""
+    """A runner that says which sandbox it uses, and whether programs may share a process there."""
+
+    company: Company
 
     @property
     def sandbox(self) -> Sandbox: ...
@@ -61,14 +64,14 @@ class TreeRunner:
 
     def __init__(self, behind: StrategyRunner, reader: Reader) -> None:
         self._behind, self._reader = behind, reader
-        self._sandbox = behind.sandbox if isinstance(behind, InSandbox) else None
+        self._inside = behind if isinstance(behind, InSandbox) else None
         self._prepared: list[_Shared] = []
 
     def rank(self, programs: Sequence[str], evidences: Sequence[Evidence]) -> list[tuple[Ranking, ...] | Invalid]:
         """For each program its rankings, one per evidence, or why it has none."""
         found: dict[int, tuple[Ranking, ...] | Invalid] = {}
-        if self._sandbox is not None and evidences:
-            found.update(self._stacked(self._sandbox, programs, evidences))
+        if self._inside is not None and self._inside.company.shares and evidences:
+            found.update(self._stacked(self._inside.sandbox, programs, evidences))
         others = [place for place in range(len(programs)) if place not in found]
         ran = self._behind.rank([programs[place] for place in others], evidences) if others else []
         found.update(zip(others, ran, strict=True))
@@ -108,7 +111,7 @@ class TreeRunner:
     def _job(self, trees: Sequence[Program], shared: _Shared) -> HarnessJob:
         seconds = SECONDS + SECONDS_PER_RANKING * len(trees) * len(shared.evidences)
         limits = Limits(
-            wall_s=seconds,
+            cpu_s=seconds,
             budget_s=seconds,
             memory_mb=1024,
             output_kb=64 + len(trees) * shared.scores * BYTES // 512,

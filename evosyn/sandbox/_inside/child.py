@@ -12,75 +12,23 @@ import marshal
 import os
 import resource
 import sys
-from collections.abc import Callable, Mapping
-from signal import ITIMER_REAL, SIGALRM, setitimer, signal
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from time import monotonic
-from types import FrameType, ModuleType
+from types import ModuleType
 from typing import Any, NamedTuple, TypeVar
 
 from evosyn.sandbox._inside import seccomp, wire
+from evosyn.sandbox._inside.alarm import Alarm, JobLimits, TimeLimit
 
-EXIT_FULL, EXIT_BUDGET, EXIT_SETUP, EXIT_TIME = 77, 78, 79, 80
-REPEAT_S = 0.05
-"""The alarm rings again at this interval, for a program that swallows it."""
+EXIT_FULL, EXIT_BUDGET, EXIT_TIME = 77, 78, 80
 HOLD_S, HOLD_BYTES = 0.02, 16384
 """Records are held back for this long, and no more than this."""
 
+BOM = "\ufeff"
+"""Python itself skips this at the start of a file."""
+
 Made = TypeVar("Made")
 _prctl = ctypes.CDLL(None).prctl
-
-
-class JobLimits(NamedTuple):
-    """`evosyn.jobs.Limits` as it travels."""
-
-    wall_s: float
-    budget_s: float
-    memory_mb: int
-    output_kb: int
-
-
-class TimeLimit(BaseException):
-    """Raised in the program when its time is up."""
-
-
-class Alarm:
-    """The soft time limit of the items of one child. There is one, set up in the zygote and inherited.
-
-    The timer is set once and again only when it rings, for what is left of the running item: a system call per item
-    would cost more than most calls of a program do.
-    """
-
-    def __init__(self) -> None:
-        self.wall_s = 1.0
-        self.armed = False
-        self.started = 0.0
-        self._ends = 0.0
-        signal(SIGALRM, self._ring)
-
-    def _ring(self, _number: int, _frame: FrameType | None) -> None:
-        if not self.armed:
-            self._ends = 0.0
-            return
-        left = self.started + self.wall_s - monotonic()
-        if left > 0.0:
-            setitimer(ITIMER_REAL, left, REPEAT_S)
-        else:
-            self._ends = 0.0
-            raise TimeLimit
-
-    def start(self, wall_s: float) -> None:
-        """Begin an item; rings no earlier than its end, and again while it goes on."""
-        self.wall_s = wall_s
-        self.started = monotonic()
-        self.armed = True
-        if self._ends < self.started:
-            self._ends = self.started + wall_s
-            setitimer(ITIMER_REAL, wall_s, REPEAT_S)
-
-    def stop(self) -> float:
-        """Seconds since the start."""
-        self.armed = False
-        return monotonic() - self.started
 
 
 class Writer:
@@ -130,14 +78,21 @@ class Writer:
             os._exit(EXIT_FULL)
 
 
-def harden(limits: JobLimits, result_bytes: int, filter_: seccomp.Filter | None) -> None:
-    """Everything that is set once per child, the system-call filter last."""
-    memory = limits.memory_mb << 20
+def harden(limits: JobLimits, cpu_s: float, result_bytes: int, filter_: seccomp.Filter | None) -> bool:
+    """Everything that is set once per child, the system-call filter last; False where that cannot be installed.
+
+    Args:
+        cpu_s: CPU seconds after which the kernel ends the process, whoever else forgets it.
+        result_bytes: size of any file that it writes.
+    """
+    memory, seconds = limits.memory_mb << 20, int(min(cpu_s, 1e6)) + 1
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     limit_files(result_bytes)
     if filter_ is not None and not filter_.install():
-        os._exit(EXIT_SETUP)
+        return False
     gc.enable()
+    return True
 
 
 def limit_files(size: int) -> None:
@@ -165,7 +120,7 @@ def load(source: str, name: str) -> dict[str, Any]:
     """Compile and execute a program as a module of its own; whatever it raises passes through."""
     module = ModuleType(name)
     sys.modules[name] = module
-    code = compile(source, "<program>", "exec", dont_inherit=True)
+    code = compile(source.removeprefix(BOM), "<program>", "exec", dont_inherit=True)
     exec(code, module.__dict__)
     return module.__dict__
 
@@ -180,33 +135,43 @@ def find_entry(namespace: Mapping[str, Any], entry_point: str) -> Callable[..., 
 
 
 def load_guarded(
-    writer: Writer, alarm: Alarm, wall_s: float, source: str, entry_point: str
+    writer: Writer, alarm: Alarm, limits: JobLimits, source: str, entry_point: str
 ) -> Callable[..., Any] | None:
     """Load under the alarm and write the load record; None where there is nothing to call."""
+    entry, record = _loaded(source, entry_point, alarm, limits)
+    writer.put(*record)
+    return entry
 
+
+def _loaded(
+    source: str, entry_point: str, alarm: Alarm, limits: JobLimits
+) -> tuple[Callable[..., Any] | None, wire.Record]:
     def work() -> Callable[..., Any] | None:
         return find_entry(load(source, "program"), entry_point)
 
-    return _guarded(work, b"while loading", entry_point.encode("utf-8", "replace")[:200], alarm, wall_s, writer)
+    return _guarded(work, b"while loading", entry_point.encode("utf-8", "replace")[:200], alarm, limits)
 
 
-def compile_guarded(body: bytes, alarm: Alarm, wall_s: float, writer: Writer) -> bytes | None:
+def compile_guarded(body: bytes, alarm: Alarm, limits: JobLimits, writer: Writer) -> bytes | None:
     """Compile a program under the alarm, run nothing of it, write a record; its code, or None where it does not."""
 
     def work() -> bytes:
-        return marshal.dumps(compile(marshal.loads(body), "<program>", "exec", dont_inherit=True))
+        source = marshal.loads(body).removeprefix(BOM)
+        return marshal.dumps(compile(source, "<program>", "exec", dont_inherit=True))
 
-    return _guarded(work, b"while compiling", b"", alarm, wall_s, writer)
+    code, record = _guarded(work, b"while compiling", b"", alarm, limits)
+    writer.put(*record)
+    return code
 
 
 def _guarded(
-    work: Callable[[], Made | None], what: bytes, missing: bytes, alarm: Alarm, wall_s: float, writer: Writer
-) -> Made | None:
-    """What `work` makes, under the alarm and with a record; None, and NO_ENTRY, where that is None."""
+    work: Callable[[], Made | None], what: bytes, missing: bytes, alarm: Alarm, limits: JobLimits
+) -> tuple[Made | None, wire.Record]:
+    """What `work` makes under the alarm, and how that went: None, and NO_ENTRY, where it makes None."""
     made = None
     code, detail = wire.OK, b""
     try:
-        alarm.start(wall_s)
+        alarm.start(limits)
         try:
             made = work()
             if made is None:
@@ -218,71 +183,139 @@ def _guarded(
             code = wire.LOAD_ERROR if code == wire.EXCEPTION else code
     except TimeLimit:
         code, detail = wire.TIMEOUT, what
-    writer.put(code, alarm.stop(), detail)
-    return made if code == wire.OK else None
+    return (made if code == wire.OK else None), wire.Record(code, alarm.stop(), detail)
 
 
-def run_calls(body: bytes, items: range, left_s: float, limits: JobLimits, alarm: Alarm, writer: Writer) -> None:
-    """Load the program, then make these calls; a record each; ends after a timeout."""
+class Work(NamedTuple):
+    """How a child works, whatever it works on.
+
+    Attributes:
+        limits: of one item.
+        left_s: what all items together may still be charged.
+        alarm: the soft limit.
+        to: where the records go.
+    """
+
+    limits: JobLimits
+    left_s: float
+    alarm: Alarm
+    to: Writer
+
+
+def run_calls(body: bytes, items: range, computed: Mapping[int, bytes | None], work: Work) -> None:
+    """Load the program, then make these calls; a record each; ends after a timeout.
+
+    Args:
+        computed: for calls whose arguments are an expression, by position: the encoded value, or None where only this
+            process can have it (it is no plain data). A call of which neither is there gets an empty record.
+    """
     source, entry_point, calls = marshal.loads(body)
-    ends = monotonic() + left_s
-    entry = load_guarded(writer, alarm, limits.wall_s, source, entry_point)
+    entry = load_guarded(work.to, work.alarm, work.limits, source, entry_point)
     if entry is None:
-        writer.flush()
+        work.to.flush()
         return
-    for args, kwargs, python in calls[items.start : items.stop]:
-        if not _call(entry, args, kwargs, python, alarm, limits.wall_s, writer):
+
+    def call_computed(python: str, item: int) -> Any:
+        if item not in computed:
+            return None
+        encoded = computed[item]
+        value = plain_arguments(python) if encoded is None else wire.decode_live(encoded)
+        return entry(**value) if type(value) is dict else entry(*value)
+
+    spent = 0.0
+    for item in items:
+        args, kwargs, python = calls[item]
+        charged = _call(entry, args, kwargs, work) if python is None else _call(call_computed, (python, item), {}, work)
+        if charged is None:
             break
-        if alarm.started > ends:
-            writer.flush()
+        spent += charged
+        if spent > work.left_s:
+            work.to.flush()
             os._exit(EXIT_BUDGET)
-    writer.flush()
+    work.to.flush()
 
 
-def _call(
-    entry: Callable[..., Any],
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    python: str | None,
-    alarm: Alarm,
-    wall_s: float,
-    to: Writer,
-) -> bool:
-    """One call and its record; False after a timeout, since what an interrupted call leaves behind is not trusted."""
-    blame = wire.EXCEPTION
+def run_company(members: Iterable[bytes], work: Work) -> None:
+    """Programs that may follow each other: each is read, loaded and called when the records of the last have left.
+
+    Args:
+        members: bodies as `run_calls` takes them, each read when it is asked for.
+    """
+    work.to.put(wire.OK, 0.0, b"")
+    spent = 0.0
+    for body in members:
+        source, entry_point, calls = marshal.loads(body)
+        entry, record = _loaded(source, entry_point, work.alarm, work.limits)
+        spent += record.seconds
+        for args, kwargs, _ in calls:
+            if entry is None:
+                work.to.put(*record)
+                continue
+            charged = _call(entry, args, kwargs, work)
+            if charged is None:
+                work.to.flush()
+                return
+            spent += charged
+        work.to.flush()
+        if record.code == wire.TIMEOUT:
+            return
+        entry = None
+        sys.modules.pop("program", None)
+        gc.collect()  # what it leaves behind must not be its successors' burden
+        if spent > work.left_s:
+            os._exit(EXIT_BUDGET)
+
+
+def run_arguments(body: bytes, work: Work) -> None:
+    """The values of expressions that a testing computes arguments with, encoded; no program is near."""
+    work.to.put(wire.OK, 0.0, b"")
+    for source in marshal.loads(body):
+        if _call(plain_arguments, (source,), {}, work) is None:
+            break
+    work.to.flush()
+
+
+def run_harness(main: Callable[[str, Any], Any], programs: Iterable[bytes], argument: Any, work: Work) -> None:
+    """`main` of a harness of ours around each program; a record each, which leaves before the next program is read."""
+    work.to.put(wire.OK, 0.0, b"")
+    for program in programs:
+        if _call(main, (marshal.loads(program), argument), {}, work) is None:
+            break
+        work.to.flush()
+    work.to.flush()
+
+
+def _call(entry: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], work: Work) -> float | None:
+    """One call and its record; what it is charged, or None after a timeout, since what an interrupted call leaves
+    behind is not trusted."""
+    alarm, to = work.alarm, work.to
     try:
-        alarm.start(wall_s)
+        alarm.start(work.limits)
         try:
-            if python is not None:
-                blame = wire.TESTING_BROKEN
-                args, kwargs = arguments(python)
-                blame = wire.EXCEPTION
             code, detail = to.encode(entry(*args, **kwargs))
             alarm.armed = False
         except TimeLimit:
             raise
         except BaseException as error:  # noqa: BLE001 - the sandbox boundary
             code, detail = describe(error)
-            code = blame if code == wire.EXCEPTION else code
     except TimeLimit:
         to.put(wire.TIMEOUT, alarm.stop(), b"")
-        return False
-    to.put(code, alarm.stop(), detail)  # disarmed first: never two records for one item
-    return True
+        return None
+    seconds = alarm.stop()  # disarmed first: never two records for one item
+    to.put(code, seconds, detail)
+    return seconds
 
 
-def arguments(source: str) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Evaluate an expression, or a function body with `return`, to the arguments of a call.
+def plain_arguments(source: str) -> Any:
+    """The value of an expression, or of a function body with `return`: a list or tuple of arguments, or a dict.
 
     Raises:
-        TypeError: it gave neither a list or tuple nor a dict with names as keys.
+        TypeError: it gave something else.
     """
     value = evaluate(source)
-    if type(value) is dict:
-        return (), value
-    if type(value) in (list, tuple):
-        return tuple(value), {}
-    raise TypeError(f"arguments must be a list or a dict, not {type(value).__name__}")
+    if type(value) not in (dict, list, tuple):
+        raise TypeError(f"arguments must be a list or a dict, not {type(value).__name__}")
+    return value
 
 
 def evaluate(source: str) -> Any:
@@ -302,11 +335,11 @@ def evaluate(source: str) -> Any:
     return namespace["arguments"]()
 
 
-def run_program(code: bytes, alarm: Alarm, wall_s: float, writer: Writer) -> None:
+def run_program(code: bytes, alarm: Alarm, limits: JobLimits, writer: Writer) -> None:
     """A whole program over standard input and output; writes one record without the output."""
     status, detail = wire.OK, b""
     try:
-        alarm.start(wall_s)
+        alarm.start(limits)
         try:
             module = ModuleType("__main__")
             sys.modules["__main__"] = module
@@ -328,22 +361,6 @@ def _exited(error: SystemExit) -> tuple[int, bytes]:
     if error.code is None or (type(error.code) is int and error.code == 0):
         return wire.OK, b""
     return describe(error)
-
-
-def run_harness(main: Callable[[], Any], limits: JobLimits, alarm: Alarm, writer: Writer) -> None:
-    """`main()` of a harness of ours; one record."""
-    try:
-        alarm.start(limits.wall_s)
-        try:
-            code, detail = writer.encode(main())
-            alarm.armed = False
-        except TimeLimit:
-            raise
-        except BaseException as error:  # noqa: BLE001 - the sandbox boundary
-            code, detail = describe(error)
-    except TimeLimit:
-        code, detail = wire.TIMEOUT, b""
-    writer.put(code, alarm.stop(), detail)
 
 
 def die_with_parent() -> None:

@@ -1,34 +1,87 @@
-"""How a child ended, and the record of an item whose process wrote none."""
+"""How a child ended, and what the supervisor says of items whose process wrote no record.
+
+Exit statuses and records are a program's own words, so that neither can say more than what a program may say of itself.
+"""
 
 from __future__ import annotations
 
 import os
+import signal
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from evosyn.sandbox._inside import child, wire
+from evosyn.sandbox._inside.alarm import JobLimits
+from evosyn.sandbox._inside.forker import Order
+from evosyn.sandbox._inside.remote import Exit, Remote, close, new_file, records
 
-RESULT_BYTES = 32 << 20
-"""What one child may write into its result memfd."""
+LIE_S = 0.5
+"""A child that says it was charged less than half of what it computed, by more than this, is charged all of it."""
 
 
 class Ended(NamedTuple):
-    """How a child ended: wait status, whether we killed it, and seconds since its last progress."""
+    """How a child ended; and what its last item is charged, as seen from outside."""
 
-    status: int
-    killed: bool
+    exit: Exit
     seconds: float
 
+    @property
+    def killed(self) -> bool:
+        """By us."""
+        return not self.exit.alone
 
-def failure(ended: Ended, limits: child.JobLimits, where: bytes = b"") -> wire.Record:
+    @property
+    def status(self) -> int:
+        return os.waitstatus_to_exitcode(self.exit.status)
+
+
+def to_its_end(remote: Remote, order: Order, given: Sequence[int], most: int) -> tuple[Ended, list[wire.Record]]:
+    """One child of a program, from start to end; how it ended, and its records.
+
+    Args:
+        given: its descriptors; its result file comes second.
+        most: records.
+    """
+    results = new_file()
+    try:
+        slot = remote.fork(order, (given[0], results, *given[1:]))
+        waited = remote.wait((slot,), results, order.limits, order.left_s)
+        exit_ = remote.end(slot)
+        made = records(results, most, wire.OF_PROGRAMS)
+    finally:
+        close(results)
+    return Ended(exit_, waited.seconds), charged(made, exit_)
+
+
+def whole(made: list[wire.Record], count: int, ended: Ended, limits: JobLimits) -> list[wire.Record]:
+    """A record for each of `count` items: the one at which the child ended has failed, those behind it were not run."""
+    if len(made) < count and not (made and made[-1].code == wire.TIMEOUT):
+        made = [*made, failure(ended, limits)]
+    return made + [wire.Record(wire.NOT_RUN, 0.0, b"")] * (count - len(made))
+
+
+def failure(ended: Ended, limits: JobLimits, where: bytes = b"") -> wire.Record:
     """The record of an item whose process ended without writing one."""
-    if ended.killed:
-        return wire.Record(wire.TIMEOUT, ended.seconds, where or b"killed")
-    status = os.waitstatus_to_exitcode(ended.status)
-    if status == child.EXIT_TIME:
-        return wire.Record(wire.TIMEOUT, ended.seconds, where)
-    if status == child.EXIT_SETUP:
-        return wire.Record(wire.INFRA, 0.0, b"the system-call filter could not be installed")
+    if ended.exit.unfit:
+        return wire.Record(wire.INFRA, 0.0, b"its process could not be started, or not be hardened")
+    status = ended.status
+    if ended.killed or status == child.EXIT_TIME:
+        return wire.Record(wire.TIMEOUT, ended.seconds, where or b"killed" if ended.killed else where)
+    if status == -signal.SIGKILL and ended.exit.cpu_s >= limits.cpu_s:
+        return wire.Record(wire.TIMEOUT, ended.seconds, where or b"killed")  # by the kernel's own limit
     if status == child.EXIT_FULL:
         return wire.Record(wire.KILLED, ended.seconds, b"memory or result limit of %d MB" % limits.memory_mb)
+    if status == -signal.SIGKILL:  # nobody in here sends it
+        return wire.Record(
+            wire.KILLED, ended.seconds, b"memory limit: ended from outside" + (b" " + where if where else b"")
+        )
     reason = b"ended its process with status %d" % status if status >= 0 else b"signal %d" % -status
     return wire.Record(wire.KILLED, ended.seconds, reason + (b" " + where if where else b""))
+
+
+def charged(made: list[wire.Record], exit_: Exit) -> list[wire.Record]:
+    """The records of a child, the last one charged with what the child had not owned up to."""
+    claimed = sum([record.seconds for record in made])
+    if made and exit_.cpu_s > 2 * claimed + LIE_S:
+        made[-1] = made[-1]._replace(seconds=made[-1].seconds + exit_.cpu_s - claimed)
+    return made

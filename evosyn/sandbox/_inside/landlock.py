@@ -1,6 +1,7 @@
 """Landlock by raw system calls: read-only files below given folders, no TCP, no signals or abstract sockets to outside.
 
-Set once on the zygote; its children inherit it. Linux `landlock(7)`; on an older ABI the newer rights are left out.
+Set once on the first process of a jail; its children inherit it. Linux `landlock(7)`; on an older ABI the newer rights
+are left out, and the system-call filter alone refuses what they would (cutting files, TCP, signals).
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ _VERSION_FLAG = 1
 _RULE_PATH = 1
 _READ_FILE, _READ_DIR = 1 << 2, 1 << 3
 _ALL_FS = (1 << 13) - 1  # ABI 1
+NEWEST = 6
+"""The last ABI of which we use what it brought."""
 _WRITE_FS = sum(1 << bit for bit in (1, 2, 3, 4, 5, 7, 8, 13, 14))
 
 
@@ -24,14 +27,17 @@ def abi(libc: ctypes.CDLL | None = None) -> int:
     return int(library.syscall(_CREATE, None, ctypes.c_size_t(0), _VERSION_FLAG))
 
 
-def restrict(readable: Sequence[str], writable: Sequence[str] = ()) -> int:
+def restrict(readable: Sequence[str], writable: Sequence[str] = (), most: int = NEWEST) -> int:
     """Confine this process and its children to reading below `readable` (and writing below `writable`).
+
+    Args:
+        most: use no newer ABI than this, as an older kernel would.
 
     Returns:
         The ABI in force; 0 where nothing could be enforced. `no_new_privs` must be set before.
     """
     libc = ctypes.CDLL(None, use_errno=True)
-    version = abi(libc)
+    version = min(abi(libc), most)
     if version < 1:
         return 0
     handled = _ALL_FS

@@ -1,8 +1,9 @@
-"""Who runs checks: a solution process for each program, and a testing process, watched from the zygote.
+"""Who runs checks: a solution process for each program, and a testing process, watched from the supervisor.
 
 Checks that are plainly harmless go to one *warm* testing process, which serves one program after the other and keeps
 what it compiled; every other check gets a testing process of its own. Where anything unusual happens to the warm one
-(it hangs in C code, it dies), it is thrown away and the checks run again in a fresh pair, whose outcome counts.
+(it hangs in C code, it dies), it is thrown away and the checks run again in a fresh pair, whose outcome counts. The
+solution's process never descends from one that saw a check.
 """
 
 from __future__ import annotations
@@ -11,218 +12,212 @@ import fcntl
 import marshal
 import os
 import select
-import signal
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from evosyn.sandbox._inside import child, rpc, wire
+from evosyn.sandbox._inside import rpc, wire, work
+from evosyn.sandbox._inside.alarm import WAITING, JobLimits
 from evosyn.sandbox._inside.ended import Ended, failure
+from evosyn.sandbox._inside.forker import Order
+from evosyn.sandbox._inside.remote import RESULT_BYTES, WORD, Remote, Waited, close, new_file, records
 
-if TYPE_CHECKING:
-    from evosyn.sandbox._inside.zygote import Zygote
-
-DONE, PROGRAM_ENDED, TESTING_ENDED = range(3)
-"""What `_Warm.run` waits for: the word that the checks are done, the end of the program or of the testing process."""
+FOREVER_S = 1e6
+"""CPU seconds that a warm testing process may use in its life."""
+REST_S = 1.0
+"""How long a warm testing process may take to come to rest."""
 
 
 class Pairs:
-    """Runs the checks of a program on one zygote."""
+    """Runs the checks of programs."""
 
-    def __init__(self, zygote: Zygote) -> None:
-        self._zygote = zygote
+    def __init__(self, remote: Remote) -> None:
+        self._remote = remote
         self._warm: _Warm | None = None
 
-    def supervise(self, items: range, left_s: float, limits: child.JobLimits, body: bytes) -> list[wire.Record]:
+    def supervise(self, items: range, left_s: float, limits: JobLimits, body: bytes) -> list[wire.Record]:
         """Run these checks; returns early after a timeout."""
         program, entry_point, checks = marshal.loads(body)
         began = time.monotonic()
         found: list[wire.Record] = []
-        while len(found) < len(items):
-            start = items.start + len(found)
-            left = left_s - (time.monotonic() - began)
-            if left <= 0 and found:
-                return found + [wire.Record(wire.NOT_RUN, 0.0, b"")] * (items.stop - start)
-            stop = start + 1
-            while checks[start][2] and stop < items.stop and checks[stop][2]:
-                stop += 1
-            records, loaded = self._run((program, entry_point), checks[start:stop], limits)
-            if not loaded:
-                return found + records * (items.stop - start)
-            found += records
-            if found[-1].code == wire.TIMEOUT:
-                break
+        solution = new_file(marshal.dumps((program, entry_point), 2))
+        try:
+            while len(found) < len(items):
+                start = items.start + len(found)
+                charged = max(sum([record.seconds for record in found]), (time.monotonic() - began) / WAITING)
+                if charged >= left_s and found:
+                    return found + [wire.Record(wire.NOT_RUN, 0.0, b"")] * (items.stop - start)
+                stop = start + 1
+                while checks[start][2] and stop < items.stop and checks[stop][2]:
+                    stop += 1
+                made, loaded = self._run(solution, entry_point, checks[start:stop], limits)
+                if not loaded:
+                    return found + made * (items.stop - start)
+                found += made
+                if found[-1].code == wire.TIMEOUT:
+                    break
+        finally:
+            os.close(solution)
         return found
 
     def _run(
-        self, program: tuple[str, str], checks: Sequence[rpc.Check], limits: child.JobLimits
+        self, solution: int, entry_point: str, checks: Sequence[rpc.Check], limits: JobLimits
     ) -> tuple[list[wire.Record], bool]:
         """Records and True, or the one record of a program that does not load and False."""
         if not checks[0][2]:
-            return _fresh_pair(self._zygote, program, checks, limits)
-        if self._warm is not None and self._warm.limits[2:] != limits[2:]:
-            self._warm.end()
-            self._warm = None
+            return _fresh_pair(self._remote, solution, entry_point, checks, limits)
+        if self._warm is not None and self._warm.limits[3:] != limits[3:]:
+            self._end_warm(self._warm)
         if self._warm is None:
-            self._warm = _Warm(self._zygote, limits)
-        found = self._warm.run(program, checks, limits)
+            self._warm = _Warm(self._remote, limits)
+        found = self._warm.run(solution, entry_point, checks, limits)
         if found is None:
-            self._warm.end()
-            self._warm = None
-            return _fresh_pair(self._zygote, program, checks, limits)
+            self._end_warm(self._warm)
+            return _fresh_pair(self._remote, solution, entry_point, checks, limits)
         return found
+
+    def _end_warm(self, warm: _Warm) -> None:
+        warm.end()
+        self._warm = None
 
 
 class _Warm:
-    """The testing process that stays, seen from the zygote.
+    """The testing process that stays.
 
     The pipes between it and the programs stay as well; after each program they are emptied and their flags set back,
     when that program is dead, so that it leaves nothing behind for the next.
     """
 
-    def __init__(self, zygote: Zygote, limits: child.JobLimits) -> None:
+    def __init__(self, remote: Remote, limits: JobLimits) -> None:
         self.limits = limits
-        self._zygote = zygote
+        self._remote = remote
         jobs_r, self._jobs = os.pipe()
         self._done, done_w = os.pipe()
         self._ask, ask_w = os.pipe()
         answer_r, self._answer = os.pipe()
         self._answers = os.dup(answer_r)
-        self._records = os.memfd_create("t")
-        theirs = (jobs_r, done_w, ask_w, answer_r)
-
-        def work(_: child.Writer) -> None:
-            _close(*self._ours[:-1])
-            rpc.serve(theirs, self._records, limits, zygote.alarm)
-
-        self._ours = (self._jobs, self._done, self._ask, self._answer, self._answers, self._records)
-        self._pid = zygote.fork(limits, self._records, work)
-        _close(*theirs)
-        zygote.private.update(self._ours)
-        zygote.helpers.add(self._pid)
+        self._records = new_file()
+        order = Order(work.WARM, limits, left_s=FOREVER_S, most=RESULT_BYTES)
+        self._slot = remote.fork(order, (jobs_r, self._records, done_w, ask_w, answer_r))
+        close(jobs_r, done_w, ask_w, answer_r)
 
     def end(self) -> None:
         """Kill it and close everything."""
-        self._zygote.helpers.discard(self._pid)
-        os.kill(self._pid, signal.SIGKILL)
-        os.waitpid(self._pid, 0)
-        for handle in self._ours:
-            self._zygote.private.discard(handle)
-            os.close(handle)
+        self._remote.end(self._slot)
+        close(self._jobs, self._done, self._ask, self._answer, self._answers, self._records)
 
     def run(
-        self, program: tuple[str, str], checks: Sequence[rpc.Check], limits: child.JobLimits
+        self, solution: int, entry_point: str, checks: Sequence[rpc.Check], limits: JobLimits
     ) -> tuple[list[wire.Record], bool] | None:
         """As `_fresh_pair`; None where this process must not be used any more."""
-        zygote = self._zygote
+        remote = self._remote
         os.ftruncate(self._records, 0)
         os.lseek(self._records, 0, os.SEEK_SET)
-        solution_fd = os.memfd_create("s")
-
-        def solve(to: child.Writer) -> None:
-            rpc.run_program((self._ask, self._answer), *program, limits, zygote.alarm, to)
-
-        solution = zygote.fork(limits, solution_fd, solve, keep=(self._ask, self._answer))
+        before_s = remote.cpu_seconds((self._slot,)) or 0.0
+        loads = new_file()
         try:
-            self._send((program[1], checks, limits))
-            wall_s, left_s = limits.wall_s, limits.wall_s * (len(checks) + 1)
-            ready, seconds = zygote.wait((self._done,), (solution, self._pid), self._records, wall_s, left_s)
-            alone, status = os.waitpid(solution, os.WNOHANG)
-            if not alone:
-                os.kill(solution, signal.SIGKILL)
-                status = os.waitpid(solution, 0)[1]
-            loading = zygote.records(solution_fd, 1)
-            if not self._finished(ready, loading):
-                return None
-            records = zygote.records(self._records, 1 + len(checks))
-        except OSError:  # its pipe is broken
-            return None
+            order = _order(work.PROGRAM, limits, checks)
+            program = remote.fork(order, (solution, loads, self._ask, self._answer))
+            both, waited = (program, self._slot), Waited(self._slot, 0.0)
+            if self._send(entry_point, checks, limits):
+                waited = remote.wait(both, self._records, limits, order.left_s, word=self._done, before_s=before_s)
+            exit_ = remote.end(program)
+            loading = records(loads, 1, wire.OF_PROGRAMS)
         finally:
-            os.close(solution_fd)
-        died = Ended(status, not alone, seconds)
-        if not records:
-            return _not_loaded(loading, died, limits), False
-        records = records[1:]
-        if len(records) < len(checks) and not (records and records[-1].code == wire.TIMEOUT):
-            records.append(failure(died, limits))
-        return records, True
+            os.close(loads)
+        if not self._rests(waited.slot):
+            return None
+        died = Ended(exit_, waited.seconds)
+        made = records(self._records, 1 + len(checks), wire.OF_TESTINGS)
+        return _checked(made, checks, loading, died, failure(died, limits), limits)
 
-    def _send(self, job: tuple[str, Sequence[rpc.Check], child.JobLimits]) -> None:
-        entry_point, checks, limits = job
+    def _send(self, entry_point: str, checks: Sequence[rpc.Check], limits: JobLimits) -> bool:
+        """Hand the checks over; False where the process is gone."""
         frame = marshal.dumps((entry_point, list(checks), tuple(limits)), 2)
-        rpc.write_all(self._jobs, len(frame).to_bytes(4, "little") + frame)
+        view = memoryview(len(frame).to_bytes(4, "little") + frame)
+        try:
+            while view:
+                view = view[os.write(self._jobs, view) :]
+        except OSError:
+            return False
+        return True
 
-    def _finished(self, ready: int | None, loading: Sequence[wire.Record]) -> bool:
+    def _rests(self, ready: int | None) -> bool:
         """Bring the testing process to rest now that the program is dead; False where that does not work."""
-        if ready == TESTING_ENDED or (ready is None and loading and loading[0].code == wire.OK):
-            return False  # it died, or hangs where no alarm reaches it
-        if ready != DONE:
-            os.kill(self._pid, signal.SIGUSR1)
-            ready, _ = self._zygote.wait((self._done,), (self._pid,), self._records, 1.0, 1.0)
-            if ready != DONE:
+        if ready == self._slot:
+            return False  # it died
+        if ready != WORD:
+            self._remote.ring(self._slot)
+            before_s = self._remote.cpu_seconds((self._slot,)) or 0.0
+            rest = JobLimits(REST_S, REST_S, REST_S, 0, 0)
+            waited = self._remote.wait((self._slot,), self._records, rest, REST_S, word=self._done, before_s=before_s)
+            if waited.slot != WORD:
                 return False
-        os.read(self._done, 1)
+        if not os.read(self._done, 1):
+            return False
         for handle in (self._answers, self._ask):
             fcntl.fcntl(handle, fcntl.F_SETFL, 0)
             poller = select.poll()
             poller.register(handle, select.POLLIN)
-            while poller.poll(0):
-                os.read(handle, 1 << 16)
+            while any(events & select.POLLIN for _, events in poller.poll(0)) and os.read(handle, 1 << 16):
+                pass
         fcntl.fcntl(self._answer, fcntl.F_SETFL, 0)
         return True
 
 
 def _fresh_pair(
-    zygote: Zygote, program: tuple[str, str], checks: Sequence[rpc.Check], limits: child.JobLimits
+    remote: Remote, solution: int, entry_point: str, checks: Sequence[rpc.Check], limits: JobLimits
 ) -> tuple[list[wire.Record], bool]:
     """Records of a new process pair and True, or the one record of a program that does not load and False."""
     ask_r, ask_w = os.pipe()
     answer_r, answer_w = os.pipe()
-    solution_fd, testing_fd = os.memfd_create("s"), os.memfd_create("t")
-
-    def solve(to: child.Writer) -> None:
-        _close(ask_w, answer_r, testing_fd)
-        rpc.run_program((ask_r, answer_w), *program, limits, zygote.alarm, to)
-
-    def test(to: child.Writer) -> None:
-        _close(ask_r, answer_w, solution_fd)
-        peer = rpc.Peer(ask_w, answer_r, limits.output_kb * 1024)
-        rpc.run_testing(peer, program[1], checks, limits, zygote.alarm, to, rpc.Codes())
-
+    texts = new_file(marshal.dumps((entry_point, list(checks)), 2))
+    loads, results = new_file(), new_file()
     try:
-        solution = zygote.fork(limits, solution_fd, solve)
-        testing = zygote.fork(limits, testing_fd, test)
-        _close(ask_r, ask_w, answer_r, answer_w)
-        ended = zygote.watch(testing, testing_fd, limits.wall_s, limits.wall_s * (len(checks) + 1))
-        alone, status = os.waitpid(solution, os.WNOHANG)
-        if not alone:
-            os.kill(solution, signal.SIGKILL)
-            status = os.waitpid(solution, 0)[1]
-        records = zygote.records(testing_fd, 1 + len(checks))
-        loading = zygote.records(solution_fd, 1)
+        program = remote.fork(_order(work.PROGRAM, limits, checks), (solution, loads, ask_r, answer_w))
+        order = _order(work.TESTING, limits, checks)
+        testing = remote.fork(order, (texts, results, ask_w, answer_r))
+        close(ask_r, ask_w, answer_r, answer_w)
+        waited = remote.wait((testing,), results, limits, order.left_s, beside=(program,))
+        judged = remote.end(testing)
+        exit_ = remote.end(program)
+        loading = records(loads, 1, wire.OF_PROGRAMS)
+        made = records(results, 1 + len(checks), wire.OF_TESTINGS)
     finally:
-        _close(solution_fd, testing_fd)
-    died = Ended(status, not alone, ended.seconds)
-    if not records:
-        return _not_loaded(loading, died, limits), False
-    records = records[1:]
-    if len(records) < len(checks) and not (records and records[-1].code == wire.TIMEOUT):
-        if ended.killed:
-            records.append(failure(ended, limits))
-        elif alone and os.waitstatus_to_exitcode(ended.status) == rpc.EXIT_PEER:
-            records.append(failure(died, limits))
-        else:
-            detail = failure(ended, limits).payload
-            records.append(wire.Record(wire.TESTING_BROKEN, ended.seconds, b"the testing " + detail))
-    return records, True
+        close(texts, loads, results)
+    died, ended = Ended(exit_, waited.seconds), Ended(judged, waited.seconds)
+    if ended.killed or judged.unfit:
+        missing = failure(ended, limits)
+    elif exit_.alone and ended.status == rpc.EXIT_PEER:
+        missing = failure(died, limits)
+    else:
+        detail = b"the testing " + failure(ended, limits).payload
+        missing = wire.Record(wire.TESTING_BROKEN, ended.seconds, detail)
+    return _checked(made, checks, loading, died, missing, limits)
 
 
-def _not_loaded(loading: list[wire.Record], died: Ended, limits: child.JobLimits) -> list[wire.Record]:
-    if loading and loading[0].code != wire.OK:
-        return loading
-    return [failure(died, limits, b"while loading")]
+def _order(kind: int, limits: JobLimits, checks: Sequence[rpc.Check]) -> Order:
+    return Order(kind, limits, left_s=limits.cpu_s * (len(checks) + 1), most=RESULT_BYTES)
 
 
-def _close(*handles: int) -> None:
-    for handle in handles:
-        os.close(handle)
+def _checked(
+    made: list[wire.Record],
+    checks: Sequence[rpc.Check],
+    loading: Sequence[wire.Record],
+    died: Ended,
+    missing: wire.Record,
+    limits: JobLimits,
+) -> tuple[list[wire.Record], bool]:
+    """What `_fresh_pair` returns.
+
+    Args:
+        made: by the testing: that the program has said hello, then a record a check.
+        loading: by the program, of its loading.
+        missing: of the first check that has none, unless one before it has run out of time.
+    """
+    if not made:
+        loaded = loading and loading[0].code == wire.OK
+        return [failure(died, limits, b"while loading") if loaded or not loading else loading[0]], False
+    found = made[1:]
+    if len(found) < len(checks) and not (found and found[-1].code == wire.TIMEOUT):
+        found.append(missing)
+    return found, True

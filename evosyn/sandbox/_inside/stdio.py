@@ -1,37 +1,31 @@
 """Whole programs over standard input and output: compiled once, then one hardened process for each input.
 
 The process of the first input compiles the program, seals the code in a file of its own before any of it runs, and goes
-on to run it; the others start from that code. The files that carry input and output are made once per job and emptied
-between runs, when nobody else is left who could hold them.
+on to run it; the others start from that code, which passes through nobody's hands but theirs.
 """
 
 from __future__ import annotations
 
-import fcntl
 import marshal
 import os
 import time
-from typing import TYPE_CHECKING
 
-from evosyn.sandbox._inside import child, wire
-from evosyn.sandbox._inside.ended import RESULT_BYTES, failure
-
-if TYPE_CHECKING:
-    from evosyn.sandbox._inside.zygote import Zygote
-
-_SEALS = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL
-_SLACK = 4096
-"""What a program may write beyond its limit, so that it is seen to have done so."""
+from evosyn.sandbox._inside import wire, work
+from evosyn.sandbox._inside.alarm import WAITING, JobLimits
+from evosyn.sandbox._inside.ended import Ended, charged, failure
+from evosyn.sandbox._inside.forker import Order
+from evosyn.sandbox._inside.remote import RESULT_BYTES, Remote, close, is_sealed, new_file, records
 
 
-def supervise(zygote: Zygote, items: range, left_s: float, limits: child.JobLimits, body: bytes) -> list[wire.Record]:
+def supervise(remote: Remote, items: range, left_s: float, limits: JobLimits, body: bytes) -> list[wire.Record]:
     """Run the program on these inputs; returns early after a timeout."""
     program, inputs = marshal.loads(body)
     began = time.monotonic()
     found: list[wire.Record] = []
-    with _Runs(zygote, program, limits) as runs:
+    with _Runs(remote, program, limits) as runs:
         for item in items:
-            if found and time.monotonic() - began > left_s:
+            charged = max(sum([record.seconds for record in found]), (time.monotonic() - began) / WAITING)
+            if found and charged > left_s:
                 return found + [wire.Record(wire.NOT_RUN, 0.0, b"")] * (len(items) - len(found))
             record = runs.run(inputs[item])
             if runs.code is None:  # it does not compile
@@ -43,76 +37,65 @@ def supervise(zygote: Zygote, items: range, left_s: float, limits: child.JobLimi
 
 
 class _Runs:
-    """The runs of one program. While it is open, descriptors 0 and 1 of the zygote are the program's.
+    """The runs of one program.
 
     Attributes:
-        code: the compiled program, marshalled; None before the first run, and where it does not compile.
+        code: a file with the compiled program; None before the first run, and where it does not compile.
     """
 
-    def __init__(self, zygote: Zygote, program: bytes, limits: child.JobLimits) -> None:
-        self._zygote, self._program, self._limits = zygote, program, limits
+    def __init__(self, remote: Remote, program: bytes, limits: JobLimits) -> None:
+        self._remote, self._program, self._limits = remote, program, limits
         self._most = limits.output_kb * 1024
-        self.code: bytes | None = None
+        self.code: int | None = None
 
     def __enter__(self) -> _Runs:
-        self._records, self._given, self._output = (os.memfd_create(name) for name in ("r", "i", "o"))
-        os.dup2(self._given, 0)
-        os.dup2(self._output, 1)
-        os.close(self._given)
-        os.close(self._output)
         return self
 
     def __exit__(self, *_: object) -> None:
-        os.close(self._records)
-        os.dup2(2, 0)  # /dev/null, as before
-        os.dup2(2, 1)
+        if self.code is not None:
+            os.close(self.code)
 
     def run(self, text: bytes) -> wire.Record:
         """What the program does with this input: its output, or how it failed; compiles it where that is not done."""
-        for handle in (0, 1, self._records):
-            os.ftruncate(handle, 0)
-            os.lseek(handle, 0, os.SEEK_SET)
-        os.pwrite(0, text, 0)
+        files = [new_file(), new_file(text), new_file()]
         if self.code is not None:
-            return self._ended(self.code, None)
-        sealed = os.memfd_create("c", os.MFD_ALLOW_SEALING)
+            try:
+                return self._outcome(work.RUN, self.code, files, ())
+            finally:
+                close(*files)
+        source, sealed = new_file(self._program), new_file()
         try:
-            return self._ended(None, sealed)
+            return self._outcome(work.COMPILE, source, files, (sealed,))
         finally:
-            os.close(sealed)
+            close(*files, source)
+            if self.code != sealed:
+                close(sealed)
 
-    def _ended(self, code: bytes | None, sealed: int | None) -> wire.Record:
-        zygote, limits = self._zygote, self._limits
+    def _outcome(self, kind: int, given: int, files: list[int], sealed: tuple[int, ...]) -> wire.Record:
+        """Of one run.
 
-        def work(to: child.Writer) -> None:
-            ready = code if sealed is None else self._compile(sealed, to)
-            if ready is not None:
-                child.run_program(ready, zygote.alarm, limits.wall_s, to)
-
-        pid = zygote.fork(limits, self._records, work, most=self._most + _SLACK if sealed is None else RESULT_BYTES)
-        ended = zygote.watch(pid, self._records, limits.wall_s, limits.wall_s)
-        records = zygote.records(self._records, 2)
-        if sealed is not None:
-            if not fcntl.fcntl(sealed, fcntl.F_GET_SEALS) & fcntl.F_SEAL_WRITE:
-                return records[0] if records else failure(ended, limits, b"while compiling")
-            self.code = os.pread(sealed, os.fstat(sealed).st_size, 0)
-            records = records[1:]
-        size = os.fstat(1).st_size
+        Args:
+            given: the source, or the sealed code.
+            files: for records, input and output.
+            sealed: the file to compile into, where that is to be done.
+        """
+        remote, limits = self._remote, self._limits
+        results, _, output = files
+        most = RESULT_BYTES if sealed else self._most + work.OUTPUT_SLACK
+        slot = remote.fork(Order(kind, limits, left_s=limits.cpu_s, most=most), (given, *files, *sealed))
+        waited = remote.wait((slot,), results, limits, limits.cpu_s)
+        exit_ = remote.end(slot)
+        ended = Ended(exit_, waited.seconds)
+        made = charged(records(results, 2, wire.OF_PROGRAMS), exit_)
+        if sealed:
+            if not is_sealed(sealed[0]):
+                return made[0] if made else failure(ended, limits, b"while compiling")
+            self.code = sealed[0]
+            made = made[1:]
+        size = os.fstat(output).st_size
         if size > self._most:
             return wire.Record(wire.OUTPUT_LIMIT, ended.seconds, b"limit %d bytes" % self._most)
-        result = records[0] if records else failure(ended, limits)
-        status = os.waitstatus_to_exitcode(ended.status)
-        if result.code == wire.OK or (not records and status == 0 and not ended.killed):
-            return wire.Record(wire.OK, result.seconds, os.pread(1, size, 0))
+        result = made[0] if made else failure(ended, limits)
+        if result.code == wire.OK or (not made and ended.status == 0 and not ended.killed):
+            return wire.Record(wire.OK, result.seconds, os.pread(output, size, 0))
         return result
-
-    def _compile(self, sealed: int, to: child.Writer) -> bytes | None:
-        """In the program's process: nothing of the program has run when the code is sealed."""
-        ready = child.compile_guarded(self._program, self._zygote.alarm, self._limits.wall_s, to)
-        if ready is not None:
-            if os.write(sealed, ready) != len(ready):
-                os._exit(child.EXIT_FULL)
-            fcntl.fcntl(sealed, fcntl.F_ADD_SEALS, _SEALS)
-            child.limit_files(self._most + _SLACK)
-        os.close(sealed)
-        return ready

@@ -1,38 +1,39 @@
-"""The bytes that leave the jail: plain data by exact type, and records of item outcomes.
+"""The bytes that leave the jail: values by exact type, and records of item outcomes.
 
 Written by untrusted processes with `marshal` (version 2, which takes exact types only), read by us with the strict
-decoder below, which builds nothing but plain data, raises nothing but `Malformed` and needs time linear in the bytes.
-It is not a transport: frames and sockets belong to the zygote and to the worker that talks to it.
+decoder below, which builds nothing but plain data and the types of `kinds`, raises nothing but `Malformed` and needs
+time and memory linear in the bytes. It is not a transport: frames and sockets belong to the supervisor and to the
+worker that talks to it.
 """
 
 from __future__ import annotations
 
-import marshal
 import struct
-import sys
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
-MAX_DEPTH = 100
-"""Nesting that plain data may have."""
+from evosyn.sandbox._inside import kinds
+from evosyn.sandbox._inside.kinds import Malformed, NotPlain
+from evosyn.sandbox._inside.trees import MAX_DEPTH, encode
+
+__all__ = ["Malformed", "NotPlain", "encode"]
+
+FREE_PARTS, PART_BYTES = 20_000, 10
+"""Lists, dicts and their like that a value may have besides one for so many bytes: empty ones weigh most in memory."""
 
 OK, EXCEPTION, TIMEOUT, KILLED, LOAD_ERROR, NO_ENTRY, OUTPUT_LIMIT, NOT_PLAIN, TESTING_BROKEN, NOT_RUN, INFRA = range(
     11
 )
 """Codes of `evosyn.jobs.Status`, in that order."""
 
+OF_PROGRAMS = frozenset({OK, EXCEPTION, TIMEOUT, KILLED, LOAD_ERROR, NO_ENTRY, OUTPUT_LIMIT, NOT_PLAIN})
+"""What the process of a program may say of itself."""
+OF_TESTINGS = OF_PROGRAMS | {TESTING_BROKEN}
+"""What the process of a testing may say; NOT_RUN and INFRA only the supervisor and our own process can."""
+OF_SUPERVISORS = OF_TESTINGS | {NOT_RUN, INFRA}
+
 RECORD = struct.Struct("<BdI")
 """Head of a record: code, seconds, length of what follows."""
-
-SCALARS: frozenset[type] = frozenset({type(None), bool, int, float, complex, str, bytes})
-
-
-class NotPlain(Exception):
-    """A value is not plain data."""
-
-
-class Malformed(ValueError):
-    """Bytes that no honest encoder wrote."""
 
 
 class Record(NamedTuple):
@@ -43,73 +44,25 @@ class Record(NamedTuple):
     payload: bytes
 
 
-def encode(value: Any) -> bytes:
-    """The bytes of plain data, by exact type; a few dict types of `collections` go as dicts, dict key views as sets.
-
-    Raises:
-        NotPlain: something in it has another type, or it is nested deeper than `MAX_DEPTH`, or holds itself.
-    """
-    kind = type(value)
-    if kind not in SCALARS:
-        value = _plain(value, 0)
-    try:
-        return marshal.dumps(value, 2)
-    except ValueError as error:
-        raise NotPlain(str(error)) from None
-
-
-def _plain(value: Any, depth: int) -> Any:
-    kind = type(value)
-    if kind in SCALARS:
-        return value
-    if depth >= MAX_DEPTH:
-        raise NotPlain("nested too deeply")
-    if kind is list or kind is tuple or kind is set or kind is frozenset:
-        if SCALARS.issuperset(map(type, value)):
-            return value
-        return kind([_plain(item, depth + 1) for item in value])
-    if kind is dict:
-        if SCALARS.issuperset(map(type, value.values())) and SCALARS.issuperset(map(type, value)):
-            return value
-        return {_plain(key, depth + 1): _plain(item, depth + 1) for key, item in value.items()}
-    if kind in _dict_types():
-        return _plain({key: dict.__getitem__(value, key) for key in dict.__iter__(value)}, depth)
-    if kind is _DICT_KEYS:
-        return _plain(set(value), depth)
-    if kind is bytearray:
-        return bytes(value)
-    if kind.__module__ == "numpy" and hasattr(value, "tolist"):
-        return _plain(value.tolist(), depth + 1)
-    raise NotPlain(_name(kind))
-
-
-_DICT_KEYS: type = type({}.keys())
-
-
-def _dict_types() -> tuple[type, ...]:
-    module = sys.modules.get("collections")
-    if module is None:
-        return ()
-    return (module.Counter, module.defaultdict, module.OrderedDict)
-
-
-def _name(kind: type) -> str:
-    name = getattr(kind, "__name__", "")
-    return f"{name[:80]!a} is not plain data" if type(name) is str else "not plain data"
-
-
 def record(code: int, seconds: float, payload: bytes) -> bytes:
     return RECORD.pack(code, seconds, len(payload)) + payload
 
 
-def read_records(data: bytes, limit: int) -> list[Record]:
-    """The records at the front of `data`, at most `limit`; ends at the first that is torn or not a record."""
+def read_records(data: bytes, limit: int, allowed: frozenset[int]) -> list[Record]:
+    """The records at the front of `data`, at most `limit`; ends at the first that is torn or not a record.
+
+    Args:
+        allowed: codes that the writer may use; with any other one the writer has lied, which is its own end: KILLED.
+    """
     found: list[Record] = []
     position, end = 0, len(data)
     while len(found) < limit and position + RECORD.size <= end:
         code, seconds, length = RECORD.unpack_from(data, position)
         start = position + RECORD.size
-        if code > INFRA or start + length > end:
+        if code not in allowed:
+            found.append(Record(KILLED, 0.0, b"wrote a record that is not its to write"))
+            break
+        if start + length > end:
             break
         if not 0.0 <= seconds < 1e6:
             seconds = 0.0
@@ -118,8 +71,24 @@ def read_records(data: bytes, limit: int) -> list[Record]:
     return found
 
 
-def decode(data: bytes) -> Any:
-    """The plain data that `encode` wrote.
+Hook: TypeAlias = Callable[[str, list[Any]], Any]
+"""Builds what only one exchange knows, from a name and parts; raises Malformed."""
+
+
+class _Reading:
+    """What the decoder keeps count of while it reads one value."""
+
+    __slots__ = ("depth", "hook", "parts")
+
+    def __init__(self, size: int, hook: Hook | None) -> None:
+        self.depth, self.parts, self.hook = 0, FREE_PARTS + size // PART_BYTES, hook
+
+
+def decode(data: bytes, hook: Hook | None = None) -> Any:
+    """The value that `encode` wrote.
+
+    Args:
+        hook: for names that `kinds` does not know; without it they are malformed.
 
     Raises:
         Malformed: for any bytes that it did not write.
@@ -128,7 +97,7 @@ def decode(data: bytes) -> Any:
         known = _scalars.get(data, _MISSING)
         if known is not _MISSING:
             return known
-    value, position = _read(data, 0, 0)
+    value, position = _read(data, 0, _Reading(len(data), hook))
     if position != len(data):
         raise Malformed("bytes after the value")
     if len(data) <= 16 and data[:1] not in _CONTAINERS:
@@ -138,23 +107,36 @@ def decode(data: bytes) -> Any:
     return value
 
 
+def decode_live(data: bytes) -> Any:
+    """The same for a process that runs a program: iterators are iterators.
+
+    Raises:
+        Malformed: as `decode`.
+    """
+    return decode(data, _live)
+
+
+def _live(name: str, parts: list[Any]) -> Any:
+    made = kinds.together(name, parts)
+    return iter(made) if type(made) is kinds.Items else made
+
+
 _CONTAINERS = (b"[", b"(", b"{", b"<", b">", b"")
 _MISSING = object()
 _scalars: dict[bytes, Any] = {}
 _I32 = struct.Struct("<i")
 _F64 = struct.Struct("<d")
 _C128 = struct.Struct("<dd")
-_END = object()
 
 
-def _read(data: bytes, position: int, depth: int) -> tuple[Any, int]:
+def _read(data: bytes, position: int, reading: _Reading) -> tuple[Any, int]:
     reader = _READERS.get(data[position : position + 1])
     if reader is None:
         raise Malformed("unknown tag")
-    return reader(data, position + 1, depth)
+    return reader(data, position + 1, reading)
 
 
-def _read_int32(data: bytes, position: int, _depth: int) -> tuple[Any, int]:
+def _read_int32(data: bytes, position: int, _reading: _Reading) -> tuple[Any, int]:
     return _int32(data, position), position + 4
 
 
@@ -165,7 +147,7 @@ def _int32(data: bytes, position: int) -> int:
     return value
 
 
-def _read_long(data: bytes, position: int, _depth: int) -> tuple[Any, int]:
+def _read_long(data: bytes, position: int, _reading: _Reading) -> tuple[Any, int]:
     digits = _int32(data, position)
     count = abs(digits)
     start, end = position + 4, position + 4 + 2 * count
@@ -178,13 +160,13 @@ def _read_long(data: bytes, position: int, _depth: int) -> tuple[Any, int]:
     return (-value if digits < 0 else value), end
 
 
-def _read_float(data: bytes, position: int, _depth: int) -> tuple[Any, int]:
+def _read_float(data: bytes, position: int, _reading: _Reading) -> tuple[Any, int]:
     if position + 8 > len(data):
         raise Malformed("cut off")
     return _F64.unpack_from(data, position)[0], position + 8
 
 
-def _read_complex(data: bytes, position: int, _depth: int) -> tuple[Any, int]:
+def _read_complex(data: bytes, position: int, _reading: _Reading) -> tuple[Any, int]:
     if position + 16 > len(data):
         raise Malformed("cut off")
     return complex(*_C128.unpack_from(data, position)), position + 16
@@ -197,12 +179,12 @@ def _sized(data: bytes, position: int) -> tuple[int, int]:
     return size, position + 4
 
 
-def _read_bytes(data: bytes, position: int, _depth: int) -> tuple[Any, int]:
+def _read_bytes(data: bytes, position: int, _reading: _Reading) -> tuple[Any, int]:
     size, start = _sized(data, position)
     return data[start : start + size], start + size
 
 
-def _read_text(data: bytes, position: int, _depth: int) -> tuple[Any, int]:
+def _read_text(data: bytes, position: int, _reading: _Reading) -> tuple[Any, int]:
     size, start = _sized(data, position)
     try:
         return data[start : start + size].decode("utf-8", "surrogatepass"), start + size
@@ -210,75 +192,73 @@ def _read_text(data: bytes, position: int, _depth: int) -> tuple[Any, int]:
         raise Malformed("text") from None
 
 
-def _items(data: bytes, position: int, depth: int) -> tuple[list[Any], int]:
-    if depth > MAX_DEPTH:
+def _opened(reading: _Reading) -> None:
+    reading.depth += 1
+    reading.parts -= 1
+    if reading.depth > MAX_DEPTH + 1:
         raise Malformed("nested too deeply")
-    size, position = _sized(data, position)  # every item takes at least one byte
+    if reading.parts < 0:
+        raise Malformed("too many parts")
+
+
+def _items(data: bytes, position: int, size: int, reading: _Reading) -> tuple[list[Any], int]:
+    _opened(reading)
     items: list[Any] = []
     append = items.append
     for _ in range(size):
-        value, position = _read(data, position, depth + 1)
+        value, position = _read(data, position, reading)
         append(value)
+    reading.depth -= 1
     return items, position
 
 
-def _read_list(data: bytes, position: int, depth: int) -> tuple[Any, int]:
-    return _items(data, position, depth)
+def _read_list(data: bytes, position: int, reading: _Reading) -> tuple[Any, int]:
+    size, position = _sized(data, position)  # every item takes at least one byte
+    return _items(data, position, size, reading)
 
 
-def _read_tuple(data: bytes, position: int, depth: int) -> tuple[Any, int]:
-    items, position = _items(data, position, depth)
-    return tuple(items), position
+def _read_tuple(data: bytes, position: int, reading: _Reading) -> tuple[Any, int]:
+    size, position = _sized(data, position)
+    if data[position : position + 1] != b".":
+        items, position = _items(data, position, size, reading)
+        return tuple(items), position
+    items, position = _items(data, position + 1, size - 1, reading)
+    if not items or type(items[0]) is not str:
+        raise Malformed("a value without a kind")
+    make = reading.hook or kinds.together
+    return make(items[0], items[1:]), position
 
 
-def _read_set(data: bytes, position: int, depth: int) -> tuple[Any, int]:
-    items, position = _items(data, position, depth)
-    _hashable(items)
+def _read_set(data: bytes, position: int, reading: _Reading) -> tuple[Any, int]:
+    items, position = _read_list(data, position, reading)
+    kinds.distinct(items, of_set=True)
     return set(items), position
 
 
-def _read_frozenset(data: bytes, position: int, depth: int) -> tuple[Any, int]:
-    items, position = _items(data, position, depth)
-    _hashable(items)
+def _read_frozenset(data: bytes, position: int, reading: _Reading) -> tuple[Any, int]:
+    items, position = _read_list(data, position, reading)
+    kinds.distinct(items, of_set=True)
     return frozenset(items), position
 
 
-def _read_dict(data: bytes, position: int, depth: int) -> tuple[Any, int]:
-    if depth > MAX_DEPTH:
-        raise Malformed("nested too deeply")
+def _read_dict(data: bytes, position: int, reading: _Reading) -> tuple[Any, int]:
+    _opened(reading)
     keys: list[Any] = []
     values: list[Any] = []
-    while True:
-        if data[position : position + 1] == b"0":
-            break
-        key, position = _read(data, position, depth + 1)
-        value, position = _read(data, position, depth + 1)
+    while data[position : position + 1] != b"0":
+        key, position = _read(data, position, reading)
+        value, position = _read(data, position, reading)
         keys.append(key)
         values.append(value)
-    _hashable(keys)
+    reading.depth -= 1
+    kinds.distinct(keys, of_set=False)
     return dict(zip(keys, values, strict=True)), position + 1
 
 
-def _hashable(items: list[Any]) -> None:
-    """Refuses what cannot be hashed, and keys made to collide, which would cost quadratic time."""
-    try:
-        hashes = list(map(hash, items))
-    except TypeError:
-        raise Malformed("unhashable key") from None
-    if len(items) > 1000 and (
-        len(set(map(_spread, hashes))) < len(items) // 2 or len({value & 0xFFFF for value in hashes}) < 64
-    ):
-        raise Malformed("colliding keys")
-
-
-def _spread(value: int) -> int:
-    return (value * 0x9E3779B97F4A7C15) & 0xFFFFFFFFFFFFFFFF
-
-
-_READERS: dict[bytes, Callable[[bytes, int, int], tuple[Any, int]]] = {
-    b"N": lambda _data, position, _depth: (None, position),
-    b"T": lambda _data, position, _depth: (True, position),
-    b"F": lambda _data, position, _depth: (False, position),
+_READERS: dict[bytes, Callable[[bytes, int, _Reading], tuple[Any, int]]] = {
+    b"N": lambda _data, position, _reading: (None, position),
+    b"T": lambda _data, position, _reading: (True, position),
+    b"F": lambda _data, position, _reading: (False, position),
     b"i": _read_int32,
     b"l": _read_long,
     b"g": _read_float,

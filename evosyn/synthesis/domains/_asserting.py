@@ -6,6 +6,7 @@ import ast
 
 from evosyn.parsing import parsed
 from evosyn.records import Problem, Testing
+from evosyn.synthesis.domains._context import source_of
 from evosyn.synthesis.domains._replies import defines, python_blocks
 
 MAX_ASSERTS = 1000
@@ -34,10 +35,15 @@ def _asserts(block: str, entry_point: str) -> list[str]:
             found += node.body if all(isinstance(part, ast.Assert) for part in node.body) else []
         elif isinstance(node, ast.Assert):
             found.append(node)
+    texts = [_text(node) for node in found[:MAX_ASSERTS] if _mentions(node, entry_point)]
+    return [text for text in texts if text]
+
+
+def _text(node: ast.stmt) -> str:
     try:
-        return [ast.unparse(node) for node in found if _mentions(node, entry_point)][:MAX_ASSERTS]
+        return source_of(node)
     except (ValueError, RecursionError):
-        return []
+        return ""
 
 
 def _line_by_line(block: str) -> list[ast.stmt]:

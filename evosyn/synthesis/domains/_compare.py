@@ -11,31 +11,45 @@ declared tolerance. Case and order count.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 
 from evosyn.records import Json
+from evosyn.synthesis.domains._budget import KEYS, WIDE, is_wide, measure
+from evosyn.synthesis.domains._equality import digest, equal
 
-MATCHED_ITEMS = 1000
-"""Sets with more items are compared for equality only, whatever the tolerance."""
+PAIRS = 100_000
+"""Items of sets that may be tried against each other where a tolerance is given, in one comparison."""
 DECIMAL_CHARS = 400
 """Longer words, and numbers of larger exponents, are compared as text only."""
+KEY_BITS = 1 << 16
+"""Larger integers equal no text as a key."""
 
 _NUMBERS = (int, float, complex)
+_SETS = (set, frozenset, KEYS)
 _POINT = frozenset(".eE")
 
 
-def same_value(expected: Json, actual: Json, tolerance: float | None = None) -> bool:
-    """Whether a solution's value is the expected one; never raises on plain data.
+def same_value(
+    expected: Json, actual: Json, tolerance: float | None = None, *, wide: bool | None = None, pairs: int = PAIRS
+) -> bool:
+    """Whether a solution's value is the expected one.
+
+    It takes time linear in the expected value, and at most `pairs` tries for sets with a tolerance.
 
     Args:
         expected: from the testing.
-        actual: plain data, exact types.
+        actual: a value from a solution, of exact types.
         tolerance: largest absolute or relative difference of two numbers, wherever they stand; None for equality.
+        wide: what `is_wide` says of the expected value, where that is known.
     """
+    if wide is None:
+        wide = is_wide(expected)
     try:
-        return bool(expected == actual) or _same(expected, actual, tolerance)
-    except RecursionError:
+        return (equal(expected, actual) if wide else bool(expected == actual)) or _Rules(tolerance, pairs).same(
+            expected, actual
+        )
+    except (ArithmeticError, RecursionError):  # a signalling NaN, a nesting beyond what can be compared
         return False
 
 
@@ -52,65 +66,95 @@ def same_text(expected: str, actual: str, tolerance: float = 0.0) -> bool:
     )
 
 
-def _same(expected: Json, actual: Json, tolerance: float | None) -> bool:
-    if isinstance(expected, _NUMBERS):
-        return isinstance(actual, _NUMBERS) and _same_number(expected, actual, tolerance)
-    if isinstance(expected, list | tuple):
-        return (
-            isinstance(actual, list | tuple)
-            and len(expected) == len(actual)
-            and all(_same(one, other, tolerance) for one, other in zip(expected, actual, strict=True))
-        )
-    if isinstance(expected, dict):
-        return isinstance(actual, dict) and _same_items(expected, actual, tolerance)
-    if isinstance(expected, set | frozenset):
-        return isinstance(actual, set | frozenset) and _same_set(expected, actual, tolerance)
-    return bool(expected == actual)
+class _Rules:
+    """One comparison by the rules above."""
 
+    def __init__(self, tolerance: float | None, pairs: int) -> None:
+        self._tolerance, self._pairs = tolerance, pairs
 
-def _same_number(expected: Json, actual: Json, tolerance: float | None) -> bool:
-    if expected == actual or (expected != expected and actual != actual):
+    def same(self, expected: Json, actual: Json) -> bool:
+        if isinstance(expected, _NUMBERS):
+            return isinstance(actual, _NUMBERS) and self._same_number(expected, actual)
+        if isinstance(expected, list | tuple):
+            return (
+                isinstance(actual, list | tuple)
+                and len(expected) == len(actual)
+                and all(self.same(one, other) for one, other in zip(expected, actual, strict=True))
+            )
+        if isinstance(expected, dict):
+            return isinstance(actual, dict) and self._same_items(expected, actual)
+        if isinstance(expected, _SETS):
+            return isinstance(actual, _SETS) and self._same_set(expected, actual)
+        return bool(expected == actual)
+
+    def _same_number(self, expected: Json, actual: Json) -> bool:
+        if expected == actual or (expected != expected and actual != actual):
+            return True
+        if self._tolerance is None:
+            return False
+        tolerance = self._tolerance
+        try:
+            if isinstance(expected, complex) or isinstance(actual, complex):
+                return bool(abs(expected - actual) <= max(tolerance, tolerance * max(abs(expected), abs(actual))))
+            return math.isclose(expected, actual, rel_tol=tolerance, abs_tol=tolerance)
+        except (OverflowError, ValueError):  # integers beyond the range of floats; a tolerance above 1 of nothing
+            return False
+
+    def _same_items(self, expected: Mapping[Json, Json], actual: Mapping[Json, Json]) -> bool:
+        if len(expected) != len(actual):
+            return False
+        pairs = _paired(expected, actual, _itself) or _paired(expected, actual, _json_key)
+        return pairs is not None and all(self.same(one, other) for one, other in pairs)
+
+    def _same_set(self, expected: Collection[Json], actual: Collection[Json]) -> bool:
+        """Whether the items can be paired one by one."""
+        if len(expected) != len(actual):
+            return False
+        if equal(expected, actual):
+            return True
+        if self._tolerance is None:
+            return False
+        if all(isinstance(item, int | float) for items in (expected, actual) for item in items):
+            return all(map(self._same_number, sorted(expected), sorted(actual)))
+        left = list(actual)
+        for item in expected:
+            cost = 1 + measure(item, limit=self._pairs).parts
+            match = next(
+                (place for place, other in enumerate(left) if self._try(cost) and self.same(item, other)), None
+            )
+            if match is None:
+                return False
+            left.pop(match)
         return True
-    if tolerance is None:
-        return False
-    try:
-        if isinstance(expected, complex) or isinstance(actual, complex):
-            return bool(abs(expected - actual) <= max(tolerance, tolerance * max(abs(expected), abs(actual))))
-        return math.isclose(expected, actual, rel_tol=tolerance, abs_tol=tolerance)
-    except OverflowError:  # integers beyond the range of floats
-        return False
+
+    def _try(self, cost: int) -> bool:
+        self._pairs -= cost
+        return self._pairs >= 0
 
 
-def _same_items(expected: Mapping[Json, Json], actual: Mapping[Json, Json], tolerance: float | None) -> bool:
-    if len(expected) != len(actual):
-        return False
-    if any(key not in actual for key in expected):
-        actual = {_json_key(key): value for key, value in actual.items()}
-    return len(expected) == len(actual) and all(
-        key in actual and _same(value, actual[key], tolerance) for key, value in expected.items()
-    )
+def _paired(
+    expected: Mapping[Json, Json], actual: Mapping[Json, Json], form: Callable[[Json], Json]
+) -> Iterable[tuple[Json, Json]] | None:
+    """The values under equal keys, after the actual keys have been brought into a form; None where keys differ."""
+    name = digest if len(expected) > WIDE else _itself
+    found = {name(form(key)): value for key, value in actual.items()}
+    keys = [name(key) for key in expected]
+    if len(found) != len(expected) or not all(key in found for key in keys):
+        return None
+    return list(zip(expected.values(), [found[key] for key in keys], strict=True))
+
+
+def _itself(key: Json) -> Json:
+    return key
 
 
 def _json_key(key: Json) -> Json:
     """The text that JSON has for a key that is not a text."""
     if key is None or isinstance(key, bool):
         return {None: "null", True: "true", False: "false"}[key]
-    return repr(key) if isinstance(key, int | float) else key
-
-
-def _same_set(expected: Collection[Json], actual: Collection[Json], tolerance: float | None) -> bool:
-    """Whether the items can be paired one by one; sets of many items must be equal."""
-    if expected == actual:
-        return True
-    if tolerance is None or len(expected) != len(actual) or len(expected) > MATCHED_ITEMS:
-        return False
-    left = list(actual)
-    for item in expected:
-        match = next((place for place, other in enumerate(left) if _same(item, other, tolerance)), None)
-        if match is None:
-            return False
-        left.pop(match)
-    return True
+    if isinstance(key, int):  # Python writes no integers of more than 4300 digits
+        return format(Decimal(key), "f") if key.bit_length() <= KEY_BITS else key
+    return repr(key) if isinstance(key, float) else key
 
 
 def _lines(text: str) -> list[str]:

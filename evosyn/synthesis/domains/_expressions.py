@@ -1,23 +1,39 @@
 """Evaluating the harmless part of Python in our own process: expressions over literals, pure builtins and call results.
 
 An expression is turned into a tree of closures once; whatever lies outside the white list is refused, so that it runs
-in the sandbox instead. Sizes are bounded at every step that could make a value grow, since both a testing and the
-values that a solution returned are hostile. It is not an interpreter: no names but those given, no attributes, no
-statements.
+in the sandbox instead. Every step is paid from a budget, since both a testing and the values that a solution returned
+are hostile. It is not an interpreter: no names but those given, no attributes, no statements.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
 from evosyn.jobs import ItemOutcome, Status
 from evosyn.records import Json
-from evosyn.synthesis.domains._guarded import BINARY, COMPARISONS, FUNCTIONS, TYPES, UNARY
+from evosyn.synthesis.domains._budget import Budget, measure
+from evosyn.synthesis.domains._guarded import (
+    BINARY,
+    COMPARISONS,
+    FUNCTIONS,
+    INT_BITS,
+    TYPES,
+    UNARY,
+    check_keys,
+    subscript,
+)
 
-Outcomes: TypeAlias = Sequence[ItemOutcome]
-Evaluate: TypeAlias = Callable[[Outcomes], Json]
+
+class Run(NamedTuple):
+    """What an expression is evaluated on: the outcomes of its calls, and what it may use."""
+
+    outcomes: Sequence[ItemOutcome]
+    budget: Budget
+
+
+Evaluate: TypeAlias = Callable[[Run], Json]
 ResolveCall: TypeAlias = Callable[[ast.Call], Evaluate]
 """Turns a call of the entry point into something that looks its outcome up; raises NotLiftable."""
 
@@ -42,11 +58,11 @@ class Expression(NamedTuple):
 
 
 class Scope(NamedTuple):
-    """What names mean: the names of the entry point, constants by name, names that are not builtins here."""
+    """What names mean: the names of the entry point, names that are not builtins here; and what constants may use."""
 
     entry_points: frozenset[str]
-    constants: Mapping[str, Json]
     shadowed: frozenset[str]
+    budget: Budget
 
 
 def compile_expression(node: ast.expr, scope: Scope, resolve: ResolveCall) -> Expression:
@@ -60,9 +76,23 @@ def compile_expression(node: ast.expr, scope: Scope, resolve: ResolveCall) -> Ex
         raise NotLiftable(type(node).__name__)
     made = build(node, scope, resolve)
     if made.constant and not isinstance(node, ast.Constant):
-        value = made.evaluate(())
+        value = made.evaluate(Run((), scope.budget))
+        if isinstance(node, ast.Call | ast.BinOp | ast.Subscript):  # the others are as large as their source
+            scope.budget.keep(measure(value).parts)
         return Expression(lambda _: value, True)
     return made
+
+
+def compile_later(node: ast.expr, scope: Scope, resolve: ResolveCall) -> Expression:
+    """A part that Python may leave out: one that raises by itself is no reason yet to call the whole broken.
+
+    Raises:
+        NotLiftable: outside the white list, or it raises.
+    """
+    try:
+        return compile_expression(node, scope, resolve)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise NotLiftable(f"{type(error).__name__} in a part") from error
 
 
 def constant_value(node: ast.expr, scope: Scope) -> Json:
@@ -74,7 +104,7 @@ def constant_value(node: ast.expr, scope: Scope) -> Json:
     try:
         return literal_value(node)
     except NotLiftable:
-        return compile_expression(node, scope, _no_calls).evaluate(())
+        return compile_expression(node, scope, _no_calls).evaluate(Run((), scope.budget))
 
 
 def literal_value(node: ast.expr) -> Json:
@@ -86,24 +116,31 @@ def literal_value(node: ast.expr) -> Json:
         NotLiftable: not a literal, or one of a rarer kind.
     """
     kind = type(node)
-    if kind is ast.Constant and node.value is not Ellipsis:  # type: ignore[attr-defined]
-        return node.value  # type: ignore[attr-defined]
+    if kind is ast.Constant:
+        return _literal(node)  # type: ignore[arg-type]
     if kind is ast.List:
         return [literal_value(item) for item in node.elts]  # type: ignore[attr-defined]
     if kind is ast.Tuple:
         return tuple([literal_value(item) for item in node.elts])  # type: ignore[attr-defined]
     if kind is ast.UnaryOp and type(node.op) is ast.USub and type(node.operand) is ast.Constant:  # type: ignore[attr-defined]
-        number: Json = node.operand.value  # type: ignore[attr-defined]
+        number: Json = _literal(node.operand)  # type: ignore[attr-defined]
         if type(number) in (int, float):
             return -number
     raise NotLiftable(kind.__name__)
 
 
+def _literal(node: ast.Constant) -> Json:
+    value = node.value
+    if value is Ellipsis or (type(value) is int and value.bit_length() > INT_BITS):
+        raise NotLiftable("a constant")
+    return value
+
+
 def lookup(index: int) -> Evaluate:
     """The value of call `index`."""
 
-    def evaluate(outcomes: Outcomes) -> Json:
-        outcome = outcomes[index]
+    def evaluate(run: Run) -> Json:
+        outcome = run.outcomes[index]
         if outcome.status is not Status.OK:
             raise CallFailed(outcome)
         return outcome.value
@@ -116,28 +153,32 @@ def _no_calls(_: ast.Call) -> Evaluate:
 
 
 def _constant(node: ast.Constant, _scope: Scope, _resolve: ResolveCall) -> Expression:
-    if node.value is Ellipsis:
-        raise NotLiftable("Ellipsis")
-    value = node.value
+    value = _literal(node)
     return Expression(lambda _: value, True)
 
 
-def _name(node: ast.Name, scope: Scope, _resolve: ResolveCall) -> Expression:
-    if node.id not in scope.constants:
-        raise NotLiftable(node.id)
-    value = scope.constants[node.id]
-    return Expression(lambda _: value, True)
-
-
-def _all(nodes: Sequence[ast.expr], scope: Scope, resolve: ResolveCall) -> tuple[list[Evaluate], bool]:
-    made = [compile_expression(node, scope, resolve) for node in nodes]
+def _all(
+    nodes: Sequence[ast.expr], scope: Scope, resolve: ResolveCall, surely: int | None = None
+) -> tuple[list[Evaluate], bool]:
+    """Some parts; all but the first `surely` of them may be left out by Python."""
+    made = [
+        (compile_expression if surely is None or place < surely else compile_later)(node, scope, resolve)
+        for place, node in enumerate(nodes)
+    ]
     return [one.evaluate for one in made], all(one.constant for one in made)
 
 
 def _sequence(node: ast.List | ast.Tuple | ast.Set, scope: Scope, resolve: ResolveCall) -> Expression:
     items, constant = _all(node.elts, scope, resolve)
-    kind = {ast.List: list, ast.Tuple: tuple, ast.Set: set}[type(node)]
-    return Expression(lambda outcomes: kind([item(outcomes) for item in items]), constant)
+    if isinstance(node, ast.Set):
+        return Expression(lambda run: _set([item(run) for item in items]), constant)
+    kind = list if isinstance(node, ast.List) else tuple
+    return Expression(lambda run: kind([item(run) for item in items]), constant)
+
+
+def _set(items: list[Json]) -> set[Json]:
+    check_keys(items, of_set=True)
+    return set(items)
 
 
 def _dict(node: ast.Dict, scope: Scope, resolve: ResolveCall) -> Expression:
@@ -145,26 +186,29 @@ def _dict(node: ast.Dict, scope: Scope, resolve: ResolveCall) -> Expression:
         raise NotLiftable("**")
     keys, fixed = _all([key for key in node.keys if key is not None], scope, resolve)
     values, constant = _all(node.values, scope, resolve)
-    return Expression(
-        lambda outcomes: {key(outcomes): value(outcomes) for key, value in zip(keys, values, strict=True)},
-        fixed and constant,
-    )
+
+    def evaluate(run: Run) -> Json:
+        pairs = [(key(run), value(run)) for key, value in zip(keys, values, strict=True)]
+        check_keys([key for key, _ in pairs], of_set=False)
+        return dict(pairs)
+
+    return Expression(evaluate, fixed and constant)
 
 
 def _compare(node: ast.Compare, scope: Scope, resolve: ResolveCall) -> Expression:
-    parts, constant = _all([node.left, *node.comparators], scope, resolve)
+    parts, constant = _all([node.left, *node.comparators], scope, resolve, surely=2)
     tests = []
     for index, op in enumerate(node.ops):
         if isinstance(op, ast.Is | ast.IsNot):
             _singleton([node.left, *node.comparators][index : index + 2])
         tests.append(COMPARISONS[type(op)])
 
-    def evaluate(outcomes: Outcomes) -> Json:
-        left = parts[0](outcomes)
+    def evaluate(run: Run) -> Json:
+        left = parts[0](run)
         result: Json = True
         for test, part in zip(tests, parts[1:], strict=True):
-            right = part(outcomes)
-            result = test(left, right)
+            right = part(run)
+            result = test(run.budget, left, right)
             if not result:
                 return result
             left = right
@@ -182,13 +226,13 @@ def _singleton(sides: Sequence[ast.expr]) -> None:
 
 
 def _bool(node: ast.BoolOp, scope: Scope, resolve: ResolveCall) -> Expression:
-    parts, constant = _all(node.values, scope, resolve)
+    parts, constant = _all(node.values, scope, resolve, surely=1)
     stop = isinstance(node.op, ast.Or)
 
-    def evaluate(outcomes: Outcomes) -> Json:
+    def evaluate(run: Run) -> Json:
         value: Json = not stop
         for part in parts:
-            value = part(outcomes)
+            value = part(run)
             if bool(value) is stop:
                 break
         return value
@@ -199,7 +243,7 @@ def _bool(node: ast.BoolOp, scope: Scope, resolve: ResolveCall) -> Expression:
 def _unary(node: ast.UnaryOp, scope: Scope, resolve: ResolveCall) -> Expression:
     operand = compile_expression(node.operand, scope, resolve)
     apply = UNARY[type(node.op)]
-    return Expression(lambda outcomes: apply(operand.evaluate(outcomes)), operand.constant)
+    return Expression(lambda run: apply(run.budget, operand.evaluate(run)), operand.constant)
 
 
 def _binary(node: ast.BinOp, scope: Scope, resolve: ResolveCall) -> Expression:
@@ -209,26 +253,26 @@ def _binary(node: ast.BinOp, scope: Scope, resolve: ResolveCall) -> Expression:
     left = compile_expression(node.left, scope, resolve)
     right = compile_expression(node.right, scope, resolve)
     return Expression(
-        lambda outcomes: apply(left.evaluate(outcomes), right.evaluate(outcomes)), left.constant and right.constant
+        lambda run: apply(run.budget, left.evaluate(run), right.evaluate(run)), left.constant and right.constant
     )
 
 
 def _conditional(node: ast.IfExp, scope: Scope, resolve: ResolveCall) -> Expression:
-    (test, then, other), constant = _all([node.test, node.body, node.orelse], scope, resolve)
-    return Expression(lambda outcomes: then(outcomes) if test(outcomes) else other(outcomes), constant)
+    (test, then, other), constant = _all([node.test, node.body, node.orelse], scope, resolve, surely=1)
+    return Expression(lambda run: then(run) if test(run) else other(run), constant)
 
 
 def _subscript(node: ast.Subscript, scope: Scope, resolve: ResolveCall) -> Expression:
     value = compile_expression(node.value, scope, resolve)
     index = compile_expression(node.slice, scope, resolve)
     return Expression(
-        lambda outcomes: value.evaluate(outcomes)[index.evaluate(outcomes)], value.constant and index.constant
+        lambda run: subscript(run.budget, value.evaluate(run), index.evaluate(run)), value.constant and index.constant
     )
 
 
 def _slice(node: ast.Slice, scope: Scope, resolve: ResolveCall) -> Expression:
     parts, constant = _all([part or ast.Constant(None) for part in (node.lower, node.upper, node.step)], scope, resolve)
-    return Expression(lambda outcomes: slice(*[part(outcomes) for part in parts]), constant)
+    return Expression(lambda run: slice(*[part(run) for part in parts]), constant)
 
 
 def _call(node: ast.Call, scope: Scope, resolve: ResolveCall) -> Expression:
@@ -237,7 +281,7 @@ def _call(node: ast.Call, scope: Scope, resolve: ResolveCall) -> Expression:
     name = node.func.id
     if name in scope.entry_points:
         return Expression(resolve(node), False)
-    if name in scope.shadowed or name in scope.constants:
+    if name in scope.shadowed:
         raise NotLiftable(name)
     if name == "isinstance":
         return _isinstance(node, scope, resolve)
@@ -248,9 +292,9 @@ def _call(node: ast.Call, scope: Scope, resolve: ResolveCall) -> Expression:
     named, constant = _all([keyword.value for keyword in node.keywords], scope, resolve)
     keys = [str(keyword.arg) for keyword in node.keywords]
 
-    def evaluate(outcomes: Outcomes) -> Json:
-        given = {key: value(outcomes) for key, value in zip(keys, named, strict=True)}
-        return function(*[argument(outcomes) for argument in arguments], **given)
+    def evaluate(run: Run) -> Json:
+        given = {key: value(run) for key, value in zip(keys, named, strict=True)}
+        return function(run.budget, *[argument(run) for argument in arguments], **given)
 
     return Expression(evaluate, fixed and constant)
 
@@ -266,12 +310,11 @@ def _isinstance(node: ast.Call, scope: Scope, resolve: ResolveCall) -> Expressio
         kinds.append(TYPES[kind.id])
     value = compile_expression(node.args[0], scope, resolve)
     types = tuple(kinds)
-    return Expression(lambda outcomes: isinstance(value.evaluate(outcomes), types), value.constant)
+    return Expression(lambda run: isinstance(value.evaluate(run), types), value.constant)
 
 
 _BUILDERS: dict[type[ast.expr], Callable[..., Expression]] = {
     ast.Constant: _constant,
-    ast.Name: _name,
     ast.List: _sequence,
     ast.Tuple: _sequence,
     ast.Set: _sequence,

@@ -13,13 +13,19 @@ from dataclasses import dataclass, replace
 
 from evosyn.jobs import Call, CallsJob, CellResult, ItemOutcome, Job, Limits, Status
 from evosyn.records import Json, Testing, Verdict
+from evosyn.synthesis.domains._budget import KEYS
+from evosyn.synthesis.domains._context import Broken, parse, source_of
 from evosyn.synthesis.domains._expressions import NotLiftable
-from evosyn.synthesis.domains._lifting import Broken, is_plain, parse
+from evosyn.synthesis.domains._guarded import check_keys
+from evosyn.synthesis.domains._lifting import is_plain
 from evosyn.testings import FormatError, is_generator, testing_from_json
 
 MODULES = ("collections", "itertools", "json", "math", "random", "string")
-OUTPUT_KB = 8 * 1024
-"""Size that the values of one generator may have, unless the limits allow more."""
+OUTPUT_KB, ALL_OUTPUT_KB, LEAST_OUTPUT_KB = 8 * 1024, 64 * 1024, 64
+"""Size that the value of one generator may have, unless the limits allow more; of all of a testing, which share it;
+what each of them may have however many they are."""
+PARTS = 8_000_000
+"""Of one value, see `_budget.Measure`."""
 
 Path = tuple[str | int, ...]
 """Where in a testing's body a generator stands."""
@@ -41,7 +47,7 @@ class GeneratorExpansion:
             if index in self.broken:
                 made.append(CellResult(Verdict.BROKEN, detail=self.broken[index]))
             elif places:
-                made.append(_filled(testing, places, next(remaining)))
+                made.append(_expanded(testing, places, next(remaining)))
             else:
                 made.append(testing)
         return tuple(made)
@@ -49,7 +55,6 @@ class GeneratorExpansion:
 
 def expand(testings: Sequence[Testing], limits: Limits) -> GeneratorExpansion:
     """How testings with generators become plain ones."""
-    roomy = replace(limits, output_kb=max(limits.output_kb, OUTPUT_KB))
     places = tuple(_places(testing) for testing in testings)
     jobs: list[Job] = []
     broken: dict[int, str] = {}
@@ -62,6 +67,8 @@ def expand(testings: Sequence[Testing], limits: Limits) -> GeneratorExpansion:
             broken[index] = str(error)
         else:
             calls = tuple(Call((number,)) for number in range(len(found)))
+            share_kb = max(ALL_OUTPUT_KB // len(found), LEAST_OUTPUT_KB)
+            roomy = replace(limits, output_kb=min(max(limits.output_kb, OUTPUT_KB), share_kb))
             jobs.append(CallsJob(program, "generate", calls, roomy))
     return GeneratorExpansion(tuple(testings), places, broken, tuple(jobs))
 
@@ -121,9 +128,17 @@ def _function(name: str, source: str) -> str:
         raise Broken("generator: neither an expression nor a function body with `return`")
     function = ast.FunctionDef(name, ast.arguments([], [], None, [], [], None, []), body, [], None, None)
     try:
-        return ast.unparse(ast.fix_missing_locations(function))
+        return source_of(ast.fix_missing_locations(function))
     except (RecursionError, ValueError) as error:
         raise Broken(f"generator: {type(error).__name__}") from error
+
+
+def _expanded(testing: Testing, places: Sequence[Path], outcomes: Sequence[ItemOutcome]) -> Testing | CellResult:
+    """The testing with its values; what one of them does to the reading of it makes it broken, and nothing else."""
+    try:
+        return _filled(testing, places, outcomes)
+    except Exception as error:  # noqa: BLE001 - the sandbox boundary
+        return CellResult(Verdict.BROKEN, detail=f"generator: cannot be read: {type(error).__name__}")
 
 
 def _filled(testing: Testing, places: Sequence[Path], outcomes: Sequence[ItemOutcome]) -> Testing | CellResult:
@@ -133,10 +148,14 @@ def _filled(testing: Testing, places: Sequence[Path], outcomes: Sequence[ItemOut
         verdict = Verdict.UNKNOWN if unknown else Verdict.BROKEN
         return CellResult(verdict, detail=f"generator: {failed.status}: {failed.detail}")
     if places[0] == ("cases",):
-        return _built(testing, outcomes[0].value)
+        return _built(testing, _as_data(outcomes[0].value))
     cases = [{**case, "input": _copied(case["input"])} for case in testing.body["cases"]]
     for place, outcome in zip(places, outcomes, strict=True):
-        value = outcome.value
+        value = _as_data(outcome.value)
+        if testing.kind == "cases" and not is_plain(value, PARTS):
+            return CellResult(
+                Verdict.BROKEN, detail=f"generator: gives a {type(value).__name__}, which is not plain data"
+            )
         _, index, key, *inside = place
         if inside:
             cases[int(index)]["input"][inside[0]] = value
@@ -149,6 +168,20 @@ def _filled(testing: Testing, places: Sequence[Path], outcomes: Sequence[ItemOut
     return replace(testing, body={**testing.body, "cases": cases})
 
 
+def _as_data(value: Json) -> Json:
+    """What a case may hold in place of the types that are nearly plain data."""
+    if isinstance(value, dict):
+        return {key: _as_data(item) for key, item in value.items()}
+    if type(value) in (list, tuple):
+        return type(value)([_as_data(item) for item in value])
+    if isinstance(value, bytearray):
+        return bytes(value)
+    if isinstance(value, KEYS):
+        check_keys(list(value), of_set=True)
+        return set(value)
+    return value
+
+
 def _copied(value: Json) -> Json:
     return list(value) if isinstance(value, list) else value
 
@@ -159,7 +192,7 @@ def _built(testing: Testing, cases: Json) -> Testing | CellResult:
         checked = testing_from_json({"kind": testing.kind, **testing.body, "cases": _shown(cases)})
     except FormatError as error:
         return CellResult(Verdict.BROKEN, detail=f"build_cases: {error}")
-    if has_generators(checked) or not is_plain(cases):
+    if has_generators(checked) or not is_plain(cases, PARTS):
         return CellResult(Verdict.BROKEN, detail="build_cases: must return a list of cases with plain values")
     return replace(testing, body={**testing.body, "cases": list(cases)})
 

@@ -1,160 +1,340 @@
-"""The operators and builtins that may run in our own process on hostile values: bounded in what they make of them.
+"""The operators and builtins that may run in our own process on hostile values: each pays a budget before it works.
 
-It knows nothing of expressions; `_expressions` builds on it.
+They mean what Python means by them, or raise `TooLarge`. It knows nothing of expressions; `_expressions` builds on it.
 """
 
 from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
 
 from evosyn.records import Json
+from evosyn.sandbox._inside.kinds import FEW_KEYS, Items, is_spread
+from evosyn.synthesis.domains._budget import ITEMS, KEYS, WIDE, Budget, TooLarge, length, room
+from evosyn.synthesis.domains._equality import equal
 
-MAX_SIZE = 1_000_000
-"""Items, characters or bytes that a value may grow to."""
-MAX_KEYS = 20_000
-"""Keys of a set or dict made from returned values: keys can be chosen to collide."""
+INT_BITS = 1 << 16
+"""Of integers that are multiplied, divided or written out."""
+MAX_DIGITS = 400
+_WORD = 1 << 63
+_SET_LIKE = (set, frozenset, KEYS, ITEMS)
+_TEXTS = (str, bytes, bytearray)
 
 
-class TooLarge(ValueError):
-    """A value would outgrow the bounds."""
+def is_flat(value: Json) -> bool:
+    """Whether all work on the number costs nothing worth counting."""
+    kind = type(value)
+    return kind is float or kind is bool or (kind is int and -_WORD < value < _WORD)
 
 
-def size_of(value: Json, limit: int = MAX_SIZE) -> int:
-    """Items, characters and bytes in `value`, counted until `limit` is passed."""
-    if isinstance(value, str | bytes):
-        return len(value)
+# operators
+
+
+def _charged(apply: Callable[[Json, Json], Json]) -> Callable[[Budget, Json, Json], Json]:
+    """An operator whose result is no larger than its operands together."""
+
+    def charged(budget: Budget, left: Json, right: Json) -> Json:
+        if not (is_flat(left) and is_flat(right)):
+            budget.weigh(left, right)
+            budget.make(room(left) + room(right))
+            _pay_for_keys(budget, left, right)
+            _pay_for_numbers(budget, left, right)
+        return apply(left, right)
+
+    return charged
+
+
+def _pay_for_keys(budget: Budget, left: Json, right: Json) -> None:
+    """Keys of both are looked up in each other."""
+    if isinstance(left, (*_SET_LIKE, dict)):
+        budget.step(length(left) * length(right) // 4)
+
+
+def _pay_for_numbers(budget: Budget, left: Json, right: Json) -> None:
+    one, other = _bits(left), _bits(right)
+    if one > INT_BITS or other > INT_BITS:
+        raise TooLarge("integer")
+    budget.step((one * other) >> 12)
+
+
+def _bits(value: Json) -> int:
     if isinstance(value, int):
-        return value.bit_length() // 8
-    if isinstance(value, dict):
-        total = len(value)
-        for key, item in value.items():
-            total += size_of(key, limit) + size_of(item, limit)
-            if total > limit:
-                break
-        return total
-    if isinstance(value, list | tuple | set | frozenset | range):
-        total = len(value)
-        for item in value:
-            if total > limit:
-                break
-            total += size_of(item, limit - total)
-        return total
-    return 1
+        return value.bit_length()
+    if isinstance(value, Fraction):
+        return max(value.numerator.bit_length(), value.denominator.bit_length())
+    return 0
 
 
-def _multiply(left: Json, right: Json) -> Json:
+def _multiply(budget: Budget, left: Json, right: Json) -> Json:
     for repeated, times in ((left, right), (right, left)):
-        if isinstance(repeated, str | bytes | list | tuple) and isinstance(times, int):
-            if size_of(repeated) * max(times, 0) > MAX_SIZE:
-                raise TooLarge("repetition")
-        elif isinstance(repeated, int) and repeated.bit_length() > 8 * 8192:
-            raise TooLarge("integer")
+        if isinstance(times, int) and not isinstance(repeated, int | float | complex | Fraction | Decimal):
+            budget.make(room(repeated) * max(times, 0))
+            budget.step(room(repeated) * max(times, 0))
+            return left * right
+    _pay_for_numbers(budget, left, right)
     return left * right
 
 
-def _power(left: Json, right: Json) -> Json:
-    if isinstance(left, int) and isinstance(right, int) and left.bit_length() * max(right, 0) > 8 * 8192:
+def _power(budget: Budget, left: Json, right: Json) -> Json:
+    if isinstance(left, int | Fraction) and isinstance(right, int) and _bits(left) * abs(right) > INT_BITS:
         raise TooLarge("integer")
+    _pay_for_numbers(budget, left, right)
     return left**right
 
 
-def _divided(apply: Callable[[Json, Json], Json]) -> Callable[[Json, Json], Json]:
-    def divide(left: Json, right: Json) -> Json:
-        if isinstance(left, str | bytes):  # formatting: a width can ask for any amount of memory
+def _divided(apply: Callable[[Json, Json], Json]) -> Callable[[Budget, Json, Json], Json]:
+    charged = _charged(apply)
+
+    def divide(budget: Budget, left: Json, right: Json) -> Json:
+        if isinstance(left, _TEXTS):  # formatting: a width can ask for any amount of memory
             raise TooLarge("formatting")
-        if size_of(left) > 8192:
-            raise TooLarge("integer")
-        return apply(left, right)
+        return charged(budget, left, right)
 
     return divide
 
 
-def _round(value: Json, ndigits: Json = None) -> Json:
-    if isinstance(ndigits, int) and abs(ndigits) > 400:
+def _signed(apply: Callable[[Json], Json]) -> Callable[[Budget, Json], Json]:
+    charged = _charged(lambda value, _: apply(value))
+    return lambda budget, value: charged(budget, value, 0)
+
+
+# comparisons
+
+
+def _equals(budget: Budget, left: Json, right: Json) -> bool:
+    if is_flat(left) and is_flat(right):
+        return bool(left == right)
+    widest = min(budget.weigh(left).widest, budget.weigh(right).widest)
+    return equal(left, right) if widest > WIDE else bool(left == right)
+
+
+def _ordered(apply: Callable[[Json, Json], Json]) -> Callable[[Budget, Json, Json], Json]:
+    def ordered(budget: Budget, left: Json, right: Json) -> Json:
+        if not (is_flat(left) and is_flat(right)):
+            if isinstance(left, _SET_LIKE):
+                budget.step(length(left) * length(right) // 4)
+            elif min(budget.weigh(left).widest, budget.weigh(right).widest) > WIDE:
+                raise TooLarge("keys")
+        return apply(left, right)
+
+    return ordered
+
+
+def _contains(budget: Budget, item: Json, values: Json) -> bool:
+    if type(values) is range and type(item) in (int, bool):
+        return item in values
+    found, size = budget.weigh(item), budget.weigh(values)
+    if isinstance(values, _TEXTS):
+        budget.step(length(values) + 16 * length(item))
+    elif not isinstance(values, (*_SET_LIKE, dict, range)) and min(found.widest, size.widest) > WIDE:
+        return any(one is item or equal(one, item) for one in values)
+    return item in values
+
+
+# builtins
+
+
+def _plain(apply: Callable[..., Json], most: int) -> Callable[..., Json]:
+    """A builtin that goes through its arguments once and makes nothing large."""
+
+    def plain(budget: Budget, *values: Json, **named: Json) -> Json:
+        if len(values) > most:
+            raise TooLarge("arguments")
+        if not all(map(is_flat, values)):
+            budget.weigh(*values)
+        return apply(*values, **named)
+
+    return plain
+
+
+def _instant(apply: Callable[..., Json]) -> Callable[..., Json]:
+    return lambda _, *values: apply(*values)
+
+
+def _listed(apply: Callable[..., Json]) -> Callable[..., Json]:
+    """A builtin that makes a sequence of its one argument."""
+
+    def listed(budget: Budget, *values: Json) -> Json:
+        budget.step(sum(map(length, values)))
+        budget.make(8 + sum(map(length, values)))
+        return apply(*values)
+
+    return listed
+
+
+def _iterated(apply: Callable[..., Json]) -> Callable[..., Json]:
+    """A builtin that makes an iterator of tuples or items."""
+
+    def iterated(budget: Budget, *values: Json) -> Json:
+        count = max(map(length, values), default=0)
+        budget.step(count * (1 + len(values)))
+        budget.make(count * (9 + len(values)))
+        return Items(list(apply(*values)))
+
+    return iterated
+
+
+def _keyed(kind: Callable[[Json], Json], *, of_set: bool) -> Callable[..., Json]:
+    def keyed(budget: Budget, *values: Json) -> Json:
+        if not values:
+            return kind(())
+        (given,) = values
+        budget.make(16 + 14 * length(given))
+        budget.weigh(given)
+        if not of_set and isinstance(given, dict):
+            return kind(given)
+        items = list(given)
+        check_keys(items if of_set else [key for key, _ in items], of_set=of_set)
+        return kind(items)
+
+    return keyed
+
+
+def check_keys(keys: list[Json], *, of_set: bool) -> None:
+    """
+    Raises:
+        TooLarge: a set or dict of these would take long to make.
+        TypeError: one cannot be hashed.
+    """
+    if len(keys) > FEW_KEYS and not is_spread(keys, of_set=of_set):
+        raise TooLarge("keys that collide")
+
+
+def _sorted(budget: Budget, values: Json, *, reverse: Json = False) -> Json:
+    count = length(values)
+    budget.make(8 + count)
+    items = list(values)
+    size = budget.weigh(*items)
+    if size.widest > FEW_KEYS:
+        raise TooLarge("an order of sets")
+    budget.step(size.parts * count.bit_length())
+    return sorted(items, reverse=reverse)
+
+
+def _extreme(apply: Callable[..., Json]) -> Callable[..., Json]:
+    def extreme(budget: Budget, *values: Json, **named: Json) -> Json:
+        inside = [item for value in values for item in _items(budget, value)] if len(values) == 1 else values
+        if not all(map(is_flat, inside)) and budget.weigh(*inside).widest > FEW_KEYS:
+            raise TooLarge("an order of sets")
+        return apply(inside, **named) if len(values) == 1 else apply(*values, **named)
+
+    return extreme
+
+
+def _items(budget: Budget, value: Json) -> list[Json]:
+    budget.step(length(value))
+    budget.make(8 + length(value))
+    return list(value)
+
+
+def _sum(budget: Budget, values: Json, *start: Json) -> Json:
+    items = _items(budget, values)
+    if not all(map(is_flat, items)):
+        parts = budget.weigh(*items, *start).parts
+        if not all(isinstance(item, int | float | complex) for item in items):
+            budget.step(parts * len(items))
+            budget.make(sum(map(room, items)))
+        if any(_bits(item) > INT_BITS for item in items):
+            raise TooLarge("integer")
+    return sum(items, *start)
+
+
+def _written(apply: Callable[[Json], str]) -> Callable[[Budget, Json], Json]:
+    def written(budget: Budget, value: Json) -> Json:
+        if type(value) is str and apply is str:
+            return value
+        parts = budget.weigh(value).parts
+        budget.step(64 * 10 * parts)
+        budget.make(8 * 10 * parts)
+        return apply(value)
+
+    return written
+
+
+def _int(budget: Budget, *values: Json) -> Json:
+    if any(isinstance(value, Decimal) and value.is_finite() and value.adjusted() > MAX_DIGITS for value in values):
+        raise TooLarge("integer")
+    budget.weigh(*values)
+    budget.step(64 * sum(map(length, values)))
+    return int(*values)
+
+
+def _float(budget: Budget, *values: Json) -> Json:
+    budget.weigh(*values)
+    return float(*values)
+
+
+def _round(budget: Budget, value: Json, ndigits: Json = None) -> Json:
+    if isinstance(ndigits, int) and abs(ndigits) > MAX_DIGITS:
         raise TooLarge("digits")
+    if isinstance(value, Decimal) and value.is_finite() and value.adjusted() > MAX_DIGITS:
+        raise TooLarge("integer")
+    _pay_for_numbers(budget, value, 1)
     return round(value, ndigits)
-
-
-def _range(*bounds: Json) -> Json:
-    made = range(*bounds)
-    try:
-        size = len(made)
-    except OverflowError:
-        size = MAX_SIZE + 1
-    if size > MAX_SIZE:
-        raise TooLarge("range")
-    return made
-
-
-def _sum(values: Json) -> Json:
-    return sum(values)
-
-
-def _keyed(kind: Callable[[Json], Json]) -> Callable[..., Json]:
-    def make(values: Json = ()) -> Json:
-        if hasattr(values, "__len__") and len(values) > MAX_KEYS:
-            raise TooLarge("keys")
-        return kind(values)
-
-    return make
-
-
-def _listed(function: Callable[..., Iterable[Json]]) -> Callable[..., Json]:
-    """Constants are evaluated once, so that no iterator may be one."""
-    return lambda *values: list(function(*values))
-
-
-def _divmod(left: Json, right: Json) -> Json:
-    return _divided(divmod)(left, right)
 
 
 TYPES: dict[str, type] = {
     kind.__name__: kind for kind in (bool, int, float, complex, str, bytes, list, tuple, dict, set, frozenset)
 }
 FUNCTIONS: dict[str, Callable[..., Json]] = {
-    **{
-        function.__name__: function
-        for function in (abs, all, any, bool, chr, complex, float, int, len, list, max, min, ord, repr)
-    },
-    **{function.__name__: function for function in (sorted, str, tuple)},
-    **{function.__name__: _listed(function) for function in (enumerate, reversed, zip)},
-    "dict": _keyed(dict),
-    "divmod": _divmod,
-    "frozenset": _keyed(frozenset),
-    "range": _range,
+    **{function.__name__: _plain(function, 1) for function in (abs, all, any, chr, complex, ord)},
+    **{function.__name__: _instant(function) for function in (bool, len)},
+    **{function.__name__: _listed(function) for function in (list, tuple)},
+    **{function.__name__: _iterated(function) for function in (enumerate, reversed, zip)},
+    **{function.__name__: _extreme(function) for function in (max, min)},
+    **{function.__name__: _written(function) for function in (repr, str)},
+    "dict": _keyed(dict, of_set=False),
+    "divmod": _divided(divmod),
+    "float": _float,
+    "frozenset": _keyed(frozenset, of_set=True),
+    "int": _int,
+    "range": _plain(range, 3),
     "round": _round,
-    "set": _keyed(set),
+    "set": _keyed(set, of_set=True),
+    "sorted": _sorted,
     "sum": _sum,
 }
-COMPARISONS: dict[type[ast.cmpop], Callable[[Json, Json], Json]] = {
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-    ast.Is: operator.is_,
-    ast.IsNot: operator.is_not,
-    ast.In: lambda item, values: item in values,
-    ast.NotIn: lambda item, values: item not in values,
+COMPARISONS: dict[type[ast.cmpop], Callable[[Budget, Json, Json], Json]] = {
+    ast.Eq: _equals,
+    ast.NotEq: lambda budget, left, right: not _equals(budget, left, right),
+    ast.Lt: _ordered(operator.lt),
+    ast.LtE: _ordered(operator.le),
+    ast.Gt: _ordered(operator.gt),
+    ast.GtE: _ordered(operator.ge),
+    ast.Is: lambda _, left, right: left is right,
+    ast.IsNot: lambda _, left, right: left is not right,
+    ast.In: _contains,
+    ast.NotIn: lambda budget, item, values: not _contains(budget, item, values),
 }
-UNARY: dict[type[ast.unaryop], Callable[[Json], Json]] = {
-    ast.Not: operator.not_,
-    ast.USub: operator.neg,
-    ast.UAdd: operator.pos,
-    ast.Invert: operator.invert,
+UNARY: dict[type[ast.unaryop], Callable[[Budget, Json], Json]] = {
+    ast.Not: lambda _, value: not value,
+    ast.USub: _signed(operator.neg),
+    ast.UAdd: _signed(operator.pos),
+    ast.Invert: _signed(operator.invert),
 }
-BINARY: dict[type[ast.operator], Callable[[Json, Json], Json]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
+BINARY: dict[type[ast.operator], Callable[[Budget, Json, Json], Json]] = {
+    ast.Add: _charged(operator.add),
+    ast.Sub: _charged(operator.sub),
     ast.Mult: _multiply,
     ast.Div: _divided(operator.truediv),
     ast.FloorDiv: _divided(operator.floordiv),
     ast.Mod: _divided(operator.mod),
     ast.Pow: _power,
-    ast.BitAnd: operator.and_,
-    ast.BitOr: operator.or_,
-    ast.BitXor: operator.xor,
+    ast.BitAnd: _charged(operator.and_),
+    ast.BitOr: _charged(operator.or_),
+    ast.BitXor: _charged(operator.xor),
 }
+
+
+def subscript(budget: Budget, value: Json, index: Json) -> Json:
+    if isinstance(index, slice):
+        budget.step(length(value))
+        budget.make(room(value))
+    elif not isinstance(index, int):
+        budget.weigh(index)
+    if isinstance(value, dict):
+        budget.step(length(value))
+    return value[index]

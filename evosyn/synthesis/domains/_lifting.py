@@ -8,31 +8,35 @@ here except the white list of `_expressions`. DESIGN.md section 5, "Sandbox".
 from __future__ import annotations
 
 import ast
-import builtins
+import hashlib
+import marshal
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from evosyn.jobs import Call, ItemOutcome, Status
-from evosyn.parsing import parsed
-from evosyn.records import Json, Problem, Verdict
+from evosyn.records import Json, Verdict
+from evosyn.sandbox._inside.kinds import IterationFailed
+from evosyn.synthesis.domains._budget import STEPS, Budget, TooLarge, is_wide, measure
+from evosyn.synthesis.domains._context import BUILTINS, Broken, Context, free_names, names_in, parse, source_of
+from evosyn.synthesis.domains._equality import equal
 from evosyn.synthesis.domains._expressions import (
     CallFailed,
     Evaluate,
     NotLiftable,
+    Run,
     Scope,
     compile_expression,
     constant_value,
     literal_value,
     lookup,
 )
-from evosyn.synthesis.domains._guarded import TooLarge, size_of
 
-MAX_SOURCE = 200_000
-"""Characters of testing code that we parse ourselves."""
+ARGUMENT_PARTS = 100_000
+"""Of the arguments of one call; larger ones are made in the sandbox."""
+_KEY_BYTES = 64
 
 _PLAIN = (type(None), bool, int, float, complex, str, bytes)
-_BUILTINS = frozenset(dir(builtins)) | {"__name__"}
 STATUS_VERDICTS = {
     Status.OK: Verdict.PASS,
     Status.EXCEPTION: Verdict.ERROR,
@@ -46,10 +50,7 @@ STATUS_VERDICTS = {
     Status.NOT_RUN: Verdict.NOT_RUN,
     Status.INFRASTRUCTURE: Verdict.UNKNOWN,
 }
-
-
-class Broken(Exception):
-    """The testing itself cannot run; the message says why."""
+PASS, FAIL, OK = Verdict.PASS, Verdict.FAIL, Status.OK  # looking a member up costs more than judging a case
 
 
 @dataclass(frozen=True)
@@ -66,51 +67,34 @@ class Lifted:
     expected: tuple[Json] | None
     test: Evaluate
 
-    def judge(self, outcomes: Sequence[ItemOutcome]) -> Verdict:
-        """The verdict, given one outcome per call."""
+    def judge(self, outcomes: Sequence[ItemOutcome], steps: int = STEPS) -> Verdict:
+        """The verdict, given one outcome per call.
+
+        Args:
+            steps: what it may take.
+
+        Raises:
+            Exception: a value does not fit what is asserted of it.
+        """
         try:
-            return Verdict.PASS if self.test(outcomes) else Verdict.FAIL
+            return PASS if self.test(Run(outcomes, Budget(steps))) else FAIL
         except CallFailed as failed:
             return STATUS_VERDICTS[failed.outcome.status]
-        except (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError):
-            return Verdict.FAIL  # the value does not fit what is asserted of it
+        except IterationFailed:
+            return Verdict.ERROR
 
 
-@dataclass(frozen=True)
-class Context:
-    """What testing code of one problem may refer to.
-
-    Attributes:
-        entry_point: the function under test.
-        preamble: imports and helpers of the starter code, without the entry point; run before testing code.
-        names: what the preamble defines.
-    """
-
-    entry_point: str
-    preamble: str
-    names: frozenset[str]
-
-    def scope(self, *aliases: str) -> Scope:
-        return Scope(frozenset({self.entry_point, *aliases}), {}, self.names)
+def is_equal(expected: Json, call: int = 0) -> Evaluate:
+    """The test that a call's value equals this one; what it takes is bounded by the size of the expected value."""
+    found, wide = lookup(call), is_wide(expected)
+    return lambda run: equal(found(run), expected) if wide else found(run) == expected
 
 
-def context_of(problem: Problem) -> Context:
-    """The context that the starter code of a problem gives; empty where that does not parse."""
-    entry_point = problem.entry_point or ""
-    tree = _parse_starter(problem.starter_code or "")
-    kept: list[ast.stmt] = [
-        node for node in tree.body if isinstance(node, _KEPT) and getattr(node, "name", None) != entry_point
-    ]
-    names = frozenset(name for node in kept for name in _bound_names(node))
-    try:
-        preamble = ast.unparse(ast.Module(kept, [])) if kept else ""
-    except RecursionError:
-        return Context(entry_point, "", frozenset())
-    return Context(entry_point, preamble, names)
-
-
-def lift_assert(text: str, context: Context) -> Lifted:
+def lift_assert(text: str, context: Context, budget: Budget | None = None) -> Lifted:
     """One assert of a testing.
+
+    Args:
+        budget: what all asserts of the testing may use.
 
     Raises:
         NotLiftable: it has to run as code.
@@ -120,11 +104,10 @@ def lift_assert(text: str, context: Context) -> Lifted:
     try:
         if len(module.body) != 1 or not isinstance(module.body[0], ast.Assert):
             raise NotLiftable("not a single assert")
-        return lift_test(module.body[0].test, context.scope())
+        scope = Scope(frozenset({context.function}), context.names, budget or Budget())
+        return lift_test(module.body[0].test, scope)
     except NotLiftable:
-        undefined = _undefined(module, context)
-        if undefined:
-            raise Broken(f"undefined name {undefined[0]!r}") from None
+        _check_names(module, context)
         raise
 
 
@@ -133,28 +116,44 @@ def lift_program(code: str, context: Context) -> list[Lifted]:
 
     Raises:
         NotLiftable: it has to run as code.
-        Broken: it does not parse, or defines no `check`.
+        Broken: it does not parse, defines no `check`, or reads a name that nothing defines.
     """
     tree = parse(code)
+    try:
+        return _lift_check(tree, context)
+    except NotLiftable:
+        _check_names(tree, context)
+        raise
+
+
+def _check_names(tree: ast.Module, context: Context) -> None:
+    undefined = context.undefined(tree)
+    if undefined:
+        raise Broken(f"undefined name {undefined[0]!r}")
+
+
+def _lift_check(tree: ast.Module, context: Context) -> list[Lifted]:
     functions = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "check"]
     if not functions:
-        if any("check" in _bound_names(node) for node in tree.body):
+        if "check" in names_in(ast.walk(tree)):
             raise NotLiftable("check is not a plain function")
         raise Broken("does not define check(candidate)")
     check = functions[-1]
     others = [node for node in tree.body if node is not check]
-    parameters = check.args
-    plain = not (parameters.posonlyargs or parameters.kwonlyargs or parameters.vararg or parameters.kwarg)
-    if not plain or len(parameters.args) != 1 or check.decorator_list or not all(map(_idle, others)):
+    given = check.args
+    plain = not (given.posonlyargs or given.kwonlyargs or given.vararg or given.kwarg or given.defaults)
+    if not plain or len(given.args) != 1 or check.decorator_list or not all(map(_is_idle, others)):
         raise NotLiftable("check needs more than its candidate")
-    scope = context.scope(parameters.args[0].arg)
-    outside = frozenset(name for node in others for name in _bound_names(node))
-    scope = scope._replace(shadowed=scope.shadowed | outside)
+    outside = names_in(others)
+    if outside & {context.function, "check"}:
+        raise NotLiftable("the candidate is something else")
+    entry_points = frozenset({context.function, given.args[0].arg})
+    scope = Scope(entry_points, context.names | outside, Budget())
     lifted = []
     for node in check.body:
         if isinstance(node, ast.Assert):
             lifted.append(lift_test(node.test, scope))
-        elif not _idle(node) or isinstance(node, ast.Assign):
+        elif not _is_idle(node) or isinstance(node, ast.Assign | ast.Import | ast.ImportFrom):
             raise NotLiftable(type(node).__name__)
     return lifted
 
@@ -167,7 +166,7 @@ def lift_test(test: ast.expr, scope: Scope) -> Lifted:
         Broken: a part without any call of the entry point raises by itself.
     """
     calls: list[Call] = []
-    known: dict[str, int] = {}
+    known: dict[bytes, int] = {}
 
     def resolve(node: ast.Call) -> Evaluate:
         call = _call(node, scope)
@@ -180,8 +179,8 @@ def lift_test(test: ast.expr, scope: Scope) -> Lifted:
         equality = _equality(test, scope)
         if equality is not None:
             node, expected = equality
-            found = resolve(node)
-            return Lifted(tuple(calls), (expected,), lambda outcomes: found(outcomes) == expected)
+            resolve(node)
+            return Lifted(tuple(calls), (expected,), is_equal(expected))
         made = compile_expression(test, scope, resolve)
     except (TooLarge, RecursionError, MemoryError) as error:
         raise NotLiftable(str(error)) from error
@@ -190,27 +189,21 @@ def lift_test(test: ast.expr, scope: Scope) -> Lifted:
     return Lifted(tuple(calls), None, made.evaluate)
 
 
-def call_key(call: Call) -> str:
-    """Equal for calls that are the same by exact types."""
-    return call.python if call.python is not None else f"({call.args!r}, {dict(call.kwargs)!r})"
+def call_key(call: Call) -> bytes:
+    """Equal for calls that are the same by exact types.
 
-
-def parse(source: str) -> ast.Module:
-    """
     Raises:
-        NotLiftable: too large or too deep for our process.
-        Broken: not Python.
+        Broken: an argument is nested too deeply to be sent.
     """
-    if len(source) > MAX_SOURCE:
-        raise NotLiftable("too long")
     try:
-        return parsed(source)
-    except SyntaxError as error:
-        raise Broken(f"does not parse: {error.msg} (line {error.lineno})") from error
+        return short(marshal.dumps((call.python, call.args, dict(call.kwargs)), 2))
     except ValueError as error:
-        raise Broken(f"does not parse: {error}") from error
-    except (RecursionError, MemoryError) as error:
-        raise NotLiftable("nested too deeply") from error
+        raise Broken(f"an argument cannot be sent to the sandbox: {error}") from error
+
+
+def short(data: bytes) -> bytes:
+    """Long bytes by their digest."""
+    return data if len(data) <= _KEY_BYTES else hashlib.sha256(data).digest() + len(data).to_bytes(8, "little")
 
 
 class Equality(NamedTuple):
@@ -249,7 +242,7 @@ def _call(node: ast.Call, scope: Scope) -> Call:
         if any(keyword.arg is None for keyword in node.keywords):
             raise NotLiftable("**")
         kwargs = {str(keyword.arg): constant_value(keyword.value, scope) for keyword in node.keywords}
-        if not is_plain(args) or (kwargs and not is_plain(kwargs)):
+        if not is_plain(args, ARGUMENT_PARTS) or (kwargs and not is_plain(kwargs, ARGUMENT_PARTS)):
             raise NotLiftable("arguments that are not plain data")
     except (NotLiftable, TooLarge):
         return _computed_call(node, scope)
@@ -261,15 +254,15 @@ def _computed_call(node: ast.Call, scope: Scope) -> Call:
     if node.keywords:
         raise NotLiftable("computed keyword arguments")
     arguments = ast.List(node.args, ast.Load())
-    free = _free_names(arguments)
-    if free & (scope.entry_points | scope.shadowed) or not free <= _BUILTINS:
+    free = free_names(arguments)
+    if free & (scope.entry_points | scope.shadowed) or not free <= BUILTINS:
         raise NotLiftable("computed arguments")
-    return Call(python=ast.unparse(arguments))
+    return Call(python=source_of(arguments))
 
 
-def is_plain(value: Json) -> bool:
-    """Whether `value` is plain data by exact type, and small enough to be sent."""
-    return _plain(value) and size_of(value) <= 8_000_000
+def is_plain(value: Json, parts: int) -> bool:
+    """Whether `value` is plain data by exact type, and of no more parts (see `_budget.Measure`)."""
+    return measure(value, limit=parts).parts <= parts and _plain(value)
 
 
 def _plain(value: Json) -> bool:
@@ -281,52 +274,22 @@ def _plain(value: Json) -> bool:
     return kind is dict and all(map(_plain, value)) and all(map(_plain, value.values()))
 
 
-_KEPT = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Assign, ast.AnnAssign)
-
-
-def _parse_starter(code: str) -> ast.Module:
-    for text in (code, code.rstrip() + "\n    pass\n"):
-        try:
-            return parse(text)
-        except (Broken, NotLiftable):
-            continue
-    return ast.Module([], [])
-
-
-def _idle(node: ast.stmt) -> bool:
+def _is_idle(node: ast.stmt) -> bool:
     """A statement that asserts can do without: its effect is a name that they do not use."""
     if isinstance(node, ast.Expr):
         return isinstance(node.value, ast.Constant)
     if isinstance(node, ast.Assign):
-        return not any(isinstance(part, ast.Call | ast.Attribute) for part in ast.walk(node))
+        return all(isinstance(target, ast.Name) for target in node.targets) and _is_literal(node.value)
     return isinstance(node, ast.Import | ast.ImportFrom | ast.Pass)
 
 
-def _bound_names(node: ast.AST) -> set[str]:
-    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        return {node.name}
-    if isinstance(node, ast.Import | ast.ImportFrom):
-        return {(alias.asname or alias.name).split(".")[0] for alias in node.names}
-    return {part.id for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
+def _is_literal(node: ast.expr) -> bool:
+    kinds = (ast.Constant, ast.List, ast.Tuple, ast.Dict, ast.Load)
+    return all(isinstance(part, kinds) for part in ast.walk(node)) and not _hashes_a_list(node)
 
 
-def _free_names(node: ast.AST) -> set[str]:
-    """Names that are read but bound nowhere inside; bindings count wherever they stand, so this errs to too few."""
-    read: set[str] = set()
-    bound: set[str] = set()
-    for part in ast.walk(node):
-        if isinstance(part, ast.Name):
-            (read if isinstance(part.ctx, ast.Load) else bound).add(part.id)
-        elif isinstance(part, ast.arg):
-            bound.add(part.arg)
-        elif isinstance(part, ast.ExceptHandler) and part.name:
-            bound.add(part.name)
-        elif isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom):
-            bound |= _bound_names(part)
-    return read - bound
-
-
-def _undefined(module: ast.Module, context: Context) -> list[str]:
-    if any(isinstance(part, ast.ImportFrom) and part.names[0].name == "*" for part in ast.walk(module)):
-        return []
-    return sorted(_free_names(module) - context.names - _BUILTINS - {context.entry_point})
+def _hashes_a_list(node: ast.expr) -> bool:
+    """Whether a dict has a key that may be unhashable, or unpacks another one."""
+    return any(
+        not isinstance(key, ast.Constant) for part in ast.walk(node) if isinstance(part, ast.Dict) for key in part.keys
+    )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Generic, TypeVar
 
-from evosyn.records import Problem, Testing
+from evosyn.jobs import ItemOutcome
+from evosyn.records import Problem, Testing, Verdict
 from evosyn.synthesis.domains._generators import has_generators
 
 PreparedT = TypeVar("PreparedT")
@@ -28,6 +29,15 @@ class Recent(Generic[PreparedT]):
             self._kept.pop(next(iter(self._kept), ()), None)
         self._kept[id(problem), *map(id, testings)] = (problem, tuple(testings), prepared)
         return prepared
+
+
+def decided(judge: Callable[[Sequence[ItemOutcome]], Verdict], outcomes: Sequence[ItemOutcome]) -> Verdict:
+    """The verdict of a check. This is the boundary to untrusted values: whatever one of them does to the check, it does
+    not fit what is asserted of it, and no other cell notices."""
+    try:
+        return judge(outcomes)
+    except Exception:  # noqa: BLE001 - the sandbox boundary
+        return Verdict.FAIL
 
 
 def misfit_of_kind(testing: Testing, kinds: Collection[str], domain: str) -> str | None:

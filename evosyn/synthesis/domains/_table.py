@@ -7,28 +7,37 @@ syntax tree. DESIGN.md section 5, "Sandbox".
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from evosyn.jobs import Call, CallsJob, CellResult, Check, ChecksJob, ItemOutcome, Job, Limits, Status
+from evosyn.parsing import BOM
 from evosyn.records import Json, Problem, Solution, Testing, Verdict
-from evosyn.synthesis.domains._compare import same_value
+from evosyn.sandbox._inside.wire import NotPlain, encode
+from evosyn.synthesis.domains._budget import STEPS, Budget, is_wide
+from evosyn.synthesis.domains._compare import PAIRS, same_value
+from evosyn.synthesis.domains._context import Broken, Context, context_of
+from evosyn.synthesis.domains._equality import equal
 from evosyn.synthesis.domains._expressions import NotLiftable
 from evosyn.synthesis.domains._lifting import (
+    FAIL,
+    OK,
+    PASS,
     STATUS_VERDICTS,
-    Broken,
-    Context,
     Lifted,
     call_key,
-    context_of,
     lift_assert,
     lift_program,
+    short,
 )
+from evosyn.synthesis.domains._preparing import decided
 
 LOADS = Check("pass")
 """Passes for every solution that loads: what a testing without any call still asks of it."""
-PASS, FAIL, OK = Verdict.PASS, Verdict.FAIL, Status.OK  # looking a member up costs more than judging a case
+FEWEST_STEPS, FEWEST_PAIRS = 100_000, 500
+"""What a check may take at least, however many its testing has."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +87,7 @@ class Table:
         self.calls: list[Call] = []
         self.checks: list[TableCheck] = []
         self.coded: dict[Check, int] = {}
-        self._call_at: dict[str, int] = {}
+        self._call_at: dict[bytes, int] = {}
         self._check_at: dict[tuple[object, ...], int] = {}
 
     def call(self, call: Call) -> int:
@@ -88,46 +97,63 @@ class Table:
             self.calls.append(call)
         return self._call_at[key]
 
-    def value(self, call: Call, expected: Json, tolerance: float | None) -> int:
+    def value(self, call: Call, expected: Json, tolerance: float | None, pairs: int) -> int:
         """The check that a call gives an expected value, by the rules of `_compare`."""
         index = self.call(call)
-        key = ("value", index, repr(expected), tolerance)
+        wide = is_wide(expected)
 
         def judge(outcomes: Sequence[ItemOutcome]) -> Verdict:
             outcome = outcomes[index]
             if outcome.status is not OK:
                 return STATUS_VERDICTS[outcome.status]
-            return PASS if same_value(expected, outcome.value, tolerance) else FAIL
+            return PASS if same_value(expected, outcome.value, tolerance, wide=wide, pairs=pairs) else FAIL
 
-        return self._check(key, TableCheck((index,), judge))
+        return self._check(("value", index, _key(expected), tolerance, pairs), TableCheck((index,), judge))
 
-    def lifted(self, lifted: Lifted) -> int:
+    def lifted(self, lifted: Lifted, steps: int) -> int:
         indices = tuple(self.call(call) for call in lifted.calls)
         if lifted.expected is None:
             decide = lifted.judge
-            check = TableCheck(indices, lambda outcomes: decide([outcomes[index] for index in indices]))
+            check = TableCheck(indices, lambda outcomes: decide([outcomes[index] for index in indices], steps))
             return self._check(("test", len(self.checks)), check)
         (index,), (expected,) = indices, lifted.expected
+        same = equal if is_wide(expected) else operator.eq
 
         def judge(outcomes: Sequence[ItemOutcome]) -> Verdict:
             outcome = outcomes[index]
             if outcome.status is OK:
-                try:
-                    return PASS if outcome.value == expected else FAIL
-                except RecursionError:
-                    return FAIL
+                return PASS if same(outcome.value, expected) else FAIL
             return STATUS_VERDICTS[outcome.status]
 
-        return self._check(("equal", indices, repr(expected)), TableCheck(indices, judge))
+        return self._check(("equal", indices, _key(expected)), TableCheck(indices, judge))
 
     def code(self, check: Check) -> int:
         return self.coded.setdefault(check, len(self.coded))
+
+    def size(self) -> tuple[int, int, int]:
+        return len(self.calls), len(self.checks), len(self.coded)
+
+    def shrink(self, size: tuple[int, int, int]) -> None:
+        """Forget what came after it had this size."""
+        calls, checks, coded = size
+        del self.calls[calls:], self.checks[checks:]
+        for known, count in ((self._call_at, calls), (self._check_at, checks), (self.coded, coded)):
+            while len(known) > count:
+                known.popitem()
 
     def _check(self, key: tuple[object, ...], check: TableCheck) -> int:
         if key not in self._check_at:
             self._check_at[key] = len(self.checks)
             self.checks.append(check)
         return self._check_at[key]
+
+
+def _key(value: Json) -> bytes | int:
+    """Equal for values that are the same by exact types; a number of its own for one that cannot be encoded."""
+    try:
+        return short(encode(value))
+    except NotPlain:
+        return id(value)
 
 
 @dataclass(frozen=True)
@@ -157,7 +183,7 @@ class Prepared:
         """One result per testing, given one outcomes tuple per job of `jobs`."""
         table = outcomes[0] if self.calls else ()
         items = outcomes[-1] if self.coded else ()
-        verdicts = [check.judge(table) for check in self.checks]
+        verdicts = [decided(check.judge, table) for check in self.checks]
         verdicts += [coded_verdict(item) for item in items]
         verdicts.append(Verdict.BROKEN)
         return tuple([_read_off(cell, table, items, verdicts) for cell in self.cells])
@@ -207,9 +233,20 @@ def coded_verdict(outcome: ItemOutcome) -> Verdict:
 def prepare(problem: Problem, testings: Sequence[Testing]) -> Prepared:
     """All testings of one problem, for any number of solutions; a testing of another domain's kind is broken."""
     context, table = context_of(problem), Table()
-    found = [_PREPARERS.get(testing.kind, _prepare_misfit)(testing, context, table) for testing in testings]
+    found = [_prepared(testing, context, table) for testing in testings]
     cells = tuple([_placed(cell, len(table.checks), len(table.coded)) for cell in found])
     return Prepared(context.entry_point, tuple(table.calls), tuple(table.checks), tuple(table.coded), cells)
+
+
+def _prepared(testing: Testing, context: Context, table: Table) -> Cell:
+    """How one testing is read off; one that cannot even be prepared is broken."""
+    size = table.size()
+    try:
+        return _PREPARERS.get(testing.kind, _prepare_misfit)(testing, context, table)
+    except Exception as error:  # noqa: BLE001 - the boundary to untrusted testings
+        table.shrink(size)
+        reason = str(error) if isinstance(error, Broken) else f"cannot be prepared: {type(error).__name__}: {error}"
+        return _cell([Case()], table, reason[:400])
 
 
 def _placed(cell: Cell, checks: int, coded: int) -> Cell:
@@ -222,23 +259,25 @@ def _placed(cell: Cell, checks: int, coded: int) -> Cell:
 
 def _prepare_cases(testing: Testing, _context: Context, table: Table) -> Cell:
     cases = []
+    pairs = max(PAIRS // len(testing.body["cases"]), FEWEST_PAIRS)
     for case in testing.body["cases"]:
         given = case["input"]
+        if isinstance(given, dict) and any(type(name) is not str for name in given):
+            raise Broken("names of keyword arguments must be texts")
         call = Call(kwargs=given) if isinstance(given, dict) else Call(tuple(given))
         tolerance = case.get("tolerance", testing.body.get("tolerance"))
-        cases.append(Case(table.value(call, case["output"], tolerance)))
+        cases.append(Case(table.value(call, case["output"], tolerance, pairs)))
     return _cell(cases, table)
 
 
 def _prepare_asserts(testing: Testing, context: Context, table: Table) -> Cell:
     cases: list[Case] = []
-    broken = ""
-    for text in testing.body["asserts"]:
+    broken, budget, texts = "", Budget(), testing.body["asserts"]
+    for text in texts:
         try:
-            cases.append(Case(table.lifted(lift_assert(text, context))))
+            cases.append(Case(table.lifted(lift_assert(text, context, budget), _steps(len(texts)))))
         except NotLiftable:
-            check = Check(f"{context.preamble}\n{text}" if context.preamble else text)
-            cases.append(Case(item=table.code(check)))
+            cases.append(Case(item=table.code(Check(context.before(text) + text.removeprefix(BOM)))))
         except Broken as error:
             cases.append(Case())
             broken = broken or f"{error}: {text[:80]}"
@@ -248,13 +287,19 @@ def _prepare_asserts(testing: Testing, context: Context, table: Table) -> Cell:
 def _prepare_program(testing: Testing, context: Context, table: Table) -> Cell:
     code = testing.body["code"]
     try:
-        cases = [Case(table.lifted(lifted)) for lifted in lift_program(code, context)]
+        found = lift_program(code, context)
+        cases = [Case(table.lifted(lifted, _steps(len(found)))) for lifted in found]
     except NotLiftable:
-        text = f"{context.preamble}\n{code}" if context.preamble else code
-        return _cell([Case(item=table.code(Check(text, f"check({context.entry_point})")))], table)
+        text = context.before(code) + code.removeprefix(BOM)
+        return _cell([Case(item=table.code(Check(text, f"check({context.function})")))], table)
     except Broken as error:
         return _cell([Case()], table, str(error))
     return _cell(cases, table)
+
+
+def _steps(checks: int) -> int:
+    """What each of so many checks of a testing may take."""
+    return max(STEPS // max(checks, 1), FEWEST_STEPS)
 
 
 def _prepare_misfit(testing: Testing, _context: Context, table: Table) -> Cell:

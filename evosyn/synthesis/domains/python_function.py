@@ -16,8 +16,6 @@ from evosyn.jobs import CellResult, ItemOutcome, Job, Limits
 from evosyn.records import Json, Problem, Solution, Testing
 from evosyn.synthesis.domains import _asking, _generators, _reading
 from evosyn.synthesis.domains._asserting import read_asserts
-from evosyn.synthesis.domains._expressions import NotLiftable
-from evosyn.synthesis.domains._lifting import Broken, context_of, lift_assert, lift_program
 from evosyn.synthesis.domains._preparing import Recent, misfit_of_kind, refuse_generators
 from evosyn.synthesis.domains._table import KINDS, Prepared, prepare
 from evosyn.testings import FormatError, is_generator
@@ -57,18 +55,8 @@ class PythonFunction:
             return kind
         if testing.kind == "cases":
             return _misfit_of_cases(problem, testing)
-        context = context_of(problem)
-        try:
-            if testing.kind == "program":
-                lift_program(testing.body["code"], context)
-                return None
-            for text in testing.body["asserts"]:
-                lift_assert(text, context)
-        except NotLiftable:
-            return None
-        except Broken as error:
-            return f"broken-testing: {error}"
-        return None
+        broken = prepare(problem, [testing]).cells[0].broken
+        return f"broken-testing: {broken}" if broken else None
 
     def expand(self, testings: Sequence[Testing], limits: Limits) -> _generators.GeneratorExpansion:
         return _generators.expand(testings, limits)

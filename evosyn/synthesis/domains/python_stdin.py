@@ -6,6 +6,7 @@ our process by the rules of `_compare.same_text`. DESIGN.md sections 4 and 5.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -16,7 +17,7 @@ from evosyn.records import Json, Problem, Solution, Testing, Verdict
 from evosyn.synthesis.domains import _asking, _generators, _reading
 from evosyn.synthesis.domains._compare import same_text
 from evosyn.synthesis.domains._lifting import STATUS_VERDICTS
-from evosyn.synthesis.domains._preparing import Recent, misfit_of_kind, refuse_generators
+from evosyn.synthesis.domains._preparing import Recent, decided, misfit_of_kind, refuse_generators
 from evosyn.synthesis.domains._table import verdict_of
 from evosyn.testings import FormatError, is_generator
 
@@ -56,7 +57,7 @@ class StdinPlan:
 
     def judge(self, outcomes: Sequence[tuple[ItemOutcome, ...]]) -> tuple[CellResult, ...]:
         (runs,) = outcomes
-        judged = [_judge(runs[one.run], one) for one in self.prepared.expected]
+        judged = [decided(functools.partial(_judge, expected=one), runs) for one in self.prepared.expected]
         return tuple(self._cell(cases, judged, runs) for cases in self.prepared.cells)
 
     def _cell(self, cases: Sequence[int] | None, judged: Sequence[Verdict], runs: Sequence[ItemOutcome]) -> CellResult:
@@ -164,7 +165,8 @@ def _prepare(testings: Sequence[Testing]) -> Prepared:
     return Prepared(tuple(runs), tuple(expected), tuple(cells))
 
 
-def _judge(outcome: ItemOutcome, expected: Expected) -> Verdict:
+def _judge(runs: Sequence[ItemOutcome], expected: Expected) -> Verdict:
+    outcome = runs[expected.run]
     if outcome.status is not Status.OK:
         return STATUS_VERDICTS[outcome.status]
     printed = outcome.value if isinstance(outcome.value, str) else ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -60,16 +59,6 @@ def turns(sample: Sample) -> list[dict[str, str]]:
 def answer(source: str) -> list[dict[str, str]]:
     """A solution as the assistant's turn, in the fence that the domain's parser expects."""
     return [{"role": "assistant", "content": f"```python\n{source.rstrip()}\n```"}]
-
-
-def task_of(sample: Sample) -> dict[str, Json]:
-    """What a reward function needs to score a completion of this row."""
-    return {
-        "domain": sample.domain,
-        "entry_point": sample.entry_point,
-        "statement": sample.statement,
-        "testing": json.loads(sample.testing),
-    }
 
 
 def write_splits(

@@ -8,7 +8,8 @@ from dataclasses import replace
 
 from evosyn.dataset import SCHEMA_VERSION, Sample
 from evosyn.records import Json, canonical_json
-from evosyn.synthesis.exports._common import Exported, Target, task_of, turns, write_splits
+from evosyn.synthesis.exports._common import Exported, Target, turns, write_splits
+from evosyn.tasks import task_of, task_text
 
 
 def export(samples: Sequence[Sample], target: Target) -> Exported:
@@ -26,7 +27,7 @@ def _row(sample: Sample, split: str, index: int) -> dict[str, Json]:
         "difficulty": sample.difficulty,
         "prompt": turns(sample),
         "answer": sample.solution,
-        "verification_info": canonical_json(task_of(sample)),
+        "verification_info": task_text(task_of(sample)),
         "tests": sample.testing,
         "solution": sample.solution,
         "meta": canonical_json(

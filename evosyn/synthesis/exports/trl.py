@@ -1,6 +1,7 @@
 """Parquet for TRL's GRPO and RLOO trainers: `prompt` as chat, every other column reaches the reward function.
 
-`evosyn.train.reward_function.trl_reward` takes exactly these columns. No column has a name that TRL keeps for itself.
+`evosyn.train.reward_function.trl_reward` takes the column `task`, the JSON of `evosyn.tasks`. No column has a name that
+TRL keeps for itself.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import replace
 from evosyn.dataset import Sample
 from evosyn.records import Json
 from evosyn.synthesis.exports._common import Exported, Target, turns, write_splits
+from evosyn.tasks import task_of, task_text
 
 
 def export(samples: Sequence[Sample], target: Target) -> Exported:
@@ -26,10 +28,7 @@ def export(samples: Sequence[Sample], target: Target) -> Exported:
 def _row(sample: Sample, split: str, index: int) -> dict[str, Json]:  # noqa: ARG001
     return {
         "prompt": turns(sample),
-        "testing": sample.testing,
-        "domain": sample.domain,
-        "entry_point": sample.entry_point or "",
-        "statement": sample.statement,
+        "task": task_text(task_of(sample)),
         "row_id": sample.id,
         "difficulty": sample.difficulty,
     }

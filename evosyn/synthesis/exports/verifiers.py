@@ -13,9 +13,10 @@ from pathlib import Path
 
 from evosyn import __version__
 from evosyn.dataset import Sample
-from evosyn.records import Json, canonical_json
+from evosyn.records import Json
 from evosyn.rundir import write_atomic
-from evosyn.synthesis.exports._common import Exported, Target, answer, task_of, turns, write_splits
+from evosyn.synthesis.exports._common import Exported, Target, answer, turns, write_splits
+from evosyn.tasks import task_of, task_text
 from evosyn.templates import render
 
 
@@ -49,7 +50,7 @@ def _row(sample: Sample, split: str, index: int) -> dict[str, Json]:  # noqa: AR
         "name": sample.problem_id,
         "prompt": [turn for turn in turns(sample) if turn["role"] != "system"],
         "system_prompt": "\n\n".join(system) or None,
-        "task": canonical_json(task_of(sample)),
+        "task": task_text(task_of(sample)),
         "gold": answer(sample.solution)[0]["content"] if json.loads(sample.solutions_ranked)[0]["passes"] else None,
     }
 

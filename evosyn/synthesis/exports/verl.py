@@ -1,7 +1,7 @@
 """Parquet for verl, with the reward function that its `reward.custom_reward_function` names.
 
-The ground truth is the JSON of a task (domain, entry point, statement, testing); the reward file calls the sandbox of
-evosyn, so evosyn must be installed where verl computes rewards.
+The ground truth is the JSON of a task (`evosyn.tasks`); the reward file calls the sandbox of evosyn, so evosyn must be
+installed where verl computes rewards.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from evosyn.dataset import Sample
-from evosyn.records import Json, canonical_json
+from evosyn.records import Json
 from evosyn.rundir import write_atomic
-from evosyn.synthesis.exports._common import Exported, Target, task_of, turns, write_splits
+from evosyn.synthesis.exports._common import Exported, Target, turns, write_splits
+from evosyn.tasks import task_of, task_text
 from evosyn.templates import render
 
 
@@ -34,7 +35,7 @@ def _row(sample: Sample, split: str, index: int) -> dict[str, Json]:
         "data_source": f"evosyn/{sample.domain}",
         "prompt": turns(sample),
         "ability": "code",
-        "reward_model": {"style": "rule", "ground_truth": canonical_json(task_of(sample))},
+        "reward_model": {"style": "rule", "ground_truth": task_text(task_of(sample))},
         "extra_info": {
             "split": split,
             "index": index,

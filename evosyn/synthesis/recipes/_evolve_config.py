@@ -56,6 +56,7 @@ class EvolveConfig(BaseModel):
         engine: `evosyn`, or `openevolve` to run OpenEvolve on the same task and take its programs.
         split_testings: make every single case or assert of a testing a testing of its own.
         finalists: programs that are scored again on fresh draws to choose the winner.
+        company: programs that the company policy admits share a process (docs/sandbox.md); False is slower.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -68,6 +69,7 @@ class EvolveConfig(BaseModel):
     engine: Literal["evosyn", "openevolve"] = "evosyn"
     split_testings: bool = False
     finalists: int = Field(default=60, ge=1, le=1000)
+    company: bool = True
     islands: IslandsConfig = IslandsConfig()
     loop: LoopConfig = LoopConfig()
     stop: StopConfig = StopConfig(evaluations=3000, plateau=700)
@@ -82,6 +84,6 @@ class EvolveConfig(BaseModel):
 
     def identity(self) -> dict[str, Json]:
         """What decides the course of a search; limits and speed do not."""
-        value: dict[str, Json] = self.model_dump(mode="json", exclude={"stop", "finalists"})
+        value: dict[str, Json] = self.model_dump(mode="json", exclude={"stop", "finalists", "company"})
         del value["loop"]["concurrency"]
         return value

@@ -29,7 +29,7 @@ from evosyn.teachers._offline.values import extreme, is_json, listed, same, size
 logger = logging.getLogger(__name__)
 
 INSIDE = Path(__file__).with_name("inside.py").read_text(encoding="utf-8")
-LIMITS = Limits(wall_s=20.0, budget_s=240.0, memory_mb=1024, output_kb=16_384)
+LIMITS = Limits(cpu_s=20.0, budget_s=240.0, memory_mb=1024, output_kb=16_384)
 
 DRAWN_PER_SIZE = (12, 20, 20, 6)
 OFF_SPEC = 16

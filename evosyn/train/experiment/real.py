@@ -21,7 +21,7 @@ from evosyn.train.distill import DistillRun, distill
 from evosyn.train.evaluate import evaluate, pass_values, scorer_for
 from evosyn.train.experiment.choices import DISTILL_ARMS
 from evosyn.train.generation import Generator, Sampling
-from evosyn.train.rlvr import RlvrRun, limits_of, train_rlvr
+from evosyn.train.rlvr import RlvrRun, train_rlvr
 from evosyn.train.scoring import Task
 
 NOTE = (
@@ -140,7 +140,7 @@ class _Measure:
         self, plan: RealPlan, run: RunDir, sandbox: Sandbox, bench: Sequence[Task], open_generator: OpenGenerator
     ) -> None:
         self._plan, self._run, self._bench, self._open = plan, run, bench, open_generator
-        self._scorer = scorer_for(bench, sandbox, limits_of(plan.config.reward))
+        self._scorer = scorer_for(bench, sandbox, plan.config.reward.limits)
         self._digest = content_id("", sorted(task.key for task in bench))
 
     def __call__(self, model: str) -> dict[str, float]:

@@ -149,7 +149,6 @@ def _unit(root: Path, seed: int, arm: str, budget: BudgetConfig, open_sandbox: O
     import torch
 
     from evosyn import registry
-    from evosyn.jobs import Limits
     from evosyn.train.experiment.learn import Budget, Learner
     from evosyn.train.scoring import Scorer
 
@@ -158,7 +157,7 @@ def _unit(root: Path, seed: int, arm: str, budget: BudgetConfig, open_sandbox: O
     folder = root / f"seed-{seed}"
     with open_sandbox() as sandbox:
         domains = {"python-function": registry.factory("domains", "python-function")()}
-        scorer = Scorer(sandbox, domains, Limits(wall_s=2.0, budget_s=10.0, memory_mb=512))
+        scorer = Scorer(sandbox, domains)
         prepared = Prepared.load(folder / "prepared.json")
         learner = Learner(prepared, folder / "start", Budget(**asdict(budget)), scorer, SeedTree(seed).child("learner"))
         result = learner.imitate(arm) if arm in DISTILL_ARMS else learner.reinforce(arm, folder / "scratch" / arm)

@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 
 from evosyn.jobs import Call, ItemOutcome, Status
 from evosyn.records import Problem, Verdict
+from evosyn.synthesis.domains._context import Broken, context_of
 from evosyn.synthesis.domains._expressions import NotLiftable
-from evosyn.synthesis.domains._lifting import Broken, context_of, lift_assert, lift_program
+from evosyn.synthesis.domains._lifting import Lifted, lift_assert, lift_program
+from evosyn.synthesis.domains._preparing import decided
 
 STARTER = '''import math
 from typing import List
@@ -28,14 +30,18 @@ def f(a, b=0):
 CONTEXT = context_of(Problem("p", "python-function", "Some text.", "f", STARTER))
 
 
+def judged(lifted: Lifted, outcomes: list[ItemOutcome]) -> Verdict:
+    return decided(lifted.judge, outcomes)
+
+
 def ok(value: object) -> ItemOutcome:
     return ItemOutcome(Status.OK, value)
 
 
 def test_the_starter_code_gives_its_helpers_but_not_the_entry_point() -> None:
     assert {"math", "List", "LIMIT", "helper"} == set(CONTEXT.names)
-    assert "def helper" in CONTEXT.preamble
-    assert "def f" not in CONTEXT.preamble
+    assert "def helper" in CONTEXT.before("assert f(1) == helper(1)")
+    assert "def f" not in CONTEXT.before("assert f(1) == helper(LIMIT)")
 
 
 @pytest.mark.parametrize(
@@ -69,9 +75,9 @@ def test_an_assert_over_calls_and_builtins_is_lifted(
     lifted = lift_assert(text, CONTEXT)
     assert sorted(map(str, lifted.calls)) == sorted(map(str, order.values()))
     places = [calls.index(call) for call in lifted.calls]
-    assert lifted.judge([ok(right[place]) for place in places]) is Verdict.PASS
+    assert judged(lifted, [ok(right[place]) for place in places]) is Verdict.PASS
     if wrong:
-        assert lifted.judge([ok(wrong[place]) for place in places]) is Verdict.FAIL
+        assert judged(lifted, [ok(wrong[place]) for place in places]) is Verdict.FAIL
 
 
 @pytest.mark.parametrize(
@@ -115,8 +121,8 @@ def test_what_cannot_run_is_broken_with_its_reason(text: str, reason: str) -> No
 @pytest.mark.parametrize("status", [status for status in Status if status is not Status.OK])
 def test_a_failed_call_decides_only_where_its_value_is_needed(status: Status) -> None:
     lifted = lift_assert("assert f(1) == 1 or f(2) == 2", CONTEXT)
-    assert lifted.judge([ok(1), ItemOutcome(status)]) is Verdict.PASS
-    assert lifted.judge([ok(0), ItemOutcome(status)]) is not Verdict.PASS
+    assert judged(lifted, [ok(1), ItemOutcome(status)]) is Verdict.PASS
+    assert judged(lifted, [ok(0), ItemOutcome(status)]) is not Verdict.PASS
 
 
 def test_a_check_with_nothing_but_asserts_is_lifted() -> None:
@@ -193,7 +199,7 @@ def test_a_testing_cannot_blow_up_our_process(text: str) -> None:
 def test_a_returned_value_cannot_blow_up_our_process(text: str, value: object) -> None:
     lifted = lift_assert(text, CONTEXT)
     began = time.monotonic()
-    assert lifted.judge([ok(value)]) is Verdict.FAIL
+    assert judged(lifted, [ok(value)]) is Verdict.FAIL
     assert time.monotonic() - began < 5
 
 
@@ -229,7 +235,7 @@ def test_a_lifted_assert_agrees_with_python(template: str, literal: object, valu
     except Broken:
         assert expected is Verdict.FAIL or "{}" not in template or "if" in template
         return
-    assert lifted.judge([ok(value) for _ in lifted.calls]) is expected
+    assert judged(lifted, [ok(value) for _ in lifted.calls]) is expected
 
 
 @settings(max_examples=300, deadline=None)

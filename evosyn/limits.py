@@ -1,0 +1,37 @@
+"""Limits of what is executed, as configuration files and options give them; `jobs.Limits` is what the sandbox takes."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from evosyn.jobs import Limits
+from evosyn.records import Json
+
+
+class LimitsConfig(BaseModel):
+    """What one execution may use. A file with `wall_s` alone, as older versions wrote it, means `cpu_s`.
+
+    Attributes:
+        cpu_s: CPU seconds for one call, check or input.
+        wall_s: seconds for one of them whatever it does; 0 for 5 x `cpu_s` + 5.
+        budget_s: seconds for all of them together.
+        memory_mb: address space of one process.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    cpu_s: float = Field(default=3.0, gt=0)
+    wall_s: float = Field(default=0.0, ge=0)
+    budget_s: float = Field(default=30.0, gt=0)
+    memory_mb: int = Field(default=1024, ge=64)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _old_keys(cls, given: Json) -> Json:
+        if isinstance(given, dict) and "wall_s" in given and "cpu_s" not in given:
+            return {**{key: value for key, value in given.items() if key != "wall_s"}, "cpu_s": given["wall_s"]}
+        return given
+
+    @property
+    def limits(self) -> Limits:
+        return Limits(self.cpu_s, self.wall_s, self.budget_s, self.memory_mb)

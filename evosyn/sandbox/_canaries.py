@@ -1,0 +1,209 @@
+"""The program that tries what must not work in a sandbox: a function for each, True where it did not work.
+
+It is never imported: `_probe` sends its text into the sandbox, and looks from outside whether anything changed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any
+
+
+def refused(acts: Iterable[Callable[[], object]]) -> bool:
+    """Whether none of these works."""
+    for act in acts:
+        try:
+            act()
+        except OSError:
+            continue
+        return False
+    return True
+
+
+def network(port: int) -> bool:
+    import socket
+
+    return refused([partial(socket.create_connection, ("127.0.0.1", port), 1)])
+
+
+def datagrams(port: int) -> bool:
+    import socket
+
+    return refused([lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"x", ("127.0.0.1", port))])
+
+
+def read_file(path: str) -> bool:
+    return refused([partial(os.open, path, os.O_RDONLY)])
+
+
+def write_file(path: str) -> bool:
+    return refused([*(partial(open, path, mode) for mode in ("w", "a", "r+")), partial(open, path + "2", "x")])
+
+
+def truncate(path: str) -> bool:
+    modes = (os.O_RDONLY, os.O_WRONLY, os.O_RDWR, os.O_RDWR | os.O_WRONLY)
+    return refused([partial(os.truncate, path, 0), *(partial(os.open, path, mode | os.O_TRUNC) for mode in modes)])
+
+
+def rename(path: str) -> bool:
+    return refused(partial(way, path, path + "2") for way in (os.rename, os.replace, os.link, os.symlink))
+
+
+def unlink(path: str) -> bool:
+    return refused([partial(os.unlink, path), partial(os.rmdir, path.rpartition("/")[0])])
+
+
+def mkdir(path: str) -> bool:
+    return refused(partial(way, path + "2") for way in (os.mkdir, os.mkfifo, os.mknod))
+
+
+def metadata(path: str) -> bool:
+    acts: list[Callable[[], object]] = [partial(os.chmod, path, 0o600), partial(os.utime, path, (1, 1))]
+    acts += [partial(os.chown, path, os.getuid(), os.getgid()), partial(os.setxattr, path, "user.x", b"x")]
+    return refused(acts)
+
+
+def fork(_: object) -> bool:
+    try:
+        pid = os.fork()
+    except OSError:
+        return True
+    if pid == 0:
+        os._exit(0)
+    os.waitpid(pid, 0)
+    return False
+
+
+def execute(_: object) -> bool:
+    return refused([lambda: os.execv("/bin/true", ["true"])])
+
+
+def signals(pid: int) -> bool:
+    return refused([partial(os.kill, pid, 0), partial(os.kill, os.getppid(), 0)])
+
+
+def environment(name: str) -> bool:
+    return name not in os.environ
+
+
+def own_uid(uid: int) -> bool:
+    return os.getuid() not in (uid, 0)
+
+
+def processes(pid: int) -> bool:
+    return refused([partial(os.open, f"/proc/{pid}/status", os.O_RDONLY)])
+
+
+def others(pid: int) -> set[int]:
+    """Processes that are not ours: evosyn itself, those that made us, those made beside us."""
+    near = range(max(1, os.getpid() - 8), os.getpid() + 8)
+    return {pid, os.getppid(), 1, *near} - {os.getpid()}
+
+
+def proc(pid: int) -> bool:
+    """What the kernel tells about other processes of this user."""
+    names = ("mem", "environ", "maps", "auxv")
+    return refused(partial(look, f"/proc/{other}/{name}") for other in others(pid) for name in names)
+
+
+def look(path: str) -> None:
+    """Read something of it; of a process that has ended there is nothing."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        if not os.pread(handle, 1, id(None) if path.endswith("mem") else 0):
+            raise FileNotFoundError(path)
+    except OSError as error:
+        if isinstance(error, FileNotFoundError) or not path.endswith("mem"):
+            raise  # else it could be opened, and has nothing at our address
+    finally:
+        os.close(handle)
+
+
+def call(number: int, *arguments: Any) -> int:
+    """A raw system call; its error number, or 0."""
+    import ctypes
+
+    libc = ctypes.CDLL(None, use_errno=True)
+    words = [ctypes.c_long(value) if isinstance(value, int) else value for value in arguments]
+    return ctypes.get_errno() if libc.syscall(ctypes.c_long(number), *words) == -1 else 0
+
+
+def numbered(x86_64: int, aarch64: int) -> int:
+    return aarch64 if os.uname().machine == "aarch64" else x86_64
+
+
+def trace(pid: int) -> bool:
+    """Attaching to another process, and reading its memory; an address that is not there is an answer too."""
+    import ctypes
+    import errno
+
+    there = ctypes.create_string_buffer(16)
+    vector = (ctypes.c_size_t * 2)(ctypes.addressof(there), 16)
+    attach, read = numbered(101, 117), numbered(310, 270)
+    refusals = (errno.EPERM, errno.EACCES, errno.ENOSYS)
+    for other in (pid, os.getppid()):
+        found = (call(attach, 0x4206, other, 0, 0), call(read, other, vector, 1, vector, 1, 0))
+        if any(said not in (*refusals, errno.ESRCH) for said in found):
+            call(attach, 17, other, 0, 0)
+            return False
+    return True
+
+
+def calls(_: object) -> bool:
+    """Doors of the kernel that no ordinary program needs, each called so that it does nothing where it is open."""
+    import ctypes
+    import errno
+
+    zeros = ctypes.create_string_buffer(256)
+    doors = (
+        (numbered(319, 279), zeros, 0),  # memfd_create
+        (numbered(323, 282), 0),  # userfaultfd
+        (numbered(425, 425), 1, zeros),  # io_uring_setup
+        (numbered(298, 241), zeros, 0, -1, -1, 0),  # perf_event_open
+        (numbered(321, 280), 0, zeros, 0),  # bpf
+        (numbered(250, 219), 0, -3, 0),  # keyctl
+        (numbered(438, 438), 0, 0, 0),  # pidfd_getfd
+        (numbered(272, 97), 0x10000000),  # unshare, a user namespace
+        (numbered(308, 268), 0, 0),  # setns
+        (numbered(41, 198), 1, 1, 0),  # socket
+        (numbered(29, 194), 0, 4096, 0o1600),  # shmget
+        (numbered(73, 32), 0, 8),  # flock
+    )
+    return all(call(*door) in (errno.EPERM, errno.EACCES, errno.ENOSYS) for door in doors)
+
+
+def memory(_: object) -> bool:
+    try:
+        bytes(2 << 30)
+    except MemoryError:
+        return True
+    return False
+
+
+def maps(_: object) -> bool:
+    """Many maps, shared ones too, of which each is far below the limit."""
+    import mmap
+
+    held = []
+    try:
+        for place in range(80):
+            held.append(mmap.mmap(-1, 32 << 20, flags=(mmap.MAP_SHARED, mmap.MAP_PRIVATE)[place % 2]))
+    except OSError:
+        return True
+    return False
+
+
+def time_limit(_: object) -> None:
+    try:
+        while True:
+            len("x")
+    except BaseException:  # noqa: BLE001 - what it is about
+        pass
+    while True:
+        len("x")
+
+
+def canary(name: str, argument: object) -> object:
+    return globals()[name](argument)

@@ -1,0 +1,116 @@
+"""The soft time limit of one item of work inside a child: CPU time first, waiting second.
+
+A program is stopped when it has *computed* for `cpu_s`, whatever the machine's load; when it has neither computed nor
+ended for as long as that (it sleeps, or waits for what never comes); and in any case after `wall_s`. The program may
+swallow or reset all of this, which is why the supervisor measures the same from outside and kills a little later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from signal import ITIMER_PROF, ITIMER_REAL, SIGALRM, SIGPROF, setitimer, signal
+from time import monotonic, process_time
+from types import FrameType
+from typing import NamedTuple
+
+REPEAT_S = 0.05
+"""The alarm rings again at this interval, for a program that swallows it."""
+IDLE_SHARE = 0.002
+"""A process that computes for less than this share of the time only waits."""
+WAITING = 5.0
+"""Waiting is charged at one second in so many, so that what an item costs hardly depends on the load."""
+
+
+class JobLimits(NamedTuple):
+    """`evosyn.jobs.Limits` as it travels."""
+
+    cpu_s: float
+    wall_s: float
+    budget_s: float
+    memory_mb: int
+    output_kb: int
+
+
+class TimeLimit(BaseException):
+    """Raised in the program when its time is up."""
+
+
+class Alarm:
+    """The soft time limit of the items of one child. There is one, set up before the fork and inherited.
+
+    Timers are set once and again only when they ring, for what is left of the running item: a system call per item
+    would cost more than most calls of a program do.
+
+    Attributes:
+        limits: of the item.
+        armed: an item is running.
+        started: CPU seconds of this process when the item began.
+        on_look: called now and then while an item takes long, before it is decided whether its time is up.
+    """
+
+    def __init__(self) -> None:
+        self.armed = False
+        self.started = self._began = 0.0
+        self.on_look: Callable[[], None] | None = None
+        self.limits = JobLimits(1.0, 1.0, 1.0, 0, 0)
+        self._seen = 0.0
+        self._cpu_set_to = self._look_set_to = 0.0
+        signal(SIGPROF, self._ring_cpu)
+        signal(SIGALRM, self._ring_look)
+
+    def start(self, limits: JobLimits, *, waits: bool = False) -> None:
+        """Begin an item.
+
+        Args:
+            waits: for another process, which is measured by itself: waiting has no limit here.
+        """
+        self.limits = limits
+        self._began = monotonic()
+        self.started = self._seen = process_time()
+        self.armed = True
+        if self._cpu_set_to < self.started:
+            self._cpu_set_to = self.started + self.limits.cpu_s
+            setitimer(ITIMER_PROF, self.limits.cpu_s, REPEAT_S)
+        if not waits and self._look_set_to < self._began:
+            self._set_look(self._began)
+
+    def stop(self, elsewhere_s: float = 0.0) -> float:
+        """What the item is charged: its CPU seconds, or a share of the seconds that it took where that is more.
+
+        Args:
+            elsewhere_s: CPU seconds that another process spent on it.
+        """
+        self.armed = False
+        return max(process_time() - self.started + elsewhere_s, (monotonic() - self._began) / WAITING)
+
+    def _ring_cpu(self, _number: int, _frame: FrameType | None) -> None:
+        if not self.armed:
+            self._cpu_set_to = 0.0
+            return
+        left = self.started + self.limits.cpu_s - process_time()
+        if left > 0.0:  # the clock of the timer is a coarse one, and an earlier item may have set it
+            setitimer(ITIMER_PROF, left, REPEAT_S)
+        else:
+            self._cpu_set_to = 0.0
+            raise TimeLimit
+
+    def _ring_look(self, _number: int, _frame: FrameType | None) -> None:
+        if not self.armed:
+            self._look_set_to = 0.0
+            return
+        if self.on_look is not None:
+            self.on_look()
+        now, cpu = monotonic(), process_time()
+        if now - self._began >= self.limits.cpu_s:
+            if cpu - self._seen < IDLE_SHARE * self.limits.cpu_s or now - self._began >= self.limits.wall_s:
+                self._look_set_to = 0.0
+                raise TimeLimit
+            self._seen = cpu
+        self._set_look(now)
+
+    def _set_look(self, now: float) -> None:
+        """Look once the item may have waited too long, then at the same interval, at last when its time is up."""
+        age = now - self._began
+        pause = (self.limits.cpu_s if age >= self.limits.cpu_s else self.limits.cpu_s - age, self.limits.wall_s - age)
+        self._look_set_to = now + max(0.001, min(pause))
+        setitimer(ITIMER_REAL, self._look_set_to - now, REPEAT_S)

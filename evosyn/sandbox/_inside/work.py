@@ -1,0 +1,136 @@
+"""What each kind of child does with its descriptors, once it has been hardened: read its work, do it, write records.
+
+These functions run in the process that is judged (or that judges as a testing), never in an ancestor of one.
+"""
+
+from __future__ import annotations
+
+import _socket
+import fcntl
+import gc
+import marshal
+import os
+from collections.abc import Iterator
+from typing import Any
+
+from evosyn.sandbox._inside import child, forker, rpc
+
+CALLS, COMPANY, ARGUMENTS, PROGRAM, TESTING, WARM, COMPILE, RUN, HOST, HARNESS = range(10)
+
+_SEALS = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL
+OUTPUT_SLACK = 4096
+"""What a program may print beyond its limit, so that it is seen to have done so."""
+
+
+def take(handle: int) -> bytes:
+    """All bytes of a file, which is closed."""
+    data = os.pread(handle, os.lseek(handle, 0, os.SEEK_END), 0)
+    os.close(handle)
+    return data
+
+
+def parts(handle: int, first: int, stop: int) -> Iterator[bytes]:
+    """Some parts of a file of parts (a table of sizes, then one after the other), each read when it is asked for."""
+    count = int.from_bytes(os.pread(handle, 4, 0), "little")
+    table = os.pread(handle, 4 * count, 4)
+    sizes = [int.from_bytes(table[at : at + 4], "little") for at in range(0, len(table), 4)]
+    at = 4 + 4 * count + sum(sizes[:first])
+    for size in sizes[first:stop]:
+        yield os.pread(handle, size, at)
+        at += size
+
+
+def _work(boot: forker.Boot, order: forker.Order, records: int) -> child.Work:
+    to = child.Writer(records, order.limits, bool(order.hold))
+    boot.alarm.on_look = to.flush
+    return child.Work(order.limits, order.left_s, boot.alarm, to)
+
+
+def _calls(boot: forker.Boot, order: forker.Order, handles: list[int]) -> None:
+    body, records, *computed = handles
+    known = marshal.loads(take(computed[0])) if computed else {}
+    child.run_calls(take(body), range(order.first, order.stop), known, _work(boot, order, records))
+
+
+def _company(boot: forker.Boot, order: forker.Order, handles: list[int]) -> None:
+    body, records = handles
+    child.run_company(parts(body, order.first, order.stop), _work(boot, order, records))
+
+
+def _arguments(boot: forker.Boot, order: forker.Order, handles: list[int]) -> None:
+    body, records = handles
+    child.run_arguments(take(body), _work(boot, order, records))
+
+
+def _program(boot: forker.Boot, order: forker.Order, handles: list[int]) -> None:
+    body, records, ask, answer = handles
+    source, entry_point = marshal.loads(take(body))
+    to = child.Writer(records, order.limits)
+    rpc.run_program((ask, answer), source, entry_point, order.limits, boot.alarm, to)
+
+
+def _testing(boot: forker.Boot, order: forker.Order, handles: list[int]) -> None:
+    body, records, ask, answer = handles
+    entry_point, checks = marshal.loads(take(body))
+    peer = rpc.Peer(ask, answer, order.limits.output_kb * 1024)
+    to = child.Writer(records, order.limits)
+    rpc.run_testing(peer, entry_point, checks, order.limits, boot.alarm, to, rpc.Codes())
+
+
+def _warm(boot: forker.Boot, order: forker.Order, handles: list[int]) -> None:
+    jobs, records, done, ask, answer = handles
+    rpc.serve((jobs, done, ask, answer), records, order.limits, boot.alarm)
+
+
+def _compile(boot: forker.Boot, order: forker.Order, handles: list[int]) -> None:
+    """Nothing of the program has run when its code is sealed, for this input and the ones that follow."""
+    body, records, given, output, sealed = handles
+    to = child.Writer(records, order.limits)
+    code = child.compile_guarded(take(body), boot.alarm, order.limits, to)
+    if code is None:
+        return
+    if os.write(sealed, code) != len(code):
+        os._exit(child.EXIT_FULL)
+    fcntl.fcntl(sealed, fcntl.F_ADD_SEALS, _SEALS)
+    os.close(sealed)
+    child.limit_files(order.limits.output_kb * 1024 + OUTPUT_SLACK)
+    _printing(boot, order, code, (given, output), to)
+
+
+def _run(boot: forker.Boot, order: forker.Order, handles: list[int]) -> None:
+    body, records, given, output = handles
+    _printing(boot, order, take(body), (given, output), child.Writer(records, order.limits))
+
+
+def _printing(boot: forker.Boot, order: forker.Order, code: bytes, streams: tuple[int, int], to: child.Writer) -> None:
+    for place, handle in enumerate(streams):
+        os.dup2(handle, place)
+        os.close(handle)
+    child.run_program(code, boot.alarm, order.limits, to)
+
+
+def _host(boot: forker.Boot, _order: forker.Order, handles: list[int]) -> None:
+    socket, source, context = handles
+    main = child.load(take(source).decode("utf-8", "surrogatepass"), "harness")["main"]
+    packed = take(context)
+    value: Any = None
+    if packed:
+        import pickle
+
+        value = pickle.loads(packed)
+    del packed
+    gc.freeze()
+    gc.disable()
+    hosted = boot._replace(hosted=lambda program, argument: main(program, value, argument))
+    forker.Server(_socket.socket(_socket.AF_UNIX, _socket.SOCK_SEQPACKET, 0, socket), hosted).serve()
+
+
+def _harness(boot: forker.Boot, order: forker.Order, handles: list[int]) -> None:
+    body, records = handles
+    (argument,) = parts(body, 0, 1)
+    if boot.hosted is not None:
+        programs = parts(body, 1 + order.first, 1 + order.stop)
+        child.run_harness(boot.hosted, programs, marshal.loads(argument), _work(boot, order, records))
+
+
+KINDS = (_calls, _company, _arguments, _program, _testing, _warm, _compile, _run, _host, _harness)

@@ -1,0 +1,127 @@
+"""Several programs in one sandboxed process, where the company policy admits them.
+
+A process for each program costs more than most programs do. Only clean values count that came out in company; a program
+that gave anything else, or took long, runs again in a process of its own, so that no verdict depends on the company.
+A sample of what counted is repeated alone (`evosyn.sharing`). docs/sandbox.md, "Company".
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import itertools
+import marshal
+import os
+from collections.abc import Iterator, Sequence
+
+from evosyn.jobs import CallsJob, CompanyJob, ItemOutcome, Job, Limits, Status
+from evosyn.parsing import parsed
+from evosyn.ports import Sandbox
+from evosyn.sandbox.company import CHECKS, PLAIN, admits
+from evosyn.sharing import Company
+
+MOST = 16
+JOBS_A_CORE = 3
+"""Programs share a process only where there is work enough for that many jobs a core."""
+CPU_S, BUDGET_S = 0.5, 1.0
+"""Of one call and of all calls in a shared process; what takes longer runs alone, with the limits that were asked."""
+
+
+def run_jobs(
+    sandbox: Sandbox, jobs: Sequence[Job], company: Company, *, cores: int | None = None
+) -> list[tuple[ItemOutcome, ...]]:
+    """As `sandbox.run`, with the same outcomes, only cheaper where there are many programs that may keep company.
+
+    Args:
+        company: whether any may, and how many are repeated alone.
+        cores: how many share the work; None takes those of this process.
+
+    Raises:
+        SandboxUnavailable: from the sandbox.
+    """
+    found = _shared(sandbox, jobs, JOBS_A_CORE * (cores or len(os.sched_getaffinity(0)))) if company.shares else {}
+    company.count(len(found))
+    alone = [at for at, job in enumerate(jobs) if at not in found or company.repeats(_program(job))]
+    for at, outcomes in zip(alone, sandbox.run([jobs[at] for at in alone]) if alone else (), strict=True):
+        if at not in found or _compared(company, jobs[at], found[at], outcomes):
+            found[at] = outcomes
+    return [found[at] for at in range(len(jobs))]
+
+
+def keeps_company(job: Job) -> bool:
+    """Whether the job is calls, on plain data, of a program that the policy admits and that defines the function at its
+    top."""
+    if not isinstance(job, CallsJob) or len(job.program) > PLAIN.most_chars:
+        return False
+    if any(call.python is not None for call in job.calls):
+        return False
+    try:
+        tree = parsed(job.program)
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        return False
+    top = any(isinstance(node, ast.FunctionDef) and node.name == job.entry_point for node in tree.body)
+    return top and PLAIN.admits(tree)
+
+
+@functools.lru_cache(maxsize=2048)
+def harmless(testing: str) -> bool:
+    """Whether testing code may run in the testing process that stays; it is parsed here and never run."""
+    return admits(testing, CHECKS, parsed)
+
+
+def _shared(sandbox: Sandbox, jobs: Sequence[Job], apart: int) -> dict[int, tuple[ItemOutcome, ...]]:
+    """The outcomes, by place, of the jobs that came out clean in company; `apart` is the least number of processes."""
+    if len(jobs) < 2 * apart:
+        return {}
+    plain = [at for at, job in enumerate(jobs) if keeps_company(job)]
+    size = min(MOST, len(plain) // apart)
+    if size < 2:
+        return {}
+    found: dict[int, tuple[ItemOutcome, ...]] = {}
+    bundles = [plain[start : start + size] for start in range(0, len(plain), size)]
+    members = [tuple(job for at in bundle if isinstance(job := jobs[at], CallsJob)) for bundle in bundles]
+    outcomes = sandbox.run([CompanyJob(some, _limits(some)) for some in members])
+    for bundle, some, items in zip(bundles, members, outcomes, strict=True):
+        found |= dict(_clean(bundle, some, iter(items)))
+    return found
+
+
+def _limits(members: Sequence[CallsJob]) -> Limits:
+    asked = [member.limits for member in members]
+    return Limits(
+        cpu_s=min(CPU_S, *(limits.cpu_s for limits in asked)),
+        wall_s=min(limits.wall_s for limits in asked),
+        budget_s=min(BUDGET_S, *(limits.budget_s for limits in asked)),
+        memory_mb=min(limits.memory_mb for limits in asked),
+        output_kb=min(limits.output_kb for limits in asked),
+    )
+
+
+def _clean(
+    bundle: Sequence[int], members: Sequence[CallsJob], outcomes: Iterator[ItemOutcome]
+) -> Iterator[tuple[int, tuple[ItemOutcome, ...]]]:
+    """Of each program of a bundle its outcomes, where all of them are values."""
+    for at, member in zip(bundle, members, strict=True):
+        mine = tuple(itertools.islice(outcomes, len(member.calls)))
+        if all(outcome.status is Status.OK for outcome in mine):
+            yield at, mine
+
+
+def _compared(company: Company, job: Job, shared: Sequence[ItemOutcome], alone: Sequence[ItemOutcome]) -> bool:
+    """Take down whether a program gave the same alone; False where our own fault leaves that open."""
+    if any(outcome.status is Status.INFRASTRUCTURE for outcome in alone):
+        return False
+    same = len(shared) == len(alone) and all(map(_same, shared, alone))
+    company.compared(_program(job), same)
+    return True
+
+
+def _program(job: Job) -> str:
+    return job.program if isinstance(job, CallsJob) else ""
+
+
+def _same(one: ItemOutcome, other: ItemOutcome) -> bool:
+    """Equal outcomes; not-a-number is itself."""
+    return one.status is other.status and (
+        marshal.dumps(one.value, 2) == marshal.dumps(other.value, 2) or one.value == other.value
+    )

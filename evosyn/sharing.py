@@ -1,0 +1,68 @@
+"""Whether programs may share a process, and what repeating some of them alone has shown.
+
+Which programs may is the policy's word (`evosyn.sandbox.company`); this is the switch and the proof that goes on beside
+the work: of what came out in company a sample is repeated alone, and the first difference ends all sharing of this
+process. docs/sandbox.md, "Company".
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import threading
+
+log = logging.getLogger(__name__)
+
+_differed = threading.Event()
+
+
+class Company:
+    """The settings and counters of one user of shared processes. Thread-safe.
+
+    Args:
+        share: False gives every program a process of its own.
+        repeat: share of what came out in company that is repeated alone, from 0 to 1.
+
+    Attributes:
+        shared: programs whose results came out in company.
+        repeated: of them, those that were repeated alone.
+        differed: of them, those that gave something else alone.
+    """
+
+    def __init__(self, share: bool = True, repeat: float = 0.02) -> None:
+        if not 0.0 <= repeat <= 1.0:
+            raise ValueError(f"repeat: a share from 0 to 1 (got {repeat})")
+        self._share, self._repeat = share, repeat
+        self._lock = threading.Lock()
+        self.shared = self.repeated = self.differed = 0
+
+    @property
+    def shares(self) -> bool:
+        """Whether programs may share a process now; for ever False in this process once one gave something else
+        alone."""
+        return self._share and not _differed.is_set()
+
+    def repeats(self, program: str) -> bool:
+        """Whether what this program gave in company is repeated alone; drawn by its text, so a second run draws it
+        too."""
+        digest = hashlib.blake2b(program.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+        return int.from_bytes(digest, "big") < self._repeat * 2.0**64
+
+    def count(self, shared: int) -> None:
+        """So many programs came out in company."""
+        with self._lock:
+            self.shared += shared
+
+    def compared(self, program: str, same: bool) -> None:
+        """A program was repeated alone. Where it gave something else, nothing shares a process any more."""
+        with self._lock:
+            self.repeated += 1
+            self.differed += not same
+        if not same and not _differed.is_set():
+            _differed.set()
+            name = hashlib.sha256(program.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+            log.warning(
+                "a program gave something else alone than in company (sha256 %s...); what it gave alone counts, and "
+                "from now on every program of this process runs alone, which is slower",
+                name,
+            )

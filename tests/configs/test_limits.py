@@ -1,0 +1,33 @@
+"""Limits in configuration files: CPU time first; what older versions wrote still means what it meant."""
+
+from __future__ import annotations
+
+import pytest
+from pydantic import ValidationError
+
+from evosyn.jobs import Limits
+from evosyn.limits import LimitsConfig
+from evosyn.synthesis.config import ExecuteConfig
+from evosyn.train.config import RewardConfig
+
+
+def test_the_wall_clock_is_a_backstop_far_behind_the_cpu_limit() -> None:
+    assert LimitsConfig(cpu_s=2.0).limits == Limits(2.0, 15.0, 30.0, 1024)
+    assert Limits(cpu_s=1.0).wall_s == 10.0
+
+
+def test_nothing_computes_for_longer_than_it_may_take() -> None:
+    assert Limits(wall_s=0.5).cpu_s == 0.5
+
+
+@pytest.mark.parametrize("kind", [LimitsConfig, ExecuteConfig, RewardConfig])
+def test_a_time_limit_that_an_older_version_wrote_is_a_cpu_limit_now(kind: type[LimitsConfig]) -> None:
+    old = kind.model_validate({"wall_s": 4.0, "budget_s": 9.0})
+    assert (old.cpu_s, old.limits.wall_s, old.budget_s) == (4.0, 25.0, 9.0)
+    again = kind.model_validate(old.model_dump())
+    assert again == old
+
+
+def test_an_unknown_limit_is_refused() -> None:
+    with pytest.raises(ValidationError, match="cpu_seconds"):
+        LimitsConfig.model_validate({"cpu_seconds": 3})

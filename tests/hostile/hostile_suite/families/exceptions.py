@@ -1,0 +1,160 @@
+"""Exceptions as a way out: what a program raises is that program's exception, wherever it surfaces.
+
+No exception of a program ends a loop, a comprehension or a with-block of the testing as if all had been seen, none is
+taken for the testing's own, and none whose methods misbehave troubles the code that describes it.
+"""
+
+from __future__ import annotations
+
+import builtins
+import random
+
+from hostile_suite.families._make import attack, loads, solutions
+from hostile_suite.model import Attack, Family, allow
+
+NAMES = sorted(
+    name
+    for name, kind in vars(builtins).items()
+    if isinstance(kind, type) and issubclass(kind, BaseException) and not issubclass(kind, Warning)
+    and name not in ("BaseExceptionGroup", "ExceptionGroup", "UnicodeDecodeError", "UnicodeEncodeError", "UnicodeTranslateError")
+)  # fmt: skip
+CAUGHT = allow("exception killed load-error", rest="exception killed wrong timeout")
+FROM = {
+    "plainly": "raise {e}",
+    "from another": "raise {e} from KeyError(1)",
+    "in a generator": "return next(x for x in [1] if (_ for _ in ()).throw({e}))",
+    "through close": "def g():\n    try: yield\n    finally: raise {e}\ngo = g(); next(go); go.close()",
+    "after a right value": "if done: raise {e}\ndone.append(1)\nreturn honest(*given)",
+    "out of a callback": "return sorted([1, 2], key=lambda _: (_ for _ in ()).throw({e}))",
+    "in a thread": "import threading\nbox = []\ndef go():\n    try: raise {e}\n    except BaseException as error: box.append(error)\nt = threading.Thread(target=go); t.start(); t.join()\nraise box[0]",
+    "as a class": "raise type({e})",
+    "subclassed": "raise type('E', (type({e}),), {{}})('x')",
+    "in a group": "raise BaseExceptionGroup('g', [{e}])",
+}
+
+
+def _raise(name: str, way: str) -> Attack:
+    body = FROM[way].format(e=f"{name}('x')")
+    after = way == "after a right value"
+    return attack(
+        f"{name} {way}",
+        "HONEST\ndone = []" if after else "",
+        body,
+        computes=after,
+        allowed=CAUGHT,
+        modes=() if not after else ("table", "rpc-warm", "rpc-fresh", "rpc-program", "reward"),
+    )
+
+
+FLOW = solutions(
+    "exceptions as control flow",
+    "No exception that a program raises in a call ends a loop or comprehension of the testing as if it were done, or is "
+    "taken for the testing's own.",
+    [_raise(name, "plainly") for name in NAMES if name not in ("OSError",)]
+    + [_raise(name, way) for name in ("StopIteration", "StopAsyncIteration", "GeneratorExit", "SystemExit") for way in ("after a right value", "as a class", "subclassed", "in a generator")]
+    + [_raise("StopIteration", way) for way in ("from another", "through close", "out of a callback", "in a thread")]
+    + [
+        attack("profile function that raises StopIteration", "import sys\ndef grab(frame, event, arg):\n    if event == 'return': raise StopIteration\n", "sys.setprofile(grab)\nreturn 0"),
+        attack("trace function that raises StopIteration", "import sys\ndef grab(frame, event, arg): raise StopIteration\n", "sys.settrace(grab)\nreturn len([1])"),
+        attack("signal handler that raises StopIteration", "import signal\ndef ring(*_): raise StopIteration\nsignal.signal(signal.SIGUSR1, ring)", "signal.raise_signal(signal.SIGUSR1)\nreturn 0"),
+        attack("StopIteration set in this thread from outside", "import ctypes, threading", "ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(threading.get_ident()), ctypes.py_object(StopIteration))\nfor _ in range(1000): pass\nreturn 0"),
+        attack("pending call that raises", "import ctypes\nF = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)\nfail = F(lambda _: -1)", "ctypes.pythonapi.Py_AddPendingCall(fail, None)\nfor _ in range(1000): pass\nreturn 0"),
+        attack("while its value is encoded", "class D(dict):\n    def items(self): raise StopIteration\n    __iter__ = keys = values = __len__ = items", "return D(a=1)"),
+        attack("from a finalizer", "class A:\n    def __del__(self): raise SystemExit(0)", "A()\nreturn 0"),
+        attack("from an exit handler", "import atexit\n@atexit.register\ndef leave(): raise SystemExit(79)", "return 0"),
+        loads("SystemExit while loading", "raise SystemExit(0)"),
+        loads("KeyboardInterrupt while loading", "raise KeyboardInterrupt"),
+        loads("GeneratorExit while loading", "raise GeneratorExit"),
+        loads("MemoryError while loading", "raise MemoryError"),
+        loads("AssertionError while loading", "assert False, 'testing raised'"),
+        loads("a time limit of its own while loading", "class TimeLimit(BaseException): pass\nraise TimeLimit"),
+    ],
+    words=allow("exception killed load-error wrong not-plain-data"),
+    draw=lambda stream: _raise(stream.choice(NAMES), stream.choice(list(FROM))),
+    draws=10,
+)  # fmt: skip
+
+LONG = "'x' * (1 << 22)"
+BODIES = {
+    "text that hangs": "    def __str__(self):\n        while True: pass",
+    "text that leaves": "    def __str__(self): __import__('os')._exit(79)",
+    "text that raises": "    def __str__(self): raise SystemExit",
+    "text that is no text": "    def __str__(self): return 7",
+    "text of four megabytes": f"    def __str__(self): return {LONG}",
+    "text of surrogates": "    def __str__(self): return '\\ud800' * 99",
+    "text that claims": "    def __str__(self): return 'AssertionError\\nTESTING BROKEN\\0infrastructure'",
+    "representation that hangs": "    def __repr__(self):\n        while True: pass",
+    "class that is another's": "    __class__ = AssertionError",
+    "attributes that raise": "    def __getattribute__(self, name): raise KeyboardInterrupt",
+    "traceback that cannot be set": "    __traceback__ = property(lambda self: 1 / 0)",
+    "arguments that do not fit": "    def __init__(self, a, b=1): pass\n    def __reduce__(self): return (E, ())",
+    "state that runs code": "    def __reduce_ex__(self, p): return (__import__('os')._exit, (79,))",
+    "context in a circle": "    def __init__(self, *a): self.__context__ = self.__cause__ = None",
+    "hash and equality that lie": "    def __eq__(self, o): return True\n    def __hash__(self): raise ValueError\n    def __bool__(self): return False",
+    "finalizer that raises": "    def __del__(self): raise SystemExit",
+}
+NAMED = (
+    "AssertionError",
+    "NameError",
+    "SyntaxError",
+    "TimeLimit",
+    "NoValue",
+    "Infrastructure",
+    "x" * 5000,
+    "a\\nb",
+    "\\ud800",
+)
+
+
+def _misbehaving(name: str, base: str, lie: str) -> Attack:
+    setup = f"class E({base}):\n{BODIES[lie]}\nE.__name__ = E.__qualname__ = '{name}'"
+    return attack(f"{base} named {name[:20]!r} with {lie}", setup, "raise E(1)")
+
+
+MISBEHAVING = solutions(
+    "exceptions that misbehave",
+    "Describing an exception may run the program's code: under its limits, in its process, and at its own cost.",
+    [_misbehaving("E", "Exception", lie) for lie in BODIES]
+    + [_misbehaving(name, "BaseException", "text that claims") for name in NAMED]
+    + [
+        _misbehaving("E", base, "text that raises")
+        for base in ("AssertionError", "StopIteration", "KeyboardInterrupt", "NameError", "MemoryError")
+    ]
+    + [
+        attack(
+            "metaclass that raises",
+            "class M(type):\n    def __getattribute__(c, n): raise SystemExit\nclass E(Exception, metaclass=M): pass",
+            "raise E()",
+        ),
+        attack(
+            "metaclass with a name that hangs",
+            "class M(type):\n    @property\n    def __name__(c):\n        while True: pass\nclass E(Exception, metaclass=M): pass",
+            "raise E()",
+        ),
+        attack(
+            "a chain of a hundred thousand",
+            "",
+            "e = ValueError()\nfor _ in range(100000):\n    new = ValueError(); new.__cause__ = e; e = new\nraise e",
+        ),
+        attack(
+            "a group of groups", "", "e = ValueError()\nfor _ in range(2000): e = ExceptionGroup('g', [e])\nraise e"
+        ),
+        attack("ten thousand notes", "", "e = ValueError()\nfor _ in range(10000): e.add_note('x' * 99)\nraise e"),
+        attack("an exception from a recursion without end", "", "return act(given)"),
+        attack(
+            "a module named as ours",
+            "class E(Exception): pass\nE.__module__ = 'evosyn.errors'",
+            "raise E('infrastructure')",
+        ),
+    ],
+    draw=lambda stream: _misbehaving(stream.choice(NAMED), stream.choice(NAMES), stream.choice(list(BODIES))),
+    draws=8,
+)
+
+
+def draw_any(stream: random.Random) -> Attack:
+    """A drawn exception, for other families."""
+    return _raise(stream.choice(NAMES), stream.choice(list(FROM)))
+
+
+FAMILIES: tuple[Family, ...] = (FLOW, MISBEHAVING)

@@ -1,0 +1,48 @@
+"""Python means Python: drawn programs and testings get the verdict that one plain Python process gives them."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hostile_suite.seed import run_seed
+from reference_suite.comparing import EITHER_WAY, NEVER_ACCEPTS_MORE, compare, report, told
+from reference_suite.drawing import FAMILIES, Said, draw
+
+from evosyn.ports import Sandbox
+from evosyn.sandbox import open_sandbox
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "crossexec.md"
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    with open_sandbox("local", workers=2) as opened:
+        yield opened
+
+
+def agree(sandbox: Sandbox, seed: str, count: int) -> None:
+    found = compare(sandbox, draw(seed, count))
+    sys.stdout.write(f"\nseed {seed}\n{report(found)}\n")
+    wrong = [one for one in found if not one.is_documented]
+    assert not wrong, f"seed {seed}: {len(wrong)} differ\n" + "\n".join(told(one) for one in wrong[:12])
+
+
+@pytest.mark.long
+def test_a_drawn_sample_means_what_python_means(sandbox: Sandbox) -> None:
+    agree(sandbox, run_seed(), 60)
+
+
+@pytest.mark.long
+def test_thousands_of_drawn_pairs_mean_what_python_means(sandbox: Sandbox) -> None:
+    agree(sandbox, run_seed(), 2400)
+
+
+def test_every_class_of_difference_is_drawn_and_documented_by_its_name() -> None:
+    drawn = {testing.difference for one in FAMILIES for testing in one.testings if isinstance(testing, Said)}
+    assert drawn == NEVER_ACCEPTS_MORE | EITHER_WAY
+    documented = set(re.findall(r"^\| \*\*(.+?)\*\* \|", DOCUMENT.read_text(encoding="utf-8"), re.MULTILINE))
+    assert documented == drawn

@@ -1,0 +1,335 @@
+"""What a testing in one process and a program in another mean to each other: what Python means in one, or a named end."""
+
+from __future__ import annotations
+
+import pytest
+
+from evosyn.jobs import Call, CallsJob, Check, ChecksJob, ItemOutcome, Limits, Status
+from evosyn.ports import Sandbox
+
+SHORT = Limits(cpu_s=0.5, budget_s=5.0, memory_mb=512)
+
+PROGRAM = """
+import collections, enum, fractions, json
+class Odd(Exception): pass
+class Strange(ValueError):
+    def __str__(self): return 'told in another way'
+class Ends(StopIteration): pass
+class Node:
+    def __init__(self, value): self.value, self.next = value, None
+    def both(self): return [self.value, self.next]
+    def __len__(self): return self.value
+class Liar(int):
+    def __eq__(self, other): return True
+    __hash__ = int.__hash__
+class Pile(list):
+    def top(self): return self[-1]
+class Colour(enum.IntEnum): RED = 5
+Point = collections.namedtuple('Point', 'x y')
+VALUES = {
+    'range': range(2, 9, 3), 'keys': {'b': 1, 'a': 2}.keys(), 'values': {'b': 1}.values(), 'items': {'b': [1]}.items(),
+    'fraction': fractions.Fraction(1, 3), 'point': Point(1, [2]), 'member': Colour.RED, 'pile': Pile([1, 2]),
+    'counter': collections.Counter('aab'), 'ordered': collections.OrderedDict(b=1, a=2), 'deque': collections.deque([1, 2], 3),
+    'default': collections.defaultdict(list, a=[1]), 'bytes': bytearray(b'ab'), 'liar': Liar(5), 'node': Node(3),
+    'object': object(), 'int': int, 'function': lambda x: x + 1, 'nodes': [Node(1), Node(2)], 'endless': None,
+}
+def f(what, *args, **kwargs):
+    if what == 'steps': return (n * n for n in args[0])
+    if what == 'endless': return iter(int, 1)
+    if what == 'raise': raise {'odd': Odd('o'), 'strange': Strange(1), 'stop': StopIteration(), 'ends': Ends(),
+        'key': KeyError('k'), 'system': SystemExit(3), 'generator': GeneratorExit()}[args[0]]
+    if what == 'json': return json.loads('{')
+    if what == 'call': return args[0](*args[1:])
+    if what == 'same': return args[0]
+    if what == 'sort': args[0].sort(); return None
+    if what == 'spoil':
+        for one in args[0].values() if type(args[0]) is dict else args[0]: one.clear()
+        raise ValueError('after the deed')
+    if what == 'put': args[0][args[1]] = args[2]; return args[0]
+    if what == 'keep': args[0].append(Node(1)); return None
+    if what == 'half':
+        def halves():
+            yield 1
+            raise ValueError('no more')
+        return halves()
+    return VALUES[what]
+"""
+
+
+def check(sandbox: Sandbox, code: str, program: str = PROGRAM) -> ItemOutcome:
+    ((outcome,),) = sandbox.run([ChecksJob(program, "f", (Check(code),), SHORT)])
+    return outcome
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "assert f('range') == range(2, 9, 3) and list(f('range')) == [2, 5, 8] and f('range') != [2, 5, 8]",
+        "assert list(f('keys')) == ['b', 'a'] and f('keys') == {'a', 'b'} and f('keys') != ['b', 'a']",
+        "assert list(f('values')) == [1] and f('values') != [1] and ('b', [1]) in f('items')",
+        "from fractions import Fraction\nassert f('fraction') == Fraction(1, 3) and 3 * f('fraction') == 1",
+        "p = f('same', f('point'))\nassert p == (1, [2]) and p.x == 1 and p._asdict() == {'x': 1, 'y': [2]} and repr(p) == 'Point(x=1, y=[2])'",
+        "p = f('point')\ntry:\n    p.x = 2\nexcept AttributeError:\n    pass\nelse:\n    assert False",
+        "assert f('member') == 5 and f('pile') == [1, 2] and f('bytes') == b'ab'",
+        "assert f('counter') == {'a': 2, 'b': 1} and f('counter')['c'] == 0 and f('counter').most_common(1) == [('a', 2)]",
+        "import collections\nassert f('ordered') != collections.OrderedDict(a=2, b=1) and f('ordered') == {'a': 2, 'b': 1}",
+        "d = f('deque')\nd.append(3)\nd.append(4)\nassert list(d) == [2, 3, 4] and d != [2, 3, 4]",
+        "assert f('default')['b'] == [] and f('int') is int",
+    ],
+)
+def test_a_value_of_pythons_own_types_means_what_python_means(sandbox: Sandbox, code: str) -> None:
+    assert check(sandbox, code).status is Status.OK
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "steps = f('steps', range(3))\nassert next(steps) == 0 and list(steps) == [1, 4] and list(steps) == []",
+        "assert [a for a, _ in zip(f('endless'), range(3))] == [0, 0, 0]",
+        "halves = f('half')\nassert next(halves) == 1\ntry:\n    next(halves)\nexcept ValueError as e:\n    assert str(e) == 'no more'",
+        "assert f('steps', (n for n in [1, 2])) != [1, 4] and list(f('steps', (n for n in [1, 2]))) == [1, 4]",
+        "assert f('function')(4) == 5 and callable(f('function')) and f('function') is f('function')",
+        "n = f('node')\nassert n.value == 3 and n.both() == [3, None] and len(n) == 3 and n is f('node') and not callable(n)",
+        "assert [n.value for n in f('nodes')] == [1, 2] and f('same', f('node')) is f('node')",
+        "f('object')\nassert f('object') is not None and not hasattr(f('node'), 'nothing')",
+        "assert f('call', len, [1, 2]) == 2 and f('call', str.upper, 'a') == 'A'\nimport math\nassert f('call', math.sqrt, 4) == 2",
+    ],
+)
+def test_what_stays_with_the_program_can_be_used_from_the_testing(sandbox: Sandbox, code: str) -> None:
+    assert check(sandbox, code).status is Status.OK
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "x = [3, 1]\nf('sort', x)\nassert x == [1, 3]",
+        "x = [3, 1]\ny = f('same', x)\nassert y is x and f('same', [x])[0] is x",
+        "inner = {1}\nd = {'a': inner, 'b': inner}\ntry:\n    f('spoil', d)\nexcept ValueError:\n    assert inner == set() and d['a'] is inner",
+        "row = [0]\ngrid = [row, row]\nf('put', row, 0, 7)\nassert grid == [[7], [7]]",
+        "row = [0]\nassert f('put', [row, row], 0, 7) == [7, [0]]",
+        "x = []\nf('put', {}, 'k', x)\nd = {}\nf('put', d, 'k', x)\nassert d['k'] is x",
+        "x = [1]\nx.append(x)\nassert f('same', x) is x and x[1] is x",
+        "x = []\nf('keep', x)\nassert len(x) == 1 and x[0].value == 1",
+        "b = bytearray(b'ab')\nf('put', b, 0, 120)\nassert b == b'xb'",
+        "import collections\nc = collections.Counter('a')\nf('put', c, 'z', 9)\nassert c == {'a': 1, 'z': 9} and type(c) is collections.Counter",
+        "d = {2: 'a', 1: 'b'}\nf('put', d, 0, 'c')\nassert list(d.items()) == [(2, 'a'), (1, 'b'), (0, 'c')]",
+    ],
+)
+def test_what_a_program_changes_in_place_is_changed_for_the_testing(sandbox: Sandbox, code: str) -> None:
+    assert check(sandbox, code).status is Status.OK
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "try:\n    f('raise', 'strange')\nexcept ValueError as e:\n    assert str(e) == 'told in another way' and type(e).__name__ == 'Strange'",
+        "class Odd(Exception): pass\ntry:\n    f('raise', 'odd')\nexcept Odd as e:\n    assert e.args == ('o',)",
+        "try:\n    f('raise', 'key')\nexcept LookupError as e:\n    assert e.args == ('k',) and str(e) == \"'k'\"",
+        "import json\ntry:\n    f('json')\nexcept json.JSONDecodeError:\n    pass",
+        "try:\n    f('raise', 'system')\nexcept SystemExit as e:\n    assert e.code == 3",
+    ],
+)
+def test_an_exception_of_the_program_can_be_caught_by_its_class(sandbox: Sandbox, code: str) -> None:
+    assert check(sandbox, code).status is Status.OK
+
+
+@pytest.mark.parametrize("how", ["stop", "ends", "generator"])
+@pytest.mark.parametrize(
+    "code",
+    [
+        "for got, want in zip((f('raise', '{}') for _ in [1]), [1]): assert got == want",
+        "for got, want in zip(map(f, ['raise'], ['{}']), [1]): assert got == want",
+        "assert list(map(f, ['raise'], ['{}'])) == []",
+    ],
+)
+def test_an_exception_of_the_program_never_ends_a_loop_of_the_testing(sandbox: Sandbox, code: str, how: str) -> None:
+    assert check(sandbox, code.format(how)).status is Status.EXCEPTION
+
+
+@pytest.mark.parametrize("name", ["liar", "object", "node"])
+@pytest.mark.parametrize(
+    "code",
+    [
+        "assert {} == 5",
+        "assert 5 == {}",
+        "assert {} != 6",
+        "assert {} in [5]",
+        "assert 3 in {}",
+        "assert {}",
+        "assert not {} or True",
+        "assert {{{}}} == {{5}}",
+        "assert sorted([{}, 4])",
+        "assert {} + 0 == 5",
+        "try:\n    assert {} == 5\nexcept:\n    pass",
+        "try:\n    assert {} == 5\nexcept BaseException:\n    assert f('member') == 5",
+        "import contextlib\nwith contextlib.suppress(BaseException):\n    assert {} == 5",
+    ],
+)
+def test_an_object_of_the_program_cannot_decide_whether_it_is_right(sandbox: Sandbox, code: str, name: str) -> None:
+    assert check(sandbox, code.format(f"f('{name}')")).status is Status.NOT_PLAIN
+
+
+@pytest.mark.parametrize(
+    "wrap", ["{}", "try:\n    {}\nexcept:\n    pass", "try:\n    {}\nexcept Exception:\n    pass\nassert False"]
+)
+@pytest.mark.parametrize(
+    "call",
+    [
+        "f('same', lambda x: x)",
+        "f('call', open, 'x')",
+        "f('same', (lambda: 1).__call__)",
+        "f('same', [type('Own', (), {})()])",
+        "f('same', x=__import__('sys').stdout)",
+        "f('same', type('Own', (list,), {})([1]))",
+    ],
+)
+def test_an_argument_that_cannot_cross_makes_the_testing_broken(sandbox: Sandbox, call: str, wrap: str) -> None:
+    outcome = check(sandbox, wrap.format(call))
+    assert outcome.status is Status.TESTING_BROKEN
+    assert "argument" in outcome.detail
+
+
+@pytest.mark.parametrize(
+    ("code", "program"),
+    [
+        ("assert eval(f(1)) == 3", "def f(x): return 'undefined'"),
+        ("assert eval(f(1)) == 3", "def f(x): return '('"),
+        ("exec(f(1))", "def f(x): return 'import nothing_of_that_name'"),
+        ("__import__(f(1))", "def f(x): return 'nothing_of_that_name'"),
+        ("import importlib\nimportlib.import_module(f(1))", "def f(x): return 'nothing_of_that_name'"),
+        ("import sys\nif f(1) != 2: sys.exit(1)", "def f(x): return 1"),
+        ("assert 'x' * f(1)", "def f(x): return 10 ** 18"),
+        ("assert 'x' * f(1)", "def f(x): return 10 ** 9"),
+        ("assert f(f(1)) == 3", "def f(x):\n    y = []\n    for _ in range(99): y = [y]\n    return [y]"),
+        ("assert f([f(1)]) == 3", "def f(x):\n    y = []\n    for _ in range(98): y = [y]\n    return y"),
+    ],
+)
+def test_a_program_cannot_make_the_testing_broken(sandbox: Sandbox, code: str, program: str) -> None:
+    assert check(sandbox, code, program).status not in (Status.OK, Status.TESTING_BROKEN, Status.INFRASTRUCTURE)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "f(1)\nundefined_name",
+        "f(1)\nimport nothing_of_that_name",
+        "f(1)\nfrom math import nothing",
+        "1 / 0",
+        "(",
+        "x: int = y",
+    ],
+)
+def test_a_testing_that_cannot_run_is_broken_after_a_call_as_before_one(sandbox: Sandbox, code: str) -> None:
+    assert check(sandbox, code, "def f(x): return x").status is Status.TESTING_BROKEN
+
+
+def test_no_name_of_a_program_exists_for_a_testing_that_does_not_declare_it(sandbox: Sandbox) -> None:
+    program = "import heapq\nHELP = 1\ndef isclose(*_): return True\ndef f(x): return 0\n"
+    for name in ("isclose", "heapq", "HELP"):
+        assert check(sandbox, f"f(1)\n{name}", program).status is Status.TESTING_BROKEN
+    assert check(sandbox, "isclose = __solution__('isclose')\nassert isclose(f(1), 2)", program).status is Status.OK
+    outcome = check(sandbox, "other = __solution__('other')\nassert other(1)", program)
+    assert outcome.detail.startswith("program raised NameError")
+
+
+PATCHES = """
+import sys
+wire = sys.modules['evosyn.sandbox._inside.wire']
+answers = sys.modules['evosyn.sandbox._inside.answers']
+trees = sys.modules['evosyn.sandbox._inside.trees']
+record = wire.record
+"""
+
+
+@pytest.mark.parametrize("code", range(4, 256, 7))
+def test_a_program_says_of_its_calls_only_what_a_program_may_say(sandbox: Sandbox, code: int) -> None:
+    program = PATCHES + f"def f(x):\n    wire.record = lambda c, s, p: record({code}, s, p)\n    return 1\n"
+    texts = ("assert f(1) == 2", "try:\n    f(1)\nexcept:\n    pass", "assert True", "assert f(1) == 1")
+    job = ChecksJob(program, "f", tuple(map(Check, texts)), SHORT)
+    (outcomes,) = sandbox.run([job])
+    allowed = {6: Status.OUTPUT_LIMIT, 7: Status.NOT_PLAIN}
+    wanted = allowed.get(code, Status.KILLED)
+    assert [outcome.status for outcome in outcomes if outcome.status is not wanted] in ([], [Status.OK])
+    assert outcomes[0].status is outcomes[1].status is outcomes[3].status is wanted
+
+
+@pytest.mark.parametrize(
+    "spoils",
+    [
+        "answers.HELLO = b'x' * (1 << 20)",
+        "answers.HELLO = b'T'",
+        "answers.HELLO = b''",
+        "wire.record = lambda c, s, p: b'\\xff' * 500",
+        "wire.record = lambda c, s, p: record(c, s, p)[:-1] + b'\\x00' * 3",
+        "wire.record = lambda c, s, p: record(c, float('nan'), p) + b'more'",
+        "wire.record = lambda c, s, p: wire.RECORD.pack(c, s, 0xffffffff) + p",
+        "trees.encode = lambda *_: b'T'",
+        "trees.encode = lambda *_: b'(\\x02\\x00\\x00\\x00.u\\x05\\x00\\x00\\x00range'",
+        "trees.encode = lambda *_: b'(\\x03\\x00\\x00\\x00.u\\x04\\x00\\x00\\x00samei\\x09\\x00\\x00\\x00'",
+        "trees.encode = lambda *_: b'(\\x03\\x00\\x00\\x00.u\\x08\\x00\\x00\\x00functionT'",
+        "answers.PLAIN_ANSWER = b'\\x02'",
+        "answers.PLAIN_ANSWER = b'\\x01'",
+        "answers.PLAIN_ANSWER = b''",
+        "answers._raised = lambda *_: 5",
+        "answers._raised = lambda *_: ('x', ('evosyn.sandbox._inside.peer.Gone',), None)",
+        "answers._raised = lambda *_: ('x', ('StopIteration',), None)",
+    ],
+)
+def test_a_program_that_answers_wrongly_fails_its_own_checks_at_once(sandbox: Sandbox, spoils: str) -> None:
+    program = PATCHES + f"{spoils}\ndef f(x):\n    if x: return 7\n    raise ValueError\n"
+    texts = ("assert f(1) == 8", "try:\n    assert f(1) == 8\nexcept:\n    pass", "f(0)", "list(map(f, [0]))")
+    honest = ChecksJob("def f(x): return 8", "f", tuple(map(Check, texts)), SHORT)
+    (before,), (spoilt,), (after,) = (
+        sandbox.run([job]) for job in (honest, ChecksJob(program, "f", tuple(map(Check, texts)), SHORT), honest)
+    )
+    assert [outcome.status for outcome in before] == [outcome.status for outcome in after] == [Status.OK] * 4
+    assert not {outcome.status for outcome in spoilt} & {Status.INFRASTRUCTURE, Status.TESTING_BROKEN, Status.NOT_RUN}
+    assert [outcome.status for place, outcome in enumerate(spoilt) if place in (0, 2, 3)].count(Status.OK) == 0
+
+
+def test_a_program_that_ends_itself_fails_a_check_that_catches_everything(sandbox: Sandbox) -> None:
+    for text in (
+        "try:\n    f(1)\nexcept:\n    pass",
+        "for _ in range(9):\n    try:\n        f(1)\n    except BaseException:\n        pass",
+    ):
+        for ends in (
+            "import os; os._exit(0)",
+            "import ctypes; ctypes.string_at(0)",
+            "while True: pass",
+            "return 'x' * (9 << 20)",
+        ):
+            outcome = check(sandbox, text, f"def f(x):\n    {ends}")
+            assert outcome.status in (Status.KILLED, Status.TIMEOUT, Status.OUTPUT_LIMIT), (text, ends)
+
+
+@pytest.mark.parametrize(
+    ("body", "value"),
+    [
+        ("return range(x)", range(3)),
+        ("return {x: 1}.keys()", {3: 1}.keys()),
+        ("return type('I', (int,), {})(3)", 3),
+        ("return type('I', (str,), {'__str__': lambda s: 'y'})('x')", None),
+        ("return type('I', (list,), {'__len__': lambda s: 7})([1])", None),
+        ("return (lambda: 1)", None),
+    ],
+)
+def test_a_call_gives_what_can_be_represented(sandbox: Sandbox, body: str, value: object) -> None:
+    ((outcome,),) = sandbox.run([CallsJob(f"def f(x): {body}", "f", (Call((3,)),), SHORT)])
+    assert (outcome.status is Status.OK) == (value is not None)
+    assert outcome.value == value
+
+
+def test_what_an_iterator_gives_comes_back_from_a_call(sandbox: Sandbox) -> None:
+    program = "def f(x):\n    for n in range(x): yield n\n    if x == 2: raise ValueError('at last')\n"
+    ((three, two),) = sandbox.run([CallsJob(program, "f", (Call((3,)), Call((2,))), SHORT)])
+    assert list(three.value) == list(three.value) == [0, 1, 2]
+    assert three.value != [0, 1, 2]
+    assert two.value.error == "ValueError: at last"
+
+
+def test_an_argument_that_is_computed_arrives_as_what_it_is(sandbox: Sandbox) -> None:
+    texts = ("[range(3)]", "[iter([1, 2])]", "[(n for n in (1, 2))]", "[{1: 2}.keys()]", "[lambda: 5]", "[10 ** 5000]")
+    program = "def f(x): return type(x).__name__, list(x) if hasattr(x, '__iter__') else x() if callable(x) else x"
+    (outcomes,) = sandbox.run([CallsJob(program, "f", tuple(Call(python=text) for text in texts), SHORT)])
+    assert [outcome.value[1] for outcome in outcomes] == [[0, 1, 2], [1, 2], [1, 2], [1], 5, 10**5000]
+    assert [outcome.value[0] for outcome in outcomes[:4:3]] == ["range", "dict_keys"]
