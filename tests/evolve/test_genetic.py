@@ -28,6 +28,7 @@ from evosyn.evolve.proposers.genetic import create
 from evosyn.jobs import ItemOutcome, Status
 from evosyn.ports import ProposalContext
 from evosyn.records import Candidate, Elite, Evaluation, Evidence, Ranking
+from evosyn.sharing import Company
 
 seeds = st.integers(0, 2**32)
 INITIAL = Program(Node("row_mean", (Node("passed"),)), Node("row_mean", (Node("turned", (Node("passed"),)),)))
@@ -229,7 +230,7 @@ class Stacking(Behind):
 
     def __init__(self, broken: bool = False) -> None:
         super().__init__()
-        self.sandbox, self.shared, self.broken = self, {}, broken
+        self.sandbox, self.shared, self.broken, self.company = self, {}, broken, Company(repeat=0.0)
 
     def share(self, value):
         self.shared["key"] = value

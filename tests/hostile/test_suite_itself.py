@@ -15,6 +15,7 @@ from hostile_suite.families import FAMILIES, theft
 from hostile_suite.findings import Kind, Tally, report, table
 from hostile_suite.host import Host
 from hostile_suite.model import FRESH, PROGRAM, TABLE, WARM, Attack, Case, Role
+from hostile_suite.watching import program_of
 
 from evosyn import registry
 from evosyn import testings as testing_format
@@ -239,7 +240,8 @@ class SpoiltBackend(Backend):
 
 
 def _hostile(job: Job) -> bool:
-    return "given" in job.program and job.program.count("def ") < 4 and "kept" not in job.program
+    text = program_of(job)
+    return "given" in text and text.count("def ") < 4 and "kept" not in text
 
 
 def _spoilers(host: Host) -> dict[Kind, Callable[[Job, ItemOutcome], ItemOutcome]]:
@@ -258,7 +260,7 @@ def _spoilers(host: Host) -> dict[Kind, Callable[[Job, ItemOutcome], ItemOutcome
         Kind.FALSE_PASS: lambda job, outcome: (
             ItemOutcome(Status.OK) if _hostile(job) and isinstance(job, ChecksJob) else outcome
         ),
-        Kind.FALSE_FAIL: becomes(Status.EXCEPTION, lambda job: "kept" in job.program),
+        Kind.FALSE_FAIL: becomes(Status.EXCEPTION, lambda job: "kept" in program_of(job)),
         Kind.INFRASTRUCTURE: becomes(Status.INFRASTRUCTURE, _hostile),
         Kind.CHOSEN: becomes(Status.TESTING_BROKEN, _hostile),
         Kind.HOST: leaks,

@@ -216,4 +216,4 @@ def test_what_a_program_leaves_in_memory_is_not_its_successors_burden(sandbox: S
     counting = Counting(sandbox)
     found = run_jobs(counting, jobs, never_repeated(), cores=1)  # type: ignore[arg-type]
     assert [outcomes[0].value for outcomes in found] == [14_000_000] * 8
-    assert counting.runs == [3]
+    assert counting.runs == [4]

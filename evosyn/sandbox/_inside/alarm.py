@@ -49,7 +49,7 @@ class Alarm:
     """
 
     def __init__(self) -> None:
-        self.armed = False
+        self.armed = self._rang = False
         self.started = self._began = 0.0
         self.on_look: Callable[[], None] | None = None
         self.limits = JobLimits(1.0, 1.0, 1.0, 0, 0)
@@ -67,12 +67,23 @@ class Alarm:
         self.limits = limits
         self._began = monotonic()
         self.started = self._seen = process_time()
+        self._rang = False
         self.armed = True
         if self._cpu_set_to < self.started:
             self._cpu_set_to = self.started + self.limits.cpu_s
             setitimer(ITIMER_PROF, self.limits.cpu_s, REPEAT_S)
         if not waits and self._look_set_to < self._began:
             self._set_look(self._began)
+
+    def disarm(self) -> None:
+        """The item has ended.
+
+        Raises:
+            TimeLimit: only when its time was up; the program had caught that.
+        """
+        self.armed = False
+        if self._rang:
+            raise TimeLimit
 
     def stop(self, elsewhere_s: float = 0.0) -> float:
         """What the item is charged: its CPU seconds, or a share of the seconds that it took where that is more.
@@ -92,6 +103,7 @@ class Alarm:
             setitimer(ITIMER_PROF, left, REPEAT_S)
         else:
             self._cpu_set_to = 0.0
+            self._rang = True
             raise TimeLimit
 
     def _ring_look(self, _number: int, _frame: FrameType | None) -> None:
@@ -104,6 +116,7 @@ class Alarm:
         if now - self._began >= self.limits.cpu_s:
             if cpu - self._seen < IDLE_SHARE * self.limits.cpu_s or now - self._began >= self.limits.wall_s:
                 self._look_set_to = 0.0
+                self._rang = True
                 raise TimeLimit
             self._seen = cpu
         self._set_look(now)

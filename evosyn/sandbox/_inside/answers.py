@@ -190,8 +190,7 @@ def answered(answers: Answers, frame: bytes, limits: JobLimits, alarm: Alarm) ->
         except BaseException as error:  # noqa: BLE001 - the sandbox boundary
             code, payload = child.describe(error)
             code = wire.NOT_PLAIN if code == wire.EXCEPTION else code
-        finally:
-            alarm.armed = False
+        alarm.disarm()
     except TimeLimit:
         return wire.TIMEOUT, b""
     if len(payload) > answers.most + 2 * len(frame):

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, TypeVar
 from evosyn.sandbox._inside import seccomp, wire
 from evosyn.sandbox._inside.alarm import Alarm, JobLimits, TimeLimit
 
-EXIT_FULL, EXIT_BUDGET, EXIT_TIME = 77, 78, 80
+EXIT_FULL, EXIT_TIME = 77, 80
 HOLD_S, HOLD_BYTES = 0.02, 16384
 """Records are held back for this long, and no more than this."""
 
@@ -181,6 +181,7 @@ def _guarded(
         except BaseException as error:  # noqa: BLE001 - the sandbox boundary
             code, detail = describe(error)
             code = wire.LOAD_ERROR if code == wire.EXCEPTION else code
+        alarm.disarm()
     except TimeLimit:
         code, detail = wire.TIMEOUT, what
     return (made if code == wire.OK else None), wire.Record(code, alarm.stop(), detail)
@@ -230,8 +231,7 @@ def run_calls(body: bytes, items: range, computed: Mapping[int, bytes | None], w
             break
         spent += charged
         if spent > work.left_s:
-            work.to.flush()
-            os._exit(EXIT_BUDGET)
+            break
     work.to.flush()
 
 
@@ -263,7 +263,7 @@ def run_company(members: Iterable[bytes], work: Work) -> None:
         sys.modules.pop("program", None)
         gc.collect()  # what it leaves behind must not be its successors' burden
         if spent > work.left_s:
-            os._exit(EXIT_BUDGET)
+            return
 
 
 def run_arguments(body: bytes, work: Work) -> None:
@@ -293,15 +293,15 @@ def _call(entry: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, A
         alarm.start(work.limits)
         try:
             code, detail = to.encode(entry(*args, **kwargs))
-            alarm.armed = False
         except TimeLimit:
             raise
         except BaseException as error:  # noqa: BLE001 - the sandbox boundary
             code, detail = describe(error)
+        alarm.disarm()
     except TimeLimit:
         to.put(wire.TIMEOUT, alarm.stop(), b"")
         return None
-    seconds = alarm.stop()  # disarmed first: never two records for one item
+    seconds = alarm.stop()
     to.put(code, seconds, detail)
     return seconds
 
@@ -351,6 +351,7 @@ def run_program(code: bytes, alarm: Alarm, limits: JobLimits, writer: Writer) ->
             status, detail = _exited(error)
         except BaseException as error:  # noqa: BLE001 - the sandbox boundary
             status, detail = describe(error)
+        alarm.disarm()
     except TimeLimit:
         status, detail = wire.TIMEOUT, b""
     writer.put(status, alarm.stop(), detail)

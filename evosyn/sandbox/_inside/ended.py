@@ -20,10 +20,16 @@ LIE_S = 0.5
 
 
 class Ended(NamedTuple):
-    """How a child ended; and what its last item is charged, as seen from outside."""
+    """How a child ended, as seen from outside.
+
+    Attributes:
+        seconds: what its last item is charged.
+        full: no more fits into its result file.
+    """
 
     exit: Exit
     seconds: float
+    full: bool = False
 
     @property
     def killed(self) -> bool:
@@ -48,9 +54,10 @@ def to_its_end(remote: Remote, order: Order, given: Sequence[int], most: int) ->
         waited = remote.wait((slot,), results, order.limits, order.left_s)
         exit_ = remote.end(slot)
         made = records(results, most, wire.OF_PROGRAMS)
+        full = os.fstat(results).st_size >= order.most
     finally:
         close(results)
-    return Ended(exit_, waited.seconds), charged(made, exit_)
+    return Ended(exit_, waited.seconds, full), charged(made, exit_)
 
 
 def whole(made: list[wire.Record], count: int, ended: Ended, limits: JobLimits) -> list[wire.Record]:

@@ -116,13 +116,13 @@ def _check(
             exec(codes.compile(texts[0], "exec"), namespace)
             if texts[1]:
                 eval(codes.compile(texts[1], "eval"), namespace)
-            alarm.armed = False
         except (TimeLimit, Gone):
             raise
         except NoValue:
             pass
         except BaseException as error:  # noqa: BLE001 - the sandbox boundary
             status, detail = _blame(error, peer)
+        alarm.disarm()
     except TimeLimit:
         to.put(wire.TIMEOUT, alarm.stop(peer.seconds), b"")
         return False

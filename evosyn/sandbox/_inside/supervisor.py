@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from evosyn.sandbox._inside import child, pairs, stdio, wire, work
+from evosyn.sandbox._inside import pairs, stdio, wire, work
 from evosyn.sandbox._inside.alarm import WAITING, JobLimits
 from evosyn.sandbox._inside.arguments import Arguments
 from evosyn.sandbox._inside.ended import failure, to_its_end, whole
@@ -92,7 +92,7 @@ class Supervisor:
             if hold:
                 hold = False  # what the crash took with it runs again, each record written at once
                 continue
-            if ended.status in (child.EXIT_BUDGET, child.EXIT_FULL) and len(made) > 1:
+            if len(made) > 1 and (ended.full or sum([record.seconds for record in made[1:]]) > left):
                 continue
             if not made:
                 return found + [failure(ended, limits, b"while loading")] * len(todo)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from evosyn.jobs import ItemOutcome, Job, Protection, Status
+from evosyn.jobs import CompanyJob, ItemOutcome, Job, Protection, Status
 from evosyn.ports import Sandbox
 from evosyn.records import Json
 from hostile_suite.host import mentions
@@ -17,6 +17,11 @@ from hostile_suite.host import mentions
 ITEM_SLACK_S, JOB_SLACK_S, RUN_SLACK_S = 0.5, 0.1, 20.0
 BUSY_MACHINE = 1.5
 """By how much a machine with other work may be slower than limits suppose."""
+
+
+def program_of(job: Job) -> str:
+    """The text that is judged, of several in one process all."""
+    return "\n\n".join(map(program_of, job.members)) if isinstance(job, CompanyJob) else job.program
 
 
 @dataclass(frozen=True)
@@ -28,7 +33,7 @@ class Seen:
 
     @property
     def program(self) -> str:
-        return self.job.program
+        return program_of(self.job)
 
     @property
     def most_s(self) -> float:
@@ -61,7 +66,7 @@ class Watched:
             self.seen.append(Seen(jobs[index], outcomes))
             for outcome in outcomes:
                 if self._secret in outcome.detail or mentions(outcome.value, self._secret):
-                    self.leaks.append(jobs[index].program[-200:])
+                    self.leaks.append(program_of(jobs[index])[-200:])
             if on_done is not None:
                 on_done(index, outcomes)
 

@@ -143,6 +143,22 @@ EVASIONS = {
         FOREVER,
     ),
     "waits, then works": ("import time", "time.sleep(.2)\n" + FOREVER),
+    "swallows its limit once, then is right": (
+        "HONEST",
+        "try:\n    while True: pass\nexcept BaseException: pass\nreturn honest(*given)",
+    ),
+    "loses its limit in a finalizer, then is right": (
+        "HONEST\nclass A:\n    def __del__(self):\n        while True: pass",
+        "a = A()\ndel a\nreturn honest(*given)",
+    ),
+    "waits in a finalizer, then is right": (
+        "HONEST\nimport time\nclass A:\n    def __del__(self): time.sleep(1000)",
+        "a = A()\ndel a\nreturn honest(*given)",
+    ),
+    "swallows its limit while loading, then is right": (
+        "HONEST\ntry:\n    while True: pass\nexcept BaseException: pass",
+        "return honest(*given)",
+    ),
     "an exit handler": ("import atexit\n@atexit.register\ndef stay():\n    while True: pass", "while True: pass"),
 }
 EVADING = solutions(

@@ -11,7 +11,9 @@ import random
 from hostile_suite.families._make import solutions
 from hostile_suite.model import Attack, Family, allow
 
-BAD = allow("load-error killed no-entry-point timeout exception wrong", rest="exception killed wrong timeout")
+BAD = allow(
+    "load-error killed no-entry-point timeout exception wrong output-limit", rest="exception killed wrong timeout"
+)
 
 
 def text(name: str, whole: str) -> Attack:
