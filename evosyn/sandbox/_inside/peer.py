@@ -210,7 +210,7 @@ class Peer:
         places = [(place, kind) for place, name in enumerate(names) if (kind := self._class(name)) is not None]
         place, kind = places[0] if places else (1, Exception)
         if issubclass(kind, _STOPS):
-            place, kind = 1, RuntimeError
+            place, kind = 1, RuntimeError if issubclass(kind, Exception) else BaseException
         label = names[0].rpartition(".")[2]
         if place == 0:
             made = _instance(kind, args, text)

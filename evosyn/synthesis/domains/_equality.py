@@ -29,9 +29,7 @@ def equal(left: Json, right: Json) -> bool:
         return bool(left == right)  # of NaN it says no
     for kind in (list, tuple, deque):
         if isinstance(left, kind) and isinstance(right, kind):
-            return len(left) == len(right) and all(
-                one is other or equal(one, other) for one, other in zip(left, right, strict=True)
-            )
+            return len(left) == len(right) and all(_same(one, other) for one, other in zip(left, right, strict=True))
     if isinstance(left, dict) and isinstance(right, dict):
         return _equal_dicts(left, right)
     if isinstance(left, _SETS) and isinstance(right, _SETS):
@@ -49,12 +47,14 @@ def _equal_dicts(left: dict[Json, Json], right: dict[Json, Json]) -> bool:
     if len(left) != len(right):
         return False
     if isinstance(left, OrderedDict) and isinstance(right, OrderedDict):
-        return all(
-            equal(one, other) and equal(item, right_item)
-            for (one, item), (other, right_item) in zip(left.items(), right.items(), strict=True)
-        )
+        return all(map(_same, left, right)) and all(map(_same, left.values(), right.values()))
     pairs = paired(left, right)
-    return pairs is not None and all(one is other or equal(one, other) for one, other in pairs)
+    return pairs is not None and all(_same(one, other) for one, other in pairs)
+
+
+def _same(one: Json, other: Json) -> bool:
+    """Equality inside a container: what is not equal to itself is there, too."""
+    return one is other or equal(one, other)
 
 
 def paired(left: dict[Json, Json], right: dict[Json, Json]) -> Iterable[tuple[Json, Json]] | None:

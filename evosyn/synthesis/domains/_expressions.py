@@ -252,6 +252,12 @@ def _binary(node: ast.BinOp, scope: Scope, resolve: ResolveCall) -> Expression:
         raise NotLiftable(type(node.op).__name__)
     left = compile_expression(node.left, scope, resolve)
     right = compile_expression(node.right, scope, resolve)
+    if (
+        isinstance(node.op, ast.Mod)
+        and isinstance(node.left, ast.Constant)
+        and isinstance(node.left.value, str | bytes)
+    ):
+        raise NotLiftable("formatting")
     return Expression(
         lambda run: apply(run.budget, left.evaluate(run), right.evaluate(run)), left.constant and right.constant
     )

@@ -58,7 +58,7 @@ class Lifted:
     """An assert as data: its calls, and how their outcomes decide it.
 
     Attributes:
-        calls: distinct calls of the entry point, in the order of appearance.
+        calls: of the entry point, in the order of appearance, no two alike.
         expected: for the commonest form, `f(...) == value`, a one-element tuple with the value; then `test` is unused.
         test: what is asserted, over outcomes in the order of `calls`.
     """
@@ -166,14 +166,16 @@ def lift_test(test: ast.expr, scope: Scope) -> Lifted:
         Broken: a part without any call of the entry point raises by itself.
     """
     calls: list[Call] = []
-    known: dict[bytes, int] = {}
+    known: set[bytes] = set()
 
     def resolve(node: ast.Call) -> Evaluate:
         call = _call(node, scope)
-        index = known.setdefault(call_key(call), len(calls))
-        if index == len(calls):
-            calls.append(call)
-        return lookup(index)
+        key = call_key(call)
+        if key in known:
+            raise NotLiftable("it makes one call twice, and the answers may differ")
+        known.add(key)
+        calls.append(call)
+        return lookup(len(calls) - 1)
 
     try:
         equality = _equality(test, scope)

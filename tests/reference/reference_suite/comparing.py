@@ -26,15 +26,23 @@ NEVER_ACCEPTS_MORE = frozenset(
         "names of solutions",
         "names on no path",
         "ends of iterations",
-        "iterators as arguments",
         "coroutines",
         "nesting beyond 100",
         "size of a value",
-        "type of a value",
     }
 )
 """In these classes what passes here passes in Python as well."""
-EITHER_WAY = frozenset({"calls made once", "objects that both sides keep", "identity", "what a function is"})
+EITHER_WAY = frozenset(
+    {
+        "calls made once",
+        "iterators as arguments",
+        "names of a module",
+        "objects that both sides keep",
+        "identity",
+        "type of a value",
+        "what a function is",
+    }
+)
 
 assert FAMILIES and families_conduct and families_values
 
