@@ -125,6 +125,7 @@ def everything(language: Language) -> set[str]:
     return seen | {f"{module}.{name}" for module, names in language.modules.items() for name in names}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", [PLAIN, NUMPY], ids=["plain", "numpy"])
 def test_admitted_programs_find_nothing_of_their_neighbours(language: Language, host: Host, seed: int) -> None:
     report = fuzz(host, Grammar(language, random.Random(seed)), 160)

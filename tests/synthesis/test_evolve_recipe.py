@@ -115,6 +115,7 @@ def test_a_trial_gives_the_same_result_twice_and_scores_the_others_beside_it():
     assert one.heldout["simple"].score is not None and 0 <= one.score <= one.oracle <= 1
 
 
+@pytest.mark.slow
 def test_the_winner_beats_the_initial_strategy_where_it_can(tmp_path):
     source = tmp_path / "m.jsonl"
     write_matrices(source, [matrix(n) for n in range(40)])

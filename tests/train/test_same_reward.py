@@ -200,6 +200,7 @@ def differences(batch: Batch, left: Sequence[object], right: Sequence[object]) -
     return [(name, one, other) for name, one, other in zip(batch.names, left, right, strict=True) if one != other]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_a_drawn_sample_of_rows_is_paid_the_same_everywhere(
     domain: str, sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
