@@ -155,7 +155,13 @@ class Answers:
         return _ABOUT[what](found)
 
 
-_ABOUT: dict[int, Callable[[Any], Any]] = {NEXT: next, ITERATE: iter, LENGTH: len, TEXT: str, SHOWN: repr}
+def _iterator(value: Any) -> Any:
+    """One of Python's own iterators over the value, also where the value has one of another class."""
+    found = iter(value)
+    return found if trees.is_iterator(type(found)) else (item for item in found)
+
+
+_ABOUT: dict[int, Callable[[Any], Any]] = {NEXT: next, ITERATE: _iterator, LENGTH: len, TEXT: str, SHOWN: repr}
 
 
 def run_program(

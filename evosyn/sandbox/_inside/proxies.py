@@ -104,7 +104,8 @@ def _item(self: Opaque, key: Any) -> Any:
 
 
 def _iterate(self: Opaque) -> Iterator[Any]:
-    return iter(self._peer.ask(ITERATE, self._number, (), {}))
+    found = self._peer.ask(ITERATE, self._number, (), {})
+    return found if isinstance(found, Stream) else _undecided(self)
 
 
 def _length(self: Opaque) -> int:

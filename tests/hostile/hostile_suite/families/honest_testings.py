@@ -76,6 +76,10 @@ PAIRS = {
         "from array import array\ndef ENTRY(x): return array('i', [1, 2])",
         "xs = ENTRY(1)\nassert list(xs) == [1, 2]",
     ),
+    "an iterator of its own": (
+        "class C:\n    def __init__(self): self.n = 0\n    def __iter__(self): return self\n    def __next__(self):\n        self.n += 1\n        if self.n > 3: raise StopIteration\n        return self.n\ndef ENTRY(x): return C()",
+        "xs = ENTRY(1)\nassert [x for x in xs] == [1, 2, 3]",
+    ),
     "a byte array": ("def ENTRY(x): return bytearray(b'ab')", "assert ENTRY(1) == b'ab'"),
     "a set and a frozen set": ("def ENTRY(x): return frozenset([1, 2])", "assert ENTRY(1) == {1, 2}"),
     "an integer of 5,000 digits": ("def ENTRY(x): return 10 ** 5000 + x", "assert ENTRY(1) == 10 ** 5000 + 1"),
