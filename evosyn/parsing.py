@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import ast
 import threading
+from typing import Any
 
 BOM = "\ufeff"
 """Python itself skips this at the start of a file."""
 _ONE_AT_A_TIME = threading.RLock()
+_ATTEMPTS = 100
+"""A library's thread may parse as well, without asking us; that both do so at once again and again is out of reach."""
 
 
 def parsed(text: str) -> ast.Module:
@@ -19,5 +22,23 @@ def parsed(text: str) -> ast.Module:
     Raises:
         SyntaxError, ValueError, RecursionError, MemoryError: it is no program, or too deep.
     """
+    text = text.removeprefix(BOM)
     with _ONE_AT_A_TIME:
-        return ast.parse(text.removeprefix(BOM))
+        for _ in range(_ATTEMPTS):
+            try:
+                return ast.parse(text)
+            except SystemError:
+                continue
+        return ast.parse(text)
+
+
+def literal(text: str) -> Any:
+    """The value of a text that is one literal of Python.
+
+    Raises:
+        SyntaxError, ValueError, TypeError, RecursionError, MemoryError: it is none.
+    """
+    match parsed(text.strip()).body:
+        case [ast.Expr(value)]:
+            return ast.literal_eval(value)
+    raise ValueError("not a literal")

@@ -11,7 +11,7 @@ import json
 import re
 from typing import NamedTuple
 
-from evosyn.parsing import parsed
+from evosyn.parsing import literal, parsed
 from evosyn.records import Json, canonical_json
 
 MAX_REPLY = 1_000_000
@@ -68,7 +68,7 @@ def read_json(text: str) -> Json | None:
             continue
         return value if _is_json(value) else None
     try:
-        value = ast.literal_eval(text)
+        value = literal(text)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         return None
     return json.loads(canonical_json(value)) if _is_json(value) else None
