@@ -192,9 +192,10 @@ def _built(testing: Testing, cases: Json) -> Testing | CellResult:
         checked = testing_from_json({"kind": testing.kind, **testing.body, "cases": _shown(cases)})
     except FormatError as error:
         return CellResult(Verdict.BROKEN, detail=f"build_cases: {error}")
-    if has_generators(checked) or not is_plain(cases, PARTS):
+    made = replace(checked, body={**checked.body, "cases": list(cases)})
+    if has_generators(made) or not is_plain(cases, PARTS):
         return CellResult(Verdict.BROKEN, detail="build_cases: must return a list of cases with plain values")
-    return replace(testing, body={**testing.body, "cases": list(cases)})
+    return made
 
 
 def _shown(cases: Json) -> Json:
