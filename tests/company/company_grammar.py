@@ -317,6 +317,8 @@ def coverage(sources: Sequence[str]) -> set[str]:
                 imported.update((alias.asname or alias.name, alias.name) for alias in node.names)
             elif isinstance(node, ast.ImportFrom):
                 imported.update((alias.asname or alias.name, f"{node.module}.{alias.name}") for alias in node.names)
+                if node.module == "__future__":  # used by being imported
+                    seen.update(imported.values())
         for node in ast.walk(tree):
             if isinstance(node, ast.Name):
                 seen.add(imported.get(node.id, node.id))

@@ -94,7 +94,7 @@ GIVES = solutions(
             "not cases": "[1, 2]",
             "cases of 5,000 digits": "[{'input': [10 ** 5000], 'output': 10 ** 5000}]",
             "cases in cases": "[{'input': [{'python': '1'}], 'output': {'python': '2'}}]",
-            "a hundred thousand": "[{'input': [n], 'output': n} for n in range(100000)]",
+            "thirty thousand": "[{'input': [n], 'output': n} for n in range(30000)]",
             "objects": "[{'input': [object()], 'output': print}]",
             "other fields": "[{'input': [1], 'output': 1, 'kind': 'program', 'code': 'x'}]",
             "hostile tolerance": "[{'input': [1], 'output': 1, 'tolerance': float('nan')}]",
