@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from evosyn.chat import Message, Reply, Request
+from evosyn.domains.python_function import PythonFunction
 from evosyn.pools import load_pools
 from evosyn.ports import Teacher
 from evosyn.registry import factory
 from evosyn.sandbox import open_sandbox
-from evosyn.synthesis.domains.python_function import PythonFunction
 from evosyn.teachers.cache import request_key
 from evosyn.teachers.scripted_server import ScriptedServer
 

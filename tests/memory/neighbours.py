@@ -12,11 +12,11 @@ from enum import StrEnum
 
 import numpy as np
 
+from evosyn.domains.python_function import PythonFunction
+from evosyn.domains.python_stdin import PythonStdin
 from evosyn.jobs import HarnessJob, Job, Limits
 from evosyn.records import Evidence, Json, PassMatrix, Problem, Solution, Testing
 from evosyn.strategies.evidence import evidence_of
-from evosyn.synthesis.domains.python_function import PythonFunction
-from evosyn.synthesis.domains.python_stdin import PythonStdin
 from tests.memory.planting import JSON_FORMS, LARGEST, TEXT_FORMS, Kind, Planting, Token
 
 HARNESS = """

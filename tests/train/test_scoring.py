@@ -6,10 +6,10 @@ import pytest
 
 from evosyn.chat import Parsed
 from evosyn.dataset import read_dataset
+from evosyn.domains.python_function import PythonFunction
 from evosyn.jobs import CellResult, ItemOutcome, Job, Limits
 from evosyn.ports import Expansion, Plan, Sandbox
 from evosyn.records import Problem, Solution, Testing, Verdict
-from evosyn.synthesis.domains.python_function import PythonFunction
 from evosyn.tasks import task_from_json, task_text
 from evosyn.train.config import RewardConfig
 from evosyn.train.data import tasks_of

@@ -240,7 +240,7 @@ def test_a_missing_reward_is_said_where_it_can_be_and_stood_in_for_where_it_cann
     from evosyn.train.reward_function import compute_scores, trl_reward
 
     monkeypatch.setenv("EVOSYN_REWARD_URL", url_of(service))
-    truths = [TASK, {**TASK, "domain": "evosyn.synthesis.domains.python_function:create"}]  # the second is not served
+    truths = [TASK, {**TASK, "domain": "evosyn.domains.python_function:create"}]  # the second is not served
     completions = [[{"role": "assistant", "content": RIGHT}]] * 2
     assert trl_reward(["p"] * 2, completions, truths) == [1.0, None]
     right, unknown = compute_scores(["d"] * 2, [RIGHT] * 2, truths)

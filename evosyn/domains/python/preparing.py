@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import Generic, TypeVar
 
+from evosyn.domains.python.generators import has_generators
 from evosyn.jobs import ItemOutcome
 from evosyn.records import Problem, Testing, Verdict
-from evosyn.synthesis.domains._generators import has_generators
 
 PreparedT = TypeVar("PreparedT")
 

@@ -26,7 +26,7 @@ def ask(
     fields: Sequence[str] = (),
 ) -> Request:
     """The request with the prompt `name` filled; `fields` are those of the JSON object that the prompt asks for."""
-    text = render("evosyn.synthesis", f"prompts/{name}.md", **blanks)
+    text = render("evosyn.domains", f"prompts/{name}.md", **blanks)
     schema = object_of_texts(*fields) if fields else None
     return Request((Message("user", text),), purpose, how.params, how.sample, problem, schema)
 

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from textwrap import indent
 
 from evosyn.chat import Parsed, Request
+from evosyn.domains.python import asking, generators, reading
+from evosyn.domains.python.asserting import read_asserts
+from evosyn.domains.python.preparing import Recent, misfit_of_kind, refuse_generators
+from evosyn.domains.python.table import KINDS, Prepared, prepare
 from evosyn.jobs import CellResult, ItemOutcome, Job, Limits
 from evosyn.records import Json, Problem, Solution, Testing
-from evosyn.synthesis.domains import _asking, _generators, _reading
-from evosyn.synthesis.domains._asserting import read_asserts
-from evosyn.synthesis.domains._preparing import Recent, misfit_of_kind, refuse_generators
-from evosyn.synthesis.domains._table import KINDS, Prepared, prepare
 from evosyn.testings import FormatError, is_generator
 
 NAME = "python-function"
@@ -58,8 +58,8 @@ class PythonFunction:
         broken = prepare(problem, [testing]).cells[0].broken
         return f"broken-testing: {broken}" if broken else None
 
-    def expand(self, testings: Sequence[Testing], limits: Limits) -> _generators.GeneratorExpansion:
-        return _generators.expand(testings, limits)
+    def expand(self, testings: Sequence[Testing], limits: Limits) -> generators.GeneratorExpansion:
+        return generators.expand(testings, limits)
 
     def plan(self, problem: Problem, solution: Solution, testings: Sequence[Testing], limits: Limits) -> FunctionPlan:
         prepared = self._recent.get(problem, testings)
@@ -76,30 +76,30 @@ class PythonFunction:
         return Solution(f"class {owner}:\n" + indent(function, "    ") if owner else function)
 
     def problem_request(self, seeds: Sequence[Problem], sample: int, params: Mapping[str, Json]) -> Request:
-        blanks = {"examples": _asking.problem_examples(seeds)}
+        blanks = {"examples": asking.problem_examples(seeds)}
         about = seeds[0] if seeds else None
-        sampling = _asking.Sampling(params, sample)
-        return _asking.ask("python_function_problem", "problem", about, blanks, sampling, FIELDS)
+        sampling = asking.Sampling(params, sample)
+        return asking.ask("python_function_problem", "problem", about, blanks, sampling, FIELDS)
 
     def solution_request(self, problem: Problem, sample: int, params: Mapping[str, Json]) -> Request:
         blanks = {**_shown(problem), "entry_point": str(problem.entry_point)}
-        return _asking.ask("python_function_solution", "solution", problem, blanks, _asking.Sampling(params, sample))
+        return asking.ask("python_function_solution", "solution", problem, blanks, asking.Sampling(params, sample))
 
     def testing_request(
         self, problem: Problem, sample: int, params: Mapping[str, Json], examples: Sequence[Problem] = ()
     ) -> Request:
-        blanks = {**_shown(problem), "examples": _asking.testing_examples(examples)}
-        return _asking.ask("python_function_testing", "testing", problem, blanks, _asking.Sampling(params, sample))
+        blanks = {**_shown(problem), "examples": asking.testing_examples(examples)}
+        return asking.ask("python_function_testing", "testing", problem, blanks, asking.Sampling(params, sample))
 
     def parse_problem(self, text: str) -> Parsed[Problem]:
-        return _reading.read_problem(text, NAME, _wrong_with)
+        return reading.read_problem(text, NAME, _wrong_with)
 
     def parse_solution(self, problem: Problem, text: str) -> Parsed[Solution]:
-        return _reading.read_solution(text, problem.entry_point, problem.starter_code)
+        return reading.read_solution(text, problem.entry_point, problem.starter_code)
 
     def parse_testing(self, problem: Problem, text: str) -> Parsed[Testing]:
-        signature = _reading.signature_of(problem)
-        parsed = _reading.read_cases(text, "cases", lambda given: _repair(given, signature))
+        signature = reading.signature_of(problem)
+        parsed = reading.read_cases(text, "cases", lambda given: _repair(given, signature))
         if parsed.value is None and parsed.reason.startswith("no-cases"):
             asserts = read_asserts(text, problem)
             if asserts is not None:
@@ -121,12 +121,12 @@ def _wrong_with(found: Mapping[str, Json]) -> str:
         return "no-entry-point: entry_point must be the name of a function"
     if not isinstance(starter_code, str):
         return "no-starter-code: starter_code must be a text"
-    if _reading.signature_of(Problem("", NAME, "", entry_point, starter_code)) is None:
+    if reading.signature_of(Problem("", NAME, "", entry_point, starter_code)) is None:
         return f"bad-starter-code: it does not define {entry_point}"
     return ""
 
 
-def _repair(given: Json, signature: _reading.Signature | None) -> Json:
+def _repair(given: Json, signature: reading.Signature | None) -> Json:
     """Arguments as a list or an object; a single argument that was not wrapped is wrapped.
 
     Raises:
@@ -143,10 +143,10 @@ def _repair(given: Json, signature: _reading.Signature | None) -> Json:
 
 
 def _misfit_of_cases(problem: Problem, testing: Testing) -> str | None:
-    expansion = _generators.expand([testing], Limits())
+    expansion = generators.expand([testing], Limits())
     if expansion.broken:
         return f"broken-testing: {expansion.broken[0]}"
-    signature, cases = _reading.signature_of(problem), testing.body["cases"]
+    signature, cases = reading.signature_of(problem), testing.body["cases"]
     if signature is None or is_generator(cases):
         return None
     for index, case in enumerate(cases):

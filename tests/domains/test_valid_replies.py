@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evosyn.domains.python_function import PythonFunction
+from evosyn.domains.python_stdin import PythonStdin
 from evosyn.records import Problem
-from evosyn.synthesis.domains.python_function import PythonFunction
-from evosyn.synthesis.domains.python_stdin import PythonStdin
 
 PROSE = st.text(string.ascii_letters + " .,\n", max_size=60)
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=30)

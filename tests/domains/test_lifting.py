@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from evosyn.domains.python.context import Broken, context_of
+from evosyn.domains.python.expressions import NotLiftable
+from evosyn.domains.python.lifting import Lifted, lift_assert, lift_program
+from evosyn.domains.python.preparing import decided
 from evosyn.jobs import Call, ItemOutcome, Status
 from evosyn.records import Problem, Verdict
-from evosyn.synthesis.domains._context import Broken, context_of
-from evosyn.synthesis.domains._expressions import NotLiftable
-from evosyn.synthesis.domains._lifting import Lifted, lift_assert, lift_program
-from evosyn.synthesis.domains._preparing import decided
 
 STARTER = '''import math
 from typing import List

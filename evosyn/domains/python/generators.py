@@ -11,13 +11,13 @@ import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from evosyn.domains.python.budget import KEYS
+from evosyn.domains.python.context import Broken, parse, source_of
+from evosyn.domains.python.expressions import NotLiftable
+from evosyn.domains.python.guarded import check_keys
+from evosyn.domains.python.lifting import is_plain
 from evosyn.jobs import Call, CallsJob, CellResult, ItemOutcome, Job, Limits, Status
 from evosyn.records import Json, Testing, Verdict
-from evosyn.synthesis.domains._budget import KEYS
-from evosyn.synthesis.domains._context import Broken, parse, source_of
-from evosyn.synthesis.domains._expressions import NotLiftable
-from evosyn.synthesis.domains._guarded import check_keys
-from evosyn.synthesis.domains._lifting import is_plain
 from evosyn.testings import FormatError, is_generator, testing_from_json
 
 MODULES = ("collections", "itertools", "json", "math", "random", "string")
@@ -25,7 +25,7 @@ OUTPUT_KB, ALL_OUTPUT_KB, LEAST_OUTPUT_KB = 8 * 1024, 64 * 1024, 64
 """Size that the value of one generator may have, unless the limits allow more; of all of a testing, which share it;
 what each of them may have however many they are."""
 PARTS = 8_000_000
-"""Of one value, see `_budget.Measure`."""
+"""Of one value, see `budget.Measure`."""
 
 Path = tuple[str | int, ...]
 """Where in a testing's body a generator stands."""

@@ -1,7 +1,7 @@
 """The domain of whole Python programs that read standard input and print: `python-stdin`.
 
 Testings: `stdin`, texts in and texts out. Each distinct input runs once for a solution; printed texts are compared in
-our process by the rules of `_compare.same_text`. DESIGN.md sections 4 and 5.
+our process by the rules of `compare.same_text`. DESIGN.md sections 4 and 5.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from evosyn.chat import Parsed, Request
+from evosyn.domains.python import asking, generators, reading
+from evosyn.domains.python.compare import same_text
+from evosyn.domains.python.lifting import STATUS_VERDICTS
+from evosyn.domains.python.preparing import Recent, decided, misfit_of_kind, refuse_generators
+from evosyn.domains.python.table import verdict_of
 from evosyn.jobs import CellResult, ItemOutcome, Job, Limits, Status, StdioJob
 from evosyn.records import Json, Problem, Solution, Testing, Verdict
-from evosyn.synthesis.domains import _asking, _generators, _reading
-from evosyn.synthesis.domains._compare import same_text
-from evosyn.synthesis.domains._lifting import STATUS_VERDICTS
-from evosyn.synthesis.domains._preparing import Recent, decided, misfit_of_kind, refuse_generators
-from evosyn.synthesis.domains._table import verdict_of
 from evosyn.testings import FormatError, is_generator
 
 NAME = "python-stdin"
@@ -85,11 +85,11 @@ class PythonStdin:
         kind = misfit_of_kind(testing, ("stdin",), NAME)
         if kind is not None:
             return kind
-        broken = _generators.expand([testing], Limits()).broken
+        broken = generators.expand([testing], Limits()).broken
         return f"broken-testing: {broken[0]}" if broken else None
 
-    def expand(self, testings: Sequence[Testing], limits: Limits) -> _generators.GeneratorExpansion:
-        return _generators.expand(testings, limits)
+    def expand(self, testings: Sequence[Testing], limits: Limits) -> generators.GeneratorExpansion:
+        return generators.expand(testings, limits)
 
     def plan(self, problem: Problem, solution: Solution, testings: Sequence[Testing], limits: Limits) -> StdinPlan:
         prepared = self._recent.get(problem, testings)
@@ -102,29 +102,29 @@ class PythonStdin:
         return None  # printed texts are compared here: no testing can claim its own pass
 
     def problem_request(self, seeds: Sequence[Problem], sample: int, params: Mapping[str, Json]) -> Request:
-        blanks = {"examples": _asking.problem_examples(seeds)}
+        blanks = {"examples": asking.problem_examples(seeds)}
         about = seeds[0] if seeds else None
-        sampling = _asking.Sampling(params, sample)
-        return _asking.ask("python_stdin_problem", "problem", about, blanks, sampling, FIELDS)
+        sampling = asking.Sampling(params, sample)
+        return asking.ask("python_stdin_problem", "problem", about, blanks, sampling, FIELDS)
 
     def solution_request(self, problem: Problem, sample: int, params: Mapping[str, Json]) -> Request:
         blanks = {"statement": problem.statement.strip()}
-        return _asking.ask("python_stdin_solution", "solution", problem, blanks, _asking.Sampling(params, sample))
+        return asking.ask("python_stdin_solution", "solution", problem, blanks, asking.Sampling(params, sample))
 
     def testing_request(
         self, problem: Problem, sample: int, params: Mapping[str, Json], examples: Sequence[Problem] = ()
     ) -> Request:
-        blanks = {"statement": problem.statement.strip(), "examples": _asking.testing_examples(examples)}
-        return _asking.ask("python_stdin_testing", "testing", problem, blanks, _asking.Sampling(params, sample))
+        blanks = {"statement": problem.statement.strip(), "examples": asking.testing_examples(examples)}
+        return asking.ask("python_stdin_testing", "testing", problem, blanks, asking.Sampling(params, sample))
 
     def parse_problem(self, text: str) -> Parsed[Problem]:
-        return _reading.read_problem(text, NAME, _wrong_with)
+        return reading.read_problem(text, NAME, _wrong_with)
 
     def parse_solution(self, problem: Problem, text: str) -> Parsed[Solution]:  # noqa: ARG002
-        return _reading.read_solution(text, None, None)
+        return reading.read_solution(text, None, None)
 
     def parse_testing(self, problem: Problem, text: str) -> Parsed[Testing]:  # noqa: ARG002
-        return _reading.read_cases(text, "stdin", _repair)
+        return reading.read_cases(text, "stdin", _repair)
 
 
 def _wrong_with(found: Mapping[str, Json]) -> str:

@@ -12,19 +12,19 @@ from fractions import Fraction
 
 import pytest
 
+from evosyn.domains.python.context import Broken, context_of
+from evosyn.domains.python.expressions import NotLiftable
+from evosyn.domains.python.lifting import lift_assert, lift_program
+from evosyn.domains.python.preparing import decided
+from evosyn.domains.python.table import prepare
+from evosyn.domains.python_function import PythonFunction
+from evosyn.domains.python_stdin import PythonStdin
 from evosyn.evaluators.verify import Asked, verify_cells
 from evosyn.jobs import Call, ItemOutcome, Limits, Status
 from evosyn.ports import Sandbox
 from evosyn.records import Problem, Solution, Testing, Verdict
 from evosyn.sandbox import open_sandbox
 from evosyn.sandbox._inside.kinds import Items, Named
-from evosyn.synthesis.domains._context import Broken, context_of
-from evosyn.synthesis.domains._expressions import NotLiftable
-from evosyn.synthesis.domains._lifting import lift_assert, lift_program
-from evosyn.synthesis.domains._preparing import decided
-from evosyn.synthesis.domains._table import prepare
-from evosyn.synthesis.domains.python_function import PythonFunction
-from evosyn.synthesis.domains.python_stdin import PythonStdin
 
 LIMITS = Limits(cpu_s=1.0, budget_s=10.0)
 DOMAINS = {"python-function": PythonFunction(), "python-stdin": PythonStdin()}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 
+from evosyn.domains.python.context import source_of
+from evosyn.domains.replies import defines, python_blocks
 from evosyn.parsing import parsed
 from evosyn.records import Problem, Testing
-from evosyn.synthesis.domains._context import source_of
-from evosyn.synthesis.domains._replies import defines, python_blocks
 
 MAX_ASSERTS = 1000
 

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evosyn.domains import python_function, python_stdin
+from evosyn.domains.replies import fences, read_json
 from evosyn.records import Problem, Testing
-from evosyn.synthesis.domains import python_function, python_stdin
-from evosyn.synthesis.domains._replies import fences, read_json
 
-GOLDEN = Path(__file__).parents[2] / "golden" / "prompts"
+GOLDEN = Path(__file__).parents[1] / "golden" / "prompts"
 FUNCTION = Problem(
     "top", "python-function", "Return the k largest items, largest first.", "top",
     "def top(items: list[int], k: int = 1) -> list[int]:\n    pass\n",

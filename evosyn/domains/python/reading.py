@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from evosyn.chat import Parsed
+from evosyn.domains.replies import defines, json_values, parses, python_blocks
 from evosyn.parsing import parsed
 from evosyn.records import Json, Problem, Solution, Testing
-from evosyn.synthesis.domains._replies import defines, json_values, parses, python_blocks
 from evosyn.testings import FormatError, testing_from_json
 
 _INPUT_NAMES = ("input", "inputs", "args", "arguments")

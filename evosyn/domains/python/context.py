@@ -13,9 +13,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from evosyn.domains.python.expressions import NotLiftable
 from evosyn.parsing import parsed
 from evosyn.records import Problem
-from evosyn.synthesis.domains._expressions import NotLiftable
 
 MAX_SOURCE = 200_000
 """Characters of testing code that we parse ourselves."""
