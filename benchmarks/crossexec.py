@@ -98,7 +98,7 @@ def bare(rows: Sequence[Row]) -> list[bool]:
     found = []
     for row in rows:
         for testing in row.testings:
-            found.append(run_cell(row.solution.source + "\n" + asserts_of(testing, row.problem.entry_point or "")))
+            found.append(run_cell(row.solution.source + "\n" + asserts_of(testing, row.problem.payload.get("entry_point", ""))))
     return found
 
 
@@ -125,7 +125,7 @@ def per_cell_fork(rows: Sequence[Row]) -> list[bool]:
     found = []
     for row in rows:
         for testing in row.testings:
-            text = row.solution.source + "\n" + asserts_of(testing, row.problem.entry_point or "")
+            text = row.solution.source + "\n" + asserts_of(testing, row.problem.payload.get("entry_point", ""))
             pid = os.fork()
             if pid == 0:
                 os._exit(0 if run_cell(text) else 1)
@@ -146,7 +146,7 @@ def per_cell_manager(rows: Sequence[Row]) -> list[bool]:
     found = []
     for row in rows:
         for testing in row.testings:
-            text = row.solution.source + "\n" + asserts_of(testing, row.problem.entry_point or "")
+            text = row.solution.source + "\n" + asserts_of(testing, row.problem.payload.get("entry_point", ""))
             with context.Manager() as manager:
                 result = manager.list()
                 process = context.Process(target=_manager_cell, args=(text, result))
@@ -164,7 +164,7 @@ def per_cell_command(prefix: Sequence[str]) -> Callable[[Sequence[Row]], list[bo
         found = []
         for row in rows:
             for testing in row.testings:
-                text = row.solution.source + "\n" + asserts_of(testing, row.problem.entry_point or "")
+                text = row.solution.source + "\n" + asserts_of(testing, row.problem.payload.get("entry_point", ""))
                 done = subprocess.run([*prefix, "-I", "-S", "-c", text], capture_output=True, timeout=60, check=False)
                 found.append(done.returncode == 0)
         reap()
@@ -211,7 +211,7 @@ class Jailed:
         if self._mode == "rpc":
             jobs = []
             for row in rows:
-                entry = row.problem.entry_point or ""
+                entry = row.problem.payload.get("entry_point", "")
                 checks = tuple(Check(asserts_of(testing, entry)) for testing in row.testings)
                 jobs.append(ChecksJob(row.solution.source, entry, checks, limits))
             return [item.status is Status.OK for outcomes in self._sandbox.run(jobs) for item in outcomes]
@@ -351,7 +351,9 @@ def growth() -> None:
     domain = registry.factory("domains", "python-function")()
     with open_sandbox("local") as sandbox:
         executor = CrossExecutor(sandbox, {domain.name: domain}, config=CrossexecConfig(canaries=False))
-        bare_problem = Problem(problem.problem_id, problem.domain, problem.statement, problem.entry_point)
+        bare_problem = Problem(
+            problem.problem_id, problem.domain, problem.statement, payload={"entry_point": problem.payload.get("entry_point")}
+        )
         executor.matrices([(bare_problem, solutions[:8], testings[:8])])
         first = executor.counts.executed
         executor.matrices([(bare_problem, solutions, testings)])
@@ -363,7 +365,7 @@ def memory(cells: int) -> None:
     count = cells // 256
     items = (
         (
-            Problem(f"p{p}", "python-function", f"add {p}", "f"),
+            Problem(f"p{p}", "python-function", f"add {p}", payload={"entry_point": "f"}),
             [Solution(f"def f(x): return x + {p} + {m} * 0") for m in range(16)],
             [Testing("cases", {"cases": [{"input": [n], "output": n + p}]}) for n in range(16)],
         )

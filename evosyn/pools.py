@@ -16,7 +16,7 @@ from evosyn import registry
 from evosyn.errors import InputError
 from evosyn.jsonlines import scan_lines, write_lines
 from evosyn.matrices import is_matrices_file, load_matrices, write_matrices
-from evosyn.records import Json, Pool, Problem, Provenance, Solution, Testing, canonical_json
+from evosyn.records import FLAT_PAYLOAD, Json, Pool, Problem, Provenance, Solution, Testing, canonical_json
 from evosyn.testings import FormatError, testing_from_json
 
 __all__ = [
@@ -26,7 +26,7 @@ __all__ = [
 
 BUILTIN = "builtin:"
 PROBLEM_FIELDS = (
-    "problem_id", "domain", "statement", "entry_point", "starter_code", "human_testing", "reference_solution", "meta",
+    "problem_id", "domain", "statement", *FLAT_PAYLOAD, "payload", "human_testing", "reference_solution", "meta",
 )  # fmt: skip
 POOL_FIELDS = (*PROBLEM_FIELDS, "solutions", "testings")
 
@@ -120,20 +120,13 @@ def problem_from_json(value: Mapping[str, Json], *, line: int = 0, source: str =
     domain = _text(value, "domain")
     _check_domain(domain)
     statement = _text(value, "statement")
-    entry_point = _typed(value, "entry_point", str, None)
-    if entry_point is not None and not all(part.isidentifier() for part in entry_point.split(".", 1)):
-        raise FormatError("entry_point", "must be the name of a function, or Class.method", entry_point)
-    if domain == "python-function" and entry_point is None:
-        hint = "Name the function that solutions define, or use the domain python-stdin"
-        raise FormatError("entry_point", "is missing", hint=hint)
     meta = _typed(value, "meta", dict, {}) or {}
     human = value.get("human_testing")
     return Problem(
         problem_id=problem_id,
         domain=domain,
         statement=statement,
-        entry_point=entry_point,
-        starter_code=_typed(value, "starter_code", str, None),
+        payload=payload_of(value),
         human_testing=None if human is None else _prefixed("human_testing", human, Provenance(source=source)),
         reference_solution=_typed(value, "reference_solution", str, None),
         meta=meta,
@@ -158,12 +151,31 @@ def problem_to_json(problem: Problem) -> dict[str, Json]:
         "problem_id": problem.problem_id,
         "domain": problem.domain,
         "statement": problem.statement,
-        "entry_point": problem.entry_point,
-        "starter_code": problem.starter_code,
+        **payload_to_json(problem.payload),
         "human_testing": None if problem.human_testing is None else problem.human_testing.to_json(),
         "reference_solution": problem.reference_solution,
         "meta": dict(problem.meta),
     }
+
+
+def payload_of(value: Mapping[str, Json]) -> dict[str, Json]:
+    """The payload of a line: its object `payload`, and the fields of it that stand at the top.
+
+    Raises:
+        FormatError: one of them has another type, or stands in both places.
+    """
+    found = dict(_typed(value, "payload", dict, {}) or {})
+    for name in FLAT_PAYLOAD:
+        given = _typed(value, name, str, None)
+        if given is not None and found.setdefault(name, given) != given:
+            raise FormatError(name, "stands in payload too, and differently", given, hint="Write it once")
+    return {name: item for name, item in found.items() if item is not None}
+
+
+def payload_to_json(payload: Mapping[str, Json]) -> dict[str, Json]:
+    """The fields of a line that hold the payload; `payload_of` reads them back."""
+    rest = {name: value for name, value in payload.items() if name not in FLAT_PAYLOAD}
+    return {**{name: payload.get(name) for name in FLAT_PAYLOAD}, **({"payload": rest} if rest else {})}
 
 
 class _Object(NamedTuple):

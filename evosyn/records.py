@@ -113,22 +113,27 @@ class Solution:
         return content_id("s_", self.source)
 
 
+FLAT_PAYLOAD = ("entry_point", "starter_code")
+"""Fields of a payload that stand at the top of a pool line, and stood in every problem before there were payloads: ids
+and files of that time stay as they are."""
+
+
 @dataclass(frozen=True)
 class Problem:
     """A task with, for seeds, a human testing and perhaps a reference solution.
 
     Attributes:
         problem_id: the user's name for it, unique in its file.
-        entry_point: name of the function to call; None for programs that read standard input.
-        meta: free JSON that travels along (difficulty, topic, family, licence, ...).
+        payload: what its domain needs beside the statement, JSON; the domain says which fields there are. Together
+            with the statement it is all that may decide a verdict.
+        meta: free JSON that travels along (difficulty, topic, family, licence, ...) and never decides a verdict.
         line: line of the file that it came from, for messages; 0 if it came from none.
     """
 
     problem_id: str
     domain: str
     statement: str
-    entry_point: str | None = None
-    starter_code: str | None = None
+    payload: Mapping[str, Json] = field(default_factory=dict)
     human_testing: Testing | None = None
     reference_solution: str | None = None
     meta: Mapping[str, Json] = field(default_factory=dict)
@@ -137,7 +142,9 @@ class Problem:
 
     @property
     def id(self) -> str:
-        return content_id("p_", [self.domain, self.statement, self.entry_point, self.starter_code])
+        flat = [self.payload.get(name) for name in FLAT_PAYLOAD]
+        rest = {name: value for name, value in self.payload.items() if name not in FLAT_PAYLOAD}
+        return content_id("p_", [self.domain, self.statement, *flat, *([rest] if rest else [])])
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ nothing. DESIGN.md sections 3 and 4.
 from __future__ import annotations
 
 import difflib
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,11 +16,11 @@ from functools import cached_property
 
 from evosyn.dataset import Sample
 from evosyn.errors import UsageError
-from evosyn.pools import problem_from_json
-from evosyn.records import Json, Problem, Testing, canonical_json
+from evosyn.pools import payload_to_json, problem_from_json
+from evosyn.records import FLAT_PAYLOAD, Json, Problem, Testing
 from evosyn.testings import FormatError, testing_from_json
 
-FIELDS = ("id", "domain", "problem_id", "statement", "entry_point", "starter_code", "meta", "testing")
+FIELDS = ("id", "domain", "problem_id", "statement", *FLAT_PAYLOAD, "payload", "meta", "testing")
 DEFAULT_DOMAIN = "python-function"
 """Of a task that names none."""
 NAMELESS, UNSAID = "task", "(not given)"
@@ -43,8 +42,7 @@ class Task:
     @cached_property
     def key(self) -> str:
         """Content key of what decides, without the completion."""
-        meta = hashlib.sha256(canonical_json(dict(self.problem.meta)).encode("utf-8", "surrogatepass")).hexdigest()
-        return f"{self.problem.domain}\x1f{self.problem.id}\x1f{meta[:16]}\x1f{self.testing.id}"
+        return f"{self.problem.domain}\x1f{self.problem.id}\x1f{self.testing.id}"
 
 
 def task_of(sample: Sample) -> Task:
@@ -58,8 +56,7 @@ def task_of(sample: Sample) -> Task:
         "domain": sample.domain,
         "problem_id": sample.problem_id,
         "statement": sample.statement,
-        "entry_point": sample.entry_point,
-        "starter_code": sample.starter_code,
+        **payload_to_json(sample.problem.payload),
         "meta": sample.meta,
         "testing": sample.testing,
     }
@@ -74,8 +71,7 @@ def task_to_json(task: Task) -> dict[str, Json]:
         "domain": problem.domain,
         "problem_id": problem.problem_id,
         "statement": problem.statement,
-        "entry_point": problem.entry_point,
-        "starter_code": problem.starter_code,
+        **payload_to_json(problem.payload),
         "meta": dict(problem.meta),
         "testing": task.testing.to_json(),
     }
@@ -106,9 +102,12 @@ def task_from_json(value: Json, where: str = "task") -> Task:
         name: _text(given, name, default, where)
         for name, default in (("domain", DEFAULT_DOMAIN), ("problem_id", NAMELESS), ("statement", UNSAID))
     }
-    rest = {name: given.get(name) for name in ("entry_point", "starter_code")}
+    rest = {name: given.get(name) for name in FLAT_PAYLOAD}
+    payload = _read(given.get("payload"), f"{where}.payload")
     try:
-        problem = problem_from_json({**texts, **rest, "meta": _read(given.get("meta"), f"{where}.meta")})
+        problem = problem_from_json(
+            {**texts, **rest, "payload": payload, "meta": _read(given.get("meta"), f"{where}.meta")}
+        )
     except FormatError as error:
         raise UsageError(f"{where}.{_said(error)}") from error
     try:

@@ -14,6 +14,7 @@ from textwrap import indent
 from evosyn.chat import Parsed, Request
 from evosyn.domains.python import asking, generators, reading
 from evosyn.domains.python.asserting import read_asserts
+from evosyn.domains.python.payload import entry_point, starter_code
 from evosyn.domains.python.preparing import Recent, misfit_of_kind, refuse_generators
 from evosyn.domains.python.table import KINDS, Prepared, prepare
 from evosyn.jobs import CellResult, ItemOutcome, Job, Limits
@@ -71,7 +72,7 @@ class PythonFunction:
     def canary(self, problem: Problem, testings: Sequence[Testing]) -> Solution | None:
         if all(testing.kind == "cases" for testing in testings):  # judged by comparison: none can claim its pass
             return None
-        owner, _, method = (problem.entry_point or "").rpartition(".")
+        owner, _, method = entry_point(problem).rpartition(".")
         function = f"def {method}(*_args, **_kwargs):\n    raise NotImplementedError('canary')\n"
         return Solution(f"class {owner}:\n" + indent(function, "    ") if owner else function)
 
@@ -82,7 +83,7 @@ class PythonFunction:
         return asking.ask("python_function_problem", "problem", about, blanks, sampling, FIELDS)
 
     def solution_request(self, problem: Problem, sample: int, params: Mapping[str, Json]) -> Request:
-        blanks = {**_shown(problem), "entry_point": str(problem.entry_point)}
+        blanks = {**_shown(problem), "entry_point": entry_point(problem)}
         return asking.ask("python_function_solution", "solution", problem, blanks, asking.Sampling(params, sample))
 
     def testing_request(
@@ -95,7 +96,7 @@ class PythonFunction:
         return reading.read_problem(text, NAME, _wrong_with)
 
     def parse_solution(self, problem: Problem, text: str) -> Parsed[Solution]:
-        return reading.read_solution(text, problem.entry_point, problem.starter_code)
+        return reading.read_solution(text, entry_point(problem), starter_code(problem))
 
     def parse_testing(self, problem: Problem, text: str) -> Parsed[Testing]:
         signature = reading.signature_of(problem)
@@ -110,19 +111,19 @@ class PythonFunction:
 def _shown(problem: Problem) -> dict[str, str]:
     return {
         "statement": problem.statement.strip(),
-        "starter_code": (problem.starter_code or f"def {problem.entry_point}(...):\n    pass").strip("\n"),
+        "starter_code": (starter_code(problem) or f"def {entry_point(problem)}(...):\n    pass").strip("\n"),
     }
 
 
 def _wrong_with(found: Mapping[str, Json]) -> str:
     """What a new function problem lacks."""
-    entry_point, starter_code = found.get("entry_point"), found.get("starter_code")
-    if not isinstance(entry_point, str) or not entry_point.isidentifier():
+    name, starter = found.get("entry_point"), found.get("starter_code")
+    if not isinstance(name, str) or not name.isidentifier():
         return "no-entry-point: entry_point must be the name of a function"
-    if not isinstance(starter_code, str):
+    if not isinstance(starter, str):
         return "no-starter-code: starter_code must be a text"
-    if reading.signature_of(Problem("", NAME, "", entry_point, starter_code)) is None:
-        return f"bad-starter-code: it does not define {entry_point}"
+    if reading.signature_of(Problem("", NAME, "", payload={"entry_point": name, "starter_code": starter})) is None:
+        return f"bad-starter-code: it does not define {name}"
     return ""
 
 

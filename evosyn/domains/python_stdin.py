@@ -121,7 +121,7 @@ class PythonStdin:
         return reading.read_problem(text, NAME, _wrong_with)
 
     def parse_solution(self, problem: Problem, text: str) -> Parsed[Solution]:  # noqa: ARG002
-        return reading.read_solution(text, None, None)
+        return reading.read_solution(text)
 
     def parse_testing(self, problem: Problem, text: str) -> Parsed[Testing]:  # noqa: ARG002
         return reading.read_cases(text, "stdin", _repair)

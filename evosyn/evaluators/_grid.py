@@ -66,7 +66,7 @@ class Grid:
         self.columns = [tested[all_ids.index(testing_id)] for testing_id in ids]
         self.column_of_N = column_of[1:] if self.human else column_of
         self.testing_ids = list(ids)
-        head = _digest(canonical_json([salt, problem.domain, problem.entry_point, problem.starter_code]))
+        head = _digest(canonical_json([salt, problem.domain, problem.id]))
         self.keys = [
             [hashlib.sha256(head + digest + testing_id.encode()).hexdigest()[:40] for testing_id in ids]
             for digest in sources

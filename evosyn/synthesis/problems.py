@@ -139,7 +139,7 @@ async def make_problem(
             attempts.append(ProblemAttempt(reply, *named_reason(parsed.reason, "unparsable")))
             continue
         found = parsed.value
-        flaw = unstorable([found.statement, found.starter_code, found.entry_point, dict(found.meta)])
+        flaw = unstorable([found.statement, dict(found.payload), dict(found.meta)])
         if flaw:
             attempts.append(ProblemAttempt(reply, *named_reason(flaw, "unstorable")))
             continue

@@ -27,7 +27,9 @@ def helper(x):
 def f(a, b=0):
     """Say what it does."""
 '''
-CONTEXT = context_of(Problem("p", "python-function", "Some text.", "f", STARTER))
+CONTEXT = context_of(
+    Problem("p", "python-function", "Some text.", payload={"entry_point": "f", "starter_code": STARTER})
+)
 
 
 def judged(lifted: Lifted, outcomes: list[ItemOutcome]) -> Verdict:
@@ -161,7 +163,14 @@ def test_an_assert_that_makes_a_call_twice_runs_as_code_since_the_answers_may_di
 
 
 def test_a_builtin_that_the_problem_defines_anew_is_not_taken_for_the_builtin() -> None:
-    context = context_of(Problem("p", "python-function", "x", "f", "def sorted(x):\n    return 1\n\ndef f(a): pass\n"))
+    context = context_of(
+        Problem(
+            "p",
+            "python-function",
+            "x",
+            payload={"entry_point": "f", "starter_code": "def sorted(x):\n    return 1\n\ndef f(a): pass\n"},
+        )
+    )
     with pytest.raises(NotLiftable):
         lift_assert("assert sorted(f(1)) == 1", context)
 

@@ -13,11 +13,20 @@ from evosyn.records import Problem, Testing
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "prompts"
 FUNCTION = Problem(
-    "top", "python-function", "Return the k largest items, largest first.", "top",
-    "def top(items: list[int], k: int = 1) -> list[int]:\n    pass\n",
-    Testing("cases", {"cases": [{"input": [[3, 1, 2], 2], "output": [3, 2]}, {"input": [[], 0], "output": []}]}),
-)  # fmt: skip
-SINGLE = Problem("total", "python-function", "Return the sum.", "total", "def total(items):\n    pass\n")
+    "top",
+    "python-function",
+    "Return the k largest items, largest first.",
+    payload={"entry_point": "top", "starter_code": "def top(items: list[int], k: int = 1) -> list[int]:\n    pass\n"},
+    human_testing=Testing(
+        "cases", {"cases": [{"input": [[3, 1, 2], 2], "output": [3, 2]}, {"input": [[], 0], "output": []}]}
+    ),
+)
+SINGLE = Problem(
+    "total",
+    "python-function",
+    "Return the sum.",
+    payload={"entry_point": "total", "starter_code": "def total(items):\n    pass\n"},
+)
 STDIN = Problem(
     "sum", "python-stdin", "Read n, then n numbers; print their sum.",
     human_testing=Testing("stdin", {"cases": [{"input": "1\n5\n", "output": "5\n"}]}),
@@ -138,7 +147,12 @@ def test_a_solution_is_the_last_block_that_defines_the_entry_point(text: str) ->
 
 
 def test_a_body_completes_the_starter_code_and_blocks_may_belong_together() -> None:
-    starter = Problem("p", "python-function", "x", "top", 'def top(items, k=1):\n    """Doc."""\n')
+    starter = Problem(
+        "p",
+        "python-function",
+        "x",
+        payload={"entry_point": "top", "starter_code": 'def top(items, k=1):\n    """Doc."""\n'},
+    )
     parsed = function.parse_solution(starter, "```python\n    return items[:k]\n```")
     assert parsed.value is not None
     assert parsed.value.source == 'def top(items, k=1):\n    """Doc."""\n    return items[:k]\n'
@@ -175,7 +189,7 @@ def test_a_new_problem_is_read_with_its_meta() -> None:
     assert parsed.value is not None, parsed.reason
     assert parsed.value.problem_id.startswith("runs-of-equal-items-")
     assert parsed.value.meta == {"family": "runs", "params": {"n": 3}, "title": "Runs of Equal Items"}
-    assert parsed.value.entry_point == "longest_run"
+    assert parsed.value.payload.get("entry_point") == "longest_run"
     for change, reason in (
         ({"statement": "short"}, "no-statement"),
         ({"entry_point": "a b"}, "no-entry-point"),

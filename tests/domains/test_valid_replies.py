@@ -17,7 +17,9 @@ LEAF = (
     st.none() | st.booleans() | st.integers(-(10**9), 10**9) | st.floats(allow_nan=False, allow_infinity=False) | TEXT
 )
 VALUE = st.recursive(LEAF, lambda inner: st.lists(inner, max_size=4), max_leaves=8)
-FUNCTION = Problem("p", "python-function", "Do it.", entry_point="f", starter_code="def f(a, b):\n    pass\n")
+FUNCTION = Problem(
+    "p", "python-function", "Do it.", payload={"entry_point": "f", "starter_code": "def f(a, b):\n    pass\n"}
+)
 STDIN = Problem("p", "python-stdin", "Do it.")
 
 
@@ -58,7 +60,7 @@ def test_a_problem_is_read_as_it_was_written(stdin, title, statement, how) -> No
     parsed = (PythonStdin() if stdin else PythonFunction()).parse_problem(said(value, how, "Here it is.", ""))
     assert parsed.value is not None, parsed.reason
     assert parsed.value.statement == statement.strip()
-    assert parsed.value.entry_point == (None if stdin else "f")
+    assert parsed.value.payload.get("entry_point") == (None if stdin else "f")
 
 
 @given(st.integers(), PROSE, PROSE)

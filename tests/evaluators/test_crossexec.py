@@ -22,9 +22,12 @@ from evosyn.sandbox import open_sandbox
 DOMAINS = {name: registry.factory("domains", name)() for name in ("python-function", "python-stdin")}
 LIMITS = Limits(wall_s=1.0, budget_s=4.0)
 DOUBLE = Problem(
-    "double", "python-function", "Return twice x.", "double", "def double(x):\n    pass\n",
-    Testing("cases", {"cases": [{"input": [n], "output": 2 * n} for n in (0, 3, -4)]}),
-)  # fmt: skip
+    "double",
+    "python-function",
+    "Return twice x.",
+    payload={"entry_point": "double", "starter_code": "def double(x):\n    pass\n"},
+    human_testing=Testing("cases", {"cases": [{"input": [n], "output": 2 * n} for n in (0, 3, -4)]}),
+)
 RIGHT = Solution("def double(x):\n    return 2 * x\n")
 RIGHT_TOO = Solution("def double(x):\n    return x + x\n")
 WRONG = Solution("def double(x):\n    return x * x\n")
@@ -157,7 +160,12 @@ def test_growth_executes_exactly_the_new_cells(sandbox: Sandbox, tmp_path: Path)
 def test_other_limits_or_another_problem_never_share_a_cached_verdict(sandbox: Sandbox) -> None:
     cache = MemoryVerdicts()
     testing = asserts("assert double(1) == 2")
-    other = Problem("other", "python-function", "x", "double", "def double(x, y=0):\n    pass\n")
+    other = Problem(
+        "other",
+        "python-function",
+        "x",
+        payload={"entry_point": "double", "starter_code": "def double(x, y=0):\n    pass\n"},
+    )
     first = executor(sandbox, cache=cache)
     first.matrices([(DOUBLE, [RIGHT], [testing])])
     for problem, limits in ((other, LIMITS), (DOUBLE, Limits(wall_s=0.9, budget_s=4.0))):

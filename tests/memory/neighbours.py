@@ -72,7 +72,7 @@ class Neighbours:
 
     def solving(self, owner: str, program: str, testings: Sequence[Testing]) -> list[Job]:
         """The jobs of a function under these testings."""
-        problem = Problem(owner, "python-function", "", "f")
+        problem = Problem(owner, "python-function", "", payload={"entry_point": "f"})
         return list(self.functions.plan(problem, Solution(program), testings, LIMITS).jobs)
 
     def testing(self, mode: Mode, owner: str, given: Sequence[Json] = (), human: bool = False) -> Testing:

@@ -50,7 +50,7 @@ class ToyDomain:
         if not text.startswith("add "):
             return Parsed(None, "no-problem: it does not begin with add")
         number = int(text.split()[1])
-        return Parsed(Problem("", TOY, text, entry_point="f", meta={"number": number}))
+        return Parsed(Problem("", TOY, text, payload={"entry_point": "f"}, meta={"number": number}))
 
     def parse_solution(self, problem: Problem, text: str) -> Parsed[Solution]:  # noqa: ARG002
         return Parsed(Solution(text)) if text.startswith("add ") else Parsed(None, "no-fence")
@@ -161,7 +161,13 @@ class CountingRunner:
 @pytest.fixture
 def toy_seeds() -> tuple[Problem, ...]:
     return tuple(
-        Problem(f"seed-{number}", TOY, f"add {number} to every {noun}", "f", meta={"number": number})
+        Problem(
+            f"seed-{number}",
+            TOY,
+            f"add {number} to every {noun}",
+            payload={"entry_point": "f"},
+            meta={"number": number},
+        )
         for number, noun in enumerate(NOUNS[:5])
     )
 

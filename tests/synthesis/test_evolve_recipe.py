@@ -93,7 +93,7 @@ def test_a_problem_without_a_human_testing_is_named(tmp_path):
         "problem_id": "mine",
         "domain": "python-function",
         "statement": "Add.",
-        "entry_point": pools[0].problem.entry_point,
+        "entry_point": pools[0].problem.payload.get("entry_point"),
     }
     path.write_text(json.dumps(line) + "\n")
     with pytest.raises(UsageError, match=r"seeds.jsonl:1: field 'human_testing'.*'mine'"):

@@ -136,7 +136,11 @@ def test_every_format_says_of_a_row_all_that_its_reward_needs_in_the_same_words(
     found = tasks_in(tmp_path, form)
     assert found == [task_text(task_of(one)) for one in changed]
     first = task_from_json(found[0])
-    assert (first.problem.starter_code, first.problem.meta, first.row_id) == (STARTER, {"topic": "é"}, changed[0].id)
+    assert (first.problem.payload.get("starter_code"), first.problem.meta, first.row_id) == (
+        STARTER,
+        {"topic": "é"},
+        changed[0].id,
+    )
 
 
 def test_a_row_that_no_reward_could_be_paid_for_is_refused_with_its_name(tmp_path):

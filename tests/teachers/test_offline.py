@@ -30,8 +30,7 @@ USER_PROBLEM = Problem(
     "clamp",
     "python-function",
     "Add up the numbers; whenever the sum is above limit it becomes limit.",
-    entry_point="clamp_sum",
-    starter_code="def clamp_sum(numbers, limit):\n    ...\n",
+    payload={"entry_point": "clamp_sum", "starter_code": "def clamp_sum(numbers, limit):\n    ...\n"},
     human_testing=Testing(
         "cases", {"cases": [{"input": [[1, 2, 3], 4], "output": 4}, {"input": [[], 1], "output": 0}]}
     ),

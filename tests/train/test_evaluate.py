@@ -52,7 +52,7 @@ def bench(tmp_path: Path) -> Path:
                 problem_id=name,
                 domain="python-function",
                 statement=f"Write {name}(xs).",
-                entry_point=name,
+                payload={"entry_point": name},
                 human_testing=Testing("cases", body),
                 meta={"difficulty": difficulty},
             ),
@@ -107,7 +107,7 @@ def test_what_was_drawn_before_a_kill_is_not_drawn_again(bench: Path, sandbox: S
 
 
 def test_a_bench_without_human_testings_is_refused() -> None:
-    pool = Pool(Problem("p", "python-function", "s", entry_point="f"), (), ())
+    pool = Pool(Problem("p", "python-function", "s", payload={"entry_point": "f"}), (), ())
     with pytest.raises(UsageError, match="human_testing"):
         bench_tasks([pool])
 

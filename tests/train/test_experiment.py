@@ -223,7 +223,9 @@ def test_the_users_own_data_is_compared_setting_by_setting(small_data: Path, tmp
     from evosyn.records import Pool, Problem, Testing
 
     testing = Testing("cases", {"cases": [{"input": [[1, 2]], "output": 3}]})
-    problem = Problem("total", "python-function", "Write total(xs).", entry_point="total", human_testing=testing)
+    problem = Problem(
+        "total", "python-function", "Write total(xs).", payload={"entry_point": "total"}, human_testing=testing
+    )
     write_pools(tmp_path / "bench.jsonl", [Pool(problem, (), ())])
     small = ["steps=2", "tiny.problems=10", "tiny.warm_steps=2", "rollout.max_completion=16", "rollout.group=2"]
     line = ["experiment", "table2", "--data", str(small_data), "--model", "builtin:tiny", "--seeds", "1"]

@@ -99,7 +99,12 @@ def told(one: Compared) -> str:
 
 
 def _problem(pair: Pair, place: int) -> Problem:
-    return Problem(f"r{place}", "python-function", "A drawn problem.", pair.entry_point, pair.starter + "\n    pass\n")
+    return Problem(
+        f"r{place}",
+        "python-function",
+        "A drawn problem.",
+        payload={"entry_point": pair.entry_point, "starter_code": pair.starter + "\n    pass\n"},
+    )
 
 
 def _testing(pair: Pair) -> Testing:
