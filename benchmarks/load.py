@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evosyn import registry
+from evosyn.domains import load_pools
 from evosyn.evaluators.crossexec import CrossExecutor, Item
 from evosyn.jobs import Limits
-from evosyn.pools import load_pools
 from evosyn.records import Solution, Testing
 from evosyn.sandbox import open_sandbox
 

@@ -7,12 +7,11 @@ that breaks the format gets a message with file, line, field, value and what to 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import resources
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
-from evosyn import registry
 from evosyn.errors import InputError
 from evosyn.jsonlines import scan_lines, write_lines
 from evosyn.matrices import is_matrices_file, load_matrices, write_matrices
@@ -29,33 +28,35 @@ PROBLEM_FIELDS = (
     "problem_id", "domain", "statement", *FLAT_PAYLOAD, "payload", "human_testing", "reference_solution", "meta",
 )  # fmt: skip
 POOL_FIELDS = (*PROBLEM_FIELDS, "solutions", "testings")
+Check: TypeAlias = Callable[[Pool], None]
 
 
-def load_pools(source: str | Path) -> list[Pool]:
+def load_pools(source: str | Path, check: Check | None = None) -> list[Pool]:
     """All problems of `source`, validated.
 
     Args:
         source: a `.jsonl` or `.jsonl.gz` file, or `builtin:python-seeds`.
+        check: what else a line must be, such as one of its domain (`evosyn.domains.check_pool`); raises FormatError.
 
     Raises:
         InputError: naming file, line, field, value and what to do.
     """
-    return list(iter_pools(source))
+    return list(iter_pools(source, check))
 
 
-def iter_pools(source: str | Path) -> Iterator[Pool]:
+def iter_pools(source: str | Path, check: Check | None = None) -> Iterator[Pool]:
     """The same, one problem at a time, for files larger than memory; a late bad line raises when it is reached.
 
     Raises:
         InputError: as for `load_pools`.
     """
-    for found in scan_pools(source):
+    for found in scan_pools(source, check):
         if isinstance(found, InputError):
             raise found
         yield found
 
 
-def scan_pools(source: str | Path) -> Iterator[Pool | InputError]:
+def scan_pools(source: str | Path, check: Check | None = None) -> Iterator[Pool | InputError]:
     """The same, but a bad line is given as its error, so that all errors of a file can be shown at once.
 
     Raises:
@@ -71,6 +72,8 @@ def scan_pools(source: str | Path) -> Iterator[Pool | InputError]:
         path, number, value = line
         try:
             pool = pool_from_json(value, line=number or 0, source="human" if number else "builtin")
+            if check is not None:
+                check(pool)
         except FormatError as error:
             yield InputError(path, error.reason, line=number, field=error.field, value=error.value, hint=error.hint)
             continue
@@ -118,7 +121,6 @@ def problem_from_json(value: Mapping[str, Json], *, line: int = 0, source: str =
     _known_keys(value, PROBLEM_FIELDS)
     problem_id = _text(value, "problem_id")
     domain = _text(value, "domain")
-    _check_domain(domain)
     statement = _text(value, "statement")
     meta = _typed(value, "meta", dict, {}) or {}
     human = value.get("human_testing")
@@ -139,7 +141,7 @@ def pool_to_json(pool: Pool) -> dict[str, Json]:
     """The line of a pool; a problem without solutions and testings gets no such fields."""
     line = problem_to_json(pool.problem)
     if pool.solutions:
-        line["solutions"] = [solution.source for solution in pool.solutions]
+        line["solutions"] = [solution.text for solution in pool.solutions]
     if pool.testings:
         line["testings"] = [testing.to_json() for testing in pool.testings]
     return line
@@ -221,25 +223,11 @@ def _known_keys(value: Mapping[str, Json], known: tuple[str, ...]) -> None:
             raise FormatError(str(key), "is not a field of the pool format", hint=hint)
 
 
-_DOMAINS: dict[str, bool] = {}
-
-
-def _check_domain(name: str) -> None:
-    if name not in _DOMAINS and ":" not in name:
-        known = registry.names("domains")
-        if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
-            hint = f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(known)}, or package.module:attribute"
-            raise FormatError("domain", "unknown domain", name, hint=hint)
-        _DOMAINS[name] = True
-
-
 def _prefixed(field: str, value: Json, provenance: Provenance) -> Testing:
     try:
         return testing_from_json(value, provenance)
     except FormatError as error:
-        inner = f"{field}.{error.field}" if error.field else field
-        raise FormatError(inner, error.reason, error.value, hint=error.hint) from error
+        raise error.inside(field) from error
 
 
 def _text(value: Mapping[str, Json], key: str) -> str:

@@ -77,7 +77,7 @@ class Testing:
     """A checkable claim about solutions of one problem.
 
     Attributes:
-        kind: `cases`, `stdin`, `asserts`, `program` or `script`.
+        kind: one of its domain's.
         body: the rest of the TESTING object of DESIGN.md section 4 (without `kind`).
     """
 
@@ -103,14 +103,18 @@ class Testing:
 
 @dataclass(frozen=True)
 class Solution:
-    """A program that claims to solve one problem."""
+    """What claims to solve one problem.
 
-    source: str
+    Attributes:
+        text: what its domain reads: source, an answer, a trajectory.
+    """
+
+    text: str
     provenance: Provenance = Provenance()
 
     @property
     def id(self) -> str:
-        return content_id("s_", self.source)
+        return content_id("s_", self.text)
 
 
 FLAT_PAYLOAD = ("entry_point", "starter_code")
@@ -171,6 +175,7 @@ class PassMatrix:
         cases_NMC: one letters array of shape (M, C_n) for each testing n, or None if not recorded.
         durations_MN: seconds, shape (M, N), or None.
         copies_M: how many draws gave this very solution, shape (M,), or None.
+        groups_M: equal numbers mark solutions that are the same to their domain, shape (M,), or None.
         solution_ids, testing_ids: content ids, or positions as text for a recorded matrix.
         solution_texts, testing_texts: empty for a recorded matrix.
         meta: sandbox level and version, limits, flaky cells.
@@ -182,6 +187,7 @@ class PassMatrix:
     cases_NMC: tuple[Letters, ...] | None = None
     durations_MN: NDArray[np.float64] | None = None
     copies_M: NDArray[np.int64] | None = None
+    groups_M: NDArray[np.int64] | None = None
     solution_ids: tuple[str, ...] = ()
     testing_ids: tuple[str, ...] = ()
     solution_texts: tuple[str, ...] = ()

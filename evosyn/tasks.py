@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeAlias
 
 from evosyn.dataset import Sample
 from evosyn.errors import UsageError
@@ -25,6 +26,9 @@ DEFAULT_DOMAIN = "python-function"
 """Of a task that names none."""
 NAMELESS, UNSAID = "task", "(not given)"
 """The name and the statement of a task that has none: neither decides a verdict."""
+
+
+Check: TypeAlias = Callable[["Task"], None]
 
 
 @dataclass(frozen=True)
@@ -45,8 +49,8 @@ class Task:
         return f"{self.problem.domain}\x1f{self.problem.id}\x1f{self.testing.id}"
 
 
-def task_of(sample: Sample) -> Task:
-    """The task of a row of a dataset.
+def task_of(sample: Sample, check: Check | None = None) -> Task:
+    """The task of a row of a dataset; `check` as for `task_from_json`.
 
     Raises:
         UsageError: the row is none that can be scored; names the row and the field.
@@ -60,7 +64,7 @@ def task_of(sample: Sample) -> Task:
         "meta": sample.meta,
         "testing": sample.testing,
     }
-    return task_from_json(row, f"row {sample.id}")
+    return task_from_json(row, f"row {sample.id}", check)
 
 
 def task_to_json(task: Task) -> dict[str, Json]:
@@ -82,10 +86,13 @@ def task_text(task: Task) -> str:
     return json.dumps(task_to_json(task), sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
-def task_from_json(value: Json, where: str = "task") -> Task:
+def task_from_json(value: Json, where: str = "task", check: Check | None = None) -> Task:
     """A task from its JSON, as an object or as text; only `testing` (and, for functions, `entry_point`) must be there.
 
-    `testing` and `meta` may be JSON text themselves, as in the columns of a dataset.
+    `testing`, `payload` and `meta` may be JSON text themselves, as in the columns of a dataset.
+
+    Args:
+        check: what else it must be, such as a task of its domain (`evosyn.domains.check_task`); raises FormatError.
 
     Raises:
         UsageError: it is not one: `where`, the field, the rule and what to do.
@@ -114,7 +121,13 @@ def task_from_json(value: Json, where: str = "task") -> Task:
         testing = testing_from_json(_read(given["testing"], f"{where}.testing"))
     except FormatError as error:
         raise UsageError(f"{where}.testing{'.' if error.field else ': '}{_said(error)}") from error
-    return Task(_text(given, "id", texts["problem_id"], where), problem, testing)
+    task = Task(_text(given, "id", texts["problem_id"], where), problem, testing)
+    if check is not None:
+        try:
+            check(task)
+        except FormatError as error:
+            raise UsageError(f"{where}.{_said(error)}") from error
+    return task
 
 
 def _read(value: Json, where: str) -> Json:

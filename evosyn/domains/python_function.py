@@ -11,19 +11,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import indent
 
-from evosyn.chat import Parsed, Request
-from evosyn.domains.python import asking, generators, reading
+from evosyn.chat import Parsed, Purpose
+from evosyn.domains.python import asking, generators, reading, shapes
 from evosyn.domains.python.asserting import read_asserts
-from evosyn.domains.python.payload import entry_point, starter_code
-from evosyn.domains.python.preparing import Recent, misfit_of_kind, refuse_generators
-from evosyn.domains.python.table import KINDS, Prepared, prepare
+from evosyn.domains.python.domain import PythonDomain
+from evosyn.domains.python.payload import FunctionPayload, entry_point, starter_code
+from evosyn.domains.python.preparing import Recent, refuse_generators
+from evosyn.domains.python.shapes import is_generator
+from evosyn.domains.python.table import Prepared, prepare
 from evosyn.jobs import CellResult, ItemOutcome, Job, Limits
 from evosyn.records import Json, Problem, Solution, Testing
-from evosyn.testings import FormatError, is_generator
+from evosyn.testings import FormatError
 
 NAME = "python-function"
-FIELDS = ("title", "statement", "entry_point", "starter_code")
-"""Of the JSON object of a new problem."""
 
 
 def create() -> PythonFunction:
@@ -42,25 +42,60 @@ class FunctionPlan:
         return self.prepared.judge(outcomes)
 
 
-class PythonFunction:
+class PythonFunction(PythonDomain):
     """Implements `ports.Domain`; see there for the contracts."""
 
     name = NAME
+    Payload = FunctionPayload
+    kinds = {kind: shapes.SHAPES[kind] for kind in ("cases", "asserts", "program")}  # noqa: RUF012
+    asked = ("title", "statement", "entry_point", "starter_code")
 
     def __init__(self) -> None:
         self._recent: Recent[Prepared] = Recent()
 
     def check_testing(self, problem: Problem, testing: Testing) -> str | None:
-        kind = misfit_of_kind(testing, KINDS, NAME)
-        if kind is not None:
-            return kind
+        misfit = super().check_testing(problem, testing)
+        if misfit is not None:
+            return misfit
         if testing.kind == "cases":
             return _misfit_of_cases(problem, testing)
         broken = prepare(problem, [testing]).cells[0].broken
         return f"broken-testing: {broken}" if broken else None
 
-    def expand(self, testings: Sequence[Testing], limits: Limits) -> generators.GeneratorExpansion:
-        return generators.expand(testings, limits)
+    def blanks(self, what: Purpose, problem: Problem | None, examples: Sequence[Problem]) -> dict[str, str]:
+        if problem is None or what == "problem":
+            return {"examples": asking.problem_examples(examples)}
+        shown = {
+            "statement": problem.statement.strip(),
+            "starter_code": (starter_code(problem) or f"def {entry_point(problem)}(...):\n    pass").strip("\n"),
+        }
+        if what == "solution":
+            return {**shown, "entry_point": entry_point(problem)}
+        return {**shown, "examples": asking.testing_examples(examples)}
+
+    def wrong_with(self, found: Mapping[str, Json]) -> str:
+        name, starter = found.get("entry_point"), found.get("starter_code")
+        if not isinstance(name, str) or not name.isidentifier():
+            return "no-entry-point: entry_point must be the name of a function"
+        if not isinstance(starter, str):
+            return "no-starter-code: starter_code must be a text"
+        if reading.signature_of(Problem("", NAME, "", payload={"entry_point": name, "starter_code": starter})) is None:
+            return f"bad-starter-code: it does not define {name}"
+        return ""
+
+    def read_solution(self, text: str, problem: Problem | None) -> Parsed[Solution]:
+        if problem is None:
+            return reading.read_solution(text)
+        return reading.read_solution(text, entry_point(problem), starter_code(problem))
+
+    def read_testing(self, text: str, problem: Problem | None) -> Parsed[Testing]:
+        signature = None if problem is None else reading.signature_of(problem)
+        parsed = reading.read_cases(text, "cases", lambda given: _repair(given, signature))
+        if parsed.value is None and parsed.reason.startswith("no-cases") and problem is not None:
+            asserts = read_asserts(text, problem)
+            if asserts is not None:
+                return Parsed(asserts)
+        return parsed
 
     def plan(self, problem: Problem, solution: Solution, testings: Sequence[Testing], limits: Limits) -> FunctionPlan:
         prepared = self._recent.get(problem, testings)
@@ -75,56 +110,6 @@ class PythonFunction:
         owner, _, method = entry_point(problem).rpartition(".")
         function = f"def {method}(*_args, **_kwargs):\n    raise NotImplementedError('canary')\n"
         return Solution(f"class {owner}:\n" + indent(function, "    ") if owner else function)
-
-    def problem_request(self, seeds: Sequence[Problem], sample: int, params: Mapping[str, Json]) -> Request:
-        blanks = {"examples": asking.problem_examples(seeds)}
-        about = seeds[0] if seeds else None
-        sampling = asking.Sampling(params, sample)
-        return asking.ask("python_function_problem", "problem", about, blanks, sampling, FIELDS)
-
-    def solution_request(self, problem: Problem, sample: int, params: Mapping[str, Json]) -> Request:
-        blanks = {**_shown(problem), "entry_point": entry_point(problem)}
-        return asking.ask("python_function_solution", "solution", problem, blanks, asking.Sampling(params, sample))
-
-    def testing_request(
-        self, problem: Problem, sample: int, params: Mapping[str, Json], examples: Sequence[Problem] = ()
-    ) -> Request:
-        blanks = {**_shown(problem), "examples": asking.testing_examples(examples)}
-        return asking.ask("python_function_testing", "testing", problem, blanks, asking.Sampling(params, sample))
-
-    def parse_problem(self, text: str) -> Parsed[Problem]:
-        return reading.read_problem(text, NAME, _wrong_with)
-
-    def parse_solution(self, problem: Problem, text: str) -> Parsed[Solution]:
-        return reading.read_solution(text, entry_point(problem), starter_code(problem))
-
-    def parse_testing(self, problem: Problem, text: str) -> Parsed[Testing]:
-        signature = reading.signature_of(problem)
-        parsed = reading.read_cases(text, "cases", lambda given: _repair(given, signature))
-        if parsed.value is None and parsed.reason.startswith("no-cases"):
-            asserts = read_asserts(text, problem)
-            if asserts is not None:
-                return Parsed(asserts)
-        return parsed
-
-
-def _shown(problem: Problem) -> dict[str, str]:
-    return {
-        "statement": problem.statement.strip(),
-        "starter_code": (starter_code(problem) or f"def {entry_point(problem)}(...):\n    pass").strip("\n"),
-    }
-
-
-def _wrong_with(found: Mapping[str, Json]) -> str:
-    """What a new function problem lacks."""
-    name, starter = found.get("entry_point"), found.get("starter_code")
-    if not isinstance(name, str) or not name.isidentifier():
-        return "no-entry-point: entry_point must be the name of a function"
-    if not isinstance(starter, str):
-        return "no-starter-code: starter_code must be a text"
-    if reading.signature_of(Problem("", NAME, "", payload={"entry_point": name, "starter_code": starter})) is None:
-        return f"bad-starter-code: it does not define {name}"
-    return ""
 
 
 def _repair(given: Json, signature: reading.Signature | None) -> Json:

@@ -175,7 +175,7 @@ def _solutions(
             "score": None if scores is None else scores[m],
             "chosen": m == best,
             "verdicts": "".join(str(matrix.verdicts_MN[m, n]) for n in order_N),
-            "source": cut(pool.solutions[m].source),
+            "source": cut(pool.solutions[m].text),
         }
         for m in order_M
     ]

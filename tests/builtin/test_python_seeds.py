@@ -125,7 +125,7 @@ def test_starter_code_has_the_signature_of_the_reference(problems: list[Problem]
         signatures = []
         for text in (
             problem.payload.get("starter_code") or "",
-            *(solution.source for solution in right_programs(problem)),
+            *(solution.text for solution in right_programs(problem)),
         ):
             found = [node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
             (function,) = [node for node in found if node.name == problem.payload.get("entry_point")]
@@ -220,7 +220,7 @@ def assert_rejected(sandbox: Sandbox, problems: list[Problem]) -> None:
     slipped = {}
     for (problem, wrong, _), matrix in zip(items, short.matrices(items), strict=True):
         assert matrix.human_M is not None and "U" not in matrix.human_M
-        through = [solution.source for solution, verdict in zip(wrong, matrix.human_M, strict=True) if verdict == "P"]
+        through = [solution.text for solution, verdict in zip(wrong, matrix.human_M, strict=True) if verdict == "P"]
         if len(through) > 0.05 * len(wrong):
             slipped[problem.problem_id] = through
     assert slipped == {}

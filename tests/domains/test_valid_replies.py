@@ -36,7 +36,7 @@ HOW = st.sampled_from(["bare", "fenced", "ascii"])
 @given(st.lists(st.tuples(VALUE, VALUE, VALUE), min_size=1, max_size=5), HOW, PROSE, PROSE)
 def test_cases_of_a_function_are_read_as_they_were_written(cases, how, before, after) -> None:
     written = [{"input": [first, second], "output": output} for first, second, output in cases]
-    parsed = PythonFunction().parse_testing(FUNCTION, said(written, how, before, after))
+    parsed = PythonFunction().read("testing", said(written, how, before, after), FUNCTION)
     assert parsed.value is not None, parsed.reason
     assert parsed.value.body["cases"] == written
 
@@ -44,7 +44,7 @@ def test_cases_of_a_function_are_read_as_they_were_written(cases, how, before, a
 @given(st.lists(st.tuples(TEXT, TEXT), min_size=1, max_size=5), HOW, PROSE, PROSE)
 def test_cases_of_a_program_are_read_as_they_were_written(cases, how, before, after) -> None:
     written = [{"input": given, "output": output} for given, output in cases]
-    parsed = PythonStdin().parse_testing(STDIN, said(written, how, before, after))
+    parsed = PythonStdin().read("testing", said(written, how, before, after), STDIN)
     assert parsed.value is not None, parsed.reason
     assert parsed.value.body["cases"] == written
 
@@ -57,7 +57,8 @@ def test_a_problem_is_read_as_it_was_written(stdin, title, statement, how) -> No
     value = {"title": title, "statement": statement}
     if not stdin:
         value |= {"entry_point": "f", "starter_code": "def f(a: int) -> int:\n    pass\n"}
-    parsed = (PythonStdin() if stdin else PythonFunction()).parse_problem(said(value, how, "Here it is.", ""))
+    domain = PythonStdin() if stdin else PythonFunction()
+    parsed = domain.read("problem", said(value, how, "Here it is.", ""))
     assert parsed.value is not None, parsed.reason
     assert parsed.value.statement == statement.strip()
     assert parsed.value.payload.get("entry_point") == (None if stdin else "f")
@@ -66,6 +67,6 @@ def test_a_problem_is_read_as_it_was_written(stdin, title, statement, how) -> No
 @given(st.integers(), PROSE, PROSE)
 def test_a_program_is_read_as_it_was_written(number, before, after) -> None:
     source = f"def f(a, b):\n    return {number}\n"
-    parsed = PythonFunction().parse_solution(FUNCTION, f"{before}\n```python\n{source}```\n{after}")
+    parsed = PythonFunction().read("solution", f"{before}\n```python\n{source}```\n{after}", FUNCTION)
     assert parsed.value is not None, parsed.reason
-    assert parsed.value.source == source
+    assert parsed.value.text == source

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from evosyn.dataset import SETTINGS, read_dataset, read_rejects
-from evosyn.pools import load_pools, write_pools
+from evosyn.domains import load_pools
+from evosyn.pools import write_pools
 from evosyn.strategies import load_known
 
 FILES = ("problems.jsonl", "candidates.jsonl", "matrices.jsonl", "rejects.jsonl", "report.json", "README.md")

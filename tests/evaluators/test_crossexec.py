@@ -137,7 +137,7 @@ def test_a_call_that_many_testings_make_runs_once_for_a_solution(sandbox: Sandbo
     assert letters(executor(recording), DOUBLE, [RIGHT], testings) == ["PPP"]
     called = {call.args for job in recording.jobs for call in getattr(job, "calls", ())}
     assert called == {(0,), (3,), (-4,), (1,), (2,)}
-    assert sum(len(getattr(job, "calls", ())) for job in recording.jobs if job.program == RIGHT.source) == 5
+    assert sum(len(getattr(job, "calls", ())) for job in recording.jobs if job.program == RIGHT.text) == 5
 
 
 def test_growth_executes_exactly_the_new_cells(sandbox: Sandbox, tmp_path: Path) -> None:
@@ -205,7 +205,7 @@ def test_another_hash_seed_finds_answers_that_depend_on_the_order_of_sets(sandbo
     first = "def double(x):\n    return 2 * x * (next(iter({'a', 'b', 'c', 'd', 'e'})) in 'abc')\n"
     second = "def double(x):\n    return 2 * x * (next(iter({'a', 'b', 'c', 'd', 'e'})) in 'cde')\n"
     config = CrossexecConfig(repeat=2, sample=1.0)
-    items = [(DOUBLE, [Solution(text) for text in (first, second, RIGHT.source)], [asserts("assert double(2) == 4")])]
+    items = [(DOUBLE, [Solution(text) for text in (first, second, RIGHT.text)], [asserts("assert double(2) == 4")])]
     (alone,) = executor(sandbox, config=config).matrices(items)
     assert "flaky" not in alone.meta, "one hash seed always gives one order"
     found: set[int] = set()
@@ -320,7 +320,7 @@ def test_verify_gives_one_result_for_each_cell_in_order(sandbox: Sandbox) -> Non
 
 
 def test_a_simulated_teacher_is_named_in_the_matrix(sandbox: Sandbox) -> None:
-    simulated = Solution(RIGHT.source, Provenance("offline", simulated=True))
+    simulated = Solution(RIGHT.text, Provenance("offline", simulated=True))
     (matrix,) = executor(sandbox).matrices([(DOUBLE, [simulated], [asserts("assert double(1) == 2")])])
     assert matrix.meta["simulated"] is True
 

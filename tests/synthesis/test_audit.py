@@ -28,7 +28,7 @@ HUMAN = cases_of((0, 0), (-3, -6), (7, 14))
 def sample(setting: str, kept: Testing, solution: str) -> Sample:
     return Sample(
         id=f"d_{setting}", problem_id="syn-000000", domain="python-function", prompt=(Message("user", "p"),),
-        statement="Return twice x.", entry_point="double", starter_code=None, testing=kept.text, tests=1,
+        statement="Return twice x.", payload='{"entry_point": "double"}', testing=kept.text, tests=1,
         solution=solution, solutions_ranked="[]", scores="{}", matrix_digest="m", lineage="{}", model="m",
         simulated=False, difficulty=0.0, cost=0.0, licence="", setting=setting,
     )  # fmt: skip

@@ -6,10 +6,11 @@ import random
 import numpy as np
 import pytest
 
+from evosyn.domains import load_pools
 from evosyn.errors import UsageError
 from evosyn.evaluators.draws import ConsistencyConfig
 from evosyn.evolve.stopping import StopConfig
-from evosyn.pools import load_pools, write_matrices
+from evosyn.pools import write_matrices
 from evosyn.records import Evaluation, Invalid, PassMatrix, Ranking
 from evosyn.synthesis.recipes._evolve_config import EvolveConfig
 from evosyn.synthesis.recipes._evolve_finish import _tied

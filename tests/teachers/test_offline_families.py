@@ -108,7 +108,7 @@ def test_problem_replies_are_read_by_the_domain_and_found_again(domain):
     truths, problems = [], []
     for sample in range(200):
         drawn = draw_problem(SeedTree(2), domain, sample)
-        parsed = reader.parse_problem(drawn.text)
+        parsed = reader.read("problem", drawn.text)
         truths.append(drawn.truth)
         if drawn.truth == "malformed":
             assert parsed.value is None, drawn.text

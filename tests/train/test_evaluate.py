@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from evosyn.chat import Message
+from evosyn.domains import load_pools
 from evosyn.errors import UsageError
 from evosyn.jobs import Limits
-from evosyn.pools import load_pools, write_pools
+from evosyn.pools import write_pools
 from evosyn.ports import Sandbox
 from evosyn.records import Pool, Problem, Testing
 from evosyn.rundir import RunDir

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 
 from evosyn.chat import Message, Purpose, Request
 from evosyn.domains.python.payload import entry_point, starter_code
+from evosyn.domains.python.shapes import is_generator
 from evosyn.records import Json, Problem, Testing
 from evosyn.templates import render
-from evosyn.testings import is_generator
 
 MAX_EXAMPLE_CASES = 6
 """Cases of a human testing that are shown with an example problem."""

@@ -16,9 +16,10 @@ from evosyn.domains.python.context import Broken, parse, source_of
 from evosyn.domains.python.expressions import NotLiftable
 from evosyn.domains.python.guarded import check_keys
 from evosyn.domains.python.lifting import is_plain
+from evosyn.domains.python.shapes import checked, is_generator
 from evosyn.jobs import Call, CallsJob, CellResult, ItemOutcome, Job, Limits, Status
 from evosyn.records import Json, Testing, Verdict
-from evosyn.testings import FormatError, is_generator, testing_from_json
+from evosyn.testings import FormatError
 
 MODULES = ("collections", "itertools", "json", "math", "random", "string")
 OUTPUT_KB, ALL_OUTPUT_KB, LEAST_OUTPUT_KB = 8 * 1024, 64 * 1024, 64
@@ -189,10 +190,10 @@ def _copied(value: Json) -> Json:
 def _built(testing: Testing, cases: Json) -> Testing | CellResult:
     """A testing whose whole list of cases was built; checked as strictly as one read from a file."""
     try:
-        checked = testing_from_json({"kind": testing.kind, **testing.body, "cases": _shown(cases)})
+        built = checked({"kind": testing.kind, **testing.body, "cases": _shown(cases)})
     except FormatError as error:
         return CellResult(Verdict.BROKEN, detail=f"build_cases: {error}")
-    if has_generators(checked) or not is_plain(cases, PARTS):
+    if has_generators(built) or not is_plain(cases, PARTS):
         return CellResult(Verdict.BROKEN, detail="build_cases: must return a list of cases with plain values")
     return replace(testing, body={**testing.body, "cases": list(cases)})
 

@@ -6,23 +6,20 @@ Every failure is a reason `name: detail` (the name is what reports count), never
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import NamedTuple
 
 from evosyn.chat import Parsed
-from evosyn.domains.python.payload import FunctionPayload, entry_point, starter_code
+from evosyn.domains.python.payload import entry_point, starter_code
+from evosyn.domains.python.shapes import checked
 from evosyn.domains.replies import defines, json_values, parses, python_blocks
 from evosyn.parsing import parsed
 from evosyn.records import Json, Problem, Solution, Testing
-from evosyn.testings import FormatError, testing_from_json
+from evosyn.testings import FormatError
 
 _INPUT_NAMES = ("input", "inputs", "args", "arguments")
 _OUTPUT_NAMES = ("output", "outputs", "expected", "expected_output", "answer", "result")
 _LIST_NAMES = ("cases", "test_cases", "testcases", "tests", "unit_tests", "testing")
-MAX_META = 20_000
-PAYLOAD = tuple(FunctionPayload.model_fields)
 
 
 class Signature(NamedTuple):
@@ -66,35 +63,6 @@ def signature_of(problem: Problem) -> Signature | None:
     return None
 
 
-def read_problem(text: str, domain: str, check: Callable[[dict[str, Json]], str]) -> Parsed[Problem]:
-    """The first JSON object with a statement.
-
-    Args:
-        check: says what is wrong with the object for this domain, or "".
-    """
-    objects = [value for value in json_values(text) if isinstance(value, dict) and "statement" in value]
-    if not objects:
-        return Parsed(None, "no-json: no JSON object with a statement")
-    found = objects[0]
-    statement, title = found["statement"], found.get("title", "")
-    if not isinstance(statement, str) or len(statement.strip()) < 20:
-        return Parsed(None, "no-statement: the statement is missing or too short")
-    if found.get("domain", domain) != domain:
-        return Parsed(None, f"other-domain: {str(found['domain'])[:40]}")
-    if not isinstance(title, str):
-        title = ""
-    wrong = check(found)
-    if wrong:
-        return Parsed(None, wrong)
-    meta = found.get("meta")
-    kept = dict(meta) if isinstance(meta, dict) and len(str(meta)) <= MAX_META else {}
-    payload = {key: found[key] for key in PAYLOAD if isinstance(found.get(key), str)} if "entry_point" in found else {}
-    meta_too = {**kept, **({"title": title} if title else {})}
-    problem = Problem("new", domain, statement.strip(), payload=payload, meta=meta_too)
-    slug = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:40]
-    return Parsed(replace(problem, problem_id=f"{slug}-{problem.id[-8:]}" if slug else problem.id))
-
-
 def read_solution(text: str, entry_point: str = "", starter_code: str = "") -> Parsed[Solution]:
     """The program of a reply: the last fenced block that defines the entry point, else all blocks together, else a body
     that completes the starter code."""
@@ -130,12 +98,12 @@ def read_cases(text: str, kind: str, repair: Callable[[Json], Json]) -> Parsed[T
             continue
         try:
             body = {"kind": kind, "cases": [_repaired(index, case, repair) for index, case in enumerate(cases)]}
-            return Parsed(testing_from_json(body))
+            return Parsed(checked(body))
         except FormatError as error:
             reason = f"bad-cases: {error}"
     for block in python_blocks(text):
         if defines(block, "build_cases"):
-            return Parsed(testing_from_json({"kind": kind, "cases": {"python": block.strip("\n") + "\n"}}))
+            return Parsed(checked({"kind": kind, "cases": {"python": block.strip("\n") + "\n"}}))
     return Parsed(None, reason)
 
 

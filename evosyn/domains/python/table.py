@@ -175,8 +175,8 @@ class Prepared:
 
     def jobs(self, solution: Solution, limits: Limits) -> tuple[Job, ...]:
         """The table, then the coded checks, each only where there are some."""
-        table = (CallsJob(solution.source, self.entry_point, self.calls, limits),) if self.calls else ()
-        coded = (ChecksJob(solution.source, self.entry_point, self.coded, limits),) if self.coded else ()
+        table = (CallsJob(solution.text, self.entry_point, self.calls, limits),) if self.calls else ()
+        coded = (ChecksJob(solution.text, self.entry_point, self.coded, limits),) if self.coded else ()
         return (*table, *coded)
 
     def judge(self, outcomes: Sequence[tuple[ItemOutcome, ...]]) -> tuple[CellResult, ...]:
@@ -307,7 +307,6 @@ def _prepare_misfit(testing: Testing, _context: Context, table: Table) -> Cell:
 
 
 _PREPARERS = {"cases": _prepare_cases, "asserts": _prepare_asserts, "program": _prepare_program}
-KINDS = tuple(_PREPARERS)
 
 
 def _cell(cases: Sequence[Case], table: Table, broken: str = "") -> Cell:
