@@ -5,10 +5,12 @@ Generators of testings are evaluated first, once for all rows of a problem. DESI
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from evosyn.evaluators._grid import Grid
+from evosyn.evaluators.verify import guarded
 from evosyn.jobs import CellResult, ItemOutcome, Job, Limits, Status
 from evosyn.ports import Domain, Plan, Sandbox
 from evosyn.records import Problem, Testing, Verdict
@@ -69,7 +71,7 @@ class _Open:
 
     row: Row
     ready: _Ready
-    plan: Plan | None
+    plan: Plan | CellResult | None
     outcomes: list[tuple[ItemOutcome, ...]]
     left: int
 
@@ -92,11 +94,12 @@ class RowRunner:
             found = ready[id(row.grid), row.columns]
             plan = None
             if found.testings:
-                plan = row.domain.plan(found.problem, row.grid.rows[row.row], found.testings, self._limits)
-                owners += [(len(opened), number) for number in range(len(plan.jobs))]
-                jobs += plan.jobs
-            count = len(plan.jobs) if plan is not None else 0
-            opened.append(_Open(row, found, plan, [()] * count, count))
+                solution = row.grid.rows[row.row]
+                plan = guarded(row.domain.plan, found.problem, solution, found.testings, self._limits)
+            mine = () if plan is None or isinstance(plan, CellResult) else plan.jobs
+            owners += [(len(opened), number) for number in range(len(mine))]
+            jobs += mine
+            opened.append(_Open(row, found, plan, [()] * len(mine), len(mine)))
 
         def job_done(index: int, outcomes: tuple[ItemOutcome, ...]) -> None:
             place, number = owners[index]
@@ -122,16 +125,26 @@ class RowRunner:
         expansions = {
             key: (
                 list(columns),
-                row.domain.expand([row.grid.columns[column] for column in columns], self._limits),
+                guarded(row.domain.expand, [row.grid.columns[column] for column in columns], self._limits),
             )
             for key, (row, columns) in needed.items()
         }
-        jobs = [job for _, expansion in expansions.values() for job in expansion.jobs]
+        jobs = [
+            job
+            for _, expansion in expansions.values()
+            if not isinstance(expansion, CellResult)
+            for job in expansion.jobs
+        ]
         outcomes = iter(self._sandbox.run(jobs) if jobs else ())
         plain: dict[int, dict[int, Testing | CellResult]] = {}
         for key, (columns, expansion) in expansions.items():
-            made = expansion.testings([next(outcomes) for _ in expansion.jobs])
-            plain[key] = dict(zip(columns, made, strict=True))
+            made = (
+                expansion
+                if isinstance(expansion, CellResult)
+                else guarded(expansion.testings, [next(outcomes) for _ in expansion.jobs])
+            )
+            every = [made] * len(columns) if isinstance(made, CellResult) else made
+            plain[key] = dict(zip(columns, every, strict=True))
         return {group: _ready(row, plain[group[0]]) for group, row in groups.items()}
 
 
@@ -145,7 +158,8 @@ def _ready(row: Row, plain: dict[int, Testing | CellResult]) -> _Ready:
 
 
 def _finish(one: _Open, done: Done) -> None:
-    judged = iter(one.plan.judge(one.outcomes) if one.plan is not None else ())
+    made = one.plan if one.plan is None or isinstance(one.plan, CellResult) else guarded(one.plan.judge, one.outcomes)
+    judged = itertools.repeat(made) if isinstance(made, CellResult) else iter(made or ())
     for outcomes in one.outcomes:
         for outcome in outcomes:
             if outcome.seconds > one.row.slowest and outcome.status is Status.OK:

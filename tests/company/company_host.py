@@ -247,7 +247,9 @@ def _alone(member: dict[str, str], call: Callable[[str], Any], times: int) -> li
     """The same program alone, several times, each time after another use of the heap."""
 
     def work(junk: int) -> Any:
-        HELD.append([object() for _ in range(junk)])
+        HELD.append(
+            [(object(), (n for n in ()), str(n), [n]) for n in range(junk)]
+        )  # of every size that a program uses
         return company([member], call)
 
     made = [forked(functools.partial(work, 37 * at))[0] for at in range(times)]

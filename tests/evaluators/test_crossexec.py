@@ -6,16 +6,18 @@ import multiprocessing
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 from evosyn import registry
+from evosyn.domains.python_function import PythonFunction
 from evosyn.errors import UsageError
 from evosyn.evaluators.crossexec import CrossexecConfig, CrossExecutor
 from evosyn.evaluators.verdict_cache import MemoryVerdicts, SqliteVerdicts
 from evosyn.evaluators.verify import Asked, verify_cells
 from evosyn.jobs import CellResult, ItemOutcome, Job, Limits, Protection, Status
-from evosyn.ports import Crossexec, Sandbox, VerdictCache
+from evosyn.ports import Crossexec, Expansion, Plan, Sandbox, VerdictCache
 from evosyn.records import Problem, Provenance, Solution, Testing, Verdict
 from evosyn.sandbox import open_sandbox
 
@@ -285,6 +287,45 @@ def test_generators_are_evaluated_once_and_apart_from_solutions(sandbox: Sandbox
     generators = [job for job in recording.jobs if getattr(job, "entry_point", "") == "generate"]
     assert len(generators) == 3
     assert not any("def double" in job.program for job in generators)
+
+
+class Faulty(PythonFunction):
+    """A plug-in with a fault in each of its methods."""
+
+    def __init__(self, method: str) -> None:
+        super().__init__()
+        self._method = method
+
+    def expand(self, testings: Sequence[Testing], limits: Limits) -> Expansion:
+        if self._method == "expand":
+            raise KeyError(10**5000)
+        return super().expand(testings, limits)
+
+    def plan(self, problem: Problem, solution: Solution, testings: Sequence[Testing], limits: Limits) -> Plan:
+        if self._method == "plan" and "fault" in solution.text:
+            raise ValueError("Exceeds the limit (4300 digits)")
+        made = super().plan(problem, solution, testings, limits)
+        return FaultyPlan(made.jobs) if self._method == "judge" and "fault" in solution.text else made
+
+
+class FaultyPlan(NamedTuple):
+    jobs: tuple[Job, ...]
+
+    def judge(self, outcomes: Sequence[object]) -> tuple[CellResult, ...]:
+        raise MemoryError(len(outcomes))
+
+
+@pytest.mark.parametrize(("method", "row"), [("expand", "UU"), ("plan", "PF"), ("judge", "PF")])
+def test_a_fault_of_a_domain_undecides_its_cells_and_ends_no_run(method: str, row: str, sandbox: Sandbox) -> None:
+    made = CrossExecutor(sandbox, {"python-function": Faulty(method)}, LIMITS, config=CrossexecConfig(retries=0))
+    faulty = Solution(RIGHT.text + "# fault\nfault = 1\n")
+    testings = [asserts("assert double(2) == 4"), asserts("assert double(2) == 5")]
+    assert letters(made, DOUBLE, [RIGHT, faulty], testings) == [row, "UU"]
+
+
+def test_generators_that_give_generators_are_broken(sandbox: Sandbox) -> None:
+    given = Testing("cases", {"cases": {"python": "[{'input': [{'python': '1'}], 'output': {'python': '2'}}]"}})
+    assert letters(executor(sandbox), DOUBLE, [RIGHT], [given, asserts("assert double(2) == 4")]) == ["BP"]
 
 
 def test_programs_over_standard_input(sandbox: Sandbox) -> None:

@@ -23,6 +23,7 @@ from evosyn.sandbox._inside.remote import Remote
 from evosyn.sandbox._inside.supervisor import Supervisor
 
 _PR_SET_DUMPABLE, _PR_SET_KEEPCAPS = 4, 8
+_M_ARENA_MAX = -8
 
 
 def start(requests: int, replies: int, config: Mapping[str, Any]) -> None:
@@ -42,6 +43,7 @@ def start(requests: int, replies: int, config: Mapping[str, Any]) -> None:
         os.dup2(null, handle)
     for number in (signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_IGN)
+    _one_heap()
     held = _confine(config)
     filter_ = seccomp.Filter(config["filter"]) if config["filter"] else None
     root = forker.Boot(filter_, config["die_with_parent"], Alarm(), work.KINDS)
@@ -63,6 +65,13 @@ def start(requests: int, replies: int, config: Mapping[str, Any]) -> None:
         os._exit(0)
     greeting = {"held": held, "pid": os.getpid(), "uid": os.getuid()}
     Supervisor(own[requests], own[replies], Remote(ours, own[requests])).serve(greeting)
+
+
+def _one_heap() -> None:
+    """Threads of a program share one heap: the GNU C library would reserve 64 MB of addresses for each, and these count
+    against its limit."""
+    with contextlib.suppress(AttributeError):  # another C library
+        ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 1)
 
 
 def _confine(config: Mapping[str, Any]) -> list[str]:
