@@ -193,12 +193,8 @@ def _built(testing: Testing, cases: Json) -> Testing | CellResult:
         built = checked({"kind": testing.kind, **testing.body, "cases": _shown(cases)})
     except FormatError as error:
         return CellResult(Verdict.BROKEN, detail=f"build_cases: {error}")
-<<<<<<< HEAD:evosyn/domains/python/generators.py
-    if has_generators(built) or not is_plain(cases, PARTS):
-=======
     made = replace(built, body={**built.body, "cases": list(cases)})
     if has_generators(made) or not is_plain(cases, PARTS):
->>>>>>> main:evosyn/synthesis/domains/_generators.py
         return CellResult(Verdict.BROKEN, detail="build_cases: must return a list of cases with plain values")
     return made
 
