@@ -5,6 +5,7 @@ Pool files are read through here, so that every line is one of its domain.
 
 from __future__ import annotations
 
+import difflib
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -70,7 +71,7 @@ def check_problem(problem: Problem) -> None:
     try:
         own = domain(problem.domain)
     except UsageError as error:
-        raise FormatError("domain", "unknown domain", problem.domain, hint=str(error)) from error
+        raise FormatError("domain", "unknown domain", problem.domain, hint=_near(problem.domain, error)) from error
     try:
         own.check_problem(problem)
     except FormatError as error:
@@ -120,6 +121,15 @@ def iter_pools(source: str | Path) -> Iterator[Pool]:
 def scan_pools(source: str | Path) -> Iterable[Pool | InputError]:
     """As `pools.scan_pools`, each one of its domain."""
     return pools.scan_pools(source, check_pool)
+
+
+def _near(name: str, error: UsageError) -> str:
+    """What to do about a domain that is not found."""
+    if ":" in name:
+        return str(error)
+    known = registry.names("domains")
+    near = difflib.get_close_matches(name, known, n=1)
+    return f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(known)}, or package.module:create"
 
 
 def _check_shape(own: Domain, testing: Testing, field: str) -> None:

@@ -250,7 +250,8 @@ def model_of(model: type[BaseModel], value: Mapping[str, Json]) -> BaseModel:
         place = "".join(f"[{one}]" if isinstance(one, int) else f".{one}" for one in first["loc"]).lstrip(".")
         known = f"Fields: {', '.join(model.model_fields) or 'none'}"
         if first["type"] == "missing":
-            raise FormatError(place, "is missing", hint=f"Add {place!r}") from error
+            said = getattr(model.model_fields.get(place), "description", None)
+            raise FormatError(place, "is missing", hint=f"Add {place!r}{f': {said}' if said else ''}") from error
         if first["type"] == "extra_forbidden":
             raise FormatError(place, "is not a field here", hint=known) from error
         reason = first["msg"].removeprefix("Value error, ")

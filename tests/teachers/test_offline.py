@@ -156,7 +156,7 @@ def test_wrong_solutions_cluster_on_popular_mistakes(teacher, seeds):
 
 def test_a_problem_of_its_own_can_be_answered_by_another_teacher_of_any_seed(sandbox):
     domain = factory("domains", "python-stdin")()
-    seed = replace(USER_PROBLEM, domain="python-stdin", entry_point=None, starter_code=None)
+    seed = replace(USER_PROBLEM, domain="python-stdin", payload={})
     replies = ask(create(seed=9), [domain.ask("problem", None, sample, {}, [seed]) for sample in range(8)])
     problem = next(parsed for reply in replies if (parsed := domain.read("problem", reply.text).value) is not None)
     answered = create(seed=4, sandbox=sandbox)

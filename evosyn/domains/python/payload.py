@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from evosyn.records import Problem
 
@@ -17,7 +17,7 @@ class FunctionPayload(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
-    entry_point: str
+    entry_point: str = Field(description="the function that solutions define")
     starter_code: str | None = None
 
     @field_validator("entry_point")
