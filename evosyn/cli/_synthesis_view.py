@@ -68,7 +68,8 @@ def funnel(report: Mapping[str, Json]) -> None:
     tokens = report["tokens"]
     click.echo(
         f"{report['calls']} model calls ({tokens['input']} + {tokens['output']} tokens, {cost}), "
-        f"{report['executions']} executions" + (" - SIMULATED by the offline teacher" if report["simulated"] else "")
+        f"{report['executions']} executions"
+        + (f" - SIMULATED by {', '.join(report['models'])}" if report["simulated"] else "")
     )
 
 

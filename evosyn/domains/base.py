@@ -243,17 +243,18 @@ def model_of(model: type[BaseModel], value: Mapping[str, Json]) -> BaseModel:
     Raises:
         FormatError: naming the field.
     """
+    unknown = next((name for name in value if name not in model.model_fields), None)
+    if unknown is not None and model.model_config.get("extra") != "allow":
+        hint = f"Fields: {', '.join(model.model_fields) or 'none'}"
+        raise FormatError(str(unknown), "is not a field here", value[unknown], hint=hint)
     try:
         return model.model_validate(dict(value))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = "".join(f"[{one}]" if isinstance(one, int) else f".{one}" for one in first["loc"]).lstrip(".")
-        known = f"Fields: {', '.join(model.model_fields) or 'none'}"
         if first["type"] == "missing":
             said = getattr(model.model_fields.get(place), "description", None)
             raise FormatError(place, "is missing", hint=f"Add {place!r}{f': {said}' if said else ''}") from error
-        if first["type"] == "extra_forbidden":
-            raise FormatError(place, "is not a field here", hint=known) from error
         reason = first["msg"].removeprefix("Value error, ")
         raise FormatError(place, reason[:1].lower() + reason[1:], first.get("input")) from error
 
