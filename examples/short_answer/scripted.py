@@ -1,6 +1,6 @@
 """A teacher written outside of evosyn: it answers from a file of replies, `{"problem": [...], "solution": [...], ...}`.
 
-The file is named by EVOSYN_SCRIPT. In a reply `{statement}` stands for the statement of the problem that is asked about.
+The file is named by EVOSYN_SCRIPT. In a reply `{statement}` stands for the statement of the problem.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""A domain of short answers in text, written outside of evosyn: a payload, a check, and when two answers are the same."""
+"""A domain of short answers in text, outside of evosyn: a payload, a check, and when two answers are the same."""
 
 from pydantic import BaseModel
 

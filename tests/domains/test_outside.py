@@ -1,4 +1,4 @@
-"""A domain, and a teacher, that live outside the package go the whole way: from a pool to rewards and a trained model."""
+"""A domain and a teacher that live outside the package go the whole way, from a pool to rewards and a student."""
 
 from __future__ import annotations
 
@@ -21,6 +21,9 @@ from evosyn.testings import FormatError
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "short_answer"
 ENTRY_POINTS = "[evosyn.domains]\nshort-answer = short_answer:create\n[evosyn.teachers]\nscripted = scripted:create\n"
+
+
+SCRIPTED = ("--teacher", "scripted", "--problems", "14", "-M", "6", "-N", "4")
 
 
 def loaded() -> ModuleType:
@@ -48,11 +51,9 @@ def line(number: int) -> dict[str, object]:
     right, wrong = str(7 * number), str(7 * number + 1)
     accepts = [[right], [right, f"{right} m"], [wrong], [str(number)]]
     return {
-        **{
-            name: value
-            for name, value in vars(question(number)).items()
-            if name in ("problem_id", "domain", "statement")
-        },
+        "problem_id": f"q{number}",
+        "domain": "short-answer",
+        "statement": question(number).statement,
         "payload": {"unit": "m"},
         "human_testing": {"kind": "answer", "accepts": [right]},
         "reference_solution": right,
@@ -235,7 +236,6 @@ def test_what_the_domain_cannot_decide_is_that_cells_fail_and_ends_nothing() -> 
 
     with open_sandbox("local", workers=1, allow_weak=True) as sandbox:
         executor = CrossExecutor(sandbox, {"short-answer": Faulty()})
-        (matrix,) = executor.matrices(
-            [(question(2), [Solution("deep"), Solution("14")], [Testing("answer", {"accepts": ["14"]})])]
-        )
+        testing = Testing("answer", {"accepts": ["14"]})
+        (matrix,) = executor.matrices([(question(2), [Solution("deep"), Solution("14")], [testing])])
     assert ["".join(row) for row in matrix.verdicts_MN] == ["F", "P"]

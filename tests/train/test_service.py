@@ -122,7 +122,7 @@ BAD_ITEMS = {
     ".task.testing": ({"task": {**TASK, "testing": "{"}, "completion": ""}, "is a text that is not JSON"),
     ".task.testing.cases": ({"task": {**TASK, "testing": {"kind": "cases", "cases": 3}}, "completion": ""}, "list"),
     ".task.entry_point": ({"task": {**TASK, "entry_point": [1]}, "completion": ""}, "must be a text, not list"),
-    ".task.entry_point missing": ({"task": {**TASK, "entry_point": None}, "completion": ""}, "Add 'entry_point': the function"),
+    ".task.entry_point missing": ({"task": {**TASK, "entry_point": None}, "completion": ""}, "Add 'entry_point'"),
     ".task.starter_code": ({"task": {**TASK, "starter_code": 5}, "completion": ""}, "must be a text, not int"),
     ".task.statement": ({"task": {**TASK, "statement": {}}, "completion": ""}, "must be a text or null, not dict"),
     ".task.meta": ({"task": {**TASK, "meta": []}, "completion": ""}, "must be an object, not list"),
