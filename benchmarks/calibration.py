@@ -14,10 +14,10 @@ import time
 from collections import Counter
 from dataclasses import replace
 
+from evosyn.domains import load_pools
 from evosyn.evaluators.crossexec import CrossExecutor
 from evosyn.evaluators.draws import ConsistencyConfig
 from evosyn.evaluators.leaderboard import make_leaderboard
-from evosyn.pools import load_pools
 from evosyn.records import PassMatrix, Pool, Problem, Solution
 from evosyn.registry import factory
 from evosyn.sandbox import open_sandbox
@@ -69,7 +69,7 @@ def show(strength: str, pools: list[Pool], matrices: list[PassMatrix]) -> None:
     print("|---|" + "---|" * len(QUANTILES))
     for name, values in spread(problems).items():
         print(f"| {name} | " + " | ".join(f"{value:.2f}" for value in values) + " |")
-    texts = [len({solution.source for solution in pool.solutions}) / len(pool.solutions) for pool in pools]
+    texts = [len({solution.text for solution in pool.solutions}) / len(pool.solutions) for pool in pools]
     sizes = [len(cases) for pool in pools for t in pool.testings if isinstance(cases := t.body["cases"], list)]
     print(f"\ndistinct texts among solutions {statistics.mean(texts):.3f}; cases per testing: mean", end=" ")
     print(f"{statistics.mean(sizes):.1f}, quantiles {statistics.quantiles(sizes, n=10)}")

@@ -31,9 +31,9 @@ from pathlib import Path
 from typing import Any
 
 from evosyn import registry
+from evosyn.domains import load_pools
 from evosyn.evaluators.crossexec import CrossexecConfig, CrossExecutor
 from evosyn.jobs import Call, CallsJob, Check, ChecksJob, Limits, Status, StdioJob
-from evosyn.pools import load_pools
 from evosyn.records import Problem, Solution, Testing
 from evosyn.sandbox import open_sandbox
 
@@ -98,7 +98,9 @@ def bare(rows: Sequence[Row]) -> list[bool]:
     found = []
     for row in rows:
         for testing in row.testings:
-            found.append(run_cell(row.solution.source + "\n" + asserts_of(testing, row.problem.entry_point or "")))
+            found.append(
+                run_cell(row.solution.text + "\n" + asserts_of(testing, row.problem.payload.get("entry_point", "")))
+            )
     return found
 
 
@@ -125,7 +127,7 @@ def per_cell_fork(rows: Sequence[Row]) -> list[bool]:
     found = []
     for row in rows:
         for testing in row.testings:
-            text = row.solution.source + "\n" + asserts_of(testing, row.problem.entry_point or "")
+            text = row.solution.text + "\n" + asserts_of(testing, row.problem.payload.get("entry_point", ""))
             pid = os.fork()
             if pid == 0:
                 os._exit(0 if run_cell(text) else 1)
@@ -146,7 +148,7 @@ def per_cell_manager(rows: Sequence[Row]) -> list[bool]:
     found = []
     for row in rows:
         for testing in row.testings:
-            text = row.solution.source + "\n" + asserts_of(testing, row.problem.entry_point or "")
+            text = row.solution.text + "\n" + asserts_of(testing, row.problem.payload.get("entry_point", ""))
             with context.Manager() as manager:
                 result = manager.list()
                 process = context.Process(target=_manager_cell, args=(text, result))
@@ -164,7 +166,7 @@ def per_cell_command(prefix: Sequence[str]) -> Callable[[Sequence[Row]], list[bo
         found = []
         for row in rows:
             for testing in row.testings:
-                text = row.solution.source + "\n" + asserts_of(testing, row.problem.entry_point or "")
+                text = row.solution.text + "\n" + asserts_of(testing, row.problem.payload.get("entry_point", ""))
                 done = subprocess.run([*prefix, "-I", "-S", "-c", text], capture_output=True, timeout=60, check=False)
                 found.append(done.returncode == 0)
         reap()
@@ -211,9 +213,9 @@ class Jailed:
         if self._mode == "rpc":
             jobs = []
             for row in rows:
-                entry = row.problem.entry_point or ""
+                entry = row.problem.payload.get("entry_point", "")
                 checks = tuple(Check(asserts_of(testing, entry)) for testing in row.testings)
-                jobs.append(ChecksJob(row.solution.source, entry, checks, limits))
+                jobs.append(ChecksJob(row.solution.text, entry, checks, limits))
             return [item.status is Status.OK for outcomes in self._sandbox.run(jobs) for item in outcomes]
         plans = [self._domain.plan(row.problem, row.solution, row.testings, limits) for row in rows]
         outcomes = self._sandbox.run([job for plan in plans for job in plan.jobs])
@@ -346,12 +348,17 @@ def hang(limit_s: float) -> None:
 def growth() -> None:
     rows = real_rows(200) if POOL.exists() else seed_rows(200)
     problem = rows[0].problem
-    solutions = [Solution(f"{rows[0].solution.source}\n# {n}\nn{n} = {n}\n") for n in range(16)]
+    solutions = [Solution(f"{rows[0].solution.text}\n# {n}\nn{n} = {n}\n") for n in range(16)]
     testings = [Testing("cases", {"cases": [{"input": [[1.0, n], 0.5], "output": False}]}) for n in range(16)]
     domain = registry.factory("domains", "python-function")()
     with open_sandbox("local") as sandbox:
         executor = CrossExecutor(sandbox, {domain.name: domain}, config=CrossexecConfig(canaries=False))
-        bare_problem = Problem(problem.problem_id, problem.domain, problem.statement, problem.entry_point)
+        bare_problem = Problem(
+            problem.problem_id,
+            problem.domain,
+            problem.statement,
+            payload={"entry_point": problem.payload.get("entry_point")},
+        )
         executor.matrices([(bare_problem, solutions[:8], testings[:8])])
         first = executor.counts.executed
         executor.matrices([(bare_problem, solutions, testings)])
@@ -363,7 +370,7 @@ def memory(cells: int) -> None:
     count = cells // 256
     items = (
         (
-            Problem(f"p{p}", "python-function", f"add {p}", "f"),
+            Problem(f"p{p}", "python-function", f"add {p}", payload={"entry_point": "f"}),
             [Solution(f"def f(x): return x + {p} + {m} * 0") for m in range(16)],
             [Testing("cases", {"cases": [{"input": [n], "output": n + p}]}) for n in range(16)],
         )

@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evosyn import registry
+from evosyn.domains import load_pools
 from evosyn.evaluators.crossexec import CrossExecutor, Item
 from evosyn.jobs import Limits
-from evosyn.pools import load_pools
 from evosyn.records import Solution, Testing
 from evosyn.sandbox import open_sandbox
 
@@ -48,7 +48,7 @@ def bundled(problems: int) -> list[Item]:
         cases = problem.human_testing.body.get("cases", []) if problem.human_testing else []
         if problem.domain != "python-function" or not isinstance(cases, list) or not problem.reference_solution:
             continue
-        name = str(problem.entry_point)
+        name = str(problem.payload.get("entry_point"))
         sources = [problem.reference_solution, *problem.meta.get("alternatives", ())]
         sources += [f"def {name}(*a):\n    while True: pass\n", f"import time\ndef {name}(*a): time.sleep(99)\n"]
         testings = [Testing("cases", {"cases": cases[n::4] or cases}) for n in range(4)]

@@ -22,12 +22,13 @@ from typing import NamedTuple
 import numpy as np
 
 from evosyn import registry
+from evosyn.domains import load_pools
 from evosyn.errors import UsageError
 from evosyn.evaluators.draws import ConsistencyConfig
 from evosyn.evaluators.splitting import split_testings
 from evosyn.evolve.islands import IslandsConfig
 from evosyn.evolve.stopping import StopConfig
-from evosyn.pools import is_matrices_file, load_matrices, load_pools, write_matrices
+from evosyn.pools import is_matrices_file, load_matrices, write_matrices
 from evosyn.ports import Sandbox
 from evosyn.records import PassMatrix
 from evosyn.sandbox import open_sandbox

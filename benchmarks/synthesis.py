@@ -34,8 +34,9 @@ import numpy as np
 from _replies import script
 
 from evosyn import registry
+from evosyn.domains import load_pools
 from evosyn.evaluators.crossexec import CrossExecutor
-from evosyn.pools import load_matrices, load_pools, write_pools
+from evosyn.pools import load_matrices, write_pools
 from evosyn.records import Invalid, PassMatrix, Ranking
 from evosyn.rundir import RunDir
 from evosyn.sandbox import open_sandbox

@@ -52,7 +52,9 @@ def make_tasks(prompts: int, group: int, generator: random.Random) -> tuple[list
         cases: list[Json] = [
             {"input": [xs], "output": run(spec, list(xs))} for xs in (inputs(generator) for _ in range(CASES))
         ]
-        problem = Problem("-".join(spec), "python-function", "In this order: " + ", ".join(spec), entry_point="f")
+        problem = Problem(
+            "-".join(spec), "python-function", "In this order: " + ", ".join(spec), payload={"entry_point": "f"}
+        )
         task = Task(problem.problem_id, problem, testing_from_json({"kind": "cases", "cases": cases}))
         drawn = {spec: None, **dict.fromkeys(confusions(spec))}
         while len(drawn) < group:
@@ -144,8 +146,7 @@ def write_data(folder: Path, generator: random.Random, rows: int) -> None:
                 domain="python-function",
                 prompt=(Message("user", statement),),
                 statement=statement,
-                entry_point="f",
-                starter_code=None,
+                payload='{"entry_point":"f"}',
                 testing=testing,
                 tests=CASES,
                 solution=source(spec),

@@ -13,10 +13,11 @@ from pathlib import Path
 
 from evosyn.chat import Message
 from evosyn.errors import UsageError
-from evosyn.records import Json, Problem, Provenance, Testing, content_id
+from evosyn.records import FLAT_PAYLOAD, Json, Problem, Provenance, Testing, canonical_json, content_id
 from evosyn.rundir import write_atomic
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+"""2 has `payload` in place of `entry_point` and `starter_code`; files of version 1 are read."""
 SETTINGS = ("evosyn", "relaxed", "random")
 """Of one run: pruned; pruned without the zero-variance rule; the pruned problems with a random testing."""
 
@@ -30,7 +31,7 @@ class Sample:
         problem_id: the problem's name in `problems.jsonl`, the same in all three settings.
         domain: name of the domain that executes it, such as `python-function`.
         prompt: the chat to give to a student.
-        statement, entry_point, starter_code: the problem; None where the domain has none.
+        statement, payload: the problem; what its domain needs beside the statement is a JSON object.
         testing: the chosen testing, JSON (the TESTING object of DESIGN.md section 4).
         tests: number of cases or asserts in it.
         solution: source of the best solution (random setting: of a random one that the testing accepts).
@@ -52,8 +53,7 @@ class Sample:
     domain: str
     prompt: tuple[Message, ...]
     statement: str
-    entry_point: str | None
-    starter_code: str | None
+    payload: str
     testing: str
     tests: int
     solution: str
@@ -76,8 +76,7 @@ class Sample:
             problem_id=self.problem_id,
             domain=self.domain,
             statement=self.statement,
-            entry_point=self.entry_point,
-            starter_code=self.starter_code,
+            payload=json.loads(self.payload),
             meta=json.loads(self.meta),
             provenance=Provenance(source=self.model, simulated=self.simulated),
         )
@@ -137,6 +136,9 @@ def from_row(row: Mapping[str, Json]) -> Sample:
         UsageError: a column is missing.
     """
     names = [field.name for field in fields(Sample)]
+    if "payload" not in row and "entry_point" in row:
+        flat = {name: row[name] for name in FLAT_PAYLOAD if row.get(name) is not None}
+        row = {**row, "payload": canonical_json(flat)}
     missing = [name for name in names if name not in row]
     if missing:
         raise UsageError(

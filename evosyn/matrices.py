@@ -15,10 +15,12 @@ from evosyn.jsonlines import read_lines, write_lines
 from evosyn.records import Json, Letters, PassMatrix, Verdict
 from evosyn.testings import FormatError
 
-VERSION = 1
+VERSION = 2
+"""2 records which solutions are the same (`groups`); files of version 1 are read."""
 LETTERS = frozenset(verdict.value for verdict in Verdict)
 FIELDS = (
-    "v", "problem_id", "verdicts", "human", "cases", "copies", "durations", "solution_ids", "testing_ids", "meta",
+    "v", "problem_id", "verdicts", "human", "cases", "copies", "groups", "durations", "solution_ids",
+    "testing_ids", "meta",
 )  # fmt: skip
 
 
@@ -79,6 +81,8 @@ def matrix_to_json(matrix: PassMatrix) -> dict[str, Json]:
         line["cases"] = [_rows(cases_MC) for cases_MC in matrix.cases_NMC]
     if matrix.copies_M is not None:
         line["copies"] = [int(copies) for copies in matrix.copies_M]
+    if matrix.groups_M is not None:
+        line["groups"] = [int(group) for group in matrix.groups_M]
     if matrix.durations_MN is not None:
         line["durations"] = [[round(float(one), 6) for one in row] for row in matrix.durations_MN]
     if matrix.solution_ids:
@@ -96,8 +100,9 @@ def matrix_from_json(value: Mapping[str, Json]) -> PassMatrix:
     Raises:
         FormatError: naming the field.
     """
-    if value.get("v", VERSION) != VERSION:
-        raise FormatError("v", f"this evosyn reads version {VERSION}", value["v"], hint="Use the evosyn that wrote it")
+    if value.get("v", VERSION) not in range(1, VERSION + 1):
+        hint = "Use the evosyn that wrote it"
+        raise FormatError("v", f"this evosyn reads versions 1 to {VERSION}", value["v"], hint=hint)
     for key in value:
         if key not in FIELDS:
             raise FormatError(key, "is not a field of a recorded matrix", hint=f"Fields: {', '.join(FIELDS)}")
@@ -119,7 +124,8 @@ def matrix_from_json(value: Mapping[str, Json]) -> PassMatrix:
         human_M=None if human is None else np.array(list(human), dtype="<U1"),
         cases_NMC=_cases(value.get("cases"), M, N),
         durations_MN=_durations(value.get("durations"), M, N),
-        copies_M=_copies(value.get("copies"), M),
+        copies_M=_whole(value, "copies", M, least=1),
+        groups_M=_whole(value, "groups", M, least=0),
         solution_ids=_ids(value, "solution_ids", M),
         testing_ids=_ids(value, "testing_ids", N),
         meta=meta,
@@ -153,12 +159,15 @@ def _cases(value: Json, M: int, N: int) -> tuple[Letters, ...] | None:
     return tuple(_letters(f"cases[{index}]", rows, M) for index, rows in enumerate(value))
 
 
-def _copies(value: Json, M: int) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]] | None:
+def _whole(
+    line: Mapping[str, Json], field: str, M: int, *, least: int
+) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]] | None:
+    value = line.get(field)
     if value is None:
         return None
     good = isinstance(value, list) and len(value) == M
-    if not good or not all(type(one) is int and 0 < one < 2**63 for one in value):
-        raise FormatError("copies", f"must be {M} whole numbers from 1, one per solution", value)
+    if not good or not all(type(one) is int and least <= one < 2**63 for one in value):
+        raise FormatError(field, f"must be {M} whole numbers from {least}, one per solution", value)
     return np.array(value, dtype=np.int64)
 
 

@@ -32,6 +32,20 @@ def parsed(text: str) -> ast.Module:
         return ast.parse(text)
 
 
+LONGEST_COMPARED = 20_000
+"""Longer texts are compared as they are."""
+
+
+def same_program(text: str) -> str:
+    """A text that is equal for programs with the same syntax tree; the text itself where it does not parse."""
+    if len(text) > LONGEST_COMPARED:
+        return text
+    try:
+        return ast.dump(parsed(text), annotate_fields=False)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return text
+
+
 def literal(text: str) -> Any:
     """The value of a text that is one literal of Python.
 

@@ -7,16 +7,15 @@ that breaks the format gets a message with file, line, field, value and what to 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import resources
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
-from evosyn import registry
 from evosyn.errors import InputError
 from evosyn.jsonlines import scan_lines, write_lines
 from evosyn.matrices import is_matrices_file, load_matrices, write_matrices
-from evosyn.records import Json, Pool, Problem, Provenance, Solution, Testing, canonical_json
+from evosyn.records import FLAT_PAYLOAD, Json, Pool, Problem, Provenance, Solution, Testing, canonical_json
 from evosyn.testings import FormatError, testing_from_json
 
 __all__ = [
@@ -26,36 +25,38 @@ __all__ = [
 
 BUILTIN = "builtin:"
 PROBLEM_FIELDS = (
-    "problem_id", "domain", "statement", "entry_point", "starter_code", "human_testing", "reference_solution", "meta",
+    "problem_id", "domain", "statement", *FLAT_PAYLOAD, "payload", "human_testing", "reference_solution", "meta",
 )  # fmt: skip
 POOL_FIELDS = (*PROBLEM_FIELDS, "solutions", "testings")
+Check: TypeAlias = Callable[[Pool], None]
 
 
-def load_pools(source: str | Path) -> list[Pool]:
+def load_pools(source: str | Path, check: Check | None = None) -> list[Pool]:
     """All problems of `source`, validated.
 
     Args:
         source: a `.jsonl` or `.jsonl.gz` file, or `builtin:python-seeds`.
+        check: what else a line must be, such as one of its domain (`evosyn.domains.check_pool`); raises FormatError.
 
     Raises:
         InputError: naming file, line, field, value and what to do.
     """
-    return list(iter_pools(source))
+    return list(iter_pools(source, check))
 
 
-def iter_pools(source: str | Path) -> Iterator[Pool]:
+def iter_pools(source: str | Path, check: Check | None = None) -> Iterator[Pool]:
     """The same, one problem at a time, for files larger than memory; a late bad line raises when it is reached.
 
     Raises:
         InputError: as for `load_pools`.
     """
-    for found in scan_pools(source):
+    for found in scan_pools(source, check):
         if isinstance(found, InputError):
             raise found
         yield found
 
 
-def scan_pools(source: str | Path) -> Iterator[Pool | InputError]:
+def scan_pools(source: str | Path, check: Check | None = None) -> Iterator[Pool | InputError]:
     """The same, but a bad line is given as its error, so that all errors of a file can be shown at once.
 
     Raises:
@@ -71,6 +72,8 @@ def scan_pools(source: str | Path) -> Iterator[Pool | InputError]:
         path, number, value = line
         try:
             pool = pool_from_json(value, line=number or 0, source="human" if number else "builtin")
+            if check is not None:
+                check(pool)
         except FormatError as error:
             yield InputError(path, error.reason, line=number, field=error.field, value=error.value, hint=error.hint)
             continue
@@ -118,22 +121,14 @@ def problem_from_json(value: Mapping[str, Json], *, line: int = 0, source: str =
     _known_keys(value, PROBLEM_FIELDS)
     problem_id = _text(value, "problem_id")
     domain = _text(value, "domain")
-    _check_domain(domain)
     statement = _text(value, "statement")
-    entry_point = _typed(value, "entry_point", str, None)
-    if entry_point is not None and not all(part.isidentifier() for part in entry_point.split(".", 1)):
-        raise FormatError("entry_point", "must be the name of a function, or Class.method", entry_point)
-    if domain == "python-function" and entry_point is None:
-        hint = "Name the function that solutions define, or use the domain python-stdin"
-        raise FormatError("entry_point", "is missing", hint=hint)
     meta = _typed(value, "meta", dict, {}) or {}
     human = value.get("human_testing")
     return Problem(
         problem_id=problem_id,
         domain=domain,
         statement=statement,
-        entry_point=entry_point,
-        starter_code=_typed(value, "starter_code", str, None),
+        payload=payload_of(value),
         human_testing=None if human is None else _prefixed("human_testing", human, Provenance(source=source)),
         reference_solution=_typed(value, "reference_solution", str, None),
         meta=meta,
@@ -146,7 +141,7 @@ def pool_to_json(pool: Pool) -> dict[str, Json]:
     """The line of a pool; a problem without solutions and testings gets no such fields."""
     line = problem_to_json(pool.problem)
     if pool.solutions:
-        line["solutions"] = [solution.source for solution in pool.solutions]
+        line["solutions"] = [solution.text for solution in pool.solutions]
     if pool.testings:
         line["testings"] = [testing.to_json() for testing in pool.testings]
     return line
@@ -158,12 +153,31 @@ def problem_to_json(problem: Problem) -> dict[str, Json]:
         "problem_id": problem.problem_id,
         "domain": problem.domain,
         "statement": problem.statement,
-        "entry_point": problem.entry_point,
-        "starter_code": problem.starter_code,
+        **payload_to_json(problem.payload),
         "human_testing": None if problem.human_testing is None else problem.human_testing.to_json(),
         "reference_solution": problem.reference_solution,
         "meta": dict(problem.meta),
     }
+
+
+def payload_of(value: Mapping[str, Json]) -> dict[str, Json]:
+    """The payload of a line: its object `payload`, and the fields of it that stand at the top.
+
+    Raises:
+        FormatError: one of them has another type, or stands in both places.
+    """
+    found = dict(_typed(value, "payload", dict, {}) or {})
+    for name in FLAT_PAYLOAD:
+        given = _typed(value, name, str, None)
+        if given is not None and found.setdefault(name, given) != given:
+            raise FormatError(name, "stands in payload too, and differently", given, hint="Write it once")
+    return {name: item for name, item in found.items() if item is not None}
+
+
+def payload_to_json(payload: Mapping[str, Json]) -> dict[str, Json]:
+    """The fields of a line that hold the payload; `payload_of` reads them back."""
+    rest = {name: value for name, value in payload.items() if name not in FLAT_PAYLOAD}
+    return {**{name: payload.get(name) for name in FLAT_PAYLOAD}, **({"payload": rest} if rest else {})}
 
 
 class _Object(NamedTuple):
@@ -209,25 +223,11 @@ def _known_keys(value: Mapping[str, Json], known: tuple[str, ...]) -> None:
             raise FormatError(str(key), "is not a field of the pool format", hint=hint)
 
 
-_DOMAINS: dict[str, bool] = {}
-
-
-def _check_domain(name: str) -> None:
-    if name not in _DOMAINS and ":" not in name:
-        known = registry.names("domains")
-        if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
-            hint = f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(known)}, or package.module:attribute"
-            raise FormatError("domain", "unknown domain", name, hint=hint)
-        _DOMAINS[name] = True
-
-
 def _prefixed(field: str, value: Json, provenance: Provenance) -> Testing:
     try:
         return testing_from_json(value, provenance)
     except FormatError as error:
-        inner = f"{field}.{error.field}" if error.field else field
-        raise FormatError(inner, error.reason, error.value, hint=error.hint) from error
+        raise error.inside(field) from error
 
 
 def _text(value: Mapping[str, Json], key: str) -> str:

@@ -7,11 +7,11 @@ program or reply is returned as data while a broken machine is raised (`evosyn.e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
-from evosyn.chat import Parsed, Reply, Request
+from evosyn.chat import Message, Parsed, Purpose, Reply, Request
 from evosyn.jobs import CellResult, ItemOutcome, Job, Limits, Protection
 from evosyn.records import (
     Candidate,
@@ -116,13 +116,68 @@ class Expansion(Protocol):
 
 @runtime_checkable
 class Domain(Protocol):
-    """A family of executably checkable tasks: how to ask for its texts, how to read replies, how to run one row."""
+    """A family of checkable tasks: how to ask for its texts, how to read replies, how to run one row.
+
+    `evosyn.domains.base.BaseDomain` has a default for all but the name, the kinds and the check.
+    """
 
     @property
     def name(self) -> str: ...
 
+    @property
+    def kinds(self) -> Collection[str]:
+        """Of its testings, the commonest first."""
+        ...
+
+    def check_problem(self, problem: Problem) -> None:
+        """Whether the payload is one of this domain.
+
+        Raises:
+            FormatError: naming the field of the payload.
+        """
+        ...
+
+    def check_shape(self, testing: Testing) -> None:
+        """Whether the body is one of its kind, whatever the problem.
+
+        Raises:
+            FormatError: naming the field of the testing.
+        """
+        ...
+
     def check_testing(self, problem: Problem, testing: Testing) -> str | None:
-        """None, or why this testing does not fit this problem (kind, shape, signature)."""
+        """None, or why this testing does not fit this problem (kind, shape, signature), as `name: detail`."""
+        ...
+
+    def key(self, problem: Problem) -> str:
+        """Everything about a problem that decides verdicts; equal keys share verdicts."""
+        ...
+
+    def same(self, problem: Problem, solution: Solution) -> str:
+        """Equal for solutions that are surely the same: they are executed once, and are one group to a strategy."""
+        ...
+
+    def ask(
+        self,
+        what: Purpose,
+        problem: Problem | None,
+        sample: int,
+        params: Mapping[str, Json],
+        examples: Sequence[Problem] = (),
+    ) -> Request:
+        """The request for a `problem` (of the kind of the examples; `problem` is None), a `solution` or a `testing`.
+
+        Human testings and references never enter a request about their own problem.
+        """
+        ...
+
+    def read(self, what: Purpose, text: str, problem: Problem | None = None) -> Parsed[Any]:
+        """The problem, solution or testing of a reply, or the reason why there is none, as `name: detail`. Arbitrary
+        text never raises."""
+        ...
+
+    def show(self, problem: Problem, solution: Solution) -> tuple[Message, ...]:
+        """The inverse of reading a solution: what a student should write after the request for it."""
         ...
 
     def expand(self, testings: Sequence[Testing], limits: Limits) -> Expansion:
@@ -140,25 +195,9 @@ class Domain(Protocol):
         ...
 
     def canary(self, problem: Problem, testings: Sequence[Testing]) -> Solution | None:
-        """A program that is surely wrong: a testing that accepts it is vacuous, or claims its own pass. None where no
+        """A solution that is surely wrong: a testing that accepts it is vacuous, or claims its own pass. None where no
         testing of these kinds could."""
         ...
-
-    def problem_request(self, seeds: Sequence[Problem], sample: int, params: Mapping[str, Json]) -> Request: ...
-
-    def solution_request(self, problem: Problem, sample: int, params: Mapping[str, Json]) -> Request: ...
-
-    def testing_request(
-        self, problem: Problem, sample: int, params: Mapping[str, Json], examples: Sequence[Problem] = ()
-    ) -> Request: ...
-
-    def parse_problem(self, text: str) -> Parsed[Problem]:
-        """Arbitrary text never raises."""
-        ...
-
-    def parse_solution(self, problem: Problem, text: str) -> Parsed[Solution]: ...
-
-    def parse_testing(self, problem: Problem, text: str) -> Parsed[Testing]: ...
 
 
 @runtime_checkable

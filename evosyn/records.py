@@ -77,7 +77,7 @@ class Testing:
     """A checkable claim about solutions of one problem.
 
     Attributes:
-        kind: `cases`, `stdin`, `asserts`, `program` or `script`.
+        kind: one of its domain's.
         body: the rest of the TESTING object of DESIGN.md section 4 (without `kind`).
     """
 
@@ -103,14 +103,23 @@ class Testing:
 
 @dataclass(frozen=True)
 class Solution:
-    """A program that claims to solve one problem."""
+    """What claims to solve one problem.
 
-    source: str
+    Attributes:
+        text: what its domain reads: source, an answer, a trajectory.
+    """
+
+    text: str
     provenance: Provenance = Provenance()
 
     @property
     def id(self) -> str:
-        return content_id("s_", self.source)
+        return content_id("s_", self.text)
+
+
+FLAT_PAYLOAD = ("entry_point", "starter_code")
+"""Fields of a payload that stand at the top of a pool line, and stood in every problem before there were payloads: ids
+and files of that time stay as they are."""
 
 
 @dataclass(frozen=True)
@@ -119,16 +128,16 @@ class Problem:
 
     Attributes:
         problem_id: the user's name for it, unique in its file.
-        entry_point: name of the function to call; None for programs that read standard input.
-        meta: free JSON that travels along (difficulty, topic, family, licence, ...).
+        payload: what its domain needs beside the statement, JSON; the domain says which fields there are. Together
+            with the statement it is all that may decide a verdict.
+        meta: free JSON that travels along (difficulty, topic, family, licence, ...) and never decides a verdict.
         line: line of the file that it came from, for messages; 0 if it came from none.
     """
 
     problem_id: str
     domain: str
     statement: str
-    entry_point: str | None = None
-    starter_code: str | None = None
+    payload: Mapping[str, Json] = field(default_factory=dict)
     human_testing: Testing | None = None
     reference_solution: str | None = None
     meta: Mapping[str, Json] = field(default_factory=dict)
@@ -137,7 +146,9 @@ class Problem:
 
     @property
     def id(self) -> str:
-        return content_id("p_", [self.domain, self.statement, self.entry_point, self.starter_code])
+        flat = [self.payload.get(name) for name in FLAT_PAYLOAD]
+        rest = {name: value for name, value in self.payload.items() if name not in FLAT_PAYLOAD}
+        return content_id("p_", [self.domain, self.statement, *flat, *([rest] if rest else [])])
 
 
 @dataclass(frozen=True)
@@ -164,6 +175,7 @@ class PassMatrix:
         cases_NMC: one letters array of shape (M, C_n) for each testing n, or None if not recorded.
         durations_MN: seconds, shape (M, N), or None.
         copies_M: how many draws gave this very solution, shape (M,), or None.
+        groups_M: equal numbers mark solutions that are the same to their domain, shape (M,), or None.
         solution_ids, testing_ids: content ids, or positions as text for a recorded matrix.
         solution_texts, testing_texts: empty for a recorded matrix.
         meta: sandbox level and version, limits, flaky cells.
@@ -175,6 +187,7 @@ class PassMatrix:
     cases_NMC: tuple[Letters, ...] | None = None
     durations_MN: NDArray[np.float64] | None = None
     copies_M: NDArray[np.int64] | None = None
+    groups_M: NDArray[np.int64] | None = None
     solution_ids: tuple[str, ...] = ()
     testing_ids: tuple[str, ...] = ()
     solution_texts: tuple[str, ...] = ()

@@ -17,7 +17,7 @@ from typing import Any
 from evosyn.errors import UsageError
 
 HOMES: dict[str, str] = {
-    "domains": "evosyn.synthesis.domains",
+    "domains": "evosyn.domains",
     "recipes": "evosyn.synthesis.recipes",
     "proposers": "evosyn.evolve.proposers",
     "sandboxes": "evosyn.sandbox",

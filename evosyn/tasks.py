@@ -9,23 +9,26 @@ nothing. DESIGN.md sections 3 and 4.
 from __future__ import annotations
 
 import difflib
-import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeAlias
 
 from evosyn.dataset import Sample
 from evosyn.errors import UsageError
-from evosyn.pools import problem_from_json
-from evosyn.records import Json, Problem, Testing, canonical_json
+from evosyn.pools import payload_to_json, problem_from_json
+from evosyn.records import FLAT_PAYLOAD, Json, Problem, Testing
 from evosyn.testings import FormatError, testing_from_json
 
-FIELDS = ("id", "domain", "problem_id", "statement", "entry_point", "starter_code", "meta", "testing")
+FIELDS = ("id", "domain", "problem_id", "statement", *FLAT_PAYLOAD, "payload", "meta", "testing")
 DEFAULT_DOMAIN = "python-function"
 """Of a task that names none."""
 NAMELESS, UNSAID = "task", "(not given)"
 """The name and the statement of a task that has none: neither decides a verdict."""
+
+
+Check: TypeAlias = Callable[["Task"], None]
 
 
 @dataclass(frozen=True)
@@ -43,12 +46,11 @@ class Task:
     @cached_property
     def key(self) -> str:
         """Content key of what decides, without the completion."""
-        meta = hashlib.sha256(canonical_json(dict(self.problem.meta)).encode("utf-8", "surrogatepass")).hexdigest()
-        return f"{self.problem.domain}\x1f{self.problem.id}\x1f{meta[:16]}\x1f{self.testing.id}"
+        return f"{self.problem.domain}\x1f{self.problem.id}\x1f{self.testing.id}"
 
 
-def task_of(sample: Sample) -> Task:
-    """The task of a row of a dataset.
+def task_of(sample: Sample, check: Check | None = None) -> Task:
+    """The task of a row of a dataset; `check` as for `task_from_json`.
 
     Raises:
         UsageError: the row is none that can be scored; names the row and the field.
@@ -58,12 +60,11 @@ def task_of(sample: Sample) -> Task:
         "domain": sample.domain,
         "problem_id": sample.problem_id,
         "statement": sample.statement,
-        "entry_point": sample.entry_point,
-        "starter_code": sample.starter_code,
+        **payload_to_json(sample.problem.payload),
         "meta": sample.meta,
         "testing": sample.testing,
     }
-    return task_from_json(row, f"row {sample.id}")
+    return task_from_json(row, f"row {sample.id}", check)
 
 
 def task_to_json(task: Task) -> dict[str, Json]:
@@ -74,8 +75,7 @@ def task_to_json(task: Task) -> dict[str, Json]:
         "domain": problem.domain,
         "problem_id": problem.problem_id,
         "statement": problem.statement,
-        "entry_point": problem.entry_point,
-        "starter_code": problem.starter_code,
+        **payload_to_json(problem.payload),
         "meta": dict(problem.meta),
         "testing": task.testing.to_json(),
     }
@@ -86,10 +86,13 @@ def task_text(task: Task) -> str:
     return json.dumps(task_to_json(task), sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
-def task_from_json(value: Json, where: str = "task") -> Task:
+def task_from_json(value: Json, where: str = "task", check: Check | None = None) -> Task:
     """A task from its JSON, as an object or as text; only `testing` (and, for functions, `entry_point`) must be there.
 
-    `testing` and `meta` may be JSON text themselves, as in the columns of a dataset.
+    `testing`, `payload` and `meta` may be JSON text themselves, as in the columns of a dataset.
+
+    Args:
+        check: what else it must be, such as a task of its domain (`evosyn.domains.check_task`); raises FormatError.
 
     Raises:
         UsageError: it is not one: `where`, the field, the rule and what to do.
@@ -106,16 +109,25 @@ def task_from_json(value: Json, where: str = "task") -> Task:
         name: _text(given, name, default, where)
         for name, default in (("domain", DEFAULT_DOMAIN), ("problem_id", NAMELESS), ("statement", UNSAID))
     }
-    rest = {name: given.get(name) for name in ("entry_point", "starter_code")}
+    rest = {name: given.get(name) for name in FLAT_PAYLOAD}
+    payload = _read(given.get("payload"), f"{where}.payload")
     try:
-        problem = problem_from_json({**texts, **rest, "meta": _read(given.get("meta"), f"{where}.meta")})
+        problem = problem_from_json(
+            {**texts, **rest, "payload": payload, "meta": _read(given.get("meta"), f"{where}.meta")}
+        )
     except FormatError as error:
         raise UsageError(f"{where}.{_said(error)}") from error
     try:
         testing = testing_from_json(_read(given["testing"], f"{where}.testing"))
     except FormatError as error:
         raise UsageError(f"{where}.testing{'.' if error.field else ': '}{_said(error)}") from error
-    return Task(_text(given, "id", texts["problem_id"], where), problem, testing)
+    task = Task(_text(given, "id", texts["problem_id"], where), problem, testing)
+    if check is not None:
+        try:
+            check(task)
+        except FormatError as error:
+            raise UsageError(f"{where}.{_said(error)}") from error
+    return task
 
 
 def _read(value: Json, where: str) -> Json:

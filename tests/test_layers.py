@@ -12,6 +12,7 @@ LAYER = {
     "cli": 4, "view": 4, "configs": 4, "__main__": 4,
     "synthesis": 3, "train": 3,
     "evaluators": 2,
+    "domains": 1.5,  # how values travel between processes is the sandbox's
     "evolve": 1, "sandbox": 1, "teachers": 1, "strategies": 1,
 }  # fmt: skip
 HEAVY = {

@@ -26,9 +26,9 @@ def test_the_id_of_a_testing_does_not_depend_on_the_order_of_its_keys(body: dict
 
 
 def test_problems_of_equal_statement_share_an_id_and_others_do_not() -> None:
-    first = Problem("a", "python-function", "Add.", "add")
-    assert first.id == Problem("b", "python-function", "Add.", "add", line=7).id
-    assert first.id != Problem("a", "python-function", "Add!", "add").id
+    first = Problem("a", "python-function", "Add.", payload={"entry_point": "add"})
+    assert first.id == Problem("b", "python-function", "Add.", payload={"entry_point": "add"}, line=7).id
+    assert first.id != Problem("a", "python-function", "Add!", payload={"entry_point": "add"}).id
 
 
 def test_canonical_json_refuses_what_is_not_json() -> None:

@@ -130,7 +130,7 @@ def leaderboard(report: Mapping[str, Json]) -> object:
 
     boards = report["leaderboard"]
     train = {row["strategy"]: row for row in boards["train"]["strategies"]}
-    label = "  SIMULATED: drawn from the offline teacher, not from a model" if report["simulated"] else ""
+    label = "  SIMULATED: drawn from a stand-in for a model" if report["simulated"] else ""
     sizes = f"M={boards['train']['M']}, N={boards['train']['N']}, ties {boards['train']['ties']}"
     table = Table(title=f"seed consistency, {sizes}{label}", title_justify="left")
     table.add_column("strategy")

@@ -35,7 +35,7 @@ SMOKE = (
 
 def run_own_data(out: Path, weak: bool, values: Mapping[str, Any]) -> None:
     """The arms are settings of the user's dataset; the bench is the user's."""
-    from evosyn.pools import load_pools
+    from evosyn.domains import load_pools
     from evosyn.train.evaluate import bench_tasks
     from evosyn.train.experiment.real import NOTE as OWN_NOTE
     from evosyn.train.experiment.real import SeedData, rows_of
@@ -120,11 +120,10 @@ def _run(
 
 def _seed_data(size: str, run: Any, sandbox: Sandbox, seed: int) -> SeedData:
     """The datasets of one seed, made at the first call."""
-    from evosyn import registry
     from evosyn.cli.experiment import SEARCH_EVALUATIONS, SMOKE_EVALUATIONS, evolve_strategy
     from evosyn.dataset import parquet_path
+    from evosyn.domains import Domains, load_pools
     from evosyn.evaluators.crossexec import CrossExecutor
-    from evosyn.pools import load_pools
     from evosyn.strategies.runner import SandboxedRunner
     from evosyn.train.evaluate import bench_tasks
     from evosyn.train.experiment.functions import HELDOUT, Tools, prepare_functions
@@ -133,7 +132,7 @@ def _seed_data(size: str, run: Any, sandbox: Sandbox, seed: int) -> SeedData:
     folder = run.file(f"seed-{seed}", "data")
     if not (folder / "facts.json").exists():
         folder.mkdir(parents=True, exist_ok=True)
-        domain = registry.factory("domains", DOMAIN)()
+        domain = Domains()[DOMAIN]
         runner = SandboxedRunner(sandbox)
         evaluations = SEARCH_EVALUATIONS if size == "gpu" else SMOKE_EVALUATIONS
         search = functools.partial(evolve_strategy, runner, evaluations)
@@ -179,7 +178,7 @@ def _problems(teacher: Any, domain: Domain, count: int, seed: int) -> list[Probl
     import asyncio
     from dataclasses import replace
 
-    from evosyn.pools import load_pools
+    from evosyn.domains import load_pools
     from evosyn.records import canonical_json
 
     examples = [pool.problem for pool in load_pools("builtin:python-seeds") if pool.problem.domain == DOMAIN][:3]
@@ -188,8 +187,8 @@ def _problems(teacher: Any, domain: Domain, count: int, seed: int) -> list[Probl
         found: dict[str, Problem] = {}
         sample = 0
         while len(found) < count:
-            reply = await teacher.complete(domain.problem_request(examples, sample, {}))
-            problem = domain.parse_problem(reply.text).value
+            reply = await teacher.complete(domain.ask("problem", None, sample, {}, examples))
+            problem = domain.read("problem", reply.text).value
             sample += 1
             if problem is not None:
                 key = canonical_json([problem.meta["family"], problem.meta["params"]])

@@ -7,8 +7,9 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import NamedTuple
 
+from evosyn.domains import load_pools
 from evosyn.errors import InputError, UsageError
-from evosyn.pools import is_matrices_file, load_matrices, load_pools
+from evosyn.pools import is_matrices_file, load_matrices
 from evosyn.ports import Sandbox
 from evosyn.records import PassMatrix, Pool
 
@@ -95,11 +96,10 @@ def _execute(pools: list[Pool], source: str, sandbox: Callable[[], Sandbox], ver
             "no problem has recorded solutions and testings",
             hint="`evosyn evolve` draws them from a teacher; give its run directory here",
         )
-    from evosyn import registry
+    from evosyn.domains import Domains
     from evosyn.evaluators.crossexec import CrossExecutor
     from evosyn.evaluators.verdict_cache import SqliteVerdicts
 
-    domains = {name: registry.factory("domains", name)() for name in {pool.problem.domain for pool in usable}}
     items = [(pool.problem, pool.solutions, pool.testings) for pool in usable]
     with sandbox() as opened, SqliteVerdicts(verdicts) if verdicts else nullcontext() as cache:
-        return CrossExecutor(opened, domains, cache=cache).matrices(items)
+        return CrossExecutor(opened, Domains(), cache=cache).matrices(items)

@@ -99,6 +99,7 @@ def _parts(matrix: PassMatrix, size: int, draws: int, tree: SeedTree) -> Iterato
             cases_NMC=None if matrix.cases_NMC is None else tuple(matrix.cases_NMC[n][keep] for n in ask),
             durations_MN=None if matrix.durations_MN is None else matrix.durations_MN[np.ix_(keep, ask)],
             copies_M=None if matrix.copies_M is None else matrix.copies_M[keep],
+            groups_M=None if matrix.groups_M is None else matrix.groups_M[keep],
             solution_texts=tuple(texts[0][m] for m in keep) if texts[0] else (),
             testing_texts=tuple(texts[1][n] for n in ask) if texts[1] else (),
             solution_ids=(),

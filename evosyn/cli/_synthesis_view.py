@@ -66,9 +66,10 @@ def funnel(report: Mapping[str, Json]) -> None:
         click.echo(f"{setting:{width + 2}}{value['kept']:>7}   dropped: {reasons or 'none'}")
     cost = "unknown price" if report["cost"] is None else f"${report['cost']:.4f}"
     tokens = report["tokens"]
+    simulated = f" - SIMULATED by {', '.join(report['models'])}" if report["simulated"] else ""
     click.echo(
         f"{report['calls']} model calls ({tokens['input']} + {tokens['output']} tokens, {cost}), "
-        f"{report['executions']} executions" + (" - SIMULATED by the offline teacher" if report["simulated"] else "")
+        f"{report['executions']} executions{simulated}"
     )
 
 

@@ -41,10 +41,9 @@ def command(
 
     Problems are matched by statement. Executes every drawn solution against the kept and the human testing.
     """
-    from evosyn import registry
     from evosyn.dataset import read_dataset
+    from evosyn.domains import Domains, load_pools
     from evosyn.evaluators.crossexec import CrossExecutor
-    from evosyn.pools import load_pools
     from evosyn.sandbox import open_sandbox
     from evosyn.synthesis.audit import audit, summary
 
@@ -53,12 +52,9 @@ def command(
     if not file.is_file():
         raise UsageError(f"{data}: has no candidates.jsonl; is it a directory that `evosyn synthesize` finished?")
     candidates = {pool.problem.problem_id: pool for pool in load_pools(file)}
-    domains = {
-        name: registry.factory("domains", name)() for name in {pool.problem.domain for pool in candidates.values()}
-    }
     found: dict[str, list[Audited]] = {}
     with open_sandbox(backend, workers=workers, allow_weak=allow_weak_sandbox) as sandbox:
-        crossexec = CrossExecutor(sandbox, domains)
+        crossexec = CrossExecutor(sandbox, Domains())
         for setting in settings or ("evosyn", "random"):
             found[setting] = audit(read_dataset(data, setting), candidates, humans, crossexec)
     figures = {setting: summary(rows) for setting, rows in found.items()}

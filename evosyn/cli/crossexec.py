@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from evosyn.errors import InputError, UsageError
-from evosyn.ports import Domain, Sandbox
+from evosyn.ports import Sandbox
 from evosyn.records import Json, Pool, Problem, Solution, Testing, content_id
 
 if TYPE_CHECKING:
@@ -59,10 +59,10 @@ def command(source: str, out: Path, cache: Path | None, as_json: bool, **flags: 
     Writes OUT/matrices.jsonl, which `evolve`, `score` and `ablate` take in place of a pool, and OUT/report.json.
     The same command again goes on where it stopped. Problems without solutions or testings are left out.
     """
+    from evosyn.domains import Domains, iter_pools
     from evosyn.evaluators.crossexec import CrossexecConfig, CrossExecutor
     from evosyn.evaluators.verdict_cache import SqliteVerdicts
     from evosyn.jobs import Limits
-    from evosyn.pools import iter_pools
     from evosyn.rundir import RunDir
 
     survey = _survey(source, iter_pools(source), flags["m"], flags["n"])
@@ -77,7 +77,7 @@ def command(source: str, out: Path, cache: Path | None, as_json: bool, **flags: 
     ):
         progress = Progress(survey.cells)
         executor = CrossExecutor(
-            sandbox, survey.domains, limits, verdicts, config=config, other=other, progress=progress.row
+            sandbox, Domains(), limits, verdicts, config=config, other=other, progress=progress.row
         )
         items = (_item(pool, flags["m"], flags["n"]) for pool in iter_pools(source) if _usable(pool))
         totals = _execute(run, executor, items, progress)
@@ -100,20 +100,12 @@ def _open(flags: dict[str, Any], hash_seed: int) -> Sandbox:
     return open_sandbox(flags["sandbox"], workers=flags["workers"], allow_weak=weak, hash_seed=hash_seed)
 
 
-def domains_for(pools: Iterable[Pool]) -> dict[str, Domain]:
-    """The domains that these pools need, each made once."""
-    from evosyn import registry
-
-    return {name: registry.factory("domains", name)() for name in sorted({pool.problem.domain for pool in pools})}
-
-
 @dataclass(frozen=True)
 class Survey:
     """What a pool file holds, found by a first reading that executes nothing; human cells are counted in."""
 
     cells: int
     skipped: int
-    domains: dict[str, Domain]
 
 
 def _survey(source: str, pools: Iterable[Pool], m: int | None, n: int | None) -> Survey:
@@ -122,25 +114,21 @@ def _survey(source: str, pools: Iterable[Pool], m: int | None, n: int | None) ->
     Raises:
         InputError: a bad line; nothing to execute; M or N larger than every problem's.
     """
-    from evosyn import registry
-
     cells = skipped = most_m = most_n = 0
-    names: set[str] = set()
     for pool in pools:
         if not _usable(pool):
             skipped += 1
             continue
-        names.add(pool.problem.domain)
         _, solutions, testings = _item(pool, m, n)
         cells += len(solutions) * (len(testings) + (pool.problem.human_testing is not None))
         most_m, most_n = max(most_m, len(pool.solutions)), max(most_n, len(pool.testings))
-    if not names:
+    if not cells:
         hint = "`evosyn evolve` draws them from a teacher; this command takes pools that hold them"
         raise InputError(source, "no problem has recorded solutions and testings", hint=hint)
     for flag, asked, most, what in (("-M", m, most_m, "solutions"), ("-N", n, most_n, "testings")):
         if asked is not None and asked > most:
             raise InputError(source, f"{flag} {asked}: no problem has more than {most} {what}", hint="Ask for fewer")
-    return Survey(cells, skipped, {name: registry.factory("domains", name)() for name in sorted(names)})
+    return Survey(cells, skipped)
 
 
 def _usable(pool: Pool) -> bool:

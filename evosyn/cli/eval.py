@@ -37,7 +37,7 @@ def command(models: tuple[str, ...], bench: str, out: Path, **rest: Any) -> None
 
     The first model is the one that the others are compared with, problem by problem.
     """
-    from evosyn.pools import load_pools
+    from evosyn.domains import load_pools
     from evosyn.rundir import RunDir
     from evosyn.sandbox import open_sandbox
     from evosyn.train.evaluate import bench_tasks, summary, write_plot

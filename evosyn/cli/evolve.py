@@ -205,7 +205,6 @@ def open_model(
 def _machinery(
     runner: SandboxedRunner, options: TeacherOptions, source: str, out: Path, seed: int, progress: Progress
 ) -> Machinery:
-    from evosyn import registry
     from evosyn.evaluators.crossexec import CrossExecutor
     from evosyn.evaluators.verdict_cache import SqliteVerdicts
     from evosyn.synthesis.recipes._evolve_inputs import Makers
@@ -232,7 +231,9 @@ def _machinery(
         url = options.base_url or "https://api.openai.com/v1"
         return Endpoint(name, url, options.api_key_env or "OPENAI_API_KEY")
 
-    domains = {name: registry.factory("domains", name)() for name in registry.names("domains")}
+    from evosyn.domains import Domains
+
+    domains = Domains()
     builtin = "offline" if source.startswith("builtin:") else None
     makers = Makers(
         teacher=lambda: teacher(builtin),

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import click
 
-from evosyn.cli.crossexec import domains_for, sandbox_options
+from evosyn.cli.crossexec import sandbox_options
 from evosyn.errors import InputError
 from evosyn.ports import Domain
 from evosyn.records import Pool, Problem
@@ -38,7 +38,7 @@ def check(
 
     FILE is a .jsonl or .jsonl.gz file in the pool format, or builtin:python-seeds. Ends with 1 if something is wrong.
     """
-    from evosyn.pools import scan_pools
+    from evosyn.domains import Domains, scan_pools
 
     pools: list[Pool] = []
     findings: list[Finding] = []
@@ -47,7 +47,7 @@ def check(
             findings.append(Finding(True, str(found)))
         else:
             pools.append(found)
-    domains = domains_for(pools)
+    domains = Domains()
     for pool in pools:
         findings += _testings(source, pool, domains[pool.problem.domain])
     if execute and pools:
@@ -72,7 +72,7 @@ def _testings(source: str, pool: Pool, domain: Domain) -> Iterator[Finding]:
 
 
 def _execute(
-    source: str, pools: Sequence[Pool], domains: dict[str, Domain], opening: tuple[str, int | None, bool]
+    source: str, pools: Sequence[Pool], domains: Mapping[str, Domain], opening: tuple[str, int | None, bool]
 ) -> list[Finding]:
     """Run what must pass: the references, and alternatives that `meta` names."""
     from evosyn.evaluators.crossexec import CrossExecutor

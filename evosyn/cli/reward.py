@@ -40,9 +40,10 @@ def serve(data: str | None, setting: str, pool: Path | None, host: str, token_en
     Items may name a row of DATA (or a problem of --pool) by its id, or bring their own testing.
     """
     from evosyn import registry
+    from evosyn.domains import domains_named
     from evosyn.sandbox import open_sandbox
     from evosyn.sharing import Company
-    from evosyn.train.scoring import Scorer, domains_of
+    from evosyn.train.scoring import Scorer
     from evosyn.train.service import LOOPBACK, RewardService
 
     token = None
@@ -53,11 +54,10 @@ def serve(data: str | None, setting: str, pool: Path | None, host: str, token_en
     elif host not in LOOPBACK:
         raise UsageError(f"--host {host}: others can reach it, so a token is needed: --token-env NAME")
     tasks = _tasks(data, setting, pool)
-    domains = {name: registry.factory("domains", name)() for name in registry.names("domains")}
-    domains |= domains_of(task for task in tasks.values() if task.problem.domain not in domains)
+    served = {*registry.names("domains"), *(task.problem.domain for task in tasks.values())}
     weak = values["allow_weak_sandbox"]
     with open_sandbox(values["backend"], workers=values["workers"], allow_weak=weak) as sandbox:
-        scorer = Scorer(sandbox, domains, company=Company(share=not values["alone"]))
+        scorer = Scorer(sandbox, domains_named(served), company=Company(share=not values["alone"]))
         protection = sandbox.protection.level
         service = RewardService(scorer, tasks, host=host, port=values["port"], token=token, protection=protection)
         signal.signal(signal.SIGTERM, lambda *_: threading.Thread(target=service.close).start())
@@ -67,7 +67,7 @@ def serve(data: str | None, setting: str, pool: Path | None, host: str, token_en
 
 
 def _tasks(data: str | None, setting: str, pool: Path | None) -> dict[str, Task]:
-    from evosyn.pools import load_pools
+    from evosyn.domains import load_pools
     from evosyn.train.data import load_samples, tasks_of
     from evosyn.train.evaluate import bench_tasks
 

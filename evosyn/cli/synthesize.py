@@ -13,7 +13,6 @@ from evosyn.cli._teacher import TeacherOptions, budget_of, open_teacher, teacher
 from evosyn.errors import UsageError
 
 if TYPE_CHECKING:
-    from evosyn.ports import Domain
     from evosyn.records import Json
     from evosyn.synthesis.config import SynthesizeConfig
     from evosyn.synthesis.recipes.synthesize import Inputs
@@ -72,7 +71,7 @@ def command(run: Path, out: Path, dry_run: bool, as_json: bool, quiet: bool, **v
 
 
 def _inputs(run: Path, seeds: str | None) -> Inputs:
-    from evosyn.pools import load_pools
+    from evosyn.domains import load_pools
     from evosyn.synthesis.recipes.synthesize import Inputs
 
     file = run if run.suffix == ".py" else run / "strategy.py"
@@ -102,6 +101,7 @@ def _synthesize(
     inputs: Inputs, config: SynthesizeConfig, out: Path, options: TeacherOptions, values: dict[str, Any], *, show: bool
 ) -> dict[str, Json]:
     from evosyn.cli._synthesis_view import watching
+    from evosyn.domains import Domains
     from evosyn.evaluators.crossexec import CrossExecutor
     from evosyn.evaluators.verdict_cache import SqliteVerdicts
     from evosyn.sandbox import open_sandbox
@@ -109,7 +109,7 @@ def _synthesize(
     from evosyn.synthesis.recipes.synthesize import Machinery, synthesize
     from evosyn.synthesis.tally import Tally
 
-    domains = _domains(inputs, config)
+    domains = Domains()
     weak = values["allow_weak_sandbox"]
     tally = Tally()
     with (
@@ -144,6 +144,7 @@ def _estimate(
 ) -> dict[str, Json]:
     import asyncio
 
+    from evosyn.domains import Domains
     from evosyn.sandbox import open_sandbox
     from evosyn.synthesis.estimate import estimate, sample
 
@@ -151,15 +152,8 @@ def _estimate(
         teacher = open_teacher(
             options, seed=config.seed, sandbox=sandbox, replies=out / "replies.sqlite", default="offline"
         )
-        sampled = asyncio.run(sample(inputs.seeds, _domains(inputs, config), teacher, config))
+        sampled = asyncio.run(sample(inputs.seeds, Domains(), teacher, config))
     return {"teacher": teacher.name, **estimate(config, sampled, options.model_calls)}
-
-
-def _domains(inputs: Inputs, config: SynthesizeConfig) -> dict[str, Domain]:
-    from evosyn import registry
-
-    names = {seed.domain for seed in inputs.seeds} | set(config.problem.domains)
-    return {name: registry.factory("domains", name)() for name in sorted(names)}
 
 
 def _show(value: dict[str, Json], as_json: bool) -> None:

@@ -1,7 +1,7 @@
 """The distinct work of one problem, what is known of it, and the matrix that it becomes.
 
-Equal programs (by syntax tree) are one row, equal testings one column; the human testing is the first column. It runs
-nothing. DESIGN.md section 2, `PassMatrix`.
+Solutions that are the same to their domain are one row, equal testings one column; the human testing is the first
+column. It runs nothing. DESIGN.md section 2, `PassMatrix`.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evosyn.jobs import CellResult
+from evosyn.ports import Domain
 from evosyn.records import Json, Letters, PassMatrix, Problem, Solution, Testing, Verdict, canonical_json
-from evosyn.strategies.evidence import normalised_source
 
 KeyT = TypeVar("KeyT")
 
@@ -43,30 +43,32 @@ class Grid:
     def __init__(
         self,
         index: int,
-        problem: Problem,
-        solutions: Sequence[Solution],
-        testings: Sequence[Testing],
+        item: tuple[Problem, Sequence[Solution], Sequence[Testing]],
+        domain: Domain,
         salt: str,
-        canary: Solution | None = None,
+        *,
+        canaries: bool = False,
     ) -> None:
+        problem, solutions, testings = item
         self.index, self.problem = index, problem
         self.solutions, self.testings = tuple(solutions), tuple(testings)
-        digests = [_digest(normalised_source(solution.source)) for solution in solutions]
+        digests = [_digest(domain.same(problem, solution)) for solution in solutions]
         sources, self.row_of_M = _numbered(digests)
         self.rows = [self.solutions[digests.index(digest)] for digest in sources]
-        self.canary = None
-        if canary is not None:
-            digest = _digest(normalised_source(canary.source))
-            self.canary = sources.setdefault(digest, len(sources))
-            self.rows += [canary] * (len(sources) - len(self.rows))
         self.human = problem.human_testing is not None
         tested = [*([problem.human_testing] if problem.human_testing is not None else []), *testings]
+        self.canary = None
+        canary = domain.canary(problem, tested) if canaries else None
+        if canary is not None:
+            digest = _digest(domain.same(problem, canary))
+            self.canary = sources.setdefault(digest, len(sources))
+            self.rows += [canary] * (len(sources) - len(self.rows))
         all_ids = [testing.id for testing in tested]
         ids, column_of = _numbered(all_ids)
         self.columns = [tested[all_ids.index(testing_id)] for testing_id in ids]
         self.column_of_N = column_of[1:] if self.human else column_of
         self.testing_ids = list(ids)
-        head = _digest(canonical_json([salt, problem.domain, problem.entry_point, problem.starter_code]))
+        head = _digest(canonical_json([salt, problem.domain, domain.key(problem)]))
         self.keys = [
             [hashlib.sha256(head + digest + testing_id.encode()).hexdigest()[:40] for testing_id in ids]
             for digest in sources
@@ -103,9 +105,10 @@ class Grid:
             cases_NMC=tuple(_cases([row[column] for row in rows]) for column in self.column_of_N),
             durations_MN=self._durations(rows),
             copies_M=self._copies(),
+            groups_M=np.array(self.row_of_M, dtype=np.int64),
             solution_ids=tuple(solution.id for solution in self.solutions),
             testing_ids=tuple(self.testing_ids[column] for column in self.column_of_N),
-            solution_texts=tuple(solution.source for solution in self.solutions),
+            solution_texts=tuple(solution.text for solution in self.solutions),
             testing_texts=tuple(testing.text for testing in self.testings),
             meta={**meta, **self._findings()},
         )

@@ -214,7 +214,9 @@ class CrossExecutor:
                 raise UsageError(f"problem {problem.problem_id!r}: no domain named {problem.domain!r} was given")
             if not solutions:
                 raise UsageError(f"problem {problem.problem_id!r}: has no solutions to execute")
-            grid = Grid(index, problem, solutions, testings, self._salt(), self._canary(problem, testings))
+            domain = self._domains[problem.domain]
+            item = (problem, solutions, testings)
+            grid = Grid(index, item, domain, self._salt(), canaries=self._config.canaries)
             batch.grids.append(grid)
             batch.rows += len(grid.rows)
             if batch.rows >= self._config.rows:
@@ -222,12 +224,6 @@ class CrossExecutor:
                 batch = _Batch()
         if batch.grids:
             yield batch
-
-    def _canary(self, problem: Problem, testings: Sequence[Testing]) -> Solution | None:
-        if not self._config.canaries:
-            return None
-        human = [problem.human_testing] if problem.human_testing is not None else []
-        return self._domains[problem.domain].canary(problem, [*human, *testings])
 
     def _salt(self) -> str:
         protection, limits = self._protection, self._limits

@@ -1,22 +1,17 @@
 """What a strategy gets to see of one problem, made from its matrix. The human verdicts never get in here.
 
-Source texts are compared as syntax trees, so that two spellings of one program share a group; they are parsed, never
-run. DESIGN.md section 5, "Strategy".
+Which solutions are the same was said by their domain when they were executed. DESIGN.md section 5, "Strategy".
 """
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evosyn.parsing import parsed
+from evosyn.parsing import same_program
 from evosyn.records import Evidence, PassMatrix, Verdict
-
-LONGEST_PARSED = 20_000
-"""Longer texts are compared as they are."""
 
 
 def evidence_of(matrix: PassMatrix) -> Evidence:
@@ -42,7 +37,7 @@ def evidence_of(matrix: PassMatrix) -> Evidence:
         cases_NMC=cases,
         durations_MN=durations,
         copies_M=copies,
-        solution_group_M=groups([normalised_source(text) for text in matrix.solution_texts], rows),
+        solution_group_M=_solution_groups(matrix),
         testing_group_N=groups(matrix.testing_texts, columns),
         solution_texts=tuple(matrix.solution_texts),
         testing_texts=tuple(matrix.testing_texts),
@@ -70,19 +65,16 @@ def select(evidence: Evidence, rows: NDArray[np.int64], columns: NDArray[np.int6
     )
 
 
+def _solution_groups(matrix: PassMatrix) -> NDArray[np.int64]:
+    """As recorded; matrices of the time before groups were recorded hold Python programs only."""
+    if matrix.groups_M is not None:
+        return groups([str(group) for group in matrix.groups_M], len(matrix.groups_M))
+    return groups([same_program(text) for text in matrix.solution_texts], matrix.verdicts_MN.shape[0])
+
+
 def groups(texts: Sequence[str], size: int) -> NDArray[np.int64]:
     """Equal numbers for equal texts, numbered by first appearance; all different where there are no texts."""
     if not texts:
         return np.arange(size, dtype=np.int64)
     numbers: dict[str, int] = {}
     return np.array([numbers.setdefault(text, len(numbers)) for text in texts], dtype=np.int64)
-
-
-def normalised_source(text: str) -> str:
-    """A text that is equal for sources with the same syntax tree; the source itself where it does not parse."""
-    if len(text) > LONGEST_PARSED:
-        return text
-    try:
-        return ast.dump(parsed(text), annotate_fields=False)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return text

@@ -74,7 +74,7 @@ def audit(
         kept_M, human_M = matrix.passed_MN[:, 0], matrix.human_M == "P"
         valid = bool(kept_M[-1]) if problem.reference_solution is not None else None
         size = len(candidates[sample.problem_id].solutions)
-        best = [one.source for one in candidates[sample.problem_id].solutions].index(sample.solution)
+        best = [one.text for one in candidates[sample.problem_id].solutions].index(sample.solution)
         rows.append(_row(sample, valid, kept_M[:size], human_M[:size], best))
     return rows
 

@@ -18,7 +18,7 @@ from evosyn.templates import render
 
 SIZES = ((1000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 SIMULATED = (
-    "> **SIMULATED by the offline teacher.** No language model wrote these problems, solutions or testings: a program "
+    "> **SIMULATED by {}.** No language model wrote these problems, solutions or testings: a program "
     "stood in for one. Use this data to try the tool chain, never as evidence about models.\n\n"
 )
 
@@ -61,7 +61,7 @@ def render_card(facts: CardFacts, folder: str) -> str:
         "evosyn.synthesis",
         "prompts/card.md",
         title=facts.name,
-        simulated=SIMULATED if facts.report["simulated"] else "",
+        simulated=SIMULATED.format(", ".join(facts.report["models"])) if facts.report["simulated"] else "",
         version=__version__,
         settings=_settings_table(facts.report),
         stages=_stage_table(facts.report),

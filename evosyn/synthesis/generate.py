@@ -194,10 +194,8 @@ async def _draw_slot(
     attempts: list[Attempt] = []
     for number in range(config.attempts):
         sample = slot + number * SAMPLE_STRIDE
-        if kind == "solution":
-            request = domain.solution_request(problem, sample, _params(config, slot))
-        else:
-            request = domain.testing_request(problem, sample, config.testing)
+        params = _params(config, slot) if kind == "solution" else config.testing
+        request = domain.ask(kind, problem, sample, params)
         reply = await ask(kind, slot, number, request)
         read = _read(problem, domain, kind, reply)
         attempts.append(Attempt(kind, slot, number, reply, read.reason, read.detail))
@@ -235,11 +233,7 @@ class Reason(NamedTuple):
 def _read(problem: Problem, domain: Domain, kind: Kind, reply: Reply) -> _Read:
     if reply.failure is not None:
         return _Read(None, f"reply-{reply.failure}")
-    parsed: Parsed[Solution] | Parsed[Testing]
-    if kind == "solution":
-        parsed = domain.parse_solution(problem, reply.text)
-    else:
-        parsed = domain.parse_testing(problem, reply.text)
+    parsed: Parsed[Solution | Testing] = domain.read(kind, reply.text, problem)
     if parsed.value is None:
         return _Read(None, *named_reason(parsed.reason, "unparsable"))
     if isinstance(parsed.value, Testing):
@@ -248,7 +242,7 @@ def _read(problem: Problem, domain: Domain, kind: Kind, reply: Reply) -> _Read:
             return _Read(None, *named_reason(misfit, "misfit"))
         flaw = unstorable(parsed.value.to_json())
     else:
-        flaw = unstorable(parsed.value.source)
+        flaw = unstorable(parsed.value.text)
     return _Read(None, *named_reason(flaw, "unstorable")) if flaw else _Read(parsed.value)
 
 

@@ -98,7 +98,7 @@ def instance_to_json(instance: Instance) -> dict[str, Json]:
         value["provenance"] = _provenance_to_json(instance.problem.provenance)
     if instance.pool is not None:
         value["solutions"] = [
-            {"source": one.source, "by": _provenance_to_json(one.provenance)} for one in instance.pool.solutions
+            {"source": one.text, "by": _provenance_to_json(one.provenance)} for one in instance.pool.solutions
         ]
         value["testings"] = [
             {"testing": one.to_json(), "by": _provenance_to_json(one.provenance)} for one in instance.pool.testings
@@ -132,7 +132,7 @@ def instance_from_json(value: Mapping[str, Json]) -> Instance:
     if pool is not None and "matrix" in value:
         matrix = replace(
             matrix_from_json(value["matrix"]),
-            solution_texts=tuple(solution.source for solution in pool.solutions),
+            solution_texts=tuple(solution.text for solution in pool.solutions),
             testing_texts=tuple(testing.text for testing in pool.testings),
         )
     return Instance(

@@ -115,7 +115,7 @@ class Briefs:
     def request(self, brief: Brief, domain: Domain, attempt: int) -> Request:
         """The domain's request for this brief, with the wishes at the end of its last message."""
         sample = brief.index + attempt * SAMPLE_STRIDE * SAMPLE_STRIDE
-        request = domain.problem_request(brief.seeds, sample, self._config.params)
+        request = domain.ask("problem", None, sample, self._config.params, brief.seeds)
         if not brief.wishes:
             return request
         *before, last = request.messages
@@ -134,12 +134,12 @@ async def make_problem(
         if reply.failure is not None:
             attempts.append(ProblemAttempt(reply, f"reply-{reply.failure}"))
             continue
-        parsed = domain.parse_problem(reply.text)
+        parsed = domain.read("problem", reply.text)
         if parsed.value is None:
             attempts.append(ProblemAttempt(reply, *named_reason(parsed.reason, "unparsable")))
             continue
         found = parsed.value
-        flaw = unstorable([found.statement, found.starter_code, found.entry_point, dict(found.meta)])
+        flaw = unstorable([found.statement, dict(found.payload), dict(found.meta)])
         if flaw:
             attempts.append(ProblemAttempt(reply, *named_reason(flaw, "unstorable")))
             continue

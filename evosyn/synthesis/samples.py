@@ -51,18 +51,17 @@ class SampleMaker:
         else:
             order = _ranked(ranking.solution_scores_M, matrix, choice)
         accepted = float(matrix.passed_MN[:, choice.testing].mean())
-        request = self._domains[problem.domain].solution_request(problem, 0, {})
+        request = self._domains[problem.domain].ask("solution", problem, 0, {})
         return Sample(
-            id=sample_id(setting, problem.problem_id, testing.text, solution.source),
+            id=sample_id(setting, problem.problem_id, testing.text, solution.text),
             problem_id=problem.problem_id,
             domain=problem.domain,
             prompt=request.messages,
             statement=problem.statement,
-            entry_point=problem.entry_point,
-            starter_code=problem.starter_code,
+            payload=canonical_json(dict(problem.payload)),
             testing=testing.text,
             tests=_checks(matrix, choice.testing) or testing_size(testing),
-            solution=solution.source,
+            solution=solution.text,
             solutions_ranked=canonical_json(
                 [_solution_row(pool, matrix, m, choice, None if setting == "random" else ranking) for m in order]
             ),
@@ -112,7 +111,7 @@ def _solution_row(pool: Pool, matrix: PassMatrix, m: int, choice: Choice, rankin
     verdict = str(matrix.verdicts_MN[m, choice.testing])
     return {
         "id": pool.solutions[m].id,
-        "source": pool.solutions[m].source,
+        "source": pool.solutions[m].text,
         "score": None if ranking is None else float(ranking.solution_scores_M[m]),
         "passes": verdict == "P",
         "verdict": verdict,

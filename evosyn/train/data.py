@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from evosyn.dataset import Sample, read_dataset
+from evosyn.domains import check_task, shown
 from evosyn.errors import UsageError
 from evosyn.records import Json
 from evosyn.seeds import SeedTree
@@ -51,18 +52,13 @@ def tasks_of(samples: Sequence[Sample]) -> dict[str, Task]:
     Raises:
         UsageError: a row that cannot be scored; names it and the field.
     """
-    return {sample.id: task_of(sample) for sample in samples}
+    return {sample.id: task_of(sample, check_task) for sample in samples}
 
 
 def ranked_of(sample: Sample) -> list[Ranked]:
     """The row's solutions, best first; the recorded `verdict` is the one of the chosen testing."""
     rows: list[Json] = json.loads(sample.solutions_ranked)
     return [Ranked(str(row["source"]), row.get("verdict") == "P") for row in rows]
-
-
-def answer_of(source: str) -> str:
-    """A solution as an assistant would write it."""
-    return f"```python\n{source.strip()}\n```"
 
 
 def sft_rows(samples: Sequence[Sample], per_problem: int) -> list[dict[str, Messages]]:
@@ -87,8 +83,8 @@ def dpo_rows(samples: Sequence[Sample]) -> list[dict[str, Messages]]:
             rows.append(
                 {
                     "prompt": prompt_of(sample),
-                    "chosen": [{"role": "assistant", "content": answer_of(sample.solution)}],
-                    "rejected": [{"role": "assistant", "content": answer_of(worst.source)}],
+                    "chosen": shown(sample.problem, sample.solution),
+                    "rejected": shown(sample.problem, worst.source),
                 }
             )
     return rows
@@ -129,4 +125,4 @@ def fit_lengths(rows: Sequence[Json], tokens: Callable[[Json], int], limit: int,
 
 
 def _pair(sample: Sample, source: str) -> dict[str, Messages]:
-    return {"prompt": prompt_of(sample), "completion": [{"role": "assistant", "content": answer_of(source)}]}
+    return {"prompt": prompt_of(sample), "completion": shown(sample.problem, source)}

@@ -93,7 +93,7 @@ def write_card(folder: Path, report: Mapping[str, Json]) -> None:
     lineage = report["lineage"]
     notes = [f"> {report['label']}", ""] if report.get("label") else []
     if lineage["simulated"]:
-        notes += ["> Its training data was made by a stand-in for a model (the offline teacher): a simulation.", ""]
+        notes += ["> Its training data was made by a stand-in for a model: a simulation.", ""]
     lines = [
         "---",
         "library_name: transformers",

@@ -21,6 +21,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from evosyn.domains import check_task
 from evosyn.errors import UsageError
 from evosyn.records import Json
 from evosyn.tasks import Task, task_from_json, task_to_json
@@ -43,7 +44,7 @@ def compute_score(
 ) -> dict[str, float]:
     """verl's contract for one completion: a dictionary whose `score` is the reward, the rest is logged."""
     del data_source, extra_info, rest
-    return _numbers(_score([task_from_json(ground_truth, "ground_truth")], [solution_str]))[0]
+    return _numbers(_score([task_from_json(ground_truth, "ground_truth", check_task)], [solution_str]))[0]
 
 
 def compute_scores(
@@ -55,7 +56,7 @@ def compute_scores(
 ) -> list[dict[str, float]]:
     """verl's batch reward manager (`reward_manager=batch`): one sandbox run for all completions."""
     del data_sources, extra_infos, rest
-    tasks = [task_from_json(truth, f"ground_truths[{place}]") for place, truth in enumerate(ground_truths)]
+    tasks = [task_from_json(truth, f"ground_truths[{place}]", check_task) for place, truth in enumerate(ground_truths)]
     return _numbers(_score(tasks, list(solution_strs)))
 
 
@@ -64,7 +65,7 @@ def reward_func(queries: Sequence[str], prompts: Sequence[str], labels: Sequence
     import torch
 
     del rest
-    tasks = [task_from_json(label, f"labels[{place}]") for place, label in enumerate(labels)]
+    tasks = [task_from_json(label, f"labels[{place}]", check_task) for place, label in enumerate(labels)]
     texts = [completion_of(query, prompt) for query, prompt in zip(queries, prompts, strict=True)]
     known = [place for place, text in enumerate(texts) if text is not None]
     found = _score([tasks[place] for place in known], [text for text in texts if text is not None])
@@ -89,7 +90,7 @@ def trl_reward(
     if task is None:
         found = ", ".join(sorted(columns))
         raise UsageError(f"the data has no column `task` ({found}); write it with: evosyn export DATA --format trl")
-    tasks = [task_from_json(one, f"task[{place}]") for place, one in enumerate(task)]
+    tasks = [task_from_json(one, f"task[{place}]", check_task) for place, one in enumerate(task)]
     return [score["reward"] for score in _score(tasks, [completion_text(one) for one in completions])]
 
 

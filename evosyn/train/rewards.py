@@ -105,12 +105,16 @@ class RewardFunction:
         config = self._config
         earned = config.weight * (score.share if config.credit == "share" else float(score.passed))
         if config.format_weight:
-            earned += config.format_weight * format_score(text, config.format)
+            earned += config.format_weight * self._formatted(score, text)
         if config.shape == "soft-overlong":
             earned += config.shape_weight * soft_overlong(length, self._max_completion)
         elif config.shape == "cosine":
             earned += config.shape_weight * cosine(score.passed, length, self._max_completion)
         return earned
+
+    def _formatted(self, score: Score, text: str) -> float:
+        """1.0 where the text has the asked form and its domain finds a solution in it, else 0.0."""
+        return format_score(text, self._config.format) if score.parsed else 0.0
 
     def _keep_book(self, rows: Sequence[str], scores: Sequence[Score], rewards: Sequence[float | None]) -> None:
         groups: dict[str, set[float]] = defaultdict(set)
@@ -130,7 +134,7 @@ class RewardFunction:
             log_metric("pass_rate", sum(score.passed for score in known) / len(known))
             log_metric("case_share", sum(score.share for score in known) / len(known))
         log_metric("parsed", sum(score.parsed for score in scores) / len(scores))
-        log_metric("formatted", sum(format_score(text, self._config.format) for text in texts) / len(texts))
+        log_metric("formatted", sum(map(self._formatted, scores, texts)) / len(texts))
         log_metric("unknown", 1.0 - len(known) / len(scores))
         log_metric("reward_seconds", seconds)
         if self._left is not None:

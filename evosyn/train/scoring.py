@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from evosyn.chat import Parsed
+from evosyn.domains import domains_named
 from evosyn.evaluators.crossexec import VERDICTS_VERSION
 from evosyn.evaluators.verify import Asked, guarded, verify_cells
 from evosyn.jobs import CellResult, ItemOutcome, Job, Limits
@@ -189,7 +190,8 @@ class Scorer:
         domain = self.domains.get(task.problem.domain)
         if domain is None:
             return CellResult(Verdict.UNKNOWN, detail=f"the domain {task.problem.domain!r} is not served")
-        return domain.parse_solution(task.problem, text)
+        found: Parsed[Solution] = domain.read("solution", text, task.problem)
+        return found
 
 
 def score_key(task: Task, text: str) -> str:
@@ -198,14 +200,12 @@ def score_key(task: Task, text: str) -> str:
 
 
 def domains_of(tasks: Iterable[Task]) -> dict[str, Domain]:
-    """The domains that these tasks need, each made once.
+    """The domains that these tasks need.
 
     Raises:
         UsageError: a domain of that name does not exist.
     """
-    from evosyn.registry import factory
-
-    return {name: factory("domains", name)() for name in sorted({task.problem.domain for task in tasks})}
+    return domains_named({task.problem.domain for task in tasks})
 
 
 def score_json(score: Score) -> dict[str, Json]:

@@ -18,6 +18,7 @@ from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import NamedTuple
 
+from evosyn.domains import check_task
 from evosyn.errors import EvosynError, UsageError
 from evosyn.records import Json
 from evosyn.tasks import Task, task_from_json
@@ -98,6 +99,11 @@ class RewardService:
         answers = [score_json(next(scores)) if isinstance(one, _Wanted) else refused(one) for one in read]
         return Answer(HTTPStatus.OK, {"scores": answers})
 
+    def _check(self, task: Task) -> None:
+        """Nobody outside names what is imported here: a dotted path that is not served is not looked up."""
+        if task.problem.domain in self._scorer.domains or ":" not in task.problem.domain:
+            check_task(task)
+
     def _scores(self, wanted: Sequence[_Wanted]) -> list[Score]:
         return self._scorer.score([one.task for one in wanted], [one.completion for one in wanted])
 
@@ -113,7 +119,7 @@ class RewardService:
             return f"{where}: an id or a task, not both"
         if "task" in item:
             try:
-                return _Wanted(task_from_json(item["task"], f"{where}.task"), completion)
+                return _Wanted(task_from_json(item["task"], f"{where}.task", self._check), completion)
             except UsageError as error:
                 return str(error)
         name = item.get("id")

@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 import re
 
-_FENCE = re.compile(r"^```[ \t]*(?:python|py)?[ \t]*\n.+?^```[ \t]*$", re.DOTALL | re.MULTILINE)
+_FENCE = re.compile(r"^```[ \t]*[\w+.-]*[ \t]*\n.+?^```[ \t]*$", re.DOTALL | re.MULTILINE)
 _THINK = re.compile(r"\s*<think>(?:(?!</?think>).)*</think>\s*<answer>(?:(?!</?answer>).)*</answer>\s*", re.DOTALL)
 
 
 def format_score(text: str, kind: str) -> float:
-    """1.0 where the text has the asked form, else 0.0: exactly one code fence, or one think block and one answer."""
+    """1.0 where the text has the asked form, else 0.0: exactly one fenced block, or one think block and one answer."""
     if kind == "think":
         return float(_THINK.fullmatch(text) is not None)
     return float(len(_FENCE.findall(text)) == 1 and text.count("```") == 2)

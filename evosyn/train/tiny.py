@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from evosyn.dataset import Sample
+from evosyn.domains import shown
 from evosyn.records import Json
 from evosyn.rundir import write_atomic
 from evosyn.seeds import SeedTree
 from evosyn.train.config import TinyConfig
-from evosyn.train.data import answer_of, prompt_of, ranked_of, warm_rows
+from evosyn.train.data import prompt_of, ranked_of, warm_rows
 
 log = logging.getLogger(__name__)
 
@@ -85,13 +86,18 @@ def _tokenizer(samples: Sequence[Sample], config: TinyConfig) -> Any:
 
     prompts = [prompt_of(sample)[-1]["content"] for sample in samples]
     prefix = _common_prefix(prompts) if len(prompts) > 1 else ""
-    shown = [prompt.removeprefix(prefix)[: config.prompt_chars] for prompt in prompts]
-    answers = sorted(answer_of(other.source) for sample in samples for other in ranked_of(sample))
+    starts = [prompt.removeprefix(prefix)[: config.prompt_chars] for prompt in prompts]
+    answers = sorted(
+        turn["content"]
+        for sample in samples
+        for other in ranked_of(sample)
+        for turn in shown(sample.problem, other.source)
+    )
     raw = Tokenizer(models.BPE())
     raw.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     raw.decoder = decoders.ByteLevel()
     raw.train_from_iterator(
-        shown + answers + ["assistant\nuser\nsystem\n"],
+        starts + answers + ["assistant\nuser\nsystem\n"],
         trainers.BpeTrainer(
             vocab_size=config.vocabulary,
             special_tokens=[PAD, START, END],

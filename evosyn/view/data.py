@@ -103,8 +103,7 @@ class DataView:
                 "problem_id": problem.problem_id,
                 "domain": problem.domain,
                 "statement": cut(problem.statement),
-                "entry_point": problem.entry_point,
-                "starter_code": problem.starter_code,
+                "payload": dict(problem.payload),
                 "meta": dict(problem.meta),
                 "model": problem.provenance.source,
                 "simulated": problem.provenance.simulated,
@@ -176,7 +175,7 @@ def _solutions(
             "score": None if scores is None else scores[m],
             "chosen": m == best,
             "verdicts": "".join(str(matrix.verdicts_MN[m, n]) for n in order_N),
-            "source": cut(pool.solutions[m].source),
+            "source": cut(pool.solutions[m].text),
         }
         for m in order_M
     ]

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from evosyn import registry
+from evosyn.domains import load_pools
 from evosyn.evaluators.crossexec import CrossExecutor
-from evosyn.pools import load_pools
 from evosyn.ports import Sandbox
 from evosyn.records import Problem
 from evosyn.sandbox import open_sandbox

@@ -55,11 +55,11 @@ def drawn_inputs(sandbox: Sandbox, problems: list[Problem]) -> list[list[Json]]:
 def answered(sandbox: Sandbox, problem: Problem, inputs: list[Json]) -> list[Json]:
     """What the reference says to each input."""
     program = problem.reference_solution or ""
-    if problem.entry_point is None:
+    if problem.payload.get("entry_point") is None:
         outcomes = sandbox.run([StdioJob(program, tuple(inputs))])[0]
     else:
         calls = tuple(Call(args=tuple(value)) for value in inputs)
-        outcomes = sandbox.run([CallsJob(program, problem.entry_point, calls)])[0]
+        outcomes = sandbox.run([CallsJob(program, problem.payload.get("entry_point"), calls)])[0]
     assert {outcome.status for outcome in outcomes} == {Status.OK}, problem.problem_id
     return [outcome.value for outcome in outcomes]
 
@@ -80,7 +80,7 @@ def test_problems_are_distinct(problems: list[Problem]) -> None:
         [problem.id for problem in problems],
         [problem.statement for problem in problems],
         [problem.reference_solution for problem in problems],
-        [problem.entry_point for problem in problems if problem.entry_point],
+        [problem.payload.get("entry_point") for problem in problems if problem.payload.get("entry_point")],
     ):
         assert [text for text, count in Counter(texts).items() if count > 1] == []
 
@@ -94,9 +94,9 @@ def test_every_problem_is_complete(problems: list[Problem]) -> None:
         assert meta["topic"] and len(meta["alternatives"]) >= 1 and len(meta["wrong_hints"]) >= 1, name
         assert problem.reference_solution not in meta["alternatives"], name
         if problem.domain == "python-stdin":
-            assert problem.entry_point is None and problem.starter_code is None, name
+            assert problem.payload.get("entry_point") is None and problem.payload.get("starter_code") is None, name
         else:
-            assert problem.starter_code, name
+            assert problem.payload.get("starter_code"), name
 
 
 def test_difficulties_spread_over_the_scale(problems: list[Problem]) -> None:
@@ -120,12 +120,15 @@ def test_no_constant_passes_half_of_a_human_testing(problems: list[Problem]) -> 
 
 def test_starter_code_has_the_signature_of_the_reference(problems: list[Problem]) -> None:
     for problem in problems:
-        if problem.entry_point is None:
+        if problem.payload.get("entry_point") is None:
             continue
         signatures = []
-        for text in (problem.starter_code or "", *(solution.source for solution in right_programs(problem))):
+        for text in (
+            problem.payload.get("starter_code") or "",
+            *(solution.text for solution in right_programs(problem)),
+        ):
             found = [node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
-            (function,) = [node for node in found if node.name == problem.entry_point]
+            (function,) = [node for node in found if node.name == problem.payload.get("entry_point")]
             signatures.append((ast.unparse(function.args), ast.unparse(function.returns or ast.Constant(None))))
         assert len(set(signatures)) == 1, problem.problem_id
 
@@ -133,7 +136,7 @@ def test_starter_code_has_the_signature_of_the_reference(problems: list[Problem]
 def test_the_examples_of_a_statement_are_cases_of_its_human_testing(problems: list[Problem]) -> None:
     for problem in problems:
         known = [(case["input"], case["output"]) for case in cases(problem)]
-        shown = stdin_examples(problem) if problem.entry_point is None else call_examples(problem)
+        shown = stdin_examples(problem) if problem.payload.get("entry_point") is None else call_examples(problem)
         assert len(shown) >= 2, problem.problem_id
         assert all(example in known for example in shown), problem.problem_id
 
@@ -143,7 +146,7 @@ def call_examples(problem: Problem) -> list[tuple[Json, Json]]:
     for line in problem.statement.split("Examples:\n")[1].splitlines():
         call, _, value = line.strip().rpartition(" -> ")
         node = ast.parse(call, mode="eval").body
-        assert isinstance(node, ast.Call) and ast.unparse(node.func) == problem.entry_point
+        assert isinstance(node, ast.Call) and ast.unparse(node.func) == problem.payload.get("entry_point")
         found.append(([ast.literal_eval(arg) for arg in node.args], ast.literal_eval(value)))
     return found
 
@@ -163,7 +166,7 @@ def test_generators_give_the_same_inputs_for_the_same_stream(sandbox: Sandbox, p
     for problem, one, other in zip(problems, first, second, strict=True):
         assert one == other, problem.problem_id
         assert len({repr(value) for value in one}) >= INPUTS // 4, problem.problem_id
-        kind = str if problem.entry_point is None else list
+        kind = str if problem.payload.get("entry_point") is None else list
         assert {type(value) for value in one} == {kind}, problem.problem_id
 
 
@@ -174,7 +177,7 @@ def test_right_programs_pass_the_human_testing_and_agree_on_drawn_inputs(
     for problem, inputs in zip(problems, drawn_inputs(sandbox, problems), strict=True):
         outputs = answered(sandbox, problem, inputs)
         pairs = [{"input": given, "output": expected} for given, expected in zip(inputs, outputs, strict=True)]
-        kind = "stdin" if problem.entry_point is None else "cases"
+        kind = "stdin" if problem.payload.get("entry_point") is None else "cases"
         items.append((problem, right_programs(problem), [Testing(kind, {"cases": pairs})]))
     for problem, matrix in zip(problems, crossexec.matrices(items), strict=True):
         assert matrix.human_M is not None and set(matrix.human_M) == {"P"}, problem.problem_id
@@ -217,7 +220,7 @@ def assert_rejected(sandbox: Sandbox, problems: list[Problem]) -> None:
     slipped = {}
     for (problem, wrong, _), matrix in zip(items, short.matrices(items), strict=True):
         assert matrix.human_M is not None and "U" not in matrix.human_M
-        through = [solution.source for solution, verdict in zip(wrong, matrix.human_M, strict=True) if verdict == "P"]
+        through = [solution.text for solution, verdict in zip(wrong, matrix.human_M, strict=True) if verdict == "P"]
         if len(through) > 0.05 * len(wrong):
             slipped[problem.problem_id] = through
     assert slipped == {}

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evosyn import registry
+from evosyn.domains import load_pools
 from evosyn.jobs import ItemOutcome, Job, Limits, Status
-from evosyn.pools import load_pools
 from evosyn.ports import Domain
 from evosyn.records import Problem, Solution, Testing, Verdict
 
@@ -125,9 +125,9 @@ def test_requests_show_the_problem_but_neither_its_human_testing_nor_its_referen
     secret = replace(problem, reference_solution=f"# {SECRET}", human_testing=replace(human(problem), body={
         "cases": [{"input": SECRET, "output": SECRET}]}))  # fmt: skip
     made = [
-        domain(name).solution_request(secret, 3, {"temperature": 0.5}),
-        domain(name).testing_request(secret, 3, {"temperature": 0.5}, [other]),
-        domain(name).problem_request([secret, other], 3, {"temperature": 0.5}),
+        domain(name).ask("solution", secret, 3, {"temperature": 0.5}),
+        domain(name).ask("testing", secret, 3, {"temperature": 0.5}, [other]),
+        domain(name).ask("problem", None, 3, {"temperature": 0.5}, [secret, other]),
     ]
     assert [request.purpose for request in made] == ["solution", "testing", "problem"]
     for request in made:
@@ -142,9 +142,9 @@ def test_requests_show_the_problem_but_neither_its_human_testing_nor_its_referen
 def test_references_are_read_back_from_a_reply(name: str) -> None:
     for problem in seeds(name):
         reply = f"First I think.\n\n```python\n{problem.reference_solution}```\nDone."
-        parsed = domain(name).parse_solution(problem, reply)
+        parsed = domain(name).read("solution", reply, problem)
         assert parsed.value is not None, (problem.problem_id, parsed.reason)
-        assert parsed.value.source.strip() == (problem.reference_solution or "").strip()
+        assert parsed.value.text.strip() == (problem.reference_solution or "").strip()
 
 
 replies = st.text(max_size=200) | st.lists(
@@ -177,9 +177,9 @@ replies = st.text(max_size=200) | st.lists(
 def test_arbitrary_text_never_raises_and_a_refusal_has_a_named_reason(name: str, text: str) -> None:
     problem = seeds(name)[0]
     for parsed in (
-        domain(name).parse_problem(text),
-        domain(name).parse_solution(problem, text),
-        domain(name).parse_testing(problem, text),
+        domain(name).read("problem", text),
+        domain(name).read("solution", text, problem),
+        domain(name).read("testing", text, problem),
     ):
         if parsed.value is None:
             assert re.match(r"[a-z-]+: ", parsed.reason), parsed.reason

@@ -28,8 +28,7 @@ SAMPLE = Sample(
     domain="python-function",
     prompt=(Message("system", "be exact"), Message("user", "solve")),
     statement="Return x.",
-    entry_point="f",
-    starter_code=None,
+    payload='{"entry_point":"f"}',
     testing='{"cases":[{"input":[1],"output":1}],"kind":"cases"}',
     tests=1,
     solution="def f(x):\n    return x\n",
@@ -52,7 +51,9 @@ TEXT = st.text(st.characters(codec="utf-8"), max_size=30)
 @given(st.lists(st.tuples(TEXT, TEXT | st.none(), st.integers(0, 99), st.floats(0, 1), st.booleans()), max_size=5))
 def test_rows_survive_the_trip_and_equal_rows_give_equal_bytes(tmp_path: Path, rows):
     samples = [
-        replace(SAMPLE, statement=text, entry_point=name, tests=count, cost=cost, simulated=flag)
+        replace(
+            SAMPLE, statement=text, payload=json.dumps({"entry_point": name}), tests=count, cost=cost, simulated=flag
+        )
         for text, name, count, cost, flag in rows
     ]
     path = write_dataset(tmp_path, "relaxed", samples)

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from evosyn.dataset import SETTINGS, read_dataset, read_rejects
-from evosyn.pools import load_pools, write_pools
+from evosyn.domains import load_pools
+from evosyn.pools import write_pools
 from evosyn.strategies import load_known
 
 FILES = ("problems.jsonl", "candidates.jsonl", "matrices.jsonl", "rejects.jsonl", "report.json", "README.md")
@@ -66,7 +67,7 @@ def test_the_counts_add_up_and_the_summary_says_what_to_do_next(undisturbed: Pat
     assert sum(row.item == "problem" for row in read_rejects(undisturbed)) >= 6 - report["kept"]
     assert report["kept"] > 0
     assert report["simulated"]
-    assert "SIMULATED by the offline teacher" in shown
+    assert "SIMULATED by offline-teacher" in shown
     assert f"evosyn inspect {undisturbed}" in shown
 
 

@@ -10,7 +10,8 @@ from click.testing import CliRunner
 
 from evosyn.cli.synthesize import command
 from evosyn.dataset import SETTINGS, read_dataset, read_rejects
-from evosyn.pools import load_pools, write_pools
+from evosyn.domains import load_pools
+from evosyn.pools import write_pools
 from evosyn.strategies import load_known
 from evosyn.teachers.scripted_server import Faults, ScriptedServer
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import pytest
 
 from evosyn import registry
+from evosyn.domains.python_function import PythonFunction
 from evosyn.errors import UsageError
 from evosyn.evaluators.crossexec import CrossexecConfig, CrossExecutor
 from evosyn.evaluators.verdict_cache import MemoryVerdicts, SqliteVerdicts
@@ -19,14 +20,16 @@ from evosyn.jobs import CellResult, ItemOutcome, Job, Limits, Protection, Status
 from evosyn.ports import Crossexec, Expansion, Plan, Sandbox, VerdictCache
 from evosyn.records import Problem, Provenance, Solution, Testing, Verdict
 from evosyn.sandbox import open_sandbox
-from evosyn.synthesis.domains.python_function import PythonFunction
 
 DOMAINS = {name: registry.factory("domains", name)() for name in ("python-function", "python-stdin")}
 LIMITS = Limits(wall_s=1.0, budget_s=4.0)
 DOUBLE = Problem(
-    "double", "python-function", "Return twice x.", "double", "def double(x):\n    pass\n",
-    Testing("cases", {"cases": [{"input": [n], "output": 2 * n} for n in (0, 3, -4)]}),
-)  # fmt: skip
+    "double",
+    "python-function",
+    "Return twice x.",
+    payload={"entry_point": "double", "starter_code": "def double(x):\n    pass\n"},
+    human_testing=Testing("cases", {"cases": [{"input": [n], "output": 2 * n} for n in (0, 3, -4)]}),
+)
 RIGHT = Solution("def double(x):\n    return 2 * x\n")
 RIGHT_TOO = Solution("def double(x):\n    return x + x\n")
 WRONG = Solution("def double(x):\n    return x * x\n")
@@ -136,7 +139,7 @@ def test_a_call_that_many_testings_make_runs_once_for_a_solution(sandbox: Sandbo
     assert letters(executor(recording), DOUBLE, [RIGHT], testings) == ["PPP"]
     called = {call.args for job in recording.jobs for call in getattr(job, "calls", ())}
     assert called == {(0,), (3,), (-4,), (1,), (2,)}
-    assert sum(len(getattr(job, "calls", ())) for job in recording.jobs if job.program == RIGHT.source) == 5
+    assert sum(len(getattr(job, "calls", ())) for job in recording.jobs if job.program == RIGHT.text) == 5
 
 
 def test_growth_executes_exactly_the_new_cells(sandbox: Sandbox, tmp_path: Path) -> None:
@@ -159,7 +162,12 @@ def test_growth_executes_exactly_the_new_cells(sandbox: Sandbox, tmp_path: Path)
 def test_other_limits_or_another_problem_never_share_a_cached_verdict(sandbox: Sandbox) -> None:
     cache = MemoryVerdicts()
     testing = asserts("assert double(1) == 2")
-    other = Problem("other", "python-function", "x", "double", "def double(x, y=0):\n    pass\n")
+    other = Problem(
+        "other",
+        "python-function",
+        "x",
+        payload={"entry_point": "double", "starter_code": "def double(x, y=0):\n    pass\n"},
+    )
     first = executor(sandbox, cache=cache)
     first.matrices([(DOUBLE, [RIGHT], [testing])])
     for problem, limits in ((other, LIMITS), (DOUBLE, Limits(wall_s=0.9, budget_s=4.0))):
@@ -199,7 +207,7 @@ def test_another_hash_seed_finds_answers_that_depend_on_the_order_of_sets(sandbo
     first = "def double(x):\n    return 2 * x * (next(iter({'a', 'b', 'c', 'd', 'e'})) in 'abc')\n"
     second = "def double(x):\n    return 2 * x * (next(iter({'a', 'b', 'c', 'd', 'e'})) in 'cde')\n"
     config = CrossexecConfig(repeat=2, sample=1.0)
-    items = [(DOUBLE, [Solution(text) for text in (first, second, RIGHT.source)], [asserts("assert double(2) == 4")])]
+    items = [(DOUBLE, [Solution(text) for text in (first, second, RIGHT.text)], [asserts("assert double(2) == 4")])]
     (alone,) = executor(sandbox, config=config).matrices(items)
     assert "flaky" not in alone.meta, "one hash seed always gives one order"
     found: set[int] = set()
@@ -294,10 +302,10 @@ class Faulty(PythonFunction):
         return super().expand(testings, limits)
 
     def plan(self, problem: Problem, solution: Solution, testings: Sequence[Testing], limits: Limits) -> Plan:
-        if self._method == "plan" and "fault" in solution.source:
+        if self._method == "plan" and "fault" in solution.text:
             raise ValueError("Exceeds the limit (4300 digits)")
         made = super().plan(problem, solution, testings, limits)
-        return FaultyPlan(made.jobs) if self._method == "judge" and "fault" in solution.source else made
+        return FaultyPlan(made.jobs) if self._method == "judge" and "fault" in solution.text else made
 
 
 class FaultyPlan(NamedTuple):
@@ -310,7 +318,7 @@ class FaultyPlan(NamedTuple):
 @pytest.mark.parametrize(("method", "row"), [("expand", "UU"), ("plan", "PF"), ("judge", "PF")])
 def test_a_fault_of_a_domain_undecides_its_cells_and_ends_no_run(method: str, row: str, sandbox: Sandbox) -> None:
     made = CrossExecutor(sandbox, {"python-function": Faulty(method)}, LIMITS, config=CrossexecConfig(retries=0))
-    faulty = Solution(RIGHT.source + "# fault\nfault = 1\n")
+    faulty = Solution(RIGHT.text + "# fault\nfault = 1\n")
     testings = [asserts("assert double(2) == 4"), asserts("assert double(2) == 5")]
     assert letters(made, DOUBLE, [RIGHT, faulty], testings) == [row, "UU"]
 
@@ -353,7 +361,7 @@ def test_verify_gives_one_result_for_each_cell_in_order(sandbox: Sandbox) -> Non
 
 
 def test_a_simulated_teacher_is_named_in_the_matrix(sandbox: Sandbox) -> None:
-    simulated = Solution(RIGHT.source, Provenance("offline", simulated=True))
+    simulated = Solution(RIGHT.text, Provenance("offline", simulated=True))
     (matrix,) = executor(sandbox).matrices([(DOUBLE, [simulated], [asserts("assert double(1) == 2")])])
     assert matrix.meta["simulated"] is True
 

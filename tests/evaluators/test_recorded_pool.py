@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from evosyn import registry
+from evosyn.domains import load_pools
 from evosyn.evaluators.crossexec import CrossExecutor
-from evosyn.pools import load_pools
 from evosyn.sandbox import open_sandbox
 
 REAL = Path(__file__).parents[3] / "shared" / "data" / "humaneval_codegen16b_even.jsonl.gz"

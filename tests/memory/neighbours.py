@@ -12,11 +12,11 @@ from enum import StrEnum
 
 import numpy as np
 
+from evosyn.domains.python_function import PythonFunction
+from evosyn.domains.python_stdin import PythonStdin
 from evosyn.jobs import HarnessJob, Job, Limits
 from evosyn.records import Evidence, Json, PassMatrix, Problem, Solution, Testing
 from evosyn.strategies.evidence import evidence_of
-from evosyn.synthesis.domains.python_function import PythonFunction
-from evosyn.synthesis.domains.python_stdin import PythonStdin
 from tests.memory.planting import JSON_FORMS, LARGEST, TEXT_FORMS, Kind, Planting, Token
 
 HARNESS = """
@@ -72,7 +72,7 @@ class Neighbours:
 
     def solving(self, owner: str, program: str, testings: Sequence[Testing]) -> list[Job]:
         """The jobs of a function under these testings."""
-        problem = Problem(owner, "python-function", "", "f")
+        problem = Problem(owner, "python-function", "", payload={"entry_point": "f"})
         return list(self.functions.plan(problem, Solution(program), testings, LIMITS).jobs)
 
     def testing(self, mode: Mode, owner: str, given: Sequence[Json] = (), human: bool = False) -> Testing:

@@ -62,7 +62,7 @@ def test_a_file_of_matrices_is_told_from_a_pool(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"v": 2}, "field 'v': this evosyn reads version 1"),
+        ({"v": 3}, "field 'v': this evosyn reads versions 1 to 2"),
         ({"problem_id": ""}, "field 'problem_id': must be a text"),
         ({"verdicts": []}, "field 'verdicts': must be a list of texts"),
         ({"verdicts": ["PF", "P", "PP"]}, r"field 'verdicts\[1\]': must have 2 letters"),

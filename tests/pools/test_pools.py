@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from evosyn.domains import iter_pools, load_pools
 from evosyn.errors import InputError
-from evosyn.pools import iter_pools, load_pools, write_pools
+from evosyn.pools import write_pools
 
 GOOD: dict[str, Any] = {
     "problem_id": "double",
@@ -41,7 +42,7 @@ def test_a_pool_is_read_back_as_it_was_written(tmp_path: Path, name: str) -> Non
     again = load_pools(tmp_path / name)
     assert again == pools
     assert again[0].problem.human_testing is not None
-    assert again[0].solutions[1].source.endswith("\ud800\n")
+    assert again[0].solutions[1].text.endswith("\ud800\n")
     first = (tmp_path / name).read_bytes()
     write_pools(tmp_path / name, again)
     assert (tmp_path / name).read_bytes() == first
@@ -70,6 +71,11 @@ def case(*, kind: str = "cases", **fields: Any) -> dict[str, Any]:
     return changed(human_testing={"kind": kind, **fields})
 
 
+def stdin_case(**fields: Any) -> dict[str, Any]:
+    line = changed(domain="python-stdin", entry_point=..., human_testing={"kind": "stdin", **fields})
+    return {key: value for key, value in line.items() if key not in ("solutions", "testings")}
+
+
 BAD_LINES: list[tuple[str, dict[str, Any] | str, str]] = [
     ("not json", '{"problem_id": ', r":1: is not JSON"),
     ("not an object", "[1]", r":1: must be a JSON object, not list"),
@@ -94,7 +100,7 @@ BAD_LINES: list[tuple[str, dict[str, Any] | str, str]] = [
     ("case with a typo", case(cases=[{"input": [], "output": 1, "outptu": 1}]), r"cases\[0\].outptu': is not a field"),
     ("huge tolerance", case(cases=[{"input": [1], "output": 1}], tolerance=10**400), r"tolerance': must be a number"),
     ("bad tolerance", case(cases=[{"input": [1], "output": 1}], tolerance=-1), r"tolerance': must be a number, 0 or"),
-    ("stdin with a number", case(kind="stdin", cases=[{"input": 1, "output": ""}]), r"input': must be a text, not int"),
+    ("stdin with a number", stdin_case(cases=[{"input": 1, "output": ""}]), r"input': must be a text, not int"),
     ("asserts of wrong type", case(kind="asserts", asserts=[1]), r"asserts\[0\]': must be a text"),
     ("empty asserts", case(kind="asserts", asserts=[]), r"asserts': must not be empty"),
     ("program without code", case(kind="program"), r"code': must be Python source"),

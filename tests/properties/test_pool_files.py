@@ -9,8 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from evosyn.domains import load_pools, scan_pools
 from evosyn.errors import InputError
-from evosyn.pools import load_matrices, load_pools, scan_pools, write_matrices, write_pools
+from evosyn.pools import load_matrices, write_matrices, write_pools
 
 QUIET = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 POOL: dict[str, Any] = {

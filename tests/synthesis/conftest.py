@@ -8,7 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evosyn.chat import Message, Parsed, Reply, Request
+from evosyn.chat import Message, Parsed, Purpose, Reply, Request
+from evosyn.domains.base import BaseDomain
+from evosyn.domains.python.shapes import check_cases
 from evosyn.errors import BudgetSpent
 from evosyn.jobs import Limits
 from evosyn.ports import Plan
@@ -22,10 +24,11 @@ TOY = "tests.toy:Domain"
 NOUNS = ("harbour", "meadow", "lantern", "orchard", "granite", "violet", "copper", "thistle", "saffron", "willow")
 
 
-class ToyDomain:
+class ToyDomain(BaseDomain):
     """Problems "add K": a solution is `add K`, a testing is pairs of numbers."""
 
     name = TOY
+    kinds = {"cases": check_cases}  # noqa: RUF012
 
     def check_testing(self, problem: Problem, testing: Testing) -> str | None:  # noqa: ARG002
         return None if len(testing.body["cases"]) < 9 else "too-many-cases: nine or more"
@@ -33,29 +36,31 @@ class ToyDomain:
     def plan(self, problem: Problem, solution: Solution, testings: Sequence[Testing], limits: Limits) -> Plan:
         raise NotImplementedError("the toy crossexec needs no plan")
 
-    def problem_request(self, seeds: Sequence[Problem], sample: int, params: Mapping[str, Json]) -> Request:
-        shown = "\n".join(seed.statement for seed in seeds)
-        return Request((Message("user", f"problems like:\n{shown}"),), "problem", params, sample)
-
-    def solution_request(self, problem: Problem, sample: int, params: Mapping[str, Json]) -> Request:
-        return Request((Message("user", f"solve: {problem.statement}"),), "solution", params, sample, problem)
-
-    def testing_request(
-        self, problem: Problem, sample: int, params: Mapping[str, Json], examples: Sequence[Problem] = ()
+    def ask(
+        self,
+        what: Purpose,
+        problem: Problem | None,
+        sample: int,
+        params: Mapping[str, Json],
+        examples: Sequence[Problem] = (),
     ) -> Request:
+        if problem is None:
+            shown = "\n".join(seed.statement for seed in examples)
+            return Request((Message("user", f"problems like:\n{shown}"),), "problem", params, sample)
         assert not examples
-        return Request((Message("user", f"test: {problem.statement}"),), "testing", params, sample, problem)
+        word = {"solution": "solve", "testing": "test"}[what]
+        return Request((Message("user", f"{word}: {problem.statement}"),), what, params, sample, problem)
 
-    def parse_problem(self, text: str) -> Parsed[Problem]:
+    def read_problem(self, text: str) -> Parsed[Problem]:
         if not text.startswith("add "):
             return Parsed(None, "no-problem: it does not begin with add")
         number = int(text.split()[1])
-        return Parsed(Problem("", TOY, text, entry_point="f", meta={"number": number}))
+        return Parsed(Problem("", TOY, text, meta={"number": number}))
 
-    def parse_solution(self, problem: Problem, text: str) -> Parsed[Solution]:  # noqa: ARG002
+    def read_solution(self, text: str, problem: Problem | None) -> Parsed[Solution]:  # noqa: ARG002
         return Parsed(Solution(text)) if text.startswith("add ") else Parsed(None, "no-fence")
 
-    def parse_testing(self, problem: Problem, text: str) -> Parsed[Testing]:  # noqa: ARG002
+    def read_testing(self, text: str, problem: Problem | None) -> Parsed[Testing]:  # noqa: ARG002
         try:
             cases = json.loads(text)
         except ValueError as error:
@@ -127,7 +132,7 @@ class ToyCrossexec:
                 verdicts_MN=np.array(rows, dtype="<U1"),
                 solution_ids=tuple(one.id for one in solutions),
                 testing_ids=tuple(one.id for one in testings),
-                solution_texts=tuple(one.source for one in solutions),
+                solution_texts=tuple(one.text for one in solutions),
                 testing_texts=tuple(one.text for one in testings),
             )
             found.append(matrix)
@@ -136,7 +141,7 @@ class ToyCrossexec:
         return found
 
     def _letter(self, solution: Solution, testing: Testing) -> str:
-        number = int(solution.source.split()[1])
+        number = int(solution.text.split()[1])
         return "P" if all(case["input"][0] + number == case["output"] for case in testing.body["cases"]) else "F"
 
 
@@ -161,7 +166,13 @@ class CountingRunner:
 @pytest.fixture
 def toy_seeds() -> tuple[Problem, ...]:
     return tuple(
-        Problem(f"seed-{number}", TOY, f"add {number} to every {noun}", "f", meta={"number": number})
+        Problem(
+            f"seed-{number}",
+            TOY,
+            f"add {number} to every {noun}",
+            payload={"entry_point": "f"},
+            meta={"number": number},
+        )
         for number, noun in enumerate(NOUNS[:5])
     )
 

@@ -71,8 +71,8 @@ def test_a_problem_that_grows_to_the_end_has_the_candidates_of_a_fixed_run(toy, 
     grown = {pool.problem.problem_id: pool for pool in load_pools(tmp_path / "a" / "candidates.jsonl")}
     assert whole.keys() == grown.keys()
     for name, pool in grown.items():
-        sources = [one.source for one in pool.solutions]
-        assert sources == [one.source for one in whole[name].solutions][: len(sources)]
+        sources = [one.text for one in pool.solutions]
+        assert sources == [one.text for one in whole[name].solutions][: len(sources)]
         testings = [one.id for one in pool.testings]
         assert testings == [one.id for one in whole[name].testings][: len(testings)]
 

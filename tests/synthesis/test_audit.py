@@ -28,7 +28,7 @@ HUMAN = cases_of((0, 0), (-3, -6), (7, 14))
 def sample(setting: str, kept: Testing, solution: str) -> Sample:
     return Sample(
         id=f"d_{setting}", problem_id="syn-000000", domain="python-function", prompt=(Message("user", "p"),),
-        statement="Return twice x.", entry_point="double", starter_code=None, testing=kept.text, tests=1,
+        statement="Return twice x.", payload='{"entry_point": "double"}', testing=kept.text, tests=1,
         solution=solution, solutions_ranked="[]", scores="{}", matrix_digest="m", lineage="{}", model="m",
         simulated=False, difficulty=0.0, cost=0.0, licence="", setting=setting,
     )  # fmt: skip
@@ -38,7 +38,7 @@ def sample(setting: str, kept: Testing, solution: str) -> Sample:
 def data(tmp_path: Path) -> Path:
     write_dataset(tmp_path, "evosyn", [sample("evosyn", EXACT, SOURCES[0])])
     write_dataset(tmp_path, "random", [sample("random", LOOSE, SOURCES[2])])
-    problem = Problem("syn-000000", "python-function", "Return twice x.", "double")
+    problem = Problem("syn-000000", "python-function", "Return twice x.", payload={"entry_point": "double"})
     write_pools(tmp_path / "candidates.jsonl", [Pool(problem, tuple(map(Solution, SOURCES)), (LOOSE, EXACT))])
     seed = replace(problem, problem_id="human", human_testing=HUMAN, reference_solution=SOURCES[0])
     write_pools(tmp_path / "human.jsonl", [Pool(seed, (), ())])
@@ -67,7 +67,7 @@ def test_the_table_has_a_column_for_each_setting(data):
 
 
 def test_a_pool_about_other_problems_is_refused(data, tmp_path):
-    other = Problem("h", "python-function", "Something else.", "f", human_testing=HUMAN)
+    other = Problem("h", "python-function", "Something else.", payload={"entry_point": "f"}, human_testing=HUMAN)
     write_pools(tmp_path / "other.jsonl", [Pool(other, (), ())])
     ended = CliRunner().invoke(command, [str(data), "--against", str(tmp_path / "other.jsonl")])
     assert isinstance(ended.exception, UsageError)

@@ -6,10 +6,11 @@ import random
 import numpy as np
 import pytest
 
+from evosyn.domains import load_pools
 from evosyn.errors import UsageError
 from evosyn.evaluators.draws import ConsistencyConfig
 from evosyn.evolve.stopping import StopConfig
-from evosyn.pools import load_pools, write_matrices
+from evosyn.pools import write_matrices
 from evosyn.records import Evaluation, Invalid, PassMatrix, Ranking
 from evosyn.synthesis.recipes._evolve_config import EvolveConfig
 from evosyn.synthesis.recipes._evolve_finish import _tied
@@ -93,7 +94,7 @@ def test_a_problem_without_a_human_testing_is_named(tmp_path):
         "problem_id": "mine",
         "domain": "python-function",
         "statement": "Add.",
-        "entry_point": pools[0].problem.entry_point,
+        "entry_point": pools[0].problem.payload.get("entry_point"),
     }
     path.write_text(json.dumps(line) + "\n")
     with pytest.raises(UsageError, match=r"seeds.jsonl:1: field 'human_testing'.*'mine'"):

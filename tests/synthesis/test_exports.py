@@ -29,8 +29,7 @@ def sample(number: int, **changes: object) -> Sample:
         domain="python-function",
         prompt=(Message("system", "Answer with code."), Message("user", f"Write double(x), variant {number}.")),
         statement=f"Return twice the number. Variant {number}.",
-        entry_point="double",
-        starter_code=None,
+        payload='{"entry_point":"double"}',
         testing=json.dumps({"kind": "cases", "cases": [{"input": [3], "output": 6}, {"input": [-1], "output": -2}]}),
         tests=2,
         solution=GOOD,
@@ -110,6 +109,7 @@ def test_verl_rows_score_through_the_written_reward_file(tmp_path):
 
 
 STARTER = "from math import isclose\n\ndef double(x):"
+WITH_STARTER = json.dumps({"entry_point": "double", "starter_code": STARTER})
 
 
 def tasks_in(out: Path, form: str) -> list[str]:
@@ -128,7 +128,7 @@ def tasks_in(out: Path, form: str) -> list[str]:
 @pytest.mark.parametrize("form", ["jsonl", "trl", "verl", "verifiers"])
 def test_every_format_says_of_a_row_all_that_its_reward_needs_in_the_same_words(tmp_path, form):
     changed = [
-        replace(SAMPLES[0], starter_code=STARTER, meta='{"topic": "é"}'),
+        replace(SAMPLES[0], payload=WITH_STARTER, meta='{"topic": "é"}'),
         replace(SAMPLES[1], statement="Ünïcode and \u2028 lines"),
         replace(SAMPLES[2], testing='{"kind": "asserts", "asserts": ["assert double(1) == \'\\ud800\'"]}'),
     ]
@@ -136,11 +136,15 @@ def test_every_format_says_of_a_row_all_that_its_reward_needs_in_the_same_words(
     found = tasks_in(tmp_path, form)
     assert found == [task_text(task_of(one)) for one in changed]
     first = task_from_json(found[0])
-    assert (first.problem.starter_code, first.problem.meta, first.row_id) == (STARTER, {"topic": "é"}, changed[0].id)
+    assert (first.problem.payload.get("starter_code"), first.problem.meta, first.row_id) == (
+        STARTER,
+        {"topic": "é"},
+        changed[0].id,
+    )
 
 
 def test_a_row_that_no_reward_could_be_paid_for_is_refused_with_its_name(tmp_path):
-    for changes, reason in (({"entry_point": None}, "entry_point"), ({"testing": "{}"}, "testing.kind")):
+    for changes, reason in (({"payload": "{}"}, "entry_point"), ({"testing": "{}"}, "testing.kind")):
         with pytest.raises(UsageError, match=rf"row d_0\.{reason}"):
             export_dataset([sample(0, **changes)], "trl", tmp_path, name="x")
 

@@ -167,7 +167,7 @@ def test_the_directory_loads_by_its_card_without_a_network(toy, tmp_path, monkey
 def test_the_card_says_simulated_and_its_counts_add_up(toy, tmp_path):
     report = toy.run(tmp_path / "d", CONFIG)
     card = (tmp_path / "d" / "README.md").read_text()
-    assert "SIMULATED by the offline teacher" in card
+    assert "SIMULATED by toy-1" in card
     for setting in SETTINGS:
         assert f"| `{setting}` | {report['settings'][setting]['kept']} | 24 |" in card
     for reason, count in report["dropped"].items():

@@ -54,7 +54,9 @@ def test_the_rendered_wishes_stand_after_the_prompt_of_the_domain(toy_seeds, toy
 def test_without_variation_the_prompt_is_the_domains_own(toy_seeds, toy_domain):
     briefs = Briefs(toy_seeds, ProblemConfig(vary=False), TREE)
     brief = briefs.brief(0)
-    assert briefs.request(brief, toy_domain, 0) == toy_domain.problem_request(brief.seeds, 0, ProblemConfig().params)
+    assert briefs.request(brief, toy_domain, 0) == toy_domain.ask(
+        "problem", None, 0, ProblemConfig().params, brief.seeds
+    )
 
 
 @pytest.mark.parametrize(("good_at", "attempts"), [(0, 1), (2, 3), (5, 3)])

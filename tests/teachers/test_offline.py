@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from evosyn.chat import Reply, Request
+from evosyn.domains import load_pools
 from evosyn.errors import UsageError
-from evosyn.pools import load_pools
 from evosyn.ports import Teacher
 from evosyn.records import Problem, Testing
 from evosyn.registry import factory
@@ -30,8 +30,7 @@ USER_PROBLEM = Problem(
     "clamp",
     "python-function",
     "Add up the numbers; whenever the sum is above limit it becomes limit.",
-    entry_point="clamp_sum",
-    starter_code="def clamp_sum(numbers, limit):\n    ...\n",
+    payload={"entry_point": "clamp_sum", "starter_code": "def clamp_sum(numbers, limit):\n    ...\n"},
     human_testing=Testing(
         "cases", {"cases": [{"input": [[1, 2, 3], 4], "output": 4}, {"input": [[], 1], "output": 0}]}
     ),
@@ -70,9 +69,9 @@ def ask(teacher: OfflineTeacher, requests: list[Request]) -> list[Reply]:
 def requests_about(problem: Problem, count: int) -> list[Request]:
     domain = factory("domains", problem.domain)()
     return [
-        *(domain.solution_request(problem, sample, {}) for sample in range(count)),
-        *(domain.testing_request(problem, sample, {}) for sample in range(count)),
-        *(domain.problem_request([problem], sample, {}) for sample in range(count)),
+        *(domain.ask("solution", problem, sample, {}) for sample in range(count)),
+        *(domain.ask("testing", problem, sample, {}) for sample in range(count)),
+        *(domain.ask("problem", None, sample, {}, [problem]) for sample in range(count)),
     ]
 
 
@@ -110,8 +109,8 @@ def test_one_study_serves_many_concurrent_calls(sandbox, seeds):
 def test_most_replies_are_read_by_the_domains(teacher, seeds):
     for problem in seeds:
         domain = factory("domains", problem.domain)()
-        solutions = [domain.parse_solution(problem, teacher.draw(problem, "solution", n).text) for n in range(60)]
-        testings = [domain.parse_testing(problem, teacher.draw(problem, "testing", n).text) for n in range(60)]
+        solutions = [domain.read("solution", teacher.draw(problem, "solution", n).text, problem) for n in range(60)]
+        testings = [domain.read("testing", teacher.draw(problem, "testing", n).text, problem) for n in range(60)]
         assert 0.85 <= sum(parsed.value is not None for parsed in solutions) / 60 <= 1.0
         assert 0.80 <= sum(parsed.value is not None for parsed in testings) / 60 <= 1.0
         for parsed in testings:
@@ -124,7 +123,7 @@ def test_malformed_testings_are_not_read(teacher, seeds):
     drawn = [teacher.draw(problem, "testing", sample) for sample in range(300)]
     malformed = [one for one in drawn if one.truth.startswith("malformed")]
     assert 3 <= len(malformed) <= 45
-    readable = [one for one in malformed if domain.parse_testing(problem, one.text).value is not None]
+    readable = [one for one in malformed if domain.read("testing", one.text, problem).value is not None]
     assert len(readable) <= len(malformed) // 3
 
 
@@ -157,11 +156,11 @@ def test_wrong_solutions_cluster_on_popular_mistakes(teacher, seeds):
 
 def test_a_problem_of_its_own_can_be_answered_by_another_teacher_of_any_seed(sandbox):
     domain = factory("domains", "python-stdin")()
-    seed = replace(USER_PROBLEM, domain="python-stdin", entry_point=None, starter_code=None)
-    replies = ask(create(seed=9), [domain.problem_request([seed], sample, {}) for sample in range(8)])
-    problem = next(parsed for reply in replies if (parsed := domain.parse_problem(reply.text).value) is not None)
+    seed = replace(USER_PROBLEM, domain="python-stdin", payload={})
+    replies = ask(create(seed=9), [domain.ask("problem", None, sample, {}, [seed]) for sample in range(8)])
+    problem = next(parsed for reply in replies if (parsed := domain.read("problem", reply.text).value) is not None)
     answered = create(seed=4, sandbox=sandbox)
-    assert domain.parse_testing(problem, answered.draw(problem, "testing", 1).text).value is not None
+    assert domain.read("testing", answered.draw(problem, "testing", 1).text, problem).value is not None
     assert len(answered.study(problem).right) == 2
 
 

@@ -108,7 +108,7 @@ def test_problem_replies_are_read_by_the_domain_and_found_again(domain):
     truths, problems = [], []
     for sample in range(200):
         drawn = draw_problem(SeedTree(2), domain, sample)
-        parsed = reader.parse_problem(drawn.text)
+        parsed = reader.read("problem", drawn.text)
         truths.append(drawn.truth)
         if drawn.truth == "malformed":
             assert parsed.value is None, drawn.text
@@ -118,7 +118,7 @@ def test_problem_replies_are_read_by_the_domain_and_found_again(domain):
         assert problem.domain == domain
         assert problem.reference_solution is None
         assert "def " not in problem.statement
-        assert resolve(problem).entry_point == problem.entry_point
+        assert resolve(problem).entry_point == problem.payload.get("entry_point")
         assert resolve(problem).reference not in drawn.text
         problems.append(problem)
     assert 0.01 <= truths.count("malformed") / len(truths) <= 0.12
@@ -137,7 +137,7 @@ def test_trivial_problems_are_solved_and_tested_rightly_by_nearly_everyone(sandb
         "trivial",
         family.DOMAIN,
         task.statement,
-        entry_point=task.entry_point,
+        payload={"entry_point": task.entry_point},
         meta={"family": "one_step", "params": params, "difficulty": task.difficulty},
     )
     for purpose in ("solution", "testing"):

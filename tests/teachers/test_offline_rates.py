@@ -6,8 +6,8 @@ import statistics
 
 import pytest
 
+from evosyn.domains import load_pools
 from evosyn.evaluators.crossexec import CrossExecutor
-from evosyn.pools import load_pools
 from evosyn.records import Problem, Solution
 from evosyn.registry import factory
 from evosyn.sandbox import open_sandbox
@@ -66,7 +66,7 @@ def test_problems_differ_in_how_often_solutions_are_right(teachers, seeds):
 def test_testings_have_many_sizes(teachers, seeds):
     teacher = teachers["mixed"]
     domain = factory("domains", seeds[0].domain)()
-    parsed = [domain.parse_testing(seeds[0], teacher.draw(seeds[0], "testing", n).text).value for n in range(150)]
+    parsed = [domain.read("testing", teacher.draw(seeds[0], "testing", n).text, seeds[0]).value for n in range(150)]
     sizes = [len(one.body["cases"]) for one in parsed if one is not None and isinstance(one.body["cases"], list)]
     assert 8 <= statistics.mean(sizes) <= 14
     assert min(sizes) <= 4

@@ -10,11 +10,12 @@ import pytest
 
 from evosyn.configs.loading import load_config
 from evosyn.dataset import read_dataset, write_dataset
+from evosyn.domains import shown
 from evosyn.errors import UsageError
 from evosyn.seeds import SeedTree
 from evosyn.train.checkpoints import read_metrics
 from evosyn.train.config import DistillConfig
-from evosyn.train.data import answer_of, dpo_rows, sft_rows, warm_rows
+from evosyn.train.data import dpo_rows, sft_rows, warm_rows
 
 needs_train = pytest.mark.skipif(importlib.util.find_spec("trl") is None, reason="needs the train extra")
 
@@ -22,9 +23,11 @@ needs_train = pytest.mark.skipif(importlib.util.find_spec("trl") is None, reason
 def test_sft_learns_the_rows_own_solution_first_and_only_ones_that_pass(small_data: Path) -> None:
     samples = read_dataset(small_data)
     one, many = sft_rows(samples, 1), sft_rows(samples, 5)
-    assert [row["completion"][0]["content"] for row in one] == [answer_of(sample.solution) for sample in samples]
+    assert [row["completion"][0]["content"] for row in one] == [
+        shown(sample.problem, sample.solution)[0]["content"] for sample in samples
+    ]
     assert len(one) < len(many)
-    wrong = answer_of("def total(xs):\n    return len(xs)")
+    wrong = "```python\ndef total(xs):\n    return len(xs)\n```"
     assert wrong not in {row["completion"][0]["content"] for row in many}
 
 

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from evosyn.chat import Message
+from evosyn.domains import load_pools
 from evosyn.errors import UsageError
 from evosyn.jobs import Limits
-from evosyn.pools import load_pools, write_pools
+from evosyn.pools import write_pools
 from evosyn.ports import Sandbox
 from evosyn.records import Pool, Problem, Testing
 from evosyn.rundir import RunDir
@@ -52,7 +53,7 @@ def bench(tmp_path: Path) -> Path:
                 problem_id=name,
                 domain="python-function",
                 statement=f"Write {name}(xs).",
-                entry_point=name,
+                payload={"entry_point": name},
                 human_testing=Testing("cases", body),
                 meta={"difficulty": difficulty},
             ),
@@ -107,7 +108,7 @@ def test_what_was_drawn_before_a_kill_is_not_drawn_again(bench: Path, sandbox: S
 
 
 def test_a_bench_without_human_testings_is_refused() -> None:
-    pool = Pool(Problem("p", "python-function", "s", entry_point="f"), (), ())
+    pool = Pool(Problem("p", "python-function", "s", payload={"entry_point": "f"}), (), ())
     with pytest.raises(UsageError, match="human_testing"):
         bench_tasks([pool])
 

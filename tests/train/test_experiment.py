@@ -49,7 +49,7 @@ def test_specs_are_distinct_and_each_confusion_changes_them() -> None:
 def test_a_pool_without_noise_is_right_and_with_noise_errs_as_often_as_said() -> None:
     (spec,) = draw_specs(1, random.Random(3))
     clean = make_pool(spec, 5, Noise(0.0, 0.0, 0.0, 0.0, 0.0), random.Random(0))
-    assert {solution.source for solution in clean.solutions} == {source(spec)}
+    assert {solution.text for solution in clean.solutions} == {source(spec)}
     generator = random.Random(5)
     right = sum(confuse(spec, 0.3, generator) == spec for _ in range(4000)) / 4000
     assert right == pytest.approx(0.7**3, abs=0.03)
@@ -148,7 +148,7 @@ def test_the_size_for_a_gpu_runs_on_real_functions_and_a_model_from_a_path(small
 
     from evosyn.cli import group
     from evosyn.dataset import read_dataset
-    from evosyn.pools import load_pools
+    from evosyn.domains import load_pools
     from evosyn.seeds import SeedTree
     from evosyn.train import tiny
     from evosyn.train.config import TinyConfig
@@ -223,7 +223,9 @@ def test_the_users_own_data_is_compared_setting_by_setting(small_data: Path, tmp
     from evosyn.records import Pool, Problem, Testing
 
     testing = Testing("cases", {"cases": [{"input": [[1, 2]], "output": 3}]})
-    problem = Problem("total", "python-function", "Write total(xs).", entry_point="total", human_testing=testing)
+    problem = Problem(
+        "total", "python-function", "Write total(xs).", payload={"entry_point": "total"}, human_testing=testing
+    )
     write_pools(tmp_path / "bench.jsonl", [Pool(problem, (), ())])
     small = ["steps=2", "tiny.problems=10", "tiny.warm_steps=2", "rollout.max_completion=16", "rollout.group=2"]
     line = ["experiment", "table2", "--data", str(small_data), "--model", "builtin:tiny", "--seeds", "1"]

@@ -227,7 +227,7 @@ def test_a_row_comes_back_from_its_json_as_it_was(domain: str) -> None:
         assert task_from_json(task_text(task)) == task == task_from_json(task_to_json(task))
         assert task.testing.to_json() == sample.chosen_testing.to_json()
         assert task_text(task).isascii()
-        kept = ("problem_id", "domain", "statement", "entry_point", "starter_code", "meta", "id")
+        kept = ("problem_id", "domain", "statement", "payload", "meta", "id")
         assert [getattr(task.problem, name) for name in kept] == [getattr(sample.problem, name) for name in kept]
 
 

@@ -6,10 +6,10 @@ import pytest
 
 from evosyn.chat import Parsed
 from evosyn.dataset import read_dataset
+from evosyn.domains.python_function import PythonFunction
 from evosyn.jobs import CellResult, ItemOutcome, Job, Limits
 from evosyn.ports import Expansion, Plan, Sandbox
 from evosyn.records import Problem, Solution, Testing, Verdict
-from evosyn.synthesis.domains.python_function import PythonFunction
 from evosyn.tasks import task_from_json, task_text
 from evosyn.train.config import RewardConfig
 from evosyn.train.data import tasks_of
@@ -199,10 +199,10 @@ def test_a_task_of_a_domain_that_is_not_there_is_undecided_and_the_others_are_sc
 class Faulty(PythonFunction):
     """A domain that fails on the texts that name one of its methods: a plug-in with faults in each of them."""
 
-    def parse_solution(self, problem: Problem, text: str) -> Parsed[Solution]:
+    def read_solution(self, text: str, problem: Problem | None) -> Parsed[Solution]:
         if "fails in parse" in text:
             raise RecursionError("too deep")
-        return super().parse_solution(problem, text)
+        return super().read_solution(text, problem)
 
     def expand(self, testings: Sequence[Testing], limits: Limits) -> Expansion:
         if any("fails in expand" in testing.text for testing in testings):
@@ -210,10 +210,10 @@ class Faulty(PythonFunction):
         return super().expand(testings, limits)
 
     def plan(self, problem: Problem, solution: Solution, testings: Sequence[Testing], limits: Limits) -> Plan:
-        if "fails in plan" in solution.source:
+        if "fails in plan" in solution.text:
             raise ValueError("Exceeds the limit (4300 digits)")
         made = super().plan(problem, solution, testings, limits)
-        return FaultyPlan(made) if "fails in judge" in solution.source else made
+        return FaultyPlan(made) if "fails in judge" in solution.text else made
 
 
 class FaultyPlan:

@@ -122,7 +122,7 @@ BAD_ITEMS = {
     ".task.testing": ({"task": {**TASK, "testing": "{"}, "completion": ""}, "is a text that is not JSON"),
     ".task.testing.cases": ({"task": {**TASK, "testing": {"kind": "cases", "cases": 3}}, "completion": ""}, "list"),
     ".task.entry_point": ({"task": {**TASK, "entry_point": [1]}, "completion": ""}, "must be a text, not list"),
-    ".task.entry_point missing": ({"task": {**TASK, "entry_point": None}, "completion": ""}, "Name the function"),
+    ".task.entry_point missing": ({"task": {**TASK, "entry_point": None}, "completion": ""}, "Add 'entry_point'"),
     ".task.starter_code": ({"task": {**TASK, "starter_code": 5}, "completion": ""}, "must be a text, not int"),
     ".task.statement": ({"task": {**TASK, "statement": {}}, "completion": ""}, "must be a text or null, not dict"),
     ".task.meta": ({"task": {**TASK, "meta": []}, "completion": ""}, "must be an object, not list"),
@@ -240,7 +240,7 @@ def test_a_missing_reward_is_said_where_it_can_be_and_stood_in_for_where_it_cann
     from evosyn.train.reward_function import compute_scores, trl_reward
 
     monkeypatch.setenv("EVOSYN_REWARD_URL", url_of(service))
-    truths = [TASK, {**TASK, "domain": "evosyn.synthesis.domains.python_function:create"}]  # the second is not served
+    truths = [TASK, {**TASK, "domain": "evosyn.domains.python_function:create"}]  # the second is not served
     completions = [[{"role": "assistant", "content": RIGHT}]] * 2
     assert trl_reward(["p"] * 2, completions, truths) == [1.0, None]
     right, unknown = compute_scores(["d"] * 2, [RIGHT] * 2, truths)

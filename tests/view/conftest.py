@@ -68,7 +68,10 @@ def data_dir(tmp_path_factory) -> Path:
     """A dataset whose statements and checks are hostile."""
     parts = _toy_parts()
     nouns = ("harbour", "meadow", "lantern", "orchard", "granite")
-    seeds = [Problem(f"seed-{at}", parts.TOY, f"add {at} to every {noun}", "f") for at, noun in enumerate(nouns)]
+    seeds = [
+        Problem(f"seed-{at}", parts.TOY, f"add {at} to every {noun}", payload={"entry_point": "f"})
+        for at, noun in enumerate(nouns)
+    ]
 
     class Hostile(parts.ToyTeacher):
         def _text(self, request, key):

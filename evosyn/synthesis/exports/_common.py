@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from evosyn.dataset import Sample
+from evosyn.domains import shown
 from evosyn.jsonlines import write_lines
 from evosyn.records import Json
 from evosyn.rundir import write_atomic
@@ -56,9 +57,9 @@ def turns(sample: Sample) -> list[dict[str, str]]:
     return [{"role": message.role, "content": message.content} for message in sample.prompt]
 
 
-def answer(source: str) -> list[dict[str, str]]:
-    """A solution as the assistant's turn, in the fence that the domain's parser expects."""
-    return [{"role": "assistant", "content": f"```python\n{source.rstrip()}\n```"}]
+def answer(sample: Sample, text: str) -> list[dict[str, str]]:
+    """A solution as the assistant's turns."""
+    return shown(sample.problem, text)
 
 
 def write_splits(

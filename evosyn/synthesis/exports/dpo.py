@@ -30,4 +30,4 @@ def _row(sample: Sample, split: str, index: int) -> dict[str, Json] | Skip:  # n
         return Skip("the testing accepts no solution")
     if not refused:
         return Skip("the testing refuses no solution")
-    return {"prompt": turns(sample), "chosen": answer(accepted[0]), "rejected": answer(refused[-1])}
+    return {"prompt": turns(sample), "chosen": answer(sample, accepted[0]), "rejected": answer(sample, refused[-1])}

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from evosyn.dataset import SCHEMA_VERSION, Sample
+from evosyn.domains import check_task
 from evosyn.records import Json, canonical_json
 from evosyn.synthesis.exports._common import Exported, Target, turns, write_splits
 from evosyn.tasks import task_of, task_text
@@ -27,7 +28,7 @@ def _row(sample: Sample, split: str, index: int) -> dict[str, Json]:
         "difficulty": sample.difficulty,
         "prompt": turns(sample),
         "answer": sample.solution,
-        "verification_info": task_text(task_of(sample)),
+        "verification_info": task_text(task_of(sample, check_task)),
         "tests": sample.testing,
         "solution": sample.solution,
         "meta": canonical_json(

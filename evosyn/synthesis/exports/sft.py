@@ -25,4 +25,4 @@ def export(samples: Sequence[Sample], target: Target) -> Exported:
 def _row(sample: Sample, split: str, index: int) -> dict[str, Json] | Skip:  # noqa: ARG001
     if not json.loads(sample.solutions_ranked)[0]["passes"]:
         return Skip("the testing accepts no solution")
-    return {"messages": [*turns(sample), *answer(sample.solution)]}
+    return {"messages": [*turns(sample), *answer(sample, sample.solution)]}

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from evosyn.dataset import Sample
+from evosyn.domains import check_task
 from evosyn.records import Json
 from evosyn.synthesis.exports._common import Exported, Target, turns, write_splits
 from evosyn.tasks import task_of, task_text
@@ -28,7 +29,7 @@ def export(samples: Sequence[Sample], target: Target) -> Exported:
 def _row(sample: Sample, split: str, index: int) -> dict[str, Json]:  # noqa: ARG001
     return {
         "prompt": turns(sample),
-        "task": task_text(task_of(sample)),
+        "task": task_text(task_of(sample, check_task)),
         "row_id": sample.id,
         "difficulty": sample.difficulty,
     }

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from evosyn import __version__
 from evosyn.dataset import Sample
+from evosyn.domains import check_task
 from evosyn.records import Json
 from evosyn.rundir import write_atomic
 from evosyn.synthesis.exports._common import Exported, Target, answer, turns, write_splits
@@ -44,14 +45,15 @@ def package_name(name: str) -> str:
 
 
 def _row(sample: Sample, split: str, index: int) -> dict[str, Json]:  # noqa: ARG001
+    passes = json.loads(sample.solutions_ranked)[0]["passes"]
     system = [turn["content"] for turn in turns(sample) if turn["role"] == "system"]
     return {
         "id": sample.id,
         "name": sample.problem_id,
         "prompt": [turn for turn in turns(sample) if turn["role"] != "system"],
         "system_prompt": "\n\n".join(system) or None,
-        "task": task_text(task_of(sample)),
-        "gold": answer(sample.solution)[0]["content"] if json.loads(sample.solutions_ranked)[0]["passes"] else None,
+        "task": task_text(task_of(sample, check_task)),
+        "gold": answer(sample, sample.solution)[0]["content"] if passes else None,
     }
 
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from evosyn.dataset import Sample
+from evosyn.domains import check_task
 from evosyn.records import Json
 from evosyn.rundir import write_atomic
 from evosyn.synthesis.exports._common import Exported, Target, turns, write_splits
@@ -35,7 +36,7 @@ def _row(sample: Sample, split: str, index: int) -> dict[str, Json]:
         "data_source": f"evosyn/{sample.domain}",
         "prompt": turns(sample),
         "ability": "code",
-        "reward_model": {"style": "rule", "ground_truth": task_text(task_of(sample))},
+        "reward_model": {"style": "rule", "ground_truth": task_text(task_of(sample, check_task))},
         "extra_info": {
             "split": split,
             "index": index,

@@ -11,11 +11,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from evosyn.domains import load_pools
 from evosyn.errors import InputError, UsageError
 from evosyn.evaluators.draws import ConsistencyConfig
 from evosyn.evaluators.intervals import Split, split_problems
 from evosyn.evaluators.splitting import split_testings
-from evosyn.pools import BUILTIN, is_matrices_file, load_matrices, load_pools, write_matrices, write_pools
+from evosyn.pools import BUILTIN, is_matrices_file, load_matrices, write_matrices, write_pools
 from evosyn.ports import Crossexec, Domain, Teacher
 from evosyn.records import KNOWN_VERDICTS, Json, PassMatrix, Pool, Verdict
 from evosyn.rundir import RunDir
@@ -155,7 +156,7 @@ def _with_texts(matrices: Sequence[PassMatrix], pools: Sequence[Pool]) -> list[P
     for matrix in matrices:
         pool = known.get(matrix.problem_id)
         if pool is not None:
-            solutions = {one.id: one.source for one in pool.solutions}
+            solutions = {one.id: one.text for one in pool.solutions}
             testings = {one.id: one.text for one in pool.testings}
             matrix = replace(
                 matrix,

@@ -65,7 +65,7 @@ def resolve(problem: Problem) -> Knowledge:
         _must_parse(problem.problem_id, "meta.alternatives", text)
     return Knowledge(
         key=problem.id,
-        entry_point=problem.entry_point,
+        entry_point=problem.payload.get("entry_point"),
         reference=problem.reference_solution,
         alternatives=alternatives,
         generator=generator,

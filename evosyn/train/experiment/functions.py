@@ -77,10 +77,10 @@ def prepare_functions(out: Path, seed: int, pools: FunctionPools, tools: Tools) 
 def _sample(pool: Pool, matrix: PassMatrix, chosen: Choices, at: int, arm: str, tools: Tools) -> Sample:
     problem = pool.problem
     testing, verdicts = _testing_of(pool, matrix, chosen, at, arm)
-    solution = pool.solutions[chosen.some[at] if arm == "distill-random" else chosen.best[at]].source
+    solution = pool.solutions[chosen.some[at] if arm == "distill-random" else chosen.best[at]].text
     order = np.argsort(-chosen.scores[at], kind="stable")
     ranked = [
-        {"id": matrix.solution_ids[m], "source": pool.solutions[m].source, "score": float(chosen.scores[at][m]),
+        {"id": matrix.solution_ids[m], "source": pool.solutions[m].text, "score": float(chosen.scores[at][m]),
          "passes": int(matrix.passed_MN[m].sum()), "verdict": verdicts[m]}
         for m in order
     ]  # fmt: skip
@@ -89,10 +89,9 @@ def _sample(pool: Pool, matrix: PassMatrix, chosen: Choices, at: int, arm: str, 
         id=sample_id(arm, problem.problem_id, text, solution),
         problem_id=problem.problem_id,
         domain=problem.domain,
-        prompt=tuple(tools.domain.solution_request(problem, 0, {}).messages),
+        prompt=tuple(tools.domain.ask("solution", problem, 0, {}).messages),
         statement=problem.statement,
-        entry_point=problem.entry_point,
-        starter_code=problem.starter_code,
+        payload=canonical_json(dict(problem.payload)),
         testing=text,
         tests=len(testing.body.get("cases", ())) if isinstance(testing.body.get("cases"), list) else 1,
         solution=solution,

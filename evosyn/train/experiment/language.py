@@ -126,7 +126,7 @@ def make_pool(spec: Spec, size: int, noise: Noise, generator: random.Random) -> 
         problem_id=name,
         domain="python-function",
         statement=f"Write f(xs) for a list of integers. In this order: {', '.join(spec)}. Return the list.",
-        entry_point="f",
+        payload={"entry_point": "f"},
         human_testing=make_testing(spec, [inputs(generator) for _ in range(12)], Provenance("human")),
         reference_solution=source(spec),
     )

@@ -228,7 +228,7 @@ def prompt_of(task: Json) -> str:
 
 def task_of(row_id: str, task: Json, testing: Json) -> Task:
     """The reward's view of one row."""
-    problem = Problem(task["id"], "python-function", task["statement"], entry_point="f")
+    problem = Problem(task["id"], "python-function", task["statement"], payload={"entry_point": "f"})
     return Task(row_id, problem, testing_from_json(testing))
 
 

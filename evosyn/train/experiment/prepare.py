@@ -149,7 +149,7 @@ def _worth(
 
 
 def _answer(pool: Pool, index: int) -> str:
-    return f"```python\n{pool.solutions[index].source}```"
+    return f"```python\n{pool.solutions[index].text}```"
 
 
 def _human(problem: Problem) -> Json:

@@ -148,7 +148,7 @@ def _warm(root: Path, seed: int, budget: BudgetConfig) -> None:
 def _unit(root: Path, seed: int, arm: str, budget: BudgetConfig, open_sandbox: OpenSandbox) -> Json:
     import torch
 
-    from evosyn import registry
+    from evosyn.domains import Domains
     from evosyn.train.experiment.learn import Budget, Learner
     from evosyn.train.scoring import Scorer
 
@@ -156,8 +156,7 @@ def _unit(root: Path, seed: int, arm: str, budget: BudgetConfig, open_sandbox: O
     torch.set_num_threads(1)
     folder = root / f"seed-{seed}"
     with open_sandbox() as sandbox:
-        domains = {"python-function": registry.factory("domains", "python-function")()}
-        scorer = Scorer(sandbox, domains)
+        scorer = Scorer(sandbox, Domains())
         prepared = Prepared.load(folder / "prepared.json")
         learner = Learner(prepared, folder / "start", Budget(**asdict(budget)), scorer, SeedTree(seed).child("learner"))
         result = learner.imitate(arm) if arm in DISTILL_ARMS else learner.reinforce(arm, folder / "scratch" / arm)

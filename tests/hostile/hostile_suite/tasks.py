@@ -133,7 +133,7 @@ def draw_pad(stream: random.Random) -> str:
 def function_problem(task: Task, name: str, starter: str | None = None) -> Problem:
     statement = f"Write the function {task.entry}(x) that was described elsewhere."
     starter = task.starter if starter is None else starter
-    return Problem(name, "python-function", statement, task.entry, starter)
+    return Problem(name, "python-function", statement, payload={"entry_point": task.entry, "starter_code": starter})
 
 
 def stdin_problem(task: Task, name: str) -> Problem:

@@ -9,11 +9,11 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from evosyn.domains.python_function import PythonFunction
 from evosyn.evaluators.verify import Asked, verify_cells
 from evosyn.jobs import Limits
 from evosyn.ports import Sandbox
 from evosyn.records import Problem, Solution, Testing, Verdict
-from evosyn.synthesis.domains.python_function import PythonFunction
 from reference_suite import families_conduct, families_values
 from reference_suite.drawing import FAMILIES, Pair
 from reference_suite.plain import all_pass
@@ -99,7 +99,12 @@ def told(one: Compared) -> str:
 
 
 def _problem(pair: Pair, place: int) -> Problem:
-    return Problem(f"r{place}", "python-function", "A drawn problem.", pair.entry_point, pair.starter + "\n    pass\n")
+    return Problem(
+        f"r{place}",
+        "python-function",
+        "A drawn problem.",
+        payload={"entry_point": pair.entry_point, "starter_code": pair.starter + "\n    pass\n"},
+    )
 
 
 def _testing(pair: Pair) -> Testing:

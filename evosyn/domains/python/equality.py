@@ -14,8 +14,8 @@ from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
 
+from evosyn.domains.python.budget import ITEMS, KEYS, WIDE
 from evosyn.records import Json
-from evosyn.synthesis.domains._budget import ITEMS, KEYS, WIDE
 
 _SECRET = os.urandom(16)
 _DECIMAL_EXPONENT = 400

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evosyn.domains.python_function import PythonFunction
+from evosyn.domains.python_stdin import PythonStdin
 from evosyn.records import Problem
-from evosyn.synthesis.domains.python_function import PythonFunction
-from evosyn.synthesis.domains.python_stdin import PythonStdin
 
 PROSE = st.text(string.ascii_letters + " .,\n", max_size=60)
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=30)
@@ -17,7 +17,9 @@ LEAF = (
     st.none() | st.booleans() | st.integers(-(10**9), 10**9) | st.floats(allow_nan=False, allow_infinity=False) | TEXT
 )
 VALUE = st.recursive(LEAF, lambda inner: st.lists(inner, max_size=4), max_leaves=8)
-FUNCTION = Problem("p", "python-function", "Do it.", entry_point="f", starter_code="def f(a, b):\n    pass\n")
+FUNCTION = Problem(
+    "p", "python-function", "Do it.", payload={"entry_point": "f", "starter_code": "def f(a, b):\n    pass\n"}
+)
 STDIN = Problem("p", "python-stdin", "Do it.")
 
 
@@ -34,7 +36,7 @@ HOW = st.sampled_from(["bare", "fenced", "ascii"])
 @given(st.lists(st.tuples(VALUE, VALUE, VALUE), min_size=1, max_size=5), HOW, PROSE, PROSE)
 def test_cases_of_a_function_are_read_as_they_were_written(cases, how, before, after) -> None:
     written = [{"input": [first, second], "output": output} for first, second, output in cases]
-    parsed = PythonFunction().parse_testing(FUNCTION, said(written, how, before, after))
+    parsed = PythonFunction().read("testing", said(written, how, before, after), FUNCTION)
     assert parsed.value is not None, parsed.reason
     assert parsed.value.body["cases"] == written
 
@@ -42,7 +44,7 @@ def test_cases_of_a_function_are_read_as_they_were_written(cases, how, before, a
 @given(st.lists(st.tuples(TEXT, TEXT), min_size=1, max_size=5), HOW, PROSE, PROSE)
 def test_cases_of_a_program_are_read_as_they_were_written(cases, how, before, after) -> None:
     written = [{"input": given, "output": output} for given, output in cases]
-    parsed = PythonStdin().parse_testing(STDIN, said(written, how, before, after))
+    parsed = PythonStdin().read("testing", said(written, how, before, after), STDIN)
     assert parsed.value is not None, parsed.reason
     assert parsed.value.body["cases"] == written
 
@@ -55,15 +57,16 @@ def test_a_problem_is_read_as_it_was_written(stdin, title, statement, how) -> No
     value = {"title": title, "statement": statement}
     if not stdin:
         value |= {"entry_point": "f", "starter_code": "def f(a: int) -> int:\n    pass\n"}
-    parsed = (PythonStdin() if stdin else PythonFunction()).parse_problem(said(value, how, "Here it is.", ""))
+    domain = PythonStdin() if stdin else PythonFunction()
+    parsed = domain.read("problem", said(value, how, "Here it is.", ""))
     assert parsed.value is not None, parsed.reason
     assert parsed.value.statement == statement.strip()
-    assert parsed.value.entry_point == (None if stdin else "f")
+    assert parsed.value.payload.get("entry_point") == (None if stdin else "f")
 
 
 @given(st.integers(), PROSE, PROSE)
 def test_a_program_is_read_as_it_was_written(number, before, after) -> None:
     source = f"def f(a, b):\n    return {number}\n"
-    parsed = PythonFunction().parse_solution(FUNCTION, f"{before}\n```python\n{source}```\n{after}")
+    parsed = PythonFunction().read("solution", f"{before}\n```python\n{source}```\n{after}", FUNCTION)
     assert parsed.value is not None, parsed.reason
-    assert parsed.value.source == source
+    assert parsed.value.text == source

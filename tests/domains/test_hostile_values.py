@@ -12,23 +12,25 @@ from fractions import Fraction
 
 import pytest
 
+from evosyn.domains.python.context import Broken, context_of
+from evosyn.domains.python.expressions import NotLiftable
+from evosyn.domains.python.lifting import lift_assert, lift_program
+from evosyn.domains.python.preparing import decided
+from evosyn.domains.python.table import prepare
+from evosyn.domains.python_function import PythonFunction
+from evosyn.domains.python_stdin import PythonStdin
 from evosyn.evaluators.verify import Asked, verify_cells
 from evosyn.jobs import Call, ItemOutcome, Limits, Status
 from evosyn.ports import Sandbox
 from evosyn.records import Problem, Solution, Testing, Verdict
 from evosyn.sandbox import open_sandbox
 from evosyn.sandbox._inside.kinds import Items, Named
-from evosyn.synthesis.domains._context import Broken, context_of
-from evosyn.synthesis.domains._expressions import NotLiftable
-from evosyn.synthesis.domains._lifting import lift_assert, lift_program
-from evosyn.synthesis.domains._preparing import decided
-from evosyn.synthesis.domains._table import prepare
-from evosyn.synthesis.domains.python_function import PythonFunction
-from evosyn.synthesis.domains.python_stdin import PythonStdin
 
 LIMITS = Limits(cpu_s=1.0, budget_s=10.0)
 DOMAINS = {"python-function": PythonFunction(), "python-stdin": PythonStdin()}
-PROBLEM = Problem("p", "python-function", "Some text.", "f", "def f(x):\n    pass\n")
+PROBLEM = Problem(
+    "p", "python-function", "Some text.", payload={"entry_point": "f", "starter_code": "def f(x):\n    pass\n"}
+)
 CONTEXT = context_of(PROBLEM)
 
 
@@ -282,7 +284,7 @@ def test_a_testing_reads_no_name_that_only_a_solution_defines(sandbox: Sandbox) 
     undeclared = [program("assert isclose(candidate(3), 24)"), program("v = candidate(3)", "assert isclose(v, 24)"), asserts("assert isclose(f(3), 24)"),
                   program("assert heapq.nlargest(1, [candidate(1)]) == [0]"), program("assert candidate(1) == 0 or other"), asserts("x = f(1)\nassert helper(x)")]  # fmt: skip
     assert verdicts(sandbox, source, *undeclared) == "B" * len(undeclared)
-    problem = Problem("p", "python-function", "Some text.", "f", HELPERS)
+    problem = Problem("p", "python-function", "Some text.", payload={"entry_point": "f", "starter_code": HELPERS})
     declared = [
         program("assert math.isclose(candidate(1), 0)"),
         program("assert twice(candidate(1)) + twice(1) == 3"),
@@ -292,7 +294,7 @@ def test_a_testing_reads_no_name_that_only_a_solution_defines(sandbox: Sandbox) 
 
 
 def test_a_function_that_the_starter_code_only_declares_is_the_solutions(sandbox: Sandbox) -> None:
-    problem = Problem("p", "python-function", "Some text.", "f", HELPERS)
+    problem = Problem("p", "python-function", "Some text.", payload={"entry_point": "f", "starter_code": HELPERS})
     testing = [program("assert candidate(encode(5)) == 5"), asserts("assert f(encode('a')) == 'a'")]
     assert verdicts(sandbox, "def encode(x): return [x]\ndef f(x): return x[0]", *testing, problem=problem) == "PP"
     assert verdicts(sandbox, "def f(x): return x[0]", *testing, problem=problem) == "EE"
@@ -300,7 +302,10 @@ def test_a_function_that_the_starter_code_only_declares_is_the_solutions(sandbox
 
 def test_a_method_is_called_on_the_class_of_the_solution(sandbox: Sandbox) -> None:
     problem = Problem(
-        "p", "python-function", "Some text.", "Stack.push", "class Stack:\n    def push(self, x):\n        pass\n"
+        "p",
+        "python-function",
+        "Some text.",
+        payload={"entry_point": "Stack.push", "starter_code": "class Stack:\n    def push(self, x):\n        pass\n"},
     )
     source = "class Stack:\n    def __init__(self): self.kept = []\n    def push(self, x):\n        self.kept.append(x)\n        return len(self.kept)\n"
     testing = [
@@ -313,7 +318,15 @@ def test_a_method_is_called_on_the_class_of_the_solution(sandbox: Sandbox) -> No
 
 def test_only_what_a_testing_needs_of_the_starter_code_runs_before_it() -> None:
     context = context_of(
-        Problem("p", "python-function", "x", "f", HELPERS + "d = {}\nd['k'] = twice(2)\nfrom os.path import *\n")
+        Problem(
+            "p",
+            "python-function",
+            "x",
+            payload={
+                "entry_point": "f",
+                "starter_code": HELPERS + "d = {}\nd['k'] = twice(2)\nfrom os.path import *\n",
+            },
+        )
     )
     assert context.before("assert f(1) == 1") == "from os.path import *\n"
     assert context.before("assert twice(f(1))").splitlines()[0] == "LIMIT = 3"

@@ -1,6 +1,6 @@
 """How much of our own process an expression over hostile values may use: steps taken, memory made, values kept.
 
-Every operator and builtin of `_guarded` pays before it works, by the sizes of its operands; so time and memory are
+Every operator and builtin of `guarded` pays before it works, by the sizes of its operands; so time and memory are
 bounded whatever a testing asks for and a solution returned. It knows no operator.
 """
 

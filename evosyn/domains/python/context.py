@@ -13,9 +13,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from evosyn.domains.python.expressions import NotLiftable
+from evosyn.domains.python.payload import entry_point, starter_code
 from evosyn.parsing import parsed
 from evosyn.records import Problem
-from evosyn.synthesis.domains._expressions import NotLiftable
 
 MAX_SOURCE = 200_000
 """Characters of testing code that we parse ourselves."""
@@ -93,10 +94,10 @@ class Context:
 
 def context_of(problem: Problem) -> Context:
     """The context that the starter code of a problem gives; empty where that does not parse."""
-    entry_point = problem.entry_point or ""
-    owner, _, function = entry_point.rpartition(".")
+    under_test = entry_point(problem)
+    owner, _, function = under_test.rpartition(".")
     found: list[Statement] = []
-    for node in _parse_starter(problem.starter_code or "").body:
+    for node in _parse_starter(starter_code(problem)).body:
         if isinstance(node, _KEPT) and getattr(node, "name", None) != (owner or function):
             try:
                 found.append(_statement(node))
@@ -104,7 +105,7 @@ def context_of(problem: Problem) -> Context:
                 continue
     if owner:
         found.append(_of_programs(owner))
-    return Context(entry_point, tuple(found), frozenset().union(*[one.binds for one in found]))
+    return Context(under_test, tuple(found), frozenset().union(*[one.binds for one in found]))
 
 
 def parse(source: str) -> ast.Module:

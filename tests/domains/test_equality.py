@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from evosyn.synthesis.domains import _budget, _equality
-from evosyn.synthesis.domains._compare import same_value
-from evosyn.synthesis.domains._equality import digest, equal
+from evosyn.domains.python import budget, equality
+from evosyn.domains.python.compare import same_value
+from evosyn.domains.python.equality import digest, equal
 
 numbers = st.one_of(
     st.integers(-3, 3), st.booleans(), st.sampled_from([0.0, -0.0, 1.0, 0.5, 2.0, float("inf"), float("nan"), 1e300, 2**70]),
@@ -50,7 +50,7 @@ def test_two_keys_have_one_digest_where_python_takes_them_for_one(left: object, 
 @given(left=values, right=values)
 def test_values_are_equal_where_python_finds_them_equal(wide: int, left: object, right: object) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_equality, "WIDE", wide)
+        patch.setattr(equality, "WIDE", wide)
         for one, other in ((left, right), (left, left), (right, left)):
             assert _answer(equal, one, other) is _answer(operator.eq, one, other), (one, other)
 
@@ -115,5 +115,5 @@ def test_a_value_is_measured_no_further_than_asked() -> None:
     for _ in range(100):
         doubled = [doubled, doubled]
     began = time.thread_time()
-    assert _budget.measure(doubled, limit=100_000).parts > 100_000
+    assert budget.measure(doubled, limit=100_000).parts > 100_000
     assert time.thread_time() - began < 2

@@ -1,7 +1,7 @@
 """The domain of whole Python programs that read standard input and print: `python-stdin`.
 
 Testings: `stdin`, texts in and texts out. Each distinct input runs once for a solution; printed texts are compared in
-our process by the rules of `_compare.same_text`. DESIGN.md sections 4 and 5.
+our process by the rules of `compare.same_text`. DESIGN.md sections 4 and 5.
 """
 
 from __future__ import annotations
@@ -11,19 +11,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from evosyn.chat import Parsed, Request
+from evosyn.chat import Parsed, Purpose
+from evosyn.domains.python import asking, generators, reading, shapes
+from evosyn.domains.python.compare import same_text
+from evosyn.domains.python.domain import PythonDomain
+from evosyn.domains.python.lifting import STATUS_VERDICTS
+from evosyn.domains.python.payload import ProgramPayload
+from evosyn.domains.python.preparing import Recent, decided, refuse_generators
+from evosyn.domains.python.shapes import is_generator
+from evosyn.domains.python.table import verdict_of
 from evosyn.jobs import CellResult, ItemOutcome, Job, Limits, Status, StdioJob
 from evosyn.records import Json, Problem, Solution, Testing, Verdict
-from evosyn.synthesis.domains import _asking, _generators, _reading
-from evosyn.synthesis.domains._compare import same_text
-from evosyn.synthesis.domains._lifting import STATUS_VERDICTS
-from evosyn.synthesis.domains._preparing import Recent, decided, misfit_of_kind, refuse_generators
-from evosyn.synthesis.domains._table import verdict_of
-from evosyn.testings import FormatError, is_generator
+from evosyn.testings import FormatError
 
 NAME = "python-stdin"
-FIELDS = ("title", "statement")
-"""Of the JSON object of a new problem."""
 
 
 def create() -> PythonStdin:
@@ -73,64 +74,45 @@ class StdinPlan:
         return CellResult(verdict, verdicts, seconds, detail)
 
 
-class PythonStdin:
+class PythonStdin(PythonDomain):
     """Implements `ports.Domain`; see there for the contracts."""
 
     name = NAME
+    Payload = ProgramPayload
+    kinds = {"stdin": shapes.SHAPES["stdin"]}  # noqa: RUF012
+    asked = ("title", "statement")
 
     def __init__(self) -> None:
         self._recent: Recent[Prepared] = Recent()
 
-    def check_testing(self, problem: Problem, testing: Testing) -> str | None:  # noqa: ARG002
-        kind = misfit_of_kind(testing, ("stdin",), NAME)
-        if kind is not None:
-            return kind
-        broken = _generators.expand([testing], Limits()).broken
+    def check_testing(self, problem: Problem, testing: Testing) -> str | None:
+        misfit = super().check_testing(problem, testing)
+        if misfit is not None:
+            return misfit
+        broken = generators.expand([testing], Limits()).broken
         return f"broken-testing: {broken[0]}" if broken else None
 
-    def expand(self, testings: Sequence[Testing], limits: Limits) -> _generators.GeneratorExpansion:
-        return _generators.expand(testings, limits)
+    def blanks(self, what: Purpose, problem: Problem | None, examples: Sequence[Problem]) -> dict[str, str]:
+        if problem is None or what == "problem":
+            return {"examples": asking.problem_examples(examples)}
+        shown = {"statement": problem.statement.strip()}
+        return shown if what == "solution" else {**shown, "examples": asking.testing_examples(examples)}
+
+    def wrong_with(self, found: Mapping[str, Json]) -> str:
+        return "other-domain: the problem asks for a function" if found.get("entry_point") is not None else ""
+
+    def read_solution(self, text: str, problem: Problem | None) -> Parsed[Solution]:  # noqa: ARG002
+        return reading.read_solution(text)
+
+    def read_testing(self, text: str, problem: Problem | None) -> Parsed[Testing]:  # noqa: ARG002
+        return reading.read_cases(text, "stdin", _repair)
 
     def plan(self, problem: Problem, solution: Solution, testings: Sequence[Testing], limits: Limits) -> StdinPlan:
         prepared = self._recent.get(problem, testings)
         if prepared is None:
             refuse_generators(testings)
             prepared = self._recent.put(problem, testings, _prepare(testings))
-        return StdinPlan(prepared, (StdioJob(solution.source, prepared.inputs, limits),))
-
-    def canary(self, problem: Problem, testings: Sequence[Testing]) -> Solution | None:  # noqa: ARG002
-        return None  # printed texts are compared here: no testing can claim its own pass
-
-    def problem_request(self, seeds: Sequence[Problem], sample: int, params: Mapping[str, Json]) -> Request:
-        blanks = {"examples": _asking.problem_examples(seeds)}
-        about = seeds[0] if seeds else None
-        sampling = _asking.Sampling(params, sample)
-        return _asking.ask("python_stdin_problem", "problem", about, blanks, sampling, FIELDS)
-
-    def solution_request(self, problem: Problem, sample: int, params: Mapping[str, Json]) -> Request:
-        blanks = {"statement": problem.statement.strip()}
-        return _asking.ask("python_stdin_solution", "solution", problem, blanks, _asking.Sampling(params, sample))
-
-    def testing_request(
-        self, problem: Problem, sample: int, params: Mapping[str, Json], examples: Sequence[Problem] = ()
-    ) -> Request:
-        blanks = {"statement": problem.statement.strip(), "examples": _asking.testing_examples(examples)}
-        return _asking.ask("python_stdin_testing", "testing", problem, blanks, _asking.Sampling(params, sample))
-
-    def parse_problem(self, text: str) -> Parsed[Problem]:
-        return _reading.read_problem(text, NAME, _wrong_with)
-
-    def parse_solution(self, problem: Problem, text: str) -> Parsed[Solution]:  # noqa: ARG002
-        return _reading.read_solution(text, None, None)
-
-    def parse_testing(self, problem: Problem, text: str) -> Parsed[Testing]:  # noqa: ARG002
-        return _reading.read_cases(text, "stdin", _repair)
-
-
-def _wrong_with(found: Mapping[str, Json]) -> str:
-    if found.get("entry_point") is not None:
-        return "other-domain: the problem asks for a function"
-    return ""
+        return StdinPlan(prepared, (StdioJob(solution.text, prepared.inputs, limits),))
 
 
 def _repair(given: Json) -> Json:

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from evosyn.domains.python.context import Broken, context_of
+from evosyn.domains.python.expressions import NotLiftable
+from evosyn.domains.python.lifting import Lifted, lift_assert, lift_program
+from evosyn.domains.python.preparing import decided
 from evosyn.jobs import Call, ItemOutcome, Status
 from evosyn.records import Problem, Verdict
-from evosyn.synthesis.domains._context import Broken, context_of
-from evosyn.synthesis.domains._expressions import NotLiftable
-from evosyn.synthesis.domains._lifting import Lifted, lift_assert, lift_program
-from evosyn.synthesis.domains._preparing import decided
 
 STARTER = '''import math
 from typing import List
@@ -27,7 +27,9 @@ def helper(x):
 def f(a, b=0):
     """Say what it does."""
 '''
-CONTEXT = context_of(Problem("p", "python-function", "Some text.", "f", STARTER))
+CONTEXT = context_of(
+    Problem("p", "python-function", "Some text.", payload={"entry_point": "f", "starter_code": STARTER})
+)
 
 
 def judged(lifted: Lifted, outcomes: list[ItemOutcome]) -> Verdict:
@@ -161,7 +163,14 @@ def test_an_assert_that_makes_a_call_twice_runs_as_code_since_the_answers_may_di
 
 
 def test_a_builtin_that_the_problem_defines_anew_is_not_taken_for_the_builtin() -> None:
-    context = context_of(Problem("p", "python-function", "x", "f", "def sorted(x):\n    return 1\n\ndef f(a): pass\n"))
+    context = context_of(
+        Problem(
+            "p",
+            "python-function",
+            "x",
+            payload={"entry_point": "f", "starter_code": "def sorted(x):\n    return 1\n\ndef f(a): pass\n"},
+        )
+    )
     with pytest.raises(NotLiftable):
         lift_assert("assert sorted(f(1)) == 1", context)
 

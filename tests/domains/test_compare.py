@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evosyn.synthesis.domains._compare import same_text, same_value
+from evosyn.domains.python.compare import same_text, same_value
 
 
 @pytest.mark.parametrize(

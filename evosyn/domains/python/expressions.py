@@ -11,10 +11,8 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
-from evosyn.jobs import ItemOutcome, Status
-from evosyn.records import Json
-from evosyn.synthesis.domains._budget import Budget, measure
-from evosyn.synthesis.domains._guarded import (
+from evosyn.domains.python.budget import Budget, measure
+from evosyn.domains.python.guarded import (
     BINARY,
     COMPARISONS,
     FUNCTIONS,
@@ -24,6 +22,8 @@ from evosyn.synthesis.domains._guarded import (
     check_keys,
     subscript,
 )
+from evosyn.jobs import ItemOutcome, Status
+from evosyn.records import Json
 
 
 class Run(NamedTuple):

@@ -12,16 +12,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from evosyn.jobs import Call, CallsJob, CellResult, Check, ChecksJob, ItemOutcome, Job, Limits, Status
-from evosyn.parsing import BOM
-from evosyn.records import Json, Problem, Solution, Testing, Verdict
-from evosyn.sandbox._inside.wire import NotPlain, encode
-from evosyn.synthesis.domains._budget import STEPS, Budget, is_wide
-from evosyn.synthesis.domains._compare import PAIRS, same_value
-from evosyn.synthesis.domains._context import Broken, Context, context_of
-from evosyn.synthesis.domains._equality import equal
-from evosyn.synthesis.domains._expressions import NotLiftable
-from evosyn.synthesis.domains._lifting import (
+from evosyn.domains.python.budget import STEPS, Budget, is_wide
+from evosyn.domains.python.compare import PAIRS, same_value
+from evosyn.domains.python.context import Broken, Context, context_of
+from evosyn.domains.python.equality import equal
+from evosyn.domains.python.expressions import NotLiftable
+from evosyn.domains.python.lifting import (
     FAIL,
     OK,
     PASS,
@@ -32,7 +28,11 @@ from evosyn.synthesis.domains._lifting import (
     lift_program,
     short,
 )
-from evosyn.synthesis.domains._preparing import decided
+from evosyn.domains.python.preparing import decided
+from evosyn.jobs import Call, CallsJob, CellResult, Check, ChecksJob, ItemOutcome, Job, Limits, Status
+from evosyn.parsing import BOM
+from evosyn.records import Json, Problem, Solution, Testing, Verdict
+from evosyn.sandbox._inside.wire import NotPlain, encode
 
 LOADS = Check("pass")
 """Passes for every solution that loads: what a testing without any call still asks of it."""
@@ -98,7 +98,7 @@ class Table:
         return self._call_at[key]
 
     def value(self, call: Call, expected: Json, tolerance: float | None, pairs: int) -> int:
-        """The check that a call gives an expected value, by the rules of `_compare`."""
+        """The check that a call gives an expected value, by the rules of `compare`."""
         index = self.call(call)
         wide = is_wide(expected)
 
@@ -175,8 +175,8 @@ class Prepared:
 
     def jobs(self, solution: Solution, limits: Limits) -> tuple[Job, ...]:
         """The table, then the coded checks, each only where there are some."""
-        table = (CallsJob(solution.source, self.entry_point, self.calls, limits),) if self.calls else ()
-        coded = (ChecksJob(solution.source, self.entry_point, self.coded, limits),) if self.coded else ()
+        table = (CallsJob(solution.text, self.entry_point, self.calls, limits),) if self.calls else ()
+        coded = (ChecksJob(solution.text, self.entry_point, self.coded, limits),) if self.coded else ()
         return (*table, *coded)
 
     def judge(self, outcomes: Sequence[tuple[ItemOutcome, ...]]) -> tuple[CellResult, ...]:
@@ -307,7 +307,6 @@ def _prepare_misfit(testing: Testing, _context: Context, table: Table) -> Cell:
 
 
 _PREPARERS = {"cases": _prepare_cases, "asserts": _prepare_asserts, "program": _prepare_program}
-KINDS = tuple(_PREPARERS)
 
 
 def _cell(cases: Sequence[Case], table: Table, broken: str = "") -> Cell:

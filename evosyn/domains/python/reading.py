@@ -6,20 +6,20 @@ Every failure is a reason `name: detail` (the name is what reports count), never
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from evosyn.chat import Parsed
+from evosyn.domains.python.payload import entry_point, starter_code
+from evosyn.domains.python.shapes import checked
+from evosyn.domains.replies import defines, json_values, parses, python_blocks
 from evosyn.parsing import parsed
 from evosyn.records import Json, Problem, Solution, Testing
-from evosyn.synthesis.domains._replies import defines, json_values, parses, python_blocks
-from evosyn.testings import FormatError, testing_from_json
+from evosyn.testings import FormatError
 
 _INPUT_NAMES = ("input", "inputs", "args", "arguments")
 _OUTPUT_NAMES = ("output", "outputs", "expected", "expected_output", "answer", "result")
 _LIST_NAMES = ("cases", "test_cases", "testcases", "tests", "unit_tests", "testing")
-MAX_META = 20_000
 
 
 class Signature(NamedTuple):
@@ -46,66 +46,37 @@ class Signature(NamedTuple):
 
 def signature_of(problem: Problem) -> Signature | None:
     """The signature that the starter code (or else the reference) gives the entry point; None where neither says."""
-    for source in (problem.starter_code, f"{problem.starter_code}\n    pass\n", problem.reference_solution):
+    for source in (starter_code(problem), f"{starter_code(problem)}\n    pass\n", problem.reference_solution):
         try:
             tree = parsed(source or "")
         except (SyntaxError, ValueError, MemoryError, RecursionError):
             continue
-        name = (problem.entry_point or "").rpartition(".")[2]
+        name = entry_point(problem).rpartition(".")[2]
         for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef) and node.name == name:
                 given = node.args
                 names = [argument.arg for argument in (*given.posonlyargs, *given.args)]
-                if names[:1] == ["self"] and "." in (problem.entry_point or ""):
+                if names[:1] == ["self"] and "." in entry_point(problem):
                     names = names[1:]
                 is_open = bool(given.vararg or given.kwarg or given.kwonlyargs)
                 return Signature(tuple(names), len(names) - len(given.defaults), is_open)
     return None
 
 
-def read_problem(text: str, domain: str, check: Callable[[dict[str, Json]], str]) -> Parsed[Problem]:
-    """The first JSON object with a statement.
-
-    Args:
-        check: says what is wrong with the object for this domain, or "".
-    """
-    objects = [value for value in json_values(text) if isinstance(value, dict) and "statement" in value]
-    if not objects:
-        return Parsed(None, "no-json: no JSON object with a statement")
-    found = objects[0]
-    statement, title = found["statement"], found.get("title", "")
-    if not isinstance(statement, str) or len(statement.strip()) < 20:
-        return Parsed(None, "no-statement: the statement is missing or too short")
-    if found.get("domain", domain) != domain:
-        return Parsed(None, f"other-domain: {str(found['domain'])[:40]}")
-    if not isinstance(title, str):
-        title = ""
-    wrong = check(found)
-    if wrong:
-        return Parsed(None, wrong)
-    meta = found.get("meta")
-    kept = dict(meta) if isinstance(meta, dict) and len(str(meta)) <= MAX_META else {}
-    problem = Problem("new", domain, statement.strip(), meta={**kept, **({"title": title} if title else {})})
-    if isinstance(found.get("entry_point"), str):
-        problem = _with_code(problem, found)
-    slug = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:40]
-    return Parsed(_named(problem, f"{slug}-{problem.id[-8:]}" if slug else problem.id))
-
-
-def read_solution(text: str, entry_point: str | None, starter_code: str | None) -> Parsed[Solution]:
+def read_solution(text: str, entry_point: str = "", starter_code: str = "") -> Parsed[Solution]:
     """The program of a reply: the last fenced block that defines the entry point, else all blocks together, else a body
     that completes the starter code."""
     blocks = [block for block in python_blocks(text) if block.strip()]
     if not blocks:
         return Parsed(None, "no-code: no fenced block")
-    name = (entry_point or "").partition(".")[0]
+    name = entry_point.partition(".")[0]
     whole = [block for block in blocks if parses(block) and (not name or defines(block, name))]
     if whole:
         return Parsed(Solution(whole[-1].strip("\n") + "\n"))
     together = "\n".join(blocks)
     if len(blocks) > 1 and parses(together) and (not name or defines(together, name)):
         return Parsed(Solution(together.strip("\n") + "\n"))
-    completed = f"{(starter_code or '').rstrip()}\n{blocks[0].rstrip()}\n"
+    completed = f"{starter_code.rstrip()}\n{blocks[0].rstrip()}\n"
     if name and starter_code and blocks[0][:1].isspace() and parses(completed) and defines(completed, name):
         return Parsed(Solution(completed))
     if any(parses(block) for block in blocks) and name:
@@ -127,12 +98,12 @@ def read_cases(text: str, kind: str, repair: Callable[[Json], Json]) -> Parsed[T
             continue
         try:
             body = {"kind": kind, "cases": [_repaired(index, case, repair) for index, case in enumerate(cases)]}
-            return Parsed(testing_from_json(body))
+            return Parsed(checked(body))
         except FormatError as error:
             reason = f"bad-cases: {error}"
     for block in python_blocks(text):
         if defines(block, "build_cases"):
-            return Parsed(testing_from_json({"kind": kind, "cases": {"python": block.strip("\n") + "\n"}}))
+            return Parsed(checked({"kind": kind, "cases": {"python": block.strip("\n") + "\n"}}))
     return Parsed(None, reason)
 
 
@@ -160,25 +131,3 @@ def _repaired(index: int, case: Mapping[str, Json], repair: Callable[[Json], Jso
     if "tolerance" in case:
         made["tolerance"] = case["tolerance"]
     return made
-
-
-def _with_code(problem: Problem, found: Mapping[str, Json]) -> Problem:
-    return Problem(
-        problem.problem_id,
-        problem.domain,
-        problem.statement,
-        entry_point=found["entry_point"],
-        starter_code=found.get("starter_code"),
-        meta=problem.meta,
-    )
-
-
-def _named(problem: Problem, name: str) -> Problem:
-    return Problem(
-        name,
-        problem.domain,
-        problem.statement,
-        entry_point=problem.entry_point,
-        starter_code=problem.starter_code,
-        meta=problem.meta,
-    )

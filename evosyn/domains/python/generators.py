@@ -11,21 +11,22 @@ import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from evosyn.domains.python.budget import KEYS
+from evosyn.domains.python.context import Broken, parse, source_of
+from evosyn.domains.python.expressions import NotLiftable
+from evosyn.domains.python.guarded import check_keys
+from evosyn.domains.python.lifting import is_plain
+from evosyn.domains.python.shapes import checked, is_generator
 from evosyn.jobs import Call, CallsJob, CellResult, ItemOutcome, Job, Limits, Status
 from evosyn.records import Json, Testing, Verdict
-from evosyn.synthesis.domains._budget import KEYS
-from evosyn.synthesis.domains._context import Broken, parse, source_of
-from evosyn.synthesis.domains._expressions import NotLiftable
-from evosyn.synthesis.domains._guarded import check_keys
-from evosyn.synthesis.domains._lifting import is_plain
-from evosyn.testings import FormatError, is_generator, testing_from_json
+from evosyn.testings import FormatError
 
 MODULES = ("collections", "itertools", "json", "math", "random", "string")
 OUTPUT_KB, ALL_OUTPUT_KB, LEAST_OUTPUT_KB = 8 * 1024, 64 * 1024, 64
 """Size that the value of one generator may have, unless the limits allow more; of all of a testing, which share it;
 what each of them may have however many they are."""
 PARTS = 8_000_000
-"""Of one value, see `_budget.Measure`."""
+"""Of one value, see `budget.Measure`."""
 
 Path = tuple[str | int, ...]
 """Where in a testing's body a generator stands."""
@@ -189,10 +190,10 @@ def _copied(value: Json) -> Json:
 def _built(testing: Testing, cases: Json) -> Testing | CellResult:
     """A testing whose whole list of cases was built; checked as strictly as one read from a file."""
     try:
-        checked = testing_from_json({"kind": testing.kind, **testing.body, "cases": _shown(cases)})
+        built = checked({"kind": testing.kind, **testing.body, "cases": _shown(cases)})
     except FormatError as error:
         return CellResult(Verdict.BROKEN, detail=f"build_cases: {error}")
-    made = replace(checked, body={**checked.body, "cases": list(cases)})
+    made = replace(built, body={**built.body, "cases": list(cases)})
     if has_generators(made) or not is_plain(cases, PARTS):
         return CellResult(Verdict.BROKEN, detail="build_cases: must return a list of cases with plain values")
     return made

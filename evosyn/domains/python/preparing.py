@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
 
+from evosyn.domains.python.generators import has_generators
 from evosyn.jobs import ItemOutcome
 from evosyn.records import Problem, Testing, Verdict
-from evosyn.synthesis.domains._generators import has_generators
 
 PreparedT = TypeVar("PreparedT")
 
@@ -38,12 +38,6 @@ def decided(judge: Callable[[Sequence[ItemOutcome]], Verdict], outcomes: Sequenc
         return judge(outcomes)
     except Exception:  # noqa: BLE001 - the sandbox boundary
         return Verdict.FAIL
-
-
-def misfit_of_kind(testing: Testing, kinds: Collection[str], domain: str) -> str | None:
-    if testing.kind in kinds:
-        return None
-    return f"wrong-kind: {domain} takes testings of the kinds {', '.join(kinds)}, not {testing.kind!r}"
 
 
 def refuse_generators(testings: Sequence[Testing]) -> None:

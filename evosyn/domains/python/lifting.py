@@ -2,7 +2,7 @@
 
 What can be lifted needs no trust in the solution: expected values stay here. The rest is told apart: `NotLiftable` runs
 as code in the sandbox, `Broken` cannot run at all (does not parse, names that nothing defines). Nothing is executed
-here except the white list of `_expressions`. DESIGN.md section 5, "Sandbox".
+here except the white list of `expressions`. DESIGN.md section 5, "Sandbox".
 """
 
 from __future__ import annotations
@@ -14,13 +14,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from evosyn.jobs import Call, ItemOutcome, Status
-from evosyn.records import Json, Verdict
-from evosyn.sandbox._inside.kinds import IterationFailed
-from evosyn.synthesis.domains._budget import STEPS, Budget, TooLarge, is_wide, measure
-from evosyn.synthesis.domains._context import BUILTINS, Broken, Context, free_names, names_in, parse, source_of
-from evosyn.synthesis.domains._equality import equal
-from evosyn.synthesis.domains._expressions import (
+from evosyn.domains.python.budget import STEPS, Budget, TooLarge, is_wide, measure
+from evosyn.domains.python.context import BUILTINS, Broken, Context, free_names, names_in, parse, source_of
+from evosyn.domains.python.equality import equal
+from evosyn.domains.python.expressions import (
     CallFailed,
     Evaluate,
     NotLiftable,
@@ -31,6 +28,9 @@ from evosyn.synthesis.domains._expressions import (
     literal_value,
     lookup,
 )
+from evosyn.jobs import Call, ItemOutcome, Status
+from evosyn.records import Json, Verdict
+from evosyn.sandbox._inside.kinds import IterationFailed
 
 ARGUMENT_PARTS = 100_000
 """Of the arguments of one call; larger ones are made in the sandbox."""
@@ -263,7 +263,7 @@ def _computed_call(node: ast.Call, scope: Scope) -> Call:
 
 
 def is_plain(value: Json, parts: int) -> bool:
-    """Whether `value` is plain data by exact type, and of no more parts (see `_budget.Measure`)."""
+    """Whether `value` is plain data by exact type, and of no more parts (see `budget.Measure`)."""
     return measure(value, limit=parts).parts <= parts and _plain(value)
 
 

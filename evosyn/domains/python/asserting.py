@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 
+from evosyn.domains.python.context import source_of
+from evosyn.domains.python.payload import entry_point
+from evosyn.domains.replies import defines, python_blocks
 from evosyn.parsing import parsed
 from evosyn.records import Problem, Testing
-from evosyn.synthesis.domains._context import source_of
-from evosyn.synthesis.domains._replies import defines, python_blocks
 
 MAX_ASSERTS = 1000
 
@@ -17,13 +18,13 @@ def read_asserts(text: str, problem: Problem) -> Testing | None:
     for block in python_blocks(text):
         if defines(block, "check"):
             return Testing("program", {"code": block.strip("\n") + "\n"})
-        asserts = _asserts(block, (problem.entry_point or "").rpartition(".")[2])
+        asserts = _asserts(block, entry_point(problem).rpartition(".")[2])
         if asserts:
             return Testing("asserts", {"asserts": asserts})
     return None
 
 
-def _asserts(block: str, entry_point: str) -> list[str]:
+def _asserts(block: str, function: str) -> list[str]:
     """The asserts that stand alone: at the top, or in test functions that hold nothing else."""
     try:
         body = parsed(block).body
@@ -35,7 +36,7 @@ def _asserts(block: str, entry_point: str) -> list[str]:
             found += node.body if all(isinstance(part, ast.Assert) for part in node.body) else []
         elif isinstance(node, ast.Assert):
             found.append(node)
-    texts = [_text(node) for node in found[:MAX_ASSERTS] if _mentions(node, entry_point)]
+    texts = [_text(node) for node in found[:MAX_ASSERTS] if _mentions(node, function)]
     return [text for text in texts if text]
 
 

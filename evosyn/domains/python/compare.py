@@ -14,9 +14,9 @@ import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 
+from evosyn.domains.python.budget import KEYS, WIDE, is_wide, measure
+from evosyn.domains.python.equality import digest, equal
 from evosyn.records import Json
-from evosyn.synthesis.domains._budget import KEYS, WIDE, is_wide, measure
-from evosyn.synthesis.domains._equality import digest, equal
 
 PAIRS = 100_000
 """Items of sets that may be tried against each other where a tolerance is given, in one comparison."""

@@ -7,17 +7,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evosyn.domains import python_function, python_stdin
+from evosyn.domains.replies import fences, read_json
 from evosyn.records import Problem, Testing
-from evosyn.synthesis.domains import python_function, python_stdin
-from evosyn.synthesis.domains._replies import fences, read_json
 
-GOLDEN = Path(__file__).parents[2] / "golden" / "prompts"
+GOLDEN = Path(__file__).parents[1] / "golden" / "prompts"
 FUNCTION = Problem(
-    "top", "python-function", "Return the k largest items, largest first.", "top",
-    "def top(items: list[int], k: int = 1) -> list[int]:\n    pass\n",
-    Testing("cases", {"cases": [{"input": [[3, 1, 2], 2], "output": [3, 2]}, {"input": [[], 0], "output": []}]}),
-)  # fmt: skip
-SINGLE = Problem("total", "python-function", "Return the sum.", "total", "def total(items):\n    pass\n")
+    "top",
+    "python-function",
+    "Return the k largest items, largest first.",
+    payload={"entry_point": "top", "starter_code": "def top(items: list[int], k: int = 1) -> list[int]:\n    pass\n"},
+    human_testing=Testing(
+        "cases", {"cases": [{"input": [[3, 1, 2], 2], "output": [3, 2]}, {"input": [[], 0], "output": []}]}
+    ),
+)
+SINGLE = Problem(
+    "total",
+    "python-function",
+    "Return the sum.",
+    payload={"entry_point": "total", "starter_code": "def total(items):\n    pass\n"},
+)
 STDIN = Problem(
     "sum", "python-stdin", "Read n, then n numbers; print their sum.",
     human_testing=Testing("stdin", {"cases": [{"input": "1\n5\n", "output": "5\n"}]}),
@@ -27,7 +36,7 @@ function, stdin = python_function.create(), python_stdin.create()
 
 def cases_of(problem: Problem, text: str) -> object:
     domain = stdin if problem is STDIN else function
-    parsed = domain.parse_testing(problem, text)
+    parsed = domain.read("testing", text, problem)
     assert parsed.value is not None, parsed.reason
     assert domain.check_testing(problem, parsed.value) is None
     return parsed.value.body.get("cases")
@@ -87,14 +96,14 @@ def test_texts_of_programs_are_read_and_lists_of_lines_are_joined() -> None:
 def test_asserts_and_checks_are_read_from_python() -> None:
     code = "from x import top\nassert top([1], 1) == [1]\nassert 1 == 1\n\ndef test_b():\n    assert top([]) == []\n"
     text = f"```python\n{code}```"
-    parsed = function.parse_testing(FUNCTION, text)
+    parsed = function.read("testing", text, FUNCTION)
     assert parsed.value is not None
     assert parsed.value.body == {"asserts": ["assert top([1], 1) == [1]", "assert top([]) == []"]}
     cut = "```python\nassert top([1], 1) == [1]\nassert top([2], 1) == [2"
-    parsed = function.parse_testing(FUNCTION, cut)
+    parsed = function.read("testing", cut, FUNCTION)
     assert parsed.value is not None
     assert parsed.value.body == {"asserts": ["assert top([1], 1) == [1]"]}
-    parsed = function.parse_testing(FUNCTION, "```python\ndef check(candidate):\n    assert candidate([1], 1)\n```")
+    parsed = function.read("testing", "```python\ndef check(candidate):\n    assert candidate([1], 1)\n```", FUNCTION)
     assert parsed.value is not None
     assert parsed.value.kind == "program"
 
@@ -111,7 +120,7 @@ def test_asserts_and_checks_are_read_from_python() -> None:
     ],
 )
 def test_a_testing_that_cannot_be_used_has_its_reason(text: str, reason: str) -> None:
-    parsed = function.parse_testing(FUNCTION, text)
+    parsed = function.read("testing", text, FUNCTION)
     assert parsed.value is None
     with pytest.raises(AssertionError, match=reason):
         raise AssertionError(parsed.reason)
@@ -132,22 +141,27 @@ SOURCE = "def top(items, k=1):\n    return sorted(items)[::-1][:k]\n"
     ],
 )
 def test_a_solution_is_the_last_block_that_defines_the_entry_point(text: str) -> None:
-    parsed = function.parse_solution(FUNCTION, text)
+    parsed = function.read("solution", text, FUNCTION)
     assert parsed.value is not None, parsed.reason
-    assert parsed.value.source == SOURCE
+    assert parsed.value.text == SOURCE
 
 
 def test_a_body_completes_the_starter_code_and_blocks_may_belong_together() -> None:
-    starter = Problem("p", "python-function", "x", "top", 'def top(items, k=1):\n    """Doc."""\n')
-    parsed = function.parse_solution(starter, "```python\n    return items[:k]\n```")
+    starter = Problem(
+        "p",
+        "python-function",
+        "x",
+        payload={"entry_point": "top", "starter_code": 'def top(items, k=1):\n    """Doc."""\n'},
+    )
+    parsed = function.read("solution", "```python\n    return items[:k]\n```", starter)
     assert parsed.value is not None
-    assert parsed.value.source == 'def top(items, k=1):\n    """Doc."""\n    return items[:k]\n'
+    assert parsed.value.text == 'def top(items, k=1):\n    """Doc."""\n    return items[:k]\n'
     two = (
         "```python\nimport heapq\n```\nthen\n```python\ndef top(items, k=1):\n    return heapq.nlargest(k, items)\n```"
     )
-    parsed = function.parse_solution(FUNCTION, two)
+    parsed = function.read("solution", two, FUNCTION)
     assert parsed.value is not None
-    assert "def top" in parsed.value.source
+    assert "def top" in parsed.value.text
 
 
 @pytest.mark.parametrize(
@@ -159,7 +173,7 @@ def test_a_body_completes_the_starter_code_and_blocks_may_belong_together() -> N
     ],
 )
 def test_a_solution_that_cannot_be_used_has_its_reason(text: str, reason: str) -> None:
-    parsed = function.parse_solution(FUNCTION, text)
+    parsed = function.read("solution", text, FUNCTION)
     assert parsed.value is None
     assert parsed.reason.startswith(reason)
 
@@ -171,19 +185,19 @@ def test_a_new_problem_is_read_with_its_meta() -> None:
         "entry_point": "longest_run", "starter_code": "def longest_run(items: list[int]) -> int:\n    pass\n",
         "domain": "python-function", "meta": {"family": "runs", "params": {"n": 3}},
     }  # fmt: skip
-    parsed = function.parse_problem(f"```json\n{json.dumps(fields)}\n```")
+    parsed = function.read("problem", f"```json\n{json.dumps(fields)}\n```")
     assert parsed.value is not None, parsed.reason
     assert parsed.value.problem_id.startswith("runs-of-equal-items-")
     assert parsed.value.meta == {"family": "runs", "params": {"n": 3}, "title": "Runs of Equal Items"}
-    assert parsed.value.entry_point == "longest_run"
+    assert parsed.value.payload.get("entry_point") == "longest_run"
     for change, reason in (
         ({"statement": "short"}, "no-statement"),
         ({"entry_point": "a b"}, "no-entry-point"),
         ({"starter_code": "def other(): pass"}, "bad-starter-code"),
         ({"domain": "python-stdin"}, "other-domain"),
     ):
-        assert function.parse_problem(json.dumps({**fields, **change})).reason.startswith(reason)
-    assert stdin.parse_problem(json.dumps({**fields, "domain": "python-stdin"})).reason.startswith("other-domain")
+        assert function.read("problem", json.dumps({**fields, **change})).reason.startswith(reason)
+    assert stdin.read("problem", json.dumps({**fields, "domain": "python-stdin"})).reason.startswith("other-domain")
 
 
 @given(
@@ -206,9 +220,9 @@ def test_fences_take_any_text(text: str) -> None:
 def test_rendered_prompts_are_as_recorded(purpose: str, problem: Problem) -> None:
     domain = stdin if problem is STDIN else function
     request = {
-        "problem": lambda: domain.problem_request([problem], 0, {}),
-        "solution": lambda: domain.solution_request(problem, 0, {}),
-        "testing": lambda: domain.testing_request(problem, 0, {}, [problem]),
+        "problem": lambda: domain.ask("problem", None, 0, {}, [problem]),
+        "solution": lambda: domain.ask("solution", problem, 0, {}),
+        "testing": lambda: domain.ask("testing", problem, 0, {}, [problem]),
     }[purpose]()
     recorded = GOLDEN / f"{problem.domain}.{purpose}.md"
     assert request.messages[0].content == recorded.read_text(encoding="utf-8")

@@ -1,6 +1,6 @@
 """The operators and builtins that may run in our own process on hostile values: each pays a budget before it works.
 
-They mean what Python means by them, or raise `TooLarge`. It knows nothing of expressions; `_expressions` builds on it.
+They mean what Python means by them, or raise `TooLarge`. It knows nothing of expressions; `expressions` builds on it.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 
+from evosyn.domains.python.budget import ITEMS, KEYS, WIDE, Budget, TooLarge, length, room
+from evosyn.domains.python.equality import equal
 from evosyn.records import Json
 from evosyn.sandbox._inside.kinds import FEW_KEYS, Items, is_spread
-from evosyn.synthesis.domains._budget import ITEMS, KEYS, WIDE, Budget, TooLarge, length, room
-from evosyn.synthesis.domains._equality import equal
 
 INT_BITS = 1 << 16
 """Of integers that are multiplied, divided or written out."""

@@ -8,9 +8,10 @@ import json
 from collections.abc import Mapping, Sequence
 
 from evosyn.chat import Message, Purpose, Request
+from evosyn.domains.python.payload import entry_point, starter_code
+from evosyn.domains.python.shapes import is_generator
 from evosyn.records import Json, Problem, Testing
 from evosyn.templates import render
-from evosyn.testings import is_generator
 
 MAX_EXAMPLE_CASES = 6
 """Cases of a human testing that are shown with an example problem."""
@@ -26,7 +27,7 @@ def ask(
     fields: Sequence[str] = (),
 ) -> Request:
     """The request with the prompt `name` filled; `fields` are those of the JSON object that the prompt asks for."""
-    text = render("evosyn.synthesis", f"prompts/{name}.md", **blanks)
+    text = render("evosyn.domains", f"prompts/{name}.md", **blanks)
     schema = object_of_texts(*fields) if fields else None
     return Request((Message("user", text),), purpose, how.params, how.sample, problem, schema)
 
@@ -53,8 +54,8 @@ def problem_examples(seeds: Sequence[Problem]) -> str:
     parts = []
     for number, seed in enumerate(seeds, 1):
         shown: dict[str, Json] = {"title": title_of(seed), "statement": seed.statement}
-        if seed.entry_point is not None:
-            shown |= {"entry_point": seed.entry_point, "starter_code": seed.starter_code or ""}
+        if entry_point(seed):
+            shown |= {"entry_point": entry_point(seed), "starter_code": starter_code(seed)}
         parts.append(f"## Example {number}\n```json\n{json.dumps(shown, indent=2, ensure_ascii=False)}\n```\n")
     return "\n".join(parts) + "\n" if parts else ""
 
@@ -66,7 +67,7 @@ def testing_examples(examples: Sequence[Problem]) -> str:
         cases = None if example.human_testing is None else shown_cases(example.human_testing)
         if cases is None:
             continue
-        starter = (example.starter_code or "").strip("\n")
+        starter = starter_code(example).strip("\n")
         start = f"\n### Start code\n```python\n{starter}\n```" if starter else ""
         tests = f"### Unit tests\n```json\n{cases}\n```\n"
         parts.append(f"## Example {len(parts) + 1}\n### Problem\n{example.statement.strip()}{start}\n{tests}")

@@ -1,0 +1,139 @@
+"""Domains, one a file: `create()` gives a `ports.Domain`, a family of checkable tasks. Here they are found by name.
+
+Pool files are read through here, so that every line is one of its domain.
+"""
+
+from __future__ import annotations
+
+import difflib
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from evosyn import pools, registry
+from evosyn.errors import InputError, UsageError
+from evosyn.ports import Domain
+from evosyn.records import Pool, Problem, Solution, Testing
+from evosyn.tasks import Task
+from evosyn.testings import FormatError
+
+_made: dict[str, Domain] = {}
+_lock = threading.Lock()
+
+
+def domain(name: str) -> Domain:
+    """The domain of this name: one of ours, an entry point, or the dotted path of a `create`; made once.
+
+    Names stand in pool files, so a dotted path may name nothing else than a `create`.
+
+    Raises:
+        UsageError: there is none.
+    """
+    if ":" in name and name.rpartition(":")[2] != "create":
+        raise UsageError(f"domains: {name!r} must end in ':create', the function that gives the domain")
+    with _lock:
+        if name not in _made:
+            _made[name] = registry.factory("domains", name)()
+        return _made[name]
+
+
+def domains_named(names: Iterable[str]) -> dict[str, Domain]:
+    """The domains of these names.
+
+    Raises:
+        UsageError: there is no such one.
+    """
+    return {name: domain(name) for name in sorted(set(names))}
+
+
+class Domains(Mapping[str, Domain]):
+    """All domains that can be named, each made when it is first asked for; iteration gives those of the registry.
+
+    Asking for one that does not exist raises a UsageError.
+    """
+
+    def __getitem__(self, name: str) -> Domain:
+        return domain(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(registry.names("domains"))
+
+    def __len__(self) -> int:
+        return len(registry.names("domains"))
+
+
+def check_problem(problem: Problem) -> None:
+    """Whether a problem, and its human testing, are of their domain.
+
+    Raises:
+        FormatError: naming the field.
+    """
+    try:
+        own = domain(problem.domain)
+    except UsageError as error:
+        raise FormatError("domain", "unknown domain", problem.domain, hint=_near(problem.domain, error)) from error
+    try:
+        own.check_problem(problem)
+    except FormatError as error:
+        flat = error.field.partition(".")[0] in pools.PROBLEM_FIELDS
+        raise (error if flat else error.inside("payload")) from error
+    if problem.human_testing is not None:
+        _check_shape(own, problem.human_testing, "human_testing")
+
+
+def check_pool(pool: Pool) -> None:
+    """Whether a problem and all its testings are of their domain.
+
+    Raises:
+        FormatError: naming the field.
+    """
+    check_problem(pool.problem)
+    for index, testing in enumerate(pool.testings):
+        _check_shape(domain(pool.problem.domain), testing, f"testings[{index}]")
+
+
+def check_task(task: Task) -> None:
+    """Whether a task is one of its domain.
+
+    Raises:
+        FormatError: naming the field.
+    """
+    check_problem(task.problem)
+    _check_shape(domain(task.problem.domain), task.testing, "testing")
+
+
+def shown(problem: Problem, text: str) -> list[dict[str, str]]:
+    """A solution as a student should write it: chat turns after the prompt."""
+    turns = domain(problem.domain).show(problem, Solution(text))
+    return [{"role": turn.role, "content": turn.content} for turn in turns]
+
+
+def load_pools(source: str | Path) -> list[Pool]:
+    """All problems of `source`, each one of its domain; as `pools.load_pools`."""
+    return pools.load_pools(source, check_pool)
+
+
+def iter_pools(source: str | Path) -> Iterator[Pool]:
+    """As `pools.iter_pools`, each one of its domain."""
+    return pools.iter_pools(source, check_pool)
+
+
+def scan_pools(source: str | Path) -> Iterable[Pool | InputError]:
+    """As `pools.scan_pools`, each one of its domain."""
+    return pools.scan_pools(source, check_pool)
+
+
+def _near(name: str, error: UsageError) -> str:
+    """What to do about a domain that is not found."""
+    if ":" in name:
+        return str(error)
+    known = registry.names("domains")
+    near = difflib.get_close_matches(name, known, n=1)
+    return f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(known)}, or package.module:create"
+
+
+def _check_shape(own: Domain, testing: Testing, field: str) -> None:
+    try:
+        own.check_shape(testing)
+    except FormatError as error:
+        raise error.inside(field) from error

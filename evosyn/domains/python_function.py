@@ -1,0 +1,143 @@
+"""The domain of single Python functions over plain data: `python-function`.
+
+Testings: `cases` (arguments and returned values), `asserts`, `program` (`check(candidate)`). What can be read as data
+becomes calls whose values are compared in our process; the rest runs as code in the sandbox. It executes nothing
+itself. DESIGN.md sections 4 and 5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from textwrap import indent
+
+from evosyn.chat import Parsed, Purpose
+from evosyn.domains.python import asking, generators, reading, shapes
+from evosyn.domains.python.asserting import read_asserts
+from evosyn.domains.python.domain import PythonDomain
+from evosyn.domains.python.payload import FunctionPayload, entry_point, starter_code
+from evosyn.domains.python.preparing import Recent, refuse_generators
+from evosyn.domains.python.shapes import is_generator
+from evosyn.domains.python.table import Prepared, prepare
+from evosyn.jobs import CellResult, ItemOutcome, Job, Limits
+from evosyn.records import Json, Problem, Solution, Testing
+from evosyn.testings import FormatError
+
+NAME = "python-function"
+
+
+def create() -> PythonFunction:
+    """The domain, ready to use."""
+    return PythonFunction()
+
+
+@dataclass(frozen=True)
+class FunctionPlan:
+    """Implements `ports.Plan`: one solution against the prepared testings."""
+
+    prepared: Prepared
+    jobs: tuple[Job, ...]
+
+    def judge(self, outcomes: Sequence[tuple[ItemOutcome, ...]]) -> tuple[CellResult, ...]:
+        return self.prepared.judge(outcomes)
+
+
+class PythonFunction(PythonDomain):
+    """Implements `ports.Domain`; see there for the contracts."""
+
+    name = NAME
+    Payload = FunctionPayload
+    kinds = {kind: shapes.SHAPES[kind] for kind in ("cases", "asserts", "program")}  # noqa: RUF012
+    asked = ("title", "statement", "entry_point", "starter_code")
+
+    def __init__(self) -> None:
+        self._recent: Recent[Prepared] = Recent()
+
+    def check_testing(self, problem: Problem, testing: Testing) -> str | None:
+        misfit = super().check_testing(problem, testing)
+        if misfit is not None:
+            return misfit
+        if testing.kind == "cases":
+            return _misfit_of_cases(problem, testing)
+        broken = prepare(problem, [testing]).cells[0].broken
+        return f"broken-testing: {broken}" if broken else None
+
+    def blanks(self, what: Purpose, problem: Problem | None, examples: Sequence[Problem]) -> dict[str, str]:
+        if problem is None or what == "problem":
+            return {"examples": asking.problem_examples(examples)}
+        shown = {
+            "statement": problem.statement.strip(),
+            "starter_code": (starter_code(problem) or f"def {entry_point(problem)}(...):\n    pass").strip("\n"),
+        }
+        if what == "solution":
+            return {**shown, "entry_point": entry_point(problem)}
+        return {**shown, "examples": asking.testing_examples(examples)}
+
+    def wrong_with(self, found: Mapping[str, Json]) -> str:
+        name, starter = found.get("entry_point"), found.get("starter_code")
+        if not isinstance(name, str) or not name.isidentifier():
+            return "no-entry-point: entry_point must be the name of a function"
+        if not isinstance(starter, str):
+            return "no-starter-code: starter_code must be a text"
+        if reading.signature_of(Problem("", NAME, "", payload={"entry_point": name, "starter_code": starter})) is None:
+            return f"bad-starter-code: it does not define {name}"
+        return ""
+
+    def read_solution(self, text: str, problem: Problem | None) -> Parsed[Solution]:
+        if problem is None:
+            return reading.read_solution(text)
+        return reading.read_solution(text, entry_point(problem), starter_code(problem))
+
+    def read_testing(self, text: str, problem: Problem | None) -> Parsed[Testing]:
+        signature = None if problem is None else reading.signature_of(problem)
+        parsed = reading.read_cases(text, "cases", lambda given: _repair(given, signature))
+        if parsed.value is None and parsed.reason.startswith("no-cases") and problem is not None:
+            asserts = read_asserts(text, problem)
+            if asserts is not None:
+                return Parsed(asserts)
+        return parsed
+
+    def plan(self, problem: Problem, solution: Solution, testings: Sequence[Testing], limits: Limits) -> FunctionPlan:
+        prepared = self._recent.get(problem, testings)
+        if prepared is None:
+            refuse_generators(testings)
+            prepared = self._recent.put(problem, testings, prepare(problem, testings))
+        return FunctionPlan(prepared, prepared.jobs(solution, limits))
+
+    def canary(self, problem: Problem, testings: Sequence[Testing]) -> Solution | None:
+        if all(testing.kind == "cases" for testing in testings):  # judged by comparison: none can claim its pass
+            return None
+        owner, _, method = entry_point(problem).rpartition(".")
+        function = f"def {method}(*_args, **_kwargs):\n    raise NotImplementedError('canary')\n"
+        return Solution(f"class {owner}:\n" + indent(function, "    ") if owner else function)
+
+
+def _repair(given: Json, signature: reading.Signature | None) -> Json:
+    """Arguments as a list or an object; a single argument that was not wrapped is wrapped.
+
+    Raises:
+        FormatError: they cannot be bound to the signature.
+    """
+    if is_generator(given):
+        return given
+    single = signature is not None and len(signature.names) == 1 and not signature.open
+    if not isinstance(given, list | dict) or (single and signature is not None and not signature.takes(given)):
+        given = [given]
+    if signature is not None and not signature.takes(given):
+        raise FormatError("", f"does not fit the parameters ({', '.join(signature.names)})", given)
+    return given
+
+
+def _misfit_of_cases(problem: Problem, testing: Testing) -> str | None:
+    expansion = generators.expand([testing], Limits())
+    if expansion.broken:
+        return f"broken-testing: {expansion.broken[0]}"
+    signature, cases = reading.signature_of(problem), testing.body["cases"]
+    if signature is None or is_generator(cases):
+        return None
+    for index, case in enumerate(cases):
+        given = case["input"]
+        if not is_generator(given) and not signature.takes(given):
+            wanted = ", ".join(signature.names)
+            return f"bad-cases: cases[{index}].input does not fit the parameters ({wanted})"
+    return None

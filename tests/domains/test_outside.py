@@ -1,0 +1,241 @@
+"""A domain and a teacher that live outside the package go the whole way, from a pool to rewards and a student."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from evosyn import domains
+from evosyn.errors import UsageError
+from evosyn.evaluators.crossexec import CrossExecutor
+from evosyn.records import Problem, Solution, Testing, Verdict
+from evosyn.sandbox import open_sandbox
+from evosyn.testings import FormatError
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "short_answer"
+ENTRY_POINTS = "[evosyn.domains]\nshort-answer = short_answer:create\n[evosyn.teachers]\nscripted = scripted:create\n"
+
+
+SCRIPTED = ("--teacher", "scripted", "--problems", "14", "-M", "6", "-N", "4")
+
+
+def loaded() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("short_answer", EXAMPLE / "short_answer.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def question(number: int, **payload: str) -> Problem:
+    right = str(7 * number)
+    return Problem(
+        f"q{number}",
+        "short-answer",
+        f"A rectangle is {number} m wide and 7 m long. What is its area in square metres?",
+        payload=payload or {"unit": "m"},
+        human_testing=Testing("answer", {"accepts": [right]}),
+        reference_solution=right,
+    )
+
+
+def line(number: int) -> dict[str, object]:
+    """A pool line with right, wrong and odd answers, and testings that tell them apart more or less well."""
+    right, wrong = str(7 * number), str(7 * number + 1)
+    accepts = [[right], [right, f"{right} m"], [wrong], [str(number)]]
+    return {
+        "problem_id": f"q{number}",
+        "domain": "short-answer",
+        "statement": question(number).statement,
+        "payload": {"unit": "m"},
+        "human_testing": {"kind": "answer", "accepts": [right]},
+        "reference_solution": right,
+        "solutions": [right, f"{right} m", f" {right}.", wrong, f"# {right}", f"# {wrong}"],
+        "testings": [{"kind": "answer", "accepts": one} for one in accepts],
+    }
+
+
+@pytest.fixture
+def installed(tmp_path: Path) -> dict[str, str]:
+    """The environment of a machine on which the example is installed."""
+    site = tmp_path / "site"
+    (site / "short_answer-0.1.dist-info").mkdir(parents=True)
+    for source in EXAMPLE.glob("*.py"):
+        (site / source.name).write_bytes(source.read_bytes())
+    about = {"METADATA": "Metadata-Version: 2.1\nName: short-answer\nVersion: 0.1\n", "entry_points.txt": ENTRY_POINTS}
+    for name, text in about.items():
+        (site / "short_answer-0.1.dist-info" / name).write_text(text)
+    replies = {
+        "problem": [
+            "```json\n" + json.dumps({"title": f"Area {n}", "statement": question(n).statement, "unit": "m"}) + "\n```"
+            for n in range(2, 60)
+        ],
+        "solution": ["I multiply.\n```\n14\n```", "```\n21\n```", "14 m", "```\n28\n```", "```\n```"],
+        "testing": [
+            '```json\n{"kind": "answer", "accepts": ["14"]}\n```',
+            '{"accepts": ["14", "21"]}',
+            '{"accepts": 1}',
+        ],
+    }
+    (tmp_path / "script.json").write_text(json.dumps(replies))
+    (tmp_path / "pool.jsonl").write_text("".join(json.dumps(line(number)) + "\n" for number in range(2, 14)))
+    path = os.pathsep.join([str(site), str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")])
+    return {**os.environ, "PYTHONPATH": path, "EVOSYN_SCRIPT": str(tmp_path / "script.json")}
+
+
+def evosyn(installed: dict[str, str], cwd: Path, *words: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "evosyn", *words], cwd=cwd, env=installed, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, f"evosyn {' '.join(words)}\n{done.stdout[-2000:]}{done.stderr[-3000:]}"
+    return done.stdout
+
+
+@pytest.mark.slow
+def test_every_command_takes_a_domain_that_is_installed(installed: dict[str, str], tmp_path: Path) -> None:
+    def run(*words: str) -> str:
+        return evosyn(installed, tmp_path, *words)
+
+    assert "good" in run("pool", "check", "pool.jsonl", "--execute")
+    run("crossexec", "pool.jsonl", "--out", "matrices")
+    first = json.loads((tmp_path / "matrices" / "matrices.jsonl").read_text().splitlines()[0])
+    assert (first["verdicts"][0], first["human"], first["groups"]) == ("PPFF", "PPPFFF", [0, 0, 0, 1, 2, 3])
+    run("evolve", "pool.jsonl", "-M", "4", "-N", "4", "--evaluations", "120", "--out", "run", "--quiet")
+    run(
+        "synthesize",
+        "run",
+        "--teacher",
+        "scripted",
+        "--problems",
+        "14",
+        "-M",
+        "6",
+        "-N",
+        "4",
+        "--out",
+        "data",
+        "--quiet",
+    )
+    assert "SIMULATED by scripted" in (tmp_path / "data" / "README.md").read_text()
+    run("inspect", "data")
+    run("export", "data", "--format", "sft", "--out", "sft", "data")
+    turns = json.loads((tmp_path / "sft" / "train.jsonl").read_text().splitlines()[0])["messages"]
+    assert turns[-1] == {"role": "assistant", "content": turns[-1]["content"]}
+    assert turns[-1]["content"].startswith("```\n")
+    assert "python" not in turns[-1]["content"]
+    run("export", "data", "--format", "jsonl", "--out", "rows", "data")
+    row = json.loads((tmp_path / "rows" / "train.jsonl").read_text().splitlines()[0])
+    task = json.loads(row["verification_info"])
+    assert task["payload"] == {"unit": "m"}
+    paid = "from evosyn.train.reward_function import compute_score\nimport json, sys\n"
+    paid += "truth = json.load(sys.stdin)\nfor text in ('```\\n' + truth[1] + '\\n```', 'nothing'):\n"
+    paid += "    print(compute_score('x', text, json.dumps(truth[0]))['score'])\n"
+    done = subprocess.run(
+        [sys.executable, "-c", paid],
+        input=json.dumps([task, task["testing"]["accepts"][0]]),
+        env=installed,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.split() == ["1.0", "0.0"], done.stderr[-2000:]
+
+
+@pytest.mark.train
+@pytest.mark.slow
+@pytest.mark.skipif(importlib.util.find_spec("trl") is None, reason="needs the train extra")
+def test_a_student_learns_the_answers_of_a_domain_that_is_installed(installed: dict[str, str], tmp_path: Path) -> None:
+    def run(*words: str) -> str:
+        return evosyn(installed, tmp_path, *words)
+
+    run("evolve", "pool.jsonl", "-M", "4", "-N", "4", "--evaluations", "60", "--out", "run", "--quiet")
+    run(
+        "synthesize",
+        "run",
+        "--teacher",
+        "scripted",
+        "--problems",
+        "14",
+        "-M",
+        "6",
+        "-N",
+        "4",
+        "--out",
+        "data",
+        "--quiet",
+    )
+    run("train", "data", "--model", "builtin:tiny", "--steps", "2", "--out", "trained")
+    run("distill", "data", "--model", "builtin:tiny", "--steps", "2", "--out", "distilled")
+    run("eval", "distilled/model", "--bench", "pool.jsonl", "--out", "measured")
+    assert json.loads((tmp_path / "trained" / "report.json").read_text())["lineage"]["simulated"]
+
+
+def test_answers_that_only_python_takes_for_the_same_are_told_apart() -> None:
+    domain = loaded().create()
+    with open_sandbox("local", workers=1, allow_weak=True) as sandbox:
+        executor = CrossExecutor(sandbox, {domain.name: domain})
+        answers = [Solution(text) for text in ("# 14", "# 21", "14", " 14 M.", "14")]
+        (matrix,) = executor.matrices([(question(2), answers, [Testing("answer", {"accepts": ["# 14"]})])])
+    assert ["".join(row) for row in matrix.verdicts_MN] == ["P", "F", "F", "F", "F"]
+    assert matrix.human_M is not None and "".join(matrix.human_M) == "FFPPP"
+    assert matrix.groups_M is not None and matrix.groups_M.tolist() == [0, 1, 2, 2, 2]
+
+
+def test_verdicts_of_one_payload_are_never_served_for_another() -> None:
+    domain = loaded().create()
+    testing = Testing("answer", {"accepts": ["14"]})
+    with open_sandbox("local", workers=1, allow_weak=True) as sandbox:
+        from evosyn.evaluators.verdict_cache import MemoryVerdicts
+
+        executor = CrossExecutor(sandbox, {domain.name: domain}, cache=MemoryVerdicts())
+        found = [
+            executor.matrices([(question(2, unit=unit), [Solution("14 m")], [testing])])[0].verdicts_MN[0, 0]
+            for unit in ("m", "km")
+        ]
+    assert found == [Verdict.PASS.value, Verdict.FAIL.value]
+
+
+@pytest.mark.parametrize(
+    ("payload", "accepts", "message"),
+    [
+        ({"unti": "m"}, ["1"], "unti: is not a field here"),
+        ({"unit": 5}, ["1"], "unit: "),
+        ({"unit": "m"}, "14", "accepts: "),
+        ({"unit": "m"}, ..., "accepts: is missing"),
+    ],
+)
+def test_what_does_not_fit_is_named_by_its_field(payload: dict[str, object], accepts: object, message: str) -> None:
+    domain = loaded().create()
+    body = {} if accepts is ... else {"accepts": accepts}
+    with pytest.raises(FormatError, match=message):
+        domain.check_problem(Problem("p", domain.name, "What?", payload=payload))
+        domain.check_shape(Testing("answer", body))
+
+
+@pytest.mark.parametrize("name", ["os:abort", "os:getcwd", "evosyn.domains.python_function:PythonFunction"])
+def test_a_name_in_a_file_calls_nothing_but_a_create(name: str) -> None:
+    with pytest.raises(UsageError, match="must end in ':create'"):
+        domains.domain(name)
+
+
+def test_what_the_domain_cannot_decide_is_that_cells_fail_and_ends_nothing() -> None:
+    module = loaded()
+
+    class Faulty(module.ShortAnswer):  # type: ignore[misc, name-defined]
+        def decide(self, problem: Problem, solution: Solution, testing: Testing) -> bool:
+            if solution.text == "deep":
+                raise RecursionError("too deep")
+            return bool(super().decide(problem, solution, testing))
+
+    with open_sandbox("local", workers=1, allow_weak=True) as sandbox:
+        executor = CrossExecutor(sandbox, {"short-answer": Faulty()})
+        testing = Testing("answer", {"accepts": ["14"]})
+        (matrix,) = executor.matrices([(question(2), [Solution("deep"), Solution("14")], [testing])])
+    assert ["".join(row) for row in matrix.verdicts_MN] == ["F", "P"]
