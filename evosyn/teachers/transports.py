@@ -104,14 +104,15 @@ class CompatibleTransport:
                     text = await response.text(errors="replace")
                     raise TransportError(
                         _kind(response.status),
-                        _redacted(f"HTTP {response.status}: {text}"),
+                        _redacted(f"HTTP {response.status}: {text}", self._endpoint),
                         _retry_after(response.headers),
                     )
                 return _answer_of(await response.json(content_type=None))
         except TimeoutError as error:
             raise TransportError(Failure.TIMEOUT, f"no answer in {self._endpoint.timeout_s:g} s") from error
         except (aiohttp.ClientError, ConnectionError, ValueError, TypeError, AttributeError) as error:
-            raise TransportError(Failure.TRANSPORT, _redacted(f"{type(error).__name__}: {error}")) from error
+            shown = _redacted(f"{type(error).__name__}: {error}", self._endpoint)
+            raise TransportError(Failure.TRANSPORT, shown) from error
 
     async def aclose(self) -> None:
         if self._session is not None:
@@ -154,7 +155,7 @@ class LitellmTransport:
                 **(_format(request) if self._structured() else {}),
             )
         except Exception as error:
-            raise _typed(error) from error
+            raise _typed(error, self._endpoint) from error
         return replace(_answer_of(response.model_dump()), cost=self._cost(response))
 
     async def aclose(self) -> None:
@@ -205,7 +206,7 @@ def _answer_of(body: Json) -> Answer:
     )
 
 
-def _typed(error: Exception) -> Exception:
+def _typed(error: Exception, endpoint: Endpoint) -> Exception:
     """litellm raises the exceptions of the openai SDK, which it depends on."""
     import openai
 
@@ -213,7 +214,7 @@ def _typed(error: Exception) -> Exception:
         return TransportError(Failure.TIMEOUT, "no answer in time")
     if not isinstance(error, openai.APIError):
         return error
-    shown = _redacted(f"{type(error).__name__}: {error}")
+    shown = _redacted(f"{type(error).__name__}: {error}", endpoint)
     status = getattr(error, "status_code", None)
     if isinstance(error, openai.APIConnectionError) or not isinstance(status, int):
         return TransportError(Failure.TRANSPORT, shown)
@@ -244,10 +245,12 @@ def _retry_after(headers: Mapping[str, Json]) -> float:
         return 1.0  # an HTTP date: wait a little and ask again
 
 
-def _redacted(text: str) -> str:
-    """The first line, shortened, without the value of anything in the environment that could be a key."""
+def _redacted(text: str, endpoint: Endpoint) -> str:
+    """The first line, shortened, without the endpoint's key and the value of anything else in the environment that
+    could be one."""
     line = (text.splitlines() or [""])[0]
     for name, value in os.environ.items():
-        if len(value) > 7 and any(word in name.upper() for word in ("KEY", "TOKEN", "SECRET", "PASSWORD")):
+        secret = len(value) > 7 and any(word in name.upper() for word in ("KEY", "TOKEN", "SECRET", "PASSWORD"))
+        if secret or (name == endpoint.api_key_env and value):
             line = line.replace(value, f"<{name}>")
     return line[:200]

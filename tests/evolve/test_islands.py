@@ -165,3 +165,14 @@ def test_a_new_arm_is_tried():
     arms = [Arm("old"), Arm("new")]
     found = draws(Schedule(arms, SeedTree(1), bandit=True), {"old": Tally(proposals=500, fates={"new": 50}, cost=5.0)})
     assert found["new"] > found["old"]
+
+
+@pytest.mark.parametrize("how", ["fitness", "lexicase"])
+def test_parents_are_chosen_as_the_configuration_says(how):
+    state = started(count=1, selection=how, migrate_every=1000)
+    for number, per_seed in enumerate([(0.6, 0.6, 0.6), (0.9, 0.0, 0.0), (0.0, 0.9, 0.0), (0.5, 0.5, 0.5)], 1):
+        found = Evaluation(sum(per_seed) / 3, None, (number / 10,), per_seed=per_seed, signature=str(number))
+        step(state, Trial(Candidate(f"n = {number}"), f"k{number}", found))
+    drawn = Counter(state.ask(index).parent.candidate.text for index in range(200))
+    specialists, average = drawn["n = 2"] + drawn["n = 3"], drawn["n = 4"]
+    assert (specialists > average) == (how == "lexicase"), drawn

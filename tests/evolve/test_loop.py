@@ -7,6 +7,7 @@ import shutil
 import signal
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -290,3 +291,11 @@ def test_two_journals_of_one_directory_copy_are_independent(tmp_path):
 def test_the_event_loop_is_left_clean(tmp_path):
     run(tmp_path / "j", stop=StopConfig(proposals=5))
     asyncio.run(asyncio.sleep(0))
+
+
+def test_a_journal_that_another_version_decided_otherwise_is_refused(tmp_path):
+    path = tmp_path / "j"
+    make(path, burst=4).run()
+    coarser = tuple(replace(axis, bins=2) for axis in PointEvaluator.axes)
+    with pytest.raises(CorruptRun, match=r"was decided .* the journal was edited or written by another version"):
+        replay(Journal(path), coarser, ISLANDS, SeedTree(1))

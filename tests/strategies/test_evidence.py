@@ -1,0 +1,32 @@
+"""What a strategy sees of a sub-matrix is the same cells, whatever their order."""
+
+import numpy as np
+
+from evosyn.records import PassMatrix
+from evosyn.strategies.evidence import evidence_of, select
+
+
+def test_cases_texts_and_groups_follow_their_rows_and_columns() -> None:
+    rng = np.random.default_rng(3)
+    cases = tuple(rng.choice(list("PFE"), (5, count)) for count in (1, 2, 3, 4))
+    whole = evidence_of(
+        PassMatrix(
+            "p",
+            rng.choice(list("PF"), (5, 4)),
+            cases_NMC=cases,
+            durations_MN=rng.random((5, 4)),
+            copies_M=np.arange(5),
+            groups_M=np.array([0, 1, 0, 2, 3]),
+            solution_texts=tuple("abcde"),
+            testing_texts=tuple("wxyz"),
+        )
+    )
+    rows, columns = np.array([4, 1, 2]), np.array([3, 0, 2])
+    part = select(whole, rows, columns)
+    for n, column in enumerate(columns):
+        np.testing.assert_array_equal(part.cases_NMC[n], cases[column][rows] == "P")
+    np.testing.assert_array_equal(part.passed_MN, whole.passed_MN[np.ix_(rows, columns)])
+    np.testing.assert_array_equal(part.durations_MN, whole.durations_MN[np.ix_(rows, columns)])
+    assert part.copies_M.tolist() == [4, 1, 2]
+    assert part.solution_group_M.tolist() == [3, 1, 0]
+    assert (part.solution_texts, part.testing_texts) == (tuple("ebc"), tuple("zwy"))
