@@ -69,7 +69,6 @@ BUDGETS = frozenset({"model-calls", "cost", "time"})
 @click.option("--sandbox", "backend", default="local", show_default=True, help="Where programs are executed.")
 @click.option("--workers", type=click.IntRange(1), help="Sandbox processes. [default: one a core]")
 @click.option("--allow-weak-sandbox", is_flag=True, help="Run even where the sandbox cannot protect this machine well.")
-@click.option("--preset", help="A preset that comes with evosyn.")
 @click.option("--config", "file", type=FILE, help="YAML file; flags win over it.")
 @click.option(
     "--set", "sets", multiple=True, metavar="KEY=VALUE", help="Any configuration key: islands.exploration=0.3"
@@ -124,7 +123,7 @@ def _config(values: Mapping[str, Any], *, has_model: bool) -> EvolveConfig:
     arms = dict(_arm(text) for text in values["arms"]) or None
     if arms is None and search == "genetic":
         arms = {"genetic": 1.0}
-    if arms is None and has_model and values["preset"] is None and values["file"] is None:
+    if arms is None and has_model and values["file"] is None:
         arms = MODEL_ARMS
     flags = {
         "seed": values["seed"],
@@ -149,16 +148,10 @@ def _config(values: Mapping[str, Any], *, has_model: bool) -> EvolveConfig:
     if values["iterations"] is None and values["evaluations"] is None:
         base = [f"stop.proposals={MODEL_PROPOSALS}"] if has_model else ["stop.evaluations=3000", "stop.plateau=700"]
     base += ["stop.evaluations=null"] if has_model or values["iterations"] is not None else []
-    sets = (
-        [*base, "scoring.M=16", "scoring.N=16", "scoring.draws=8", *values["sets"]] if _bare(values) else values["sets"]
-    )
-    config = load_config(EvolveConfig, preset=values["preset"], file=values["file"], sets=sets, flags=flags)
+    own = [*base, "scoring.M=16", "scoring.N=16", "scoring.draws=8"] if values["file"] is None else []
+    sets = [*own, *values["sets"]]
+    config = load_config(EvolveConfig, file=values["file"], sets=sets, flags=flags)
     return config if arms is None else config.model_copy(update={"proposers": _with_arms(config, arms)})
-
-
-def _bare(values: Mapping[str, Any]) -> bool:
-    """Neither a preset nor a file: the defaults are those of the command."""
-    return values["preset"] is None and values["file"] is None
 
 
 def _with_arms(config: EvolveConfig, arms: dict[str, float]) -> Any:

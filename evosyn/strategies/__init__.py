@@ -12,6 +12,7 @@ from importlib import metadata
 from pathlib import Path
 
 from evosyn.errors import UsageError
+from evosyn.records import Candidate
 
 HOME = "evosyn.strategies.known"
 GROUP = "evosyn.strategies"
@@ -19,6 +20,17 @@ GROUP = "evosyn.strategies"
 
 PROGRAM = "strategy.py"
 """Name of the winner's file in a run directory."""
+
+
+EVOLVED_BY = "Filtering strategy evolved by evosyn"
+"""How the comment above a winner's text begins; the comment is not part of the program."""
+
+
+def strategy_id(text: str) -> str:
+    """The id of the candidate that a strategy file holds, as it stands in the journal of the search."""
+    if text.startswith(f"# {EVOLVED_BY}"):
+        text = text.partition("\n\n")[2]
+    return Candidate(text).id
 
 
 def known_names() -> list[str]:

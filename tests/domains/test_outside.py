@@ -1,4 +1,4 @@
-"""A domain and a teacher that live outside the package go the whole way, from a pool to rewards and a student."""
+"""A domain, a teacher and a proposer that live outside the package go the whole way, from a pool to a student."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from types import ModuleType
 import pytest
 
 from evosyn import domains
+from evosyn.dataset import read_dataset
 from evosyn.errors import UsageError
 from evosyn.evaluators.crossexec import CrossExecutor
 from evosyn.records import Problem, Solution, Testing, Verdict
@@ -23,6 +24,20 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "short_answer"
 ENTRY_POINTS = "[evosyn.domains]\nshort-answer = short_answer:create\n[evosyn.teachers]\nscripted = scripted:create\n"
 
 
+PROPOSER = """
+from evosyn.ports import Proposal
+from evosyn.records import Candidate
+
+class Commenting:
+    name = "commenting"
+
+    async def propose(self, context):
+        parent = context.parent.candidate
+        return Proposal((Candidate(f"{parent.text}\\nseen = {context.index}\\n", (parent.id,), self.name),))
+
+def create():
+    return Commenting()
+"""
 SCRIPTED = ("--teacher", "scripted", "--problems", "14", "-M", "6", "-N", "4")
 
 
@@ -72,6 +87,7 @@ def installed(tmp_path: Path) -> dict[str, str]:
     about = {"METADATA": "Metadata-Version: 2.1\nName: short-answer\nVersion: 0.1\n", "entry_points.txt": ENTRY_POINTS}
     for name, text in about.items():
         (site / "short_answer-0.1.dist-info" / name).write_text(text)
+    (site / "commenting.py").write_text(PROPOSER)
     replies = {
         "problem": [
             "```json\n" + json.dumps({"title": f"Area {n}", "statement": question(n).statement, "unit": "m"}) + "\n```"
@@ -107,7 +123,9 @@ def test_every_command_takes_a_domain_that_is_installed(installed: dict[str, str
     run("crossexec", "pool.jsonl", "--out", "matrices")
     first = json.loads((tmp_path / "matrices" / "matrices.jsonl").read_text().splitlines()[0])
     assert (first["verdicts"][0], first["human"], first["groups"]) == ("PPFF", "PPPFFF", [0, 0, 0, 1, 2, 3])
-    run("evolve", "pool.jsonl", "-M", "4", "-N", "4", "--evaluations", "120", "--out", "run", "--quiet")
+    arms = ("--proposer", "commenting:create=1", "--proposer", "genetic=3")
+    run("evolve", "pool.jsonl", "-M", "4", "-N", "4", "--evaluations", "120", "--out", "run", "--quiet", *arms)
+    assert '"commenting"' in (tmp_path / "run" / "journal.jsonl").read_text()
     run(
         "synthesize",
         "run",
@@ -124,6 +142,10 @@ def test_every_command_takes_a_domain_that_is_installed(installed: dict[str, str
         "--quiet",
     )
     assert "SIMULATED by scripted" in (tmp_path / "data" / "README.md").read_text()
+    (row, *_) = read_dataset(tmp_path / "data")
+    assert (
+        json.loads(row.lineage)["strategy"] == json.loads((tmp_path / "run" / "report.json").read_text())["best"]["id"]
+    )
     run("inspect", "data")
     run("export", "data", "--format", "sft", "--out", "sft", "data")
     turns = json.loads((tmp_path / "sft" / "train.jsonl").read_text().splitlines()[0])["messages"]

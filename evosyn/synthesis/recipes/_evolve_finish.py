@@ -23,7 +23,7 @@ from evosyn.evolve.islands import Archipelago
 from evosyn.ports import StrategyRunner
 from evosyn.records import Candidate, Elite, Evaluation, Json
 from evosyn.seeds import SeedTree
-from evosyn.strategies import known_names, load_known
+from evosyn.strategies import EVOLVED_BY, known_names, load_known
 from evosyn.synthesis.recipes._evolve_config import EvolveConfig
 from evosyn.synthesis.recipes._evolve_inputs import Seeds
 
@@ -114,7 +114,7 @@ def strategy_file(choice: Choice, state: Archipelago, found: Boards, *, simulate
     train = next(row for row in found.train.rows if row.name == EVOLVED)
     interval = "" if held.interval is None else f" (95 %: {held.interval.low:.3f} to {held.interval.high:.3f})"
     lines = [
-        f"Filtering strategy evolved by evosyn {__version__}: candidate {choice.winner.candidate.id}, "
+        f"{EVOLVED_BY} {__version__}: candidate {choice.winner.candidate.id}, "
         f"made by {choice.winner.candidate.proposer}.",
         f"Seed consistency on {len(found.heldout.problems)} held-out problems: {held.evaluation.score:.3f}{interval}; "
         f"on the {len(found.train.problems)} train problems: {train.evaluation.score:.3f}.",

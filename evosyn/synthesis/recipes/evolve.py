@@ -6,6 +6,7 @@ was killed. Du 2025 (EvoSyn), section 3.1; DESIGN.md sections 4 and 5.
 
 from __future__ import annotations
 
+import inspect
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -38,6 +39,7 @@ from evosyn.synthesis.recipes._evolve_inputs import Makers, Seeds, Source, prepa
 from evosyn.synthesis.recipes._openevolve import PROGRAMS, Endpoint, run_openevolve, write_project
 
 KIND = "evolve"
+MAILBOX = "mailbox"
 OPENEVOLVE = "openevolve"
 OPENEVOLVE_ITERATIONS = 100
 
@@ -156,18 +158,30 @@ def proposers_of(
     teachers: dict[str, Teacher] = {}
     for name in config.proposers.arms:
         kind, _, directory = name.partition(":")
-        if name == "genetic":
-            found[name] = registry.factory("proposers", name)(burst=config.proposers.burst, reader=reader)
-        elif kind == "mailbox":
-            mailbox = registry.factory("teachers", "mailbox")(directory=directory or "mailbox")
+        if kind == MAILBOX:
+            mailbox = registry.factory("teachers", MAILBOX)(directory=directory or MAILBOX)
             found[name] = registry.factory("proposers", "rewrite")(teacher=mailbox)
-        else:
-            kind, _, model = name.partition("@")
-            factory = registry.factory("proposers", kind)
+            continue
+        _, _, model = name.partition("@")
+        takes = _takes(name)
+        tools: dict[str, object] = {"burst": config.proposers.burst, "reader": reader}
+        if "teacher" in takes:
             if model not in teachers:
                 teachers[model] = model_named(model or None)
-            found[name] = factory(teacher=teachers[model])
+            tools["teacher"] = teachers[model]
+        given = {tool: value for tool, value in tools.items() if tool in takes}
+        found[name] = registry.factory("proposers", name.partition("@")[0])(**given)
     return found
+
+
+def is_free(name: str) -> bool:
+    """Whether an arm asks no model."""
+    return name.partition(":")[0] != MAILBOX and "teacher" not in _takes(name)
+
+
+def _takes(name: str) -> frozenset[str]:
+    """What the `create` of an arm's proposer takes: of `teacher`, `burst` and `reader` those that it names."""
+    return frozenset(inspect.signature(registry.factory("proposers", name.partition("@")[0])).parameters)
 
 
 def search_parts(
@@ -184,7 +198,7 @@ def search_parts(
         evaluator=evaluator,
         proposers=proposers,
         schedule=Schedule(
-            [Arm(name, weight, free=name == "genetic") for name, weight in config.proposers.arms.items()],
+            [Arm(name, weight, free=is_free(name)) for name, weight in config.proposers.arms.items()],
             seed,
             bandit=config.proposers.bandit,
         ),

@@ -20,6 +20,7 @@ from evosyn.ports import Crossexec, Domain, StrategyRunner, Teacher
 from evosyn.records import Json, Problem, content_id
 from evosyn.rundir import RunDir
 from evosyn.seeds import SeedTree
+from evosyn.strategies import strategy_id
 from evosyn.synthesis.config import SynthesizeConfig
 from evosyn.synthesis.decontaminate import OverlapIndex, open_index
 from evosyn.synthesis.finish import Finish, finish, prepare
@@ -125,17 +126,17 @@ def _parts(inputs: Inputs, machinery: Machinery, overlap: OverlapIndex | None) -
 
 
 def _plan(inputs: Inputs, config: SynthesizeConfig, machinery: Machinery, out: Path) -> Finish:
-    strategy_id = content_id("c_", inputs.strategy)
+    ranked_by = strategy_id(inputs.strategy)
     maker = SampleMaker(
         machinery.domains,
         SeedTree(config.seed).child("synthesize"),
-        strategy_id=strategy_id,
+        strategy_id=ranked_by,
         licence=config.problem.licence,
     )
     benchmarks = ", ".join(Path(spec.partition("::")[0]).name for spec in config.filter.decontaminate.files)
     recipe = {
         "teacher": f"`{machinery.names}`" + (" (a simulation)" if machinery.simulated else ""),
-        "strategy": f"`{strategy_id}`, from {inputs.strategy_from}; its text stands in `strategy.py`",
+        "strategy": f"`{ranked_by}`, from {inputs.strategy_from}; its text stands in `strategy.py`",
         "seeds": f"{len(inputs.seeds)} problems from {inputs.seeds_from}",
         "M x N": f"{config.solutions} solutions x {config.testings} testings per problem",
         "seed": str(config.seed),
@@ -143,7 +144,7 @@ def _plan(inputs: Inputs, config: SynthesizeConfig, machinery: Machinery, out: P
         f"{config.filter.dedup.shingle}-grams, against the seeds and each other",
         "decontamination": f"against {benchmarks}" if benchmarks else "none: no benchmark was named",
         "sandbox": machinery.sandbox or "not recorded",
-        "canary": content_id("evosyn-canary-", [strategy_id, config.seed, inputs.seeds_from]),
+        "canary": content_id("evosyn-canary-", [ranked_by, config.seed, inputs.seeds_from]),
     }
     return Finish(config.problems, maker, recipe, out.resolve().name, config.problem.licence)
 
@@ -159,7 +160,7 @@ def _claim(run: RunDir, inputs: Inputs, config: SynthesizeConfig, machinery: Mac
         "kind": KIND,
         "evosyn": __version__,
         "fingerprint": fingerprint,
-        "strategy": content_id("c_", inputs.strategy),
+        "strategy": strategy_id(inputs.strategy),
         "strategy_from": inputs.strategy_from,
         "seeds_from": inputs.seeds_from,
         "seeds": len(inputs.seeds),
