@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import evosyn
+from evosyn import registry
 
 ROOT = Path(evosyn.__file__).parent
 LAYER = {
@@ -69,3 +70,27 @@ def test_no_module_imports_a_heavy_library_at_its_top(path: Path) -> None:
         [node for node in ast.parse(path.read_text()).body if isinstance(node, ast.Import | ast.ImportFrom)], []
     )
     assert not {name.split(".")[0] for name in imported(top)} & HEAVY
+
+
+def test_a_class_name_stands_once() -> None:
+    homes: dict[str, list[str]] = {}
+    for path in MODULES:
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef):
+                homes.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
+    assert not {name: places for name, places in homes.items() if len(places) > 1}
+
+
+def test_no_layer_reaches_a_higher_one_through_the_registry() -> None:
+    reached = []
+    for path in MODULES:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if not isinstance(node, ast.Call) or not node.args or not isinstance(node.args[0], ast.Constant):
+                continue
+            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            kind = node.args[0].value
+            if name == "factory" and kind in registry.HOMES:
+                home = registry.HOMES[kind].split(".")[1]
+                if LAYER.get(home, 0) > LAYER.get(part_of(path), 0):
+                    reached.append(f"{path.relative_to(ROOT)} asks for {kind}")
+    assert not reached

@@ -16,10 +16,10 @@ from evosyn.cli._teacher import TeacherOptions, teacher_options
 from evosyn.errors import UsageError
 
 if TYPE_CHECKING:
-    from evosyn.cli._matrices import Source
+    from evosyn.cli._matrices import MatrixSource
     from evosyn.ports import Teacher
     from evosyn.synthesis.recipes._evolve_config import EvolveConfig
-    from evosyn.synthesis.recipes._evolve_trial import Trial
+    from evosyn.synthesis.recipes._evolve_trial import SearchTrial
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 SEARCHES = ("evolve", "iid", "sequential", "hillclimb")
@@ -61,7 +61,7 @@ class Compared(NamedTuple):
     """
 
     search: str
-    trials: tuple[Trial, ...]
+    trials: tuple[SearchTrial, ...]
 
     @property
     def scores(self) -> list[float]:
@@ -177,7 +177,7 @@ def verdicts(compared: Sequence[Compared]) -> list[str]:
     return lines
 
 
-def best_at(trial: Trial, evaluations: int) -> float:
+def best_at(trial: SearchTrial, evaluations: int) -> float:
     """The best score after so many evaluations."""
     found = [point.score for point in trial.state.curve if point.evaluations <= evaluations]
     return found[-1] if found else 0.0
@@ -193,7 +193,7 @@ def _points(evaluations: int) -> list[int]:
     return sorted(points)
 
 
-def _compare(names: Sequence[str], values: dict[str, Any]) -> tuple[Source, list[Compared]]:
+def _compare(names: Sequence[str], values: dict[str, Any]) -> tuple[MatrixSource, list[Compared]]:
     from functools import partial
 
     from evosyn.cli._matrices import matrices_of
@@ -274,5 +274,5 @@ def _ends(values: Sequence[float]) -> tuple[float, float]:
     return min(values), max(values)
 
 
-def _title(pool: Source, what: str) -> str:
+def _title(pool: MatrixSource, what: str) -> str:
     return f"{pool.name}{' (simulated)' if pool.simulated else ''}: {what}"

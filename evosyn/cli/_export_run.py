@@ -44,14 +44,14 @@ def openevolve(directory: Path, out: Path, iterations: int, **endpoint: str | No
     from evosyn.pools import load_matrices
     from evosyn.synthesis.recipes._evolve_config import EvolveConfig
     from evosyn.synthesis.recipes._evolve_inputs import MATRICES, select, split_all
-    from evosyn.synthesis.recipes._openevolve import Endpoint, write_project
+    from evosyn.synthesis.recipes._openevolve import ModelEndpoint, write_project
 
     run = Run(directory)
     config = EvolveConfig.model_validate(run.config)
     matrices = split_all(load_matrices(run.dir.file(MATRICES)), config)
     train = select(matrices, config, simulated=bool(run.manifest.get("simulated"))).split.train
     url, model = endpoint["base_url"] or "https://api.openai.com/v1", endpoint["model"] or "your-model"
-    write_project(out, train, config, Endpoint(model, url, str(endpoint["api_key_env"])), iterations)
+    write_project(out, train, config, ModelEndpoint(model, url, str(endpoint["api_key_env"])), iterations)
     click.echo(f"wrote {out}; run it there with:")
     click.echo(f"  openevolve-run initial_program.py evaluator.py --config config.yaml --iterations {iterations}")
 

@@ -21,7 +21,7 @@ class RunSplit(NamedTuple):
     heldout: frozenset[str]
 
 
-class Source(NamedTuple):
+class MatrixSource(NamedTuple):
     """Matrices and what tables say of them."""
 
     name: str
@@ -34,7 +34,7 @@ class Source(NamedTuple):
 
 def matrices_of(
     source: str, sandbox: Callable[[], Sandbox], *, verdicts: Path | None = None, split: bool = False
-) -> Source:
+) -> MatrixSource:
     """The matrices that `source` stands for.
 
     Args:
@@ -57,7 +57,7 @@ def matrices_of(
         from evosyn.evaluators.splitting import split_testings
 
         matrices = [split_testings(matrix) for matrix in matrices]
-    return Source(path.name, matrices)
+    return MatrixSource(path.name, matrices)
 
 
 def split_of_run(folder: Path) -> RunSplit | None:

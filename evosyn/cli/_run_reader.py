@@ -31,7 +31,7 @@ class Entry(NamedTuple):
         return None if self.trial.evaluation is None else self.trial.evaluation.score
 
 
-class Decision(NamedTuple):
+class CommitDecision(NamedTuple):
     """Why a candidate became what it became: the state at the moment before its commit.
 
     Attributes:
@@ -118,7 +118,7 @@ class Run:
             chain.append(parent)
         return chain
 
-    def decision(self, entry: Entry) -> Decision:
+    def decision(self, entry: Entry) -> CommitDecision:
         """Replays the journal up to just before `entry` and looks at what stood there."""
         from evosyn.evolve.events import step_from_json
 
@@ -138,7 +138,7 @@ class Run:
             cell = state.record.cell_of(evaluation.descriptor)
             held = state.islands[max(step.island, 0)].at(cell)
             holder = None if held is None else self.find([held.candidate.id])[0]
-        return Decision(
+        return CommitDecision(
             cell=cell,
             holder=holder,
             same_program=None if trial.key is None else state.seen(trial.key),

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from evosyn.records import Json
-    from evosyn.synthesis.tally import Tally
+    from evosyn.synthesis.tally import RunTally
 
 LINE_EVERY_S = 10.0
 STAGES = ("making", "drawing", "executing")
 
 
 @contextmanager
-def watching(tally: Tally, show: bool, teacher: str) -> Iterator[None]:
+def watching(tally: RunTally, show: bool, teacher: str) -> Iterator[None]:
     """Show the counts while the body runs; nothing where `show` is false."""
     if not show:
         yield
@@ -42,7 +42,7 @@ def watching(tally: Tally, show: bool, teacher: str) -> Iterator[None]:
         click.echo(line_of(tally), err=True)
 
 
-def line_of(tally: Tally) -> str:
+def line_of(tally: RunTally) -> str:
     """One line of progress."""
     stages = ", ".join(f"{tally.in_stage[name]} {name}" for name in STAGES)
     eta = "" if tally.eta_s is None else f", about {_time(tally.eta_s)} to go"
@@ -73,13 +73,13 @@ def funnel(report: Mapping[str, Json]) -> None:
     )
 
 
-def _lines(tally: Tally, stop: threading.Event) -> None:
+def _lines(tally: RunTally, stop: threading.Event) -> None:
     while not stop.wait(LINE_EVERY_S):
         click.echo(line_of(tally), err=True)
 
 
 @contextmanager
-def _live(tally: Tally, teacher: str) -> Iterator[None]:
+def _live(tally: RunTally, teacher: str) -> Iterator[None]:
     from rich.console import Console
     from rich.live import Live
 
@@ -91,7 +91,7 @@ def _live(tally: Tally, teacher: str) -> Iterator[None]:
         yield
 
 
-def _table(tally: Tally, teacher: str) -> Table:
+def _table(tally: RunTally, teacher: str) -> Table:
     from rich.table import Table
 
     table = Table.grid(padding=(0, 2))

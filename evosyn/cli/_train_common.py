@@ -43,7 +43,7 @@ def tty_note(text: str) -> None:
     click.secho(text, dim=True, err=True)
 
 
-class Progress:
+class TrainProgress:
     """One line a step on a terminal (rewritten in place), one line every tenth of the run elsewhere."""
 
     def __init__(self, steps: int, names: Sequence[str]) -> None:

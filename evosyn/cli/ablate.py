@@ -17,7 +17,7 @@ import click
 from evosyn.errors import UsageError
 
 if TYPE_CHECKING:
-    from evosyn.cli._matrices import Source
+    from evosyn.cli._matrices import MatrixSource
     from evosyn.strategies.runner import SandboxedRunner
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -178,8 +178,8 @@ def whole_numbers(option: str, text: str) -> list[int]:
 
 
 def _with_runner(
-    shared: dict[str, Any], work: Callable[[SandboxedRunner, Source], list[Any]]
-) -> tuple[Source, list[Any]]:
+    shared: dict[str, Any], work: Callable[[SandboxedRunner, MatrixSource], list[Any]]
+) -> tuple[MatrixSource, list[Any]]:
     from evosyn.cli._matrices import matrices_of
     from evosyn.sandbox import open_sandbox
     from evosyn.strategies.runner import SandboxedRunner
@@ -197,5 +197,5 @@ def _ticks(axes: Any, values: list[int]) -> None:
     axes.minorticks_off()
 
 
-def _title(pool: Source, what: str) -> str:
+def _title(pool: MatrixSource, what: str) -> str:
     return f"{pool.name}{' (simulated)' if pool.simulated else ''}: {what}"

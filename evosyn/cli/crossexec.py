@@ -18,7 +18,7 @@ from evosyn.ports import Sandbox
 from evosyn.records import Json, Pool, Problem, Solution, Testing, content_id
 
 if TYPE_CHECKING:
-    from evosyn.evaluators.crossexec import Counts, CrossExecutor
+    from evosyn.evaluators.crossexec import CellCounts, CrossExecutor
     from evosyn.rundir import RunDir
 
 AnyCommand = TypeVar("AnyCommand", bound=Callable[..., Any])
@@ -75,7 +75,7 @@ def command(source: str, out: Path, cache: Path | None, as_json: bool, **flags: 
         _open(flags, 0) as sandbox,
         _open(flags, 1) if config.repeat > 1 else nullcontext() as other,
     ):
-        progress = Progress(survey.cells)
+        progress = CellProgress(survey.cells)
         executor = CrossExecutor(
             sandbox, Domains(), limits, verdicts, config=config, other=other, progress=progress.row
         )
@@ -143,7 +143,7 @@ def _item(pool: Pool, m: int | None, n: int | None) -> Item:
     return problem, solutions, pool.testings[:n]
 
 
-def _execute(run: RunDir, executor: CrossExecutor, items: Iterator[Item], progress: Progress) -> dict[str, int]:
+def _execute(run: RunDir, executor: CrossExecutor, items: Iterator[Item], progress: CellProgress) -> dict[str, int]:
     """Execute what the journal does not hold yet, journal each matrix, and write them all in the end.
 
     Returns:
@@ -200,7 +200,7 @@ def _key(item: Item, salt: dict[str, Json]) -> str:
     return content_id("x_", [problem.problem_id, problem.id, human, *ids, salt])
 
 
-class Progress:
+class CellProgress:
     """A line on a terminal, a line every few seconds elsewhere: cells, rate, time left. On standard error."""
 
     def __init__(self, cells: int) -> None:
@@ -215,7 +215,7 @@ class Progress:
         """Cells that an earlier run has done."""
         self._known += cells
 
-    def row(self, counts: Counts) -> None:
+    def row(self, counts: CellCounts) -> None:
         now = time.monotonic()
         if now - self._last < self._every:
             return
@@ -232,7 +232,7 @@ class Progress:
             click.echo("\r\x1b[K", err=True, nl=False)
 
 
-def _figures(counts: Counts) -> dict[str, Json]:
+def _figures(counts: CellCounts) -> dict[str, Json]:
     names = ("executed", "cached", "unknown", "retried", "rechecked", "flaky")
     return {
         **{name: getattr(counts, name) for name in names},

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from evosyn.cli._train_common import Progress, config_of, quiet_libraries, show_metrics
+from evosyn.cli._train_common import TrainProgress, config_of, quiet_libraries, show_metrics
 
 RUN = click.Path(file_okay=False, path_type=Path)
 
@@ -61,7 +61,7 @@ def command(
     require_train()
     quiet_libraries()
     report = distill(
-        request, on_row=Progress(config.steps, ("loss", "mean_token_accuracy")) if is_main_process() else None
+        request, on_row=TrainProgress(config.steps, ("loss", "mean_token_accuracy")) if is_main_process() else None
     )
     if is_main_process():
         show_metrics(report)

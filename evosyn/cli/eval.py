@@ -41,7 +41,7 @@ def command(models: tuple[str, ...], bench: str, out: Path, **rest: Any) -> None
     from evosyn.rundir import RunDir
     from evosyn.sandbox import open_sandbox
     from evosyn.train.evaluate import bench_tasks, summary, write_plot
-    from evosyn.train.generation import Sampling
+    from evosyn.train.generation import TokenSampling
 
     if not models and rest["endpoint"] is None:
         raise UsageError("MODELS: name at least one, or a served one with --endpoint")
@@ -56,7 +56,7 @@ def command(models: tuple[str, ...], bench: str, out: Path, **rest: Any) -> None
         require_train()
     quiet_libraries()
     tasks = bench_tasks(load_pools(bench))[: rest["limit"]]
-    sampling = Sampling(samples, temperature, max_tokens=rest["max_tokens"], seed=rest["seed"])
+    sampling = TokenSampling(samples, temperature, max_tokens=rest["max_tokens"], seed=rest["seed"])
     with (
         RunDir(out) as run,
         open_sandbox(rest["backend"], workers=None, allow_weak=rest["allow_weak_sandbox"]) as sandbox,

@@ -201,7 +201,7 @@ def _machinery(
     from evosyn.evaluators.crossexec import CrossExecutor
     from evosyn.evaluators.verdict_cache import SqliteVerdicts
     from evosyn.synthesis.recipes._evolve_inputs import Makers
-    from evosyn.synthesis.recipes._openevolve import Endpoint
+    from evosyn.synthesis.recipes._openevolve import ModelEndpoint
     from evosyn.synthesis.recipes.evolve import Machinery
 
     sandbox = runner.sandbox
@@ -214,7 +214,7 @@ def _machinery(
     def model(name: str | None) -> Any:
         return open_model(options, name, **given)
 
-    def endpoint() -> Endpoint:
+    def endpoint() -> ModelEndpoint:
         provider, _, name = (options.model or "").partition("/")
         if not name or (provider != "openai" and options.base_url is None):
             raise UsageError(
@@ -222,7 +222,7 @@ def _machinery(
                 "or --model provider/NAME with --base-url"
             )
         url = options.base_url or "https://api.openai.com/v1"
-        return Endpoint(name, url, options.api_key_env or "OPENAI_API_KEY")
+        return ModelEndpoint(name, url, options.api_key_env or "OPENAI_API_KEY")
 
     from evosyn.domains import Domains
 

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from evosyn.ports import Sandbox
     from evosyn.records import Json
     from evosyn.rundir import RunDir
-    from evosyn.train.experiment.prepare import Prepared, Sizes
-    from evosyn.train.experiment.run import Plan
+    from evosyn.train.experiment.prepare import PreparedExperiment, Sizes
+    from evosyn.train.experiment.run import ExperimentPlan
 
 SEARCH_EVALUATIONS, SMOKE_EVALUATIONS = 1500, 150
 
@@ -76,7 +76,7 @@ def table2(size: str, arms: str | None, out: Path, allow_weak_sandbox: bool, **v
             run_functions(size, out, allow_weak_sandbox, {**values, "arms": arms})
         return
     from evosyn.rundir import write_atomic
-    from evosyn.train.experiment.run import Plan
+    from evosyn.train.experiment.run import ExperimentPlan
     from evosyn.train.experiment.table import sweep_markdown
     from evosyn.train.models import require_train
 
@@ -85,7 +85,7 @@ def table2(size: str, arms: str | None, out: Path, allow_weak_sandbox: bool, **v
     first = values["first_seed"]
     seeds = tuple(range(first, first + values["seeds"]))
     noises = [part.strip() for part in values["noise"].split(",")]
-    plans = {noise: Plan(seeds=seeds, noise=noise, jobs=values["jobs"]) for noise in noises}
+    plans = {noise: ExperimentPlan(seeds=seeds, noise=noise, jobs=values["jobs"]) for noise in noises}
     evaluations = SMOKE_EVALUATIONS if size == "smoke" else SEARCH_EVALUATIONS
     if size == "smoke":
         plans = {noise: _smoke(plan) for noise, plan in plans.items()}
@@ -104,7 +104,7 @@ def table2(size: str, arms: str | None, out: Path, allow_weak_sandbox: bool, **v
         click.echo(text)
 
 
-def _run(plan: Plan, out: Path, evaluations: int, *, weak: bool) -> dict[str, Json]:
+def _run(plan: ExperimentPlan, out: Path, evaluations: int, *, weak: bool) -> dict[str, Json]:
     """One noise: run, write and show the table."""
     from evosyn.rundir import RunDir
     from evosyn.sandbox import open_sandbox
@@ -132,7 +132,7 @@ def write_table(run: RunDir, out: Path, records: Sequence[Json], table: dict[str
     click.echo(f"wrote {out / 'table2.md'}, {out / 'report.json'}, {out / 'curves.png'}", err=True)
 
 
-def _prepare(sandbox: Sandbox, evaluations: int, out: Path, seed: int, sizes: Sizes, noise: Any) -> Prepared:
+def _prepare(sandbox: Sandbox, evaluations: int, out: Path, seed: int, sizes: Sizes, noise: Any) -> PreparedExperiment:
     from evosyn.domains import Domains
     from evosyn.evaluators.crossexec import CrossExecutor
     from evosyn.strategies.runner import SandboxedRunner
@@ -165,10 +165,10 @@ def evolve_strategy(runner: Any, evaluations: int, matrices: Path, out: Path, se
 def _smoke(plan: Any) -> Any:
     """A few minutes' worth that shows that everything runs; its figures mean nothing."""
     from evosyn.train.experiment.prepare import Sizes
-    from evosyn.train.experiment.run import BudgetConfig
+    from evosyn.train.experiment.run import StepBudgetConfig
 
     return replace(
         plan,
         sizes=Sizes(seeds=20, problems=24, heldout=16, draws=8),
-        budget=BudgetConfig(warm_steps=20, steps=6, distill_steps=6, prompts=4, group=4, every=3, width=64),
+        budget=StepBudgetConfig(warm_steps=20, steps=6, distill_steps=6, prompts=4, group=4, every=3, width=64),
     )

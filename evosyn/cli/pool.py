@@ -14,7 +14,7 @@ from evosyn.ports import Domain
 from evosyn.records import Pool, Problem
 
 
-class Finding(NamedTuple):
+class PoolFinding(NamedTuple):
     """Something about a pool file; `error` ones make it unusable."""
 
     error: bool
@@ -41,10 +41,10 @@ def check(
     from evosyn.domains import Domains, scan_pools
 
     pools: list[Pool] = []
-    findings: list[Finding] = []
+    findings: list[PoolFinding] = []
     for found in scan_pools(source):
         if isinstance(found, InputError):
-            findings.append(Finding(True, str(found)))
+            findings.append(PoolFinding(True, str(found)))
         else:
             pools.append(found)
     domains = Domains()
@@ -56,24 +56,24 @@ def check(
     return 1 if any(finding.error for finding in findings) else 0
 
 
-def _testings(source: str, pool: Pool, domain: Domain) -> Iterator[Finding]:
+def _testings(source: str, pool: Pool, domain: Domain) -> Iterator[PoolFinding]:
     """Human testings must fit their problem; recorded ones, which models wrote, are counted."""
     problem = pool.problem
     if problem.human_testing is not None:
         misfit = domain.check_testing(problem, problem.human_testing)
         if misfit is not None:
-            yield Finding(True, str(_error(source, problem, "human_testing", misfit)))
+            yield PoolFinding(True, str(_error(source, problem, "human_testing", misfit)))
     misfits = [domain.check_testing(problem, testing) for testing in pool.testings]
     named = [(index, misfit) for index, misfit in enumerate(misfits) if misfit is not None]
     if named:
         index, misfit = named[0]
         text = f"{len(named)} of {len(misfits)} cannot run and will be recorded as broken; the first: {misfit}"
-        yield Finding(False, str(_error(source, problem, f"testings[{index}]", text)))
+        yield PoolFinding(False, str(_error(source, problem, f"testings[{index}]", text)))
 
 
 def _execute(
     source: str, pools: Sequence[Pool], domains: Mapping[str, Domain], opening: tuple[str, int | None, bool]
-) -> list[Finding]:
+) -> list[PoolFinding]:
     """Run what must pass: the references, and alternatives that `meta` names."""
     from evosyn.evaluators.crossexec import CrossExecutor
     from evosyn.evaluators.references import check_references
@@ -82,7 +82,7 @@ def _execute(
     name, workers, allow_weak = opening
     with open_sandbox(name, workers=workers, allow_weak=allow_weak) as sandbox:
         errors = check_references(CrossExecutor(sandbox, domains), source, pools)
-    return [Finding(True, str(error)) for error in errors]
+    return [PoolFinding(True, str(error)) for error in errors]
 
 
 def _error(source: str, problem: Problem, field: str, text: str) -> InputError:
@@ -90,7 +90,7 @@ def _error(source: str, problem: Problem, field: str, text: str) -> InputError:
     return InputError(where, text, line=problem.line or None, field=field)
 
 
-def _show(source: str, pools: Sequence[Pool], findings: Sequence[Finding], as_json: bool) -> None:
+def _show(source: str, pools: Sequence[Pool], findings: Sequence[PoolFinding], as_json: bool) -> None:
     errors = [finding.text for finding in findings if finding.error]
     warnings = [finding.text for finding in findings if not finding.error]
     figures = {

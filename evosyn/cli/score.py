@@ -13,7 +13,7 @@ import click
 from evosyn.errors import UsageError
 
 if TYPE_CHECKING:
-    from evosyn.cli._matrices import Source
+    from evosyn.cli._matrices import MatrixSource
     from evosyn.evaluators.draws import ConsistencyConfig
     from evosyn.evaluators.leaderboard import Leaderboard
     from evosyn.ports import StrategyRunner
@@ -85,7 +85,7 @@ def command(specs: tuple[str, ...], source: str, as_json: bool, **flags: Any) ->
     return 1 if any(row.evaluation.invalid for row in board.rows) else 0
 
 
-def _chosen(pool: Source, path: Path, which: str | None) -> tuple[Source, str | None]:
+def _chosen(pool: MatrixSource, path: Path, which: str | None) -> tuple[MatrixSource, str | None]:
     """The problems to score, and which part of a run they are (None where the pool is no run).
 
     Raises:
@@ -105,7 +105,7 @@ def _chosen(pool: Source, path: Path, which: str | None) -> tuple[Source, str | 
     return pool._replace(matrices=[matrix for matrix in pool.matrices if matrix.problem_id in names]), which
 
 
-def _known_before(specs: Sequence[str], pool: Source) -> dict[str, int]:
+def _known_before(specs: Sequence[str], pool: MatrixSource) -> dict[str, int]:
     """For each strategy that is a run: how many of the problems it was chosen on, where there are any."""
     from evosyn.cli._matrices import split_of_run
     from evosyn.strategies import strategy_name

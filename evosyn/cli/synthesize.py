@@ -106,12 +106,12 @@ def _synthesize(
     from evosyn.evaluators.verdict_cache import SqliteVerdicts
     from evosyn.sandbox import open_sandbox
     from evosyn.strategies.runner import SandboxedRunner
-    from evosyn.synthesis.recipes.synthesize import Machinery, synthesize
-    from evosyn.synthesis.tally import Tally
+    from evosyn.synthesis.recipes.synthesize import SynthesisMachinery, synthesize
+    from evosyn.synthesis.tally import RunTally
 
     domains = Domains()
     weak = values["allow_weak_sandbox"]
-    tally = Tally()
+    tally = RunTally()
     with (
         open_sandbox(values["backend"], workers=values["workers"], allow_weak=weak) as sandbox,
         open_sandbox(values["backend"], workers=1, allow_weak=weak, numpy=True) as ranking,
@@ -126,7 +126,7 @@ def _synthesize(
         )
         teacher = opened(options)
         others = tuple(opened(replace(options, model=name, teacher=None, strength=None)) for name in values["also"])
-        machinery = Machinery(
+        machinery = SynthesisMachinery(
             teacher=teacher,
             others=others,
             domains=domains,

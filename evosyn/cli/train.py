@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from evosyn.cli._train_common import Progress, config_of, quiet_libraries, tty_note
+from evosyn.cli._train_common import TrainProgress, config_of, quiet_libraries, tty_note
 
 RUN = click.Path(file_okay=False, path_type=Path)
 
@@ -64,7 +64,7 @@ def command(data: str, model: str, out: Path, setting: str, file: Path | None, *
     weak = values["allow_weak_sandbox"]
     with open_sandbox(values["backend"], workers=values["workers"], allow_weak=weak) as sandbox:
         tty_note(f"rewards run in the {sandbox.protection.level} {sandbox.protection.backend} sandbox")
-        progress = Progress(config.steps, ("reward", "pass_rate", "loss", "reward_share"))
+        progress = TrainProgress(config.steps, ("reward", "pass_rate", "loss", "reward_share"))
         report = train_rlvr(request, sandbox, on_row=progress if is_main_process() else None)
     if is_main_process():
         _show(report, out)

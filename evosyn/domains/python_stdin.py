@@ -41,7 +41,7 @@ class Expected(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedStdin:
     """The testings of one problem: the distinct inputs, the distinct expectations, and each testing's cases."""
 
     inputs: tuple[str, ...]
@@ -53,7 +53,7 @@ class Prepared:
 class StdinPlan:
     """Implements `ports.Plan`: one program, run on every distinct input."""
 
-    prepared: Prepared
+    prepared: PreparedStdin
     jobs: tuple[Job, ...]
 
     def judge(self, outcomes: Sequence[tuple[ItemOutcome, ...]]) -> tuple[CellResult, ...]:
@@ -83,7 +83,7 @@ class PythonStdin(PythonDomain):
     asked = ("title", "statement")
 
     def __init__(self) -> None:
-        self._recent: Recent[Prepared] = Recent()
+        self._recent: Recent[PreparedStdin] = Recent()
 
     def check_testing(self, problem: Problem, testing: Testing) -> str | None:
         misfit = super().check_testing(problem, testing)
@@ -130,7 +130,7 @@ def _repair(given: Json) -> Json:
     raise FormatError("", "must be a text", given)
 
 
-def _prepare(testings: Sequence[Testing]) -> Prepared:
+def _prepare(testings: Sequence[Testing]) -> PreparedStdin:
     runs: dict[str, int] = {}
     expected: dict[Expected, int] = {}
     cells: list[tuple[int, ...] | None] = []
@@ -144,7 +144,7 @@ def _prepare(testings: Sequence[Testing]) -> Prepared:
             wanted = Expected(run, case["output"], case.get("tolerance", testing.body.get("tolerance")))
             cases.append(expected.setdefault(wanted, len(expected)))
         cells.append(tuple(cases))
-    return Prepared(tuple(runs), tuple(expected), tuple(cells))
+    return PreparedStdin(tuple(runs), tuple(expected), tuple(cells))
 
 
 def _judge(runs: Sequence[ItemOutcome], expected: Expected) -> Verdict:

@@ -57,7 +57,7 @@ class CrossexecConfig(BaseModel):
 
 
 @dataclass
-class Counts:
+class CellCounts:
     """What a cross-execution has done so far.
 
     Attributes:
@@ -113,7 +113,7 @@ class CrossExecutor:
         *,
         config: CrossexecConfig | None = None,
         other: Sandbox | None = None,
-        progress: Callable[[Counts], None] | None = None,
+        progress: Callable[[CellCounts], None] | None = None,
     ) -> None:
         """
         Args:
@@ -136,7 +136,7 @@ class CrossExecutor:
         self._protection = sandbox.protection
         self._runner = RowRunner(sandbox, self._limits)
         self._repeater = RowRunner(other or sandbox, self._limits)
-        self.counts = Counts()
+        self.counts = CellCounts()
 
     def matrices(
         self, items: Sequence[Item], *, on_done: Callable[[int, PassMatrix], None] | None = None

@@ -18,7 +18,7 @@ from evosyn.records import Candidate, Evaluation, Json, PassMatrix
 
 
 @dataclass(frozen=True)
-class Row:
+class BoardRow:
     """One strategy.
 
     Attributes:
@@ -59,15 +59,15 @@ class Leaderboard:
     problems: tuple[str, ...]
     oracle: float
     skipped: Mapping[str, int]
-    rows: tuple[Row, ...]
+    rows: tuple[BoardRow, ...]
 
-    def tied(self) -> list[Row]:
+    def tied(self) -> list[BoardRow]:
         """The rows whose score chance could not tell from the best one (paired, 95 %), the best first."""
         valid = [row for row in self.rows if row.interval is not None]
         best = valid[0].evaluation.per_seed if valid else ()
         return [row for row in valid if difference(best, row.evaluation.per_seed, self.config.seed).low <= 0]
 
-    def winner(self) -> Row | None:
+    def winner(self) -> BoardRow | None:
         """The row to prefer: of the tied ones the one that chooses the best testing."""
         return max(self.tied(), key=lambda row: row.evaluation.metrics["testing_balanced_accuracy"], default=None)
 
@@ -107,7 +107,7 @@ def make_leaderboard(
     evaluator = SeedConsistency(runner, matrices, config, axes=())
     evaluations = evaluator.evaluate([Candidate(text) for text in strategies.values()])
     rows = [
-        Row(
+        BoardRow(
             name,
             evaluation,
             None if evaluation.score is None else bootstrap(evaluation.per_seed, evaluator.config.seed),

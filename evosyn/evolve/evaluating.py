@@ -17,7 +17,7 @@ from evosyn.records import Candidate, Evaluation
 MAX_BATCH = 512
 
 
-class Message(NamedTuple):
+class EvaluationMessage(NamedTuple):
     """What reaches the loop: a proposal, a batch of results, or an error that ends the run."""
 
     number: int = -1
@@ -29,7 +29,9 @@ class Message(NamedTuple):
 class Evaluating:
     """A thread that evaluates one batch at a time; a daemon, so that an interrupt does not wait for a batch."""
 
-    def __init__(self, evaluator: Evaluator, inbox: asyncio.Queue[Message], loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(
+        self, evaluator: Evaluator, inbox: asyncio.Queue[EvaluationMessage], loop: asyncio.AbstractEventLoop
+    ) -> None:
         self._evaluator, self._inbox, self._loop = evaluator, inbox, loop
         self._batches: queue.SimpleQueue[list[tuple[str, Candidate]] | None] = queue.SimpleQueue()
         self._busy = False
@@ -48,17 +50,17 @@ class Evaluating:
 
     def _work(self) -> None:
         while (batch := self._batches.get()) is not None:
-            message = Message(error=RuntimeError("the evaluator failed; its traceback stands above"))
+            message = EvaluationMessage(error=RuntimeError("the evaluator failed; its traceback stands above"))
             try:
                 found = self._evaluator.evaluate([candidate for _, candidate in batch])
                 results = {key: rounded(result) for (key, _), result in zip(batch, found, strict=True)}
-                message = Message(results=results)
+                message = EvaluationMessage(results=results)
             except EvosynError as error:
-                message = Message(error=error)
+                message = EvaluationMessage(error=error)
             finally:
                 if not self._loop.is_closed():
                     self._loop.call_soon_threadsafe(self._deliver, message)
 
-    def _deliver(self, message: Message) -> None:
+    def _deliver(self, message: EvaluationMessage) -> None:
         self._busy = False
         self._inbox.put_nowait(message)

@@ -17,7 +17,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 from pydantic import BaseModel, ConfigDict, Field
 
 from evosyn.errors import UsageError
-from evosyn.evolve.evaluating import Evaluating, Message
+from evosyn.evolve.evaluating import Evaluating, EvaluationMessage
 from evosyn.evolve.events import Fate, Step, Trial, rounded, step_to_json
 from evosyn.evolve.islands import Archipelago, Ask, IslandsConfig
 from evosyn.evolve.normal import program_key
@@ -169,7 +169,7 @@ class Search:
         self._commit(Step(-1, -1, "initial", None, trials))
 
     async def _main(self) -> Stop:
-        inbox: asyncio.Queue[Message] = asyncio.Queue()
+        inbox: asyncio.Queue[EvaluationMessage] = asyncio.Queue()
         evaluating = Evaluating(self._parts.evaluator, inbox, asyncio.get_running_loop())
         self._next = self.state.steps
         try:
@@ -197,7 +197,7 @@ class Search:
                 if isinstance(proposer, Connected):
                     await proposer.aclose()
 
-    def _launch(self, inbox: asyncio.Queue[Message]) -> None:
+    def _launch(self, inbox: asyncio.Queue[EvaluationMessage]) -> None:
         limit = self._stop.proposals
         while len(self._making) < self._loop_config.concurrency and self._next in self._asked:
             if (limit is not None and self._next >= limit) or self._calls_are_spoken_for():
@@ -215,7 +215,7 @@ class Search:
         ahead = (index for index in range(self.state.steps, self._next) if not schedule.is_free(self._asked[index].arm))
         return self.state.replies + CALLS_OF_ONE * sum(1 for _ in ahead) >= calls
 
-    async def _propose(self, index: int, inbox: asyncio.Queue[Message]) -> None:
+    async def _propose(self, index: int, inbox: asyncio.Queue[EvaluationMessage]) -> None:
         ask, arm = self._asked[index]
         context = ProposalContext(
             index=index,
@@ -226,9 +226,9 @@ class Search:
             rejected=ask.rejected,
             task=self._parts.task,
         )
-        inbox.put_nowait(Message(number=index, proposal=await self._parts.proposers[arm].propose(context)))
+        inbox.put_nowait(EvaluationMessage(number=index, proposal=await self._parts.proposers[arm].propose(context)))
 
-    def _receive(self, message: Message) -> None:
+    def _receive(self, message: EvaluationMessage) -> None:
         if message.error is not None:
             self._commit_ready()
             raise message.error
@@ -319,9 +319,9 @@ class Search:
         return reason_to_stop(self._stop, self.state, self._clock() - self._started, self._continued_at)
 
 
-def _report_failure(inbox: asyncio.Queue[Message], task: asyncio.Task[None]) -> None:
+def _report_failure(inbox: asyncio.Queue[EvaluationMessage], task: asyncio.Task[None]) -> None:
     if not task.cancelled() and (error := task.exception()) is not None:
-        inbox.put_nowait(Message(error=error))
+        inbox.put_nowait(EvaluationMessage(error=error))
 
 
 def _difference(held: Mapping[str, Json], given: Mapping[str, Json]) -> str:

@@ -25,7 +25,7 @@ _FAR = 255
 """A conditional jump reaches this far."""
 
 
-class Line(NamedTuple):
+class FilterLine(NamedTuple):
     """`struct sock_filter`."""
 
     code: int
@@ -34,12 +34,12 @@ class Line(NamedTuple):
     value: int
 
 
-Block: TypeAlias = tuple[Line, ...]
+Block: TypeAlias = tuple[FilterLine, ...]
 """Instructions of which every path ends in an answer; they start with the value in question in the accumulator."""
 
 
 def _answer(value: int) -> Block:
-    return (Line(_RET, 0, 0, value),)
+    return (FilterLine(_RET, 0, 0, value),)
 
 
 def _fails(number: int) -> Block:
@@ -72,7 +72,12 @@ def build(machine: str) -> bytes:
     Raises:
         KeyError: no such architecture here.
     """
-    start = (Line(_LD, 0, 0, _ARCH), Line(_JEQ, 1, 0, ARCHITECTURES[machine]), *KILL, Line(_LD, 0, 0, _NR))
+    start = (
+        FilterLine(_LD, 0, 0, _ARCH),
+        FilterLine(_JEQ, 1, 0, ARCHITECTURES[machine]),
+        *KILL,
+        FilterLine(_LD, 0, 0, _NR),
+    )
     column = list(ARCHITECTURES).index(machine)
     rules = {
         **dict.fromkeys(ALLOWED, ALLOW),
@@ -118,14 +123,14 @@ def _search(segments: list[tuple[int, Block]]) -> Block:
     below, above = _search(segments[:middle]), _search(segments[middle:])
     value = segments[middle][0]
     if len(below) <= _FAR:
-        return (Line(_JGE, len(below), 0, value), *below, *above)
-    return (Line(_JGE, 0, 1, value), Line(_JA, 0, 0, len(below)), *below, *above)
+        return (FilterLine(_JGE, len(below), 0, value), *below, *above)
+    return (FilterLine(_JGE, 0, 1, value), FilterLine(_JA, 0, 0, len(below)), *below, *above)
 
 
 def _argument(index: int, mask: int | None = None) -> Block:
     """Load the lower half of an argument (all that are asked for are 32 bits wide), or some bits of it."""
-    load = Line(_LD, 0, 0, 16 + 8 * index)
-    return (load,) if mask is None else (load, Line(_AND, 0, 0, mask))
+    load = FilterLine(_LD, 0, 0, 16 + 8 * index)
+    return (load,) if mask is None else (load, FilterLine(_AND, 0, 0, mask))
 
 
 def _one_of(index: int, values: Iterable[int], otherwise: Block, *, mask: int | None = None) -> Block:

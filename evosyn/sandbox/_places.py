@@ -21,7 +21,7 @@ _LIMITS = ("memory.max", "memory.high", "cpu.max", "cpuset.cpus")
 """What may be limited in a group that we would leave."""
 
 
-class Place(NamedTuple):
+class ReadablePlace(NamedTuple):
     """Where groups of ours could be made.
 
     Attributes:
@@ -34,15 +34,15 @@ class Place(NamedTuple):
     own: bool = True
 
 
-def places(trees: Sequence[Hierarchy]) -> list[Place]:
+def places(trees: Sequence[Hierarchy]) -> list[ReadablePlace]:
     """Where it can be tried, best first."""
     found = []
     for tree in trees:
         if tree.version == 1 and "memory" in tree.controllers and _counts_upwards(tree.own):
             pids = [other.own for other in trees if other.version == 1 and "pids" in other.controllers]
-            found.append(Place(1, (tree.own, *pids[:1])))
+            found.append(ReadablePlace(1, (tree.own, *pids[:1])))
         if tree.version == 2:
-            found += [Place(2, (group,), group == tree.own) for group in _keeping_limits(tree)]
+            found += [ReadablePlace(2, (group,), group == tree.own) for group in _keeping_limits(tree)]
     return found
 
 
@@ -62,7 +62,7 @@ def _keeping_limits(tree: Hierarchy) -> list[Path]:
     return found
 
 
-def make(place: Place, remove: Callable[[Path], None] = os.rmdir) -> _groups.Groups | None:
+def make(place: ReadablePlace, remove: Callable[[Path], None] = os.rmdir) -> _groups.Groups | None:
     """A folder of ours in a place, seen to take a process in; None where it cannot be had."""
     if place.version == 2 and not _is_divided(place):
         return None
@@ -83,7 +83,7 @@ def make(place: Place, remove: Callable[[Path], None] = os.rmdir) -> _groups.Gro
     return None
 
 
-def _is_divided(place: Place) -> bool:
+def _is_divided(place: ReadablePlace) -> bool:
     """Version 2: whether groups below this one can have limits of their own; for our own group this is seen to.
 
     A group that is divided must not hold processes itself. So we move into a group below, where we are the only

@@ -26,14 +26,14 @@ SLACK_S = 10.0
 class Batch:
     """One call of `run`: where its finished tasks go."""
 
-    done: queue.SimpleQueue[Task | BaseException] = field(default_factory=queue.SimpleQueue)
+    done: queue.SimpleQueue[WorkerTask | BaseException] = field(default_factory=queue.SimpleQueue)
     cancelled: bool = False
 
 
 class Segment(NamedTuple):
     """Some items of a task, in sending order, on their way through one worker."""
 
-    task: Task
+    task: WorkerTask
     first: int
     stop: int
 
@@ -56,7 +56,7 @@ class Segment(NamedTuple):
 
 
 @dataclass(eq=False)
-class Task:
+class WorkerTask:
     """One job of a batch.
 
     The budget is spent in the order of the items: an item does not count as run when those before it used the budget
@@ -157,7 +157,7 @@ class Task:
         return tuple(item for item in found if item is not None)
 
 
-def make_task(batch: Batch, index: int, job: Job) -> Task:
+def make_task(batch: Batch, index: int, job: Job) -> WorkerTask:
     if isinstance(job, CallsJob):
         order = list(range(len(job.calls)))
     elif isinstance(job, CompanyJob):
@@ -169,7 +169,7 @@ def make_task(batch: Batch, index: int, job: Job) -> Task:
         order = list(range(len(job.inputs)))
     else:
         order = list(range(len(job.programs) or 1))
-    task = Task(batch, index, job, len(order), order)
+    task = WorkerTask(batch, index, job, len(order), order)
     if any(len(text.encode("utf-8", "surrogatepass")) > PROGRAM_BYTES for text in _programs(job)):
         task.fill(wire.LOAD_ERROR, b"the program is longer than %d bytes" % PROGRAM_BYTES)
     return task

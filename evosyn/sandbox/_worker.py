@@ -21,7 +21,7 @@ START_S = 30.0
 
 
 @dataclass
-class Request:
+class WorkerRequest:
     """A frame sent to a supervisor; `tag` is whatever its sender wants back with the reply."""
 
     tag: object
@@ -75,7 +75,7 @@ class Worker:
         self.process, self.socket = launch(slot)
         self.slot = slot
         self.held: tuple[str, ...] | None = None
-        self.pending: deque[Request] = deque()
+        self.pending: deque[WorkerRequest] = deque()
         self.shared: set[str] = set()
         self.broken: str | None = None
         self.deadline = time.monotonic() + START_S
@@ -93,7 +93,7 @@ class Worker:
     def fileno(self) -> int:
         return self.socket.fileno()
 
-    def send(self, request: Request) -> None:
+    def send(self, request: WorkerRequest) -> None:
         """Queue a request; `flush` moves the bytes."""
         if not self.pending:
             self.deadline = time.monotonic() + request.longest_s
@@ -118,7 +118,7 @@ class Worker:
         except OSError as error:
             raise WorkerDied(str(error)) from error
 
-    def receive(self) -> list[tuple[Request, list[wire.Record]]]:
+    def receive(self) -> list[tuple[WorkerRequest, list[wire.Record]]]:
         """The replies that have come in.
 
         Raises:

@@ -77,10 +77,10 @@ def remove_leftovers(client: Json) -> int:
     return removed
 
 
-def launcher(client: Json, spec: ContainerSpec) -> Callable[[int], tuple[Container, Stream]]:
+def launcher(client: Json, spec: ContainerSpec) -> Callable[[int], tuple[Container, ContainerStream]]:
     """Starts workers in containers."""
 
-    def launch(slot: int) -> tuple[Container, Stream]:
+    def launch(slot: int) -> tuple[Container, ContainerStream]:
         try:
             return _launch(client, spec, slot)
         except _errors() as error:
@@ -105,7 +105,7 @@ class Container:
         return 0
 
 
-class Stream:
+class ContainerStream:
     """The attached standard streams as `_worker.Channel`: raw towards the container, framed by the engine from it."""
 
     def __init__(self, attached: socket.socket) -> None:
@@ -141,7 +141,7 @@ class Stream:
         self._socket.close()
 
 
-def _launch(client: Json, spec: ContainerSpec, slot: int) -> tuple[Container, Stream]:
+def _launch(client: Json, spec: ContainerSpec, slot: int) -> tuple[Container, ContainerStream]:
     api = client.api
     host_config = api.create_host_config(
         network_mode="none",
@@ -176,7 +176,7 @@ def _launch(client: Json, spec: ContainerSpec, slot: int) -> tuple[Container, St
     except BaseException:
         container.kill()
         raise
-    return container, Stream(raw)
+    return container, ContainerStream(raw)
 
 
 def _config(spec: ContainerSpec) -> dict[str, Json]:

@@ -25,8 +25,8 @@ from evosyn.records import Json
 from evosyn.sandbox import _jail, _memory
 from evosyn.sandbox._inside import wire
 from evosyn.sandbox._memory import Memory
-from evosyn.sandbox._tasks import Batch, Segment, Task, make_task, pickle_context, share_frame
-from evosyn.sandbox._worker import Launch, Request, Worker, WorkerDied
+from evosyn.sandbox._tasks import Batch, Segment, WorkerTask, make_task, pickle_context, share_frame
+from evosyn.sandbox._worker import Launch, Worker, WorkerDied, WorkerRequest
 
 MAX_ATTEMPTS = 3
 MAX_FAILED_STARTS = 3
@@ -90,7 +90,7 @@ class _Pool:
     size: int
     memory: Memory
     contexts: dict[str, bytes] = field(default_factory=dict)
-    queue: deque[Task] = field(default_factory=deque)
+    queue: deque[WorkerTask] = field(default_factory=deque)
 
     def __post_init__(self) -> None:
         self._lock = threading.Lock()
@@ -102,7 +102,7 @@ class _Pool:
         self._pid = os.getpid()
         self._thread: threading.Thread | None = None
 
-    def submit(self, tasks: Sequence[Task]) -> int:
+    def submit(self, tasks: Sequence[WorkerTask]) -> int:
         """Queue tasks; what is already finished goes straight back.
 
         Raises:
@@ -237,7 +237,7 @@ class _Dispatcher:
             self._queue(task)
         return segment
 
-    def _queue(self, task: Task) -> None:
+    def _queue(self, task: WorkerTask) -> None:
         if not task.queued:
             task.queued = True
             self._pool.queue.append(task)
@@ -255,9 +255,9 @@ class _Dispatcher:
                 task.batch.done.put(KeyError(f"job {task.index}: context {key!r} was not made by share()"))
                 return
             worker.shared.add(key)
-            worker.send(Request(None, share_frame(key, self._pool.contexts[key]), SHARE_S))
+            worker.send(WorkerRequest(None, share_frame(key, self._pool.contexts[key]), SHARE_S))
         self._pool.memory.allow(worker.slot, task.job.limits.memory_mb)
-        worker.send(Request(segment, frame, segment.longest_s))
+        worker.send(WorkerRequest(segment, frame, segment.longest_s))
 
     def _wait(self) -> None:
         now = time.monotonic()
@@ -292,7 +292,7 @@ class _Dispatcher:
             tag.task.absorb(tag, records)
             self._settle(tag.task)
 
-    def _settle(self, task: Task) -> None:
+    def _settle(self, task: WorkerTask) -> None:
         """Deliver a task that has ended; queue what is left of one that has not."""
         if task.finished():
             task.delivered = True

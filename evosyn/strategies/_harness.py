@@ -32,11 +32,11 @@ POLICY: list[Any] = []
 FORBIDDEN = ("breakpoint", "exit", "help", "input", "open", "print", "quit")
 
 
-class Broken(Exception):
+class BrokenStrategy(Exception):
     """The program broke the contract of a strategy; the message says how."""
 
 
-class Evidence:
+class ShownEvidence:
     """One problem as a strategy sees it: read-only arrays, each made when it is first asked for."""
 
     def __init__(self, pack: dict[str, Any], index: int) -> None:
@@ -133,7 +133,7 @@ def _ranked(program: str, pack: dict[str, Any], argument: dict[str, Any]) -> dic
     try:
         rank = _load(program, pack["lists"])
         scores = _rank_all(rank, pack, argument)
-    except Broken as error:
+    except BrokenStrategy as error:
         return {"reason": str(error)}
     except (Exception, SystemExit, KeyboardInterrupt) as error:  # noqa: BLE001  (the sandbox boundary)
         return {"reason": _explain(error, program)}
@@ -142,20 +142,20 @@ def _ranked(program: str, pack: dict[str, Any], argument: dict[str, Any]) -> dic
     return {"scores": scores.tobytes()}
 
 
-def _rank_all(rank: Callable[[Evidence], Any], pack: dict[str, Any], argument: dict[str, Any]) -> Any:
+def _rank_all(rank: Callable[[ShownEvidence], Any], pack: dict[str, Any], argument: dict[str, Any]) -> Any:
     places = pack["places"]
     scores, at = np.empty(pack["scores"]), 0
     started = time.process_time()
     for index, place in enumerate(places):
-        at = _store(rank(Evidence(pack, index)), place, scores, at)
+        at = _store(rank(ShownEvidence(pack, index)), place, scores, at)
         if index + 1 == argument["screen"]:
             _screen(scores[:at], places, time.process_time() - started, argument)
     if not np.isfinite(scores).all():
-        raise Broken(_not_finite(scores, places))
+        raise BrokenStrategy(_not_finite(scores, places))
     again = np.empty(places[0][0] + places[0][1])
-    _store(rank(Evidence(pack, 0)), places[0], again, 0)
+    _store(rank(ShownEvidence(pack, 0)), places[0], again, 0)
     if not np.array_equal(again, scores[: len(again)]):
-        raise Broken(
+        raise BrokenStrategy(
             "the first problem got other scores when it was ranked again after the others: a strategy must not depend "
             "on global state, on the order of problems or on unseeded randomness"
         )
@@ -165,10 +165,10 @@ def _rank_all(rank: Callable[[Evidence], Any], pack: dict[str, Any], argument: d
 def _screen(scores: Any, places: Sequence[tuple[int, ...]], seconds: float, argument: dict[str, Any]) -> None:
     """Look at the first few before the rest is begun."""
     if not np.isfinite(scores).all():
-        raise Broken(_not_finite(scores, places))
+        raise BrokenStrategy(_not_finite(scores, places))
     share = argument["budget_s"] * argument["screen"] / len(places)
     if seconds > max(share, SHORTEST_SCREEN_S):
-        raise Broken(
+        raise BrokenStrategy(
             f"too slow: {len(places)} problems must be ranked within {argument['budget_s']:.1f} s, the first "
             f"{argument['screen']} took more than their share"
         )
@@ -180,7 +180,7 @@ def _store(result: Any, place: tuple[int, ...], scores: Any, at: int) -> int:
         solution_scores, testing_scores = result
     except (TypeError, ValueError):
         shown = type(result).__name__
-        raise Broken(f"returned {shown} instead of a pair (solution_scores, testing_scores)") from None
+        raise BrokenStrategy(f"returned {shown} instead of a pair (solution_scores, testing_scores)") from None
     m, n = place[0], place[1]
     scores[at : at + m] = _vector(solution_scores, m, "solution scores")
     scores[at + m : at + m + n] = _vector(testing_scores, n, "testing scores")
@@ -191,9 +191,9 @@ def _vector(values: Any, size: int, what: str) -> Any:
     try:
         vector = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise Broken(f"{what} are not numbers: {error}") from None
+        raise BrokenStrategy(f"{what} are not numbers: {error}") from None
     if vector.shape != (size,):
-        raise Broken(f"{what} have shape {vector.shape}, must have shape ({size},)")
+        raise BrokenStrategy(f"{what} have shape {vector.shape}, must have shape ({size},)")
     return vector
 
 
@@ -207,12 +207,12 @@ def _not_finite(scores: Any, places: Sequence[tuple[int, ...]]) -> str:
     return "scores are not finite"
 
 
-def _load(program: str, lists_source: str) -> Callable[[Evidence], Any]:
+def _load(program: str, lists_source: str) -> Callable[[ShownEvidence], Any]:
     try:
         code = compile(program, FILE, "exec", dont_inherit=True)
     except (SyntaxError, ValueError) as error:
         line = getattr(error, "lineno", None)
-        raise Broken(f"does not parse: {error.args[0]}" + _at(program, line)) from None
+        raise BrokenStrategy(f"does not parse: {error.args[0]}" + _at(program, line)) from None
     adapter: dict[str, Any] = {}
     if "rank" not in code.co_names and "strategy" in code.co_names:
         exec(lists_source, adapter)
@@ -223,7 +223,9 @@ def _load(program: str, lists_source: str) -> Callable[[Evidence], Any]:
         return namespace["rank"]  # type: ignore[no-any-return]
     if adapter and callable(namespace.get("strategy")):
         return adapter["from_lists"](namespace["strategy"])  # type: ignore[no-any-return]
-    raise Broken("defines neither rank(evidence) nor strategy(instance, solution_ids, testing_ids, verify_func)")
+    raise BrokenStrategy(
+        "defines neither rank(evidence) nor strategy(instance, solution_ids, testing_ids, verify_func)"
+    )
 
 
 def _guard(adapter: dict[str, Any]) -> None:

@@ -96,12 +96,12 @@ class _Future:
         return True
 
 
-class _Pool:
+class _FormPool:
     """An executor or a multiprocessing pool that calls in order, in this process."""
 
     def __init__(self, *_: Any, **__: Any) -> None: ...
 
-    def __enter__(self) -> _Pool:
+    def __enter__(self) -> _FormPool:
         return self
 
     def __exit__(self, *_: object) -> None: ...
@@ -192,13 +192,13 @@ def host_modules() -> dict[str, types.ModuleType]:
     """Stand-ins for what programs of the EvoSyn paper's repository import around the function itself."""
     futures = _module(
         "concurrent.futures",
-        ProcessPoolExecutor=_Pool,
-        ThreadPoolExecutor=_Pool,
+        ProcessPoolExecutor=_FormPool,
+        ThreadPoolExecutor=_FormPool,
         as_completed=lambda items, **_: list(items),
         wait=lambda items, *_, **__: (list(items), []),
         ALL_COMPLETED="ALL_COMPLETED",
     )
-    pool = _module("multiprocessing.pool", Pool=_Pool, ThreadPool=_Pool)
+    pool = _module("multiprocessing.pool", Pool=_FormPool, ThreadPool=_FormPool)
     logger = _module("openhands.core.logger", openhands_logger=_module("logger", error=_nothing, info=_nothing))
     core = _module("openhands.core", logger=logger)
     clock = dict.fromkeys(("time", "perf_counter", "monotonic"), lambda: 0.0)
@@ -206,7 +206,7 @@ def host_modules() -> dict[str, types.ModuleType]:
     modules = [
         _module("concurrent", futures=futures),
         futures,
-        _module("multiprocessing", Pool=_Pool, cpu_count=lambda: 1, pool=pool),
+        _module("multiprocessing", Pool=_FormPool, cpu_count=lambda: 1, pool=pool),
         pool,
         _module("threading", Thread=_Thread, Lock=_Lock, RLock=_Lock),
         _module("time", sleep=_nothing, **clock),

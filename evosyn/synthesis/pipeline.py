@@ -31,10 +31,10 @@ from evosyn.synthesis.dedup import DedupIndex
 from evosyn.synthesis.generate import Drawn, Kind, Want, all_or_first_error, draw_pool
 from evosyn.synthesis.instance import Instance, Usage, usage_of
 from evosyn.synthesis.ledger import Ledger
-from evosyn.synthesis.problems import Briefs, Made, make_problem
+from evosyn.synthesis.problems import Briefs, MadeProblem, make_problem
 from evosyn.synthesis.prune import STRATEGY_INVALID, decide
 from evosyn.synthesis.rejects import draw_rejects, problem_rejects
-from evosyn.synthesis.tally import Tally
+from evosyn.synthesis.tally import RunTally
 
 T = TypeVar("T")
 DRAIN_S = 300.0
@@ -75,7 +75,7 @@ class _Drawn(NamedTuple):
 class Pipeline:
     """Runs one synthesis over its ledger."""
 
-    def __init__(self, parts: Parts, config: SynthesizeConfig, ledger: Ledger, tally: Tally) -> None:
+    def __init__(self, parts: Parts, config: SynthesizeConfig, ledger: Ledger, tally: RunTally) -> None:
         self._parts = parts
         self._config = config
         self._ledger = ledger
@@ -110,7 +110,7 @@ class Pipeline:
                 call.cancel()
 
     async def _make_all(self) -> None:
-        window: deque[asyncio.Task[Made | None]] = deque()
+        window: deque[asyncio.Task[MadeProblem | None]] = deque()
         ahead = max(16, self._parts.concurrency)
         try:
             for index in range(self._config.problems):
@@ -125,7 +125,7 @@ class Pipeline:
         for _ in range(self._drawers):
             await self._made.put(None)
 
-    async def _make(self, index: int) -> Made | None:
+    async def _make(self, index: int) -> MadeProblem | None:
         """A new problem, or None where the instance is finished already."""
         if index in self._ledger.done:
             return None
@@ -140,7 +140,7 @@ class Pipeline:
             brief, self._briefs, domain, ask, self._config.problem, simulated=self._parts.teacher.simulated
         )
 
-    async def _admit(self, index: int, made: Made | None) -> None:
+    async def _admit(self, index: int, made: MadeProblem | None) -> None:
         """Compare a new problem with all before it, in order, and pass it on if it is new."""
         if made is None:
             self._remember(self._ledger.instance(index))

@@ -66,7 +66,7 @@ class Brief:
 
 
 @dataclass(frozen=True)
-class Made:
+class MadeProblem:
     """A new problem, or why there is none, with every reply on the way.
 
     Attributes:
@@ -125,7 +125,7 @@ class Briefs:
 
 async def make_problem(
     brief: Brief, briefs: Briefs, domain: Domain, ask: AskProblem, config: ProblemConfig, *, simulated: bool
-) -> Made:
+) -> MadeProblem:
     """Ask until a reply reads as a problem of `domain`, at most `config.attempts` times."""
     attempts: list[ProblemAttempt] = []
     request = briefs.request(brief, domain, 0)
@@ -157,8 +157,8 @@ async def make_problem(
             },
         )
         problem = replace(found, problem_id=problem_name(brief.index), provenance=provenance)
-        return Made(brief, request, problem, tuple(attempts))
-    return Made(brief, request, None, tuple(attempts))
+        return MadeProblem(brief, request, problem, tuple(attempts))
+    return MadeProblem(brief, request, None, tuple(attempts))
 
 
 def problem_name(index: int) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from evosyn.dataset import Reject
 from evosyn.synthesis.generate import Drawn
-from evosyn.synthesis.problems import Made, problem_name
+from evosyn.synthesis.problems import MadeProblem, problem_name
 
 
-def problem_rejects(index: int, made: Made) -> tuple[Reject, ...]:
+def problem_rejects(index: int, made: MadeProblem) -> tuple[Reject, ...]:
     """The replies that could not be read as a problem."""
     return tuple(
         Reject("problem", one.reason, "reply", index, problem_name(index), (), one.reply.id, one.detail)

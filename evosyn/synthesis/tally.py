@@ -13,7 +13,7 @@ from evosyn.synthesis.instance import Instance, Usage
 
 
 @dataclass
-class Tally:
+class RunTally:
     """Live counts of one run.
 
     Attributes:

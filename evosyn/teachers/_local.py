@@ -27,7 +27,7 @@ GREEDY = 1e-4
 
 
 @dataclass(frozen=True)
-class Ask:
+class LocalAsk:
     """One chat to be continued.
 
     Attributes:
@@ -47,7 +47,7 @@ class Ask:
 class Engine(Protocol):
     """Answers a batch; the answer to an ask that cannot be put to the model is a TransportError."""
 
-    def answers(self, asks: Sequence[Ask]) -> list[Answer | TransportError]: ...
+    def answers(self, asks: Sequence[LocalAsk]) -> list[Answer | TransportError]: ...
 
     def stop(self) -> None:
         """End a batch under way soon; called from another thread."""
@@ -93,7 +93,7 @@ class TransformersEngine:
     def stop(self) -> None:
         self._stopped.set()
 
-    def answers(self, asks: Sequence[Ask]) -> list[Answer | TransportError]:
+    def answers(self, asks: Sequence[LocalAsk]) -> list[Answer | TransportError]:
         import torch
 
         try:
@@ -106,7 +106,7 @@ class TransformersEngine:
         log.warning("a batch of %d does not fit the memory: it is halved (lower --model-calls)", len(asks))
         return self.answers(asks[:half]) + self.answers(asks[half:])
 
-    def _batch(self, asks: Sequence[Ask]) -> list[Answer | TransportError]:
+    def _batch(self, asks: Sequence[LocalAsk]) -> list[Answer | TransportError]:
         prompts = [
             self._tokenizer.apply_chat_template(
                 [dict(message) for message in ask.messages],
@@ -128,7 +128,7 @@ class TransformersEngine:
                 found[at] = self._answer(asks[at], prompts[at], row)
         return found
 
-    def _generate(self, asks: Sequence[Ask], prompts: Sequence[list[int]], context: int) -> list[list[int]]:
+    def _generate(self, asks: Sequence[LocalAsk], prompts: Sequence[list[int]], context: int) -> list[list[int]]:
         """The new tokens of each row, as far as its own end or limit."""
         import torch
         from transformers import GenerationConfig
@@ -162,7 +162,7 @@ class TransformersEngine:
             named = self._tokenizer.eos_token_id
         return [named] if isinstance(named, int) else list(named or [])
 
-    def _answer(self, ask: Ask, prompt: Sequence[int], row: Sequence[int]) -> Answer:
+    def _answer(self, ask: LocalAsk, prompt: Sequence[int], row: Sequence[int]) -> Answer:
         if self._stopped.is_set():
             raise TransportError(Failure.TRANSPORT, "stopped")
         text, found = cut_at(self._tokenizer.decode(row, skip_special_tokens=True), ask.stop)
@@ -181,7 +181,7 @@ class VllmEngine:
     def stop(self) -> None:
         """vLLM ends with the process."""
 
-    def answers(self, asks: Sequence[Ask]) -> list[Answer | TransportError]:
+    def answers(self, asks: Sequence[LocalAsk]) -> list[Answer | TransportError]:
         found: dict[int, Answer] = {}
         for template in {repr(sorted(ask.template.items())): ask.template for ask in asks}.values():
             places = [at for at, ask in enumerate(asks) if ask.template == template]
@@ -194,7 +194,7 @@ class VllmEngine:
             found |= {at: _of_vllm(output) for at, output in zip(places, outputs, strict=True)}
         return [found[at] for at in range(len(asks))]
 
-    def _sampling(self, ask: Ask) -> Any:
+    def _sampling(self, ask: LocalAsk) -> Any:
         return self._vllm.SamplingParams(
             temperature=ask.temperature,
             top_p=ask.top_p,
@@ -238,7 +238,7 @@ def _require_template(tokenizer: Any, path: Path) -> None:
         )
 
 
-def _sampler(asks: Sequence[Ask]) -> Any:
+def _sampler(asks: Sequence[LocalAsk]) -> Any:
     """Draws the next token of each row with the row's own generator; leaves it as the only possible one."""
     import torch
 
@@ -274,7 +274,7 @@ def _limits(limits: Sequence[int], width: int, stopped: threading.Event) -> Any:
     return ended
 
 
-def _stops(asks: Sequence[Ask], width: int, tokenizer: Any) -> Any:
+def _stops(asks: Sequence[LocalAsk], width: int, tokenizer: Any) -> Any:
     """Ends each row at one of its own stop texts."""
     import torch
 

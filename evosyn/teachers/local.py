@@ -19,7 +19,7 @@ from pathlib import Path
 from evosyn.chat import Request
 from evosyn.errors import UsageError
 from evosyn.seeds import SeedTree
-from evosyn.teachers._local import Ask, Engine, open_engine
+from evosyn.teachers._local import Engine, LocalAsk, open_engine
 from evosyn.teachers.budget import Budget, BudgetConfig
 from evosyn.teachers.cache import ReplyCache, request_key
 from evosyn.teachers.chat import ChatConfig, ChatTeacher
@@ -45,7 +45,7 @@ class LocalTransport:
         self._tree = SeedTree(seed).child("local")
         self._engine: Engine | None = None
         self._closed = False
-        self._waiting: list[tuple[Ask, asyncio.Future[Answer]]] = []
+        self._waiting: list[tuple[LocalAsk, asyncio.Future[Answer]]] = []
         self._working: asyncio.Task[None] | None = None
 
     async def send(self, request: Request) -> Answer:
@@ -67,13 +67,13 @@ class LocalTransport:
         if self._working is not None:
             self._working.cancel()
 
-    def _ask(self, request: Request) -> Ask:
+    def _ask(self, request: Request) -> LocalAsk:
         unknown = sorted(set(request.params) - set(PARAMETERS))
         if unknown:
             raise UsageError(f"--model local: it does not know the parameter {unknown[0]!r}; {', '.join(PARAMETERS)}")
         params = dict(request.params)
         stop = params.pop("stop", None) or ()
-        return Ask(
+        return LocalAsk(
             messages=[{"role": message.role, "content": message.content} for message in request.messages],
             seed=self._tree.child(request_key(self._name, request)).integer() % 2**63,
             stop=(stop,) if isinstance(stop, str) else tuple(stop),
@@ -99,7 +99,7 @@ class LocalTransport:
                 else:
                     future.set_exception(answer)
 
-    def _answers(self, asks: Sequence[Ask]) -> list[Answer | TransportError]:
+    def _answers(self, asks: Sequence[LocalAsk]) -> list[Answer | TransportError]:
         if self._engine is None:
             self._engine = self._open()
         if self._closed:

@@ -19,7 +19,7 @@ from evosyn.seeds import SeedTree
 from evosyn.teachers._offline.knowledge import Knowledge, resolve
 from evosyn.teachers._offline.problems import draw_problem
 from evosyn.teachers._offline.profile import Profile, profile_named
-from evosyn.teachers._offline.replies import Drawn
+from evosyn.teachers._offline.replies import DrawnReply
 from evosyn.teachers._offline.solutions import draw_solution
 from evosyn.teachers._offline.study import Mistake, Study, study
 from evosyn.teachers._offline.testings import draw_testing
@@ -91,7 +91,7 @@ class OfflineTeacher:
             task.cancel()
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    def draw(self, problem: Problem, purpose: str, sample: int) -> Drawn:
+    def draw(self, problem: Problem, purpose: str, sample: int) -> DrawnReply:
         """The reply to (problem, purpose, sample) with what it was meant to be; blocks. For calibration and tests.
 
         Raises:
@@ -118,7 +118,7 @@ class OfflineTeacher:
         """
         return self.study(problem).mistakes
 
-    async def _draw(self, request: Request) -> Drawn:
+    async def _draw(self, request: Request) -> DrawnReply:
         problem = request.problem
         if request.purpose == "problem":
             domain = problem.domain if problem is not None else str(request.params.get("domain", DOMAINS[0]))
@@ -137,7 +137,7 @@ class OfflineTeacher:
             raise UsageError(f"offline teacher: a request for a {request.purpose} must carry its problem")
         return self._drawn(await self._studied(problem), request.purpose, request.sample)
 
-    def _drawn(self, known: Study, purpose: str, sample: int) -> Drawn:
+    def _drawn(self, known: Study, purpose: str, sample: int) -> DrawnReply:
         draw = draw_solution if purpose == "solution" else draw_testing
         return draw(known, self._profile, self._tree.child(known.knowledge.key), sample)
 

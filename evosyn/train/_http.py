@@ -61,7 +61,7 @@ class ServiceLimits:
     socket_s: float = 30.0
 
 
-class Answer(NamedTuple):
+class HttpAnswer(NamedTuple):
     """A status and the JSON that goes with it."""
 
     status: HTTPStatus
@@ -89,7 +89,7 @@ class HttpServer:
         limits: ServiceLimits,
         *,
         health: Callable[[], Json],
-        score: Callable[[bytes], Answer],
+        score: Callable[[bytes], HttpAnswer],
     ) -> None:
         if host not in LOOPBACK and not token:
             raise UsageError(f"--host {host}: others can reach it, so a token is needed: --token-env NAME")

@@ -47,7 +47,7 @@ class MetricsWriter(TrainerCallback):  # type: ignore[misc]
             self._on_row(row)
 
 
-class Watch(TrainerCallback):  # type: ignore[misc]
+class RunWatch(TrainerCallback):  # type: ignore[misc]
     """Guards one run.
 
     Args:

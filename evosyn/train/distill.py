@@ -71,7 +71,7 @@ def distill(request: DistillRun, *, on_row: OnRow | None = None) -> dict[str, Js
 def _fit(request: DistillRun, run: RunDir, samples: Sequence[Any], on_row: OnRow | None) -> dict[str, Json]:
     import torch
 
-    from evosyn.train.callbacks import MetricsWriter, Watch
+    from evosyn.train.callbacks import MetricsWriter, RunWatch
 
     config = request.config
     cpu = not torch.cuda.is_available()
@@ -83,7 +83,7 @@ def _fit(request: DistillRun, run: RunDir, samples: Sequence[Any], on_row: OnRow
     parameters = sum(weight.numel() for weight in model.parameters())
     needed = checkpoint_bytes(parameters, trained=0 if config.memory.lora_rank else parameters)
     check_disk(run.path, needed, config.keep.last)
-    watch = Watch(run.path, None, stuck_after=config.keep.stuck_after, needed=needed)
+    watch = RunWatch(run.path, None, stuck_after=config.keep.stuck_after, needed=needed)
     checkpoint = resume_point(run)
     settings = fit_settings(config, run.path, bf16=bf16, cpu=cpu)
     trainer = _trainer(config, model, tokenizer, rows, settings)

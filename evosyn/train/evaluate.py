@@ -18,15 +18,15 @@ from evosyn.ports import Domain, Sandbox
 from evosyn.records import Json, Pool, content_id
 from evosyn.rundir import RunDir
 from evosyn.seeds import SeedTree
-from evosyn.train.generation import Generator, Sampling
+from evosyn.train.generation import Generator, TokenSampling
 from evosyn.train.scoring import Scorer, Task, domains_of
-from evosyn.train.stats import Interval, bootstrap, pass_at_k
+from evosyn.train.stats import MeanInterval, bootstrap, pass_at_k
 
 LEVELS = ("easy", "medium", "hard", "unrated")
 
 
 @dataclass(frozen=True)
-class Outcome:
+class BenchOutcome:
     """One model on one problem: `passed` of `samples` completions satisfy the human testing."""
 
     problem_id: str
@@ -41,7 +41,7 @@ class Result(NamedTuple):
     """One model on the whole bench."""
 
     model: str
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[BenchOutcome, ...]
 
 
 def bench_tasks(pools: Sequence[Pool]) -> list[Task]:
@@ -73,7 +73,7 @@ def level_of(task: Task) -> str:
 def evaluate(
     model: str,
     generator: Generator,
-    sampling: Sampling,
+    sampling: TokenSampling,
     tasks: Sequence[Task],
     scorer: Scorer,
     run: RunDir,
@@ -140,7 +140,7 @@ def summary(results: Sequence[Result], ks: Sequence[int], seed: int) -> dict[str
     return {"ks": list(ks), "models": rows}
 
 
-def pass_values(outcomes: Sequence[Outcome], k: int) -> list[float]:
+def pass_values(outcomes: Sequence[BenchOutcome], k: int) -> list[float]:
     """pass@k of each problem, over the samples that could be judged; 0 where none could."""
     values = []
     for outcome in outcomes:
@@ -193,9 +193,9 @@ def _kept(path: Path) -> dict[str, list[str]]:
     return kept
 
 
-def _score(task: Task, texts: Sequence[str], scorer: Scorer) -> Outcome:
+def _score(task: Task, texts: Sequence[str], scorer: Scorer) -> BenchOutcome:
     scores = scorer.score([task] * len(texts), texts)
-    return Outcome(
+    return BenchOutcome(
         problem_id=task.row_id,
         level=level_of(task),
         samples=len(scores),
@@ -205,11 +205,11 @@ def _score(task: Task, texts: Sequence[str], scorer: Scorer) -> Outcome:
     )
 
 
-def _share(outcomes: Sequence[Outcome]) -> float:
+def _share(outcomes: Sequence[BenchOutcome]) -> float:
     return round(sum(outcome.parsed for outcome in outcomes) / max(1, sum(outcome.samples for outcome in outcomes)), 4)
 
 
-def _json(interval: Interval) -> dict[str, Json]:
+def _json(interval: MeanInterval) -> dict[str, Json]:
     return {
         name: None if value != value else round(value, 6) for name, value in interval._asdict().items()
     }  # nan is not JSON

@@ -16,7 +16,7 @@ from evosyn.seeds import SeedTree
 
 
 @dataclass(frozen=True)
-class Sampling:
+class TokenSampling:
     """How completions are drawn. `temperature` 0 is greedy (and then one sample says all)."""
 
     samples: int = 1
@@ -47,7 +47,7 @@ class TransformersGenerator:
             chats of a batch share one.
     """
 
-    def __init__(self, model: Any, tokenizer: Any, sampling: Sampling, *, at_once: int = 1) -> None:
+    def __init__(self, model: Any, tokenizer: Any, sampling: TokenSampling, *, at_once: int = 1) -> None:
         self._model, self._tokenizer, self._sampling = model, tokenizer, sampling
         self.chunk = at_once
 
@@ -95,7 +95,7 @@ class TeacherGenerator:
 
     chunk = 1_000_000
 
-    def __init__(self, teacher: Teacher, sampling: Sampling) -> None:
+    def __init__(self, teacher: Teacher, sampling: TokenSampling) -> None:
         self._teacher, self._sampling = teacher, sampling
 
     def generate(self, chats: Sequence[Sequence[Message]], names: Sequence[str]) -> list[list[str]]:

@@ -21,7 +21,7 @@ class Pair(NamedTuple):
     answer: list[int]
 
 
-class Schedule(NamedTuple):
+class RateSchedule(NamedTuple):
     """How long, with how many pairs a step, and the peak of a one-cycle learning rate."""
 
     steps: int
@@ -33,7 +33,7 @@ def fit_pairs(
     model: Any,
     pairs: Sequence[Pair],
     pad: int,
-    schedule: Schedule,
+    schedule: RateSchedule,
     seeds: SeedTree,
     on_step: Callable[[int], None] | None = None,
 ) -> list[float]:

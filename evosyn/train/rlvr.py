@@ -149,7 +149,7 @@ def _train(
 ) -> dict[str, Json]:
     import torch
 
-    from evosyn.train.callbacks import MetricsWriter, Watch
+    from evosyn.train.callbacks import MetricsWriter, RunWatch
 
     cpu = not torch.cuda.is_available()
     bf16 = use_bf16(config.memory)
@@ -164,7 +164,7 @@ def _train(
     tasks = tasks_of(samples)
     reward, early = _reward(tasks, sandbox, tokenizer, config)
     reward.scorer.load(run.file("reward_cache.jsonl"))
-    watch = Watch(run.path, reward, stuck_after=config.keep.stuck_after, needed=needed)
+    watch = RunWatch(run.path, reward, stuck_after=config.keep.stuck_after, needed=needed)
     checkpoint = resume_point(run)
     settings = grpo_settings(config, run.path, bf16=bf16, cpu=cpu)
     trainer = _trainer(model, tokenizer, rows, (reward, early), settings, config)

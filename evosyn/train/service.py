@@ -22,7 +22,7 @@ from evosyn.domains import check_task
 from evosyn.errors import EvosynError, UsageError
 from evosyn.records import Json
 from evosyn.tasks import Task, task_from_json
-from evosyn.train._http import LOOPBACK, Answer, HttpServer, ServiceLimits
+from evosyn.train._http import LOOPBACK, HttpAnswer, HttpServer, ServiceLimits
 from evosyn.train.scoring import Score, Scorer, score_json
 
 __all__ = ["LOOPBACK", "RewardService", "ServiceLimits"]
@@ -79,25 +79,25 @@ class RewardService:
             "cached": self._scorer.cached,
         }
 
-    def score(self, body: bytes) -> Answer:
+    def score(self, body: bytes) -> HttpAnswer:
         """The answer to one POST; never raises for what a client sent."""
         try:
             items = json.loads(body)["items"]
         except (ValueError, LookupError, TypeError, RecursionError):
-            return Answer(HTTPStatus.BAD_REQUEST, {"error": 'the body must be JSON: {"items": [...]}'})
+            return HttpAnswer(HTTPStatus.BAD_REQUEST, {"error": 'the body must be JSON: {"items": [...]}'})
         if not isinstance(items, list):
-            return Answer(HTTPStatus.BAD_REQUEST, {"error": f"items: must be a list, not {type(items).__name__}"})
+            return HttpAnswer(HTTPStatus.BAD_REQUEST, {"error": f"items: must be a list, not {type(items).__name__}"})
         if len(items) > self.limits.items:
             reason = f"items: at most {self.limits.items} in one request, these are {len(items)}"
-            return Answer(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, {"error": reason})
+            return HttpAnswer(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, {"error": reason})
         read = [self._read(item, place) for place, item in enumerate(items)]
         try:
             scores = iter(self._scores([one for one in read if isinstance(one, _Wanted)]))
         except EvosynError as error:
             log.error("scoring failed: %s", error)
-            return Answer(HTTPStatus.SERVICE_UNAVAILABLE, {"error": str(error)})
+            return HttpAnswer(HTTPStatus.SERVICE_UNAVAILABLE, {"error": str(error)})
         answers = [score_json(next(scores)) if isinstance(one, _Wanted) else refused(one) for one in read]
-        return Answer(HTTPStatus.OK, {"scores": answers})
+        return HttpAnswer(HTTPStatus.OK, {"scores": answers})
 
     def _check(self, task: Task) -> None:
         """Nobody outside names what is imported here: a dotted path that is not served is not looked up."""

@@ -19,7 +19,7 @@ _T975 = (
 )  # fmt: skip
 
 
-class Interval(NamedTuple):
+class MeanInterval(NamedTuple):
     """A mean with its 95 % interval."""
 
     mean: float
@@ -40,22 +40,22 @@ def pass_at_k(samples: int, passed: int, k: int) -> float:
     return 1.0 - math.prod((samples - passed - place) / (samples - place) for place in range(k))
 
 
-def bootstrap(values: Sequence[float], seeds: SeedTree, *, draws: int = 2000) -> Interval:
+def bootstrap(values: Sequence[float], seeds: SeedTree, *, draws: int = 2000) -> MeanInterval:
     """Mean over problems with the percentile bootstrap interval; a single value has no width to speak of (nan)."""
     data = np.asarray(values, dtype=np.float64)
     if len(data) < 2:
-        return Interval(float(data.mean()) if len(data) else math.nan, math.nan, math.nan)
+        return MeanInterval(float(data.mean()) if len(data) else math.nan, math.nan, math.nan)
     rows = seeds.rng().integers(0, len(data), size=(draws, len(data)))
     low, high = np.quantile(data[rows].mean(axis=1), [0.025, 0.975])
-    return Interval(float(data.mean()), float(low), float(high))
+    return MeanInterval(float(data.mean()), float(low), float(high))
 
 
-def t_interval(values: Sequence[float]) -> Interval:
+def t_interval(values: Sequence[float]) -> MeanInterval:
     """Mean over seeds with Student's 95 % interval; of paired differences where the values are such."""
     data = np.asarray(values, dtype=np.float64)
     mean = float(data.mean()) if len(data) else math.nan
     if len(data) < 2:
-        return Interval(mean, math.nan, math.nan)
+        return MeanInterval(mean, math.nan, math.nan)
     quantile = _T975[len(data) - 2] if len(data) - 2 < len(_T975) else 1.96
     half = quantile * float(data.std(ddof=1)) / math.sqrt(len(data))
-    return Interval(mean, mean - half, mean + half)
+    return MeanInterval(mean, mean - half, mean + half)

@@ -158,7 +158,7 @@ def _model(vocabulary: int, config: TinyConfig, seeds: SeedTree, tokenizer: Any)
 
 def _warm_up(model: Any, tokenizer: Any, samples: Sequence[Sample], config: TinyConfig, seeds: SeedTree) -> Json:
     """It is small enough to be repeated whole after a kill."""
-    from evosyn.train.plain_sft import Pair, Schedule, fit_pairs
+    from evosyn.train.plain_sft import Pair, RateSchedule, fit_pairs
 
     pairs = []
     for row in warm_rows(samples, config.warm_solutions, seeds):
@@ -168,7 +168,7 @@ def _warm_up(model: Any, tokenizer: Any, samples: Sequence[Sample], config: Tiny
             pairs.append(Pair(prompt, answer))
     if not pairs:
         return None
-    schedule = Schedule(config.warm_steps, config.warm_batch, config.warm_rate)
+    schedule = RateSchedule(config.warm_steps, config.warm_batch, config.warm_rate)
     losses = fit_pairs(model, pairs, tokenizer.pad_token_id, schedule, seeds.child("tiny", "order"))
     log.info("warm start: loss %.3f -> %.3f in %d steps", losses[0], losses[-1], len(losses))
     return {"steps": len(losses), "rows": len(pairs), "loss_start": losses[0], "loss_end": losses[-1]}

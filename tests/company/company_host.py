@@ -199,7 +199,7 @@ def strategy(source: str) -> Any:
     harness, pack = PACK
     namespace = {"__name__": "strategy", "__builtins__": builtins}
     exec(compile(source, "<strategy>", "exec", dont_inherit=True), namespace)
-    return namespace["f"](harness.Evidence(pack, 0))  # type: ignore[operator]
+    return namespace["f"](harness.ShownEvidence(pack, 0))  # type: ignore[operator]
 
 
 def _pack() -> Any:

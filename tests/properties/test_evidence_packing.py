@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evosyn.records import PassMatrix
-from evosyn.strategies._harness import DTYPES, READERS, Evidence
+from evosyn.strategies._harness import DTYPES, READERS, ShownEvidence
 from evosyn.strategies.evidence import evidence_of
 from evosyn.strategies.runner import pack
 
@@ -40,7 +40,7 @@ def test_evidence_survives_packing_and_is_read_only(found: list[PassMatrix]) -> 
     packed = pack(evidences)
     opened = {**packed, **{key: np.frombuffer(packed[key], dtype) for key, dtype in DTYPES.items()}}
     for index, evidence in enumerate(evidences):
-        inside = Evidence(opened, index)
+        inside = ShownEvidence(opened, index)
         expected = (
             evidence.passed_MN, evidence.known_MN, evidence.cases_NMC, evidence.durations_MN, evidence.copies_M,
             evidence.solution_group_M, evidence.testing_group_N, evidence.solution_texts, evidence.testing_texts,

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 from evosyn.jobs import Call, CallsJob, ItemOutcome, Status
 from evosyn.sandbox._inside import kinds, wire
-from evosyn.sandbox._tasks import Batch, Task, make_task
-from evosyn.sandbox._worker import Request, Worker, WorkerDied
+from evosyn.sandbox._tasks import Batch, WorkerTask, make_task
+from evosyn.sandbox._worker import Worker, WorkerDied, WorkerRequest
 
 scalars = st.one_of(
     st.none(),
@@ -291,7 +291,7 @@ def test_a_worker_that_says_anything_is_answered_or_given_up(parts: list[bytes],
     ours, theirs = socket.socketpair()
     ours.setblocking(False)
     worker.socket, worker.held, worker.shared, worker.broken = ours, ("x",) if ready else None, set(), None
-    worker.pending = deque([Request(None, b"", 1.0)] * 2)
+    worker.pending = deque([WorkerRequest(None, b"", 1.0)] * 2)
     worker._out, worker._in, worker.process = deque(), bytearray(), _NoProcess()  # type: ignore[assignment]
     try:
         for part in parts:
@@ -313,7 +313,7 @@ class _NoProcess:
 @given(st.lists(st.tuples(st.integers(0, 9), st.floats(0, 3)), min_size=1, max_size=12))
 def test_the_budget_is_spent_in_order_whatever_order_the_answers_come_in(answers: list[tuple[int, float]]) -> None:
     def run(reverse: bool) -> list[str]:
-        task: Task = make_task(Batch(), 0, CallsJob("", "f", (Call(),) * len(answers)))
+        task: WorkerTask = make_task(Batch(), 0, CallsJob("", "f", (Call(),) * len(answers)))
         segments = [task.take(1) for _ in answers]
         for segment in reversed(segments) if reverse else segments:
             code, seconds = answers[segment.first]

@@ -17,8 +17,8 @@ from evosyn.ports import Plan
 from evosyn.records import Evidence, Invalid, Json, PassMatrix, Problem, Ranking, Solution, Testing, content_id
 from evosyn.seeds import SeedTree
 from evosyn.synthesis.config import SynthesizeConfig
-from evosyn.synthesis.recipes.synthesize import Inputs, Machinery, synthesize
-from evosyn.synthesis.tally import Tally
+from evosyn.synthesis.recipes.synthesize import Inputs, SynthesisMachinery, synthesize
+from evosyn.synthesis.tally import RunTally
 
 TOY = "tests.toy:Domain"
 NOUNS = ("harbour", "meadow", "lantern", "orchard", "granite", "violet", "copper", "thistle", "saffron", "willow")
@@ -189,8 +189,8 @@ class Toy:
     def run(self, out: Path, config: SynthesizeConfig, teacher: ToyTeacher | None = None, concurrency: int = 8) -> Json:
         self.teacher = teacher or ToyTeacher()
         self.crossexec = ToyCrossexec()
-        self.tally = Tally()
-        machinery = Machinery(
+        self.tally = RunTally()
+        machinery = SynthesisMachinery(
             self.teacher, {TOY: ToyDomain()}, self.crossexec, CountingRunner(), concurrency, "toy sandbox", self.others
         )
         return synthesize(self.inputs, config, machinery, out, self.tally)

@@ -5,12 +5,12 @@ import pytest
 from evosyn.chat import Reply
 from evosyn.cli._synthesis_view import funnel, line_of, watching
 from evosyn.synthesis.config import SynthesizeConfig
-from evosyn.synthesis.tally import Tally
+from evosyn.synthesis.tally import RunTally
 
 
 def test_the_line_counts_what_the_tally_counts():
     clock = iter([100.0, 160.0, 160.0, 160.0, 160.0]).__next__
-    tally = Tally(asked=10, clock=clock)
+    tally = RunTally(asked=10, clock=clock)
     tally.finished, tally.kept["evosyn"] = 4, 3
     tally.move(None, "drawing")
     tally.reply(Reply("r", "x", "m", cost=0.5, input_tokens=1))
@@ -24,18 +24,18 @@ def test_the_line_counts_what_the_tally_counts():
 
 
 def test_what_is_watched_is_shown_at_the_end_even_without_a_terminal(capsys):
-    with watching(Tally(asked=3), True, "toy"):
+    with watching(RunTally(asked=3), True, "toy"):
         pass
     shown = capsys.readouterr().err
     assert "teacher: toy" in shown
     assert "0/3 problems ended" in shown
-    with watching(Tally(asked=3), False, "toy"):
+    with watching(RunTally(asked=3), False, "toy"):
         pass
     assert capsys.readouterr().err == ""
 
 
 def test_an_error_passes_through_the_view():
-    with pytest.raises(ZeroDivisionError), watching(Tally(), True, "toy"):
+    with pytest.raises(ZeroDivisionError), watching(RunTally(), True, "toy"):
         raise ZeroDivisionError
 
 

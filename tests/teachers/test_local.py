@@ -9,7 +9,7 @@ import pytest
 
 from evosyn.chat import Message, Reply, Request
 from evosyn.errors import UsageError
-from evosyn.teachers._local import Ask, TransformersEngine, VllmEngine, cut_at
+from evosyn.teachers._local import LocalAsk, TransformersEngine, VllmEngine, cut_at
 from evosyn.teachers.chat import ChatTeacher
 from evosyn.teachers.local import create, digest_of
 
@@ -78,8 +78,8 @@ def complete(teacher: ChatTeacher, requests: list[Request]) -> list[Reply]:
     return asyncio.run(main())
 
 
-def chat(text: str, seed: int = 0, **more: object) -> Ask:
-    return Ask([{"role": "user", "content": text}], seed, max_tokens=12, **more)  # type: ignore[arg-type]
+def chat(text: str, seed: int = 0, **more: object) -> LocalAsk:
+    return LocalAsk([{"role": "user", "content": text}], seed, max_tokens=12, **more)  # type: ignore[arg-type]
 
 
 def test_a_reply_does_not_depend_on_what_else_is_in_the_batch(engine: TransformersEngine) -> None:
@@ -98,7 +98,7 @@ def test_the_seed_draws_and_a_temperature_of_zero_does_not(engine: TransformersE
 
 
 def test_the_share_of_a_token_among_samples_is_its_probability(engine: TransformersEngine) -> None:
-    asks = [Ask([{"role": "user", "content": "sum"}], seed, 0.3, max_tokens=1) for seed in range(400)]
+    asks = [LocalAsk([{"role": "user", "content": "sum"}], seed, 0.3, max_tokens=1) for seed in range(400)]
     drawn = [answer.text for answer in engine.answers(asks)]  # type: ignore[union-attr]
     tokenizer, network = engine._tokenizer, engine._model
     prompt = tokenizer.apply_chat_template(asks[0].messages, add_generation_prompt=True, return_dict=False)
@@ -110,11 +110,11 @@ def test_the_share_of_a_token_among_samples_is_its_probability(engine: Transform
 
 
 def test_each_row_ends_at_its_own_limit_and_stop(engine: TransformersEngine) -> None:
-    long = engine.answers([Ask([{"role": "user", "content": "sum"}], 1, max_tokens=40)])[0]
+    long = engine.answers([LocalAsk([{"role": "user", "content": "sum"}], 1, max_tokens=40)])[0]
     short, stopped = engine.answers(
         [
-            Ask([{"role": "user", "content": "sum"}], 1, max_tokens=3),
-            Ask([{"role": "user", "content": "sum"}], 1, max_tokens=40, stop=(long.text[10:12],)),  # type: ignore[union-attr]
+            LocalAsk([{"role": "user", "content": "sum"}], 1, max_tokens=3),
+            LocalAsk([{"role": "user", "content": "sum"}], 1, max_tokens=40, stop=(long.text[10:12],)),  # type: ignore[union-attr]
         ]
     )
     assert (short.output_tokens, short.finish_reason) == (3, "length")  # type: ignore[union-attr]
@@ -135,7 +135,7 @@ def test_requests_that_wait_are_answered_together_and_one_alone_is_not_held_back
     sizes: list[int] = []
     answers = TransformersEngine.answers
 
-    def counted(self: TransformersEngine, asks: list[Ask]) -> object:
+    def counted(self: TransformersEngine, asks: list[LocalAsk]) -> object:
         sizes.append(len(asks))
         return answers(self, asks)
 

@@ -26,13 +26,13 @@ def sandbox():
         yield opened
 
 
-def tasks(name: str, count: int) -> list[catalogue.Task]:
+def tasks(name: str, count: int) -> list[catalogue.FamilyTask]:
     family = catalogue.family(name)
     tree = SeedTree(5).child(name)
     return [family.build(family.draw(tree.child(index).random())) for index in range(count)]
 
 
-def probe(sandbox, task: catalogue.Task, source: str, inputs: list) -> list:
+def probe(sandbox, task: catalogue.FamilyTask, source: str, inputs: list) -> list:
     call = Call(args=(source, task.entry_point, inputs, [10**7] * len(inputs)))
     outcome = sandbox.run([CallsJob(INSIDE, "probe", (call,), Limits(wall_s=20.0, output_kb=16_384))])[0][0]
     assert outcome.status is Status.OK, outcome

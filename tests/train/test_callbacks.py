@@ -40,9 +40,9 @@ def at_step(step: int, out: Path) -> tuple[Any, Any, Any]:
 
 @pytest.mark.parametrize(("name", "value"), [("loss", float("nan")), ("grad_norm", float("inf"))])
 def test_arithmetic_that_broke_stops_without_a_checkpoint(name: str, value: float, tmp_path: Path) -> None:
-    from evosyn.train.callbacks import Watch
+    from evosyn.train.callbacks import RunWatch
 
-    watch = Watch(tmp_path, None, stuck_after=5, needed=0)
+    watch = RunWatch(tmp_path, None, stuck_after=5, needed=0)
     arguments, state, control = at_step(7, tmp_path)
     watch.on_log(arguments, state, control, logs={name: value})
     watch.on_step_end(arguments, state, control)
@@ -52,11 +52,11 @@ def test_arithmetic_that_broke_stops_without_a_checkpoint(name: str, value: floa
 
 
 def test_a_reward_without_signal_warns_once_with_the_pass_rates(tmp_path: Path) -> None:
-    from evosyn.train.callbacks import Watch
+    from evosyn.train.callbacks import RunWatch
 
     reward = reward_function()
     reward.passes |= {"a": [0, 8], "b": [0, 8], "c": [8, 8]}
-    watch = Watch(tmp_path, reward, stuck_after=3, needed=0)
+    watch = RunWatch(tmp_path, reward, stuck_after=3, needed=0)
     for reward.flat_steps in range(1, 6):
         arguments, state, control = at_step(reward.flat_steps, tmp_path)
         watch.on_step_end(arguments, state, control)
@@ -67,11 +67,11 @@ def test_a_reward_without_signal_warns_once_with_the_pass_rates(tmp_path: Path) 
 
 
 def test_a_sandbox_that_is_gone_ends_the_run_after_a_checkpoint(tmp_path: Path) -> None:
-    from evosyn.train.callbacks import Watch
+    from evosyn.train.callbacks import RunWatch
 
     reward = reward_function()
     reward.failure = SandboxUnavailable("it does not come back")
-    watch = Watch(tmp_path, reward, stuck_after=3, needed=0)
+    watch = RunWatch(tmp_path, reward, stuck_after=3, needed=0)
     arguments, state, control = at_step(4, tmp_path)
     watch.on_step_end(arguments, state, control)
     assert (control.should_training_stop, control.should_save) == (True, True)
@@ -80,24 +80,24 @@ def test_a_sandbox_that_is_gone_ends_the_run_after_a_checkpoint(tmp_path: Path) 
 
 
 def test_a_checkpoint_counts_only_once_the_reward_cache_is_saved_too(tmp_path: Path) -> None:
-    from evosyn.train.callbacks import Watch
+    from evosyn.train.callbacks import RunWatch
 
     folder = tmp_path / "checkpoints" / "checkpoint-4"
     folder.mkdir(parents=True)
-    watch = Watch(tmp_path, reward_function(), stuck_after=3, needed=0)
+    watch = RunWatch(tmp_path, reward_function(), stuck_after=3, needed=0)
     arguments, state, control = at_step(4, tmp_path)
     watch.on_save(arguments, state, control)
     assert (tmp_path / "reward_cache.jsonl").exists()
     assert (folder / MARK).exists()
     assert not control.should_training_stop
-    Watch(tmp_path, None, stuck_after=3, needed=10**18).on_save(arguments, state, control)
+    RunWatch(tmp_path, None, stuck_after=3, needed=10**18).on_save(arguments, state, control)
     assert control.should_training_stop
 
 
 def test_out_of_memory_names_what_to_lower(tmp_path: Path) -> None:
     import torch
 
-    from evosyn.train.callbacks import Watch
+    from evosyn.train.callbacks import RunWatch
     from evosyn.train.rlvr import run_trainer
 
     class Full:
@@ -108,7 +108,7 @@ def test_out_of_memory_names_what_to_lower(tmp_path: Path) -> None:
         def train(self, **_options: object) -> None:
             raise torch.OutOfMemoryError("CUDA out of memory")
 
-    watch = Watch(tmp_path, None, stuck_after=3, needed=0)
+    watch = RunWatch(tmp_path, None, stuck_after=3, needed=0)
     with pytest.raises(UnavailableError, match=r"micro_batch.*gradient_checkpointing.*max_completion"):
         run_trainer(Full(), watch, None)
 

@@ -18,7 +18,7 @@ from evosyn.ports import Sandbox
 from evosyn.records import Pool, Problem, Testing
 from evosyn.rundir import RunDir
 from evosyn.train.evaluate import Result, bench_tasks, evaluate, level_of, scorer_for, summary, write_plot
-from evosyn.train.generation import Sampling
+from evosyn.train.generation import TokenSampling
 
 RIGHT = "```python\ndef {name}(xs):\n    return {text}\n```"
 WRONG = "```python\ndef {name}(xs):\n    return None\n```"
@@ -73,7 +73,7 @@ def bench(tmp_path: Path) -> Path:
 def test_pass_at_k_and_levels_come_from_human_testings(bench: Path, sandbox: Sandbox, tmp_path: Path) -> None:
     tasks = bench_tasks(load_pools(bench))
     assert [level_of(task) for task in tasks] == ["easy", "medium", "hard"]
-    sampling = Sampling(samples=4)
+    sampling = TokenSampling(samples=4)
     scorer = scorer_for(tasks, sandbox, Limits(wall_s=1.0))
     weak = Scripted({"total": ("sum(xs)", 2)}, 4)
     strong = Scripted({"total": ("sum(xs)", 4), "count": ("len(xs)", 1), "top": ("max(xs)", 1)}, 4)
@@ -98,12 +98,12 @@ def test_what_was_drawn_before_a_kill_is_not_drawn_again(bench: Path, sandbox: S
     scorer = scorer_for(tasks, sandbox, Limits(wall_s=1.0))
     with RunDir(tmp_path / "run") as run:
         first = Scripted({"total": ("sum(xs)", 1)}, 1)
-        result = evaluate("m", first, Sampling(), tasks, scorer, run)
+        result = evaluate("m", first, TokenSampling(), tasks, scorer, run)
         (kept,) = (run.path / "completions").iterdir()
         lines = kept.read_text().splitlines(keepends=True)
         kept.write_text(lines[0] + lines[1][:10])
         second = Scripted({"total": ("sum(xs)", 1)}, 1)
-        assert evaluate("m", second, Sampling(), tasks, scorer, run) == result
+        assert evaluate("m", second, TokenSampling(), tasks, scorer, run) == result
     assert (first.asked, second.asked) == (["total", "count", "top"], ["count", "top"])
 
 

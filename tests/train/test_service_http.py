@@ -16,7 +16,7 @@ import pytest
 
 from evosyn.errors import UsageError
 from evosyn.ports import Sandbox
-from evosyn.train._http import Answer, HttpServer, ServiceLimits
+from evosyn.train._http import HttpAnswer, HttpServer, ServiceLimits
 from evosyn.train.scoring import Scorer
 from evosyn.train.service import RewardService
 
@@ -39,9 +39,9 @@ def answering(server: HttpServer | RewardService) -> Iterator[int]:
 def counting(limits: ServiceLimits | None = None, *, seconds: float = 0.0, token: str | None = None) -> HttpServer:
     """A server whose work is to wait, and to count the items."""
 
-    def score(body: bytes) -> Answer:
+    def score(body: bytes) -> HttpAnswer:
         time.sleep(seconds)
-        return Answer(HTTPStatus.OK, {"bytes": len(body), "threads": threading.active_count()})
+        return HttpAnswer(HTTPStatus.OK, {"bytes": len(body), "threads": threading.active_count()})
 
     return HttpServer("127.0.0.1", 0, token, limits or ServiceLimits(), health=lambda: {"status": "ok"}, score=score)
 
@@ -117,12 +117,14 @@ def test_other_paths_and_methods_are_told_what_there_is() -> None:
 def test_a_bound_name_is_a_name_of_the_service_and_an_address_of_all_relies_on_the_token() -> None:
     for host in ("0.0.0.0", "127.0.0.2"):
         with pytest.raises(UsageError, match="token"):
-            HttpServer(host, 0, None, ServiceLimits(), health=dict, score=lambda _: Answer(HTTPStatus.OK, {}))
-    anywhere = HttpServer("0.0.0.0", 0, "s", ServiceLimits(), health=dict, score=lambda _: Answer(HTTPStatus.OK, {}))
+            HttpServer(host, 0, None, ServiceLimits(), health=dict, score=lambda _: HttpAnswer(HTTPStatus.OK, {}))
+    anywhere = HttpServer(
+        "0.0.0.0", 0, "s", ServiceLimits(), health=dict, score=lambda _: HttpAnswer(HTTPStatus.OK, {})
+    )
     with answering(anywhere) as port:
         assert ask(port, request(Host="trainer-7.cluster"))[0] == 401
         assert ask(port, request(Host="trainer-7.cluster", Authorization="Bearer s"))[0] == 200
-    other = HttpServer("127.0.0.2", 0, "s", ServiceLimits(), health=dict, score=lambda _: Answer(HTTPStatus.OK, {}))
+    other = HttpServer("127.0.0.2", 0, "s", ServiceLimits(), health=dict, score=lambda _: HttpAnswer(HTTPStatus.OK, {}))
     with answering(other), socket.create_connection(("127.0.0.2", other.port), timeout=20) as link:
         link.sendall(request(Host=f"127.0.0.2:{other.port}", Authorization="Bearer s"))
         assert link.recv(100).startswith(b"HTTP/1.1 200")
@@ -149,7 +151,7 @@ def test_who_does_not_read_the_answer_is_let_go() -> None:
     answer = {"long": "x" * 50_000_000}
     server = HttpServer(
         "127.0.0.1", 0, None, ServiceLimits(batches=1, waiting=0, socket_s=0.5),
-        health=dict, score=lambda _: Answer(HTTPStatus.OK, answer),
+        health=dict, score=lambda _: HttpAnswer(HTTPStatus.OK, answer),
     )  # fmt: skip
     with answering(server) as port, socket.create_connection(("127.0.0.1", port), timeout=20) as link:
         link.sendall(request())

@@ -31,7 +31,7 @@ class TooLarge(ValueError):
     """A value, or the work on it, would outgrow the bounds."""
 
 
-class Budget:
+class WorkBudget:
     """What is left."""
 
     __slots__ = ("_kept", "_made", "_steps")

@@ -11,7 +11,7 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
-from evosyn.domains.python.budget import Budget, measure
+from evosyn.domains.python.budget import WorkBudget, measure
 from evosyn.domains.python.guarded import (
     BINARY,
     COMPARISONS,
@@ -26,14 +26,14 @@ from evosyn.jobs import ItemOutcome, Status
 from evosyn.records import Json
 
 
-class Run(NamedTuple):
+class JudgedRun(NamedTuple):
     """What an expression is evaluated on: the outcomes of its calls, and what it may use."""
 
     outcomes: Sequence[ItemOutcome]
-    budget: Budget
+    budget: WorkBudget
 
 
-Evaluate: TypeAlias = Callable[[Run], Json]
+Evaluate: TypeAlias = Callable[[JudgedRun], Json]
 ResolveCall: TypeAlias = Callable[[ast.Call], Evaluate]
 """Turns a call of the entry point into something that looks its outcome up; raises NotLiftable."""
 
@@ -62,7 +62,7 @@ class Scope(NamedTuple):
 
     entry_points: frozenset[str]
     shadowed: frozenset[str]
-    budget: Budget
+    budget: WorkBudget
 
 
 def compile_expression(node: ast.expr, scope: Scope, resolve: ResolveCall) -> Expression:
@@ -76,7 +76,7 @@ def compile_expression(node: ast.expr, scope: Scope, resolve: ResolveCall) -> Ex
         raise NotLiftable(type(node).__name__)
     made = build(node, scope, resolve)
     if made.constant and not isinstance(node, ast.Constant):
-        value = made.evaluate(Run((), scope.budget))
+        value = made.evaluate(JudgedRun((), scope.budget))
         if isinstance(node, ast.Call | ast.BinOp | ast.Subscript):  # the others are as large as their source
             scope.budget.keep(measure(value).parts)
         return Expression(lambda _: value, True)
@@ -104,7 +104,7 @@ def constant_value(node: ast.expr, scope: Scope) -> Json:
     try:
         return literal_value(node)
     except NotLiftable:
-        return compile_expression(node, scope, _no_calls).evaluate(Run((), scope.budget))
+        return compile_expression(node, scope, _no_calls).evaluate(JudgedRun((), scope.budget))
 
 
 def literal_value(node: ast.expr) -> Json:
@@ -139,7 +139,7 @@ def _literal(node: ast.Constant) -> Json:
 def lookup(index: int) -> Evaluate:
     """The value of call `index`."""
 
-    def evaluate(run: Run) -> Json:
+    def evaluate(run: JudgedRun) -> Json:
         outcome = run.outcomes[index]
         if outcome.status is not Status.OK:
             raise CallFailed(outcome)
@@ -187,7 +187,7 @@ def _dict(node: ast.Dict, scope: Scope, resolve: ResolveCall) -> Expression:
     keys, fixed = _all([key for key in node.keys if key is not None], scope, resolve)
     values, constant = _all(node.values, scope, resolve)
 
-    def evaluate(run: Run) -> Json:
+    def evaluate(run: JudgedRun) -> Json:
         pairs = [(key(run), value(run)) for key, value in zip(keys, values, strict=True)]
         check_keys([key for key, _ in pairs], of_set=False)
         return dict(pairs)
@@ -203,7 +203,7 @@ def _compare(node: ast.Compare, scope: Scope, resolve: ResolveCall) -> Expressio
             _singleton([node.left, *node.comparators][index : index + 2])
         tests.append(COMPARISONS[type(op)])
 
-    def evaluate(run: Run) -> Json:
+    def evaluate(run: JudgedRun) -> Json:
         left = parts[0](run)
         result: Json = True
         for test, part in zip(tests, parts[1:], strict=True):
@@ -229,7 +229,7 @@ def _bool(node: ast.BoolOp, scope: Scope, resolve: ResolveCall) -> Expression:
     parts, constant = _all(node.values, scope, resolve, surely=1)
     stop = isinstance(node.op, ast.Or)
 
-    def evaluate(run: Run) -> Json:
+    def evaluate(run: JudgedRun) -> Json:
         value: Json = not stop
         for part in parts:
             value = part(run)
@@ -298,7 +298,7 @@ def _call(node: ast.Call, scope: Scope, resolve: ResolveCall) -> Expression:
     named, constant = _all([keyword.value for keyword in node.keywords], scope, resolve)
     keys = [str(keyword.arg) for keyword in node.keywords]
 
-    def evaluate(run: Run) -> Json:
+    def evaluate(run: JudgedRun) -> Json:
         given = {key: value(run) for key, value in zip(keys, named, strict=True)}
         return function(run.budget, *[argument(run) for argument in arguments], **given)
 

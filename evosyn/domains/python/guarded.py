@@ -11,7 +11,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 
-from evosyn.domains.python.budget import ITEMS, KEYS, WIDE, Budget, TooLarge, length, room
+from evosyn.domains.python.budget import ITEMS, KEYS, WIDE, TooLarge, WorkBudget, length, room
 from evosyn.domains.python.equality import equal
 from evosyn.records import Json
 from evosyn.sandbox._inside.kinds import FEW_KEYS, Items, is_spread
@@ -33,10 +33,10 @@ def is_flat(value: Json) -> bool:
 # operators
 
 
-def _charged(apply: Callable[[Json, Json], Json]) -> Callable[[Budget, Json, Json], Json]:
+def _charged(apply: Callable[[Json, Json], Json]) -> Callable[[WorkBudget, Json, Json], Json]:
     """An operator whose result is no larger than its operands together."""
 
-    def charged(budget: Budget, left: Json, right: Json) -> Json:
+    def charged(budget: WorkBudget, left: Json, right: Json) -> Json:
         if not (is_flat(left) and is_flat(right)):
             budget.weigh(left, right)
             budget.make(room(left) + room(right))
@@ -47,13 +47,13 @@ def _charged(apply: Callable[[Json, Json], Json]) -> Callable[[Budget, Json, Jso
     return charged
 
 
-def _pay_for_keys(budget: Budget, left: Json, right: Json) -> None:
+def _pay_for_keys(budget: WorkBudget, left: Json, right: Json) -> None:
     """Keys of both are looked up in each other."""
     if isinstance(left, (*_SET_LIKE, dict)):
         budget.step(length(left) * length(right) // 4)
 
 
-def _pay_for_numbers(budget: Budget, left: Json, right: Json) -> None:
+def _pay_for_numbers(budget: WorkBudget, left: Json, right: Json) -> None:
     one, other = _bits(left), _bits(right)
     if one > INT_BITS or other > INT_BITS:
         raise TooLarge("integer")
@@ -68,7 +68,7 @@ def _bits(value: Json) -> int:
     return 0
 
 
-def _multiply(budget: Budget, left: Json, right: Json) -> Json:
+def _multiply(budget: WorkBudget, left: Json, right: Json) -> Json:
     for repeated, times in ((left, right), (right, left)):
         if isinstance(times, int) and not isinstance(repeated, int | float | complex | Fraction | Decimal):
             budget.make(room(repeated) * max(times, 0))
@@ -78,17 +78,17 @@ def _multiply(budget: Budget, left: Json, right: Json) -> Json:
     return left * right
 
 
-def _power(budget: Budget, left: Json, right: Json) -> Json:
+def _power(budget: WorkBudget, left: Json, right: Json) -> Json:
     if isinstance(left, int | Fraction) and isinstance(right, int) and _bits(left) * abs(right) > INT_BITS:
         raise TooLarge("integer")
     _pay_for_numbers(budget, left, right)
     return left**right
 
 
-def _divided(apply: Callable[[Json, Json], Json]) -> Callable[[Budget, Json, Json], Json]:
+def _divided(apply: Callable[[Json, Json], Json]) -> Callable[[WorkBudget, Json, Json], Json]:
     charged = _charged(apply)
 
-    def divide(budget: Budget, left: Json, right: Json) -> Json:
+    def divide(budget: WorkBudget, left: Json, right: Json) -> Json:
         if isinstance(left, _TEXTS):  # formatting: a width can ask for any amount of memory
             raise TooLarge("formatting")
         return charged(budget, left, right)
@@ -96,7 +96,7 @@ def _divided(apply: Callable[[Json, Json], Json]) -> Callable[[Budget, Json, Jso
     return divide
 
 
-def _signed(apply: Callable[[Json], Json]) -> Callable[[Budget, Json], Json]:
+def _signed(apply: Callable[[Json], Json]) -> Callable[[WorkBudget, Json], Json]:
     charged = _charged(lambda value, _: apply(value))
     return lambda budget, value: charged(budget, value, 0)
 
@@ -104,15 +104,15 @@ def _signed(apply: Callable[[Json], Json]) -> Callable[[Budget, Json], Json]:
 # comparisons
 
 
-def _equals(budget: Budget, left: Json, right: Json) -> bool:
+def _equals(budget: WorkBudget, left: Json, right: Json) -> bool:
     if is_flat(left) and is_flat(right):
         return bool(left == right)
     widest = min(budget.weigh(left).widest, budget.weigh(right).widest)
     return equal(left, right) if widest > WIDE else bool(left == right)
 
 
-def _ordered(apply: Callable[[Json, Json], Json]) -> Callable[[Budget, Json, Json], Json]:
-    def ordered(budget: Budget, left: Json, right: Json) -> Json:
+def _ordered(apply: Callable[[Json, Json], Json]) -> Callable[[WorkBudget, Json, Json], Json]:
+    def ordered(budget: WorkBudget, left: Json, right: Json) -> Json:
         if not (is_flat(left) and is_flat(right)):
             if isinstance(left, _SET_LIKE):
                 budget.step(length(left) * length(right) // 4)
@@ -123,7 +123,7 @@ def _ordered(apply: Callable[[Json, Json], Json]) -> Callable[[Budget, Json, Jso
     return ordered
 
 
-def _contains(budget: Budget, item: Json, values: Json) -> bool:
+def _contains(budget: WorkBudget, item: Json, values: Json) -> bool:
     if type(values) is range and type(item) in (int, bool):
         return item in values
     found, size = budget.weigh(item), budget.weigh(values)
@@ -140,7 +140,7 @@ def _contains(budget: Budget, item: Json, values: Json) -> bool:
 def _plain(apply: Callable[..., Json], most: int) -> Callable[..., Json]:
     """A builtin that goes through its arguments once and makes nothing large."""
 
-    def plain(budget: Budget, *values: Json, **named: Json) -> Json:
+    def plain(budget: WorkBudget, *values: Json, **named: Json) -> Json:
         if len(values) > most:
             raise TooLarge("arguments")
         if not all(map(is_flat, values)):
@@ -157,7 +157,7 @@ def _instant(apply: Callable[..., Json]) -> Callable[..., Json]:
 def _listed(apply: Callable[..., Json]) -> Callable[..., Json]:
     """A builtin that makes a sequence of its one argument."""
 
-    def listed(budget: Budget, *values: Json) -> Json:
+    def listed(budget: WorkBudget, *values: Json) -> Json:
         budget.step(sum(map(length, values)))
         budget.make(8 + sum(map(length, values)))
         return apply(*values)
@@ -168,7 +168,7 @@ def _listed(apply: Callable[..., Json]) -> Callable[..., Json]:
 def _iterated(apply: Callable[..., Json]) -> Callable[..., Json]:
     """A builtin that makes an iterator of tuples or items."""
 
-    def iterated(budget: Budget, *values: Json) -> Json:
+    def iterated(budget: WorkBudget, *values: Json) -> Json:
         count = max(map(length, values), default=0)
         budget.step(count * (1 + len(values)))
         budget.make(count * (9 + len(values)))
@@ -178,7 +178,7 @@ def _iterated(apply: Callable[..., Json]) -> Callable[..., Json]:
 
 
 def _keyed(kind: Callable[[Json], Json], *, of_set: bool) -> Callable[..., Json]:
-    def keyed(budget: Budget, *values: Json) -> Json:
+    def keyed(budget: WorkBudget, *values: Json) -> Json:
         if not values:
             return kind(())
         (given,) = values
@@ -203,7 +203,7 @@ def check_keys(keys: list[Json], *, of_set: bool) -> None:
         raise TooLarge("keys that collide")
 
 
-def _sorted(budget: Budget, values: Json, *, reverse: Json = False) -> Json:
+def _sorted(budget: WorkBudget, values: Json, *, reverse: Json = False) -> Json:
     count = length(values)
     budget.make(8 + count)
     items = list(values)
@@ -215,7 +215,7 @@ def _sorted(budget: Budget, values: Json, *, reverse: Json = False) -> Json:
 
 
 def _extreme(apply: Callable[..., Json]) -> Callable[..., Json]:
-    def extreme(budget: Budget, *values: Json, **named: Json) -> Json:
+    def extreme(budget: WorkBudget, *values: Json, **named: Json) -> Json:
         inside = [item for value in values for item in _items(budget, value)] if len(values) == 1 else values
         if not all(map(is_flat, inside)) and budget.weigh(*inside).widest > FEW_KEYS:
             raise TooLarge("an order of sets")
@@ -224,13 +224,13 @@ def _extreme(apply: Callable[..., Json]) -> Callable[..., Json]:
     return extreme
 
 
-def _items(budget: Budget, value: Json) -> list[Json]:
+def _items(budget: WorkBudget, value: Json) -> list[Json]:
     budget.step(length(value))
     budget.make(8 + length(value))
     return list(value)
 
 
-def _sum(budget: Budget, values: Json, *start: Json) -> Json:
+def _sum(budget: WorkBudget, values: Json, *start: Json) -> Json:
     items = _items(budget, values)
     if not all(map(is_flat, items)):
         parts = budget.weigh(*items, *start).parts
@@ -242,8 +242,8 @@ def _sum(budget: Budget, values: Json, *start: Json) -> Json:
     return sum(items, *start)
 
 
-def _written(apply: Callable[[Json], str]) -> Callable[[Budget, Json], Json]:
-    def written(budget: Budget, value: Json) -> Json:
+def _written(apply: Callable[[Json], str]) -> Callable[[WorkBudget, Json], Json]:
+    def written(budget: WorkBudget, value: Json) -> Json:
         if type(value) is str and apply is str:
             return value
         parts = budget.weigh(value).parts
@@ -254,7 +254,7 @@ def _written(apply: Callable[[Json], str]) -> Callable[[Budget, Json], Json]:
     return written
 
 
-def _int(budget: Budget, *values: Json) -> Json:
+def _int(budget: WorkBudget, *values: Json) -> Json:
     if any(isinstance(value, Decimal) and value.is_finite() and value.adjusted() > MAX_DIGITS for value in values):
         raise TooLarge("integer")
     budget.weigh(*values)
@@ -262,12 +262,12 @@ def _int(budget: Budget, *values: Json) -> Json:
     return int(*values)
 
 
-def _float(budget: Budget, *values: Json) -> Json:
+def _float(budget: WorkBudget, *values: Json) -> Json:
     budget.weigh(*values)
     return float(*values)
 
 
-def _round(budget: Budget, value: Json, ndigits: Json = None) -> Json:
+def _round(budget: WorkBudget, value: Json, ndigits: Json = None) -> Json:
     if isinstance(ndigits, int) and abs(ndigits) > MAX_DIGITS:
         raise TooLarge("digits")
     if isinstance(value, Decimal) and value.is_finite() and value.adjusted() > MAX_DIGITS:
@@ -297,7 +297,7 @@ FUNCTIONS: dict[str, Callable[..., Json]] = {
     "sorted": _sorted,
     "sum": _sum,
 }
-COMPARISONS: dict[type[ast.cmpop], Callable[[Budget, Json, Json], Json]] = {
+COMPARISONS: dict[type[ast.cmpop], Callable[[WorkBudget, Json, Json], Json]] = {
     ast.Eq: _equals,
     ast.NotEq: lambda budget, left, right: not _equals(budget, left, right),
     ast.Lt: _ordered(operator.lt),
@@ -309,13 +309,13 @@ COMPARISONS: dict[type[ast.cmpop], Callable[[Budget, Json, Json], Json]] = {
     ast.In: _contains,
     ast.NotIn: lambda budget, item, values: not _contains(budget, item, values),
 }
-UNARY: dict[type[ast.unaryop], Callable[[Budget, Json], Json]] = {
+UNARY: dict[type[ast.unaryop], Callable[[WorkBudget, Json], Json]] = {
     ast.Not: lambda _, value: not value,
     ast.USub: _signed(operator.neg),
     ast.UAdd: _signed(operator.pos),
     ast.Invert: _signed(operator.invert),
 }
-BINARY: dict[type[ast.operator], Callable[[Budget, Json, Json], Json]] = {
+BINARY: dict[type[ast.operator], Callable[[WorkBudget, Json, Json], Json]] = {
     ast.Add: _charged(operator.add),
     ast.Sub: _charged(operator.sub),
     ast.Mult: _multiply,
@@ -329,7 +329,7 @@ BINARY: dict[type[ast.operator], Callable[[Budget, Json, Json], Json]] = {
 }
 
 
-def subscript(budget: Budget, value: Json, index: Json) -> Json:
+def subscript(budget: WorkBudget, value: Json, index: Json) -> Json:
     if isinstance(index, slice):
         budget.step(length(value))
         budget.make(room(value))

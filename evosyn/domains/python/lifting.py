@@ -14,14 +14,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from evosyn.domains.python.budget import STEPS, Budget, TooLarge, is_wide, measure
+from evosyn.domains.python.budget import STEPS, TooLarge, WorkBudget, is_wide, measure
 from evosyn.domains.python.context import BUILTINS, Broken, Context, free_names, names_in, parse, source_of
 from evosyn.domains.python.equality import equal
 from evosyn.domains.python.expressions import (
     CallFailed,
     Evaluate,
+    JudgedRun,
     NotLiftable,
-    Run,
     Scope,
     compile_expression,
     constant_value,
@@ -77,7 +77,7 @@ class Lifted:
             Exception: a value does not fit what is asserted of it.
         """
         try:
-            return PASS if self.test(Run(outcomes, Budget(steps))) else FAIL
+            return PASS if self.test(JudgedRun(outcomes, WorkBudget(steps))) else FAIL
         except CallFailed as failed:
             return STATUS_VERDICTS[failed.outcome.status]
         except IterationFailed:
@@ -90,7 +90,7 @@ def is_equal(expected: Json, call: int = 0) -> Evaluate:
     return lambda run: equal(found(run), expected) if wide else found(run) == expected
 
 
-def lift_assert(text: str, context: Context, budget: Budget | None = None) -> Lifted:
+def lift_assert(text: str, context: Context, budget: WorkBudget | None = None) -> Lifted:
     """One assert of a testing.
 
     Args:
@@ -104,7 +104,7 @@ def lift_assert(text: str, context: Context, budget: Budget | None = None) -> Li
     try:
         if len(module.body) != 1 or not isinstance(module.body[0], ast.Assert):
             raise NotLiftable("not a single assert")
-        scope = Scope(frozenset({context.function}), context.names, budget or Budget())
+        scope = Scope(frozenset({context.function}), context.names, budget or WorkBudget())
         return lift_test(module.body[0].test, scope)
     except NotLiftable:
         _check_names(module, context)
@@ -148,7 +148,7 @@ def _lift_check(tree: ast.Module, context: Context) -> list[Lifted]:
     if outside & {context.function, "check"}:
         raise NotLiftable("the candidate is something else")
     entry_points = frozenset({context.function, given.args[0].arg})
-    scope = Scope(entry_points, context.names | outside, Budget())
+    scope = Scope(entry_points, context.names | outside, WorkBudget())
     lifted = []
     for node in check.body:
         if isinstance(node, ast.Assert):

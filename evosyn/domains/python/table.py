@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from evosyn.domains.python.budget import STEPS, Budget, is_wide
+from evosyn.domains.python.budget import STEPS, WorkBudget, is_wide
 from evosyn.domains.python.compare import PAIRS, same_value
 from evosyn.domains.python.context import Broken, Context, context_of
 from evosyn.domains.python.equality import equal
@@ -53,7 +53,7 @@ class TableCheck:
     judge: Callable[[Sequence[ItemOutcome]], Verdict]
 
 
-class Case(NamedTuple):
+class CasePlace(NamedTuple):
     """One case: check number `check` of the table, or item number `item` of the coded checks, or (both -1) broken."""
 
     check: int = -1
@@ -72,7 +72,7 @@ class Cell:
         loads: the coded item that says whether the solution loads, for a testing that never calls it; else -1.
     """
 
-    cases: tuple[Case, ...]
+    cases: tuple[CasePlace, ...]
     calls: tuple[int, ...] = ()
     items: tuple[int, ...] = ()
     broken: str = ""
@@ -246,7 +246,7 @@ def _prepared(testing: Testing, context: Context, table: Table) -> Cell:
     except Exception as error:  # noqa: BLE001 - the boundary to untrusted testings
         table.shrink(size)
         reason = str(error) if isinstance(error, Broken) else f"cannot be prepared: {type(error).__name__}: {error}"
-        return _cell([Case()], table, reason[:400])
+        return _cell([CasePlace()], table, reason[:400])
 
 
 def _placed(cell: Cell, checks: int, coded: int) -> Cell:
@@ -266,20 +266,20 @@ def _prepare_cases(testing: Testing, _context: Context, table: Table) -> Cell:
             raise Broken("names of keyword arguments must be texts")
         call = Call(kwargs=given) if isinstance(given, dict) else Call(tuple(given))
         tolerance = case.get("tolerance", testing.body.get("tolerance"))
-        cases.append(Case(table.value(call, case["output"], tolerance, pairs)))
+        cases.append(CasePlace(table.value(call, case["output"], tolerance, pairs)))
     return _cell(cases, table)
 
 
 def _prepare_asserts(testing: Testing, context: Context, table: Table) -> Cell:
-    cases: list[Case] = []
-    broken, budget, texts = "", Budget(), testing.body["asserts"]
+    cases: list[CasePlace] = []
+    broken, budget, texts = "", WorkBudget(), testing.body["asserts"]
     for text in texts:
         try:
-            cases.append(Case(table.lifted(lift_assert(text, context, budget), _steps(len(texts)))))
+            cases.append(CasePlace(table.lifted(lift_assert(text, context, budget), _steps(len(texts)))))
         except NotLiftable:
-            cases.append(Case(item=table.code(Check(context.before(text) + text.removeprefix(BOM)))))
+            cases.append(CasePlace(item=table.code(Check(context.before(text) + text.removeprefix(BOM)))))
         except Broken as error:
-            cases.append(Case())
+            cases.append(CasePlace())
             broken = broken or f"{error}: {text[:80]}"
     return _cell(cases, table, broken)
 
@@ -288,12 +288,12 @@ def _prepare_program(testing: Testing, context: Context, table: Table) -> Cell:
     code = testing.body["code"]
     try:
         found = lift_program(code, context)
-        cases = [Case(table.lifted(lifted, _steps(len(found)))) for lifted in found]
+        cases = [CasePlace(table.lifted(lifted, _steps(len(found)))) for lifted in found]
     except NotLiftable:
         text = context.before(code) + code.removeprefix(BOM)
-        return _cell([Case(item=table.code(Check(text, f"check({context.function})")))], table)
+        return _cell([CasePlace(item=table.code(Check(text, f"check({context.function})")))], table)
     except Broken as error:
-        return _cell([Case()], table, str(error))
+        return _cell([CasePlace()], table, str(error))
     return _cell(cases, table)
 
 
@@ -309,7 +309,7 @@ def _prepare_misfit(testing: Testing, _context: Context, table: Table) -> Cell:
 _PREPARERS = {"cases": _prepare_cases, "asserts": _prepare_asserts, "program": _prepare_program}
 
 
-def _cell(cases: Sequence[Case], table: Table, broken: str = "") -> Cell:
+def _cell(cases: Sequence[CasePlace], table: Table, broken: str = "") -> Cell:
     calls = {index: None for case in cases if case.check >= 0 for index in table.checks[case.check].calls}
     items = {case.item: None for case in cases if case.item >= 0}
     loads = -1 if calls or items or broken else table.code(LOADS)

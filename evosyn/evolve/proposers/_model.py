@@ -41,7 +41,7 @@ class ModelProposerConfig(BaseModel):
 
 
 @dataclass(frozen=True)
-class Task:
+class PromptTask:
     """The part of the prompt that a proposer adds, and how it reads the reply."""
 
     instructions: str
@@ -66,7 +66,7 @@ class ModelProposer(ABC):
         return f"{self.kind}:{self._teacher.name}"
 
     @abstractmethod
-    def task(self, context: ProposalContext) -> Task:
+    def task(self, context: ProposalContext) -> PromptTask:
         """What is asked in this context."""
 
     @abstractmethod
@@ -109,7 +109,7 @@ class ModelProposer(ABC):
             return Extracted(None, "unchanged")
         return found
 
-    def _prompt(self, context: ProposalContext, task: Task) -> str:
+    def _prompt(self, context: ProposalContext, task: PromptTask) -> str:
         evaluation = context.parent.evaluation
         head = {
             "contract": context.task or render(PROMPTS, "prompts/contract.md"),

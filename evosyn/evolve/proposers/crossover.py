@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evosyn.evolve.proposers._model import PROMPTS, ModelProposerConfig, Task, shown_score
+from evosyn.evolve.proposers._model import PROMPTS, ModelProposerConfig, PromptTask, shown_score
 from evosyn.evolve.proposers.rewrite import RewriteProposer
 from evosyn.ports import ProposalContext, Teacher
 from evosyn.records import Elite
@@ -14,13 +14,13 @@ class CrossoverProposer(RewriteProposer):
 
     kind = "crossover"
 
-    def task(self, context: ProposalContext) -> Task:
+    def task(self, context: ProposalContext) -> PromptTask:
         other = _complement(context)
         if other is None:
-            return Task(render(PROMPTS, "prompts/rewrite.md"))
+            return PromptTask(render(PROMPTS, "prompts/rewrite.md"))
         program = other.candidate.text.rstrip()
         blanks = {"other_score": shown_score(other), "other_program": program}
-        return Task(render(PROMPTS, "prompts/crossover.md", **blanks), (other,))
+        return PromptTask(render(PROMPTS, "prompts/crossover.md", **blanks), (other,))
 
 
 def _complement(context: ProposalContext) -> Elite | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evosyn.evolve.codeblocks import Extracted, apply_edits, extract_edits, extract_program
-from evosyn.evolve.proposers._model import PROMPTS, ModelProposer, ModelProposerConfig, Task
+from evosyn.evolve.proposers._model import PROMPTS, ModelProposer, ModelProposerConfig, PromptTask
 from evosyn.ports import ProposalContext, Teacher
 from evosyn.templates import render
 
@@ -13,8 +13,8 @@ class DiffProposer(ModelProposer):
 
     kind = "diff"
 
-    def task(self, context: ProposalContext) -> Task:  # noqa: ARG002
-        return Task(render(PROMPTS, "prompts/diff.md"))
+    def task(self, context: ProposalContext) -> PromptTask:  # noqa: ARG002
+        return PromptTask(render(PROMPTS, "prompts/diff.md"))
 
     def read(self, reply: str, context: ProposalContext) -> Extracted:
         parent = context.parent.candidate.text

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evosyn.evolve.codeblocks import Extracted, extract_program
-from evosyn.evolve.proposers._model import PROMPTS, ModelProposer, ModelProposerConfig, Task
+from evosyn.evolve.proposers._model import PROMPTS, ModelProposer, ModelProposerConfig, PromptTask
 from evosyn.ports import ProposalContext, Teacher
 from evosyn.templates import render
 
@@ -13,8 +13,8 @@ class RewriteProposer(ModelProposer):
 
     kind = "rewrite"
 
-    def task(self, context: ProposalContext) -> Task:  # noqa: ARG002
-        return Task(render(PROMPTS, f"prompts/{self.kind}.md"))
+    def task(self, context: ProposalContext) -> PromptTask:  # noqa: ARG002
+        return PromptTask(render(PROMPTS, f"prompts/{self.kind}.md"))
 
     def read(self, reply: str, context: ProposalContext) -> Extracted:
         return extract_program(reply, context.parent.candidate.text)

@@ -18,7 +18,7 @@ from typing import Any
 
 from evosyn.sandbox._inside import child, kinds, objects, trees, wire
 from evosyn.sandbox._inside.alarm import Alarm, JobLimits, TimeLimit
-from evosyn.sandbox._inside.pipes import Reader, write_all
+from evosyn.sandbox._inside.pipes import PipeReader, write_all
 
 HELLO = b"N"
 CALL, NEXT, ITERATE, ATTRIBUTE, ITEM, LENGTH, TEXT, SHOWN = range(8)
@@ -174,7 +174,7 @@ def run_program(
         return
     answers = Answers(entry, sys.modules["program"].__dict__, limits.output_kb * 1024)
     write_all(answer, wire.record(wire.OK, 0.0, HELLO))
-    asked = Reader(ask)
+    asked = PipeReader(ask)
     while True:
         frame = asked.read(int.from_bytes(asked.read(4), "little"))
         code, payload = answered(answers, frame, limits, alarm)

@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 from evosyn.sandbox._inside import answers, kinds, objects, trees, wire
 from evosyn.sandbox._inside.alarm import TimeLimit
 from evosyn.sandbox._inside.answers import CALL, NEXT
-from evosyn.sandbox._inside.pipes import Reader, write_all
+from evosyn.sandbox._inside.pipes import PipeReader, write_all
 from evosyn.sandbox._inside.proxies import ABILITIES, KINDS, End, Function, Opaque, Stream, make
 
 HEAD_BYTES, HELLO_BYTES, DETAIL_BYTES = 1024, 64, 400
@@ -49,7 +49,7 @@ class Peer:
     """
 
     def __init__(self, ask: int, answer: int, most: int) -> None:
-        self._ask, self._answer, self._most = ask, Reader(answer), most
+        self._ask, self._answer, self._most = ask, PipeReader(answer), most
         self._proxies: dict[int, Any] = {}
         self._given: Sequence[Any] = ()
         self.calls = 0

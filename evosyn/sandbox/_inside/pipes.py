@@ -17,7 +17,7 @@ def write_all(handle: int, data: bytes) -> None:
             _gone()
 
 
-class Reader:
+class PipeReader:
     """Reads exact numbers of bytes from a pipe with few system calls; ends the process where the peer is gone."""
 
     def __init__(self, handle: int) -> None:

@@ -21,7 +21,7 @@ class End(Exception):
     """An iterator of the program has ended."""
 
 
-class Asked(Protocol):
+class Answerer(Protocol):
     """Whom the questions go to."""
 
     def ask(self, what: int, target: str | int, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any: ...
@@ -29,7 +29,7 @@ class Asked(Protocol):
     def fix(self, code: int, detail: bytes) -> NoReturn: ...
 
 
-def make(peer: Asked, kind: str, number: int, name: str, abilities: int) -> Any:
+def make(peer: Answerer, kind: str, number: int, name: str, abilities: int) -> Any:
     """The stand-in for object `number` of the program.
 
     Args:
@@ -44,7 +44,7 @@ def make(peer: Asked, kind: str, number: int, name: str, abilities: int) -> Any:
 class Function:
     """A function of the program; compared by identity, as functions are."""
 
-    def __init__(self, peer: Asked, number: int, name: str) -> None:
+    def __init__(self, peer: Answerer, number: int, name: str) -> None:
         self._peer, self._number = peer, number
         self.__name__ = self.__qualname__ = name
 
@@ -55,7 +55,7 @@ class Function:
 class Stream:
     """An iterator of the program; compared by identity, as iterators are."""
 
-    def __init__(self, peer: Asked, number: int) -> None:
+    def __init__(self, peer: Answerer, number: int) -> None:
         self._peer, self._number = peer, number
 
     def __iter__(self) -> Iterator[Any]:
@@ -73,7 +73,7 @@ class Opaque:
 
     __slots__ = ("_name", "_number", "_peer")
 
-    def __init__(self, peer: Asked, number: int, name: str) -> None:
+    def __init__(self, peer: Answerer, number: int, name: str) -> None:
         object.__setattr__(self, "_peer", peer)
         object.__setattr__(self, "_number", number)
         object.__setattr__(self, "_name", name)

@@ -21,7 +21,7 @@ from evosyn.sandbox._inside import child, wire
 from evosyn.sandbox._inside.alarm import Alarm, JobLimits, TimeLimit
 from evosyn.sandbox._inside.answers import run_program
 from evosyn.sandbox._inside.peer import Gone, NoValue, Peer
-from evosyn.sandbox._inside.pipes import EXIT_PEER, Reader, write_all
+from evosyn.sandbox._inside.pipes import EXIT_PEER, PipeReader, write_all
 
 __all__ = ["EXIT_PEER", "Check", "Codes", "Peer", "run_program", "run_testing", "serve"]
 
@@ -172,7 +172,7 @@ def serve(pipes: tuple[int, int, int, int], memfd: int, limits: JobLimits, alarm
         limits: of this process; each job brings its own time limits.
     """
     jobs, done, ask, answer = pipes
-    reader, codes = Reader(jobs), Codes()
+    reader, codes = PipeReader(jobs), Codes()
     peer: Peer | None = None
 
     def ring(_number: int, _frame: FrameType | None) -> None:

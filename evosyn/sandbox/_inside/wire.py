@@ -75,7 +75,7 @@ Hook: TypeAlias = Callable[[str, list[Any]], Any]
 """Builds what only one exchange knows, from a name and parts; raises Malformed."""
 
 
-class _Reading:
+class _WireReading:
     """What the decoder keeps count of while it reads one value."""
 
     __slots__ = ("depth", "hook", "parts")
@@ -97,7 +97,7 @@ def decode(data: bytes, hook: Hook | None = None) -> Any:
         known = _scalars.get(data, _MISSING)
         if known is not _MISSING:
             return known
-    value, position = _read(data, 0, _Reading(len(data), hook))
+    value, position = _read(data, 0, _WireReading(len(data), hook))
     if position != len(data):
         raise Malformed("bytes after the value")
     if len(data) <= 16 and data[:1] not in _CONTAINERS:
@@ -129,14 +129,14 @@ _F64 = struct.Struct("<d")
 _C128 = struct.Struct("<dd")
 
 
-def _read(data: bytes, position: int, reading: _Reading) -> tuple[Any, int]:
+def _read(data: bytes, position: int, reading: _WireReading) -> tuple[Any, int]:
     reader = _READERS.get(data[position : position + 1])
     if reader is None:
         raise Malformed("unknown tag")
     return reader(data, position + 1, reading)
 
 
-def _read_int32(data: bytes, position: int, _reading: _Reading) -> tuple[Any, int]:
+def _read_int32(data: bytes, position: int, _reading: _WireReading) -> tuple[Any, int]:
     return _int32(data, position), position + 4
 
 
@@ -147,7 +147,7 @@ def _int32(data: bytes, position: int) -> int:
     return value
 
 
-def _read_long(data: bytes, position: int, _reading: _Reading) -> tuple[Any, int]:
+def _read_long(data: bytes, position: int, _reading: _WireReading) -> tuple[Any, int]:
     digits = _int32(data, position)
     count = abs(digits)
     start, end = position + 4, position + 4 + 2 * count
@@ -160,13 +160,13 @@ def _read_long(data: bytes, position: int, _reading: _Reading) -> tuple[Any, int
     return (-value if digits < 0 else value), end
 
 
-def _read_float(data: bytes, position: int, _reading: _Reading) -> tuple[Any, int]:
+def _read_float(data: bytes, position: int, _reading: _WireReading) -> tuple[Any, int]:
     if position + 8 > len(data):
         raise Malformed("cut off")
     return _F64.unpack_from(data, position)[0], position + 8
 
 
-def _read_complex(data: bytes, position: int, _reading: _Reading) -> tuple[Any, int]:
+def _read_complex(data: bytes, position: int, _reading: _WireReading) -> tuple[Any, int]:
     if position + 16 > len(data):
         raise Malformed("cut off")
     return complex(*_C128.unpack_from(data, position)), position + 16
@@ -179,12 +179,12 @@ def _sized(data: bytes, position: int) -> tuple[int, int]:
     return size, position + 4
 
 
-def _read_bytes(data: bytes, position: int, _reading: _Reading) -> tuple[Any, int]:
+def _read_bytes(data: bytes, position: int, _reading: _WireReading) -> tuple[Any, int]:
     size, start = _sized(data, position)
     return data[start : start + size], start + size
 
 
-def _read_text(data: bytes, position: int, _reading: _Reading) -> tuple[Any, int]:
+def _read_text(data: bytes, position: int, _reading: _WireReading) -> tuple[Any, int]:
     size, start = _sized(data, position)
     try:
         return data[start : start + size].decode("utf-8", "surrogatepass"), start + size
@@ -192,7 +192,7 @@ def _read_text(data: bytes, position: int, _reading: _Reading) -> tuple[Any, int
         raise Malformed("text") from None
 
 
-def _opened(reading: _Reading) -> None:
+def _opened(reading: _WireReading) -> None:
     reading.depth += 1
     reading.parts -= 1
     if reading.depth > MAX_DEPTH + 1:
@@ -201,7 +201,7 @@ def _opened(reading: _Reading) -> None:
         raise Malformed("too many parts")
 
 
-def _items(data: bytes, position: int, size: int, reading: _Reading) -> tuple[list[Any], int]:
+def _items(data: bytes, position: int, size: int, reading: _WireReading) -> tuple[list[Any], int]:
     _opened(reading)
     items: list[Any] = []
     append = items.append
@@ -212,12 +212,12 @@ def _items(data: bytes, position: int, size: int, reading: _Reading) -> tuple[li
     return items, position
 
 
-def _read_list(data: bytes, position: int, reading: _Reading) -> tuple[Any, int]:
+def _read_list(data: bytes, position: int, reading: _WireReading) -> tuple[Any, int]:
     size, position = _sized(data, position)  # every item takes at least one byte
     return _items(data, position, size, reading)
 
 
-def _read_tuple(data: bytes, position: int, reading: _Reading) -> tuple[Any, int]:
+def _read_tuple(data: bytes, position: int, reading: _WireReading) -> tuple[Any, int]:
     size, position = _sized(data, position)
     if data[position : position + 1] != b".":
         items, position = _items(data, position, size, reading)
@@ -229,19 +229,19 @@ def _read_tuple(data: bytes, position: int, reading: _Reading) -> tuple[Any, int
     return make(items[0], items[1:]), position
 
 
-def _read_set(data: bytes, position: int, reading: _Reading) -> tuple[Any, int]:
+def _read_set(data: bytes, position: int, reading: _WireReading) -> tuple[Any, int]:
     items, position = _read_list(data, position, reading)
     kinds.distinct(items, of_set=True)
     return set(items), position
 
 
-def _read_frozenset(data: bytes, position: int, reading: _Reading) -> tuple[Any, int]:
+def _read_frozenset(data: bytes, position: int, reading: _WireReading) -> tuple[Any, int]:
     items, position = _read_list(data, position, reading)
     kinds.distinct(items, of_set=True)
     return frozenset(items), position
 
 
-def _read_dict(data: bytes, position: int, reading: _Reading) -> tuple[Any, int]:
+def _read_dict(data: bytes, position: int, reading: _WireReading) -> tuple[Any, int]:
     _opened(reading)
     keys: list[Any] = []
     values: list[Any] = []
@@ -255,7 +255,7 @@ def _read_dict(data: bytes, position: int, reading: _Reading) -> tuple[Any, int]
     return dict(zip(keys, values, strict=True)), position + 1
 
 
-_READERS: dict[bytes, Callable[[bytes, int, _Reading], tuple[Any, int]]] = {
+_READERS: dict[bytes, Callable[[bytes, int, _WireReading], tuple[Any, int]]] = {
     b"N": lambda _data, position, _reading: (None, position),
     b"T": lambda _data, position, _reading: (True, position),
     b"F": lambda _data, position, _reading: (False, position),

@@ -7,11 +7,13 @@ from evosyn.evolve.islands import Archipelago
 from evosyn.ports import StrategyRunner
 from evosyn.strategies import known_names, load_known
 from evosyn.synthesis.recipes._evolve_config import EvolveConfig
-from evosyn.synthesis.recipes._evolve_finish import Choice, fresh_scoring, name_of_initial
+from evosyn.synthesis.recipes._evolve_finish import WinnerChoice, fresh_scoring, name_of_initial
 from evosyn.synthesis.recipes._evolve_inputs import Seeds
 
 
-def card_of(choice: Choice, state: Archipelago, runner: StrategyRunner, seeds: Seeds, config: EvolveConfig) -> str:
+def card_of(
+    choice: WinnerChoice, state: Archipelago, runner: StrategyRunner, seeds: Seeds, config: EvolveConfig
+) -> str:
     """The card as Markdown, on the draws of the final leaderboards.
 
     Args:

@@ -17,7 +17,7 @@ from evosyn import __version__
 from evosyn.evaluators.axes.program_size import code_tokens
 from evosyn.evaluators.consistency import SeedConsistency
 from evosyn.evaluators.draws import ConsistencyConfig
-from evosyn.evaluators.leaderboard import Leaderboard, Row, make_leaderboard
+from evosyn.evaluators.leaderboard import BoardRow, Leaderboard, make_leaderboard
 from evosyn.evolve.archive import TIE_METRIC
 from evosyn.evolve.islands import Archipelago
 from evosyn.ports import StrategyRunner
@@ -36,7 +36,7 @@ SAME_TESTING = 0.02
 """Balanced accuracies that lie no more than this below the best count as equal to it."""
 
 
-class Choice(NamedTuple):
+class WinnerChoice(NamedTuple):
     """The winner and how it was chosen.
 
     Attributes:
@@ -58,7 +58,7 @@ def fresh_scoring(config: EvolveConfig, name: str) -> ConsistencyConfig:
     return config.scoring.model_copy(update={"seed": seed, "draws": max(MIN_DRAWS, config.scoring.draws)})
 
 
-def choose(state: Archipelago, runner: StrategyRunner, seeds: Seeds, config: EvolveConfig) -> Choice:
+def choose(state: Archipelago, runner: StrategyRunner, seeds: Seeds, config: EvolveConfig) -> WinnerChoice:
     """The winner of a search."""
     finalists = state.record.top(config.finalists)
     evaluator = SeedConsistency(runner, seeds.split.train, fresh_scoring(config, "choose"), axes=())
@@ -72,7 +72,9 @@ def choose(state: Archipelago, runner: StrategyRunner, seeds: Seeds, config: Evo
         good, key=lambda pair: (code_tokens(pair[0].candidate.text), -(pair[1].score or 0.0), pair[0].candidate.id)
     )
     luckiest = finalists[0]
-    return Choice(winner, fresh, len(tied), len(finalists), (luckiest.candidate.id, luckiest.evaluation.score or 0.0))
+    return WinnerChoice(
+        winner, fresh, len(tied), len(finalists), (luckiest.candidate.id, luckiest.evaluation.score or 0.0)
+    )
 
 
 def _tied(best: Evaluation, other: Evaluation) -> bool:
@@ -90,7 +92,7 @@ class Boards(NamedTuple):
 
 
 def boards(
-    choice: Choice, initial: Sequence[Elite], runner: StrategyRunner, seeds: Seeds, config: EvolveConfig
+    choice: WinnerChoice, initial: Sequence[Elite], runner: StrategyRunner, seeds: Seeds, config: EvolveConfig
 ) -> Boards:
     """The winner, the initial programs and every known strategy on train and on held-out problems.
 
@@ -108,7 +110,7 @@ def boards(
     )
 
 
-def strategy_file(choice: Choice, state: Archipelago, found: Boards, *, simulated: bool) -> str:
+def strategy_file(choice: WinnerChoice, state: Archipelago, found: Boards, *, simulated: bool) -> str:
     """The winner's text under a comment that says where it comes from and how good it is."""
     held = next(row for row in found.heldout.rows if row.name == EVOLVED)
     train = next(row for row in found.train.rows if row.name == EVOLVED)
@@ -133,7 +135,7 @@ def name_of_initial(state: Archipelago) -> str:
 
 
 def report_of(
-    choice: Choice,
+    choice: WinnerChoice,
     state: Archipelago,
     found: Boards,
     seeds: Seeds,
@@ -184,7 +186,7 @@ def report_of(
     }
 
 
-def _side(candidate: Candidate, score: float | None, held: Row) -> dict[str, Json]:
+def _side(candidate: Candidate, score: float | None, held: BoardRow) -> dict[str, Json]:
     return {
         "id": candidate.id,
         "strategy": held.name,

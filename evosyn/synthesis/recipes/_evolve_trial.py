@@ -18,12 +18,12 @@ from evosyn.ports import StrategyRunner, Teacher
 from evosyn.records import Candidate, Evaluation, PassMatrix
 from evosyn.rundir import Journal
 from evosyn.synthesis.recipes._evolve_config import EvolveConfig
-from evosyn.synthesis.recipes._evolve_finish import Choice, choose, fresh_scoring
+from evosyn.synthesis.recipes._evolve_finish import WinnerChoice, choose, fresh_scoring
 from evosyn.synthesis.recipes._evolve_inputs import select
 from evosyn.synthesis.recipes.evolve import proposers_of, search_parts
 
 
-class Trial(NamedTuple):
+class SearchTrial(NamedTuple):
     """What one search came to.
 
     Attributes:
@@ -32,7 +32,7 @@ class Trial(NamedTuple):
     """
 
     state: Archipelago
-    choice: Choice
+    choice: WinnerChoice
     heldout: dict[str, Evaluation]
     oracle: float
 
@@ -62,7 +62,7 @@ def run_trial(
     *,
     model: Callable[[str | None], Teacher] = no_model,
     others: Mapping[str, str] | None = None,
-) -> Trial:
+) -> SearchTrial:
     """Search on the train problems of `config.seed`, choose, score held out.
 
     Args:
@@ -89,4 +89,4 @@ def run_trial(
     held = SeedConsistency(trees, seeds.split.heldout, fresh_scoring(config, "boards"), axes=())
     programs = {**(others or {}), "evolved": choice.winner.candidate.text}
     found = held.evaluate([Candidate(text) for text in programs.values()])
-    return Trial(search.state, choice, dict(zip(programs, found, strict=True)), held.oracle)
+    return SearchTrial(search.state, choice, dict(zip(programs, found, strict=True)), held.oracle)

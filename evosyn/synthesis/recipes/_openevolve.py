@@ -53,7 +53,7 @@ def evaluate(program_path):
 
 
 @dataclass(frozen=True)
-class Endpoint:
+class ModelEndpoint:
     """The OpenAI-compatible endpoint that OpenEvolve asks.
 
     Attributes:
@@ -74,7 +74,7 @@ class Found(NamedTuple):
 
 
 def write_project(
-    folder: Path, matrices: Sequence[PassMatrix], config: EvolveConfig, endpoint: Endpoint | None, iterations: int
+    folder: Path, matrices: Sequence[PassMatrix], config: EvolveConfig, endpoint: ModelEndpoint | None, iterations: int
 ) -> Path:
     """Write the task as an OpenEvolve project; returns its directory.
 
@@ -146,7 +146,7 @@ def _collect(trace: Path, stored: Path) -> None:
     write_atomic(stored, "".join(lines))
 
 
-def _settings(config: EvolveConfig, endpoint: Endpoint | None, iterations: int) -> dict[str, Any]:
+def _settings(config: EvolveConfig, endpoint: ModelEndpoint | None, iterations: int) -> dict[str, Any]:
     islands = config.islands
     contract = render("evosyn.evolve", "prompts/contract.md")
     return {

@@ -36,7 +36,7 @@ from evosyn.synthesis.recipes._evolve_card import card_of
 from evosyn.synthesis.recipes._evolve_config import EvolveConfig
 from evosyn.synthesis.recipes._evolve_finish import boards, choose, report_of, strategy_file
 from evosyn.synthesis.recipes._evolve_inputs import Makers, Seeds, Source, prepare
-from evosyn.synthesis.recipes._openevolve import PROGRAMS, Endpoint, run_openevolve, write_project
+from evosyn.synthesis.recipes._openevolve import PROGRAMS, ModelEndpoint, run_openevolve, write_project
 
 KIND = "evolve"
 MAILBOX = "mailbox"
@@ -64,7 +64,7 @@ class Quiet:
     def said(self, line: str) -> None: ...
 
 
-def _no_endpoint() -> Endpoint:
+def _no_endpoint() -> ModelEndpoint:
     raise UsageError("engine openevolve: no endpoint was given")
 
 
@@ -83,7 +83,7 @@ class Machinery:
     runner: StrategyRunner
     model: Callable[[str | None], Teacher]
     makers: Makers
-    endpoint: Callable[[], Endpoint] = _no_endpoint
+    endpoint: Callable[[], ModelEndpoint] = _no_endpoint
     progress: Progress = Quiet()  # noqa: RUF009  (it has no state)
 
 

@@ -27,7 +27,7 @@ from evosyn.synthesis.finish import Finish, finish, prepare
 from evosyn.synthesis.ledger import Ledger
 from evosyn.synthesis.pipeline import Parts, Pipeline
 from evosyn.synthesis.samples import SampleMaker
-from evosyn.synthesis.tally import Tally
+from evosyn.synthesis.tally import RunTally
 
 KIND = "synthesize"
 
@@ -49,7 +49,7 @@ class Inputs:
 
 
 @dataclass(frozen=True)
-class Machinery:
+class SynthesisMachinery:
     """The collaborators; the caller owns and closes them, except that the teachers are closed at the end of a run."""
 
     teacher: Teacher
@@ -75,7 +75,7 @@ class Machinery:
 
 
 def synthesize(
-    inputs: Inputs, config: SynthesizeConfig, machinery: Machinery, out: Path, tally: Tally | None = None
+    inputs: Inputs, config: SynthesizeConfig, machinery: SynthesisMachinery, out: Path, tally: RunTally | None = None
 ) -> dict[str, Json]:
     """Make the dataset in `out`, or finish it; returns the value of `report.json`.
 
@@ -90,7 +90,7 @@ def synthesize(
     with RunDir(out) as run:
         _claim(run, inputs, config, machinery)
         ledger = Ledger(run.journal)
-        tally = tally or Tally()
+        tally = tally or RunTally()
         tally.asked = config.problems
         for index in sorted(index for index in ledger.done if index < config.problems):
             tally.end(ledger.instance(index))
@@ -111,7 +111,7 @@ async def _run(pipeline: Pipeline, teachers: Sequence[Teacher]) -> None:
             await teacher.aclose()
 
 
-def _parts(inputs: Inputs, machinery: Machinery, overlap: OverlapIndex | None) -> Parts:
+def _parts(inputs: Inputs, machinery: SynthesisMachinery, overlap: OverlapIndex | None) -> Parts:
     return Parts(
         seeds=inputs.seeds,
         teacher=machinery.teacher,
@@ -125,7 +125,7 @@ def _parts(inputs: Inputs, machinery: Machinery, overlap: OverlapIndex | None) -
     )
 
 
-def _plan(inputs: Inputs, config: SynthesizeConfig, machinery: Machinery, out: Path) -> Finish:
+def _plan(inputs: Inputs, config: SynthesizeConfig, machinery: SynthesisMachinery, out: Path) -> Finish:
     ranked_by = strategy_id(inputs.strategy)
     maker = SampleMaker(
         machinery.domains,
@@ -149,7 +149,7 @@ def _plan(inputs: Inputs, config: SynthesizeConfig, machinery: Machinery, out: P
     return Finish(config.problems, maker, recipe, out.resolve().name, config.problem.licence)
 
 
-def _claim(run: RunDir, inputs: Inputs, config: SynthesizeConfig, machinery: Machinery) -> None:
+def _claim(run: RunDir, inputs: Inputs, config: SynthesizeConfig, machinery: SynthesisMachinery) -> None:
     """Write config and manifest, or check that the directory belongs to this very synthesis."""
     fingerprint = config.fingerprint(
         strategy=inputs.strategy,

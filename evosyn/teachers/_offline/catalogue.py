@@ -23,7 +23,7 @@ Params = dict[str, Json]
 
 
 @dataclass(frozen=True)
-class Task:
+class FamilyTask:
     """One problem of a family, with its answer.
 
     Attributes:
@@ -66,7 +66,7 @@ class Family(Protocol):
         """Parameters of one problem; different ones give semantically different problems."""
         ...
 
-    def build(self, params: Mapping[str, Json]) -> Task:
+    def build(self, params: Mapping[str, Json]) -> FamilyTask:
         """The problem of these parameters; pure."""
         ...
 
@@ -95,7 +95,7 @@ def is_ours(meta: Mapping[str, Json]) -> bool:
     return isinstance(meta.get("family"), str) and isinstance(meta.get("params"), Mapping)
 
 
-def task_of(meta: Mapping[str, Json]) -> Task:
+def task_of(meta: Mapping[str, Json]) -> FamilyTask:
     """The problem that `meta.family` and `meta.params` describe.
 
     Raises:

@@ -7,8 +7,8 @@ import random
 
 from evosyn.records import Json
 from evosyn.seeds import SeedTree
-from evosyn.teachers._offline.catalogue import Task, family, family_names
-from evosyn.teachers._offline.replies import Drawn
+from evosyn.teachers._offline.catalogue import FamilyTask, family, family_names
+from evosyn.teachers._offline.replies import DrawnReply
 
 NEAR_DUPLICATES = 0.08
 POPULAR = 6
@@ -26,7 +26,7 @@ _OPENINGS = (
 )
 
 
-def draw_problem(tree: SeedTree, domain: str, sample: int) -> Drawn:
+def draw_problem(tree: SeedTree, domain: str, sample: int) -> DrawnReply:
     """The `sample`-th problem reply of a domain; `tree` is the teacher's own node."""
     rng = tree.child("problem", domain, sample).random()
     truth, opening = "new", ""
@@ -39,8 +39,8 @@ def draw_problem(tree: SeedTree, domain: str, sample: int) -> Drawn:
     reply = _object(name, params, family(name).build(params), domain)
     reply["statement"] = opening + reply["statement"]
     if rng.random() < MALFORMED:
-        return Drawn(_malformed(reply, rng), "malformed", AUTHOR)
-    return Drawn(f"```json\n{json.dumps(reply, indent=2, ensure_ascii=False)}\n```", truth, AUTHOR)
+        return DrawnReply(_malformed(reply, rng), "malformed", AUTHOR)
+    return DrawnReply(f"```json\n{json.dumps(reply, indent=2, ensure_ascii=False)}\n```", truth, AUTHOR)
 
 
 def _family(domain: str, rng: random.Random) -> str:
@@ -51,7 +51,7 @@ def _family(domain: str, rng: random.Random) -> str:
     return rng.choice([name for name in names if name not in TRIVIAL])
 
 
-def _object(name: str, params: dict[str, Json], task: Task, domain: str) -> dict[str, Json]:
+def _object(name: str, params: dict[str, Json], task: FamilyTask, domain: str) -> dict[str, Json]:
     return {
         "title": task.title,
         "statement": task.statement,

@@ -35,7 +35,7 @@ REFUSALS = (
 )
 
 
-class Drawn(NamedTuple):
+class DrawnReply(NamedTuple):
     """The text of a reply, and what the teacher meant it to be: for calibration, it never leaves in a reply."""
 
     text: str

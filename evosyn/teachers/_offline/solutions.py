@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from evosyn.parsing import parsed
 from evosyn.seeds import SeedTree
 from evosyn.teachers._offline.profile import Author, MistakeLaw, Profile, author_of, chance
-from evosyn.teachers._offline.replies import REFUSALS, Drawn, solution_text
+from evosyn.teachers._offline.replies import REFUSALS, DrawnReply, solution_text
 from evosyn.teachers._offline.study import Mistake, Study
 from evosyn.teachers._offline.style import WORDINGS, worded
 
@@ -17,7 +17,7 @@ POPULAR = 24
 """How many mistakes of a problem are made at all."""
 
 
-def draw_solution(study: Study, profile: Profile, tree: SeedTree, sample: int) -> Drawn:
+def draw_solution(study: Study, profile: Profile, tree: SeedTree, sample: int) -> DrawnReply:
     """The `sample`-th solution reply for a studied problem; `tree` is the node of the problem."""
     rng = tree.child("solution", sample).random()
     author = author_of(profile.authors, rng)
@@ -25,14 +25,14 @@ def draw_solution(study: Study, profile: Profile, tree: SeedTree, sample: int) -
     source, truth = _program(study, profile, author, tree, rng)
     roll = rng.random()
     if roll < rates.prose:
-        return Drawn(rng.choice(REFUSALS), "prose", author.name)
+        return DrawnReply(rng.choice(REFUSALS), "prose", author.name)
     if roll < rates.prose + rates.does_not_parse:
-        return Drawn(solution_text(_broken(source, rng), rng), "does-not-parse", author.name)
+        return DrawnReply(solution_text(_broken(source, rng), rng), "does-not-parse", author.name)
     if roll < rates.prose + rates.does_not_parse + rates.misnamed:
         misnamed = _misnamed(source, study.knowledge.entry_point, rng)
         if misnamed is not None:
-            return Drawn(solution_text(misnamed, rng), "misnamed", author.name)
-    return Drawn(solution_text(source, rng), truth, author.name)
+            return DrawnReply(solution_text(misnamed, rng), "misnamed", author.name)
+    return DrawnReply(solution_text(source, rng), truth, author.name)
 
 
 def popular_mistake(mistakes: Sequence[Mistake], law: MistakeLaw, difficulty: float, rng: random.Random) -> Mistake:

@@ -59,21 +59,21 @@ class Example(NamedTuple):
     off_spec: bool = False
 
 
-class Outcome(NamedTuple):
+class StudyOutcome(NamedTuple):
     """What a program did on one input; `value` is its output where `kind` is `ok`."""
 
     kind: str
     value: Json
 
 
-class Row(NamedTuple):
+class StudyRow(NamedTuple):
     """What a program did on the probed inputs, by index of the examples.
 
     `strays` says whether it differs from the reference on an input beyond the statement; `ticks` is the cost of its
     dearest input.
     """
 
-    outcomes: dict[int, Outcome]
+    outcomes: dict[int, StudyOutcome]
     strays: bool
     ticks: int
 
@@ -85,7 +85,7 @@ class Base(NamedTuple):
     ticks: int
 
 
-class Variant(NamedTuple):
+class StudyVariant(NamedTuple):
     """A mutant and the ticks that it may use on one input."""
 
     mutant: Mutant
@@ -107,7 +107,7 @@ class Mistake:
 
     sources: tuple[str, ...]
     operators: tuple[str, ...]
-    outcomes: dict[int, Outcome]
+    outcomes: dict[int, StudyOutcome]
     wrong_share: float
     hangs: bool
     tempting: bool = False
@@ -175,7 +175,7 @@ def study(knowledge: Knowledge, sandbox: Sandbox, tree: SeedTree, law: MistakeLa
 
 
 def _near(
-    variants: Sequence[Variant], rows: Sequence[Row | None], examples: Sequence[Example], strays: bool
+    variants: Sequence[StudyVariant], rows: Sequence[StudyRow | None], examples: Sequence[Example], strays: bool
 ) -> tuple[str, ...]:
     return tuple(
         variant.mutant.source
@@ -253,23 +253,25 @@ def _derived(knowledge: Knowledge, tree: SeedTree) -> list[tuple[int, Json]]:
     return list(found.values())
 
 
-def _variants(bases: Sequence[Base], rng: random.Random) -> list[Variant]:
+def _variants(bases: Sequence[Base], rng: random.Random) -> list[StudyVariant]:
     """Single mutants of every base and double mutants, at most `MUTANTS` and `DOUBLE_MUTANTS`."""
     each = max(8, MUTANTS // len(bases))
     single = [
-        Variant(mutant, FUEL + FUEL_SHARE * base.ticks) for base in bases for mutant in mutants(base.source, rng, each)
+        StudyVariant(mutant, FUEL + FUEL_SHARE * base.ticks)
+        for base in bases
+        for mutant in mutants(base.source, rng, each)
     ][:MUTANTS]
     double = []
     for variant in rng.sample(single, min(DOUBLE_MUTANTS, len(single))):
         for again in mutants(variant.mutant.source, rng, 1):
-            double.append(Variant(Mutant(again.source, variant.mutant.operators + again.operators), variant.fuel))
+            double.append(StudyVariant(Mutant(again.source, variant.mutant.operators + again.operators), variant.fuel))
     unique = {variant.mutant.source: variant for variant in [*double, *single]}
     return list(unique.values())
 
 
 def _probe(
     knowledge: Knowledge, sandbox: Sandbox, texts: Sequence[tuple[str, int]], examples: Sequence[Example]
-) -> list[Row | None]:
+) -> list[StudyRow | None]:
     """What each (text, fuel) does on the cheap inputs; None where the text broke the probe."""
     if not texts:
         return []
@@ -279,16 +281,16 @@ def _probe(
         (metered(text), knowledge.entry_point, values, [fuel] * len(within) + [min(fuel, OFF_SPEC_FUEL)] * len(beyond))
         for text, fuel in texts
     ]
-    found: list[Row | None] = []
+    found: list[StudyRow | None] = []
     for outcome in _run(sandbox, "probe", calls):
         if outcome.status is not Status.OK:
             found.append(None)
             continue
-        outcomes = [Outcome(kind, listed(value)) for kind, value, _ in outcome.value]
+        outcomes = [StudyOutcome(kind, listed(value)) for kind, value, _ in outcome.value]
         inside = dict(zip(within, outcomes, strict=False))
         outside = dict(zip(beyond, outcomes[len(within) :], strict=True))
         strays = bool(outside) and _wrong_share(outside, examples) > 0
-        found.append(Row(inside, strays, max(ticks for _, _, ticks in outcome.value[: len(within)])))
+        found.append(StudyRow(inside, strays, max(ticks for _, _, ticks in outcome.value[: len(within)])))
     return found
 
 
@@ -311,16 +313,18 @@ def _is_cheap(example: Example) -> bool:
     return example.ticks <= PROBE_TICKS and size_of(example.value) <= PROBE_CHARACTERS
 
 
-def _wrong_share(found: dict[int, Outcome], examples: Sequence[Example]) -> float:
+def _wrong_share(found: dict[int, StudyOutcome], examples: Sequence[Example]) -> float:
     wrong = [
         at for at, outcome in found.items() if outcome.kind != "ok" or not same(outcome.value, examples[at].output)
     ]
     return len(wrong) / len(found)
 
 
-def _grouped(variants: Sequence[Variant], rows: Sequence[Row | None], examples: Sequence[Example]) -> list[Mistake]:
+def _grouped(
+    variants: Sequence[StudyVariant], rows: Sequence[StudyRow | None], examples: Sequence[Example]
+) -> list[Mistake]:
     """The wrong variants, those that do the same on every input together."""
-    groups: dict[str, list[tuple[Mutant, dict[int, Outcome]]]] = {}
+    groups: dict[str, list[tuple[Mutant, dict[int, StudyOutcome]]]] = {}
     for variant, row in zip(variants, rows, strict=True):
         if row is not None and _wrong_share(row.outcomes, examples) > 0:
             groups.setdefault(repr(row.outcomes), []).append((variant.mutant, row.outcomes))

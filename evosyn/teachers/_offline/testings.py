@@ -13,7 +13,7 @@ from typing import NamedTuple
 from evosyn.records import Json
 from evosyn.seeds import SeedTree
 from evosyn.teachers._offline.profile import Author, Profile, author_of, chance
-from evosyn.teachers._offline.replies import REFUSALS, Drawn, cases_text
+from evosyn.teachers._offline.replies import REFUSALS, DrawnReply, cases_text
 from evosyn.teachers._offline.solutions import popular_mistake
 from evosyn.teachers._offline.study import Example, Mistake, Study
 from evosyn.teachers._offline.style import restyled
@@ -32,7 +32,7 @@ class Case(NamedTuple):
     output: Json
 
 
-class Plan(NamedTuple):
+class TestingPlan(NamedTuple):
     """What a testing is going to be, decided before its text is written."""
 
     shape: str
@@ -49,13 +49,13 @@ class Made(NamedTuple):
     program: str | None
 
 
-def draw_testing(study: Study, profile: Profile, tree: SeedTree, sample: int) -> Drawn:
+def draw_testing(study: Study, profile: Profile, tree: SeedTree, sample: int) -> DrawnReply:
     """The `sample`-th testing reply for a studied problem; `tree` is the node of the problem."""
     rng = tree.child("testing", sample).random()
     author = author_of(profile.authors, rng)
     odds = chance(profile.testings.odds, study.knowledge.difficulty, author.care, tree.child("testing-odds"))
     shape = _shape(profile, rng)
-    plan = Plan(shape, _inputs(study, shape, profile, rng), author, rng.random() < odds)
+    plan = TestingPlan(shape, _inputs(study, shape, profile, rng), author, rng.random() < odds)
     if plan.is_right:
         made = Made(_right_cases(study, plan, profile, rng), "right", study.right[0])
     else:
@@ -63,12 +63,12 @@ def draw_testing(study: Study, profile: Profile, tree: SeedTree, sample: int) ->
     roll = rng.random()
     malformed = profile.testings.malformed * (EFFORTLESS if study.knowledge.difficulty == 0 else 1.0)
     if roll < malformed:
-        return Drawn(_malformed(made.cases, rng), f"malformed/{shape}", author.name)
+        return DrawnReply(_malformed(made.cases, rng), f"malformed/{shape}", author.name)
     if roll < malformed + profile.testings.code:
         text = cases_text(_code(study, plan, made, rng), "python", rng)
     else:
         text = cases_text(_json(made.cases, rng), "json", rng)
-    return Drawn(text, f"{made.truth}/{shape}", author.name)
+    return DrawnReply(text, f"{made.truth}/{shape}", author.name)
 
 
 def _shape(profile: Profile, rng: random.Random) -> str:
@@ -108,7 +108,7 @@ def _reveals(study: Study, at: int) -> bool:
     return outcome.kind != "ok" or not same(outcome.value, study.examples[at].output)
 
 
-def _right_cases(study: Study, plan: Plan, profile: Profile, rng: random.Random) -> list[Case]:
+def _right_cases(study: Study, plan: TestingPlan, profile: Profile, rng: random.Random) -> list[Case]:
     chosen = [study.examples[at] for at in plan.indices]
     beyond = [example for example in study.examples if example.off_spec]
     if beyond and plan.shape == "broad" and rng.random() < profile.testings.off_spec:
@@ -116,7 +116,7 @@ def _right_cases(study: Study, plan: Plan, profile: Profile, rng: random.Random)
     return [Case(example.value, example.output) for example in chosen]
 
 
-def _wrong_cases(study: Study, plan: Plan, profile: Profile, rng: random.Random) -> Made:
+def _wrong_cases(study: Study, plan: TestingPlan, profile: Profile, rng: random.Random) -> Made:
     """Cases of which at least one is wrong."""
     roll = rng.random()
     if roll < profile.testings.believed:
@@ -148,7 +148,7 @@ def _believable(study: Study, profile: Profile, rng: random.Random) -> Mistake |
     return popular_mistake(speaking, profile.mistakes, study.knowledge.difficulty, rng) if speaking else None
 
 
-def _believed(study: Study, plan: Plan, mistake: Mistake, rng: random.Random) -> list[Case]:
+def _believed(study: Study, plan: TestingPlan, mistake: Mistake, rng: random.Random) -> list[Case]:
     """What the wrong solution says; where the chosen inputs do not reveal it, one that does is added."""
     indices = [at for at in plan.indices if at in mistake.outcomes and mistake.outcomes[at].kind == "ok"]
     if not any(_differs(study, mistake, at) for at in indices):
@@ -178,7 +178,7 @@ def _json(cases: list[Case], rng: random.Random) -> str:
     return "[\n" + ",\n".join("  " + as_json(item) for item in objects) + "\n]"
 
 
-def _code(study: Study, plan: Plan, made: Made, rng: random.Random) -> str:
+def _code(study: Study, plan: TestingPlan, made: Made, rng: random.Random) -> str:
     """`build_cases()`: with a generator and the author's own solution where there are both, else written out."""
     knowledge = study.knowledge
     if made.program is None or knowledge.generator is None or knowledge.entry_point is None or rng.random() < 0.4:

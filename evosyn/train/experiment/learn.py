@@ -22,8 +22,8 @@ from evosyn.seeds import SeedTree
 from evosyn.testings import testing_from_json
 from evosyn.train.config import OptimConfig, RewardConfig, RlvrConfig, RolloutConfig
 from evosyn.train.experiment.language import HEAD, LENGTH, OPERATIONS, TAIL
-from evosyn.train.experiment.prepare import Prepared, spec_of
-from evosyn.train.plain_sft import Pair, Schedule, fit_pairs
+from evosyn.train.experiment.prepare import PreparedExperiment, spec_of
+from evosyn.train.plain_sft import Pair, RateSchedule, fit_pairs
 from evosyn.train.rewards import RewardFunction
 from evosyn.train.scoring import Scorer, Task
 from evosyn.train.settings import grpo_settings
@@ -33,7 +33,7 @@ DONE = "weights.done"
 
 
 @dataclass(frozen=True)
-class Budget:
+class StepBudget:
     """What every arm gets.
 
     Attributes:
@@ -96,14 +96,14 @@ def make_model(tokenizer: Any, width: int, seeds: SeedTree) -> Any:
         return Qwen3ForCausalLM(shape)
 
 
-def warm_start(folder: Path, prepared: Prepared, budget: Budget, seeds: SeedTree) -> Path:
+def warm_start(folder: Path, prepared: PreparedExperiment, budget: StepBudget, seeds: SeedTree) -> Path:
     """The weights from which all arms of a seed start; made once."""
     if (folder / DONE).exists():
         return folder
     tokenizer = make_tokenizer()
     model = make_model(tokenizer, budget.width, seeds.child("weights"))
     pairs = [_pair(tokenizer, prepared.problems[at], answer) for at, answer in prepared.warm]
-    schedule = Schedule(budget.warm_steps, 32, 3e-3)
+    schedule = RateSchedule(budget.warm_steps, 32, 3e-3)
     losses = fit_pairs(model, pairs, tokenizer.pad_token_id, schedule, seeds.child("warm"))
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
@@ -114,7 +114,9 @@ def warm_start(folder: Path, prepared: Prepared, budget: Budget, seeds: SeedTree
 class Learner:
     """Trains the arms of one seed. `scorer` judges both rewards and held-out answers."""
 
-    def __init__(self, prepared: Prepared, start: Path, budget: Budget, scorer: Scorer, seeds: SeedTree) -> None:
+    def __init__(
+        self, prepared: PreparedExperiment, start: Path, budget: StepBudget, scorer: Scorer, seeds: SeedTree
+    ) -> None:
         from transformers import AutoModelForCausalLM, AutoTokenizer
 
         self._prepared, self._budget, self._scorer, self._seeds = prepared, budget, scorer, seeds
@@ -132,7 +134,7 @@ class Learner:
             if step % self._budget.every == 0 or step == self._budget.distill_steps:
                 curve.append(self.measure(step))
 
-        schedule = Schedule(self._budget.distill_steps, 32, 1e-3)
+        schedule = RateSchedule(self._budget.distill_steps, 32, 1e-3)
         seeds = self._seeds.child("imitate")
         fit_pairs(self._model, pairs, self._tokenizer.pad_token_id, schedule, seeds, on_step)
         return {"arm": arm, "curve": curve}
@@ -164,7 +166,7 @@ class Learner:
             reward_funcs=[reward],
             train_dataset=Dataset.from_list(data),
             processing_class=self._tokenizer,
-            callbacks=[_Measure(self.measure, budget.every, curve, logs)],
+            callbacks=[_LearnerMeasure(self.measure, budget.every, curve, logs)],
         )
         trainer.remove_callback(PrinterCallback)
         trainer.train()
@@ -201,7 +203,7 @@ class Learner:
         return texts
 
 
-class _Measure(TrainerCallback):  # type: ignore[misc]
+class _LearnerMeasure(TrainerCallback):  # type: ignore[misc]
     """Measures every so many steps, and keeps the reward of each step."""
 
     def __init__(

@@ -41,7 +41,7 @@ class Sizes:
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedExperiment:
     """What the arms of one seed train on. Every list is in the order of `problems`.
 
     Attributes:
@@ -64,7 +64,7 @@ class Prepared:
         write_atomic(path, json.dumps(asdict(self)))
 
     @classmethod
-    def load(cls, path: Path) -> Prepared:
+    def load(cls, path: Path) -> PreparedExperiment:
         value = json.loads(path.read_text(encoding="utf-8"))
         value["warm"] = [(int(index), str(answer)) for index, answer in value["warm"]]
         return cls(**value)
@@ -78,11 +78,11 @@ def prepare(
     crossexec: Crossexec,
     runner: StrategyRunner,
     evolve: EvolveStrategy,
-) -> Prepared:
+) -> PreparedExperiment:
     """Make (or load) one seed's data under `out`."""
     path = out / "prepared.json"
     if path.exists():
-        return Prepared.load(path)
+        return PreparedExperiment.load(path)
     seeds = SeedTree(seed).child("experiment")
     specs = draw_specs(sizes.seeds + sizes.problems + sizes.heldout, seeds.child("specs").random())
     pools = [
@@ -108,7 +108,7 @@ def _arms(
     strategy: str,
     runner: StrategyRunner,
     seeds: SeedTree,
-) -> Prepared:
+) -> PreparedExperiment:
     chosen = choose(matrices, strategy, runner, seeds)
     arms: dict[str, dict[str, Json]] = {
         arm: {str(at): pools[at].testings[places[at]].to_json() for at in chosen.rows(arm)}
@@ -128,7 +128,7 @@ def _arms(
         "strategy": strategy,
         "arms": _worth(arms, specs, matrices, chosen) | {arm: {"rows": len(rows)} for arm, rows in answers.items()},
     }
-    return Prepared([_task(pool.problem) for pool in pools], [], arms, answers, warm, facts)
+    return PreparedExperiment([_task(pool.problem) for pool in pools], [], arms, answers, warm, facts)
 
 
 def _worth(

@@ -20,7 +20,7 @@ from evosyn.train.config import DistillConfig, RlvrConfig
 from evosyn.train.distill import DistillRun, distill
 from evosyn.train.evaluate import evaluate, pass_values, scorer_for
 from evosyn.train.experiment.choices import DISTILL_ARMS
-from evosyn.train.generation import Generator, Sampling
+from evosyn.train.generation import Generator, TokenSampling
 from evosyn.train.rlvr import RlvrRun, train_rlvr
 from evosyn.train.scoring import Task
 
@@ -66,7 +66,7 @@ class RealPlan:
     along: bool = False
 
 
-OpenGenerator = Callable[[str, Sampling], Generator]
+OpenGenerator = Callable[[str, TokenSampling], Generator]
 """(model, sampling) -> where completions come from."""
 
 
@@ -146,7 +146,7 @@ class _Measure:
     def __call__(self, model: str) -> dict[str, float]:
         found = {}
         for name, samples, temperature in (("sampled", self._plan.samples, 1.0), ("greedy", 1, 0.0)):
-            sampling = Sampling(samples, temperature, top_p=1.0, max_tokens=self._plan.max_tokens)
+            sampling = TokenSampling(samples, temperature, top_p=1.0, max_tokens=self._plan.max_tokens)
             kept = self._run.file("measured", f"{_slug(model)}-{self._digest}-{name}.json")
             if not kept.exists():
                 generator = self._open(model, sampling)

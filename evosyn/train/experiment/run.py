@@ -25,7 +25,7 @@ from evosyn.seeds import SeedTree
 from evosyn.train.checkpoints import freeze_config
 from evosyn.train.experiment.choices import DISTILL_ARMS, RL_ARMS
 from evosyn.train.experiment.language import Noise
-from evosyn.train.experiment.prepare import Prepared, Sizes
+from evosyn.train.experiment.prepare import PreparedExperiment, Sizes
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +40,7 @@ OpenSandbox: TypeAlias = Callable[[], Sandbox]
 
 
 @dataclass(frozen=True)
-class BudgetConfig:
+class StepBudgetConfig:
     """`learn.Budget` without its imports, for the command line; see there."""
 
     warm_steps: int = 40
@@ -54,7 +54,7 @@ class BudgetConfig:
 
 
 @dataclass(frozen=True)
-class Plan:
+class ExperimentPlan:
     """What is compared.
 
     Attributes:
@@ -66,7 +66,7 @@ class Plan:
     arms: tuple[str, ...] = (*RL_ARMS, *DISTILL_ARMS)
     noise: str = "default"
     sizes: Sizes = field(default_factory=Sizes)
-    budget: BudgetConfig = field(default_factory=BudgetConfig)
+    budget: StepBudgetConfig = field(default_factory=StepBudgetConfig)
     jobs: int = 2
 
     def check(self) -> None:
@@ -83,12 +83,12 @@ class Plan:
             raise UsageError("--seeds: at least one")
 
 
-Prepare: TypeAlias = Callable[[Path, int, Sizes, Noise], Prepared]
+Prepare: TypeAlias = Callable[[Path, int, Sizes, Noise], PreparedExperiment]
 """(directory, seed, sizes, noise) -> data of one seed; see `prepare.prepare`."""
 
 
 def run_plan(
-    plan: Plan, run: RunDir, prepare: Prepare, open_sandbox: OpenSandbox, *, on_done: Callable[[str], None]
+    plan: ExperimentPlan, run: RunDir, prepare: Prepare, open_sandbox: OpenSandbox, *, on_done: Callable[[str], None]
 ) -> list[Json]:
     """Run what is not yet done and return one record per (seed, arm).
 
@@ -127,29 +127,29 @@ def run_plan(
 
 def facts_of(run: RunDir, seeds: Sequence[int]) -> list[Json]:
     """What the choices of each seed were worth."""
-    return [Prepared.load(run.file(f"seed-{seed}", "prepared.json")).facts for seed in seeds]
+    return [PreparedExperiment.load(run.file(f"seed-{seed}", "prepared.json")).facts for seed in seeds]
 
 
 def _file(root: Path, seed: int, arm: str) -> Path:
     return root / f"seed-{seed}" / f"{arm}.json"
 
 
-def _warm(root: Path, seed: int, budget: BudgetConfig) -> None:
+def _warm(root: Path, seed: int, budget: StepBudgetConfig) -> None:
     import torch
 
-    from evosyn.train.experiment.learn import Budget, warm_start
+    from evosyn.train.experiment.learn import StepBudget, warm_start
 
     torch.set_num_threads(1)
     folder = root / f"seed-{seed}"
     seeds = SeedTree(seed).child("learner")
-    warm_start(folder / "start", Prepared.load(folder / "prepared.json"), Budget(**asdict(budget)), seeds)
+    warm_start(folder / "start", PreparedExperiment.load(folder / "prepared.json"), StepBudget(**asdict(budget)), seeds)
 
 
-def _unit(root: Path, seed: int, arm: str, budget: BudgetConfig, open_sandbox: OpenSandbox) -> Json:
+def _unit(root: Path, seed: int, arm: str, budget: StepBudgetConfig, open_sandbox: OpenSandbox) -> Json:
     import torch
 
     from evosyn.domains import Domains
-    from evosyn.train.experiment.learn import Budget, Learner
+    from evosyn.train.experiment.learn import Learner, StepBudget
     from evosyn.train.scoring import Scorer
 
     warnings.filterwarnings("ignore", category=FutureWarning, module="transformers")
@@ -157,8 +157,10 @@ def _unit(root: Path, seed: int, arm: str, budget: BudgetConfig, open_sandbox: O
     folder = root / f"seed-{seed}"
     with open_sandbox() as sandbox:
         scorer = Scorer(sandbox, Domains())
-        prepared = Prepared.load(folder / "prepared.json")
-        learner = Learner(prepared, folder / "start", Budget(**asdict(budget)), scorer, SeedTree(seed).child("learner"))
+        prepared = PreparedExperiment.load(folder / "prepared.json")
+        learner = Learner(
+            prepared, folder / "start", StepBudget(**asdict(budget)), scorer, SeedTree(seed).child("learner")
+        )
         result = learner.imitate(arm) if arm in DISTILL_ARMS else learner.reinforce(arm, folder / "scratch" / arm)
     result |= {"seed": seed, "executed": scorer.executed, "cached": scorer.cached}
     write_atomic(_file(root, seed, arm), json.dumps(result))

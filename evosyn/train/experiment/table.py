@@ -13,7 +13,7 @@ import numpy as np
 
 from evosyn.records import Json
 from evosyn.rundir import RunDir
-from evosyn.train.stats import Interval, t_interval
+from evosyn.train.stats import MeanInterval, t_interval
 
 NOTE = (
     "A mechanism check on a toy family of three-statement list functions with a simulated teacher and a "
@@ -61,7 +61,7 @@ def summarize(records: Sequence[Json], facts: Sequence[Json], note: str = NOTE) 
     }
 
 
-def paired(records: Sequence[Json], one: str, other: str, name: str = "sampled") -> Interval | None:
+def paired(records: Sequence[Json], one: str, other: str, name: str = "sampled") -> MeanInterval | None:
     """Difference of two arms in final held-out accuracy, paired by seed; None where an arm is missing."""
     first, second = _final(records, one, name), _final(records, other, name)
     both = sorted(first.keys() & second.keys())
@@ -221,7 +221,7 @@ def _smooth(values: Sequence[float], window: int = 10) -> list[float]:
     return [float(np.mean(values[max(0, at - window + 1) : at + 1])) for at in range(len(values))]
 
 
-def _json(interval: Interval) -> dict[str, Json]:
+def _json(interval: MeanInterval) -> dict[str, Json]:
     return {name: None if value != value else round(value, 4) for name, value in interval._asdict().items()}
 
 

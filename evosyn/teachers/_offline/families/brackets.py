@@ -6,7 +6,7 @@ import random
 from collections.abc import Mapping
 
 from evosyn.records import Json
-from evosyn.teachers._offline.catalogue import Params, Task
+from evosyn.teachers._offline.catalogue import FamilyTask, Params
 
 DOMAIN = "python-function"
 
@@ -72,7 +72,7 @@ def draw(rng: random.Random) -> Params:
     }
 
 
-def build(params: Mapping[str, Json]) -> Task:
+def build(params: Mapping[str, Json]) -> FamilyTask:
     pairs = [PAIRS[kind] for kind in params["kinds"]]
     words, broken, result, harder = ANSWER[params["answer"]]
     name, limit = str(params["name"]), int(params["limit"])
@@ -85,7 +85,7 @@ def build(params: Mapping[str, Json]) -> Task:
     skip = "        if skip:\n            skip = False\n            continue\n"
     skip += "        if c == '!':\n            skip = True\n"
     middle = skip if params["escape"] else ""
-    return Task(
+    return FamilyTask(
         title=f"Brackets {opening}{closing}: {params['answer']}",
         statement=f"Write a function `{name}(text)`. Only these brackets count: {shown}; every other character is "
         "ignored. A closing bracket fits if the last bracket that is still open is of its kind. The brackets are "

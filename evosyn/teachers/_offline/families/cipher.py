@@ -6,7 +6,7 @@ import random
 from collections.abc import Mapping
 
 from evosyn.records import Json
-from evosyn.teachers._offline.catalogue import Params, Task
+from evosyn.teachers._offline.catalogue import FamilyTask, Params
 
 DOMAIN = "python-function"
 
@@ -77,7 +77,7 @@ def draw(rng: random.Random) -> Params:
     }
 
 
-def build(params: Mapping[str, Json]) -> Task:
+def build(params: Mapping[str, Json]) -> FamilyTask:
     blanks = {"k": int(params["k"]), "a": int(params["a"]), "b": int(params["b"]), "c": 2 * int(params["b"])}
     words, number, harder = LETTERS[params["letters"]]
     order_words, order, other_order, order_harder = ORDER[params["order"]]
@@ -96,7 +96,7 @@ def build(params: Mapping[str, Json]) -> Task:
         else ""
     )
     alphabet = "(ALPHABET, ALPHABET.upper())" if upper == "keep" else "(ALPHABET,)"
-    return Task(
+    return FamilyTask(
         title=f"Cipher: {params['letters']}, {params['order']}",
         statement=f"Write a function `{name}(text)` that codes a text. Every lower-case letter from a to z "
         f"{words.format(**blanks)}. {case} Other characters stay as they are. {order_words.format(**blanks)} Return "

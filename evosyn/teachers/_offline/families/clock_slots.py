@@ -6,7 +6,7 @@ import random
 from collections.abc import Mapping
 
 from evosyn.records import Json
-from evosyn.teachers._offline.catalogue import Params, Task, fill
+from evosyn.teachers._offline.catalogue import FamilyTask, Params, fill
 
 DOMAIN = "python-stdin"
 
@@ -111,7 +111,7 @@ def draw(rng: random.Random) -> Params:
     }
 
 
-def build(params: Mapping[str, Json]) -> Task:
+def build(params: Mapping[str, Json]) -> FamilyTask:
     blanks = {key: int(params[key]) for key in ("u", "b", "h", "o")}
     round_words, rounding = (text.format(**blanks) for text in ROUNDING[params["rounding"]])
     break_words, breaks = (text.format(**blanks) for text in BREAKS[params["breaks"]])
@@ -126,7 +126,7 @@ def build(params: Mapping[str, Json]) -> Task:
     )
     length = "(end - start) % 1440" if params["midnight"] else "abs(end - start)"
     other = "end - start if end >= start else " + ("end - start + 1440" if params["midnight"] else "start - end")
-    return Task(
+    return FamilyTask(
         title=f"Spans of time: {params['rounding']}, {params['breaks']}, {params['answer']}",
         statement="Standard input holds the number of spans and then one span a line, written as HH:MM-HH:MM (start "
         f"and end on a 24-hour clock). {over}{break_words}{round_words} "

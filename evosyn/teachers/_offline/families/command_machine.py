@@ -6,7 +6,7 @@ import random
 from collections.abc import Mapping
 
 from evosyn.records import Json
-from evosyn.teachers._offline.catalogue import Params, Task
+from evosyn.teachers._offline.catalogue import FamilyTask, Params
 
 DOMAIN = "python-stdin"
 
@@ -66,7 +66,7 @@ def draw(rng: random.Random) -> Params:
     }
 
 
-def build(params: Mapping[str, Json]) -> Task:
+def build(params: Mapping[str, Json]) -> FamilyTask:
     words, take, peek = TAKE[params["take"]]
     extra = [str(name) for name in params["extra"]]
     k, capacity, empty = int(params["k"]), int(params["capacity"]), str(params["empty"])
@@ -79,7 +79,7 @@ def build(params: Mapping[str, Json]) -> Task:
     )
     branches = "".join(f"    elif word == {name!r}:\n        {EXTRA[name][1].format(k=k)}\n" for name in extra)
     last = "print(' '.join(str(x) for x in items))\n" if params["final"] else ""
-    return Task(
+    return FamilyTask(
         title=f"Machine: {params['take']}, {', '.join(extra)}",
         statement="Simulate a machine that holds numbers, at first none. Standard input holds the number of commands "
         f"and then one command a line. `ADD x` adds the integer x.{full} `TAKE` removes and prints {words}; if the "

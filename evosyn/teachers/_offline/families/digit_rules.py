@@ -6,7 +6,7 @@ import random
 from collections.abc import Mapping
 
 from evosyn.records import Json
-from evosyn.teachers._offline.catalogue import Params, Task
+from evosyn.teachers._offline.catalogue import FamilyTask, Params
 
 DOMAIN = "python-function"
 
@@ -53,12 +53,12 @@ def draw(rng: random.Random) -> Params:
     }
 
 
-def build(params: Mapping[str, Json]) -> Task:
+def build(params: Mapping[str, Json]) -> FamilyTask:
     blanks = {key: int(params[key]) for key in ("d", "s", "g", "n")}
     first, second = (tuple(text.format(**blanks) for text in RULES[rule]) for rule in params["rules"])
     words, result = (text.format(**blanks) for text in ANSWER[params["answer"]])
     name = str(params["name"])
-    return Task(
+    return FamilyTask(
         title=f"Numbers by digits: {' and '.join(params['rules'])}",
         statement=f"Write a function `{name}(low, high)` that considers the integers from low to high, both included "
         f"(there may be none; low is at least 1), for which all of this holds: {first[0]}; {second[0]}. {words}",

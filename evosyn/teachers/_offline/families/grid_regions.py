@@ -6,7 +6,7 @@ import random
 from collections.abc import Mapping
 
 from evosyn.records import Json
-from evosyn.teachers._offline.catalogue import Params, Task, fill
+from evosyn.teachers._offline.catalogue import FamilyTask, Params, fill
 
 DOMAIN = "python-stdin"
 
@@ -123,7 +123,7 @@ def draw(rng: random.Random) -> Params:
     }
 
 
-def build(params: Mapping[str, Json]) -> Task:
+def build(params: Mapping[str, Json]) -> FamilyTask:
     near_words, steps = NEIGHBOURS[params["neighbours"]]
     words, result, harder = ANSWER[params["answer"]]
     words, result = words.format(k=int(params["k"])), result.format(k=int(params["k"]))
@@ -138,7 +138,7 @@ def build(params: Mapping[str, Json]) -> Task:
     same = "grid[r][c] == grid[nr][nc]" if cells == "same" else f"grid[nr][nc] in {cells!r}"
     start = "True" if cells == "same" else f"grid[r][c] in {cells!r}"
     keep = "0 not in rows and height - 1 not in rows" if inner else "True"
-    return Task(
+    return FamilyTask(
         title=f"Regions: {params['neighbours']}, {params['answer']}",
         statement="Standard input holds a line with two integers, height and width, and then `height` lines of `width` "
         f"characters each out of `#`, `.` and `o`. Consider {kind}. Two such cells are connected if {near_words}; a "

@@ -6,7 +6,7 @@ import random
 from collections.abc import Mapping
 
 from evosyn.records import Json
-from evosyn.teachers._offline.catalogue import Params, Task
+from evosyn.teachers._offline.catalogue import FamilyTask, Params
 
 DOMAIN = "python-function"
 
@@ -54,7 +54,7 @@ def draw(rng: random.Random) -> Params:
     }
 
 
-def build(params: Mapping[str, Json]) -> Task:
+def build(params: Mapping[str, Json]) -> FamilyTask:
     slack, shortest, least = int(params["slack"]), int(params["shortest"]), int(params["least"])
     words, expression, harder = ANSWER[params["answer"]]
     name = str(params["name"])
@@ -62,7 +62,7 @@ def build(params: Mapping[str, Json]) -> Task:
     near = "overlap or touch" if slack == 0 else f"overlap, touch, or are at most {slack} apart"
     first = f"First drop the intervals whose length (end - start) is below {shortest}. " if shortest else ""
     keep = f"b - a >= {shortest}"
-    return Task(
+    return FamilyTask(
         title=f"Intervals: {params['answer']}, slack {slack}",
         statement=f"Write a function `{name}(intervals)` that takes a list of [start, end] with integers start <= "
         f"end, in any order. {first}Merge intervals that {near}, again and again until no two of them do. "

@@ -6,7 +6,7 @@ import random
 from collections.abc import Mapping
 
 from evosyn.records import Json
-from evosyn.teachers._offline.catalogue import Params, Task
+from evosyn.teachers._offline.catalogue import FamilyTask, Params
 
 DOMAIN = "python-stdin"
 
@@ -68,7 +68,7 @@ def draw(rng: random.Random) -> Params:
     }
 
 
-def build(params: Mapping[str, Json]) -> Task:
+def build(params: Mapping[str, Json]) -> FamilyTask:
     fee_words, fee = (text.format(f=int(params["f"]), t=int(params["t"])) for text in FEES[params["fee"]])
     words, report, harder = REPORT[params["report"]]
     floor, limit, myself = int(params["floor"]), int(params["limit"]), bool(params["myself"])
@@ -85,7 +85,7 @@ def build(params: Mapping[str, Json]) -> Task:
         *([] if myself else ["sender != receiver"]),
         *([f"made[sender] < {limit}"] if limit else []),
     ]
-    return Task(
+    return FamilyTask(
         title=f"Ledger: fee {params['fee']}, {params['report']}",
         statement="Standard input holds a line with the number of accounts and the number of transfers, then a line "
         "`name balance` for each account, then a line `sender receiver amount` for each transfer (amounts are positive "

@@ -6,7 +6,7 @@ import random
 from collections.abc import Mapping
 
 from evosyn.records import Json
-from evosyn.teachers._offline.catalogue import Params, Task
+from evosyn.teachers._offline.catalogue import FamilyTask, Params
 
 DOMAIN = "python-stdin"
 
@@ -73,12 +73,12 @@ def draw(rng: random.Random) -> Params:
     return {"moves": moves, "answer": rng.choice(sorted(ANSWER))}
 
 
-def build(params: Mapping[str, Json]) -> Task:
+def build(params: Mapping[str, Json]) -> FamilyTask:
     moves = [MOVES[move] for move in params["moves"]]
     words, result = ANSWER[params["answer"]]
     steps = "".join(f"m = {move[1]}\n" for move in moves)
     other = "".join(f"    m = {move[2]}\n" for move in moves)
-    return Task(
+    return FamilyTask(
         title=f"Matrix: {', '.join(params['moves'])}, {params['answer']}",
         statement="Standard input holds a line with the number of rows and of columns (both at least 1), then the rows "
         f"of a matrix of integers. Do this one after the other: {', then '.join(move[0] for move in moves)}. {words}",

@@ -6,7 +6,7 @@ import random
 from collections.abc import Mapping
 
 from evosyn.records import Json
-from evosyn.teachers._offline.catalogue import Params, Task
+from evosyn.teachers._offline.catalogue import FamilyTask, Params
 
 DOMAIN = "python-function"
 
@@ -88,13 +88,13 @@ def draw(rng: random.Random) -> Params:
     }
 
 
-def build(params: Mapping[str, Json]) -> Task:
+def build(params: Mapping[str, Json]) -> FamilyTask:
     blanks = {key: int(params[key]) for key in ("k", "d", "m")}
     keep_words, keep = (text.format(**blanks) for text in KEEP[params["keep"]])
     change_words, change = (text.format(**blanks) for text in CHANGE[params["change"]])
     gather_words, gather = GATHER[params["gather"]]
     name = str(params["name"])
-    return Task(
+    return FamilyTask(
         title=f"Numbers {params['keep']}, {params['change']}, {params['gather']}",
         statement=f"Write a function `{name}(numbers)` that takes a list of integers. Consider only the elements "
         f"{keep_words}. Then {change_words}. {gather_words}",

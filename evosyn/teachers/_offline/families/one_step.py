@@ -6,7 +6,7 @@ import random
 from collections.abc import Mapping
 
 from evosyn.records import Json
-from evosyn.teachers._offline.catalogue import Params, Task
+from evosyn.teachers._offline.catalogue import FamilyTask, Params
 
 DOMAIN = "python-function"
 
@@ -59,11 +59,11 @@ def draw(rng: random.Random) -> Params:
     }
 
 
-def build(params: Mapping[str, Json]) -> Task:
+def build(params: Mapping[str, Json]) -> FamilyTask:
     blanks = {"p": int(params["p"]), "q": int(params["q"])}
     arguments, words, expression, other = (text.format(**blanks) for text in KINDS[params["kind"]])
     name = str(params["name"])
-    return Task(
+    return FamilyTask(
         title=f"One step: {params['kind']} {blanks['p']}, {blanks['q']}",
         statement=f"Write a function `{name}({arguments})` that {words}. Both arguments are integers.",
         entry_point=name,

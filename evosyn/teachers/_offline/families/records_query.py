@@ -6,7 +6,7 @@ import random
 from collections.abc import Mapping
 
 from evosyn.records import Json
-from evosyn.teachers._offline.catalogue import Params, Task
+from evosyn.teachers._offline.catalogue import FamilyTask, Params
 
 DOMAIN = "python-function"
 
@@ -107,12 +107,12 @@ def draw(rng: random.Random) -> Params:
     }
 
 
-def build(params: Mapping[str, Json]) -> Task:
+def build(params: Mapping[str, Json]) -> FamilyTask:
     blanks = {key: params[key] for key in ("k", "s", "t", "n", "m")}
     where_words, where = (text.format(**blanks) for text in WHERE[params["where"]])
     select_words, body, other = (text.format(**blanks) for text in SELECT[params["select"]])
     name = str(params["name"])
-    return Task(
+    return FamilyTask(
         title=f"Records: {params['where']}, {params['select']}",
         statement=f"Write a function `{name}(records)`. Each record is a dictionary with the keys `name` and `team` "
         f"(strings), `age` and `score` (integers); names may occur more than once. Take {where_words}. {select_words}",

@@ -6,7 +6,7 @@ import random
 from collections.abc import Mapping
 
 from evosyn.records import Json
-from evosyn.teachers._offline.catalogue import Params, Task
+from evosyn.teachers._offline.catalogue import FamilyTask, Params
 
 DOMAIN = "python-function"
 
@@ -44,13 +44,13 @@ def draw(rng: random.Random) -> Params:
     }
 
 
-def build(params: Mapping[str, Json]) -> Task:
+def build(params: Mapping[str, Json]) -> FamilyTask:
     (first, second), (near, far) = params["start"], params["factors"]
     words, result = ANSWER[params["answer"]]
     extra_words, extra = (text.format(c=int(params["c"])) for text in EXTRA[params["extra"]])
     modulus, name = int(params["modulus"]), str(params["name"])
     step = f"({near} * {{0}} + {far} * {{1}} + {extra}) % {modulus}"
-    return Task(
+    return FamilyTask(
         title=f"Recurrence {near}, {far} modulo {modulus}: {params['answer']}",
         statement=f"A sequence starts with f(0) = {first} and f(1) = {second}. For n >= 2, f(n) is {near} times f(n - "
         f"1) plus {far} times f(n - 2){extra_words}, all modulo {modulus} (the result is 0 or positive). Write a "

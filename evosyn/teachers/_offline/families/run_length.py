@@ -6,7 +6,7 @@ import random
 from collections.abc import Mapping
 
 from evosyn.records import Json
-from evosyn.teachers._offline.catalogue import Params, Task
+from evosyn.teachers._offline.catalogue import FamilyTask, Params
 
 DOMAIN = "python-function"
 
@@ -32,13 +32,13 @@ def draw(rng: random.Random) -> Params:
     }
 
 
-def build(params: Mapping[str, Json]) -> Task:
+def build(params: Mapping[str, Json]) -> FamilyTask:
     shortest, longest = int(params["shortest"]), int(params["longest"])
     separator, name = str(params["separator"]), str(params["name"])
     prepare = "text" + (".lower()" if params["fold"] else "") + (".replace(' ', '')" if params["skip_blanks"] else "")
     coded = "str(count) + char" if params["count_first"] else "char + str(count)"
     limit = f" and count < {longest}" if longest else ""
-    return Task(
+    return FamilyTask(
         title=f"Run-length coding from {shortest}" + (f" up to {longest}" if longest else ""),
         statement=_statement(params, shortest, longest, separator, name),
         entry_point=name,

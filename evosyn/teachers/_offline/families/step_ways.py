@@ -6,7 +6,7 @@ import random
 from collections.abc import Mapping
 
 from evosyn.records import Json
-from evosyn.teachers._offline.catalogue import Params, Task
+from evosyn.teachers._offline.catalogue import FamilyTask, Params
 
 DOMAIN = "python-function"
 
@@ -27,7 +27,7 @@ def draw(rng: random.Random) -> Params:
     }
 
 
-def build(params: Mapping[str, Json]) -> Task:
+def build(params: Mapping[str, Json]) -> FamilyTask:
     steps, name = [int(step) for step in params["steps"]], str(params["name"])
     twice, modulus = bool(params["twice"]), int(params["modulus"])
     allowed = " or ".join([", ".join(map(str, steps[:-1])), str(steps[-1])])
@@ -36,7 +36,7 @@ def build(params: Mapping[str, Json]) -> Task:
     reduced = f" % {modulus}" if modulus else ""
     build_one = _free if twice else _no_repeat
     reference, other = build_one(name, steps, reduced)
-    return Task(
+    return FamilyTask(
         title=f"Ways with steps {steps}" + ("" if twice else ", no repeats"),
         statement=f"Write a function `{name}(n, broken)` that returns in how many ways one can climb from stair 0 to "
         f"stair n with steps of {allowed} stairs without ever standing on a stair whose number is in the list "

@@ -6,7 +6,7 @@ import random
 from collections.abc import Mapping
 
 from evosyn.records import Json
-from evosyn.teachers._offline.catalogue import Params, Task
+from evosyn.teachers._offline.catalogue import FamilyTask, Params
 
 DOMAIN = "python-function"
 
@@ -79,12 +79,12 @@ def draw(rng: random.Random) -> Params:
     }
 
 
-def build(params: Mapping[str, Json]) -> Task:
+def build(params: Mapping[str, Json]) -> FamilyTask:
     blanks = {key: int(params[key]) for key in ("k", "s", "d")}
     condition, start, enter, too_much, plain = (text.format(**blanks) for text in CONDITION[params["condition"]])
     words, first, moving, brute, harder = ANSWER[params["answer"]]
     name, leave = str(params["name"]), _leave(str(params["condition"]), blanks["d"])
-    return Task(
+    return FamilyTask(
         title=f"Runs with {params['condition']}: {params['answer']}",
         statement=f"Write a function `{name}(numbers)` that takes a list of non-negative integers. A run is a "
         f"non-empty sequence of neighbouring elements. Consider the runs for which this holds: {condition}. {words}",

@@ -6,7 +6,7 @@ import random
 from collections.abc import Mapping
 
 from evosyn.records import Json
-from evosyn.teachers._offline.catalogue import Params, Task, fill
+from evosyn.teachers._offline.catalogue import FamilyTask, Params, fill
 
 DOMAIN = "python-stdin"
 
@@ -112,7 +112,7 @@ def draw(rng: random.Random) -> Params:
     }
 
 
-def build(params: Mapping[str, Json]) -> Task:
+def build(params: Mapping[str, Json]) -> FamilyTask:
     rule_words, key = RULE[params["rule"]]
     words, result = ANSWER[params["answer"]]
     pause, patience = int(params["pause"]), int(params["patience"])
@@ -129,7 +129,7 @@ def build(params: Mapping[str, Json]) -> Task:
         if patience
         else (f"({key}, {tie})")
     )
-    return Task(
+    return FamilyTask(
         title=f"Timetable: {params['rule']}, {params['answer']}",
         statement="One worker runs jobs one at a time, without interruption. Standard input holds the number of jobs "
         "and then a line `arrival length rank` for each job (integers, length at least 1). A job waits from its time "

@@ -6,7 +6,7 @@ import random
 from collections.abc import Mapping
 
 from evosyn.records import Json
-from evosyn.teachers._offline.catalogue import Params, Task
+from evosyn.teachers._offline.catalogue import FamilyTask, Params
 
 DOMAIN = "python-function"
 
@@ -66,13 +66,13 @@ def draw(rng: random.Random) -> Params:
     }
 
 
-def build(params: Mapping[str, Json]) -> Task:
+def build(params: Mapping[str, Json]) -> FamilyTask:
     k, step = int(params["k"]), int(params["step"])
     figure_words, figure = INSIDE[params["inside"]]
     words, result, other = (text.format(t=int(params["t"])) for text in ACROSS[params["across"]])
     name = str(params["name"])
     starts = "every position" if step == 1 else f"the positions 0, {step}, {2 * step} and so on"
-    return Task(
+    return FamilyTask(
         title=f"Windows of {k}: {params['inside']}, {params['across']}",
         statement=f"Write a function `{name}(numbers)` that takes a list of integers. A window is a run of exactly {k} "
         f"neighbouring elements; consider the windows that start at {starts} (as long as they fit into the list). The "

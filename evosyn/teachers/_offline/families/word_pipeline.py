@@ -6,7 +6,7 @@ import random
 from collections.abc import Mapping
 
 from evosyn.records import Json
-from evosyn.teachers._offline.catalogue import Params, Task
+from evosyn.teachers._offline.catalogue import FamilyTask, Params
 
 DOMAIN = "python-function"
 
@@ -84,13 +84,13 @@ def draw(rng: random.Random) -> Params:
     }
 
 
-def build(params: Mapping[str, Json]) -> Task:
+def build(params: Mapping[str, Json]) -> FamilyTask:
     blanks = {"k": int(params["k"]), "s": str(params["s"])}
     keep_words, keep = (text.format(**blanks) for text in KEEP[params["keep"]])
     change_words, change = (text.format(**blanks) for text in CHANGE[params["change"]])
     gather_words, gather = (text.format(**blanks) for text in GATHER[params["gather"]])
     name = str(params["name"])
-    return Task(
+    return FamilyTask(
         title=f"Words {params['keep']}, {params['change']}, {params['gather']}",
         statement=f"Write a function `{name}(text)`. The words of `text` are its parts between blanks (one or more); "
         f"there may be none. Take {keep_words}. {change_words} {gather_words}",

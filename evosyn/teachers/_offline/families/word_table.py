@@ -6,7 +6,7 @@ import random
 from collections.abc import Mapping
 
 from evosyn.records import Json
-from evosyn.teachers._offline.catalogue import Params, Task, fill
+from evosyn.teachers._offline.catalogue import FamilyTask, Params, fill
 
 DOMAIN = "python-stdin"
 
@@ -107,7 +107,7 @@ def draw(rng: random.Random) -> Params:
     }
 
 
-def build(params: Mapping[str, Json]) -> Task:
+def build(params: Mapping[str, Json]) -> FamilyTask:
     order_words, key = ORDER[params["order"]]
     row_words, row, other_row = ROW[params["row"]]
     least, shortest, top = int(params["least"]), int(params["shortest"]), int(params["top"])
@@ -120,7 +120,7 @@ def build(params: Mapping[str, Json]) -> Task:
     rare = f" Words that occur fewer than {least} times are left out of the output." if least > 1 else ""
     some = f" Print only the first {top} lines of them (all if there are fewer)." if top else ""
     cut = f"[:{top}]" if top else ""
-    return Task(
+    return FamilyTask(
         title=f"Word table: {params['order']}, {params['row']}",
         statement="Standard input holds a text of one or more lines, some may be empty. A word is a part between "
         f"blanks; {'; '.join(rules)}. For each different word print a line with {row_words}. Order the lines like "
