@@ -41,7 +41,7 @@ OpenSandbox: TypeAlias = Callable[[], Sandbox]
 
 @dataclass(frozen=True)
 class StepBudgetConfig:
-    """`learn.Budget` without its imports, for the command line; see there."""
+    """`learn.StepBudget` without its imports, for the command line; see there."""
 
     warm_steps: int = 40
     steps: int = 120
