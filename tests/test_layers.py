@@ -10,7 +10,7 @@ from evosyn import registry
 
 ROOT = Path(evosyn.__file__).parent
 LAYER = {
-    "cli": 4, "view": 4, "configs": 4, "__main__": 4,
+    "cli": 4, "view": 4, "configs": 4, "api": 4, "__init__": 4, "__main__": 4,
     "synthesis": 3, "train": 3,
     "evaluators": 2,
     "domains": 1.5,  # how values travel between processes is the sandbox's

@@ -1,0 +1,144 @@
+"""evosyn from Python: load problems, execute solutions against testings, rank both, pay rewards.
+
+`import evosyn` gives these names; everything else in the package is its own affair and may change. Whatever a model
+wrote runs in the sandbox only. Each function opens one for its call; who calls often passes one that stays open
+(`evosyn.open_sandbox(numpy=True)`). docs/api.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from evosyn.dataset import Sample
+from evosyn.errors import UsageError
+from evosyn.jobs import Limits
+from evosyn.ports import Sandbox, VerdictCache
+from evosyn.records import Invalid, Json, PassMatrix, Pool, Ranking
+from evosyn.sandbox import open_sandbox
+from evosyn.tasks import Task
+
+__all__ = ["cross_execute", "load", "open_sandbox", "rank", "reward"]
+
+
+def load(source: str | Path) -> list[Pool]:
+    """The problems of a pool file, with their recorded solutions and testings, each one of its domain.
+
+    Args:
+        source: a `.jsonl` or `.jsonl.gz` file, or `builtin:python-seeds`.
+
+    Raises:
+        InputError: naming file, line, field, value and what to do.
+    """
+    from evosyn.domains import load_pools
+
+    return load_pools(source)
+
+
+def cross_execute(
+    pools: Sequence[Pool],
+    *,
+    limits: Limits | None = None,
+    cache: VerdictCache | None = None,
+    sandbox: Sandbox | None = None,
+) -> list[PassMatrix]:
+    """Every solution of a problem against every testing of it, each distinct cell once.
+
+    Args:
+        pools: problems with M solutions and N testings each; M and N may differ from problem to problem.
+        limits: of one solution; by default those of `evosyn crossexec`.
+        cache: verdicts that are known.
+        sandbox: one that stays open; by default one is opened and closed again.
+
+    Returns:
+        A matrix of shape (M, N) for each pool, in order.
+
+    Raises:
+        UsageError: a problem without solutions.
+        SandboxUnavailable: the sandbox does not work here.
+    """
+    from evosyn.domains import Domains
+    from evosyn.evaluators.crossexec import CrossExecutor
+
+    with _opened(sandbox) as opened:
+        executor = CrossExecutor(opened, Domains(), limits or Limits(), cache)
+        return executor.matrices([(pool.problem, pool.solutions, pool.testings) for pool in pools])
+
+
+def rank(strategy: str | Path, matrices: Sequence[PassMatrix], *, sandbox: Sandbox | None = None) -> list[Ranking]:
+    """What a strategy says of the solutions and testings of each problem.
+
+    Args:
+        strategy: the name of a known one (`codet`), a Python file, or the directory of a search.
+        matrices: of M solutions and N testings each.
+        sandbox: one that stays open, with numpy in its workers; by default one is opened and closed again.
+
+    Returns:
+        For each matrix M scores of solutions and N of testings; higher is better.
+
+    Raises:
+        UsageError: no such strategy, or it gives no ranking: why.
+        SandboxUnavailable: the sandbox does not work here.
+    """
+    from evosyn.strategies import load_strategy
+    from evosyn.strategies.evidence import evidence_of
+    from evosyn.strategies.runner import SandboxedRunner
+
+    program = load_strategy(strategy)
+    with _opened(sandbox, numpy=True) as opened:
+        (found,) = SandboxedRunner(opened).rank([program], [evidence_of(matrix) for matrix in matrices])
+    if isinstance(found, Invalid):
+        raise UsageError(f"strategy {strategy}: gives no ranking: {found.reason}")
+    return list(found)
+
+
+def reward(
+    tasks: Sequence[Task | Sample | Mapping[str, Json]],
+    completions: Sequence[str],
+    *,
+    limits: Limits | None = None,
+    sandbox: Sandbox | None = None,
+) -> list[float | None]:
+    """What each completion earns: 1.0 where the task's testing accepts it, else 0.0; None where that is unknown.
+
+    Args:
+        tasks: one for each completion: a row of a dataset, a `Task`, or its JSON as exports write it (docs/reward.md).
+        completions: texts as a model wrote them.
+        limits: of one completion; by default those of training.
+        sandbox: one that stays open; by default one is opened and closed again.
+
+    Raises:
+        UsageError: a task that is none, by its place and field; or not one completion for each task.
+        SandboxUnavailable: the sandbox does not work here.
+    """
+    from evosyn.train.scoring import REWARD_LIMITS, Scorer, domains_of
+
+    if len(tasks) != len(completions):
+        raise UsageError(f"reward: {len(tasks)} tasks and {len(completions)} completions; one for each is needed")
+    asked = [_task(one, place) for place, one in enumerate(tasks)]
+    with _opened(sandbox) as opened:
+        scores = Scorer(opened, domains_of(asked), limits or REWARD_LIMITS).score(asked, completions)
+    return [float(score.passed) if score.known else None for score in scores]
+
+
+def _task(given: Task | Sample | Mapping[str, Json], place: int) -> Task:
+    from evosyn.domains import check_task
+    from evosyn.tasks import task_from_json, task_of
+
+    if isinstance(given, Task):
+        return given
+    return (
+        task_of(given, check_task)
+        if isinstance(given, Sample)
+        else task_from_json(given, f"tasks[{place}]", check_task)
+    )
+
+
+@contextmanager
+def _opened(sandbox: Sandbox | None, *, numpy: bool = False) -> Iterator[Sandbox]:
+    if sandbox is not None:
+        yield sandbox
+        return
+    with open_sandbox(numpy=numpy) as opened:
+        yield opened

@@ -1,0 +1,69 @@
+"""The Python API: what docs/api.md shows works, and nothing else is public."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import evosyn
+from evosyn.errors import InputError, UsageError
+from evosyn.records import Pool, Problem, Solution, Testing
+
+TASK = {"entry_point": "f", "testing": {"kind": "cases", "cases": [{"input": [2], "output": 4}]}}
+RIGHT = "```python\ndef f(x):\n    return 2 * x\n```"
+
+
+@pytest.fixture(scope="module")
+def sandbox():
+    with evosyn.open_sandbox(workers=1, numpy=True) as opened:
+        yield opened
+
+
+def pool(name: str):
+    problem = Problem(name, "python-function", "Return twice x.", payload={"entry_point": "f"})
+    solutions = tuple(Solution(f"def f(x):\n    return {body}\n") for body in ("2 * x", "x + x", "x + 2", "0"))
+    cases = [[([2], 4)], [([3], 6)], [([0], 2)]]
+    testings = [Testing("cases", {"cases": [{"input": given, "output": out} for given, out in some]}) for some in cases]
+    return Pool(problem, solutions, tuple(testings))
+
+
+def test_from_a_pool_to_the_best_solution(sandbox) -> None:
+    pools = [pool("a"), pool("b")]
+    matrices = evosyn.cross_execute(pools, sandbox=sandbox)
+    assert ["".join(row) for row in matrices[0].verdicts_MN] == ["PPF", "PPF", "PFP", "FFF"]
+    rankings = evosyn.rank("codet", matrices, sandbox=sandbox)
+    assert [ranking.solution_scores_M.argmax() for ranking in rankings] == [0, 0]
+
+
+def test_bundled_seeds_are_loaded_and_a_bad_file_is_named(tmp_path: Path) -> None:
+    assert len(evosyn.load("builtin:python-seeds")) == 64
+    path = tmp_path / "pool.jsonl"
+    path.write_text('{"problem_id": "p", "domain": "python-function", "statement": "x"}\n')
+    with pytest.raises(InputError, match=r"pool.jsonl:1: field 'entry_point': is missing"):
+        evosyn.load(path)
+
+
+def test_completions_are_paid(sandbox) -> None:
+    assert evosyn.reward([TASK, TASK], [RIGHT, "I do not know"], sandbox=sandbox) == [1.0, 0.0]
+    with pytest.raises(UsageError, match=r"tasks\[1\].entry_point: must be a text"):
+        evosyn.reward([TASK, {**TASK, "entry_point": 3}], [RIGHT, RIGHT], sandbox=sandbox)
+    with pytest.raises(UsageError, match="2 tasks and 1 completions"):
+        evosyn.reward([TASK, TASK], [RIGHT], sandbox=sandbox)
+
+
+def test_a_strategy_without_a_ranking_says_why(sandbox, tmp_path: Path) -> None:
+    (tmp_path / "s.py").write_text("def rank(evidence):\n    return 1 / 0\n")
+    with pytest.raises(UsageError, match=r"s\.py: gives no ranking: ZeroDivisionError"):
+        evosyn.rank(tmp_path / "s.py", evosyn.cross_execute([pool("a")], sandbox=sandbox), sandbox=sandbox)
+    with pytest.raises(UsageError, match="no such strategy"):
+        evosyn.rank("codett", [], sandbox=sandbox)
+
+
+def test_nothing_else_is_public_and_importing_loads_nothing() -> None:
+    assert set(evosyn.__all__) == {"cross_execute", "load", "open_sandbox", "rank", "reward"}
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        evosyn.nothing  # noqa: B018
+    seen = "import sys, evosyn; print(sorted(name for name in sys.modules if name.startswith(('evosyn.', 'numpy'))))"
+    done = subprocess.run([sys.executable, "-c", seen], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
