@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import os
 import threading
 
 log = logging.getLogger(__name__)
 
 _differed = threading.Event()
+_SECRET = os.urandom(16)
 
 
 class Company:
@@ -43,9 +45,9 @@ class Company:
         return self._share and not _differed.is_set()
 
     def repeats(self, program: str) -> bool:
-        """Whether what this program gave in company is repeated alone; drawn by its text, so a second run draws it
-        too."""
-        digest = hashlib.blake2b(program.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+        """Whether what this program gave in company is repeated alone; drawn by its text and a secret of this process,
+        so that nobody can write a program that is never drawn."""
+        digest = hashlib.blake2b(program.encode("utf-8", "surrogatepass"), digest_size=8, key=_SECRET).digest()
         return int.from_bytes(digest, "big") < self._repeat * 2.0**64
 
     def count(self, shared: int) -> None:
