@@ -76,7 +76,7 @@ class Sample:
             problem_id=self.problem_id,
             domain=self.domain,
             statement=self.statement,
-            payload=json.loads(self.payload),
+            payload={name: value for name, value in json.loads(self.payload).items() if value is not None},
             meta=json.loads(self.meta),
             provenance=Provenance(source=self.model, simulated=self.simulated),
         )

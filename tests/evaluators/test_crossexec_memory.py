@@ -29,7 +29,8 @@ class Instant:
 def items(problems, M, N):
     for p in range(problems):
         human = Testing("cases", {"cases": [{"input": [-1], "output": 0}]})
-        problem = Problem(f"p{p}", "python-function", f"Problem {p}.", "f", human_testing=human)
+        given = {"entry_point": "f"}
+        problem = Problem(f"p{p}", "python-function", f"Problem {p}.", payload=given, human_testing=human)
         yield (
             problem,
             [Solution(f"def f(x):\\n    return x + {p} * {s}\\n") for s in range(M)],
