@@ -24,7 +24,7 @@ PROCESSES = 2
 SLACK_MB = 512
 """For what a worker needs besides: its own processes, jobs and results on their way, contexts that it has decoded."""
 COST = 100
-"""Looking at the workers may take one part in so many of the time."""
+"""Looking at the workers may take one part in so many of a core's time."""
 
 _log = logging.getLogger(__name__)
 
@@ -133,7 +133,7 @@ class Memory:
         Args:
             pids: by slot, the process of each worker that has work.
         """
-        began = time.monotonic()
+        began = time.thread_time()  # on a busy machine a look takes long, but costs no more
         slots = {pid: slot for slot, pid in pids.items()}
         shares_mb = {pid: self._shares_mb.get(slot, self.share(Limits().memory_mb)) for pid, slot in slots.items()}
         ends = []
@@ -142,8 +142,7 @@ class Memory:
                 ends.append(slots[over.worker])
             elif _watch.end(over):
                 _log.info("worker %d used %d MB: ended its biggest process", slots[over.worker], over.used_mb)
-        now = time.monotonic()
-        self._next_look = now + max(_watch.LOOK_S, COST * (now - began))
+        self._next_look = time.monotonic() + max(_watch.LOOK_S, COST * (time.thread_time() - began))
         return ends
 
     @property

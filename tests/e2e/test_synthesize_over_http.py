@@ -81,10 +81,10 @@ def test_every_row_is_traced_to_seed_prompt_reply_matrix_and_ranking(seeds, monk
 def test_the_replies_of_a_dry_run_are_not_asked_for_again(seeds, monkeypatch):
     monkeypatch.setenv("EVOSYN_TEST_KEY", "key")
     with ScriptedServer(REPLIES.script, latency_s=0.01) as server:
-        dry = synthesize(seeds, server, "--dry-run")
+        dry = synthesize(seeds, server, "--no-hedge", "--dry-run")
         sampled = server.counts.requests
         assert json.loads(dry.stdout)["sampled_calls"] == sampled <= 2 * (3 + 4 * 2)
-        report = json.loads(synthesize(seeds, server).stdout)
+        report = json.loads(synthesize(seeds, server, "--no-hedge").stdout)
         assert server.counts.requests == report["calls"]
 
 

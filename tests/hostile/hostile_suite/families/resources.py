@@ -11,7 +11,7 @@ import random
 from hostile_suite.families._make import Words, attack, calls, loads, solutions
 from hostile_suite.model import Attack, Family, allow
 
-LATE: Words = allow("timeout killed", rest="timeout killed exception output-limit")
+LATE: Words = allow("timeout killed", rest="timeout killed exception output-limit wrong")
 HOLDERS = {
     "a plain loop": "while True: pass",
     "a loop of calls": "while True: len('')",
@@ -68,7 +68,7 @@ WAITING = solutions(
     "waiting for ever",
     "A call that waits for what never comes ends at its limit and costs its own cell.",
     [calls(name, body) for name, body in WAITS.items()],
-    words=allow("timeout killed exception", rest="timeout killed exception"),
+    words=allow("timeout killed exception", rest="timeout killed exception wrong"),
     slow=True,
     draws=2,
 )
