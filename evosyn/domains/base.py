@@ -78,11 +78,15 @@ class BaseDomain:
         name: as it stands in pools.
         Payload: what a problem has beside its statement.
         kinds: the shape of each kind of testing's body, the commonest first.
+        prompts: what the names of its prompts begin with; "" for those that fit any domain.
+        asked: fields of the JSON object of a new problem, where all are texts, so that a provider can be held to them.
     """
 
     name: ClassVar[str]
     Payload: ClassVar[type[BaseModel]] = Nothing
     kinds: ClassVar[Mapping[str, Shape]]
+    prompts: ClassVar[str] = ""
+    asked: ClassVar[tuple[str, ...]] = ()
 
     def decide(self, problem: Problem, solution: Solution, testing: Testing) -> Verdict | bool:
         """Whether an answer satisfies a testing, decided in our own process: bounded work, nothing is executed."""
@@ -130,8 +134,9 @@ class BaseDomain:
     ) -> Request:
         about = problem or (examples[0] if examples else None)
         blanks = self.blanks(what, problem, examples)
-        text = render("evosyn.domains", f"prompts/{what}.md", **blanks)
-        return Request((Message("user", text),), what, params, sample, about)
+        text = render("evosyn.domains", f"prompts/{self.prompts}{what}.md", **blanks)
+        schema = _object_of_texts(self.asked) if what == "problem" and self.asked else None
+        return Request((Message("user", text),), what, params, sample, about, schema)
 
     def blanks(self, what: Purpose, problem: Problem | None, examples: Sequence[Problem]) -> dict[str, str]:
         """What fills the prompts for a problem, a solution or a testing of any domain."""
@@ -257,6 +262,16 @@ def model_of(model: type[BaseModel], value: Mapping[str, Json]) -> BaseModel:
             raise FormatError(place, "is missing", hint=f"Add {place!r}{f': {said}' if said else ''}") from error
         reason = first["msg"].removeprefix("Value error, ")
         raise FormatError(place, reason[:1].lower() + reason[1:], first.get("input")) from error
+
+
+def _object_of_texts(fields: Sequence[str]) -> dict[str, Json]:
+    """The schema of an object with exactly these fields, all of them texts."""
+    return {
+        "type": "object",
+        "properties": {field: {"type": "string"} for field in fields},
+        "required": list(fields),
+        "additionalProperties": False,
+    }
 
 
 def _seed(problem: Problem) -> str:

@@ -48,6 +48,7 @@ class PythonFunction(PythonDomain):
     name = NAME
     Payload = FunctionPayload
     kinds = {kind: shapes.SHAPES[kind] for kind in ("cases", "asserts", "program")}  # noqa: RUF012
+    prompts = "python_function_"
     asked = ("title", "statement", "entry_point", "starter_code")
 
     def __init__(self) -> None:

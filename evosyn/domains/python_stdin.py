@@ -80,6 +80,7 @@ class PythonStdin(PythonDomain):
     name = NAME
     Payload = ProgramPayload
     kinds = {"stdin": shapes.SHAPES["stdin"]}  # noqa: RUF012
+    prompts = "python_stdin_"
     asked = ("title", "statement")
 
     def __init__(self) -> None:

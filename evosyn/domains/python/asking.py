@@ -1,52 +1,19 @@
-"""What the Python domains ask of a teacher: prompts with their blanks filled. Human testings never enter a prompt of
-the problem that they belong to; those of example problems may. Du 2025, appendix A.1.
+"""What fills the prompts of the Python domains: example problems and their testings. A human testing never enters a
+prompt of the problem that it belongs to; those of example problems may. Du 2025, appendix A.1.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from evosyn.chat import Message, Purpose, Request
 from evosyn.domains.python.payload import entry_point, starter_code
 from evosyn.domains.python.shapes import is_generator
 from evosyn.records import Json, Problem, Testing
-from evosyn.templates import render
 
 MAX_EXAMPLE_CASES = 6
 """Cases of a human testing that are shown with an example problem."""
 MAX_EXAMPLE_TEXT = 6000
-
-
-def ask(
-    name: str,
-    purpose: Purpose,
-    problem: Problem | None,
-    blanks: Mapping[str, str],
-    how: Sampling,
-    fields: Sequence[str] = (),
-) -> Request:
-    """The request with the prompt `name` filled; `fields` are those of the JSON object that the prompt asks for."""
-    text = render("evosyn.domains", f"prompts/{name}.md", **blanks)
-    schema = object_of_texts(*fields) if fields else None
-    return Request((Message("user", text),), purpose, how.params, how.sample, problem, schema)
-
-
-def object_of_texts(*fields: str) -> dict[str, Json]:
-    """The schema of an object with exactly these fields, all of them texts."""
-    return {
-        "type": "object",
-        "properties": {field: {"type": "string"} for field in fields},
-        "required": list(fields),
-        "additionalProperties": False,
-    }
-
-
-class Sampling:
-    """Sampling parameters and the index of the sample."""
-
-    def __init__(self, params: Mapping[str, Json], sample: int) -> None:
-        self.params, self.sample = params, sample
 
 
 def problem_examples(seeds: Sequence[Problem]) -> str:
