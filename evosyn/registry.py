@@ -1,7 +1,7 @@
 """Finding a part by name: a module of its folder, an entry point, or a dotted path. There is no central list.
 
-Each kind of part has one home package; a part is one module there that defines `create`. Nothing is imported before it
-is asked for. DESIGN.md section 3.
+Each kind of part has a home package or more; a part is one module there that defines `create`. Nothing is imported
+before it is asked for. DESIGN.md section 3.
 """
 
 from __future__ import annotations
@@ -16,24 +16,25 @@ from typing import Any
 
 from evosyn.errors import UsageError
 
-HOMES: dict[str, str] = {
-    "domains": "evosyn.domains",
-    "recipes": "evosyn.synthesis.recipes",
-    "proposers": "evosyn.evolve.proposers",
-    "sandboxes": "evosyn.sandbox",
-    "teachers": "evosyn.teachers",
-    "axes": "evosyn.evaluators.axes",
+HOMES: dict[str, tuple[str, ...]] = {
+    "domains": ("evosyn.domains",),
+    "recipes": ("evosyn.synthesis.recipes",),
+    "proposers": ("evosyn.evolve.proposers",),
+    "sandboxes": ("evosyn.sandbox",),
+    "teachers": ("evosyn.teachers",),
+    "axes": ("evosyn.evaluators.axes",),
 }
+"""For each kind the packages that hold its parts; no name stands in two of them."""
 
 
 def names(kind: str) -> list[str]:
-    """The names that `factory(kind, name)` accepts here: modules of the home package, then entry points.
+    """The names that `factory(kind, name)` accepts here: modules of the home packages, then entry points.
 
     Raises:
         UsageError: `kind` is not one of `HOMES`.
     """
-    spec = importlib.util.find_spec(_home(kind))
-    folders = [] if spec is None else [Path(folder) for folder in spec.submodule_search_locations or ()]
+    specs = [importlib.util.find_spec(home) for home in _homes(kind)]
+    folders = [Path(folder) for spec in specs if spec is not None for folder in spec.submodule_search_locations or ()]
     parts = [
         file.stem.replace("_", "-")
         for folder in folders
@@ -48,20 +49,21 @@ def factory(kind: str, name: str) -> Callable[..., Any]:
 
     Args:
         kind: one of `HOMES`.
-        name: a module of the home package (dashes for underscores), an entry point of the group `evosyn.<kind>`, or a
+        name: a module of a home package (dashes for underscores), an entry point of the group `evosyn.<kind>`, or a
             dotted path `package.module:attribute`.
 
     Raises:
         UsageError: nothing of that name; the message offers the nearest names.
     """
-    home = _home(kind)
+    homes = _homes(kind)
     if ":" in name:
         return _dotted(kind, name)
-    module_name = f"{home}.{name.replace('-', '_')}"
-    if name.replace("-", "_").isidentifier() and importlib.util.find_spec(module_name) is not None:
-        module = importlib.import_module(module_name)
-        if hasattr(module, "create"):
-            return module.create  # type: ignore[no-any-return]
+    file = name.replace("-", "_")
+    for module_name in [f"{home}.{file}" for home in homes if file.isidentifier()]:
+        if importlib.util.find_spec(module_name) is not None:
+            module = importlib.import_module(module_name)
+            if hasattr(module, "create"):
+                return module.create  # type: ignore[no-any-return]
     for point in metadata.entry_points(group=f"evosyn.{kind}"):
         if point.name == name:
             return point.load()  # type: ignore[no-any-return]
@@ -79,7 +81,7 @@ def _dotted(kind: str, path: str) -> Callable[..., Any]:
         raise UsageError(f"{kind}: cannot load {path!r}: {error}") from error
 
 
-def _home(kind: str) -> str:
+def _homes(kind: str) -> tuple[str, ...]:
     if kind not in HOMES:
         raise UsageError(f"registry: unknown kind {kind!r}; one of {', '.join(HOMES)}")
     return HOMES[kind]

@@ -12,6 +12,12 @@ def test_every_listed_name_of_a_kind_can_be_made_or_is_a_plain_module(kind: str)
         assert name == name.lower()
 
 
+def test_no_name_stands_in_two_homes() -> None:
+    for kind in registry.HOMES:
+        names = registry.names(kind)
+        assert len(set(names)) == len(names)
+
+
 def test_a_dotted_path_loads_a_part_of_the_user() -> None:
     assert registry.factory("proposers", "fractions:Fraction").__name__ == "Fraction"
 

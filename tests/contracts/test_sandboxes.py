@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
 
 import pytest
@@ -12,12 +11,7 @@ from evosyn.errors import EvosynError
 from evosyn.jobs import Call, CallsJob, Status
 from evosyn.ports import Sandbox
 
-HOME = registry.HOMES["sandboxes"]
-NAMES = [
-    name
-    for name in registry.names("sandboxes")
-    if hasattr(importlib.import_module(f"{HOME}.{name.replace('-', '_')}"), "create")
-]
+NAMES = registry.names("sandboxes")
 
 
 def test_there_is_a_local_and_a_docker_sandbox() -> None:
