@@ -14,8 +14,9 @@ import time
 from collections import Counter
 from dataclasses import replace
 
+from evosyn.crossexec.executor import CrossExecutor
+from evosyn.crossexec.judge import Judge
 from evosyn.domains import load_pools
-from evosyn.evaluators.crossexec import CrossExecutor
 from evosyn.evaluators.draws import ConsistencyConfig
 from evosyn.evaluators.leaderboard import make_leaderboard
 from evosyn.records import PassMatrix, Pool, Problem, Solution
@@ -50,7 +51,7 @@ def main() -> None:
             for pool in draw_pools(some, teacher, domains, solutions=options.solutions, testings=options.testings)
         ]
         drawn = time.perf_counter()
-        executor = CrossExecutor(sandbox, domains)
+        executor = CrossExecutor(Judge(sandbox, domains))
         matrices = executor.matrices([_with_reference(pool) for pool in pools])
         ended = time.perf_counter()
         print(f"{len(seeds)} problems, drawn in {drawn - started:.1f} s, executed in {ended - drawn:.1f} s")

@@ -31,8 +31,9 @@ from pathlib import Path
 from typing import Any
 
 from evosyn import registry
+from evosyn.crossexec.executor import CrossexecConfig, CrossExecutor
+from evosyn.crossexec.judge import Judge
 from evosyn.domains import load_pools
-from evosyn.evaluators.crossexec import CrossexecConfig, CrossExecutor
 from evosyn.jobs import Call, CallsJob, Check, ChecksJob, Limits, Status, StdioJob
 from evosyn.records import Problem, Solution, Testing
 from evosyn.sandbox import open_sandbox
@@ -352,7 +353,7 @@ def growth() -> None:
     testings = [Testing("cases", {"cases": [{"input": [[1.0, n], 0.5], "output": False}]}) for n in range(16)]
     domain = registry.factory("domains", "python-function")()
     with open_sandbox("local") as sandbox:
-        executor = CrossExecutor(sandbox, {domain.name: domain}, config=CrossexecConfig(canaries=False))
+        executor = CrossExecutor(Judge(sandbox, {domain.name: domain}), config=CrossexecConfig(canaries=False))
         bare_problem = Problem(
             problem.problem_id,
             problem.domain,
@@ -377,7 +378,7 @@ def memory(cells: int) -> None:
         for p in range(count)
     )
     with open_sandbox("local") as sandbox:
-        executor = CrossExecutor(sandbox, {domain.name: domain}, config=CrossexecConfig(canaries=False))
+        executor = CrossExecutor(Judge(sandbox, {domain.name: domain}), config=CrossexecConfig(canaries=False))
         began = time.perf_counter()
         passed = sum(int(matrix.passed_MN.sum()) for _, matrix in executor.stream(items))
         took = time.perf_counter() - began

@@ -90,11 +90,12 @@ def matrices_of(source: str, work: Path, sandbox: Sandbox) -> list[PassMatrix]:
         return load_matrices(source)
     stored = work / (Path(source).name.split(".")[0] + ".matrices.jsonl.gz")
     if not stored.exists():
-        from evosyn.evaluators.crossexec import CrossExecutor
+        from evosyn.crossexec.executor import CrossExecutor
+        from evosyn.crossexec.judge import Judge
 
         pools = [pool for pool in load_pools(source) if pool.solutions and pool.testings]
         domains = {name: registry.factory("domains", name)() for name in {pool.problem.domain for pool in pools}}
-        made = CrossExecutor(sandbox, domains).matrices([(p.problem, p.solutions, p.testings) for p in pools])
+        made = CrossExecutor(Judge(sandbox, domains)).matrices([(p.problem, p.solutions, p.testings) for p in pools])
         work.mkdir(parents=True, exist_ok=True)
         write_matrices(stored, made)
     return load_matrices(stored)

@@ -34,8 +34,9 @@ import numpy as np
 from _replies import script
 
 from evosyn import registry
+from evosyn.crossexec.executor import CrossExecutor
+from evosyn.crossexec.judge import Judge
 from evosyn.domains import load_pools
-from evosyn.evaluators.crossexec import CrossExecutor
 from evosyn.pools import load_matrices, write_pools
 from evosyn.records import Invalid, PassMatrix, Ranking
 from evosyn.rundir import RunDir
@@ -111,7 +112,7 @@ def executions_alone(folder: Path) -> float:
     pools = load_pools(folder / "data" / "candidates.jsonl")
     domains = {name: registry.factory("domains", name)() for name in {pool.problem.domain for pool in pools}}
     with open_sandbox() as sandbox:
-        crossexec = CrossExecutor(sandbox, domains)
+        crossexec = CrossExecutor(Judge(sandbox, domains))
         began = time.monotonic()
         crossexec.matrices([(pool.problem, pool.solutions, pool.testings) for pool in pools])
         return time.monotonic() - began
@@ -120,7 +121,7 @@ def executions_alone(folder: Path) -> float:
 def startup() -> float:
     """Seconds for imports and for opening two sandboxes."""
     code = (
-        "import evosyn.synthesis.recipes.synthesize, evosyn.teachers.litellm, evosyn.evaluators.crossexec\n"
+        "import evosyn.synthesis.recipes.synthesize, evosyn.teachers.litellm, evosyn.crossexec.executor\n"
         "from evosyn.sandbox import open_sandbox\n"
         "with open_sandbox(), open_sandbox(workers=1, numpy=True): pass\n"
     )
@@ -220,7 +221,9 @@ def bundled() -> list[PassMatrix]:
     seeds = [pool.problem for pool in load_pools("builtin:python-seeds")]
     with open_sandbox() as sandbox:
         pools = draw_pools(seeds, create(sandbox=sandbox), domains, solutions=20, testings=20)
-        return CrossExecutor(sandbox, domains).matrices([(one.problem, one.solutions, one.testings) for one in pools])
+        return CrossExecutor(Judge(sandbox, domains)).matrices(
+            [(one.problem, one.solutions, one.testings) for one in pools]
+        )
 
 
 def recorded(path: str | None) -> list[PassMatrix]:

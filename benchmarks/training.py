@@ -31,7 +31,7 @@ from evosyn.records import Json, Problem, content_id
 from evosyn.sandbox import open_sandbox
 from evosyn.testings import testing_from_json
 from evosyn.train.experiment.language import OPERATIONS, confuse, confusions, draw_specs, inputs, program, run, source
-from evosyn.train.scoring import Scorer, Task
+from evosyn.train.scoring import Scorer, Task, reward_judge
 
 CASES = 12
 JAIL = ["bwrap", "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--ro-bind", "/", "/",
@@ -101,7 +101,7 @@ def measure(tasks: list[Task], texts: list[str], batch: int) -> Rates:
     ours, alone, fresh, jailed = Timer(), Timer(), Timer(), Timer()
     right, agree = 0, True
     with open_sandbox("local", workers=2, allow_weak=True) as sandbox:
-        scorer = Scorer(sandbox, domains)
+        scorer = Scorer(reward_judge(sandbox, domains))
         scorer.score(tasks[:2], ["```python\ndef f(xs):\n    return 1\n```"] * 2)
         for at in range(0, len(tasks), batch):
             mine, drawn = tasks[at : at + batch], texts[at : at + batch]

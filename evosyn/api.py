@@ -58,11 +58,12 @@ def cross_execute(
         UsageError: a problem without solutions.
         SandboxUnavailable: the sandbox does not work here.
     """
+    from evosyn.crossexec.executor import CrossExecutor
+    from evosyn.crossexec.judge import Judge
     from evosyn.domains import Domains
-    from evosyn.evaluators.crossexec import CrossExecutor
 
     with _opened(sandbox) as opened:
-        executor = CrossExecutor(opened, Domains(), limits or Limits(), cache)
+        executor = CrossExecutor(Judge(opened, Domains(), limits or Limits(), cache))
         return executor.matrices([(pool.problem, pool.solutions, pool.testings) for pool in pools])
 
 
@@ -112,13 +113,13 @@ def reward(
         UsageError: a task that is none, by its place and field; or not one completion for each task.
         SandboxUnavailable: the sandbox does not work here.
     """
-    from evosyn.train.scoring import REWARD_LIMITS, Scorer, domains_of
+    from evosyn.train.scoring import REWARD_LIMITS, Scorer, domains_of, reward_judge
 
     if len(tasks) != len(completions):
         raise UsageError(f"reward: {len(tasks)} tasks and {len(completions)} completions; one for each is needed")
     asked = [_task(one, place) for place, one in enumerate(tasks)]
     with _opened(sandbox) as opened:
-        scores = Scorer(opened, domains_of(asked), limits or REWARD_LIMITS).score(asked, completions)
+        scores = Scorer(reward_judge(opened, domains_of(asked), limits or REWARD_LIMITS)).score(asked, completions)
     return [float(score.passed) if score.known else None for score in scores]
 
 

@@ -12,7 +12,8 @@ ROOT = Path(evosyn.__file__).parent
 LAYER = {
     "cli": 4, "view": 4, "configs": 4, "api": 4, "__init__": 4, "__main__": 4,
     "synthesis": 3, "train": 3,
-    "evaluators": 2,
+    "evaluators": 2.5,
+    "crossexec": 2,
     "domains": 1.5,  # how values travel between processes is the sandbox's
     "evolve": 1, "sandbox": 1, "teachers": 1, "strategies": 1,
 }  # fmt: skip

@@ -121,9 +121,10 @@ def _run(
 def _seed_data(size: str, run: Any, sandbox: Sandbox, seed: int) -> SeedData:
     """The datasets of one seed, made at the first call."""
     from evosyn.cli.experiment import SEARCH_EVALUATIONS, SMOKE_EVALUATIONS, evolve_strategy
+    from evosyn.crossexec.executor import CrossExecutor
+    from evosyn.crossexec.judge import Judge
     from evosyn.dataset import parquet_path
     from evosyn.domains import Domains, load_pools
-    from evosyn.evaluators.crossexec import CrossExecutor
     from evosyn.strategies.runner import SandboxedRunner
     from evosyn.train.evaluate import bench_tasks
     from evosyn.train.experiment.functions import HELDOUT, Tools, prepare_functions
@@ -136,7 +137,7 @@ def _seed_data(size: str, run: Any, sandbox: Sandbox, seed: int) -> SeedData:
         runner = SandboxedRunner(sandbox)
         evaluations = SEARCH_EVALUATIONS if size == "gpu" else SMOKE_EVALUATIONS
         search = functools.partial(evolve_strategy, runner, evaluations)
-        tools = Tools(CrossExecutor(sandbox, {DOMAIN: domain}), runner, search, domain, "offline-teacher")
+        tools = Tools(CrossExecutor(Judge(sandbox, {DOMAIN: domain})), runner, search, domain, "offline-teacher")
         facts = prepare_functions(folder, seed, draw_functions(sandbox, domain, seed, SIZES[size]), tools)
         tty_note(f"seed {seed}: {facts['kept']} of {facts['problems']} problems kept")
     bench = bench_tasks(load_pools(folder / HELDOUT))

@@ -96,10 +96,11 @@ def _execute(pools: list[Pool], source: str, sandbox: Callable[[], Sandbox], ver
             "no problem has recorded solutions and testings",
             hint="`evosyn evolve` draws them from a teacher; give its run directory here",
         )
+    from evosyn.crossexec.executor import CrossExecutor
+    from evosyn.crossexec.judge import Judge
+    from evosyn.crossexec.verdict_cache import SqliteVerdicts
     from evosyn.domains import Domains
-    from evosyn.evaluators.crossexec import CrossExecutor
-    from evosyn.evaluators.verdict_cache import SqliteVerdicts
 
     items = [(pool.problem, pool.solutions, pool.testings) for pool in usable]
     with sandbox() as opened, SqliteVerdicts(verdicts) if verdicts else nullcontext() as cache:
-        return CrossExecutor(opened, Domains(), cache=cache).matrices(items)
+        return CrossExecutor(Judge(opened, Domains(), cache=cache)).matrices(items)

@@ -41,9 +41,10 @@ def command(
 
     Problems are matched by statement. Executes every drawn solution against the kept and the human testing.
     """
+    from evosyn.crossexec.executor import CrossExecutor
+    from evosyn.crossexec.judge import Judge
     from evosyn.dataset import read_dataset
     from evosyn.domains import Domains, load_pools
-    from evosyn.evaluators.crossexec import CrossExecutor
     from evosyn.sandbox import open_sandbox
     from evosyn.synthesis.audit import audit, summary
 
@@ -54,7 +55,7 @@ def command(
     candidates = {pool.problem.problem_id: pool for pool in load_pools(file)}
     found: dict[str, list[Audited]] = {}
     with open_sandbox(backend, workers=workers, allow_weak=allow_weak_sandbox) as sandbox:
-        crossexec = CrossExecutor(sandbox, Domains())
+        crossexec = CrossExecutor(Judge(sandbox, Domains()))
         for setting in settings or ("evosyn", "random"):
             found[setting] = audit(read_dataset(data, setting), candidates, humans, crossexec)
     figures = {setting: summary(rows) for setting, rows in found.items()}

@@ -18,7 +18,7 @@ from evosyn.ports import Sandbox
 from evosyn.records import Json, Pool, Problem, Solution, Testing, content_id
 
 if TYPE_CHECKING:
-    from evosyn.evaluators.crossexec import CellCounts, CrossExecutor
+    from evosyn.crossexec.executor import CellCounts, CrossExecutor
     from evosyn.rundir import RunDir
 
 AnyCommand = TypeVar("AnyCommand", bound=Callable[..., Any])
@@ -59,9 +59,10 @@ def command(source: str, out: Path, cache: Path | None, as_json: bool, **flags: 
     Writes OUT/matrices.jsonl, which `evolve`, `score` and `ablate` take in place of a pool, and OUT/report.json.
     The same command again goes on where it stopped. Problems without solutions or testings are left out.
     """
+    from evosyn.crossexec.executor import CrossexecConfig, CrossExecutor
+    from evosyn.crossexec.judge import Judge
+    from evosyn.crossexec.verdict_cache import SqliteVerdicts
     from evosyn.domains import Domains, iter_pools
-    from evosyn.evaluators.crossexec import CrossexecConfig, CrossExecutor
-    from evosyn.evaluators.verdict_cache import SqliteVerdicts
     from evosyn.jobs import Limits
     from evosyn.rundir import RunDir
 
@@ -77,7 +78,7 @@ def command(source: str, out: Path, cache: Path | None, as_json: bool, **flags: 
     ):
         progress = CellProgress(survey.cells)
         executor = CrossExecutor(
-            sandbox, Domains(), limits, verdicts, config=config, other=other, progress=progress.row
+            Judge(sandbox, Domains(), limits, verdicts, other=other), config=config, progress=progress.row
         )
         items = (_item(pool, flags["m"], flags["n"]) for pool in iter_pools(source) if _usable(pool))
         totals = _execute(run, executor, items, progress)

@@ -71,10 +71,10 @@ def command(models: tuple[str, ...], bench: str, out: Path, **rest: Any) -> None
 
 
 def _measure(models: tuple[str, ...], rest: Any, sampling: Any, tasks: Any, sandbox: Sandbox, run: Any) -> list[Any]:
-    from evosyn.jobs import Limits
-    from evosyn.train.evaluate import evaluate, scorer_for
+    from evosyn.train.evaluate import evaluate
+    from evosyn.train.scoring import Scorer, domains_of, reward_judge
 
-    scorer = scorer_for(tasks, sandbox, Limits())
+    scorer = Scorer(reward_judge(sandbox, domains_of(tasks)))
     results = []
     for name in models:
         generator = local_generator(name, sampling)

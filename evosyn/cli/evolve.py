@@ -198,8 +198,9 @@ def open_model(
 def _machinery(
     runner: SandboxedRunner, options: TeacherOptions, source: str, out: Path, seed: int, progress: Progress
 ) -> Machinery:
-    from evosyn.evaluators.crossexec import CrossExecutor
-    from evosyn.evaluators.verdict_cache import SqliteVerdicts
+    from evosyn.crossexec.executor import CrossExecutor
+    from evosyn.crossexec.judge import Judge
+    from evosyn.crossexec.verdict_cache import SqliteVerdicts
     from evosyn.synthesis.recipes._evolve_inputs import Makers
     from evosyn.synthesis.recipes._openevolve import ModelEndpoint
     from evosyn.synthesis.recipes.evolve import Machinery
@@ -230,7 +231,7 @@ def _machinery(
     builtin = "offline" if source.startswith("builtin:") else None
     makers = Makers(
         teacher=lambda: teacher(builtin),
-        crossexec=lambda: CrossExecutor(sandbox, domains, cache=SqliteVerdicts(out / "verdicts.sqlite")),
+        crossexec=lambda: CrossExecutor(Judge(sandbox, domains, cache=SqliteVerdicts(out / "verdicts.sqlite"))),
         domain=lambda name: domains[name],
     )
     return Machinery(runner, model, makers, endpoint, progress)

@@ -133,14 +133,15 @@ def write_table(run: RunDir, out: Path, records: Sequence[Json], table: dict[str
 
 
 def _prepare(sandbox: Sandbox, evaluations: int, out: Path, seed: int, sizes: Sizes, noise: Any) -> PreparedExperiment:
+    from evosyn.crossexec.executor import CrossExecutor
+    from evosyn.crossexec.judge import Judge
     from evosyn.domains import Domains
-    from evosyn.evaluators.crossexec import CrossExecutor
     from evosyn.strategies.runner import SandboxedRunner
     from evosyn.train.experiment.prepare import prepare
 
     runner = SandboxedRunner(sandbox)
     search = functools.partial(evolve_strategy, runner, evaluations)
-    return prepare(out, seed, sizes, noise, CrossExecutor(sandbox, Domains()), runner, search)
+    return prepare(out, seed, sizes, noise, CrossExecutor(Judge(sandbox, Domains())), runner, search)
 
 
 def evolve_strategy(runner: Any, evaluations: int, matrices: Path, out: Path, seed: int, draws: int) -> str:

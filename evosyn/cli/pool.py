@@ -75,13 +75,13 @@ def _execute(
     source: str, pools: Sequence[Pool], domains: Mapping[str, Domain], opening: tuple[str, int | None, bool]
 ) -> list[PoolFinding]:
     """Run what must pass: the references, and alternatives that `meta` names."""
-    from evosyn.evaluators.crossexec import CrossExecutor
-    from evosyn.evaluators.references import check_references
+    from evosyn.crossexec.judge import Judge
+    from evosyn.crossexec.references import check_references
     from evosyn.sandbox import open_sandbox
 
     name, workers, allow_weak = opening
     with open_sandbox(name, workers=workers, allow_weak=allow_weak) as sandbox:
-        errors = check_references(CrossExecutor(sandbox, domains), source, pools)
+        errors = check_references(Judge(sandbox, domains), source, pools)
     return [PoolFinding(True, str(error)) for error in errors]
 
 

@@ -43,7 +43,7 @@ def serve(data: str | None, setting: str, pool: Path | None, host: str, token_en
     from evosyn.domains import domains_named
     from evosyn.sandbox import open_sandbox
     from evosyn.sharing import Company
-    from evosyn.train.scoring import Scorer
+    from evosyn.train.scoring import Scorer, reward_judge
     from evosyn.train.service import LOOPBACK, RewardService
 
     token = None
@@ -57,7 +57,7 @@ def serve(data: str | None, setting: str, pool: Path | None, host: str, token_en
     served = {*registry.names("domains"), *(task.problem.domain for task in tasks.values())}
     weak = values["allow_weak_sandbox"]
     with open_sandbox(values["backend"], workers=values["workers"], allow_weak=weak) as sandbox:
-        scorer = Scorer(sandbox, domains_named(served), company=Company(share=not values["alone"]))
+        scorer = Scorer(reward_judge(sandbox, domains_named(served), company=Company(share=not values["alone"])))
         protection = sandbox.protection.level
         service = RewardService(scorer, tasks, host=host, port=values["port"], token=token, protection=protection)
         signal.signal(signal.SIGTERM, lambda *_: threading.Thread(target=service.close).start())

@@ -101,9 +101,10 @@ def _synthesize(
     inputs: Inputs, config: SynthesizeConfig, out: Path, options: TeacherOptions, values: dict[str, Any], *, show: bool
 ) -> dict[str, Json]:
     from evosyn.cli._synthesis_view import watching
+    from evosyn.crossexec.executor import CrossExecutor
+    from evosyn.crossexec.judge import Judge
+    from evosyn.crossexec.verdict_cache import SqliteVerdicts
     from evosyn.domains import Domains
-    from evosyn.evaluators.crossexec import CrossExecutor
-    from evosyn.evaluators.verdict_cache import SqliteVerdicts
     from evosyn.sandbox import open_sandbox
     from evosyn.strategies.runner import SandboxedRunner
     from evosyn.synthesis.recipes.synthesize import SynthesisMachinery, synthesize
@@ -130,7 +131,9 @@ def _synthesize(
             teacher=teacher,
             others=others,
             domains=domains,
-            crossexec=CrossExecutor(sandbox, domains, config.execute.limits, SqliteVerdicts(out / "verdicts.sqlite")),
+            crossexec=CrossExecutor(
+                Judge(sandbox, domains, config.execute.limits, SqliteVerdicts(out / "verdicts.sqlite"))
+            ),
             runner=SandboxedRunner(ranking),
             concurrency=options.model_calls,
             sandbox=f"{sandbox.protection.level} {sandbox.protection.backend}",

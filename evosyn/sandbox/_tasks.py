@@ -15,7 +15,7 @@ from evosyn.records import Json
 from evosyn.sandbox._inside import wire
 from evosyn.sandbox._inside.alarm import WAITING
 from evosyn.sandbox._inside.supervisor import CALLS, CHECKS, COMPANY, HARNESS, SHARE, STDIO
-from evosyn.sandbox.together import harmless
+from evosyn.sandbox.bundling import harmless
 
 STATUSES = tuple(Status)
 PROGRAM_BYTES = 4 << 20

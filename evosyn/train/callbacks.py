@@ -105,8 +105,6 @@ class RunWatch(TrainerCallback):  # type: ignore[misc]
         del rest
         if not state.is_world_process_zero:
             return
-        if self._reward is not None:
-            self._reward.scorer.save(self._out / "reward_cache.jsonl")
         mark_complete(Path(args.output_dir) / f"checkpoint-{state.global_step}", state.global_step)
         try:
             check_disk(self._out, self._needed, 0)

@@ -13,8 +13,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from evosyn.errors import UsageError
-from evosyn.jobs import Limits
-from evosyn.ports import Domain, Sandbox
 from evosyn.records import Json, Pool, content_id
 from evosyn.rundir import RunDir
 from evosyn.seeds import SeedTree
@@ -108,12 +106,6 @@ def evaluate(
             if on_done is not None:
                 on_done(len(kept))
     return Result(model, tuple(_score(task, kept[task.row_id], scorer) for task in tasks))
-
-
-def scorer_for(tasks: Sequence[Task], sandbox: Sandbox, limits: Limits) -> Scorer:
-    """A scorer over the domains of a bench."""
-    domains: Mapping[str, Domain] = domains_of(tasks)
-    return Scorer(sandbox, domains, limits)
 
 
 def summary(results: Sequence[Result], ks: Sequence[int], seed: int) -> dict[str, Json]:

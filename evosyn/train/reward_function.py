@@ -151,7 +151,7 @@ def _score(tasks: Sequence[Task], texts: Sequence[str]) -> list[Json]:
 
 def _scorer(tasks: Sequence[Task]) -> Any:
     """The scorer of this process, made at the first call."""
-    from evosyn.train.scoring import Scorer, domains_of
+    from evosyn.train.scoring import Scorer, domains_of, reward_judge
 
     with _lock:
         scorer = _opened.get(os.getpid())
@@ -161,8 +161,9 @@ def _scorer(tasks: Sequence[Task]) -> Any:
             sandbox = open_sandbox("local", allow_weak=os.environ.get("EVOSYN_ALLOW_WEAK_SANDBOX") == "1")
             sandbox.__enter__()
             atexit.register(sandbox.close)
-            scorer = _opened[os.getpid()] = Scorer(sandbox, {})
-        scorer.serve(domains_of([task for task in tasks if task.problem.domain not in scorer.domains]))
+            scorer = _opened[os.getpid()] = Scorer(reward_judge(sandbox, {}))
+        judge = scorer.judge
+        judge.serve(domains_of([task for task in tasks if task.problem.domain not in judge.domains]))
     return scorer
 
 

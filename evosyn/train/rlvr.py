@@ -7,11 +7,13 @@ does so. EvoSyn (2510.17928) section 3.3; facts about TRL 1.16 stand in `docs/tr
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evosyn.crossexec.verdict_cache import SqliteVerdicts
+from evosyn.domains import domains_named
 from evosyn.errors import UnavailableError, UsageError
 from evosyn.ports import Sandbox
 from evosyn.records import Json
@@ -40,11 +42,11 @@ from evosyn.train.models import (
 )
 from evosyn.train.report import lineage_of, mean_of, start_and_end, versions, write_card, write_curve
 from evosyn.train.rewards import RewardFunction, pass_histogram
-from evosyn.train.scoring import Scorer, Task, domains_of
+from evosyn.train.scoring import Scorer, reward_judge
 from evosyn.train.settings import grpo_settings, is_main_process, resolve, world_size
 
 if TYPE_CHECKING:
-    from evosyn.train.early import EarlyScorer
+    from evosyn.train.early_scoring import EarlyScorer
 
 log = logging.getLogger(__name__)
 
@@ -100,7 +102,10 @@ def train_rlvr(request: RlvrRun, sandbox: Sandbox, *, on_row: OnRow | None = Non
         if run.file("report.json").exists():
             log.info("%s is done", request.out)
             return dict(run.read_json("report.json"))
-        report = _train(request, config, run, samples, sandbox, on_row)
+        domains, company = domains_named({sample.domain for sample in samples}), Company(share=config.reward.company)
+        with SqliteVerdicts(run.file("verdicts.sqlite")) as verdicts:
+            judge = reward_judge(sandbox, domains, config.reward.limits, verdicts, company=company)
+            report = _train(request, config, run, samples, Scorer(judge), on_row)
         return finish(report, run, everything, ["reward", "pass_rate"])
 
 
@@ -144,12 +149,13 @@ def _train(
     config: RlvrConfig,
     run: RunDir,
     samples: Sequence[Any],
-    sandbox: Sandbox,
+    scorer: Scorer,
     on_row: OnRow | None,
 ) -> dict[str, Json]:
     import torch
 
     from evosyn.train.callbacks import MetricsWriter, RunWatch
+    from evosyn.train.early_scoring import EarlyScorer
 
     cpu = not torch.cuda.is_available()
     bf16 = use_bf16(config.memory)
@@ -162,8 +168,9 @@ def _train(
     check_disk(run.path, needed, config.keep.last)
 
     tasks = tasks_of(samples)
-    reward, early = _reward(tasks, sandbox, tokenizer, config)
-    reward.scorer.load(run.file("reward_cache.jsonl"))
+    early = EarlyScorer(scorer, tokenizer)
+    length = config.rollout.max_completion
+    reward = RewardFunction(tasks, scorer, config.reward, max_completion=length, wait=early.drain)
     watch = RunWatch(run.path, reward, stuck_after=config.keep.stuck_after, needed=needed)
     checkpoint = resume_point(run)
     settings = grpo_settings(config, run.path, bf16=bf16, cpu=cpu)
@@ -175,7 +182,7 @@ def _train(
     save_final(trainer, tokenizer, run.path / "model", path)
     report = _report(request, config, samples, run, path)
     report |= {"parameters": parameters, "left_out": left_out, "warnings": watch.warnings, "trl": settings}
-    report |= {"executed": reward.scorer.executed, "drawn": reward.drawn}
+    report |= {"executed": reward.scorer.judge.executed, "drawn": reward.drawn}
     report["pass_histogram"] = pass_histogram(reward.passes)
     return report
 
@@ -230,18 +237,6 @@ def _rows(
             f"or synthesize more"
         )
     return fitting, left_out
-
-
-def _reward(
-    tasks: Mapping[str, Task], sandbox: Sandbox, tokenizer: Any, config: RlvrConfig
-) -> tuple[RewardFunction, EarlyScorer]:
-    from evosyn.train.early import EarlyScorer
-
-    company = Company(share=config.reward.company)
-    scorer = Scorer(sandbox, domains_of(tasks.values()), config.reward.limits, company=company)
-    early = EarlyScorer(scorer, tokenizer)
-    length = config.rollout.max_completion
-    return RewardFunction(tasks, scorer, config.reward, max_completion=length, wait=early.drain), early
 
 
 def _trainer(

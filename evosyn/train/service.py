@@ -75,8 +75,8 @@ class RewardService:
             "status": "ok",
             "protection": self._protection,
             "tasks": len(self._tasks),
-            "executed": self._scorer.executed,
-            "cached": self._scorer.cached,
+            "executed": self._scorer.judge.executed,
+            "cached": self._scorer.judge.cached,
         }
 
     def score(self, body: bytes) -> HttpAnswer:
@@ -101,7 +101,7 @@ class RewardService:
 
     def _check(self, task: Task) -> None:
         """Nobody outside names what is imported here: a dotted path that is not served is not looked up."""
-        if task.problem.domain in self._scorer.domains or ":" not in task.problem.domain:
+        if task.problem.domain in self._scorer.judge.domains or ":" not in task.problem.domain:
             check_task(task)
 
     def _scores(self, wanted: Sequence[_Wanted]) -> list[Score]:

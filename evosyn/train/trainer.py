@@ -15,7 +15,7 @@ import torch
 from trl import GRPOTrainer
 
 from evosyn.seeds import SeedTree
-from evosyn.train.early import EarlyScorer
+from evosyn.train.early_scoring import EarlyScorer
 from evosyn.train.scoring import Task
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 import evosyn
-from evosyn.evaluators.crossexec import CrossexecConfig, CrossExecutor
+from evosyn.crossexec.executor import CrossExecutor
+from evosyn.crossexec.judge import Judge
 from evosyn.jobs import Call, CallsJob, Limits, Status, StdioJob
 from evosyn.ports import Sandbox
 from evosyn.records import Json, Problem, Solution, Testing
@@ -211,7 +212,7 @@ def assert_rejected(sandbox: Sandbox, problems: list[Problem]) -> None:
     """Of each problem's mutants that differ from the reference on drawn inputs, at least 95 % fail its testing."""
     teacher = factory("teachers", "offline")(seed=0, sandbox=sandbox)
     domains = {name: factory("domains", name)() for name in ("python-function", "python-stdin")}
-    short = CrossExecutor(sandbox, domains, Limits(wall_s=2.0, budget_s=3.0), config=CrossexecConfig(recheck=False))
+    short = CrossExecutor(Judge(sandbox, domains, Limits(wall_s=2.0, budget_s=3.0), recheck=False))
     items = []
     for problem in problems:
         wrong = [Solution(text) for mistake in teacher.mistakes(problem) for text in mistake.sources]

@@ -12,6 +12,7 @@ from fractions import Fraction
 
 import pytest
 
+from evosyn.crossexec.judge import Cell, Judge
 from evosyn.domains.python.context import Broken, context_of
 from evosyn.domains.python.expressions import NotLiftable
 from evosyn.domains.python.lifting import lift_assert, lift_program
@@ -19,7 +20,6 @@ from evosyn.domains.python.preparing import decided
 from evosyn.domains.python.table import prepare
 from evosyn.domains.python_function import PythonFunction
 from evosyn.domains.python_stdin import PythonStdin
-from evosyn.evaluators.verify import Asked, verify_cells
 from evosyn.jobs import Call, ItemOutcome, Limits, Status
 from evosyn.ports import Sandbox
 from evosyn.records import Problem, Solution, Testing, Verdict
@@ -53,8 +53,8 @@ def sandbox() -> Iterator[Sandbox]:
 
 
 def verdicts(sandbox: Sandbox, source: str, *testings: Testing, problem: Problem = PROBLEM) -> str:
-    asked = [Asked(problem, Solution(source), testing) for testing in testings]
-    return "".join(cell.verdict.value for cell in verify_cells(sandbox.run, DOMAINS, LIMITS, asked))
+    asked = [Cell(problem, Solution(source), testing) for testing in testings]
+    return "".join(cell.verdict.value for cell in Judge(sandbox, DOMAINS, LIMITS).verify(asked))
 
 
 def test_integers_of_five_thousand_digits_are_integers(sandbox: Sandbox) -> None:

@@ -13,9 +13,10 @@ from types import ModuleType
 import pytest
 
 from evosyn import domains
+from evosyn.crossexec.executor import CrossExecutor
+from evosyn.crossexec.judge import Judge
 from evosyn.dataset import read_dataset
 from evosyn.errors import UsageError
-from evosyn.evaluators.crossexec import CrossExecutor
 from evosyn.records import Problem, Solution, Testing, Verdict
 from evosyn.sandbox import open_sandbox
 from evosyn.testings import FormatError
@@ -172,7 +173,7 @@ def test_a_student_learns_the_answers_of_a_domain_that_is_installed(installed: d
 def test_answers_that_only_python_takes_for_the_same_are_told_apart() -> None:
     domain = loaded().create()
     with open_sandbox("local", workers=1, allow_weak=True) as sandbox:
-        executor = CrossExecutor(sandbox, {domain.name: domain})
+        executor = CrossExecutor(Judge(sandbox, {domain.name: domain}))
         answers = [Solution(text) for text in ("# 14", "# 21", "14", " 14 M.", "14")]
         (matrix,) = executor.matrices([(question(2), answers, [Testing("answer", {"accepts": ["# 14"]})])])
     assert ["".join(row) for row in matrix.verdicts_MN] == ["P", "F", "F", "F", "F"]
@@ -184,9 +185,9 @@ def test_verdicts_of_one_payload_are_never_served_for_another() -> None:
     domain = loaded().create()
     testing = Testing("answer", {"accepts": ["14"]})
     with open_sandbox("local", workers=1, allow_weak=True) as sandbox:
-        from evosyn.evaluators.verdict_cache import MemoryVerdicts
+        from evosyn.crossexec.verdict_cache import MemoryVerdicts
 
-        executor = CrossExecutor(sandbox, {domain.name: domain}, cache=MemoryVerdicts())
+        executor = CrossExecutor(Judge(sandbox, {domain.name: domain}, cache=MemoryVerdicts()))
         found = [
             executor.matrices([(question(2, unit=unit), [Solution("14 m")], [testing])])[0].verdicts_MN[0, 0]
             for unit in ("m", "km")
@@ -227,7 +228,7 @@ def test_what_the_domain_cannot_decide_is_that_cells_fail_and_ends_nothing() -> 
             return bool(super().decide(problem, solution, testing))
 
     with open_sandbox("local", workers=1, allow_weak=True) as sandbox:
-        executor = CrossExecutor(sandbox, {"short-answer": Faulty()})
+        executor = CrossExecutor(Judge(sandbox, {"short-answer": Faulty()}))
         testing = Testing("answer", {"accepts": ["14"]})
         (matrix,) = executor.matrices([(question(2), [Solution("deep"), Solution("14")], [testing])])
     assert ["".join(row) for row in matrix.verdicts_MN] == ["F", "P"]

@@ -16,7 +16,7 @@ from pathlib import Path
 from evosyn.jobs import Call, CallsJob, CompanyJob, ItemOutcome, Job, Protection
 from evosyn.ports import Sandbox
 from evosyn.records import Json, Testing
-from evosyn.sandbox.together import run_jobs
+from evosyn.sandbox.bundling import run_jobs
 from evosyn.sharing import Company
 from evosyn.strategies.runner import JOBS_A_CORE, SandboxedRunner
 from tests.memory.neighbours import LIMITS, Mode, Neighbours

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evosyn.jobs import CallsJob, ChecksJob
-from evosyn.sandbox.together import harmless
+from evosyn.sandbox.bundling import harmless
 from tests.memory.finding import Finder
 from tests.memory.neighbours import Mode, Neighbours
 from tests.memory.planting import Form, Kind, Planting

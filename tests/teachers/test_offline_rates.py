@@ -6,8 +6,9 @@ import statistics
 
 import pytest
 
+from evosyn.crossexec.executor import CrossExecutor
+from evosyn.crossexec.judge import Judge
 from evosyn.domains import load_pools
-from evosyn.evaluators.crossexec import CrossExecutor
 from evosyn.records import Problem, Solution
 from evosyn.registry import factory
 from evosyn.sandbox import open_sandbox
@@ -81,7 +82,7 @@ def test_executed_pools_are_near_the_recorded_ones(sandbox, teachers, seeds):
         (pool.problem, [*pool.solutions, Solution(pool.problem.reference_solution or "")], list(pool.testings))
         for pool in pools
     ]
-    problems = [measured(matrix) for matrix in CrossExecutor(sandbox, domains).matrices(items)]
+    problems = [measured(matrix) for matrix in CrossExecutor(Judge(sandbox, domains)).matrices(items)]
     found = dict(zip(RATES, rates(problems), strict=True))
     recorded = dict(zip(RATES, RECORDED["mixed"], strict=True))
     for name in RATES[1:5]:

@@ -232,8 +232,8 @@ def test_completions_are_scored_while_others_are_still_generated(
     from evosyn.dataset import read_dataset
     from evosyn.jobs import Limits
     from evosyn.train.data import prompt_of, tasks_of
-    from evosyn.train.early import EarlyScorer
-    from evosyn.train.scoring import Scorer, domains_of
+    from evosyn.train.early_scoring import EarlyScorer
+    from evosyn.train.scoring import Scorer, domains_of, reward_judge
 
     samples = read_dataset(small_data)
     tasks = list(tasks_of(samples).values())
@@ -244,7 +244,7 @@ def test_completions_are_scored_while_others_are_still_generated(
     ]
     encoded = tokenizer(texts, return_tensors="pt", padding=True)
     width = encoded["input_ids"].shape[1]
-    scorer = Scorer(sandbox, domains_of(tasks), Limits(wall_s=1.0))
+    scorer = Scorer(reward_judge(sandbox, domains_of(tasks), Limits(wall_s=1.0)))
     early = EarlyScorer(scorer, tokenizer)
     torch.manual_seed(0)
     with early.watching(model, tasks, width, [tokenizer.eos_token_id]):
@@ -253,8 +253,8 @@ def test_completions_are_scored_while_others_are_still_generated(
     ended = [row for row in range(len(tasks)) if tokenizer.eos_token_id in output[row, width:]]
     assert ended
     assert early.offered == len(ended)
-    executed = scorer.executed
+    executed = scorer.judge.executed
     finals = tokenizer.batch_decode(output[:, width:], skip_special_tokens=True)
     scorer.score([tasks[row] for row in ended], [finals[row] for row in ended])
-    assert scorer.executed == executed, "what was scored early is read as the trainer reads it"
+    assert scorer.judge.executed == executed, "what was scored early is read as the trainer reads it"
     assert "generate" not in vars(model)

@@ -31,7 +31,7 @@ from evosyn.train.client import RewardClient
 from evosyn.train.config import RewardConfig
 from evosyn.train.data import tasks_of
 from evosyn.train.rewards import RewardFunction
-from evosyn.train.scoring import REWARD_LIMITS, Scorer, domains_of
+from evosyn.train.scoring import REWARD_LIMITS, Scorer, domains_of, reward_judge
 from evosyn.train.service import RewardService
 from tests.train.reward_rows import DOMAINS, ROWS, Posed, posed
 
@@ -148,7 +148,7 @@ def check(batch: Batch, sandbox: Sandbox, out: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("EVOSYN_ALLOW_WEAK_SANDBOX", "1")
     monkeypatch.delenv("EVOSYN_REWARD_URL", raising=False)
     tasks = tasks_of(read_dataset(batch.data))
-    scorer = Scorer(sandbox, domains_of(tasks.values()))
+    scorer = Scorer(reward_judge(sandbox, domains_of(tasks.values())))
     scores = scorer.score([tasks[row] for row in batch.ids], batch.texts)
     letters = [score.verdict.value for score in scores]
     found: dict[str, list[float | None]] = {
@@ -184,7 +184,7 @@ class Serving:
 
     def __init__(self, sandbox: Sandbox, batch: Batch) -> None:
         tasks = tasks_of(read_dataset(batch.data))
-        self._service = RewardService(Scorer(sandbox, domains_of(tasks.values())), tasks, port=0)
+        self._service = RewardService(Scorer(reward_judge(sandbox, domains_of(tasks.values()))), tasks, port=0)
         self._thread = threading.Thread(target=self._service.serve, daemon=True)
 
     def __enter__(self) -> str:

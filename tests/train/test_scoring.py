@@ -1,20 +1,22 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from evosyn.chat import Parsed
+from evosyn.crossexec.verdict_cache import SqliteVerdicts
 from evosyn.dataset import read_dataset
 from evosyn.domains.python_function import PythonFunction
-from evosyn.jobs import CellResult, ItemOutcome, Job, Limits
+from evosyn.jobs import CellResult, ItemOutcome, Job, Limits, Protection
 from evosyn.ports import Expansion, Plan, Sandbox
 from evosyn.records import Problem, Solution, Testing, Verdict
 from evosyn.tasks import task_from_json, task_text
 from evosyn.train.config import RewardConfig
 from evosyn.train.data import tasks_of
 from evosyn.train.rewards import RewardFunction, completion_text, pass_histogram
-from evosyn.train.scoring import Scorer, Task, domains_of
+from evosyn.train.scoring import Scorer, Task, domains_of, reward_judge
 
 LIMITS = Limits(wall_s=1.0, budget_s=3.0, memory_mb=256)
 
@@ -26,7 +28,7 @@ def tasks(small_data: Path) -> dict[str, Task]:
 
 @pytest.fixture
 def scorer(sandbox: Sandbox, tasks: dict[str, Task]) -> Scorer:
-    return Scorer(sandbox, domains_of(tasks.values()), LIMITS)
+    return Scorer(reward_judge(sandbox, domains_of(tasks.values()), LIMITS))
 
 
 GOOD = "```python\ndef total(xs):\n    return sum(xs)\n```"
@@ -90,28 +92,32 @@ def test_arbitrary_text_is_a_completion_like_any_other(text: str, scorer: Scorer
     assert not score.passed
 
 
-def test_a_completion_is_executed_once_however_often_it_is_drawn(
-    scorer: Scorer, tasks: dict[str, Task], tmp_path: Path
-) -> None:
-    text = fenced("def total(xs):\n    return sum(xs)")
+def test_a_completion_is_executed_once_however_often_it_is_drawn(scorer: Scorer, tasks: dict[str, Task]) -> None:
+    text = fenced("def total(xs):\n    return sum(xs)\n\ndef count(xs):\n    return len(xs)")
     scorer.score([tasks["total"]] * 8, [text] * 8)
     scorer.score([tasks["total"]], [text])
-    assert (scorer.executed, scorer.cached) == (1, 8)
+    assert (scorer.judge.executed, scorer.judge.cached) == (1, 8)
     scorer.score([tasks["count"]], [text])
-    assert scorer.executed == 2
-    scorer.save(tmp_path / "cache.jsonl")
+    assert scorer.judge.executed == 2
 
 
-def test_a_saved_cache_spares_the_executions(sandbox: Sandbox, tasks: dict[str, Task], tmp_path: Path) -> None:
-    text = fenced("def total(xs):\n    return sum(xs)")
-    one = Scorer(sandbox, domains_of(tasks.values()), LIMITS)
-    before = one.score([tasks["total"]], [text])
-    one.save(tmp_path / "cache.jsonl")
-    two = Scorer(sandbox, domains_of(tasks.values()), LIMITS)
-    assert two.load(tmp_path / "cache.jsonl") == 1
-    assert two.score([tasks["total"]], [text]) == before
-    assert two.executed == 0
-    assert two.load(tmp_path / "nothing.jsonl") == 0
+def test_verdicts_in_a_file_spare_the_executions_of_the_same_limits_only(
+    sandbox: Sandbox, tasks: dict[str, Task], tmp_path: Path
+) -> None:
+    texts = [
+        GOOD,
+        "prose",
+        fenced("def total(xs):\n    return 1 // 0"),
+        fenced("def total(xs):\n    return 5 if xs else 0"),
+    ]
+    found = []
+    for limits in (LIMITS, LIMITS, replace(LIMITS, memory_mb=257)):
+        with SqliteVerdicts(tmp_path / "verdicts.sqlite") as verdicts:
+            scorer = Scorer(reward_judge(sandbox, domains_of(tasks.values()), limits, verdicts))
+            found.append((scorer.score([tasks["total"]] * 4, texts), scorer.judge.executed))
+    assert [executed for _, executed in found] == [3, 0, 3]
+    assert found[0][0] == found[1][0] == found[2][0]
+    assert found[0][0][2].detail
 
 
 def test_a_broken_testing_pays_nobody(scorer: Scorer, tasks: dict[str, Task]) -> None:
@@ -143,6 +149,8 @@ def test_length_is_counted_in_tokens_where_they_are_given(scorer: Scorer, tasks:
 class BrokenSandbox:
     """What a sandbox beyond repair does."""
 
+    protection = Protection("local", "strong", "1")
+
     def run(self, jobs: object, *, on_done: object = None) -> object:
         from evosyn.errors import SandboxUnavailable
 
@@ -151,7 +159,7 @@ class BrokenSandbox:
 
 
 def test_a_broken_machine_never_raises_into_the_trainer(tasks: dict[str, Task]) -> None:
-    scorer = Scorer(BrokenSandbox(), domains_of(tasks.values()), LIMITS)  # type: ignore[arg-type]
+    scorer = Scorer(reward_judge(BrokenSandbox(), domains_of(tasks.values()), LIMITS))  # type: ignore[arg-type]
     reward = reward_of(tasks, scorer)
     assert reward([fenced("def total(xs):\n    return 1")] * 2, [tasks["total"].row_id] * 2) == [None, None]
     assert reward.failure is not None
@@ -228,7 +236,7 @@ class FaultyPlan:
 def test_where_evosyn_fails_on_one_completion_all_others_keep_their_reward(
     method: str, sandbox: Sandbox, tasks: dict[str, Task]
 ) -> None:
-    reward = reward_of(tasks, Scorer(sandbox, {"python-function": Faulty()}, LIMITS))
+    reward = reward_of(tasks, Scorer(reward_judge(sandbox, {"python-function": Faulty()}, LIMITS)))
     texts = [GOOD, f"{GOOD[:-3]}# fails in {method}\n```", fenced("def total(xs):\n    return 1"), GOOD + "\n"]
     assert reward(texts, [tasks["total"].row_id] * 4) == [1.0, None, 0.0, 1.0]
     assert reward.failure is None
@@ -239,7 +247,7 @@ def test_where_a_testing_cannot_be_expanded_only_its_own_completions_are_undecid
 ) -> None:
     problem = tasks["total"].problem
     bad = Task("bad", problem, Testing("asserts", {"asserts": ["assert total([1]) == 1, 'fails in expand'"]}))
-    scorer = Scorer(sandbox, {"python-function": Faulty()}, LIMITS)
+    scorer = Scorer(reward_judge(sandbox, {"python-function": Faulty()}, LIMITS))
     scores = scorer.score([tasks["total"], bad, bad, tasks["total"]], [GOOD, GOOD, GOOD + "\n", GOOD + "\n\n"])
     assert [score.verdict.value for score in scores] == ["P", "U", "U", "P"]
     assert scores[1].detail == "evosyn failed: KeyError"
@@ -249,20 +257,19 @@ class Choosy:
     """A sandbox that refuses a whole batch for the sake of single jobs, as for arguments that are no plain data."""
 
     def __init__(self, sandbox: Sandbox) -> None:
-        self.sandbox, self.runs = sandbox, 0
+        self.sandbox, self.runs, self.protection = sandbox, 0, sandbox.protection
 
-    def run(self, jobs: Sequence[Job], *, on_done: object = None) -> list[tuple[ItemOutcome, ...]]:
-        del on_done
+    def run(self, jobs: Sequence[Job], *, on_done: Any = None) -> list[tuple[ItemOutcome, ...]]:
         self.runs += 1
         for number, job in enumerate(jobs):
             if "refused" in job.program:
                 raise TypeError(f"job {number}: an argument is not plain data")
-        return self.sandbox.run(jobs)
+        return self.sandbox.run(jobs, on_done=on_done)
 
 
 def test_a_job_that_the_sandbox_refuses_costs_no_other_its_verdict(sandbox: Sandbox, tasks: dict[str, Task]) -> None:
     choosy = Choosy(sandbox)
-    scorer = Scorer(choosy, domains_of(tasks.values()), LIMITS)  # type: ignore[arg-type]
+    scorer = Scorer(reward_judge(choosy, domains_of(tasks.values()), LIMITS))  # type: ignore[arg-type]
     texts = [fenced(f"import os\ndef total(xs):\n    return sum(xs)  # {number}") for number in range(64)]
     for place in (5, 40):
         texts[place] = texts[place].replace("#", "# refused")
@@ -281,7 +288,7 @@ def test_a_completion_of_no_row_is_undecided_and_the_others_are_paid(scorer: Sco
 
 def test_equal_tasks_are_prepared_once_a_batch_whoever_made_them(sandbox: Sandbox, tasks: dict[str, Task]) -> None:
     counting = CountingExpansions()
-    scorer = Scorer(sandbox, {"python-function": counting}, LIMITS)
+    scorer = Scorer(reward_judge(sandbox, {"python-function": counting}, LIMITS))
     task = tasks["total"]
     copies = [task_from_json(task_text(task)) for _ in range(8)]
     assert all(score.passed for score in scorer.score(copies, [GOOD + " " * number for number in range(8)]))
@@ -296,45 +303,3 @@ class CountingExpansions(PythonFunction):
     def expand(self, testings: Sequence[Testing], limits: Limits) -> Expansion:
         self.expanded += 1
         return super().expand(testings, limits)
-
-
-def saved(sandbox: Sandbox, tasks: dict[str, Task], path: Path) -> tuple[Scorer, list[str]]:
-    scorer = Scorer(sandbox, domains_of(tasks.values()), LIMITS)
-    texts = [GOOD, "prose", fenced("def total(xs):\n    return 1 // 0"), fenced("def total(xs):\n    return 'é'")]
-    scorer.score([tasks["total"]] * 4, texts)
-    scorer.save(path)
-    return scorer, texts
-
-
-def test_a_saved_cache_with_a_flipped_bit_anywhere_is_not_believed(
-    sandbox: Sandbox, tasks: dict[str, Task], tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    path = tmp_path / "cache.jsonl"
-    scorer, texts = saved(sandbox, tasks, path)
-    content = path.read_bytes()
-    fresh = Scorer(sandbox, domains_of(tasks.values()), LIMITS)
-    for at in range(len(content)):
-        flipped = bytearray(content)
-        flipped[at] ^= 1 << (at % 8)
-        path.write_bytes(flipped)
-        assert fresh.load(path) == 0, f"byte {at}"
-    for damage in (content[:-1], content[: len(content) // 2], b"", b"\n", content + b"\n"):
-        path.write_bytes(damage)
-        assert fresh.load(path) == 0
-    assert "its results are not taken up" in caplog.text
-    path.write_bytes(content)
-    assert fresh.load(path) == 4
-    again = [fresh.score([tasks["total"]] * 4, texts), scorer.score([tasks["total"]] * 4, texts)]
-    assert again[0] == again[1]
-    assert again[0][2].detail
-    assert fresh.executed == 0
-
-
-def test_a_saved_cache_of_other_limits_or_of_an_older_version_is_not_believed(
-    sandbox: Sandbox, tasks: dict[str, Task], tmp_path: Path
-) -> None:
-    path = tmp_path / "cache.jsonl"
-    saved(sandbox, tasks, path)
-    assert Scorer(sandbox, domains_of(tasks.values()), replace(LIMITS, memory_mb=257)).load(path) == 0
-    path.write_text('["0123", "P", 1.0, true]\n')
-    assert Scorer(sandbox, domains_of(tasks.values()), LIMITS).load(path) == 0

@@ -24,7 +24,7 @@ from evosyn.records import Json
 from evosyn.tasks import Task
 from evosyn.train.client import RewardClient
 from evosyn.train.data import tasks_of
-from evosyn.train.scoring import Scorer, domains_of
+from evosyn.train.scoring import Scorer, domains_of, reward_judge
 from evosyn.train.service import RewardService, ServiceLimits
 
 RIGHT = "```python\ndef total(xs):\n    return sum(xs)\n```"
@@ -51,13 +51,13 @@ def serving(service: RewardService) -> Iterator[RewardService]:
 
 @pytest.fixture
 def service(sandbox: Sandbox, tasks: dict[str, Task]) -> Iterator[RewardService]:
-    scorer = Scorer(sandbox, domains_of(tasks.values()), Limits(wall_s=1.0))
+    scorer = Scorer(reward_judge(sandbox, domains_of(tasks.values()), Limits(wall_s=1.0)))
     yield from serving(RewardService(scorer, tasks, port=0, limits=ServiceLimits(body_mb=0.1, items=3)))
 
 
 @pytest.fixture
 def guarded(sandbox: Sandbox, tasks: dict[str, Task]) -> Iterator[RewardService]:
-    scorer = Scorer(sandbox, domains_of(tasks.values()), Limits(wall_s=1.0))
+    scorer = Scorer(reward_judge(sandbox, domains_of(tasks.values()), Limits(wall_s=1.0)))
     yield from serving(RewardService(scorer, tasks, port=0, token="s3cret"))
 
 
@@ -181,13 +181,13 @@ def test_without_the_token_nothing_is_scored(guarded: RewardService, monkeypatch
 
 
 def test_an_address_others_can_reach_needs_a_token(sandbox: Sandbox, tasks: dict[str, Task]) -> None:
-    scorer = Scorer(sandbox, domains_of(tasks.values()), Limits())
+    scorer = Scorer(reward_judge(sandbox, domains_of(tasks.values()), Limits()))
     with pytest.raises(UsageError, match="token"):
         RewardService(scorer, tasks, host="0.0.0.0", port=0)
 
 
 def test_a_full_service_says_when_to_come_back(sandbox: Sandbox, tasks: dict[str, Task]) -> None:
-    scorer = Scorer(sandbox, domains_of(tasks.values()), Limits(wall_s=2.0))
+    scorer = Scorer(reward_judge(sandbox, domains_of(tasks.values()), Limits(wall_s=2.0)))
     service = RewardService(scorer, tasks, port=0, limits=ServiceLimits(batches=1, waiting=0))
     loop = "```python\ndef total(xs):\n    while True: pass\n```"
     statuses: list[int] = []

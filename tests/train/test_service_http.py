@@ -17,7 +17,7 @@ import pytest
 from evosyn.errors import UsageError
 from evosyn.ports import Sandbox
 from evosyn.train._http import HttpAnswer, HttpServer, ServiceLimits
-from evosyn.train.scoring import Scorer
+from evosyn.train.scoring import Scorer, reward_judge
 from evosyn.train.service import RewardService
 
 RIGHT = "```python\ndef total(xs):\n    return sum(xs)\n```"
@@ -191,7 +191,7 @@ def test_bodies_in_memory_are_bounded_together() -> None:
 def test_five_hundred_at_once_all_get_an_answer_and_in_the_end_their_score(sandbox: Sandbox) -> None:
     from evosyn import registry
 
-    scorer = Scorer(sandbox, {"python-function": registry.factory("domains", "python-function")()})
+    scorer = Scorer(reward_judge(sandbox, {"python-function": registry.factory("domains", "python-function")()}))
     service = RewardService(scorer, {}, port=0, limits=ServiceLimits(batches=4, waiting=100))
     body = json.dumps({"items": [{"task": TASK, "completion": RIGHT}]}).encode()
     statuses: Counter[int] = Counter()

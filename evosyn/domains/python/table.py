@@ -61,7 +61,7 @@ class CasePlace(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Cell:
+class PlacedTesting:
     """How one testing is read off.
 
     Attributes:
@@ -171,7 +171,7 @@ class Prepared:
     calls: tuple[Call, ...]
     checks: tuple[TableCheck, ...]
     coded: tuple[Check, ...]
-    cells: tuple[Cell, ...]
+    cells: tuple[PlacedTesting, ...]
 
     def jobs(self, solution: Solution, limits: Limits) -> tuple[Job, ...]:
         """The table, then the coded checks, each only where there are some."""
@@ -190,7 +190,7 @@ class Prepared:
 
 
 def _read_off(
-    cell: Cell, table: Sequence[ItemOutcome], items: Sequence[ItemOutcome], verdicts: Sequence[Verdict]
+    cell: PlacedTesting, table: Sequence[ItemOutcome], items: Sequence[ItemOutcome], verdicts: Sequence[Verdict]
 ) -> CellResult:
     cases = tuple([verdicts[place] for place in cell.places])
     seconds = sum([table[index].seconds for index in cell.calls])
@@ -238,7 +238,7 @@ def prepare(problem: Problem, testings: Sequence[Testing]) -> Prepared:
     return Prepared(context.entry_point, tuple(table.calls), tuple(table.checks), tuple(table.coded), cells)
 
 
-def _prepared(testing: Testing, context: Context, table: Table) -> Cell:
+def _prepared(testing: Testing, context: Context, table: Table) -> PlacedTesting:
     """How one testing is read off; one that cannot even be prepared is broken."""
     size = table.size()
     try:
@@ -249,7 +249,7 @@ def _prepared(testing: Testing, context: Context, table: Table) -> Cell:
         return _cell([CasePlace()], table, reason[:400])
 
 
-def _placed(cell: Cell, checks: int, coded: int) -> Cell:
+def _placed(cell: PlacedTesting, checks: int, coded: int) -> PlacedTesting:
     places = [
         case.check if case.check >= 0 else checks + case.item if case.item >= 0 else checks + coded
         for case in cell.cases
@@ -257,7 +257,7 @@ def _placed(cell: Cell, checks: int, coded: int) -> Cell:
     return replace(cell, places=tuple(places))
 
 
-def _prepare_cases(testing: Testing, _context: Context, table: Table) -> Cell:
+def _prepare_cases(testing: Testing, _context: Context, table: Table) -> PlacedTesting:
     cases = []
     pairs = max(PAIRS // len(testing.body["cases"]), FEWEST_PAIRS)
     for case in testing.body["cases"]:
@@ -270,7 +270,7 @@ def _prepare_cases(testing: Testing, _context: Context, table: Table) -> Cell:
     return _cell(cases, table)
 
 
-def _prepare_asserts(testing: Testing, context: Context, table: Table) -> Cell:
+def _prepare_asserts(testing: Testing, context: Context, table: Table) -> PlacedTesting:
     cases: list[CasePlace] = []
     broken, budget, texts = "", WorkBudget(), testing.body["asserts"]
     for text in texts:
@@ -284,7 +284,7 @@ def _prepare_asserts(testing: Testing, context: Context, table: Table) -> Cell:
     return _cell(cases, table, broken)
 
 
-def _prepare_program(testing: Testing, context: Context, table: Table) -> Cell:
+def _prepare_program(testing: Testing, context: Context, table: Table) -> PlacedTesting:
     code = testing.body["code"]
     try:
         found = lift_program(code, context)
@@ -302,15 +302,15 @@ def _steps(checks: int) -> int:
     return max(STEPS // max(checks, 1), FEWEST_STEPS)
 
 
-def _prepare_misfit(testing: Testing, _context: Context, table: Table) -> Cell:
+def _prepare_misfit(testing: Testing, _context: Context, table: Table) -> PlacedTesting:
     return _cell([], table, f"testings of the kind {testing.kind!r} do not fit function problems")
 
 
 _PREPARERS = {"cases": _prepare_cases, "asserts": _prepare_asserts, "program": _prepare_program}
 
 
-def _cell(cases: Sequence[CasePlace], table: Table, broken: str = "") -> Cell:
+def _cell(cases: Sequence[CasePlace], table: Table, broken: str = "") -> PlacedTesting:
     calls = {index: None for case in cases if case.check >= 0 for index in table.checks[case.check].calls}
     items = {case.item: None for case in cases if case.item >= 0}
     loads = -1 if calls or items or broken else table.code(LOADS)
-    return Cell(tuple(cases), tuple(calls), tuple(items), broken, loads)
+    return PlacedTesting(tuple(cases), tuple(calls), tuple(items), broken, loads)

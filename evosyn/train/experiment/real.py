@@ -18,11 +18,11 @@ from evosyn.rundir import RunDir, write_atomic
 from evosyn.train.checkpoints import freeze_config, read_metrics, whole_checkpoints
 from evosyn.train.config import DistillConfig, RlvrConfig
 from evosyn.train.distill import DistillRun, distill
-from evosyn.train.evaluate import evaluate, pass_values, scorer_for
+from evosyn.train.evaluate import evaluate, pass_values
 from evosyn.train.experiment.choices import DISTILL_ARMS
 from evosyn.train.generation import Generator, TokenSampling
 from evosyn.train.rlvr import RlvrRun, train_rlvr
-from evosyn.train.scoring import Task
+from evosyn.train.scoring import Scorer, Task, domains_of, reward_judge
 
 NOTE = (
     "Pass@1 on the bench by its human testings, before and after training; every setting has the same "
@@ -140,7 +140,7 @@ class _Measure:
         self, plan: RealPlan, run: RunDir, sandbox: Sandbox, bench: Sequence[Task], open_generator: OpenGenerator
     ) -> None:
         self._plan, self._run, self._bench, self._open = plan, run, bench, open_generator
-        self._scorer = scorer_for(bench, sandbox, plan.config.reward.limits)
+        self._scorer = Scorer(reward_judge(sandbox, domains_of(bench), plan.config.reward.limits))
         self._digest = content_id("", sorted(task.key for task in bench))
 
     def __call__(self, model: str) -> dict[str, float]:

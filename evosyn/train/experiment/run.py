@@ -150,18 +150,18 @@ def _unit(root: Path, seed: int, arm: str, budget: StepBudgetConfig, open_sandbo
 
     from evosyn.domains import Domains
     from evosyn.train.experiment.learn import Learner, StepBudget
-    from evosyn.train.scoring import Scorer
+    from evosyn.train.scoring import Scorer, reward_judge
 
     warnings.filterwarnings("ignore", category=FutureWarning, module="transformers")
     torch.set_num_threads(1)
     folder = root / f"seed-{seed}"
     with open_sandbox() as sandbox:
-        scorer = Scorer(sandbox, Domains())
+        scorer = Scorer(reward_judge(sandbox, Domains()))
         prepared = PreparedExperiment.load(folder / "prepared.json")
         learner = Learner(
             prepared, folder / "start", StepBudget(**asdict(budget)), scorer, SeedTree(seed).child("learner")
         )
         result = learner.imitate(arm) if arm in DISTILL_ARMS else learner.reinforce(arm, folder / "scratch" / arm)
-    result |= {"seed": seed, "executed": scorer.executed, "cached": scorer.cached}
+    result |= {"seed": seed, "executed": scorer.judge.executed, "cached": scorer.judge.cached}
     write_atomic(_file(root, seed, arm), json.dumps(result))
     return dict(result)

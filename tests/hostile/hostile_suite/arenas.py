@@ -11,7 +11,8 @@ import time
 from collections.abc import Sequence
 
 from evosyn import registry
-from evosyn.evaluators.crossexec import CrossexecConfig, CrossExecutor
+from evosyn.crossexec.executor import CrossexecConfig, CrossExecutor
+from evosyn.crossexec.judge import Judge
 from evosyn.jobs import CallsJob, ItemOutcome, Limits, Status
 from evosyn.records import PassMatrix, Solution
 from hostile_suite.backends import HONEST, PATIENT, QUICK, Backend
@@ -65,7 +66,7 @@ def run_cells(backend: Backend, host: Host, cases: Sequence[Case], tally: Tally)
 def _run(backend: Backend, host: Host, scene: Scene, limits: Limits, tally: Tally) -> None:
     """Run one scene and judge it."""
     watched = Watched(backend.sandbox(), host.secret)
-    executor = CrossExecutor(watched, DOMAINS, limits, config=CONFIG)
+    executor = CrossExecutor(Judge(watched, DOMAINS, limits), config=CONFIG)
     solutions, testings = [Solution(row.source) for row in scene.rows], [column.testing for column in scene.columns]
     name, mode, began = scene.case.name, scene.columns[0].mode, time.monotonic()
     tally.cases.add(name)

@@ -9,7 +9,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from evosyn.train.scoring import Score, Scorer, Task
+from evosyn.train.scoring import Score, Scorer, Task, reward_judge
 from hostile_suite import fitting, tasks
 from hostile_suite.arenas import DOMAINS, limits_of, look_around, span, warm_up
 from hostile_suite.backends import Backend
@@ -89,7 +89,7 @@ def _mixed(entries: Sequence[_Entry], first: Case) -> list[_Entry]:
 def _score(backend: Backend, host: Host, entries: Sequence[_Entry], tally: Tally) -> None:
     watched = Watched(backend.sandbox(), host.secret)
     names = span([entry.case for entry in entries])
-    scorer = Scorer(watched, DOMAINS, limits_of([entry.case for entry in entries]))
+    scorer = Scorer(reward_judge(watched, DOMAINS, limits_of([entry.case for entry in entries])))
     began = time.monotonic()
     try:
         scores = scorer.score([entry.task for entry in entries], [entry.text for entry in entries])

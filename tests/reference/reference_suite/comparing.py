@@ -9,8 +9,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from evosyn.crossexec.judge import Cell, Judge
 from evosyn.domains.python_function import PythonFunction
-from evosyn.evaluators.verify import Asked, verify_cells
 from evosyn.jobs import Limits
 from evosyn.ports import Sandbox
 from evosyn.records import Problem, Solution, Testing, Verdict
@@ -70,8 +70,8 @@ class Compared(NamedTuple):
 
 def compare(sandbox: Sandbox, pairs: Sequence[Pair]) -> list[Compared]:
     """Both judgements of each pair."""
-    asked = [Asked(_problem(pair, place), Solution(pair.program), _testing(pair)) for place, pair in enumerate(pairs)]
-    cells = verify_cells(sandbox.run, {"python-function": PythonFunction()}, LIMITS, asked)
+    asked = [Cell(_problem(pair, place), Solution(pair.program), _testing(pair)) for place, pair in enumerate(pairs)]
+    cells = Judge(sandbox, {"python-function": PythonFunction()}, LIMITS).verify(asked)
     found = zip(pairs, all_pass(pairs), cells, strict=True)
     return [Compared(pair, python, cell.verdict) for pair, python, cell in found]
 

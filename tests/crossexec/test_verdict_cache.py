@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from evosyn.crossexec.verdict_cache import SqliteVerdicts
 from evosyn.errors import UsageError
-from evosyn.evaluators.verdict_cache import SqliteVerdicts
 from evosyn.jobs import CellResult
 from evosyn.records import Verdict
 

@@ -11,7 +11,7 @@ import pytest
 from evosyn import sharing
 from evosyn.jobs import Call, CallsJob, Check, ChecksJob, CompanyJob, ItemOutcome, Job, Limits, Status
 from evosyn.ports import Sandbox
-from evosyn.sandbox.together import keeps_company, run_jobs
+from evosyn.sandbox.bundling import OnDone, keeps_company, run_jobs
 from evosyn.sharing import Company
 
 HONEST = "def f(x):\n    return x * 7 + 3\n"
@@ -25,6 +25,14 @@ def switch(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
     event = threading.Event()
     monkeypatch.setattr(sharing, "_differed", event)
     return event
+
+
+def told(results: Sequence[tuple[ItemOutcome, ...]], on_done: OnDone | None) -> list[tuple[ItemOutcome, ...]]:
+    """The results, told one by one before, as a sandbox does."""
+    for index, outcomes in enumerate(results):
+        if on_done is not None:
+            on_done(index, outcomes)
+    return list(results)
 
 
 def never_repeated() -> Company:
@@ -41,9 +49,9 @@ class Counting:
     def __getattr__(self, name: str) -> object:
         return getattr(self._sandbox, name)
 
-    def run(self, jobs: Sequence[Job]) -> object:
+    def run(self, jobs: Sequence[Job], *, on_done: OnDone | None = None) -> list[tuple[ItemOutcome, ...]]:
         self.runs.append(len(jobs))
-        return self._sandbox.run(jobs)
+        return self._sandbox.run(jobs, on_done=on_done)
 
 
 def job(program: str, entry_point: str = "f", limits: Limits = LIMITS) -> CallsJob:
@@ -155,12 +163,13 @@ class Leaking:
     def __init__(self, sandbox: Sandbox) -> None:
         self._sandbox = sandbox
 
-    def run(self, jobs: Sequence[Job]) -> list[tuple[ItemOutcome, ...]]:
+    def run(self, jobs: Sequence[Job], *, on_done: OnDone | None = None) -> list[tuple[ItemOutcome, ...]]:
         found = self._sandbox.run(jobs)
-        return [
+        leaked = [
             items[:2] * (len(items) // 2) if isinstance(job, CompanyJob) else items
             for job, items in zip(jobs, found, strict=True)
         ]
+        return told(leaked, on_done)
 
 
 def test_a_difference_ends_all_sharing_and_the_verdict_alone_counts(
@@ -181,11 +190,11 @@ def test_a_difference_ends_all_sharing_and_the_verdict_alone_counts(
 
 def test_what_our_own_fault_spoils_is_no_difference(sandbox: Sandbox) -> None:
     class Broken(Counting):
-        def run(self, jobs: Sequence[Job]) -> list[tuple[ItemOutcome, ...]]:
+        def run(self, jobs: Sequence[Job], *, on_done: OnDone | None = None) -> list[tuple[ItemOutcome, ...]]:
             self.runs.append(len(jobs))
             if len(self.runs) == 1:
                 return sandbox.run(jobs)
-            return [(ItemOutcome(Status.INFRASTRUCTURE),) * 2 for _ in jobs]
+            return told([(ItemOutcome(Status.INFRASTRUCTURE),) * 2 for _ in jobs], on_done)
 
     company = Company(repeat=1.0)
     found = run_jobs(Broken(sandbox), [job(HONEST)] * 8, company, cores=1)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""The distinct work of one problem, what is known of it, and the matrix that it becomes.
+"""The distinct work of one problem, as rows for the judge, and the matrix that it becomes.
 
 Solutions that are the same to their domain are one row, equal testings one column; the human testing is the first
 column. It runs nothing. DESIGN.md section 2, `PassMatrix`.
@@ -6,16 +6,15 @@ column. It runs nothing. DESIGN.md section 2, `PassMatrix`.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from evosyn.crossexec.judge import Judge
 from evosyn.jobs import CellResult
-from evosyn.ports import Domain
-from evosyn.records import Json, Letters, PassMatrix, Problem, Solution, Testing, Verdict, canonical_json
+from evosyn.records import Json, Letters, PassMatrix, Problem, Solution, Testing, Verdict
 
 KeyT = TypeVar("KeyT")
 
@@ -32,11 +31,10 @@ class Grid:
 
     Attributes:
         index: position of the problem among the items.
-        rows, columns: the distinct records, in the order of appearance; the human testing is column 0 if there is one.
+        rows: distinct solutions in the order of appearance, with what is known of their cells; the human testing is
+            column 0 if there is one.
         row_of_M, column_of_N: where each solution and testing of the item stands.
-        canary: the row of a program that is surely wrong, after all others, or None.
-        keys: for each row the cache keys of its cells.
-        results: what is known, by row and column.
+        canary: the place of a row whose program is surely wrong, after all others, or None.
         flaky: cells that gave different verdicts when they were repeated.
     """
 
@@ -44,36 +42,30 @@ class Grid:
         self,
         index: int,
         item: tuple[Problem, Sequence[Solution], Sequence[Testing]],
-        domain: Domain,
-        salt: str,
+        judge: Judge,
         *,
         canaries: bool = False,
     ) -> None:
         problem, solutions, testings = item
+        domain = judge.domains[problem.domain]
         self.index, self.problem = index, problem
         self.solutions, self.testings = tuple(solutions), tuple(testings)
-        digests = [_digest(domain.same(problem, solution)) for solution in solutions]
-        sources, self.row_of_M = _numbered(digests)
-        self.rows = [self.solutions[digests.index(digest)] for digest in sources]
+        names = [domain.same(problem, solution) for solution in solutions]
+        places, self.row_of_M = _numbered(names)
+        distinct = {name: self.solutions[names.index(name)] for name in places}
         self.human = problem.human_testing is not None
         tested = [*([problem.human_testing] if problem.human_testing is not None else []), *testings]
         self.canary = None
         canary = domain.canary(problem, tested) if canaries else None
         if canary is not None:
-            digest = _digest(domain.same(problem, canary))
-            self.canary = sources.setdefault(digest, len(sources))
-            self.rows += [canary] * (len(sources) - len(self.rows))
+            name = domain.same(problem, canary)
+            self.canary = places.setdefault(name, len(places))
+            distinct.setdefault(name, canary)
         all_ids = [testing.id for testing in tested]
         ids, column_of = _numbered(all_ids)
-        self.columns = [tested[all_ids.index(testing_id)] for testing_id in ids]
         self.column_of_N = column_of[1:] if self.human else column_of
         self.testing_ids = list(ids)
-        head = _digest(canonical_json([salt, problem.domain, domain.key(problem)]))
-        self.keys = [
-            [hashlib.sha256(head + digest + testing_id.encode()).hexdigest()[:40] for testing_id in ids]
-            for digest in sources
-        ]
-        self.results: list[list[CellResult | None]] = [[None] * len(ids) for _ in self.rows]
+        self.rows = judge.rows(problem, [tested[all_ids.index(testing_id)] for testing_id in ids], distinct)
         self.flaky: set[Place] = set()
 
     @property
@@ -85,18 +77,9 @@ class Grid:
     def human_cells(self) -> int:
         return len(self.row_of_M) if self.human else 0
 
-    def missing(self) -> dict[tuple[int, ...], list[int]]:
-        """Rows to execute, grouped by the columns that they lack."""
-        groups: dict[tuple[int, ...], list[int]] = {}
-        for row, results in enumerate(self.results):
-            lacking = tuple([column for column, result in enumerate(results) if result is None])
-            if lacking:
-                groups.setdefault(lacking, []).append(row)
-        return groups
-
     def matrix(self, meta: Mapping[str, Json]) -> PassMatrix:
         """The matrix; every cell must be known."""
-        results = [[_known(result) for result in row] for row in self.results]
+        results = [[_known(result) for result in row.results] for row in self.rows]
         rows = [results[row] for row in self.row_of_M]
         return PassMatrix(
             problem_id=self.problem.problem_id,
@@ -145,7 +128,7 @@ class Grid:
         if flaky:
             found["flaky"] = flaky
         if self.canary is not None:
-            accepted = [_known(result).verdict is Verdict.PASS for result in self.results[self.canary]]
+            accepted = [_known(result).verdict is Verdict.PASS for result in self.rows[self.canary].results]
             vacuous = [n for n, column in columns if accepted[column]]
             if vacuous:
                 found["vacuous"] = vacuous
@@ -176,7 +159,3 @@ def _cases(results: Sequence[CellResult]) -> Letters:
         "".join(result.cases) if len(result.cases) == width else result.verdict.value * width for result in results
     ]
     return np.array(texts, dtype=f"<U{width}").view("<U1").reshape(len(texts), width)
-
-
-def _digest(text: str) -> bytes:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:16]

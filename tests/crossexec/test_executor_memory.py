@@ -9,8 +9,9 @@ SCRIPT = '''
 import re, sys
 from pathlib import Path
 from evosyn import registry
-from evosyn.evaluators.crossexec import CrossExecutor
-from evosyn.evaluators.verdict_cache import MemoryVerdicts
+from evosyn.crossexec.executor import CrossExecutor
+from evosyn.crossexec.judge import Judge
+from evosyn.crossexec.verdict_cache import MemoryVerdicts
 from evosyn.jobs import ItemOutcome, Protection, Status
 from evosyn.records import Problem, Solution, Testing
 
@@ -39,7 +40,7 @@ def items(problems, M, N):
 
 problems, remembered = map(int, sys.argv[1:])
 domains = {"python-function": registry.factory("domains", "python-function")()}
-made = CrossExecutor(Instant(), domains, cache=MemoryVerdicts(remembered))
+made = CrossExecutor(Judge(Instant(), domains, cache=MemoryVerdicts(remembered)))
 cells = sum(matrix.verdicts_MN.size for _, matrix in made.stream(items(problems, 64, 64)))
 assert cells == made.counts.cells == problems * 64 * 64
 # not ru_maxrss, which remembers the process that started this one

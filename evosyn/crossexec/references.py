@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from evosyn.crossexec.judge import Cell, Judge
 from evosyn.errors import InputError
-from evosyn.evaluators.crossexec import CrossExecutor
 from evosyn.jobs import CellResult
-from evosyn.records import Pool, Problem, Solution, Testing, Verdict
+from evosyn.records import Pool, Problem, Solution, Verdict
 
 
 class Claim(NamedTuple):
@@ -24,7 +24,7 @@ class Claim(NamedTuple):
 
 
 def check_references(
-    executor: CrossExecutor, source: str | Path, pools: Sequence[Pool], *, alternatives: bool = True
+    judge: Judge, source: str | Path, pools: Sequence[Pool], *, alternatives: bool = True
 ) -> list[InputError]:
     """Run every reference, and the alternatives that `meta` names, against the human testing of its problem.
 
@@ -36,11 +36,10 @@ def check_references(
         One error per source that does not pass, in the order of the file; problems without a human testing have none.
     """
     claims = [claim for pool in pools for claim in _claims(pool.problem, alternatives)]
-    cells: list[tuple[Problem, Solution, Testing]] = []
-    for problem, _, text in claims:
-        if problem.human_testing is not None:
-            cells.append((problem, Solution(text), problem.human_testing))
-    results = executor.verify(cells)
+    cells = [
+        Cell(problem, Solution(text), testing) for problem, _, text in claims if (testing := problem.human_testing)
+    ]
+    results = judge.verify(cells)
     return [
         _error(source, claim, result)
         for claim, result in zip(claims, results, strict=True)

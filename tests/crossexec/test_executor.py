@@ -11,11 +11,11 @@ from typing import NamedTuple
 import pytest
 
 from evosyn import registry
+from evosyn.crossexec.executor import CrossexecConfig, CrossExecutor
+from evosyn.crossexec.judge import Cell, Judge
+from evosyn.crossexec.verdict_cache import MemoryVerdicts, SqliteVerdicts
 from evosyn.domains.python_function import PythonFunction
 from evosyn.errors import UsageError
-from evosyn.evaluators.crossexec import CrossexecConfig, CrossExecutor
-from evosyn.evaluators.verdict_cache import MemoryVerdicts, SqliteVerdicts
-from evosyn.evaluators.verify import Asked, verify_cells
 from evosyn.jobs import CellResult, ItemOutcome, Job, Limits, Protection, Status
 from evosyn.ports import Crossexec, Expansion, Plan, Sandbox, VerdictCache
 from evosyn.records import Problem, Provenance, Solution, Testing, Verdict
@@ -83,7 +83,8 @@ def sandbox() -> Iterator[Sandbox]:
 
 
 def executor(sandbox: Sandbox, **options: object) -> CrossExecutor:
-    return CrossExecutor(sandbox, DOMAINS, LIMITS, **options)  # type: ignore[arg-type]
+    given = {name: options.pop(name) for name in ("cache", "other", "retries", "recheck") if name in options}
+    return CrossExecutor(Judge(sandbox, DOMAINS, LIMITS, **given), **options)  # type: ignore[arg-type]
 
 
 def letters(made: CrossExecutor, problem: Problem, solutions: list[Solution], testings: list[Testing]) -> list[str]:
@@ -106,7 +107,7 @@ def test_every_verdict_has_its_letter(sandbox: Sandbox) -> None:
             "program", {"code": "def check(candidate):\n    for x in range(4):\n        assert candidate(x) == 2 * x\n"}
         ),
     ]
-    made = CrossExecutor(sandbox, DOMAINS, Limits(wall_s=0.5, budget_s=30.0))
+    made = CrossExecutor(Judge(sandbox, DOMAINS, Limits(wall_s=0.5, budget_s=30.0)))
     (matrix,) = made.matrices([(DOUBLE, [RIGHT, WRONG, RAISES, BAD, HANGS], testings)])
     rows = ["".join(row) for row in matrix.verdicts_MN]
     assert rows == ["PFBPP", "FFBPF", "EEBEE", "EEBEE", "TTBTT"]
@@ -171,7 +172,7 @@ def test_other_limits_or_another_problem_never_share_a_cached_verdict(sandbox: S
     first = executor(sandbox, cache=cache)
     first.matrices([(DOUBLE, [RIGHT], [testing])])
     for problem, limits in ((other, LIMITS), (DOUBLE, Limits(wall_s=0.9, budget_s=4.0))):
-        made = CrossExecutor(sandbox, DOMAINS, limits, cache)
+        made = CrossExecutor(Judge(sandbox, DOMAINS, limits, cache))
         made.matrices([(problem, [RIGHT], [testing])])
         assert made.counts.cached == 0
 
@@ -184,7 +185,7 @@ def test_our_own_faults_are_retried_counted_and_never_a_fail(sandbox: Sandbox) -
     assert (made.counts.retried, made.counts.unknown) == (1, 0)
     cache = MemoryVerdicts()
     always = Recording(sandbox, lambda _job, _number: Status.INFRASTRUCTURE)
-    made = executor(always, cache=cache, config=CrossexecConfig(retries=2, canaries=False))
+    made = executor(always, cache=cache, retries=2, config=CrossexecConfig(canaries=False))
     assert letters(made, DOUBLE, [RIGHT], [testing]) == ["U"]
     assert (made.counts.retried, made.counts.unknown) == (2, 2)
     assert letters(executor(sandbox, cache=cache), DOUBLE, [RIGHT], [testing]) == ["P"], "UNKNOWN was never remembered"
@@ -247,7 +248,8 @@ def test_a_timeout_beside_slow_calls_runs_again_alone(sandbox: Sandbox) -> None:
             return results
 
     late = Late(sandbox)
-    made = executor(late, config=CrossexecConfig(canaries=False))
+    unhurried = Limits(cpu_s=1.0, wall_s=60.0, budget_s=10.0)
+    made = CrossExecutor(Judge(late, DOMAINS, unhurried), config=CrossexecConfig(canaries=False))
     assert letters(made, DOUBLE, [slow], [asserts("assert double(1) == 2")]) == ["P"]
     assert (made.counts.rechecked, made.counts.recovered) == (1, 1)
 
@@ -317,7 +319,7 @@ class FaultyPlan(NamedTuple):
 
 @pytest.mark.parametrize(("method", "row"), [("expand", "UU"), ("plan", "PF"), ("judge", "PF")])
 def test_a_fault_of_a_domain_undecides_its_cells_and_ends_no_run(method: str, row: str, sandbox: Sandbox) -> None:
-    made = CrossExecutor(sandbox, {"python-function": Faulty(method)}, LIMITS, config=CrossexecConfig(retries=0))
+    made = CrossExecutor(Judge(sandbox, {"python-function": Faulty(method)}, LIMITS, retries=0))
     faulty = Solution(RIGHT.text + "# fault\nfault = 1\n")
     testings = [asserts("assert double(2) == 4"), asserts("assert double(2) == 5")]
     assert letters(made, DOUBLE, [RIGHT, faulty], testings) == [row, "UU"]
@@ -354,10 +356,13 @@ def test_many_problems_come_back_in_order_and_as_they_finish(sandbox: Sandbox) -
 
 def test_verify_gives_one_result_for_each_cell_in_order(sandbox: Sandbox) -> None:
     right, wrong = asserts("assert double(2) == 4"), asserts("assert double(2) == 5")
-    cells = [(DOUBLE, RIGHT, right), (DOUBLE, RIGHT, wrong), (DOUBLE, RAISES, right), (DOUBLE, RIGHT, right)]
+    cells = [
+        Cell(DOUBLE, text, testing)
+        for text, testing in ((RIGHT, right), (RIGHT, wrong), (RAISES, right), (RIGHT, right))
+    ]
     made = executor(sandbox)
-    assert [result.verdict.value for result in made.verify(cells)] == ["P", "F", "E", "P"]
-    assert made.verify([]) == []
+    assert [result.verdict.value for result in made.judge.verify(cells)] == ["P", "F", "E", "P"]
+    assert made.judge.verify([]) == []
 
 
 def test_a_simulated_teacher_is_named_in_the_matrix(sandbox: Sandbox) -> None:
@@ -418,17 +423,17 @@ def test_single_cells_are_verified_with_their_generators(sandbox: Sandbox) -> No
     texts = Testing("stdin", {"cases": [{"input": {"python": "'3 4'"}, "output": "7"}]})
     adds = Problem("add", "python-stdin", "Print the sum of two numbers.")
     cells = [
-        Asked(DOUBLE, RIGHT, built),
-        Asked(DOUBLE, WRONG, built),
-        Asked(DOUBLE, RIGHT, broken),
-        Asked(adds, Solution("print(sum(map(int, input().split())))"), texts),
-        Asked(DOUBLE, BAD, built),
+        Cell(DOUBLE, RIGHT, built),
+        Cell(DOUBLE, WRONG, built),
+        Cell(DOUBLE, RIGHT, broken),
+        Cell(adds, Solution("print(sum(map(int, input().split())))"), texts),
+        Cell(DOUBLE, BAD, built),
     ]
-    assert [cell.verdict.value for cell in verify_cells(sandbox.run, DOMAINS, LIMITS, cells)] == [
+    judge = Judge(sandbox, DOMAINS, LIMITS)
+    assert [cell.verdict.value for cell in judge.verify(cells)] == [
         "P",
         "F",
         "B",
         "P",
         "E",
     ]
-    assert verify_cells(sandbox.run, DOMAINS, LIMITS, []) == []

@@ -12,7 +12,8 @@ import functools
 import itertools
 import marshal
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
 
 from evosyn.jobs import CallsJob, CompanyJob, ItemOutcome, Job, Limits, Status
 from evosyn.parsing import parsed
@@ -20,6 +21,7 @@ from evosyn.ports import Sandbox
 from evosyn.sandbox.company import CHECKS, PLAIN, admits
 from evosyn.sharing import Company
 
+OnDone: TypeAlias = Callable[[int, tuple[ItemOutcome, ...]], None]
 MOST = 16
 JOBS_A_CORE = 3
 """Programs share a process only where there is work enough for that many jobs a core."""
@@ -28,12 +30,18 @@ CPU_S, BUDGET_S = 0.5, 1.0
 
 
 def run_jobs(
-    sandbox: Sandbox, jobs: Sequence[Job], company: Company, *, cores: int | None = None
+    sandbox: Sandbox,
+    jobs: Sequence[Job],
+    company: Company,
+    *,
+    on_done: OnDone | None = None,
+    cores: int | None = None,
 ) -> list[tuple[ItemOutcome, ...]]:
     """As `sandbox.run`, with the same outcomes, only cheaper where there are many programs that may keep company.
 
     Args:
         company: whether any may, and how many are repeated alone.
+        on_done: as for `sandbox.run`.
         cores: how many share the work; None takes those of this process.
 
     Raises:
@@ -41,10 +49,23 @@ def run_jobs(
     """
     found = _shared(sandbox, jobs, JOBS_A_CORE * (cores or len(os.sched_getaffinity(0)))) if company.shares else {}
     company.count(len(found))
-    alone = [at for at, job in enumerate(jobs) if at not in found or company.repeats(_program(job))]
-    for at, outcomes in zip(alone, sandbox.run([jobs[at] for at in alone]) if alone else (), strict=True):
-        if at not in found or _compared(company, jobs[at], found[at], outcomes):
-            found[at] = outcomes
+    repeated = {at for at in found if company.repeats(_program(jobs[at]))}
+    alone = [at for at in range(len(jobs)) if at not in found or at in repeated]
+
+    def settled(at: int, outcomes: tuple[ItemOutcome, ...]) -> None:
+        found[at] = outcomes
+        if on_done is not None:
+            on_done(at, outcomes)
+
+    def one_done(place: int, outcomes: tuple[ItemOutcome, ...]) -> None:
+        at = alone[place]
+        counts = at not in repeated or _compared(company, jobs[at], found[at], outcomes)
+        settled(at, outcomes if counts else found[at])
+
+    for at in [at for at in found if at not in repeated]:
+        settled(at, found[at])
+    if alone:
+        sandbox.run([jobs[at] for at in alone], on_done=one_done)
     return [found[at] for at in range(len(jobs))]
 
 
