@@ -19,6 +19,7 @@ from hostile_suite.watching import program_of
 
 from evosyn import registry
 from evosyn import testings as testing_format
+from evosyn.errors import SandboxUnavailable
 from evosyn.jobs import CallsJob, ChecksJob, ItemOutcome, Job, Protection, Status
 from evosyn.ports import Sandbox
 from evosyn.records import Solution
@@ -253,7 +254,7 @@ def _spoilers(host: Host) -> dict[Kind, Callable[[Job, ItemOutcome], ItemOutcome
 
     def raises(job: Job, outcome: ItemOutcome) -> ItemOutcome:
         if _hostile(job):
-            raise ValueError("in our own process")
+            raise SandboxUnavailable("the workers cannot be brought back")
         return outcome
 
     return {

@@ -23,7 +23,7 @@ from hostile_suite.scenes import Column, Row, Scene, function_scenes, stdin_scen
 from hostile_suite.watching import Watched
 
 DOMAINS = {name: registry.factory("domains", name)() for name in ("python-function", "python-stdin")}
-CONFIG = CrossexecConfig(retries=0, recheck=False, canaries=False)
+CONFIG = CrossexecConfig(canaries=False)
 OWN_MEMORY_MB = 800
 """What texts may add to the size of our own process."""
 SPARE_PROCESSES = 4
@@ -66,7 +66,7 @@ def run_cells(backend: Backend, host: Host, cases: Sequence[Case], tally: Tally)
 def _run(backend: Backend, host: Host, scene: Scene, limits: Limits, tally: Tally) -> None:
     """Run one scene and judge it."""
     watched = Watched(backend.sandbox(), host.secret)
-    executor = CrossExecutor(Judge(watched, DOMAINS, limits), config=CONFIG)
+    executor = CrossExecutor(Judge(watched, DOMAINS, limits, retries=0, recheck=False), config=CONFIG)
     solutions, testings = [Solution(row.source) for row in scene.rows], [column.testing for column in scene.columns]
     name, mode, began = scene.case.name, scene.columns[0].mode, time.monotonic()
     tally.cases.add(name)
