@@ -17,8 +17,9 @@ from evosyn.pools import write_pools
 from evosyn.ports import Sandbox
 from evosyn.records import Pool, Problem, Testing
 from evosyn.rundir import RunDir
-from evosyn.train.evaluate import Result, bench_tasks, evaluate, level_of, scorer_for, summary, write_plot
+from evosyn.train.evaluate import Result, bench_tasks, evaluate, level_of, summary, write_plot
 from evosyn.train.generation import TokenSampling
+from evosyn.train.scoring import Scorer, domains_of, reward_judge
 
 RIGHT = "```python\ndef {name}(xs):\n    return {text}\n```"
 WRONG = "```python\ndef {name}(xs):\n    return None\n```"
@@ -74,7 +75,7 @@ def test_pass_at_k_and_levels_come_from_human_testings(bench: Path, sandbox: San
     tasks = bench_tasks(load_pools(bench))
     assert [level_of(task) for task in tasks] == ["easy", "medium", "hard"]
     sampling = TokenSampling(samples=4)
-    scorer = scorer_for(tasks, sandbox, Limits(wall_s=1.0))
+    scorer = Scorer(reward_judge(sandbox, domains_of(tasks), Limits(wall_s=1.0)))
     weak = Scripted({"total": ("sum(xs)", 2)}, 4)
     strong = Scripted({"total": ("sum(xs)", 4), "count": ("len(xs)", 1), "top": ("max(xs)", 1)}, 4)
     with RunDir(tmp_path / "run") as run:
@@ -95,7 +96,7 @@ def test_pass_at_k_and_levels_come_from_human_testings(bench: Path, sandbox: San
 
 def test_what_was_drawn_before_a_kill_is_not_drawn_again(bench: Path, sandbox: Sandbox, tmp_path: Path) -> None:
     tasks = bench_tasks(load_pools(bench))
-    scorer = scorer_for(tasks, sandbox, Limits(wall_s=1.0))
+    scorer = Scorer(reward_judge(sandbox, domains_of(tasks), Limits(wall_s=1.0)))
     with RunDir(tmp_path / "run") as run:
         first = Scripted({"total": ("sum(xs)", 1)}, 1)
         result = evaluate("m", first, TokenSampling(), tasks, scorer, run)
