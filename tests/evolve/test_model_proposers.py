@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from evosyn import registry
+from evosyn.chat import Reply, Request
 from evosyn.evolve.codeblocks import Edit, apply_edits, extract_edits, extract_program, splice_functions
 from evosyn.evolve.proposers._model import ModelProposerConfig
 from evosyn.ports import Proposal, ProposalContext, Proposer
@@ -14,6 +15,7 @@ from evosyn.records import Candidate, Elite, Evaluation
 from evosyn.teachers import litellm, mailbox, replay
 from evosyn.teachers.scripted_server import ScriptedServer
 
+GOLDEN = Path(__file__).parents[1] / "golden" / "prompts"
 PARENT = "def rank(evidence):\n    passed = evidence.passed\n    return passed.sum(axis=1), passed.sum(axis=0)\n"
 DIFF = """I weigh testings.
 
@@ -57,6 +59,28 @@ def propose(name: str, replies: list[str], given: ProposalContext, **config: obj
 
 def fenced(text: str) -> str:
     return f"Because.\n```python\n{text}```\n"
+
+
+@pytest.mark.parametrize("name", ["rewrite", "diff", "crossover", "explain"])
+def test_what_a_model_is_told_of_strategies_does_not_change(name: str) -> None:
+    """Stored replies are found by these texts."""
+
+    class Recording:
+        name, simulated = "recording", True
+
+        async def complete(self, request: Request) -> Reply:
+            asked.append(request)
+            return Reply("r_0", "prose", self.name)
+
+        async def aclose(self) -> None: ...
+
+    asked: list[Request] = []
+    other, best = elite("# other\n" + PARENT, 0.2, (1, 0)), elite("# best\n" + PARENT, 0.5, (0, 0))
+    given = context(inspirations=(other,), top=(best,), rejected=("# rejected\n" + PARENT,))
+    asyncio.run(registry.factory("proposers", name)(teacher=Recording()).propose(given))
+    said = "\n".join(f"[{message.role}]\n{message.content.strip()}\n" for message in asked[-1].messages)
+    assert said == (GOLDEN / f"strategy.{name}.md").read_text()
+    assert [request.purpose for request in asked] == ["strategy", "strategy"]
 
 
 def test_a_diff_is_applied_to_the_parent_and_keeps_its_lineage() -> None:
