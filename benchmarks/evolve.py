@@ -32,23 +32,23 @@ from evosyn import registry
 from evosyn.evaluators.behaviour import axes_named
 from evosyn.evaluators.consistency import SeedConsistency
 from evosyn.evaluators.draws import ConsistencyConfig
-from evosyn.evolve.genetic.openings import OPENINGS
-from evosyn.evolve.genetic.reader import Reader
-from evosyn.evolve.genetic.runner import TreeRunner
-from evosyn.evolve.genetic.source import read
-from evosyn.evolve.genetic.trees import random_program
 from evosyn.evolve.islands import Archipelago, IslandsConfig
 from evosyn.evolve.loop import LoopConfig, Search, SearchParts
-from evosyn.evolve.normal import program_key
 from evosyn.evolve.replay import replay
 from evosyn.evolve.schedule import Arm, Schedule
 from evosyn.evolve.stopping import StopConfig
 from evosyn.evolve.testing import START, PointEvaluator, PointProposer
 from evosyn.ports import Axis, Evaluator, Proposer
+from evosyn.program_identity import program_key
+from evosyn.randomness import SeedTree
 from evosyn.records import Candidate, Evaluation, PassMatrix
 from evosyn.rundir import Journal
-from evosyn.seeds import SeedTree
 from evosyn.strategies import load_known
+from evosyn.strategies.grammar.openings import OPENINGS
+from evosyn.strategies.grammar.reader import Reader
+from evosyn.strategies.grammar.source import read
+from evosyn.strategies.grammar.trees import random_program
+from evosyn.strategies.running.stacked import TreeRunner
 from evosyn.synthesis.recipes._evolve_config import EvolveConfig
 
 
@@ -166,7 +166,7 @@ def strategies(arguments: argparse.Namespace) -> dict[str, float]:
     from scoring import processor_s
 
     from evosyn.sandbox import open_sandbox
-    from evosyn.strategies.runner import SandboxedRunner
+    from evosyn.strategies.running.sandboxed import SandboxedRunner
 
     found: dict[str, float] = {}
     with open_sandbox(numpy=True) as sandbox:

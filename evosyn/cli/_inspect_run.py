@@ -181,7 +181,7 @@ def _replies(run: Run, entry: Entry) -> dict[str, str | None]:
 
 def _fate_line(entry: Entry, same_program: str | None, same_behaviour: str | None) -> str:
     from evosyn.evolve.events import Fate
-    from evosyn.evolve.normal import why_not
+    from evosyn.program_identity import why_not
 
     evaluation = entry.trial.evaluation
     told = {

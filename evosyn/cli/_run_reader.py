@@ -149,7 +149,7 @@ class Run:
     def _empty(self) -> Archipelago:
         from evosyn.evaluators.behaviour import axes_named
         from evosyn.evolve.islands import Archipelago, IslandsConfig
-        from evosyn.seeds import SeedTree
+        from evosyn.randomness import SeedTree
 
         axes = [axis.axis for axis in axes_named(self.config["axes"])]
         return Archipelago(axes, IslandsConfig(**self.config["islands"]), SeedTree(self.config["seed"]))

@@ -135,7 +135,7 @@ def write_table(run: RunDir, out: Path, records: Sequence[Json], table: dict[str
 def _prepare(sandbox: Sandbox, evaluations: int, out: Path, seed: int, sizes: Sizes, noise: Any) -> PreparedExperiment:
     from evosyn.domains import Domains
     from evosyn.evaluators.crossexec import CrossExecutor
-    from evosyn.strategies.runner import SandboxedRunner
+    from evosyn.strategies.running.sandboxed import SandboxedRunner
     from evosyn.train.experiment.prepare import prepare
 
     runner = SandboxedRunner(sandbox)

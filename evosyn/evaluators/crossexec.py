@@ -22,8 +22,8 @@ from evosyn.evaluators._rows import Row, RowRunner
 from evosyn.evaluators.verdict_cache import MemoryVerdicts
 from evosyn.jobs import CellResult, Limits
 from evosyn.ports import Domain, Sandbox, VerdictCache
+from evosyn.randomness import SeedTree
 from evosyn.records import Json, PassMatrix, Problem, Solution, Testing, Verdict
-from evosyn.seeds import SeedTree
 
 VERDICTS_VERSION = 3
 """Raised whenever equal inputs may get another verdict; it enters every cache key."""

@@ -17,10 +17,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from evosyn.evolve import selection
 from evosyn.evolve.archive import AddStatus, Archive
 from evosyn.evolve.events import KEPT, Fate, Step, Trial
-from evosyn.evolve.tally import Tally
+from evosyn.evolve.proposer_tally import Tally
 from evosyn.ports import Axis
+from evosyn.randomness import SeedTree
 from evosyn.records import Candidate, Elite
-from evosyn.seeds import SeedTree
 
 REMEMBERED_REPEATS = 4
 AROUND_MODEL = 0.5

@@ -20,14 +20,14 @@ from evosyn.errors import UsageError
 from evosyn.evolve.evaluating import Evaluating, EvaluationMessage
 from evosyn.evolve.events import Fate, Step, Trial, rounded, step_to_json
 from evosyn.evolve.islands import Archipelago, Ask, IslandsConfig
-from evosyn.evolve.normal import program_key
 from evosyn.evolve.replay import replay
 from evosyn.evolve.schedule import Schedule
 from evosyn.evolve.stopping import Stop, StopConfig, extended, reason_to_stop
 from evosyn.ports import Evaluator, Proposal, ProposalContext, Proposer
+from evosyn.program_identity import program_key
+from evosyn.randomness import SeedTree
 from evosyn.records import Candidate, Evaluation, Json
 from evosyn.rundir import Journal
-from evosyn.seeds import SeedTree
 
 SYNC_SECONDS = 2.0
 SYNC_PAID_SECONDS = 0.1

@@ -13,9 +13,9 @@ from evosyn.errors import CorruptRun
 from evosyn.evolve.events import step_from_json
 from evosyn.evolve.islands import Archipelago, IslandsConfig
 from evosyn.ports import Axis
+from evosyn.randomness import SeedTree
 from evosyn.records import Json
 from evosyn.rundir import Journal
-from evosyn.seeds import SeedTree
 
 PROPOSAL_MARK = b'"t":"proposal"'
 

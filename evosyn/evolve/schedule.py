@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from evosyn.evolve.events import Fate
-from evosyn.evolve.tally import Tally
-from evosyn.seeds import SeedTree
+from evosyn.evolve.proposer_tally import Tally
+from evosyn.randomness import SeedTree
 
 
 class Arm(NamedTuple):

@@ -12,8 +12,8 @@ import re
 from collections.abc import Sequence
 
 from evosyn.ports import Axis, Proposal, ProposalContext
+from evosyn.randomness import SeedTree
 from evosyn.records import Candidate, Evaluation
-from evosyn.seeds import SeedTree
 
 START = Candidate("x = 0.1\ny = 0.1\n")
 PEAK = (0.7, 0.3)

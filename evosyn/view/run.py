@@ -19,7 +19,7 @@ from evosyn.view.answers import DETAILED, Fresh, cut, listing
 if TYPE_CHECKING:
     from evosyn.evolve.archive import Archive
     from evosyn.evolve.islands import Archipelago
-    from evosyn.evolve.tally import Tally
+    from evosyn.evolve.proposer_tally import Tally
     from evosyn.records import Json
 
 SEARCHED = ("id", "fate", "proposer", "operator", "parent", "reason")

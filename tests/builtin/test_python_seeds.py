@@ -12,9 +12,9 @@ import evosyn
 from evosyn.evaluators.crossexec import CrossexecConfig, CrossExecutor
 from evosyn.jobs import Call, CallsJob, Limits, Status, StdioJob
 from evosyn.ports import Sandbox
+from evosyn.randomness import SeedTree
 from evosyn.records import Json, Problem, Solution, Testing
 from evosyn.registry import factory
-from evosyn.seeds import SeedTree
 
 FOLDER = Path(evosyn.__file__).parent / "builtin" / "python_seeds"
 INPUTS = 32

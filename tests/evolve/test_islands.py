@@ -10,11 +10,11 @@ from evosyn.evolve import selection
 from evosyn.evolve.archive import Archive
 from evosyn.evolve.events import Fate, Step, Trial, step_from_json, step_to_json
 from evosyn.evolve.islands import Archipelago, IslandsConfig
+from evosyn.evolve.proposer_tally import Tally
 from evosyn.evolve.schedule import Arm, Schedule
-from evosyn.evolve.tally import Tally
 from evosyn.ports import Axis
+from evosyn.randomness import SeedTree
 from evosyn.records import Candidate, Elite, Evaluation
-from evosyn.seeds import SeedTree
 
 AXES = (Axis("x", 0.0, 1.0, 10),)
 

@@ -22,8 +22,8 @@ from evosyn.evolve.schedule import Arm, Schedule
 from evosyn.evolve.stopping import Stop, StopConfig
 from evosyn.evolve.testing import START, PointEvaluator, PointProposer
 from evosyn.ports import Proposal, ProposalContext
+from evosyn.randomness import SeedTree
 from evosyn.rundir import Journal
-from evosyn.seeds import SeedTree
 
 ISLANDS = IslandsConfig(count=3, migrate_every=15, restart_after=4)
 

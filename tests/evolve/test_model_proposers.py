@@ -8,7 +8,7 @@ import pytest
 
 from evosyn import registry
 from evosyn.chat import Reply, Request
-from evosyn.evolve.codeblocks import Edit, apply_edits, extract_edits, extract_program, splice_functions
+from evosyn.codeblocks import Edit, apply_edits, extract_edits, extract_program, splice_functions
 from evosyn.evolve.proposers._model import ModelProposerConfig
 from evosyn.ports import Proposal, ProposalContext, Proposer
 from evosyn.records import Candidate, Elite, Evaluation

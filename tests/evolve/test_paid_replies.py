@@ -21,8 +21,8 @@ from evosyn.evolve.loop import LoopConfig, Search, SearchParts
 from evosyn.evolve.schedule import Arm, Schedule
 from evosyn.evolve.stopping import StopConfig
 from evosyn.evolve.testing import START, PointEvaluator
+from evosyn.randomness import SeedTree
 from evosyn.rundir import Journal
-from evosyn.seeds import SeedTree
 from evosyn.teachers.budget import Budget, BudgetConfig
 from evosyn.teachers.cache import ReplyCache, request_key
 from evosyn.teachers.chat import ChatConfig, ChatTeacher

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evosyn.evolve.codeblocks import Edit, apply_edits, extract_edits, extract_program
+from evosyn.codeblocks import Edit, apply_edits, extract_edits, extract_program
 
 NOISE = st.text(alphabet=st.sampled_from("`<>=SEARCHREPLACEpython\n \tdef():x#é"), max_size=200)
 LINES = st.lists(st.text(alphabet="abc =+()", max_size=12), min_size=1, max_size=12)

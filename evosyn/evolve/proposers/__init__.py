@@ -1,1 +1,1 @@
-"""Proposers, one a file: `create(...)` gives a `ports.Proposer`. Genetic needs no model; the others ask a teacher."""
+"""Proposers, one a file: `create(...)` gives a `ports.Proposer`. These ask a teacher, whatever is evolved."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pydantic import BaseModel, ConfigDict, Field
 
 from evosyn.chat import Message, Reply, Request
-from evosyn.evolve.codeblocks import Extracted
+from evosyn.codeblocks import Extracted
 from evosyn.ports import Proposal, ProposalContext, Teacher
 from evosyn.records import Candidate, Elite
 from evosyn.templates import render

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evosyn.evolve.codeblocks import Extracted, extract_program
+from evosyn.codeblocks import Extracted, extract_program
 from evosyn.evolve.proposers._model import PROMPTS, ModelProposer, ModelProposerConfig, PromptTask
 from evosyn.ports import ProposalContext, Teacher
 from evosyn.templates import render

@@ -21,8 +21,8 @@ from evosyn.evaluators.leaderboard import BoardRow, Leaderboard, make_leaderboar
 from evosyn.evolve.archive import TIE_METRIC
 from evosyn.evolve.islands import Archipelago
 from evosyn.ports import StrategyRunner
+from evosyn.randomness import SeedTree
 from evosyn.records import Candidate, Elite, Evaluation, Json
-from evosyn.seeds import SeedTree
 from evosyn.strategies import EVOLVED_BY, known_names, load_known
 from evosyn.synthesis.recipes._evolve_config import EvolveConfig
 from evosyn.synthesis.recipes._evolve_inputs import Seeds

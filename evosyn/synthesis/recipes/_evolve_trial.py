@@ -10,13 +10,13 @@ from typing import NamedTuple
 from evosyn.errors import UsageError
 from evosyn.evaluators.behaviour import axes_named
 from evosyn.evaluators.consistency import SeedConsistency
-from evosyn.evolve.genetic.reader import Reader
-from evosyn.evolve.genetic.runner import TreeRunner
 from evosyn.evolve.islands import Archipelago
 from evosyn.evolve.loop import Search
 from evosyn.ports import StrategyRunner, Teacher
 from evosyn.records import Candidate, Evaluation, PassMatrix
 from evosyn.rundir import Journal
+from evosyn.strategies.grammar.reader import Reader
+from evosyn.strategies.running.stacked import TreeRunner
 from evosyn.synthesis.recipes._evolve_config import EvolveConfig
 from evosyn.synthesis.recipes._evolve_finish import WinnerChoice, choose, fresh_scoring
 from evosyn.synthesis.recipes._evolve_inputs import select

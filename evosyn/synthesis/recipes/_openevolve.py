@@ -29,7 +29,7 @@ from evosyn.records import Candidate, Json, PassMatrix
 from evosyn.rundir import write_atomic
 from evosyn.sandbox import open_sandbox
 from evosyn.strategies import load_strategy
-from evosyn.strategies.runner import SandboxedRunner
+from evosyn.strategies.running.sandboxed import SandboxedRunner
 from evosyn.synthesis.recipes._evolve_config import EvolveConfig
 from evosyn.templates import render
 

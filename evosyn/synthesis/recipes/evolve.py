@@ -20,18 +20,18 @@ from evosyn.errors import BudgetSpent, TeacherUnavailable, UnavailableError, Usa
 from evosyn.evaluators.behaviour import axes_named
 from evosyn.evaluators.consistency import SeedConsistency
 from evosyn.evolve.events import Fate, Step
-from evosyn.evolve.genetic.reader import Reader
-from evosyn.evolve.genetic.runner import TreeRunner
 from evosyn.evolve.islands import Archipelago
 from evosyn.evolve.loop import Search, SearchParts
 from evosyn.evolve.proposers._recorded import RecordedProposer
 from evosyn.evolve.schedule import Arm, Schedule
 from evosyn.evolve.stopping import Stop
 from evosyn.ports import Proposer, StrategyRunner, Teacher
+from evosyn.randomness import SeedTree
 from evosyn.records import Candidate, Json, content_id
 from evosyn.rundir import RunDir
-from evosyn.seeds import SeedTree
 from evosyn.strategies import load_strategy
+from evosyn.strategies.grammar.reader import Reader
+from evosyn.strategies.running.stacked import TreeRunner
 from evosyn.synthesis.recipes._evolve_card import card_of
 from evosyn.synthesis.recipes._evolve_config import EvolveConfig
 from evosyn.synthesis.recipes._evolve_finish import boards, choose, report_of, strategy_file
