@@ -20,7 +20,7 @@ class Arm(NamedTuple):
 
     Attributes:
         free: it costs nothing (no model): its share stays as it is under a bandit, and half of its proposals work
-            around the newest program of a model.
+            around the newest text of a model.
     """
 
     name: str

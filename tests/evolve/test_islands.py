@@ -19,6 +19,10 @@ from evosyn.records import Candidate, Elite, Evaluation
 AXES = (Axis("x", 0.0, 1.0, 10),)
 
 
+def by_score(elite: Elite) -> tuple[float]:
+    return (elite.evaluation.score or 0.0,)
+
+
 def trial(
     number: int, score: float | None, x: float = 0.5, signature: str = "", parents: tuple[str, ...] = ()
 ) -> Trial:
@@ -29,7 +33,7 @@ def trial(
 
 
 def started(**config) -> Archipelago:
-    state = Archipelago(AXES, IslandsConfig(**config), SeedTree(3))
+    state = Archipelago(AXES, by_score, IslandsConfig(**config), SeedTree(3))
     state.commit(Step(-1, -1, "initial", None, (trial(0, 0.1),)))
     return state
 
@@ -56,7 +60,7 @@ def test_asking_is_pure_and_depends_on_state_seed_and_number_alone(points, index
 @settings(max_examples=50, deadline=None)
 def test_a_step_survives_its_way_to_the_journal_and_back(points):
     state = started(migrate_every=3, restart_after=2)
-    again = Archipelago(AXES, state.config, state.seed)
+    again = Archipelago(AXES, by_score, state.config, state.seed)
     again.commit(Step(-1, -1, "initial", None, (trial(0, 0.1),)))
     for number, (score, x, signature) in enumerate(points, 1):
         made = Step(
@@ -127,7 +131,7 @@ def test_baselines_choose_their_parent_and_get_no_inspirations(search, expected)
 
 
 def test_lexicase_makes_parents_of_specialists():
-    archive = Archive((Axis("x", 0.0, 1.0, 10),))
+    archive = Archive((Axis("x", 0.0, 1.0, 10),), by_score)
     for place, per_seed in enumerate([(0.6, 0.6, 0.6), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.5, 0.5, 0.5)]):
         score = sum(per_seed) / 3
         archive.add(Elite(Candidate(f"n = {place}"), Evaluation(score, None, (place / 10,), per_seed=per_seed)))
