@@ -1,6 +1,7 @@
 """Something else than strategies is evolved by the same engine: bit strings, written outside of the package."""
 
 import asyncio
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -137,3 +138,10 @@ def test_a_proposer_that_only_fails_is_named_with_what_it_gave_and_nothing_is_wr
     with RunDir(tmp_path) as run, pytest.raises(TeacherUnavailable, match=r"'poor' made nothing usable .*30 x prose"):
         complete(search(run, Poor(talks=True)), run)
     assert not (tmp_path / "report.json").exists()
+
+
+def test_the_code_that_the_guide_shows_is_that_of_the_example():
+    root = Path(__file__).parents[2]
+    shown = re.findall(r"```python\n(.*?)```", (root / "CONTRIBUTING.md").read_text(), re.DOTALL)
+    example = (root / "examples" / "bit_strings" / "bit_strings.py").read_text()
+    assert len(shown) == 2 and all(part in example for part in shown)
