@@ -1,1 +1,1 @@
-"""Proposers, one a file: `create(...)` gives a `ports.Proposer`. These ask a teacher, whatever is evolved."""
+"""Proposers that ask a teacher for a better Python program, of whatever is evolved (`ports.Genome`); one a file."""
