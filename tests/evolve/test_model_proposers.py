@@ -105,6 +105,12 @@ def test_a_whole_program_is_taken_by_every_proposer(name: str) -> None:
     assert [candidate.text for candidate in proposal.candidates] == [new]
 
 
+@pytest.mark.parametrize("name", ["rewrite", "explain", "crossover"])
+def test_a_change_is_taken_where_a_whole_program_was_asked_for(name: str) -> None:
+    proposal, _ = propose(name, [DIFF], context())
+    assert [candidate.text for candidate in proposal.candidates] == [PARENT.replace("sum", "mean")]
+
+
 def test_crossover_shows_the_elite_that_wins_where_the_parent_loses() -> None:
     same, better = elite("# same\n" + PARENT, 0.3, (0, 1)), elite("# better\n" + PARENT, 0.2, (1, 0))
     given = context(inspirations=(same, better))
