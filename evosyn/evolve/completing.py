@@ -46,7 +46,7 @@ def complete(
     except BudgetSpent as error:
         spent, stopped = error, Stop.COST
     if stopped is Stop.FAILING:
-        raise TeacherUnavailable(_failing(search.state))
+        raise TeacherUnavailable(_failing(search.state, search.limits.failures))
     if on_end is not None:
         on_end(stopped)
     report = {
@@ -62,11 +62,11 @@ def complete(
     return report
 
 
-def _failing(state: Archipelago) -> str:
+def _failing(state: Archipelago, times: int) -> str:
     name, worst = max(state.tallies.items(), key=lambda item: sum(item[1].wasted.values()))
     reasons = sorted(worst.wasted.items(), key=lambda item: -item[1])
     listed = ", ".join(f"{count} x {reason}" for reason, count in reasons)
     return (
-        f"the proposer {name!r} made nothing usable time after time ({listed}); "
+        f"the proposer {name!r} made nothing usable {times} times in a row ({listed}); "
         "nothing is lost: repair the model and repeat the command"
     )

@@ -91,6 +91,7 @@ class Search:
 
     Attributes:
         evolved: what it searches among.
+        limits: when it ends, what was granted on top included.
         state: as of the last commit.
     """
 
@@ -108,7 +109,7 @@ class Search:
         if stop.proposals is None and stop.evaluations is None:
             raise UsageError("a search needs a limit: set proposals or evaluations")
         self.evolved = parts.evolved
-        self._parts, self._journal, self._loop_config, self._stop = parts, journal, loop, stop
+        self._parts, self._journal, self._loop_config, self.limits = parts, journal, loop, stop
         self._on_commit, self._clock, self._started = on_commit, clock, clock()
         self._asked: dict[int, _Asked] = {}
         self._proposed: dict[int, Proposal] = {}
@@ -124,13 +125,13 @@ class Search:
         found = replay(journal, empty, self._ask_ahead, loop.lag)
         self.state = found.state
         self._found = found
-        self._stop = extended(stop, found.extra)
+        self.limits = extended(stop, found.extra)
         self._continued_at = found.continued_at
 
     def continue_for(self, more: int) -> None:
         """Grant `more` proposals or evaluations on top of what is committed (or planned, if that is later)."""
         self._journal.append({"t": "continue", "more": more}, sync=True)
-        self._stop, self._continued_at = extended(self._stop, more), self.state.evaluations
+        self.limits, self._continued_at = extended(self.limits, more), self.state.evaluations
 
     def run(self) -> Stop:
         """Go on until a rule of the stop configuration holds; blocks.
@@ -198,7 +199,7 @@ class Search:
                     await proposer.aclose()
 
     def _launch(self, inbox: asyncio.Queue[EvaluationMessage]) -> None:
-        limit = self._stop.proposals
+        limit = self.limits.proposals
         while len(self._making) < self._loop_config.concurrency and self._next in self._asked:
             if (limit is not None and self._next >= limit) or self._calls_are_spoken_for():
                 return
@@ -209,7 +210,7 @@ class Search:
 
     def _calls_are_spoken_for(self) -> bool:
         """Whether the proposals under way may use all the model calls that are left: no call is paid for nothing."""
-        calls, schedule = self._stop.model_calls, self._parts.schedule
+        calls, schedule = self.limits.model_calls, self._parts.schedule
         if calls is None or schedule.is_free(self._asked[self._next].arm):
             return False
         ahead = (index for index in range(self.state.steps, self._next) if not schedule.is_free(self._asked[index].arm))
@@ -316,7 +317,7 @@ class Search:
         self._asked.pop(state.steps - 1, None)
 
     def _reason(self) -> Stop | None:
-        return reason_to_stop(self._stop, self.state, self._clock() - self._started, self._continued_at)
+        return reason_to_stop(self.limits, self.state, self._clock() - self._started, self._continued_at)
 
 
 def _report_failure(inbox: asyncio.Queue[EvaluationMessage], task: asyncio.Task[None]) -> None:
