@@ -14,15 +14,18 @@ On a shared machine compare ratios of one invocation, not figures of two.
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
+import math
 import os
+import re
 import resource
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -32,23 +35,23 @@ from evosyn import registry
 from evosyn.evaluators.behaviour import axes_named
 from evosyn.evaluators.consistency import SeedConsistency
 from evosyn.evaluators.draws import ConsistencyConfig
-from evosyn.evolve.genetic.openings import OPENINGS
-from evosyn.evolve.genetic.reader import Reader
-from evosyn.evolve.genetic.runner import TreeRunner
-from evosyn.evolve.genetic.source import read
-from evosyn.evolve.genetic.trees import random_program
 from evosyn.evolve.islands import Archipelago, IslandsConfig
 from evosyn.evolve.loop import LoopConfig, Search, SearchParts
-from evosyn.evolve.normal import program_key
 from evosyn.evolve.replay import replay
 from evosyn.evolve.schedule import Arm, Schedule
 from evosyn.evolve.stopping import StopConfig
-from evosyn.evolve.testing import START, PointEvaluator, PointProposer
-from evosyn.ports import Axis, Evaluator, Proposer
-from evosyn.records import Candidate, Evaluation, PassMatrix
-from evosyn.rundir import Journal
-from evosyn.seeds import SeedTree
+from evosyn.ports import Axis, Evaluator, Proposal, ProposalContext, Proposer, SearchState
+from evosyn.program_identity import program_key
+from evosyn.randomness import SeedTree
+from evosyn.records import Candidate, Evaluation, Json, PassMatrix
+from evosyn.rundir import Journal, RunDir
 from evosyn.strategies import load_known
+from evosyn.strategies.genome import StrategyGenome, merit_of
+from evosyn.strategies.grammar.openings import OPENINGS
+from evosyn.strategies.grammar.reader import Reader
+from evosyn.strategies.grammar.source import read
+from evosyn.strategies.grammar.trees import random_program
+from evosyn.strategies.running.stacked import TreeRunner
 from evosyn.synthesis.recipes._evolve_config import EvolveConfig
 
 
@@ -69,6 +72,57 @@ def hash_of(text: str) -> float:
     return (sum(text.encode()) % 9973) / 9973
 
 
+START = Candidate("x = 0.1\ny = 0.1\n")
+_NUMBER = re.compile(r"^(x|y) = (-?\d+(?:\.\d+)?)$", re.MULTILINE)
+
+
+class PointEvaluator:
+    """Trivial: programs that set `x` and `y`, scored by their distance from a point; nothing is run."""
+
+    axes = (Axis("x", 0.0, 1.0, 10), Axis("y", 0.0, 1.0, 10))
+
+    def evaluate(self, candidates: Sequence[Candidate]) -> list[Evaluation]:
+        return [self._one(candidate.text) for candidate in candidates]
+
+    def _one(self, text: str) -> Evaluation:
+        x, y = (float(value) for _, value in _NUMBER.findall(text))
+        score = max(0.0, 1.0 - math.hypot(x - 0.7, y - 0.3))
+        return Evaluation(score, descriptor=(x, y), per_seed=(x, y), signature=f"{x:.3f},{y:.3f}")
+
+
+class PointProposer:
+    """Moves the parent's point, after `latency` seconds."""
+
+    name = "points"
+
+    def __init__(self, latency: float = 0.0, step: float = 0.1) -> None:
+        self._latency, self._step = latency, step
+
+    async def propose(self, context: ProposalContext) -> Proposal:
+        rng = SeedTree(context.seed).child("points", context.index).random()
+        if self._latency:
+            await asyncio.sleep(self._latency)
+        parent = context.parent.candidate
+        moved = (round(float(value) + rng.gauss(0, self._step), 4) for _, value in _NUMBER.findall(parent.text))
+        return Proposal((Candidate("x = {}\ny = {}\n".format(*moved), (parent.id,), self.name),))
+
+
+class Measured(StrategyGenome):
+    """Strategies under any evaluator; nothing is written at the end."""
+
+    header: Mapping[str, Json] = {"benchmark": True}
+
+    def __init__(self, evaluator: Evaluator, reader: Reader | None = None) -> None:
+        super().__init__(reader)
+        self.evaluator, self._plain = evaluator, reader is None
+
+    def key(self, text: str) -> str | None:
+        return program_key(text) if self._plain else super().key(text)
+
+    def finish(self, state: SearchState, run: RunDir) -> dict[str, Json]:  # noqa: ARG002
+        return {}
+
+
 @contextmanager
 def folder() -> Iterator[Path]:
     path = Path(tempfile.mkdtemp(prefix="evosyn-bench-"))
@@ -85,18 +139,16 @@ def search(
     start: Candidate,
     stop: StopConfig,
     loop: LoopConfig,
-    key: Callable[[str], str | None] = program_key,
+    reader: Reader | None = None,
     **more: object,
 ) -> Search:
     tree = SeedTree(1)
     parts = SearchParts(
-        evaluator=evaluator,
+        evolved=Measured(evaluator, reader),
         proposers={"arm": proposer},
         schedule=Schedule([Arm("arm")], tree),
         initial=[start],
         seed=tree,
-        header={"benchmark": True},
-        key=key,
     )
     return Search(parts, Journal(path), islands=IslandsConfig(), loop=loop, stop=stop, **more)  # type: ignore[arg-type]
 
@@ -112,7 +164,7 @@ def controller(arguments: argparse.Namespace) -> dict[str, float]:
                 marks[state.evaluations] = (time.perf_counter(), time.process_time())
 
     with folder() as path:
-        proposer = PointProposer(burst=1, step=40.0)
+        proposer = PointProposer(step=0.4)
         stop = StopConfig(evaluations=wanted[-1] + window)
         run = search(path / "j", PointEvaluator(), proposer, START, stop, LoopConfig(lag=8), on_commit=on_commit)
         run.run()
@@ -136,7 +188,7 @@ def genetic(arguments: argparse.Namespace) -> dict[str, float]:
             start,
             StopConfig(evaluations=arguments.evaluations),
             LoopConfig(lag=8),
-            reader.key,
+            reader,
         )
         began, cpu = time.perf_counter(), time.process_time()
         run.run()
@@ -166,7 +218,7 @@ def strategies(arguments: argparse.Namespace) -> dict[str, float]:
     from scoring import processor_s
 
     from evosyn.sandbox import open_sandbox
-    from evosyn.strategies.runner import SandboxedRunner
+    from evosyn.strategies.running.sandboxed import SandboxedRunner
 
     found: dict[str, float] = {}
     with open_sandbox(numpy=True) as sandbox:
@@ -182,7 +234,7 @@ def strategies(arguments: argparse.Namespace) -> dict[str, float]:
             runner.rank([start.text, *(reader.write(one) for one in OPENINGS.values())], evaluator.draws.evidences)
             with folder() as path:
                 stop = StopConfig(evaluations=count)
-                run = search(path / "j", evaluator, proposer, start, stop, LoopConfig(lag=8), reader.key)
+                run = search(path / "j", evaluator, proposer, start, stop, LoopConfig(lag=8), reader)
                 began, cpu = time.perf_counter(), processor_s()
                 run.run()
                 wall, used = time.perf_counter() - began, processor_s() - cpu
@@ -198,12 +250,12 @@ def journal(arguments: argparse.Namespace) -> dict[str, float]:
         reader = Reader()
         proposer = registry.factory("proposers", "genetic")(burst=32, reader=reader)
         stop = StopConfig(evaluations=arguments.candidates)
-        run = search(path / "j", SizeEvaluator(), proposer, start, stop, LoopConfig(lag=8), reader.key)
+        run = search(path / "j", SizeEvaluator(), proposer, start, stop, LoopConfig(lag=8), reader)
         run.run()
         size = (path / "j").stat().st_size
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         began = time.perf_counter()
-        found = replay(Journal(path / "j"), SizeEvaluator.axes, IslandsConfig(), SeedTree(1))
+        found = replay(Journal(path / "j"), Archipelago(SizeEvaluator.axes, merit_of, IslandsConfig(), SeedTree(1)))
         seconds = time.perf_counter() - began
     assert found.state.fingerprint() == run.state.fingerprint()
     return {
@@ -262,10 +314,10 @@ def http(arguments: argparse.Namespace) -> dict[str, float]:
     with serving() as url, folder() as path:
         for size in arguments.sizes:
             teacher = create(model="openai/scripted", base_url=url, cache=path / f"r{size}.sqlite")
-            proposer = registry.factory("proposers", "rewrite")(teacher=teacher)
+            proposer = registry.factory("proposers", "rewrite")(teacher=teacher, genome=StrategyGenome())
             fill = StopConfig(evaluations=size)
             loop = LoopConfig(lag=16, concurrency=16)
-            before = search(path / f"j{size}", PointEvaluator(), PointProposer(step=40.0), START, fill, loop)
+            before = search(path / f"j{size}", PointEvaluator(), PointProposer(step=0.4), START, fill, loop)
             before.run()
             stop = StopConfig(proposals=before.state.steps + arguments.iterations)
             times: list[float] = []

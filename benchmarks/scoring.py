@@ -18,7 +18,7 @@ from evosyn.evaluators.draws import ConsistencyConfig
 from evosyn.records import Candidate, PassMatrix
 from evosyn.sandbox import open_sandbox
 from evosyn.strategies import load_known
-from evosyn.strategies.runner import SandboxedRunner
+from evosyn.strategies.running.sandboxed import SandboxedRunner
 
 SEEDS, SIZE, WARM_UP = 48, 16, 48
 TICKS = os.sysconf("SC_CLK_TCK")

@@ -33,7 +33,7 @@ from evosyn.ports import Sandbox
 from evosyn.records import PassMatrix
 from evosyn.sandbox import open_sandbox
 from evosyn.strategies import known_names, load_known
-from evosyn.strategies.runner import SandboxedRunner
+from evosyn.strategies.running.sandboxed import SandboxedRunner
 from evosyn.synthesis.recipes._evolve_config import EvolveConfig
 from evosyn.synthesis.recipes._evolve_trial import run_trial
 

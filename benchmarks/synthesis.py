@@ -38,13 +38,13 @@ from evosyn.crossexec.executor import CrossExecutor
 from evosyn.crossexec.judge import Judge
 from evosyn.domains import load_pools
 from evosyn.pools import load_matrices, write_pools
+from evosyn.randomness import SeedTree
 from evosyn.records import Invalid, PassMatrix, Ranking
 from evosyn.rundir import RunDir
 from evosyn.sandbox import open_sandbox
-from evosyn.seeds import SeedTree
 from evosyn.strategies import load_known
 from evosyn.strategies.evidence import evidence_of
-from evosyn.strategies.runner import SandboxedRunner
+from evosyn.strategies.running.sandboxed import SandboxedRunner
 from evosyn.synthesis.adaptive import AdaptiveConfig, Outlook, Size, outlook, rounds
 from evosyn.synthesis.generate import draw_pools
 from evosyn.synthesis.ledger import Ledger

@@ -84,7 +84,7 @@ def rank(strategy: str | Path, matrices: Sequence[PassMatrix], *, sandbox: Sandb
     """
     from evosyn.strategies import load_strategy
     from evosyn.strategies.evidence import evidence_of
-    from evosyn.strategies.runner import SandboxedRunner
+    from evosyn.strategies.running.sandboxed import SandboxedRunner
 
     program = load_strategy(strategy)
     with _opened(sandbox, numpy=True) as opened:

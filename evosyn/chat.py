@@ -8,7 +8,8 @@ from typing import Generic, Literal, TypeAlias, TypeVar
 
 from evosyn.records import Json, Problem
 
-Purpose: TypeAlias = Literal["problem", "solution", "testing", "strategy"]
+Purpose: TypeAlias = Literal["problem", "solution", "testing"]
+"""What a domain asks for."""
 
 
 @dataclass(frozen=True)
@@ -25,14 +26,14 @@ class Request:
         messages: the chat.
         params: temperature, max_tokens, top_p, ...; JSON.
         sample: which of several independent samples of the same chat; part of the cache key.
-        purpose: what the reply is for.
+        purpose: what the reply is for: a `Purpose`, or what is evolved (`strategy`).
         schema: JSON schema of the reply, for providers that can hold a model to it; the prompt says the same in words.
         problem: the problem it is about. A real model never sees this field (what it may know stands in `messages`);
             the offline teacher, a simulation, works from it.
     """
 
     messages: tuple[Message, ...]
-    purpose: Purpose
+    purpose: str
     params: Mapping[str, Json] = field(default_factory=dict)
     sample: int = 0
     problem: Problem | None = None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from evosyn.chat import Message, Parsed, Purpose, Reply, Request
 from evosyn.jobs import CellResult, ItemOutcome, Job, Limits, Protection
@@ -26,6 +26,10 @@ from evosyn.records import (
     Solution,
     Testing,
 )
+from evosyn.rundir import RunDir
+
+Merit: TypeAlias = tuple[float, ...]
+"""Compared from the left, greater is better; all merits of a run have the same length."""
 
 
 @runtime_checkable
@@ -257,7 +261,7 @@ class ProposalContext:
         inspirations: diverse elites of other cells and islands.
         top: the best of the island, best first.
         rejected: texts that were already seen for this parent, to be told back.
-        task: what is evolved, in words (the contract of a strategy).
+        task: what is evolved, in words (`Genome.task`).
     """
 
     index: int
@@ -267,6 +271,77 @@ class ProposalContext:
     top: tuple[Elite, ...] = ()
     rejected: tuple[str, ...] = ()
     task: str = ""
+
+
+class SearchState(Protocol):
+    """What a search has come to (an `Archipelago`); read, never changed."""
+
+    @property
+    def initial(self) -> Sequence[Elite]:
+        """What it started from."""
+        ...
+
+    def top(self, count: int) -> tuple[Elite, ...]:
+        """The best elites of all that was ever kept, best first, one a cell."""
+        ...
+
+    def report(self) -> dict[str, Json]:
+        """Counts, costs and the best-so-far curve: the search's own part of `report.json`."""
+        ...
+
+
+@runtime_checkable
+class Genome(Protocol):
+    """The texts of what is evolved: what one is, when two are the same, how a model's reply becomes one."""
+
+    @property
+    def purpose(self) -> str:
+        """What requests for such a text are for, in one word (`strategy`)."""
+        ...
+
+    @property
+    def task(self) -> str:
+        """What is evolved, in words for proposers: the contract that a text must keep."""
+        ...
+
+    @property
+    def question(self) -> str:
+        """What a model is asked to explain of a parent before it writes a better one; a clause, with its mark."""
+        ...
+
+    def key(self, text: str) -> str | None:
+        """Equal for texts that are surely the same, which are evaluated once; None for what is no such text."""
+        ...
+
+    def read(self, reply: str, parent: str) -> Parsed[str]:
+        """The new text in a model's reply about `parent`, or the named reason why there is none. Arbitrary text never
+        raises."""
+        ...
+
+
+@runtime_checkable
+class Evolved(Genome, Protocol):
+    """What an archive holds, and all that a search must know of it: strategies are the first, bit strings an example.
+
+    `evosyn.evolve` speaks to it through this port alone. Pure but for `finish`.
+    """
+
+    @property
+    def evaluator(self) -> Evaluator: ...
+
+    @property
+    def header(self) -> Mapping[str, Json]:
+        """What a run is made of: its first event. A run is resumed only with an equal header, so all that decides the
+        course of the search stands there: configuration, inputs, a version."""
+        ...
+
+    def merit(self, elite: Elite) -> Merit:
+        """The order among elites with a score. Where it is equal, the id decides."""
+        ...
+
+    def finish(self, state: SearchState, run: RunDir) -> dict[str, Json]:
+        """Write what the search has found into the run directory; returns its part of `report.json`."""
+        ...
 
 
 @runtime_checkable

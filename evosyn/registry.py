@@ -19,7 +19,7 @@ from evosyn.errors import UsageError
 HOMES: dict[str, tuple[str, ...]] = {
     "domains": ("evosyn.domains",),
     "recipes": ("evosyn.synthesis.recipes",),
-    "proposers": ("evosyn.evolve.proposers",),
+    "proposers": ("evosyn.evolve.proposers", "evosyn.strategies.proposers"),
     "sandboxes": ("evosyn.sandbox",),
     "teachers": ("evosyn.teachers",),
     "axes": ("evosyn.evaluators.axes",),

@@ -1,6 +1,7 @@
 """The layers of the house: a module imports its own package or a lower layer (DESIGN.md section 3)."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -95,3 +96,9 @@ def test_no_layer_reaches_a_higher_one_through_the_registry() -> None:
                 if max(floors) > LAYER.get(part_of(path), 0):
                     reached.append(f"{path.relative_to(ROOT)} asks for {kind}")
     assert not reached
+
+
+def test_the_engine_names_nothing_that_is_evolved() -> None:
+    nouns = re.compile("strateg|testing|solution|matrix|environment|genetic", re.IGNORECASE)
+    files = [path for path in (ROOT / "evolve").rglob("*") if path.suffix in {".py", ".md"}]
+    assert not {str(path): nouns.findall(path.read_text()) for path in files if nouns.search(path.read_text())}

@@ -200,7 +200,7 @@ def _compare(names: Sequence[str], values: dict[str, Any]) -> tuple[MatrixSource
     from evosyn.cli.evolve import open_model
     from evosyn.sandbox import open_sandbox
     from evosyn.strategies import load_strategy
-    from evosyn.strategies.runner import SandboxedRunner
+    from evosyn.strategies.running.sandboxed import SandboxedRunner
     from evosyn.synthesis.recipes._evolve_trial import run_trial
 
     options = TeacherOptions.take_from(values)

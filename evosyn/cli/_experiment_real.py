@@ -125,7 +125,7 @@ def _seed_data(size: str, run: Any, sandbox: Sandbox, seed: int) -> SeedData:
     from evosyn.crossexec.judge import Judge
     from evosyn.dataset import parquet_path
     from evosyn.domains import Domains, load_pools
-    from evosyn.strategies.runner import SandboxedRunner
+    from evosyn.strategies.running.sandboxed import SandboxedRunner
     from evosyn.train.evaluate import bench_tasks
     from evosyn.train.experiment.functions import HELDOUT, Tools, prepare_functions
     from evosyn.train.experiment.real import SeedData
@@ -149,8 +149,8 @@ def draw_functions(sandbox: Sandbox, domain: Domain, seed: int, sizes: tuple[int
     import asyncio
     from dataclasses import replace
 
+    from evosyn.randomness import SeedTree
     from evosyn.records import Pool
-    from evosyn.seeds import SeedTree
     from evosyn.synthesis.generate import draw_pools
     from evosyn.teachers.offline import create
     from evosyn.train.experiment.functions import FunctionPools

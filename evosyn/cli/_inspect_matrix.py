@@ -77,7 +77,7 @@ def _ranking(text: str, matrix: PassMatrix) -> Ranking:
     from evosyn.records import Invalid
     from evosyn.sandbox import open_sandbox
     from evosyn.strategies.evidence import evidence_of
-    from evosyn.strategies.runner import SandboxedRunner
+    from evosyn.strategies.running.sandboxed import SandboxedRunner
 
     with open_sandbox(workers=1, numpy=True, allow_weak=True) as sandbox:
         found = SandboxedRunner(sandbox).rank([text], [evidence_of(matrix)])[0]

@@ -21,19 +21,7 @@ if TYPE_CHECKING:
 def show_overview(run: Run, as_json: bool) -> None:
     """What was searched, the leaderboard, the curve, and what each proposer wasted, repeated and won."""
     state = run.state()
-    proposers = {
-        name: {
-            "proposals": tally.proposals,
-            "candidates": tally.candidates,
-            "evaluated": tally.evaluations,
-            "fates": tally.fates,
-            "wasted": tally.wasted,
-            "replies": tally.replies,
-            "cost": tally.cost,
-            "gain": round(tally.gain, 6),
-        }
-        for name, tally in sorted(state.tallies.items())
-    }
+    proposers = {name: tally.to_json() for name, tally in sorted(state.tallies.items())}
     report = run.report
     if as_json:
         curve = [list(point) for point in state.curve]
@@ -181,7 +169,7 @@ def _replies(run: Run, entry: Entry) -> dict[str, str | None]:
 
 def _fate_line(entry: Entry, same_program: str | None, same_behaviour: str | None) -> str:
     from evosyn.evolve.events import Fate
-    from evosyn.evolve.normal import why_not
+    from evosyn.program_identity import why_not
 
     evaluation = entry.trial.evaluation
     told = {

@@ -14,8 +14,8 @@ import numpy as np
 from evosyn.errors import UsageError
 from evosyn.evaluators.intervals import Interval, bootstrap
 from evosyn.ports import StrategyRunner
+from evosyn.randomness import SeedTree
 from evosyn.records import Invalid, PassMatrix, Verdict
-from evosyn.seeds import SeedTree
 from evosyn.strategies.evidence import evidence_of
 from evosyn.synthesis.prune import PruneConfig, decide
 

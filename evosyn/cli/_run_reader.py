@@ -104,8 +104,7 @@ class Run:
         """The state of the search at the end of the journal."""
         from evosyn.evolve.replay import replay
 
-        empty = self._empty()
-        return replay(self.dir.journal, empty.axes, empty.config, empty.seed).state
+        return replay(self.dir.journal, self._empty()).state
 
     def lineage(self, entry: Entry) -> list[Entry]:
         """The candidate, its first parent, that one's first parent, and so on to an initial program."""
@@ -149,10 +148,11 @@ class Run:
     def _empty(self) -> Archipelago:
         from evosyn.evaluators.behaviour import axes_named
         from evosyn.evolve.islands import Archipelago, IslandsConfig
-        from evosyn.seeds import SeedTree
+        from evosyn.randomness import SeedTree
+        from evosyn.strategies.genome import merit_of
 
         axes = [axis.axis for axis in axes_named(self.config["axes"])]
-        return Archipelago(axes, IslandsConfig(**self.config["islands"]), SeedTree(self.config["seed"]))
+        return Archipelago(axes, merit_of, IslandsConfig(**self.config["islands"]), SeedTree(self.config["seed"]))
 
     def _resolved(self, name: str) -> str:
         if name == "initial":

@@ -18,7 +18,7 @@ from evosyn.errors import UsageError
 
 if TYPE_CHECKING:
     from evosyn.cli._matrices import MatrixSource
-    from evosyn.strategies.runner import SandboxedRunner
+    from evosyn.strategies.running.sandboxed import SandboxedRunner
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 SEARCHES = "evosyn.cli._ablate_search"
@@ -182,7 +182,7 @@ def _with_runner(
 ) -> tuple[MatrixSource, list[Any]]:
     from evosyn.cli._matrices import matrices_of
     from evosyn.sandbox import open_sandbox
-    from evosyn.strategies.runner import SandboxedRunner
+    from evosyn.strategies.running.sandboxed import SandboxedRunner
 
     opening = partial(
         open_sandbox, shared["sandbox_name"], workers=shared["workers"], allow_weak=shared["allow_weak_sandbox"]

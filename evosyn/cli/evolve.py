@@ -16,7 +16,7 @@ from evosyn.errors import EXIT_BUDGET, CheckFailed, UsageError
 if TYPE_CHECKING:
     from evosyn.ports import Sandbox, Teacher
     from evosyn.records import Json
-    from evosyn.strategies.runner import SandboxedRunner
+    from evosyn.strategies.running.sandboxed import SandboxedRunner
     from evosyn.synthesis.recipes._evolve_config import EvolveConfig
     from evosyn.synthesis.recipes.evolve import Machinery, Progress
     from evosyn.teachers.budget import Budget
@@ -87,7 +87,7 @@ def command(source: str, out: Path, more: int | None, as_json: bool, quiet: bool
     from evosyn.cli._evolve_view import show_report, watching
     from evosyn.sandbox import open_sandbox
     from evosyn.sharing import Company
-    from evosyn.strategies.runner import SandboxedRunner
+    from evosyn.strategies.running.sandboxed import SandboxedRunner
     from evosyn.synthesis.recipes._evolve_inputs import Source
     from evosyn.synthesis.recipes.evolve import run_evolve
 

@@ -136,7 +136,7 @@ def _prepare(sandbox: Sandbox, evaluations: int, out: Path, seed: int, sizes: Si
     from evosyn.crossexec.executor import CrossExecutor
     from evosyn.crossexec.judge import Judge
     from evosyn.domains import Domains
-    from evosyn.strategies.runner import SandboxedRunner
+    from evosyn.strategies.running.sandboxed import SandboxedRunner
     from evosyn.train.experiment.prepare import prepare
 
     runner = SandboxedRunner(sandbox)

@@ -55,7 +55,7 @@ def command(specs: tuple[str, ...], source: str, as_json: bool, **flags: Any) ->
     from evosyn.evaluators.leaderboard import make_leaderboard
     from evosyn.rundir import write_atomic
     from evosyn.sandbox import open_sandbox
-    from evosyn.strategies.runner import SandboxedRunner
+    from evosyn.strategies.running.sandboxed import SandboxedRunner
 
     config = consistency_config(flags)
     programs = named_programs(specs)

@@ -106,7 +106,7 @@ def _synthesize(
     from evosyn.crossexec.verdict_cache import SqliteVerdicts
     from evosyn.domains import Domains
     from evosyn.sandbox import open_sandbox
-    from evosyn.strategies.runner import SandboxedRunner
+    from evosyn.strategies.running.sandboxed import SandboxedRunner
     from evosyn.synthesis.recipes.synthesize import SynthesisMachinery, synthesize
     from evosyn.synthesis.tally import RunTally
 

@@ -19,8 +19,8 @@ from evosyn.crossexec.judge import BATCHES, Judge
 from evosyn.crossexec.rows import Row
 from evosyn.errors import UsageError
 from evosyn.jobs import CellResult
+from evosyn.randomness import SeedTree
 from evosyn.records import Json, PassMatrix, Problem, Solution, Testing, Verdict
-from evosyn.seeds import SeedTree
 
 Item = tuple[Problem, Sequence[Solution], Sequence[Testing]]
 

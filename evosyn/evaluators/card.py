@@ -16,11 +16,11 @@ from evosyn.evaluators.consistency import SeedConsistency
 from evosyn.evaluators.draws import ConsistencyConfig
 from evosyn.evaluators.intervals import Interval, bootstrap, difference
 from evosyn.evaluators.terms import Variant, variants
-from evosyn.evolve.genetic.source import read
-from evosyn.evolve.genetic.terms import glossary, notation
 from evosyn.parsing import parsed
 from evosyn.ports import StrategyRunner
 from evosyn.records import Candidate, Evaluation, Json, PassMatrix
+from evosyn.strategies.grammar.source import read
+from evosyn.strategies.grammar.terms import glossary, notation
 
 WON = 0.05
 """A seed is won or lost where the scores differ by more than this."""

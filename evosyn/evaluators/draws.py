@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
 from evosyn.errors import UsageError
+from evosyn.randomness import SeedTree
 from evosyn.records import KNOWN_VERDICTS, Evidence, PassMatrix, Verdict
-from evosyn.seeds import SeedTree
 from evosyn.strategies.evidence import evidence_of, select
 from evosyn.strategies.ranking import centred_places, dense_ranks
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from evosyn.errors import UsageError
 from evosyn.evaluators.draws import Floats
+from evosyn.randomness import SeedTree
 from evosyn.records import PassMatrix
-from evosyn.seeds import SeedTree
 
 RESAMPLES = 2000
 

@@ -12,9 +12,9 @@ import copy
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from evosyn.evolve.genetic.source import read, write
-from evosyn.evolve.genetic.terms import without_terms
 from evosyn.parsing import parsed
+from evosyn.strategies.grammar.source import read, write
+from evosyn.strategies.grammar.terms import without_terms
 
 MOST = 40
 """Variants of one program; those of the shortest terms are left out beyond that."""

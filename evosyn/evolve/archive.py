@@ -1,25 +1,24 @@
 """One MAP-Elites grid: declared axes, one elite a cell, a cell never gets worse.
 
 Asking never changes anything; only `add` does, and it says what it did. The cell of an elite depends on its descriptor
-and the declared axes alone, and ties are broken by a total order, so the grid that a set of elites ends in does not
-depend on the order in which they came. Mouret & Clune 2015; DESIGN.md section 5.
+and the declared axes alone, and ranks are a total order, so the grid that a set of elites ends in does not depend on
+the order in which they came. Mouret & Clune 2015; DESIGN.md section 5.
 """
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_left, insort
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
-from evosyn.ports import Axis
+from evosyn.ports import Axis, Merit
 from evosyn.records import Elite
 
 Cell: TypeAlias = tuple[int, ...]
-
-TIE_METRIC = "testing_balanced_accuracy"
-"""Among equal scores the better testing wins: the score alone can be gamed (facts of real pools in docs/evolve.md)."""
+Rank: TypeAlias = tuple[Merit, str]
+"""The total order of elites: merit, then id."""
 
 
 class AddStatus(StrEnum):
@@ -30,41 +29,22 @@ class AddStatus(StrEnum):
     NOT_BETTER = "not-better"
 
 
-class Merit(NamedTuple):
-    """The total order of elites: score, then the quality of the chosen testings, then the shorter program."""
-
-    score: float
-    testing: float
-    brevity: int
-    id: str
-
-
-def merit_of(elite: Elite) -> Merit:
-    """The merit of an elite with a score.
-
-    Raises:
-        ValueError: the elite is invalid (no score), so it has no place in an archive.
-    """
-    evaluation = elite.evaluation
-    if evaluation.score is None or not math.isfinite(evaluation.score):
-        raise ValueError(f"candidate {elite.candidate.id} has no finite score (got {evaluation.score!r})")
-    testing = evaluation.metrics.get(TIE_METRIC, 0.0)
-    return Merit(evaluation.score, testing, -len(elite.candidate.text), elite.candidate.id)
-
-
 class Archive:
     """A grid over `axes`; without axes it has one cell.
 
     Every operation costs at most the logarithm of the number of filled cells, which the axes bound, however many
     candidates were ever added.
+
+    Args:
+        merit: the order among elites (`Evolved.merit`).
     """
 
-    def __init__(self, axes: Sequence[Axis]) -> None:
-        self.axes = tuple(axes)
+    def __init__(self, axes: Sequence[Axis], merit: Callable[[Elite], Merit]) -> None:
+        self.axes, self._merit = tuple(axes), merit
         self._elites: dict[Cell, Elite] = {}
-        self._merits: dict[Cell, Merit] = {}
+        self._ranks: dict[Cell, Rank] = {}
         self._cells: list[Cell] = []
-        self._order: list[tuple[Merit, Cell]] = []
+        self._order: list[tuple[Rank, Cell]] = []
 
     def cell_of(self, descriptor: Sequence[float]) -> Cell:
         """The cell of a descriptor, values outside an axis clipped into its end bins.
@@ -85,18 +65,29 @@ class Archive:
             cell.append(min(axis.bins - 1, int(max(0.0, min(1.0, share)) * axis.bins)))
         return tuple(cell)
 
+    def rank(self, elite: Elite) -> Rank:
+        """The place of an elite in the order of all.
+
+        Raises:
+            ValueError: the elite is invalid (no score), so it has no place in an archive.
+        """
+        score = elite.evaluation.score
+        if score is None or not math.isfinite(score):
+            raise ValueError(f"candidate {elite.candidate.id} has no finite score (got {score!r})")
+        return self._merit(elite), elite.candidate.id
+
     def add(self, elite: Elite) -> AddStatus:
         """Put `elite` into its cell if the cell is empty or holds a lesser one."""
-        cell, merit = self.cell_of(elite.evaluation.descriptor), merit_of(elite)
-        held = self._merits.get(cell)
+        cell, rank = self.cell_of(elite.evaluation.descriptor), self.rank(elite)
+        held = self._ranks.get(cell)
         if held is not None:
-            if merit <= held:
+            if rank <= held:
                 return AddStatus.NOT_BETTER
             del self._order[bisect_left(self._order, (held, cell))]
         else:
             self._cells.append(cell)
-        self._elites[cell], self._merits[cell] = elite, merit
-        insort(self._order, (merit, cell))
+        self._elites[cell], self._ranks[cell] = elite, rank
+        insort(self._order, (rank, cell))
         return AddStatus.NEW if held is None else AddStatus.IMPROVED
 
     def at(self, cell: Cell) -> Elite | None:

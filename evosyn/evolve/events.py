@@ -20,9 +20,9 @@ class Fate(StrEnum):
     IMPROVED = "improved"  # took its cell from a lesser one
     NOT_BETTER = "not-better"  # evaluated; its cell holds a better one
     SAME_BEHAVIOUR = "same-behaviour"  # evaluated; behaves like one seen before, on every seed
-    DUPLICATE = "duplicate"  # the same program as one seen before; not evaluated
+    DUPLICATE = "duplicate"  # the same text as one seen before; not evaluated
     INVALID = "invalid"  # evaluated; has no score, with the reason
-    NO_PROGRAM = "no-program"  # does not parse; not evaluated
+    NO_PROGRAM = "no-program"  # no such text (`Evolved.key`); not evaluated
 
 
 KEPT = frozenset({Fate.NEW, Fate.IMPROVED})
@@ -30,11 +30,11 @@ KEPT = frozenset({Fate.NEW, Fate.IMPROVED})
 
 @dataclass(frozen=True)
 class Trial:
-    """One candidate of a step with its program key and its evaluation.
+    """One candidate of a step with its key and its evaluation.
 
     Attributes:
-        key: equal for texts that are the same program (`SearchParts.key`); None where the text is no program.
-        evaluation: None for duplicates and texts that are no program.
+        key: as `Evolved.key` says.
+        evaluation: None for duplicates and where there is no key.
     """
 
     candidate: Candidate
@@ -47,8 +47,8 @@ class Step:
     """One numbered proposal with its trials: what `Archipelago.commit` folds into the state.
 
     Attributes:
-        index: number of the proposal; initial programs come as step -1.
-        island: island that it was drawn from and goes to; -1 = every island (initial programs).
+        index: number of the proposal; initial candidates come as step -1.
+        island: island that it was drawn from and goes to; -1 = every island (initial candidates).
         parent: id of the parent.
     """
 

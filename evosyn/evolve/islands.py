@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -17,10 +17,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from evosyn.evolve import selection
 from evosyn.evolve.archive import AddStatus, Archive
 from evosyn.evolve.events import KEPT, Fate, Step, Trial
-from evosyn.evolve.tally import Tally
-from evosyn.ports import Axis
-from evosyn.records import Candidate, Elite
-from evosyn.seeds import SeedTree
+from evosyn.evolve.proposer_tally import Tally
+from evosyn.ports import Axis, Merit
+from evosyn.randomness import SeedTree
+from evosyn.records import Candidate, Elite, Json
 
 REMEMBERED_REPEATS = 4
 AROUND_MODEL = 0.5
@@ -37,9 +37,9 @@ class IslandsConfig(BaseModel):
         inspirations: elites of other cells and islands shown beside the parent.
         migrate_every: additions to islands between two migrations; migrants: elites that each island sends on.
         restart_after: proposals of an island without a better best of its own, after which it starts anew from the
-            initial programs and one elite of another island; 0 = never.
-        search: `evolve`, or a baseline without inspirations: parents are always the initial program (`iid`), the latest
-            valid candidate (`sequential`), the best so far (`hillclimb`).
+            initial candidates and one elite of another island; 0 = never.
+        search: `evolve`, or a baseline without inspirations: parents are always the first candidate (`iid`), the latest
+            valid one (`sequential`), the best so far (`hillclimb`).
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -76,18 +76,23 @@ class Best(NamedTuple):
 class Archipelago:
     """K islands, a record of everything ever kept, and what the search has seen and spent.
 
+    Args:
+        merit: the order among elites (`Evolved.merit`).
+
     Attributes:
         islands: the archives that parents are drawn from.
         record: one archive over the same axes that no restart empties.
-        steps: committed proposals (initial programs not counted).
+        steps: committed proposals (initial candidates not counted).
         tallies: counts by proposer.
         curve: the best-so-far curve.
     """
 
-    def __init__(self, axes: Sequence[Axis], config: IslandsConfig, seed: SeedTree) -> None:
-        self.axes, self.config, self.seed = tuple(axes), config, seed
-        self.islands = [Archive(axes) for _ in range(config.count)]
-        self.record = Archive(axes)
+    def __init__(
+        self, axes: Sequence[Axis], merit: Callable[[Elite], Merit], config: IslandsConfig, seed: SeedTree
+    ) -> None:
+        self.axes, self._merit, self.config, self.seed = tuple(axes), merit, config, seed
+        self.islands = [Archive(axes, merit) for _ in range(config.count)]
+        self.record = Archive(axes, merit)
         self.initial: list[Elite] = []
         self.latest: Elite | None = None
         self.modelled: Elite | None = None
@@ -104,14 +109,14 @@ class Archipelago:
         """What proposal `index` gets; pure.
 
         Args:
-            free: for a proposer without a model: half of the time its parent is the newest program of a model, so that
+            free: for a proposer without a model: half of the time its parent is the newest text of a model, so that
                 each reply is followed by variants of it and by its constants re-tuned. Baselines do without that.
 
         Raises:
-            ValueError: no valid program has been committed yet.
+            ValueError: no valid candidate has been committed yet.
         """
         if not self.initial:
-            raise ValueError("the archipelago is empty: commit the initial programs first")
+            raise ValueError("the archipelago is empty: commit the initial candidates first")
         rng = self.seed.child("ask", index).random()
         island = index % len(self.islands)
         parent = self._parent(self.islands[island], rng)
@@ -123,7 +128,7 @@ class Archipelago:
         return Ask(island, parent, self._inspirations(island, parent, rng), self.islands[island].top(3), rejected)
 
     def seen(self, key: str) -> str | None:
-        """The id of the committed candidate with this program key."""
+        """The id of the committed candidate with this key."""
         return self._keys.get(key)
 
     def behaves_like(self, signature: str) -> str | None:
@@ -166,6 +171,21 @@ class Archipelago:
     @property
     def cost(self) -> float:
         return sum(tally.cost for tally in self.tallies.values())
+
+    def top(self, count: int) -> tuple[Elite, ...]:
+        """See `ports.SearchState.top`."""
+        return self.record.top(count)
+
+    def report(self) -> dict[str, Json]:
+        """See `ports.SearchState.report`."""
+        return {
+            "evaluations": self.evaluations,
+            "proposals": self.steps,
+            "model_calls": self.replies,
+            "cost": self.cost,
+            "proposers": {name: tally.to_json() for name, tally in sorted(self.tallies.items())},
+            "curve": [list(point) for point in self.curve],
+        }
 
     def fingerprint(self) -> str:
         """A hash of the whole state: equal states give equal fingerprints."""
@@ -273,7 +293,7 @@ class Archipelago:
         if island.best is None or self.best is None or island.best.candidate.id == self.best.candidate.id:
             return
         rng = self.seed.child("restart", step.index).random()
-        fresh = Archive(self.axes)
+        fresh = Archive(self.axes, self._merit)
         for elite in (*self.initial, selection.by_rank(self.record, rng)):
             fresh.add(elite)
         self.islands[step.island] = fresh

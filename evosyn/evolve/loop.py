@@ -20,14 +20,13 @@ from evosyn.errors import UsageError
 from evosyn.evolve.evaluating import Evaluating, EvaluationMessage
 from evosyn.evolve.events import Fate, Step, Trial, rounded, step_to_json
 from evosyn.evolve.islands import Archipelago, Ask, IslandsConfig
-from evosyn.evolve.normal import program_key
 from evosyn.evolve.replay import replay
 from evosyn.evolve.schedule import Schedule
 from evosyn.evolve.stopping import Stop, StopConfig, extended, reason_to_stop
-from evosyn.ports import Evaluator, Proposal, ProposalContext, Proposer
+from evosyn.ports import Evolved, Proposal, ProposalContext, Proposer
+from evosyn.randomness import SeedTree
 from evosyn.records import Candidate, Evaluation, Json
 from evosyn.rundir import Journal
-from evosyn.seeds import SeedTree
 
 SYNC_SECONDS = 2.0
 SYNC_PAID_SECONDS = 0.1
@@ -68,20 +67,15 @@ class SearchParts:
     """The collaborators of a search.
 
     Attributes:
-        header: what the run is made of, JSON; a resumed run must bring the same.
-        initial: programs that every island starts with; the first one must be valid.
-        task: what is evolved, in words, for the proposers.
-        key: equal for texts that are the same program; None for what is no program.
+        evolved: what the archives hold.
+        initial: candidates that every island starts with; the first one must be valid.
     """
 
-    evaluator: Evaluator
+    evolved: Evolved
     proposers: Mapping[str, Proposer]
     schedule: Schedule
     initial: Sequence[Candidate]
     seed: SeedTree
-    header: Mapping[str, Json]
-    task: str = ""
-    key: Callable[[str], str | None] = program_key
 
 
 class _Asked(NamedTuple):
@@ -94,6 +88,11 @@ class Search:
 
     Args:
         on_commit: called after each commit, for progress; must be quick.
+
+    Attributes:
+        evolved: what it searches among.
+        limits: when it ends, what was granted on top included.
+        state: as of the last commit.
     """
 
     def __init__(
@@ -109,7 +108,8 @@ class Search:
     ) -> None:
         if stop.proposals is None and stop.evaluations is None:
             raise UsageError("a search needs a limit: set proposals or evaluations")
-        self._parts, self._journal, self._loop_config, self._stop = parts, journal, loop, stop
+        self.evolved = parts.evolved
+        self._parts, self._journal, self._loop_config, self.limits = parts, journal, loop, stop
         self._on_commit, self._clock, self._started = on_commit, clock, clock()
         self._asked: dict[int, _Asked] = {}
         self._proposed: dict[int, Proposal] = {}
@@ -121,22 +121,23 @@ class Search:
         self._next = 0
         self._synced = self._started
         self._syncing: asyncio.TimerHandle | None = None
-        found = replay(journal, parts.evaluator.axes, islands, parts.seed, self._ask_ahead, loop.lag)
+        empty = Archipelago(self.evolved.evaluator.axes, self.evolved.merit, islands, parts.seed)
+        found = replay(journal, empty, self._ask_ahead, loop.lag)
         self.state = found.state
         self._found = found
-        self._stop = extended(stop, found.extra)
+        self.limits = extended(stop, found.extra)
         self._continued_at = found.continued_at
 
     def continue_for(self, more: int) -> None:
         """Grant `more` proposals or evaluations on top of what is committed (or planned, if that is later)."""
         self._journal.append({"t": "continue", "more": more}, sync=True)
-        self._stop, self._continued_at = extended(self._stop, more), self.state.evaluations
+        self.limits, self._continued_at = extended(self.limits, more), self.state.evaluations
 
     def run(self) -> Stop:
         """Go on until a rule of the stop configuration holds; blocks.
 
         Raises:
-            UsageError: the journal belongs to another configuration, or the first initial program is invalid.
+            UsageError: the journal belongs to another configuration, or the first initial candidate is invalid.
             BudgetSpent, TeacherUnavailable: from proposers. Everything committed is on disk.
         """
         self._begin()
@@ -149,7 +150,7 @@ class Search:
         return reason
 
     def _begin(self) -> None:
-        header = {"t": "start", **self._parts.header}
+        header = {"t": "start", **self.evolved.header}
         if self._found.start is None:
             self._journal.append(header, sync=True)
         elif self._found.start != header:
@@ -157,11 +158,11 @@ class Search:
         if self.state.initial:
             return
         candidates = list(self._parts.initial)
-        keys = [self._parts.key(candidate.text) for candidate in candidates]
-        evaluations = self._parts.evaluator.evaluate(candidates)
+        keys = [self.evolved.key(candidate.text) for candidate in candidates]
+        evaluations = self.evolved.evaluator.evaluate(candidates)
         first = evaluations[0]
         if first.score is None:
-            raise UsageError(f"the initial program is invalid: {first.invalid}")
+            raise UsageError(f"the initial candidate is invalid: {first.invalid}")
         trials = tuple(
             Trial(candidate, key, rounded(evaluation))
             for candidate, key, evaluation in zip(candidates, keys, evaluations, strict=True)
@@ -170,7 +171,7 @@ class Search:
 
     async def _main(self) -> Stop:
         inbox: asyncio.Queue[EvaluationMessage] = asyncio.Queue()
-        evaluating = Evaluating(self._parts.evaluator, inbox, asyncio.get_running_loop())
+        evaluating = Evaluating(self.evolved.evaluator, inbox, asyncio.get_running_loop())
         self._next = self.state.steps
         try:
             while True:
@@ -198,7 +199,7 @@ class Search:
                     await proposer.aclose()
 
     def _launch(self, inbox: asyncio.Queue[EvaluationMessage]) -> None:
-        limit = self._stop.proposals
+        limit = self.limits.proposals
         while len(self._making) < self._loop_config.concurrency and self._next in self._asked:
             if (limit is not None and self._next >= limit) or self._calls_are_spoken_for():
                 return
@@ -209,7 +210,7 @@ class Search:
 
     def _calls_are_spoken_for(self) -> bool:
         """Whether the proposals under way may use all the model calls that are left: no call is paid for nothing."""
-        calls, schedule = self._stop.model_calls, self._parts.schedule
+        calls, schedule = self.limits.model_calls, self._parts.schedule
         if calls is None or schedule.is_free(self._asked[self._next].arm):
             return False
         ahead = (index for index in range(self.state.steps, self._next) if not schedule.is_free(self._asked[index].arm))
@@ -224,7 +225,7 @@ class Search:
             inspirations=ask.inspirations,
             top=ask.top,
             rejected=ask.rejected,
-            task=self._parts.task,
+            task=self.evolved.task,
         )
         inbox.put_nowait(EvaluationMessage(number=index, proposal=await self._parts.proposers[arm].propose(context)))
 
@@ -236,7 +237,7 @@ class Search:
         if message.proposal is None:
             return
         del self._making[message.number]
-        keys = tuple(self._parts.key(candidate.text) for candidate in message.proposal.candidates)
+        keys = tuple(self.evolved.key(candidate.text) for candidate in message.proposal.candidates)
         for key, candidate in zip(keys, message.proposal.candidates, strict=True):
             if key is None or self.state.seen(key) is not None:
                 continue
@@ -316,7 +317,7 @@ class Search:
         self._asked.pop(state.steps - 1, None)
 
     def _reason(self) -> Stop | None:
-        return reason_to_stop(self._stop, self.state, self._clock() - self._started, self._continued_at)
+        return reason_to_stop(self.limits, self.state, self._clock() - self._started, self._continued_at)
 
 
 def _report_failure(inbox: asyncio.Queue[EvaluationMessage], task: asyncio.Task[None]) -> None:

@@ -6,16 +6,14 @@ to, so a journal that was edited, or that another version decided differently, i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
 from evosyn.errors import CorruptRun
 from evosyn.evolve.events import step_from_json
-from evosyn.evolve.islands import Archipelago, IslandsConfig
-from evosyn.ports import Axis
+from evosyn.evolve.islands import Archipelago
 from evosyn.records import Json
 from evosyn.rundir import Journal
-from evosyn.seeds import SeedTree
 
 PROPOSAL_MARK = b'"t":"proposal"'
 
@@ -37,22 +35,17 @@ class Replayed(NamedTuple):
 
 
 def replay(
-    journal: Journal,
-    axes: Sequence[Axis],
-    config: IslandsConfig,
-    seed: SeedTree,
-    on_commit: Callable[[Archipelago], None] | None = None,
-    last: int = 0,
+    journal: Journal, state: Archipelago, on_commit: Callable[[Archipelago], None] | None = None, last: int = 0
 ) -> Replayed:
     """Fold a journal.
 
     Args:
-        on_commit: called after each of the last `last` proposals (and the initial programs before them).
+        state: empty; it is what changes.
+        on_commit: called after each of the last `last` proposals (and the initial candidates before them).
 
     Raises:
         CorruptRun: damaged lines, a gap in the numbers, or decisions that differ from the fold's.
     """
-    state = Archipelago(axes, config, seed)
     start: Json | None = None
     stopped: str | None = None
     extra = continued_at = 0

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from evosyn.evolve.events import Fate
-from evosyn.evolve.tally import Tally
-from evosyn.seeds import SeedTree
+from evosyn.evolve.proposer_tally import Tally
+from evosyn.randomness import SeedTree
 
 
 class Arm(NamedTuple):
@@ -20,7 +20,7 @@ class Arm(NamedTuple):
 
     Attributes:
         free: it costs nothing (no model): its share stays as it is under a bandit, and half of its proposals work
-            around the newest program of a model.
+            around the newest text of a model.
     """
 
     name: str

@@ -11,7 +11,7 @@ import math
 import random
 from collections.abc import Sequence
 
-from evosyn.evolve.archive import Archive, merit_of
+from evosyn.evolve.archive import Archive
 from evosyn.records import Elite
 
 TOURNAMENT = 24
@@ -40,4 +40,4 @@ def lexicase(archive: Archive, rng: random.Random) -> Elite:
             break
         best = max(elite.evaluation.per_seed[seed] for elite in pool)
         pool = [elite for elite in pool if elite.evaluation.per_seed[seed] >= best - TOLERANCE]
-    return max(pool, key=merit_of)
+    return max(pool, key=archive.rank)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
 from evosyn.errors import UsageError
-from evosyn.seeds import SeedTree
+from evosyn.randomness import SeedTree
 
 PERMUTATIONS = 128
 _WORD = re.compile(r"\w+|!=|[<>=+*%^]+")

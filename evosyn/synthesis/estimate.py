@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from evosyn.chat import Reply, Request
 from evosyn.ports import Domain, Teacher
+from evosyn.randomness import SeedTree
 from evosyn.records import Json, Problem
-from evosyn.seeds import SeedTree
 from evosyn.synthesis.config import SynthesizeConfig
 from evosyn.synthesis.generate import Kind, Want, draw_pool
 from evosyn.synthesis.problems import Briefs, make_problem

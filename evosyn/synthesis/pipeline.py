@@ -21,8 +21,8 @@ from typing import NamedTuple, TypeVar
 from evosyn.chat import Reply, Request
 from evosyn.errors import BudgetSpent
 from evosyn.ports import Crossexec, Domain, StrategyRunner, Teacher
+from evosyn.randomness import SeedTree
 from evosyn.records import Invalid, PassMatrix, Pool, Problem, Ranking
-from evosyn.seeds import SeedTree
 from evosyn.strategies.evidence import evidence_of
 from evosyn.synthesis.adaptive import Outlook, Size, outlook, rounds
 from evosyn.synthesis.config import SynthesizeConfig

@@ -19,8 +19,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from evosyn.chat import Message, Reply, Request
 from evosyn.errors import UsageError
 from evosyn.ports import Domain
+from evosyn.randomness import SeedTree
 from evosyn.records import Json, Problem, Provenance
-from evosyn.seeds import SeedTree
 from evosyn.synthesis.generate import SAMPLE_STRIDE, named_reason, unstorable
 from evosyn.templates import render
 

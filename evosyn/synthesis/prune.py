@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
+from evosyn.randomness import SeedTree
 from evosyn.records import Invalid, PassMatrix, Ranking
-from evosyn.seeds import SeedTree
 from evosyn.strategies.ranking import best_of, varies, worst_of
 
 ZERO_VARIANCE = "zero-variance-testings"

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from evosyn.dataset import Sample, sample_id
 from evosyn.ports import Domain
+from evosyn.randomness import SeedTree
 from evosyn.records import Json, PassMatrix, Pool, Ranking, canonical_json
-from evosyn.seeds import SeedTree
 from evosyn.synthesis.instance import Instance, testing_size
 from evosyn.synthesis.prune import Choice
 

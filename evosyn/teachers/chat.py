@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from evosyn.chat import Reply, Request
 from evosyn.errors import TeacherUnavailable
-from evosyn.seeds import SeedTree
+from evosyn.randomness import SeedTree
 from evosyn.teachers.budget import Budget
 from evosyn.teachers.cache import ReplyCache, request_key
 from evosyn.teachers.hedge import Lateness

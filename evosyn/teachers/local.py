@@ -18,7 +18,7 @@ from pathlib import Path
 
 from evosyn.chat import Request
 from evosyn.errors import UsageError
-from evosyn.seeds import SeedTree
+from evosyn.randomness import SeedTree
 from evosyn.teachers._local import Engine, LocalAsk, open_engine
 from evosyn.teachers.budget import Budget, BudgetConfig
 from evosyn.teachers.cache import ReplyCache, request_key

@@ -14,8 +14,8 @@ from concurrent.futures import ThreadPoolExecutor
 from evosyn.chat import Reply, Request
 from evosyn.errors import UsageError
 from evosyn.ports import Sandbox
+from evosyn.randomness import SeedTree
 from evosyn.records import Problem, canonical_json, content_id
-from evosyn.seeds import SeedTree
 from evosyn.teachers._offline.knowledge import Knowledge, resolve
 from evosyn.teachers._offline.problems import draw_problem
 from evosyn.teachers._offline.profile import Profile, profile_named

@@ -14,8 +14,8 @@ from typing import NamedTuple
 from evosyn.dataset import Sample, read_dataset
 from evosyn.domains import check_task, shown
 from evosyn.errors import UsageError
+from evosyn.randomness import SeedTree
 from evosyn.records import Json
-from evosyn.seeds import SeedTree
 from evosyn.tasks import Task, task_of
 
 Messages = list[dict[str, str]]

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from evosyn.errors import UsageError
+from evosyn.randomness import SeedTree
 from evosyn.records import Json, Pool, content_id
 from evosyn.rundir import RunDir
-from evosyn.seeds import SeedTree
 from evosyn.train.generation import Generator, TokenSampling
 from evosyn.train.scoring import Scorer, Task, domains_of
 from evosyn.train.stats import MeanInterval, bootstrap, pass_at_k

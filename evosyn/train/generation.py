@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from evosyn.chat import Message, Request
 from evosyn.ports import Teacher
-from evosyn.seeds import SeedTree
+from evosyn.randomness import SeedTree
 
 
 @dataclass(frozen=True)

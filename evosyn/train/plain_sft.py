@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from evosyn.seeds import SeedTree
+from evosyn.randomness import SeedTree
 
 
 class Pair(NamedTuple):

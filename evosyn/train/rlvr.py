@@ -16,9 +16,9 @@ from evosyn.crossexec.verdict_cache import SqliteVerdicts
 from evosyn.domains import domains_named
 from evosyn.errors import UnavailableError, UsageError
 from evosyn.ports import Sandbox
+from evosyn.randomness import SeedTree
 from evosyn.records import Json
 from evosyn.rundir import RunDir
-from evosyn.seeds import SeedTree
 from evosyn.sharing import Company
 from evosyn.train import tiny
 from evosyn.train.checkpoints import (

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from evosyn.errors import UsageError
+from evosyn.randomness import SeedTree
 from evosyn.records import Json
-from evosyn.seeds import SeedTree
 from evosyn.train.config import DistillConfig, KeepConfig, MemoryConfig, RlvrConfig
 
 _ALGORITHMS: Mapping[str, Mapping[str, Any]] = {

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evosyn.seeds import SeedTree
+from evosyn.randomness import SeedTree
 
 _T975 = (
     12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131,

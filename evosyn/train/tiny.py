@@ -15,9 +15,9 @@ from typing import Any
 
 from evosyn.dataset import Sample
 from evosyn.domains import shown
+from evosyn.randomness import SeedTree
 from evosyn.records import Json
 from evosyn.rundir import write_atomic
-from evosyn.seeds import SeedTree
 from evosyn.train.config import TinyConfig
 from evosyn.train.data import prompt_of, ranked_of, warm_rows
 

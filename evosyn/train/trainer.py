@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from trl import GRPOTrainer
 
-from evosyn.seeds import SeedTree
+from evosyn.randomness import SeedTree
 from evosyn.train.early_scoring import EarlyScorer
 from evosyn.train.scoring import Task
 

@@ -19,7 +19,6 @@ from evosyn.view.answers import DETAILED, Fresh, cut, listing
 if TYPE_CHECKING:
     from evosyn.evolve.archive import Archive
     from evosyn.evolve.islands import Archipelago
-    from evosyn.evolve.tally import Tally
     from evosyn.records import Json
 
 SEARCHED = ("id", "fate", "proposer", "operator", "parent", "reason")
@@ -89,7 +88,7 @@ class RunView:
             },
             "best": best,
             "curve": [list(point) for point in state.curve],
-            "proposers": {name: _tally(tally) for name, tally in sorted(state.tallies.items())},
+            "proposers": {name: tally.to_json() for name, tally in sorted(state.tallies.items())},
             "axes": [axis._asdict() if hasattr(axis, "_asdict") else vars(axis) for axis in state.axes],
             "grids": [
                 *(_grid(f"island {number}", island) for number, island in enumerate(state.islands)),
@@ -187,16 +186,3 @@ def _grid(name: str, archive: Archive) -> dict[str, Json]:
         for cell, elite in sorted(archive.cells().items())
     ]
     return {"name": name, "filled": len(archive), "capacity": archive.capacity, "cells": cells}
-
-
-def _tally(tally: Tally) -> dict[str, Json]:
-    return {
-        "proposals": tally.proposals,
-        "candidates": tally.candidates,
-        "evaluated": tally.evaluations,
-        "fates": dict(tally.fates),
-        "wasted": dict(tally.wasted),
-        "replies": tally.replies,
-        "cost": tally.cost,
-        "gain": round(tally.gain, 6),
-    }

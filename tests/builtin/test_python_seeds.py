@@ -13,9 +13,9 @@ from evosyn.crossexec.executor import CrossExecutor
 from evosyn.crossexec.judge import Judge
 from evosyn.jobs import Call, CallsJob, Limits, Status, StdioJob
 from evosyn.ports import Sandbox
+from evosyn.randomness import SeedTree
 from evosyn.records import Json, Problem, Solution, Testing
 from evosyn.registry import factory
-from evosyn.seeds import SeedTree
 
 FOLDER = Path(evosyn.__file__).parent / "builtin" / "python_seeds"
 INPUTS = 32

@@ -205,7 +205,7 @@ def strategy(source: str) -> Any:
 def _pack() -> Any:
     import numpy as np
 
-    from evosyn.strategies import _harness
+    from evosyn.strategies.running import _harness
 
     np.seterr(all="ignore")
     raw = np.zeros(12, np.bool_).tobytes()

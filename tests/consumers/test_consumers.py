@@ -88,7 +88,7 @@ def test_trls_trainer_gets_the_rewards(rows: Rows, tmp_path: Path) -> None:
     from transformers import AutoModelForCausalLM, AutoTokenizer
     from trl import GRPOConfig, GRPOTrainer
 
-    from evosyn.seeds import SeedTree
+    from evosyn.randomness import SeedTree
     from evosyn.train import tiny
     from evosyn.train.config import TinyConfig
     from evosyn.train.reward_function import trl_reward

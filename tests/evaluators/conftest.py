@@ -10,7 +10,7 @@ import pytest
 from evosyn.errors import SandboxUnavailable
 from evosyn.records import PassMatrix
 from evosyn.sandbox import open_sandbox
-from evosyn.strategies.runner import SandboxedRunner
+from evosyn.strategies.running.sandboxed import SandboxedRunner
 
 
 @pytest.fixture(scope="session")

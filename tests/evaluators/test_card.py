@@ -10,11 +10,11 @@ from evosyn.evaluators.ablation import ablate_k
 from evosyn.evaluators.card import CardRequest, make_card, render
 from evosyn.evaluators.draws import ConsistencyConfig
 from evosyn.evaluators.terms import MOST, variants
-from evosyn.evolve.genetic.openings import OPENINGS
-from evosyn.evolve.genetic.source import read, write
 from evosyn.records import PassMatrix
 from evosyn.strategies import known_names, load_known
-from evosyn.strategies.runner import SandboxedRunner
+from evosyn.strategies.grammar.openings import OPENINGS
+from evosyn.strategies.grammar.source import read, write
+from evosyn.strategies.running.sandboxed import SandboxedRunner
 
 Make = Callable[..., PassMatrix]
 CONFIG = ConsistencyConfig(M=8, N=8, draws=3)

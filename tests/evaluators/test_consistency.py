@@ -15,7 +15,7 @@ from evosyn.evaluators.leaderboard import make_leaderboard
 from evosyn.ports import Evaluator
 from evosyn.records import Candidate, Evidence, Invalid, PassMatrix, Ranking
 from evosyn.strategies import known_names, load_known
-from evosyn.strategies.runner import SandboxedRunner
+from evosyn.strategies.running.sandboxed import SandboxedRunner
 
 Make = Callable[..., PassMatrix]
 CONFIG = ConsistencyConfig(M=8, N=8, draws=3)

@@ -10,13 +10,17 @@ from evosyn.evolve import selection
 from evosyn.evolve.archive import Archive
 from evosyn.evolve.events import Fate, Step, Trial, step_from_json, step_to_json
 from evosyn.evolve.islands import Archipelago, IslandsConfig
+from evosyn.evolve.proposer_tally import Tally
 from evosyn.evolve.schedule import Arm, Schedule
-from evosyn.evolve.tally import Tally
 from evosyn.ports import Axis
+from evosyn.randomness import SeedTree
 from evosyn.records import Candidate, Elite, Evaluation
-from evosyn.seeds import SeedTree
 
 AXES = (Axis("x", 0.0, 1.0, 10),)
+
+
+def by_score(elite: Elite) -> tuple[float]:
+    return (elite.evaluation.score or 0.0,)
 
 
 def trial(
@@ -29,7 +33,7 @@ def trial(
 
 
 def started(**config) -> Archipelago:
-    state = Archipelago(AXES, IslandsConfig(**config), SeedTree(3))
+    state = Archipelago(AXES, by_score, IslandsConfig(**config), SeedTree(3))
     state.commit(Step(-1, -1, "initial", None, (trial(0, 0.1),)))
     return state
 
@@ -56,7 +60,7 @@ def test_asking_is_pure_and_depends_on_state_seed_and_number_alone(points, index
 @settings(max_examples=50, deadline=None)
 def test_a_step_survives_its_way_to_the_journal_and_back(points):
     state = started(migrate_every=3, restart_after=2)
-    again = Archipelago(AXES, state.config, state.seed)
+    again = Archipelago(AXES, by_score, state.config, state.seed)
     again.commit(Step(-1, -1, "initial", None, (trial(0, 0.1),)))
     for number, (score, x, signature) in enumerate(points, 1):
         made = Step(
@@ -127,7 +131,7 @@ def test_baselines_choose_their_parent_and_get_no_inspirations(search, expected)
 
 
 def test_lexicase_makes_parents_of_specialists():
-    archive = Archive((Axis("x", 0.0, 1.0, 10),))
+    archive = Archive((Axis("x", 0.0, 1.0, 10),), by_score)
     for place, per_seed in enumerate([(0.6, 0.6, 0.6), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.5, 0.5, 0.5)]):
         score = sum(per_seed) / 3
         archive.add(Elite(Candidate(f"n = {place}"), Evaluation(score, None, (place / 10,), per_seed=per_seed)))

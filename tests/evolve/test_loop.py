@@ -11,32 +11,79 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from bit_strings import START, BitStrings, Flipping, Ones
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evosyn.errors import CorruptRun, TeacherUnavailable, UsageError
-from evosyn.evolve.islands import IslandsConfig
+from evosyn.evolve.islands import Archipelago, IslandsConfig
 from evosyn.evolve.loop import LoopConfig, Search, SearchParts
 from evosyn.evolve.replay import replay
 from evosyn.evolve.schedule import Arm, Schedule
 from evosyn.evolve.stopping import Stop, StopConfig
-from evosyn.evolve.testing import START, PointEvaluator, PointProposer
 from evosyn.ports import Proposal, ProposalContext
+from evosyn.randomness import SeedTree
 from evosyn.rundir import Journal
-from evosyn.seeds import SeedTree
 
 ISLANDS = IslandsConfig(count=3, migrate_every=15, restart_after=4)
 
 
-def make(path: Path, *, seed=1, concurrency=8, lag=8, stop=None, islands=ISLANDS, on_commit=None, **proposer):
+class Troubled(Flipping):
+    """Flips bits; slow, dear or wasteful to order.
+
+    Args:
+        latency: seconds that a proposal takes; varied by half, deterministically, if `jitter`.
+        waste: share of proposals without a candidate.
+        cost: dollars a proposal; more than zero makes it look like a model's.
+    """
+
+    def __init__(self, latency=0.0, jitter=False, waste=0.0, cost=0.0, **options):
+        super().__init__(**options)
+        self._latency, self._jitter, self._waste, self._cost = latency, jitter, waste, cost
+
+    async def propose(self, context: ProposalContext) -> Proposal:
+        rng = SeedTree(context.seed).child("trouble", context.index).random()
+        if self._latency:
+            await asyncio.sleep(self._latency * (rng.uniform(0.5, 1.5) if self._jitter else 1.0))
+        paid = {"replies": (f"reply-{context.index}",) if self._cost else (), "cost": self._cost}
+        if rng.random() < self._waste:
+            return Proposal(waste="prose", **paid)
+        return replace(await super().propose(context), **paid)
+
+
+class Evaluated(BitStrings):
+    """Bit strings with another evaluator."""
+
+    def __init__(self, evaluator, **header):
+        super().__init__(**header)
+        self.evaluator = evaluator
+
+
+def empty(seed=1, islands=ISLANDS, axes=Ones.axes) -> Archipelago:
+    return Archipelago(axes, BitStrings().merit, islands, SeedTree(seed))
+
+
+def make(
+    path: Path,
+    *,
+    seed=1,
+    concurrency=8,
+    lag=8,
+    stop=None,
+    islands=ISLANDS,
+    on_commit=None,
+    told=None,
+    evaluator=None,
+    proposer=None,
+    **trouble,
+):
     tree = SeedTree(seed)
     parts = SearchParts(
-        evaluator=PointEvaluator(),
-        proposers={"points": PointProposer(**proposer)},
-        schedule=Schedule([Arm("points")], tree),
+        evolved=Evaluated(evaluator or Ones(), seed=told or seed, lag=lag),
+        proposers={"flipping": proposer or Troubled(**trouble)},
+        schedule=Schedule([Arm("flipping")], tree),
         initial=[START],
         seed=tree,
-        header={"v": 1, "seed": seed, "lag": lag},
     )
     return Search(
         parts,
@@ -79,7 +126,7 @@ def test_one_seed_is_one_journal_and_the_journal_is_the_state(tmp_path_factory, 
         search_of.run()
         journals.append((folder / f"{concurrency}").read_bytes())
     assert journals[0] == journals[1] == journals[2]
-    found = replay(Journal(folder / "1"), PointEvaluator.axes, islands, SeedTree(seed))
+    found = replay(Journal(folder / "1"), empty(seed, islands))
     assert found.state.fingerprint() == search_of.state.fingerprint()
 
 
@@ -91,7 +138,7 @@ def test_replay_gives_the_state(tmp_path):
     path = tmp_path / "j"
     search = make(path, burst=4)
     search.run()
-    found = replay(Journal(path), PointEvaluator.axes, ISLANDS, SeedTree(1))
+    found = replay(Journal(path), empty())
     assert found.state.fingerprint() == search.state.fingerprint()
     assert found.stopped == Stop.PROPOSALS
     assert search.state.migrations > 0 and search.state.restarts > 0
@@ -172,10 +219,8 @@ def test_continue_grants_more_and_a_finished_run_adds_nothing_when_repeated(tmp_
 
 def test_other_settings_in_the_same_directory_are_refused(tmp_path):
     run(tmp_path / "j", seed=1)
-    search = make(tmp_path / "j", seed=1, lag=8)
-    search._parts.header["seed"] = 2
     with pytest.raises(UsageError, match="seed: 1 there, 2 asked for"):
-        search.run()
+        run(tmp_path / "j", seed=1, told=2)
 
 
 def test_an_edited_journal_is_refused(tmp_path):
@@ -188,7 +233,7 @@ def test_an_edited_journal_is_refused(tmp_path):
 
 
 def test_duplicates_are_caught_before_they_are_evaluated(tmp_path):
-    class Counting(PointEvaluator):
+    class Counting(Ones):
         def __init__(self):
             self.seen = []
 
@@ -196,12 +241,11 @@ def test_duplicates_are_caught_before_they_are_evaluated(tmp_path):
             self.seen.extend(candidate.text for candidate in candidates)
             return super().evaluate(candidates)
 
-    search = make(tmp_path / "j", step=0.01, stop=StopConfig(proposals=300))
     evaluator = Counting()
-    object.__setattr__(search._parts, "evaluator", evaluator)
+    search = make(tmp_path / "j", chance=0.02, stop=StopConfig(proposals=300), evaluator=evaluator)
     search.run()
     assert len(evaluator.seen) == len(set(evaluator.seen)) == search.state.evaluations
-    assert search.state.tallies["points"].fates["duplicate"] > 50
+    assert search.state.tallies["flipping"].fates["duplicate"] > 50
 
 
 @pytest.mark.parametrize(
@@ -221,15 +265,15 @@ def test_each_limit_ends_the_search_with_its_name(tmp_path, stop, reason):
 
 @pytest.mark.parametrize("concurrency", [1, 8])
 def test_no_call_is_paid_beyond_the_limit_but_for_a_repair(tmp_path, concurrency):
-    class Paid(PointProposer):
+    class Paid(Troubled):
         calls = 0
 
         async def propose(self, context: ProposalContext) -> Proposal:
             self.calls += 1
             return await super().propose(context)
 
-    search = make(tmp_path / f"{concurrency}", stop=StopConfig(proposals=500, model_calls=25), concurrency=concurrency)
-    search._parts.proposers["points"] = proposer = Paid(cost=0.01, latency=0.001)
+    stop, proposer = StopConfig(proposals=500, model_calls=25), Paid(cost=0.01, latency=0.001)
+    search = make(tmp_path / f"{concurrency}", stop=stop, concurrency=concurrency, proposer=proposer)
     assert search.run() is Stop.REPLIES
     assert search.state.replies == proposer.calls == 25
 
@@ -245,14 +289,13 @@ def test_proposals_that_only_fail_end_the_search_and_a_repeat_tries_again(tmp_pa
 
 
 def test_an_error_of_a_proposer_ends_the_run_and_what_was_committed_stays(tmp_path):
-    class Dying(PointProposer):
+    class Dying(Troubled):
         async def propose(self, context: ProposalContext) -> Proposal:
             if context.index == 30:
                 raise TeacherUnavailable("the endpoint is gone")
             return await super().propose(context)
 
-    search = make(tmp_path / "j")
-    search._parts.proposers["points"] = Dying()
+    search = make(tmp_path / "j", proposer=Dying())
     with pytest.raises(TeacherUnavailable):
         search.run()
     assert 0 < make(tmp_path / "j").state.steps <= 30
@@ -261,14 +304,13 @@ def test_an_error_of_a_proposer_ends_the_run_and_what_was_committed_stays(tmp_pa
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")  # its traceback is shown
 def test_an_evaluator_with_a_bug_ends_the_run_instead_of_hanging(tmp_path):
-    class Broken(PointEvaluator):
+    class Broken(Ones):
         def evaluate(self, candidates):
             if candidates[0].text != START.text:
                 raise ZeroDivisionError
             return super().evaluate(candidates)
 
-    search = make(tmp_path / "j")
-    object.__setattr__(search._parts, "evaluator", Broken())
+    search = make(tmp_path / "j", evaluator=Broken())
     with pytest.raises(RuntimeError, match="evaluator failed"):
         search.run()
     for thread in threading.enumerate():
@@ -296,6 +338,6 @@ def test_the_event_loop_is_left_clean(tmp_path):
 def test_a_journal_that_another_version_decided_otherwise_is_refused(tmp_path):
     path = tmp_path / "j"
     make(path, burst=4).run()
-    coarser = tuple(replace(axis, bins=2) for axis in PointEvaluator.axes)
+    coarser = tuple(replace(axis, bins=2) for axis in Ones.axes)
     with pytest.raises(CorruptRun, match=r"was decided .* the journal was edited or written by another version"):
-        replay(Journal(path), coarser, ISLANDS, SeedTree(1))
+        replay(Journal(path), empty(axes=coarser))

@@ -7,13 +7,17 @@ from pathlib import Path
 import pytest
 
 from evosyn import registry
-from evosyn.evolve.codeblocks import Edit, apply_edits, extract_edits, extract_program, splice_functions
+from evosyn.chat import Reply, Request
+from evosyn.codeblocks import Edit, apply_edits, extract_edits, extract_program, splice_functions
 from evosyn.evolve.proposers._model import ModelProposerConfig
 from evosyn.ports import Proposal, ProposalContext, Proposer
 from evosyn.records import Candidate, Elite, Evaluation
+from evosyn.strategies.genome import StrategyGenome
 from evosyn.teachers import litellm, mailbox, replay
 from evosyn.teachers.scripted_server import ScriptedServer
 
+STRATEGIES = StrategyGenome()
+GOLDEN = Path(__file__).parents[1] / "golden" / "prompts"
 PARENT = "def rank(evidence):\n    passed = evidence.passed\n    return passed.sum(axis=1), passed.sum(axis=0)\n"
 DIFF = """I weigh testings.
 
@@ -30,7 +34,8 @@ def elite(text: str, score: float, per_seed: Sequence[float] = (), feedback: Seq
 
 
 def context(**changes: object) -> ProposalContext:
-    fields: dict[str, object] = {"index": 3, "seed": 1, "parent": elite(PARENT, 0.25, (0, 1), ["seed 7: criterion 1"])}
+    parent = elite(PARENT, 0.25, (0, 1), ["seed 7: criterion 1"])
+    fields: dict[str, object] = {"index": 3, "seed": 1, "parent": parent, "task": STRATEGIES.task}
     return ProposalContext(**{**fields, **changes})  # type: ignore[arg-type]
 
 
@@ -44,7 +49,9 @@ def propose(name: str, replies: list[str], given: ProposalContext, **config: obj
 
     async def main(url: str) -> Proposal:
         teacher = litellm.create(model="openai/m", base_url=url)
-        proposer = registry.factory("proposers", name)(teacher=teacher, config=ModelProposerConfig(**config))
+        proposer = registry.factory("proposers", name)(
+            teacher=teacher, genome=STRATEGIES, config=ModelProposerConfig(**config)
+        )
         assert isinstance(proposer, Proposer)
         try:
             return await proposer.propose(given)
@@ -57,6 +64,28 @@ def propose(name: str, replies: list[str], given: ProposalContext, **config: obj
 
 def fenced(text: str) -> str:
     return f"Because.\n```python\n{text}```\n"
+
+
+@pytest.mark.parametrize("name", ["rewrite", "diff", "crossover", "explain"])
+def test_what_a_model_is_told_of_strategies_does_not_change(name: str) -> None:
+    """Stored replies are found by these texts."""
+
+    class Recording:
+        name, simulated = "recording", True
+
+        async def complete(self, request: Request) -> Reply:
+            asked.append(request)
+            return Reply("r_0", "prose", self.name)
+
+        async def aclose(self) -> None: ...
+
+    asked: list[Request] = []
+    other, best = elite("# other\n" + PARENT, 0.2, (1, 0)), elite("# best\n" + PARENT, 0.5, (0, 0))
+    given = context(inspirations=(other,), top=(best,), rejected=("# rejected\n" + PARENT,))
+    asyncio.run(registry.factory("proposers", name)(teacher=Recording(), genome=STRATEGIES).propose(given))
+    said = "\n".join(f"[{message.role}]\n{message.content.strip()}\n" for message in asked[-1].messages)
+    assert said == (GOLDEN / f"strategy.{name}.md").read_text()
+    assert [request.purpose for request in asked] == ["strategy", "strategy"]
 
 
 def test_a_diff_is_applied_to_the_parent_and_keeps_its_lineage() -> None:
@@ -74,6 +103,12 @@ def test_a_whole_program_is_taken_by_every_proposer(name: str) -> None:
     new = PARENT.replace("sum", "max")
     proposal, _ = propose(name, [fenced(new)], context())
     assert [candidate.text for candidate in proposal.candidates] == [new]
+
+
+@pytest.mark.parametrize("name", ["rewrite", "explain", "crossover"])
+def test_a_change_is_taken_where_a_whole_program_was_asked_for(name: str) -> None:
+    proposal, _ = propose(name, [DIFF], context())
+    assert [candidate.text for candidate in proposal.candidates] == [PARENT.replace("sum", "mean")]
 
 
 def test_crossover_shows_the_elite_that_wins_where_the_parent_loses() -> None:
@@ -129,10 +164,10 @@ def test_a_prompt_that_is_too_long_loses_the_least_important_first() -> None:
 
 def test_edits_apply_through_trailing_blanks_and_other_indentation() -> None:
     program = "def f():\n    if x:\n        a = 1  \n        b = 2\n"
-    assert apply_edits(program, [Edit("        a = 1\n", "        a = 3\n")]).program == program.replace(
+    assert apply_edits(program, [Edit("        a = 1\n", "        a = 3\n")]).value == program.replace(
         "a = 1  ", "a = 3"
     )
-    shifted = apply_edits(program, [Edit("a = 1\nb = 2\n", "a = 3\nif a:\n    b = 4\n")]).program
+    shifted = apply_edits(program, [Edit("a = 1\nb = 2\n", "a = 3\nif a:\n    b = 4\n")]).value
     assert shifted == "def f():\n    if x:\n        a = 3\n        if a:\n            b = 4\n"
     assert apply_edits(program, [Edit("", "a")]).reason == "diff-does-not-apply"
 
@@ -141,18 +176,18 @@ def test_a_single_function_is_spliced_into_the_parent() -> None:
     program = "import numpy as np\n\n\ndef weight(x):\n    return x\n\n\n" + PARENT
     spliced = splice_functions(program, "def weight(x):\n    return x * 2\n")
     assert spliced == program.replace("return x\n", "return x * 2\n")
-    assert extract_program(fenced("def weight(x):\n    return x * 2\n"), program).program == spliced
+    assert extract_program(fenced("def weight(x):\n    return x * 2\n"), program, ["rank"]).value == spliced
 
 
 def test_several_edits_are_read_in_order_and_an_unclosed_fence_is_accepted() -> None:
     assert [edit.replace.strip()[:6] for edit in extract_edits(DIFF + DIFF.replace("mean", "any "))] == ["return"] * 2
-    assert extract_program("Here:\n```python\n" + PARENT).program == PARENT
+    assert extract_program("Here:\n```python\n" + PARENT, "", ["rank"]).value == PARENT
 
 
 def test_a_mailbox_waits_for_its_answer_and_remembers_it(tmp_path: Path) -> None:
     async def main() -> tuple[Proposal, Proposal]:
         teacher = mailbox.create(directory=tmp_path, poll_s=0.01)
-        proposer = registry.factory("proposers", "rewrite")(teacher=teacher)
+        proposer = registry.factory("proposers", "rewrite")(teacher=teacher, genome=STRATEGIES)
         waiting = asyncio.create_task(proposer.propose(context()))
         while not (prompts := list(tmp_path.glob("*.prompt.md"))):
             await asyncio.sleep(0.01)

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from bit_strings import START, BitStrings
 
 from evosyn import registry
 from evosyn.chat import Reply, Request
@@ -20,9 +21,8 @@ from evosyn.evolve.islands import IslandsConfig
 from evosyn.evolve.loop import LoopConfig, Search, SearchParts
 from evosyn.evolve.schedule import Arm, Schedule
 from evosyn.evolve.stopping import StopConfig
-from evosyn.evolve.testing import START, PointEvaluator
+from evosyn.randomness import SeedTree
 from evosyn.rundir import Journal
-from evosyn.seeds import SeedTree
 from evosyn.teachers.budget import Budget, BudgetConfig
 from evosyn.teachers.cache import ReplyCache, request_key
 from evosyn.teachers.chat import ChatConfig, ChatTeacher
@@ -84,13 +84,13 @@ class Metered:
 
     async def send(self, request: Request) -> Answer:
         key = request_key("metered", request)
-        value = int(hashlib.sha256(key.encode()).hexdigest()[:8], 16) / 16**8
+        number = int(hashlib.sha256(key.encode()).hexdigest()[:8], 16)
+        value = number / 16**8
         await asyncio.sleep(0.002 * (0.5 + value))
-        text = f"x = {value:.6f}\ny = {(7919 * value) % 1.0:.6f}\n\n\ndef rank(evidence):\n    return x, y\n"
         self._door.enter()
         with self._bill.open("a") as file:
             file.write(key + "\n")
-        return Answer("prose" if value < 0.1 else f"```python\n{text}```\n", "stop", None, 10, 10, 0.001)
+        return Answer("prose" if value < 0.1 else f"{number:032b}", "stop", None, 10, 10, 0.001)
 
     async def aclose(self) -> None: ...
 
@@ -101,12 +101,11 @@ def run(folder: Path) -> None:
     teacher = ChatTeacher("metered", Metered(folder / "bill", door), ChatConfig(), cache, Budget(BudgetConfig()))
     tree = SeedTree(3)
     parts = SearchParts(
-        evaluator=PointEvaluator(),
-        proposers={"rewrite": registry.factory("proposers", "rewrite")(teacher=teacher)},
+        evolved=BitStrings(),
+        proposers={"rewrite": registry.factory("proposers", "rewrite")(teacher=teacher, genome=BitStrings())},
         schedule=Schedule([Arm("rewrite")], tree),
         initial=[START],
         seed=tree,
-        header={"v": 1},
     )
     journal = Journal(folder / "journal")
     islands, stop = IslandsConfig(count=2), StopConfig(proposals=80)

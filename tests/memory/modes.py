@@ -18,7 +18,7 @@ from evosyn.ports import Sandbox
 from evosyn.records import Json, Testing
 from evosyn.sandbox.bundling import run_jobs
 from evosyn.sharing import Company
-from evosyn.strategies.runner import JOBS_A_CORE, SandboxedRunner
+from evosyn.strategies.running.sandboxed import JOBS_A_CORE, SandboxedRunner
 from tests.memory.neighbours import LIMITS, Mode, Neighbours
 from tests.memory.planting import JSON_FORMS, TEXT_FORMS, Form, Kind, Planting, Token
 

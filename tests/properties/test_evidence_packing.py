@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evosyn.records import PassMatrix
-from evosyn.strategies._harness import DTYPES, READERS, ShownEvidence
 from evosyn.strategies.evidence import evidence_of
-from evosyn.strategies.runner import pack
+from evosyn.strategies.running._harness import DTYPES, READERS, ShownEvidence
+from evosyn.strategies.running.sandboxed import pack
 
 LETTERS = "PFETKBNU"
 

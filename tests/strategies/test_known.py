@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 from evosyn.errors import UsageError
 from evosyn.records import PassMatrix, Ranking
-from evosyn.strategies import _harness, known_names, load_known, load_strategy
+from evosyn.strategies import known_names, load_known, load_strategy
 from evosyn.strategies.evidence import evidence_of, select
 from evosyn.strategies.ranking import dense_ranks
-from evosyn.strategies.runner import pack
+from evosyn.strategies.running import _harness
+from evosyn.strategies.running.sandboxed import pack
 
 NAMES = known_names()
 

@@ -14,8 +14,8 @@ from evosyn.domains.python.shapes import check_cases
 from evosyn.errors import BudgetSpent
 from evosyn.jobs import Limits
 from evosyn.ports import Plan
+from evosyn.randomness import SeedTree
 from evosyn.records import Evidence, Invalid, Json, PassMatrix, Problem, Ranking, Solution, Testing, content_id
-from evosyn.seeds import SeedTree
 from evosyn.synthesis.config import SynthesizeConfig
 from evosyn.synthesis.recipes.synthesize import Inputs, SynthesisMachinery, synthesize
 from evosyn.synthesis.tally import RunTally

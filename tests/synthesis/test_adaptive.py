@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from evosyn.dataset import read_dataset
 from evosyn.pools import load_pools
+from evosyn.randomness import SeedTree
 from evosyn.records import PassMatrix, Ranking
-from evosyn.seeds import SeedTree
 from evosyn.synthesis.adaptive import AdaptiveConfig, Outlook, Size, outlook, rounds
 from evosyn.synthesis.config import SynthesizeConfig
 from evosyn.synthesis.prune import PruneConfig, decide

@@ -1,11 +1,16 @@
 """The recipe of a search: which problems are used, how they are split, who wins, what a resumed run finds."""
 
+import gzip
 import json
 import random
+import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 
+from evosyn.cli._run_reader import Run
 from evosyn.domains import load_pools
 from evosyn.errors import UsageError
 from evosyn.evaluators.draws import ConsistencyConfig
@@ -19,6 +24,7 @@ from evosyn.synthesis.recipes._evolve_trial import run_trial
 from evosyn.synthesis.recipes.evolve import Machinery, run_evolve
 
 SCORING = ConsistencyConfig(M=5, N=4, draws=2)
+OLD = Path(__file__).parents[1] / "golden" / "evolve_v1"
 CONFIG = EvolveConfig(scoring=SCORING, stop=StopConfig(evaluations=60), finalists=10)
 
 
@@ -125,3 +131,32 @@ def test_the_winner_beats_the_initial_strategy_where_it_can(tmp_path):
     assert report["beats_initial"] and report["best"]["heldout_score"] > report["initial"]["heldout_score"] + 0.1
     again = run_evolve(config, Source(str(source)), tmp_path / "out", machinery())
     assert {**again, "wall_s": 0} == {**report, "wall_s": 0}
+
+
+@pytest.fixture
+def old(tmp_path: Path) -> Path:
+    """A run directory whose journal is of version 1: two islands, a genetic and a model's proposer, 16 proposals."""
+    shutil.copytree(OLD, tmp_path / "old")
+    (tmp_path / "old" / "journal.jsonl").write_bytes(gzip.decompress((OLD / "journal.jsonl.gz").read_bytes()))
+    return tmp_path / "old"
+
+
+def test_the_state_of_an_old_run_is_what_it_was(old):
+    state = Run(old).state()
+    assert state.fingerprint() == "e8f9b7f5b2e6ea5851115a12a102ca4dd793d7417cb6e04a1266fd3be867ca56"
+    assert state.best is not None and state.best.candidate.id == "c_50917d732e2280e3"
+    assert (state.evaluations, len(state.record), state.migrations) == (31, 20, 2)
+
+
+def test_the_command_of_an_old_run_takes_it_up_and_another_does_not(old):
+    class Unasked:
+        name, simulated = "scripted", True
+
+    config = EvolveConfig(**yaml.safe_load((old / "config.yaml").read_text()))
+    made_by = Machinery(InProcess(), lambda _: Unasked(), machinery().makers)
+    source, before = Source(str(old / "matrices.jsonl")), (old / "journal.jsonl").read_bytes()
+    assert run_evolve(config, source, old, made_by)["stopped"] == "proposals"
+    assert (old / "journal.jsonl").read_bytes() == before
+    other = config.model_copy(update={"islands": config.islands.model_copy(update={"count": 3})})
+    with pytest.raises(UsageError, match=r"islands.count: 2 there, 3 asked for"):
+        run_evolve(other, source, old, made_by)

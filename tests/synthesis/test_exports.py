@@ -194,7 +194,7 @@ def test_trls_trainers_take_one_step_on_the_export(tmp_path, form):
 
 
 def make_tiny(tiny, path: Path) -> str:
-    from evosyn.seeds import SeedTree
+    from evosyn.randomness import SeedTree
 
     tiny.build(path, SAMPLES, tiny.TinyConfig(warm_steps=1), SeedTree(0))
     return str(path)

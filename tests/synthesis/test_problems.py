@@ -8,7 +8,7 @@ import pytest
 
 from evosyn.chat import Reply
 from evosyn.errors import UsageError
-from evosyn.seeds import SeedTree
+from evosyn.randomness import SeedTree
 from evosyn.synthesis.problems import Briefs, ProblemConfig, make_problem
 
 TREE = SeedTree(3)

@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from evosyn.randomness import SeedTree
 from evosyn.records import Invalid, PassMatrix, Ranking
-from evosyn.seeds import SeedTree
 from evosyn.synthesis.prune import TOP_FAILS_TOP, ZERO_VARIANCE, ZERO_VARIANCE_SOLUTIONS, PruneConfig, decide
 
 LEVELS = st.sampled_from([0.0, 0.5, 1.0, 3.0])

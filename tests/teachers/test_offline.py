@@ -144,7 +144,7 @@ def test_wrong_solutions_cluster_on_popular_mistakes(teacher, seeds):
     problem = seeds[0]
     wrong = [one.text for n in range(400) if (one := teacher.draw(problem, "solution", n)).truth == "mistake"]
     assert len(wrong) >= 30
-    from evosyn.seeds import SeedTree
+    from evosyn.randomness import SeedTree
     from evosyn.teachers._offline.profile import MIXED
     from evosyn.teachers._offline.solutions import popular_mistake
 

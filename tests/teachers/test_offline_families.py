@@ -8,9 +8,9 @@ import pytest
 
 from evosyn.errors import UsageError
 from evosyn.jobs import Call, CallsJob, Limits, Status
+from evosyn.randomness import SeedTree
 from evosyn.records import Problem
 from evosyn.sandbox import open_sandbox
-from evosyn.seeds import SeedTree
 from evosyn.teachers._offline import catalogue
 from evosyn.teachers._offline.problems import draw_problem
 from evosyn.teachers._offline.study import INSIDE

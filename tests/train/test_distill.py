@@ -12,7 +12,7 @@ from evosyn.configs.loading import load_config
 from evosyn.dataset import read_dataset, write_dataset
 from evosyn.domains import shown
 from evosyn.errors import UsageError
-from evosyn.seeds import SeedTree
+from evosyn.randomness import SeedTree
 from evosyn.train.checkpoints import read_metrics
 from evosyn.train.config import DistillConfig
 from evosyn.train.data import dpo_rows, sft_rows, warm_rows

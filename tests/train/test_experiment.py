@@ -149,7 +149,7 @@ def test_the_size_for_a_gpu_runs_on_real_functions_and_a_model_from_a_path(small
     from evosyn.cli import group
     from evosyn.dataset import read_dataset
     from evosyn.domains import load_pools
-    from evosyn.seeds import SeedTree
+    from evosyn.randomness import SeedTree
     from evosyn.train import tiny
     from evosyn.train.config import TinyConfig
 

@@ -19,7 +19,7 @@ needs_train = pytest.mark.skipif(importlib.util.find_spec("trl") is None, reason
 
 @pytest.fixture(scope="module")
 def random_model(small_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from evosyn.seeds import SeedTree
+    from evosyn.randomness import SeedTree
     from evosyn.train import tiny
     from evosyn.train.config import TinyConfig
 

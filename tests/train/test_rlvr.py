@@ -47,7 +47,7 @@ def tiny_model(small_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
     import torch
 
     from evosyn.dataset import read_dataset
-    from evosyn.seeds import SeedTree
+    from evosyn.randomness import SeedTree
     from evosyn.train import tiny
 
     torch.set_num_threads(1)  # more are slower on a loaded machine
@@ -211,7 +211,7 @@ def test_the_tiny_model_is_the_same_for_the_same_seed_and_under_a_million(small_
     from safetensors.torch import load_file
 
     from evosyn.dataset import read_dataset
-    from evosyn.seeds import SeedTree
+    from evosyn.randomness import SeedTree
     from evosyn.train import tiny
 
     settings = config("tiny.warm_steps=3").tiny

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evosyn.seeds import SeedTree
+from evosyn.randomness import SeedTree
 from evosyn.train.stats import bootstrap, pass_at_k, t_interval
 
 

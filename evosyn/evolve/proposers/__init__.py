@@ -1,1 +1,1 @@
-"""Proposers, one a file: `create(...)` gives a `ports.Proposer`. Genetic needs no model; the others ask a teacher."""
+"""Proposers that ask a teacher for a better Python program, of whatever is evolved (`ports.Genome`); one a file."""

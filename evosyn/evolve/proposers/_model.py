@@ -6,15 +6,13 @@ then further top programs, then the last lines of evidence; contract and parent 
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from evosyn.chat import Message, Reply, Request
-from evosyn.evolve.codeblocks import Extracted
-from evosyn.ports import Proposal, ProposalContext, Teacher
+from evosyn.chat import Message, Parsed, Reply, Request
+from evosyn.ports import Genome, Proposal, ProposalContext, Teacher
 from evosyn.records import Candidate, Elite
 from evosyn.templates import render
 
@@ -41,57 +39,55 @@ class ModelProposerConfig(BaseModel):
 
 
 @dataclass(frozen=True)
-class PromptTask:
-    """The part of the prompt that a proposer adds, and how it reads the reply."""
+class Instructions:
+    """The part of the prompt that a proposer adds, and the further parents that it shows there."""
 
-    instructions: str
+    text: str
     also_parents: tuple[Elite, ...] = ()
 
 
-class ModelProposer(ABC):
-    """Implements `ports.Proposer`; a subclass says what is asked (`task`) and how a reply is read (`read`).
+class ModelProposer:
+    """Implements `ports.Proposer`.
 
     Args:
+        kind: first part of its name; the second is the teacher's.
+        instructions: what is asked in a context.
         teacher: the model.
+        genome: what the model writes.
         config: temperature and lengths.
     """
 
-    kind = "model"
-
-    def __init__(self, teacher: Teacher, config: ModelProposerConfig | None = None) -> None:
-        self._teacher, self._config = teacher, config or ModelProposerConfig()
-
-    @property
-    def name(self) -> str:
-        return f"{self.kind}:{self._teacher.name}"
-
-    @abstractmethod
-    def task(self, context: ProposalContext) -> PromptTask:
-        """What is asked in this context."""
-
-    @abstractmethod
-    def read(self, reply: str, context: ProposalContext) -> Extracted:
-        """The program of a reply, or why there is none."""
+    def __init__(
+        self,
+        kind: str,
+        instructions: Callable[[ProposalContext], Instructions],
+        teacher: Teacher,
+        genome: Genome,
+        config: ModelProposerConfig | None,
+    ) -> None:
+        self.name = f"{kind}:{teacher.name}"
+        self._instructions, self._teacher, self._genome = instructions, teacher, genome
+        self._config = config or ModelProposerConfig()
 
     async def propose(self, context: ProposalContext) -> Proposal:
         """See `ports.Proposer.propose`."""
-        task = self.task(context)
+        asked = self._instructions(context)
         system = Message("system", render(PROMPTS, "prompts/system.md"))
-        messages = (system, Message("user", self._prompt(context, task)))
+        messages = (system, Message("user", self._prompt(context, asked)))
         reply = await self._ask(messages, context)
         replies, found = [reply], self._found(reply, context)
-        if found.program is None and self._config.repair and reply.failure in (None, "truncated"):
+        if found.value is None and self._config.repair and reply.failure in (None, "truncated"):
             repair = render(PROMPTS, "prompts/repair.md", reason=found.reason)
             again = (*messages, Message("assistant", reply.text[-8000:] or "(nothing)"), Message("user", repair))
             replies.append(await self._ask(again, context))
             found = self._found(replies[-1], context)
         ids = tuple(reply.id for reply in replies)
         cost = sum(reply.cost or 0.0 for reply in replies)  # of cached ones too: a killed run may have paid them
-        if found.program is None:
+        if found.value is None:
             return Proposal(waste=found.reason, replies=ids, cost=cost)
-        parents = (context.parent.candidate.id, *(elite.candidate.id for elite in task.also_parents))
+        parents = (context.parent.candidate.id, *(elite.candidate.id for elite in asked.also_parents))
         detail = {"model": self._teacher.name, "replies": list(ids), "prompt": messages[-1].content}
-        return Proposal((Candidate(found.program, parents, self.name, detail),), replies=ids, cost=cost)
+        return Proposal((Candidate(found.value, parents, self.name, detail),), replies=ids, cost=cost)
 
     async def aclose(self) -> None:
         """End the connections that the teacher holds in this event loop."""
@@ -99,28 +95,27 @@ class ModelProposer(ABC):
 
     async def _ask(self, messages: tuple[Message, ...], context: ProposalContext) -> Reply:
         params = {"temperature": self._config.temperature, "max_tokens": self._config.max_tokens}
-        return await self._teacher.complete(Request(messages, "strategy", params, context.index))
+        return await self._teacher.complete(Request(messages, self._genome.purpose, params, context.index))
 
-    def _found(self, reply: Reply, context: ProposalContext) -> Extracted:
+    def _found(self, reply: Reply, context: ProposalContext) -> Parsed[str]:
         if reply.failure is not None:
-            return Extracted(None, reply.failure)
-        found = self.read(reply.text, context)
-        if found.program is not None and found.program.strip() == context.parent.candidate.text.strip():
-            return Extracted(None, "unchanged")
-        return found
+            return Parsed(None, reply.failure)
+        parent = context.parent.candidate.text
+        found = self._genome.read(reply.text, parent)
+        return Parsed(None, "unchanged") if found.value is not None and found.value.strip() == parent.strip() else found
 
-    def _prompt(self, context: ProposalContext, task: PromptTask) -> str:
+    def _prompt(self, context: ProposalContext, asked: Instructions) -> str:
         evaluation = context.parent.evaluation
         head = {
-            "contract": context.task or render(PROMPTS, "prompts/contract.md"),
+            "contract": context.task,
             "score": shown_score(context.parent),
             "metrics": ", ".join(f"{name} {value:.3f}" for name, value in sorted(evaluation.metrics.items())),
             "program": context.parent.candidate.text.rstrip(),
         }
-        room = int(self._config.prompt_tokens * CHARACTERS_PER_TOKEN) - len(task.instructions)
+        room = int(self._config.prompt_tokens * CHARACTERS_PER_TOKEN) - len(asked.text)
         room -= sum(len(text) for text in head.values())
         sections = "\n\n".join(_fitting(_sections(context), room))
-        return render(PROMPTS, "prompts/evidence.md", **head, sections=sections) + "\n" + task.instructions
+        return render(PROMPTS, "prompts/evidence.md", **head, sections=sections) + "\n" + asked.text
 
 
 def _sections(context: ProposalContext) -> Iterator[str]:

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from evosyn.evolve.proposers._model import PROMPTS, ModelProposerConfig, PromptTask, shown_score
-from evosyn.evolve.proposers.rewrite import RewriteProposer
-from evosyn.ports import ProposalContext, Teacher
+from evosyn.evolve.proposers._model import PROMPTS, Instructions, ModelProposer, ModelProposerConfig, shown_score
+from evosyn.ports import Genome, ProposalContext, Teacher
 from evosyn.records import Elite
 from evosyn.templates import render
 
 
-class CrossoverProposer(RewriteProposer):
-    """A model combines two programs; with a single program at hand it rewrites that one."""
-
-    kind = "crossover"
-
-    def task(self, context: ProposalContext) -> PromptTask:
-        other = _complement(context)
-        if other is None:
-            return PromptTask(render(PROMPTS, "prompts/rewrite.md"))
-        program = other.candidate.text.rstrip()
-        blanks = {"other_score": shown_score(other), "other_program": program}
-        return PromptTask(render(PROMPTS, "prompts/crossover.md", **blanks), (other,))
+def _instructions(context: ProposalContext) -> Instructions:
+    """With a single parent at hand it is to be rewritten."""
+    other = _complement(context)
+    if other is None:
+        return Instructions(render(PROMPTS, "prompts/rewrite.md"))
+    program = other.candidate.text.rstrip()
+    blanks = {"other_score": shown_score(other), "other_program": program}
+    return Instructions(render(PROMPTS, "prompts/crossover.md", **blanks), (other,))
 
 
 def _complement(context: ProposalContext) -> Elite | None:
@@ -35,5 +30,5 @@ def _complement(context: ProposalContext) -> Elite | None:
     return max(others, key=gain, default=None)
 
 
-def create(*, teacher: Teacher, config: ModelProposerConfig | None = None) -> CrossoverProposer:
-    return CrossoverProposer(teacher, config)
+def create(*, teacher: Teacher, genome: Genome, config: ModelProposerConfig | None = None) -> ModelProposer:
+    return ModelProposer("crossover", _instructions, teacher, genome, config)

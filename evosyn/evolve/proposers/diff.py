@@ -2,25 +2,11 @@
 
 from __future__ import annotations
 
-from evosyn.evolve.codeblocks import Extracted, apply_edits, extract_edits, extract_program
-from evosyn.evolve.proposers._model import PROMPTS, ModelProposer, ModelProposerConfig, PromptTask
-from evosyn.ports import ProposalContext, Teacher
+from evosyn.evolve.proposers._model import PROMPTS, Instructions, ModelProposer, ModelProposerConfig
+from evosyn.ports import Genome, Teacher
 from evosyn.templates import render
 
 
-class DiffProposer(ModelProposer):
-    """A model edits the parent; a reply that gives a whole program instead is taken as that."""
-
-    kind = "diff"
-
-    def task(self, context: ProposalContext) -> PromptTask:  # noqa: ARG002
-        return PromptTask(render(PROMPTS, "prompts/diff.md"))
-
-    def read(self, reply: str, context: ProposalContext) -> Extracted:
-        parent = context.parent.candidate.text
-        edits = extract_edits(reply)
-        return apply_edits(parent, edits) if edits else extract_program(reply, parent)
-
-
-def create(*, teacher: Teacher, config: ModelProposerConfig | None = None) -> DiffProposer:
-    return DiffProposer(teacher, config)
+def create(*, teacher: Teacher, genome: Genome, config: ModelProposerConfig | None = None) -> ModelProposer:
+    asked = Instructions(render(PROMPTS, "prompts/diff.md"))
+    return ModelProposer("diff", lambda _: asked, teacher, genome, config)

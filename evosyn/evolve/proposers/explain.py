@@ -1,17 +1,12 @@
-"""Asks a model to explain first where the parent goes wrong, and then to write the program that follows from that."""
+"""Asks a model to explain first where the parent goes wrong, and then to write the text that follows from that."""
 
 from __future__ import annotations
 
-from evosyn.evolve.proposers._model import ModelProposerConfig
-from evosyn.evolve.proposers.rewrite import RewriteProposer
-from evosyn.ports import Teacher
+from evosyn.evolve.proposers._model import PROMPTS, Instructions, ModelProposer, ModelProposerConfig
+from evosyn.ports import Genome, Teacher
+from evosyn.templates import render
 
 
-class ExplainProposer(RewriteProposer):
-    """Explain, then rewrite."""
-
-    kind = "explain"
-
-
-def create(*, teacher: Teacher, config: ModelProposerConfig | None = None) -> ExplainProposer:
-    return ExplainProposer(teacher, config)
+def create(*, teacher: Teacher, genome: Genome, config: ModelProposerConfig | None = None) -> ModelProposer:
+    asked = Instructions(render(PROMPTS, "prompts/explain.md", question=genome.question.strip()))
+    return ModelProposer("explain", lambda _: asked, teacher, genome, config)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from evosyn.evaluators.card import CardRequest, make_card, render
-from evosyn.evolve.islands import Archipelago
-from evosyn.ports import StrategyRunner
+from evosyn.ports import SearchState, StrategyRunner
 from evosyn.strategies import known_names, load_known
 from evosyn.synthesis.recipes._evolve_config import EvolveConfig
 from evosyn.synthesis.recipes._evolve_finish import WinnerChoice, fresh_scoring, name_of_initial
@@ -12,19 +11,19 @@ from evosyn.synthesis.recipes._evolve_inputs import Seeds
 
 
 def card_of(
-    choice: WinnerChoice, state: Archipelago, runner: StrategyRunner, seeds: Seeds, config: EvolveConfig
+    choice: WinnerChoice, state: SearchState, runner: StrategyRunner, seeds: Seeds, config: EvolveConfig
 ) -> str:
     """The card as Markdown, on the draws of the final leaderboards.
 
     Args:
         runner: runs the winner, the known strategies, and the winner without each of its terms.
     """
-    candidate = choice.winner.candidate
+    candidate, counts = choice.winner.candidate, state.report()
     cost = {
-        "evaluations": state.evaluations,
-        "proposals": state.steps,
-        "model calls": state.replies,
-        "dollars": round(state.cost, 4),
+        "evaluations": counts["evaluations"],
+        "proposals": counts["proposals"],
+        "model calls": counts["model_calls"],
+        "dollars": round(counts["cost"], 4),
         "made by": candidate.proposer,
         "chosen among": f"{choice.finalists} finalists, {choice.tied} of them tied",
     }

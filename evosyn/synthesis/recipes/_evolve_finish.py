@@ -18,12 +18,11 @@ from evosyn.evaluators.axes.program_size import code_tokens
 from evosyn.evaluators.consistency import SeedConsistency
 from evosyn.evaluators.draws import ConsistencyConfig
 from evosyn.evaluators.leaderboard import BoardRow, Leaderboard, make_leaderboard
-from evosyn.evolve.archive import TIE_METRIC
-from evosyn.evolve.islands import Archipelago
-from evosyn.ports import StrategyRunner
+from evosyn.ports import SearchState, StrategyRunner
+from evosyn.randomness import SeedTree
 from evosyn.records import Candidate, Elite, Evaluation, Json
-from evosyn.seeds import SeedTree
 from evosyn.strategies import EVOLVED_BY, known_names, load_known
+from evosyn.strategies.genome import TIE_METRIC
 from evosyn.synthesis.recipes._evolve_config import EvolveConfig
 from evosyn.synthesis.recipes._evolve_inputs import Seeds
 
@@ -58,9 +57,9 @@ def fresh_scoring(config: EvolveConfig, name: str) -> ConsistencyConfig:
     return config.scoring.model_copy(update={"seed": seed, "draws": max(MIN_DRAWS, config.scoring.draws)})
 
 
-def choose(state: Archipelago, runner: StrategyRunner, seeds: Seeds, config: EvolveConfig) -> WinnerChoice:
+def choose(state: SearchState, runner: StrategyRunner, seeds: Seeds, config: EvolveConfig) -> WinnerChoice:
     """The winner of a search."""
-    finalists = state.record.top(config.finalists)
+    finalists = state.top(config.finalists)
     evaluator = SeedConsistency(runner, seeds.split.train, fresh_scoring(config, "choose"), axes=())
     evaluations = evaluator.evaluate([elite.candidate for elite in finalists])
     valid = [(elite, found) for elite, found in zip(finalists, evaluations, strict=True) if found.score is not None]
@@ -110,7 +109,7 @@ def boards(
     )
 
 
-def strategy_file(choice: WinnerChoice, state: Archipelago, found: Boards, *, simulated: bool) -> str:
+def strategy_file(choice: WinnerChoice, state: SearchState, found: Boards, *, simulated: bool) -> str:
     """The winner's text under a comment that says where it comes from and how good it is."""
     held = next(row for row in found.heldout.rows if row.name == EVOLVED)
     train = next(row for row in found.train.rows if row.name == EVOLVED)
@@ -121,46 +120,29 @@ def strategy_file(choice: WinnerChoice, state: Archipelago, found: Boards, *, si
         f"Seed consistency on {len(found.heldout.problems)} held-out problems: {held.evaluation.score:.3f}{interval}; "
         f"on the {len(found.train.problems)} train problems: {train.evaluation.score:.3f}.",
         f"Balanced accuracy of the chosen testing, held out: {held.evaluation.metrics[TIE_METRIC]:.3f}. "
-        f"Found in {state.evaluations} evaluations.",
+        f"Found in {state.report()['evaluations']} evaluations.",
     ]
     if simulated:
         lines.append("Solutions and testings came from a simulated teacher, not from a model.")
     return "".join(f"# {line}\n" for line in lines) + "\n" + choice.winner.candidate.text
 
 
-def name_of_initial(state: Archipelago) -> str:
+def name_of_initial(state: SearchState) -> str:
     """What the leaderboards call the program that the search started from."""
     text = state.initial[0].candidate.text
     return next((name for name in known_names() if load_known(name) == text), "start-1")
 
 
-def report_of(
-    choice: WinnerChoice,
-    state: Archipelago,
-    found: Boards,
-    seeds: Seeds,
-    config: EvolveConfig,
-    *,
-    stopped: str,
-    wall_s: float,
-) -> dict[str, Json]:
-    """The value of report.json (DESIGN.md section 4; more keys stand beside those)."""
+def report_of(choice: WinnerChoice, state: SearchState, found: Boards, seeds: Seeds) -> dict[str, Json]:
+    """What `report.json` says of the winner (DESIGN.md section 4; more keys stand beside those)."""
     initial = state.initial[0]
     names = {row.name: row for row in found.heldout.rows}
     first = name_of_initial(state)
     best, start = names[EVOLVED], names[first]
     return {
-        "kind": "evolve",
         "best": _side(choice.winner.candidate, choice.fresh.score, best),
         "initial": _side(initial.candidate, _train_score(found.train, first), start),
         "beats_initial": (best.evaluation.score or 0.0) > (start.evaluation.score or 0.0),
-        "evaluations": state.evaluations,
-        "proposals": state.steps,
-        "model_calls": state.replies,
-        "cost": state.cost,
-        "wall_s": round(wall_s, 2),
-        "seed": config.seed,
-        "stopped": stopped,
         "simulated": seeds.simulated,
         "skipped": seeds.skipped,
         "selection": {
@@ -169,19 +151,6 @@ def report_of(
             "score_in_search": choice.winner.evaluation.score,
             "luckiest": {"id": choice.luckiest[0], "score_in_search": choice.luckiest[1]},
         },
-        "proposers": {
-            name: {
-                "proposals": tally.proposals,
-                "candidates": tally.candidates,
-                "fates": tally.fates,
-                "wasted": tally.wasted,
-                "replies": tally.replies,
-                "cost": tally.cost,
-                "gain": round(tally.gain, 6),
-            }
-            for name, tally in sorted(state.tallies.items())
-        },
-        "curve": [list(point) for point in state.curve],
         "leaderboard": {"train": found.train.to_json(), "heldout": found.heldout.to_json()},
     }
 

@@ -8,10 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from evosyn.errors import UsageError
-from evosyn.evaluators.behaviour import axes_named
 from evosyn.evaluators.consistency import SeedConsistency
-from evosyn.evolve.genetic.reader import Reader
-from evosyn.evolve.genetic.runner import TreeRunner
 from evosyn.evolve.islands import Archipelago
 from evosyn.evolve.loop import Search
 from evosyn.ports import StrategyRunner, Teacher
@@ -20,6 +17,7 @@ from evosyn.rundir import Journal
 from evosyn.synthesis.recipes._evolve_config import EvolveConfig
 from evosyn.synthesis.recipes._evolve_finish import WinnerChoice, choose, fresh_scoring
 from evosyn.synthesis.recipes._evolve_inputs import select
+from evosyn.synthesis.recipes._evolve_strategies import EvolvedStrategies
 from evosyn.synthesis.recipes.evolve import proposers_of, search_parts
 
 
@@ -75,18 +73,15 @@ def run_trial(
         BudgetSpent, UnavailableError: from the proposers.
     """
     seeds = select(matrices, config, simulated=False)
-    reader = Reader()
-    trees = TreeRunner(runner, reader)
-    evaluator = SeedConsistency(trees, seeds.split.train, config.scoring, axes_named(config.axes))
-    arms = proposers_of(config, model, reader)
+    evolved = EvolvedStrategies(runner, seeds, config)
+    parts = search_parts(config, evolved, proposers_of(config, model, evolved))
     with tempfile.TemporaryDirectory(prefix="evosyn-trial-") as folder:
         journal = Journal(Path(folder) / "journal.jsonl")
-        parts = search_parts(config, evaluator, arms, reader, "trial")
         search = Search(parts, journal, islands=config.islands, loop=config.loop, stop=config.stop)
         search.run()
         journal.close()
-    choice = choose(search.state, trees, seeds, config)
-    held = SeedConsistency(trees, seeds.split.heldout, fresh_scoring(config, "boards"), axes=())
+    choice = choose(search.state, evolved.runner, seeds, config)
+    held = SeedConsistency(evolved.runner, seeds.split.heldout, fresh_scoring(config, "boards"), axes=())
     programs = {**(others or {}), "evolved": choice.winner.candidate.text}
     found = held.evaluate([Candidate(text) for text in programs.values()])
     return SearchTrial(search.state, choice, dict(zip(programs, found, strict=True)), held.oracle)

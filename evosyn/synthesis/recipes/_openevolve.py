@@ -23,15 +23,14 @@ import yaml
 from evosyn.errors import MissingExtra, UnavailableError
 from evosyn.evaluators.consistency import SeedConsistency
 from evosyn.evaluators.draws import ConsistencyConfig
-from evosyn.evolve.archive import TIE_METRIC
 from evosyn.pools import load_matrices, write_matrices
 from evosyn.records import Candidate, Json, PassMatrix
 from evosyn.rundir import write_atomic
 from evosyn.sandbox import open_sandbox
 from evosyn.strategies import load_strategy
-from evosyn.strategies.runner import SandboxedRunner
+from evosyn.strategies.genome import TIE_METRIC, StrategyGenome
+from evosyn.strategies.running.sandboxed import SandboxedRunner
 from evosyn.synthesis.recipes._evolve_config import EvolveConfig
-from evosyn.templates import render
 
 if TYPE_CHECKING:
     from openevolve.evaluation_result import EvaluationResult
@@ -148,7 +147,6 @@ def _collect(trace: Path, stored: Path) -> None:
 
 def _settings(config: EvolveConfig, endpoint: ModelEndpoint | None, iterations: int) -> dict[str, Any]:
     islands = config.islands
-    contract = render("evosyn.evolve", "prompts/contract.md")
     return {
         "max_iterations": iterations,
         "checkpoint_interval": max(1, iterations // 5),
@@ -160,7 +158,7 @@ def _settings(config: EvolveConfig, endpoint: ModelEndpoint | None, iterations: 
             "api_key": f"${{{endpoint.api_key_env if endpoint else 'OPENAI_API_KEY'}}}",
             "primary_model": endpoint.model if endpoint else "your-model",
         },
-        "prompt": {"system_message": contract},
+        "prompt": {"system_message": StrategyGenome().task},
         "database": {
             "num_islands": islands.count,
             "exploration_ratio": islands.exploration,

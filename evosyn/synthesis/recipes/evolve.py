@@ -16,29 +16,25 @@ from typing import Protocol
 import yaml
 
 from evosyn import __version__, registry
-from evosyn.errors import BudgetSpent, TeacherUnavailable, UnavailableError, UsageError
-from evosyn.evaluators.behaviour import axes_named
-from evosyn.evaluators.consistency import SeedConsistency
+from evosyn.errors import UnavailableError, UsageError
+from evosyn.evolve.completing import complete
 from evosyn.evolve.events import Fate, Step
-from evosyn.evolve.genetic.reader import Reader
-from evosyn.evolve.genetic.runner import TreeRunner
 from evosyn.evolve.islands import Archipelago
 from evosyn.evolve.loop import Search, SearchParts
 from evosyn.evolve.proposers._recorded import RecordedProposer
 from evosyn.evolve.schedule import Arm, Schedule
 from evosyn.evolve.stopping import Stop
-from evosyn.ports import Proposer, StrategyRunner, Teacher
-from evosyn.records import Candidate, Json, content_id
+from evosyn.ports import Evolved, Proposer, StrategyRunner, Teacher
+from evosyn.randomness import SeedTree
+from evosyn.records import Candidate, Json
 from evosyn.rundir import RunDir
-from evosyn.seeds import SeedTree
 from evosyn.strategies import load_strategy
-from evosyn.synthesis.recipes._evolve_card import card_of
+from evosyn.strategies.genome import StrategyGenome
 from evosyn.synthesis.recipes._evolve_config import EvolveConfig
-from evosyn.synthesis.recipes._evolve_finish import boards, choose, report_of, strategy_file
 from evosyn.synthesis.recipes._evolve_inputs import Makers, Seeds, Source, prepare
+from evosyn.synthesis.recipes._evolve_strategies import KIND, EvolvedStrategies
 from evosyn.synthesis.recipes._openevolve import PROGRAMS, ModelEndpoint, run_openevolve, write_project
 
-KIND = "evolve"
 MAILBOX = "mailbox"
 OPENEVOLVE = "openevolve"
 OPENEVOLVE_ITERATIONS = 100
@@ -101,17 +97,15 @@ def run_evolve(
             found until then is written.
     """
     source.check()
-    started = time.monotonic()
+    began = time.monotonic()
     with RunDir(out) as run:
         _claim(run, source, config)
         seeds = prepare(run, source, config, machinery.makers, machinery.progress.step)
-        reader = Reader()
-        runner = TreeRunner(machinery.runner, reader)
-        proposers = proposers_of(config, machinery.model, reader) if config.engine == "evosyn" else None
-        if proposers is None:
+        proposers: Mapping[str, Proposer] | None = None
+        if config.engine == OPENEVOLVE:
             config, proposers = _by_openevolve(run, seeds, config, machinery)
-        evaluator = SeedConsistency(runner, seeds.split.train, config.scoring, axes_named(config.axes))
-        parts = search_parts(config, evaluator, proposers, reader, _inputs_digest(seeds))
+        evolved = EvolvedStrategies(machinery.runner, seeds, config)
+        parts = search_parts(config, evolved, proposers or proposers_of(config, machinery.model, evolved))
         search = Search(
             parts,
             run.journal,
@@ -120,31 +114,15 @@ def run_evolve(
             stop=config.stop,
             on_commit=machinery.progress.committed,
         )
-        if more:
-            search.continue_for(more)
-        spent: BudgetSpent | None = None
-        try:
-            stopped = search.run()
-        except BudgetSpent as error:
-            spent, stopped = error, Stop.COST
-        if stopped is Stop.FAILING:
-            raise TeacherUnavailable(_failing(search.state, config))
-        machinery.progress.said(f"search ended: {stopped.value}; scoring train and held-out problems")
-        choice = choose(search.state, runner, seeds, config)
-        found = boards(choice, search.state.initial, machinery.runner, seeds, config)
-        report = report_of(
-            choice, search.state, found, seeds, config, stopped=stopped.value, wall_s=time.monotonic() - started
-        )
-        run.write("strategy.py", strategy_file(choice, search.state, found, simulated=seeds.simulated))
-        run.write("card.md", card_of(choice, search.state, runner, seeds, config))
-        run.write_json("report.json", report)
-    if spent is not None:
-        raise spent
-    return report
+
+        def said(stopped: Stop) -> None:
+            machinery.progress.said(f"search ended: {stopped.value}; scoring train and held-out problems")
+
+        return complete(search, run, more=more, began=began, on_end=said)
 
 
 def proposers_of(
-    config: EvolveConfig, model_named: Callable[[str | None], Teacher], reader: Reader
+    config: EvolveConfig, model_named: Callable[[str | None], Teacher], genome: StrategyGenome
 ) -> dict[str, Proposer]:
     """A proposer for each arm of the configuration.
 
@@ -160,11 +138,11 @@ def proposers_of(
         kind, _, directory = name.partition(":")
         if kind == MAILBOX:
             mailbox = registry.factory("teachers", MAILBOX)(directory=directory or MAILBOX)
-            found[name] = registry.factory("proposers", "rewrite")(teacher=mailbox)
+            found[name] = registry.factory("proposers", "rewrite")(teacher=mailbox, genome=genome)
             continue
         _, _, model = name.partition("@")
         takes = _takes(name)
-        tools: dict[str, object] = {"burst": config.proposers.burst, "reader": reader}
+        tools: dict[str, object] = {"burst": config.proposers.burst, "reader": genome.reader, "genome": genome}
         if "teacher" in takes:
             if model not in teachers:
                 teachers[model] = model_named(model or None)
@@ -180,22 +158,15 @@ def is_free(name: str) -> bool:
 
 
 def _takes(name: str) -> frozenset[str]:
-    """What the `create` of an arm's proposer takes: of `teacher`, `burst` and `reader` those that it names."""
+    """What the `create` of an arm's proposer takes: of `teacher`, `genome`, `burst`, `reader` those it names."""
     return frozenset(inspect.signature(registry.factory("proposers", name.partition("@")[0])).parameters)
 
 
-def search_parts(
-    config: EvolveConfig, evaluator: SeedConsistency, proposers: Mapping[str, Proposer], reader: Reader, inputs: str
-) -> SearchParts:
-    """The collaborators of a search for strategies.
-
-    Args:
-        reader: the one that the genetic proposer writes with.
-        inputs: digest of the matrices; it goes into the journal's first event.
-    """
+def search_parts(config: EvolveConfig, evolved: Evolved, proposers: Mapping[str, Proposer]) -> SearchParts:
+    """The collaborators of a search for strategies."""
     seed = SeedTree(config.seed)
     return SearchParts(
-        evaluator=evaluator,
+        evolved=evolved,
         proposers=proposers,
         schedule=Schedule(
             [Arm(name, weight, free=is_free(name)) for name, weight in config.proposers.arms.items()],
@@ -204,8 +175,6 @@ def search_parts(
         ),
         initial=[Candidate(load_strategy(name), detail={"name": name}) for name in config.start],
         seed=seed,
-        header={"v": 1, "kind": KIND, "config": config.identity(), "inputs": inputs},
-        key=reader.key,
     )
 
 
@@ -253,18 +222,3 @@ def _by_openevolve(
     return config.model_copy(update={"proposers": proposers, "stop": stop}), {
         OPENEVOLVE: RecordedProposer(OPENEVOLVE, programs)
     }
-
-
-def _inputs_digest(seeds: Seeds) -> str:
-    split = seeds.split
-    return content_id("i_", [[one.digest for one in split.train], [one.digest for one in split.heldout]])
-
-
-def _failing(state: Archipelago, config: EvolveConfig) -> str:
-    worst = max(state.tallies.items(), key=lambda item: sum(item[1].wasted.values()), default=("", None))
-    reasons = {} if worst[1] is None else worst[1].wasted
-    listed = ", ".join(f"{count} x {reason}" for reason, count in sorted(reasons.items(), key=lambda item: -item[1]))
-    return (
-        f"the proposer {worst[0]!r} made nothing usable {config.stop.failures} times in a row ({listed}); "
-        "nothing is lost: repair the model and repeat the command"
-    )

@@ -17,9 +17,9 @@ import yaml
 from evosyn import __version__
 from evosyn.errors import UsageError
 from evosyn.ports import Crossexec, Domain, StrategyRunner, Teacher
+from evosyn.randomness import SeedTree
 from evosyn.records import Json, Problem, content_id
 from evosyn.rundir import RunDir
-from evosyn.seeds import SeedTree
 from evosyn.strategies import strategy_id
 from evosyn.synthesis.config import SynthesizeConfig
 from evosyn.synthesis.decontaminate import OverlapIndex, open_index

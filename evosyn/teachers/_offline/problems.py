@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import random
 
+from evosyn.randomness import SeedTree
 from evosyn.records import Json
-from evosyn.seeds import SeedTree
 from evosyn.teachers._offline.catalogue import FamilyTask, family, family_names
 from evosyn.teachers._offline.replies import DrawnReply
 

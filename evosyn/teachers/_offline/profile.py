@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from evosyn.errors import UsageError
-from evosyn.seeds import SeedTree
+from evosyn.randomness import SeedTree
 
 NOTHING_TO_IT = 8.0
 """Added to the log-odds where the difficulty is 0."""

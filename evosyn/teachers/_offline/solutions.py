@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 from evosyn.parsing import parsed
-from evosyn.seeds import SeedTree
+from evosyn.randomness import SeedTree
 from evosyn.teachers._offline.profile import Author, MistakeLaw, Profile, author_of, chance
 from evosyn.teachers._offline.replies import REFUSALS, DrawnReply, solution_text
 from evosyn.teachers._offline.study import Mistake, Study

@@ -17,8 +17,8 @@ from typing import NamedTuple
 from evosyn.errors import SandboxUnavailable, UsageError
 from evosyn.jobs import Call, CallsJob, ItemOutcome, Limits, Status
 from evosyn.ports import Sandbox
+from evosyn.randomness import SeedTree
 from evosyn.records import Json
-from evosyn.seeds import SeedTree
 from evosyn.teachers._offline.fuel import metered
 from evosyn.teachers._offline.knowledge import Knowledge
 from evosyn.teachers._offline.mutate import Mutant, mutants

@@ -12,7 +12,7 @@ import random
 from typing import NamedTuple
 
 from evosyn.parsing import parsed
-from evosyn.seeds import SeedTree
+from evosyn.randomness import SeedTree
 
 _NAMES = {
     "result": ("res", "ans", "output", "answer"),

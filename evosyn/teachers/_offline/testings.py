@@ -10,8 +10,8 @@ import math
 import random
 from typing import NamedTuple
 
+from evosyn.randomness import SeedTree
 from evosyn.records import Json
-from evosyn.seeds import SeedTree
 from evosyn.teachers._offline.profile import Author, Profile, author_of, chance
 from evosyn.teachers._offline.replies import REFUSALS, DrawnReply, cases_text
 from evosyn.teachers._offline.solutions import popular_mistake

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evosyn.ports import StrategyRunner
+from evosyn.randomness import SeedTree
 from evosyn.records import Evidence, Invalid, PassMatrix, Ranking
-from evosyn.seeds import SeedTree
 from evosyn.strategies import load_known
 from evosyn.strategies.evidence import evidence_of
 from evosyn.strategies.ranking import varies

@@ -18,9 +18,9 @@ from evosyn.dataset import Sample, sample_id, write_dataset
 from evosyn.matrices import write_matrices
 from evosyn.pools import write_pools
 from evosyn.ports import Crossexec, Domain, StrategyRunner
+from evosyn.randomness import SeedTree
 from evosyn.records import Json, PassMatrix, Pool, Testing, canonical_json
 from evosyn.rundir import write_atomic
-from evosyn.seeds import SeedTree
 from evosyn.train.experiment.choices import DISTILL_ARMS, RL_ARMS, Choices, choose, mean_worth
 from evosyn.train.experiment.prepare import EvolveStrategy
 

@@ -16,9 +16,9 @@ import torch
 from transformers import TrainerCallback
 from transformers.trainer_callback import PrinterCallback
 
+from evosyn.randomness import SeedTree
 from evosyn.records import Json, Problem
 from evosyn.rundir import write_atomic
-from evosyn.seeds import SeedTree
 from evosyn.testings import testing_from_json
 from evosyn.train.config import OptimConfig, RewardConfig, RlvrConfig, RolloutConfig
 from evosyn.train.experiment.language import HEAD, LENGTH, OPERATIONS, TAIL

@@ -15,9 +15,9 @@ from typing import TypeAlias
 
 from evosyn.matrices import write_matrices
 from evosyn.ports import Crossexec, StrategyRunner
+from evosyn.randomness import SeedTree
 from evosyn.records import Json, PassMatrix, Pool, Problem
 from evosyn.rundir import write_atomic
-from evosyn.seeds import SeedTree
 from evosyn.testings import testing_from_json
 from evosyn.train.experiment.choices import Choices, choose, mean_worth
 from evosyn.train.experiment.language import Noise, Spec, draw_specs, is_good, make_pool

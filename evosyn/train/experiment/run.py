@@ -19,9 +19,9 @@ from typing import TypeAlias
 
 from evosyn.errors import UsageError
 from evosyn.ports import Sandbox
+from evosyn.randomness import SeedTree
 from evosyn.records import Json
 from evosyn.rundir import RunDir, write_atomic
-from evosyn.seeds import SeedTree
 from evosyn.train.checkpoints import freeze_config
 from evosyn.train.experiment.choices import DISTILL_ARMS, RL_ARMS
 from evosyn.train.experiment.language import Noise

@@ -14,7 +14,7 @@ import numpy as np
 
 from evosyn.records import Evidence, Invalid, PassMatrix, Ranking
 from evosyn.strategies.evidence import evidence_of
-from evosyn.strategies.runner import SandboxedRunner
+from evosyn.strategies.running.sandboxed import SandboxedRunner
 from hostile_suite import fitting, tasks
 from hostile_suite.arenas import look_around, span
 from hostile_suite.backends import STRATEGY as LIMITS

@@ -2,7 +2,7 @@
 
 This file is sent to the sandbox as text; it imports nothing of evosyn and nothing imports it but tests. It is not the
 protection (that is the sandbox): its own rules turn what a strategy must not do into a reason that a proposer can act
-on. Programs of the EvoSyn/OpenEvolve form go through `_lists`. DESIGN.md section 5, "Strategy".
+on. Programs of the EvoSyn/OpenEvolve form go through `_paper_form`. DESIGN.md section 5, "Strategy".
 """
 
 from __future__ import annotations

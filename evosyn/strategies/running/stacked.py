@@ -15,14 +15,14 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from evosyn.evolve.genetic.grammar import Program
-from evosyn.evolve.genetic.reader import Reader
-from evosyn.evolve.genetic.source import body_of, functions
-from evosyn.evolve.genetic.stacks import Stack, stacked
 from evosyn.jobs import HarnessJob, ItemOutcome, Limits, Status
 from evosyn.ports import Sandbox, StrategyRunner
 from evosyn.records import Evidence, Invalid, Json, Ranking
 from evosyn.sharing import Company
+from evosyn.strategies.grammar.grammar import Program
+from evosyn.strategies.grammar.reader import Reader
+from evosyn.strategies.grammar.source import body_of, functions
+from evosyn.strategies.running.stacks import Stack, stacked
 
 MOST_TOGETHER = 64
 """Programs in one process: they share a fork, and what they compute alike."""
@@ -123,7 +123,7 @@ class TreeRunner:
 @cache
 def harness() -> str:
     """The source that runs around the lines of programs: our own loop, and the functions that programs may call."""
-    own = (resources.files("evosyn.evolve.genetic") / "_stacked.py").read_text(encoding="utf-8")
+    own = (resources.files("evosyn.strategies.running") / "_stacked_harness.py").read_text(encoding="utf-8")
     return "\n\n\n".join([own, *functions().values()]) + "\n"
 
 

@@ -6,7 +6,7 @@ Agreement: Chen 2022 (CodeT). Independent errors: Dawid and Skene 1979. Mutual r
 
 from __future__ import annotations
 
-from evosyn.evolve.genetic.grammar import Node, Program
+from evosyn.strategies.grammar.grammar import Node, Program
 
 _PASSED, _CHECKS, _SCORES = Node("passed"), Node("checks"), Node("solution_scores")
 _PASSES = Node("row_mean", (_PASSED,))

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from evosyn.evolve.genetic.grammar import Node, Program, uses_scores
-from evosyn.evolve.genetic.trees import tidy_constant
+from evosyn.strategies.grammar.grammar import Node, Program, uses_scores
+from evosyn.strategies.grammar.trees import tidy_constant
 
 KEEP_ORDER = frozenset({"spread", "place", "standard"})
 """Operations that keep the order and the ties of any vector."""

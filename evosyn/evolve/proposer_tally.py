@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from evosyn.evolve.events import Fate, Step
+from evosyn.records import Json
 
 
 @dataclass
@@ -45,5 +46,18 @@ class Tally:
 
     @property
     def evaluations(self) -> int:
-        """Candidates that cost an evaluation: all but those whose program had been seen."""
+        """Candidates that cost an evaluation: all but those that had been seen."""
         return self.candidates - self.fates.get(Fate.DUPLICATE.value, 0) - self.fates.get(Fate.NO_PROGRAM.value, 0)
+
+    def to_json(self) -> dict[str, Json]:
+        """As reports show it."""
+        return {
+            "proposals": self.proposals,
+            "candidates": self.candidates,
+            "evaluated": self.evaluations,
+            "fates": dict(self.fates),
+            "wasted": dict(self.wasted),
+            "replies": self.replies,
+            "cost": self.cost,
+            "gain": round(self.gain, 6),
+        }

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evosyn.seeds import SeedTree
+from evosyn.randomness import SeedTree
 
 STEPS = st.lists(st.text(max_size=6) | st.integers(), max_size=4)
 

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evosyn.evolve.genetic import helpers
-from evosyn.evolve.genetic.helpers import Array
 from evosyn.records import Evidence
+from evosyn.strategies.grammar import helpers
+from evosyn.strategies.grammar.helpers import Array
 
 STACK_SIZE = 64
 """Problems computed at once: enough to hide the cost of a call, few enough to stay in the cache of the processor."""

@@ -11,7 +11,7 @@ from functools import cache
 from itertools import accumulate
 from typing import NamedTuple
 
-from evosyn.evolve.genetic.grammar import (
+from evosyn.strategies.grammar.grammar import (
     OPS,
     TERMINALS,
     Node,

@@ -11,24 +11,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evosyn.evolve.genetic import helpers
-from evosyn.evolve.genetic import reader as reader_module
-from evosyn.evolve.genetic.constants import retuned_text
-from evosyn.evolve.genetic.grammar import OPS, TERMINALS, Node, Program, Type, size_of, type_of
-from evosyn.evolve.genetic.openings import OPENINGS
-from evosyn.evolve.genetic.reader import Reader
-from evosyn.evolve.genetic.runner import TreeRunner, harness
-from evosyn.evolve.genetic.simplify import simplified
-from evosyn.evolve.genetic.source import body_of, functions, read, write
-from evosyn.evolve.genetic.stacks import stacked
-from evosyn.evolve.genetic.terms import glossary, notation, without_terms
-from evosyn.evolve.genetic.trees import MAX_SIZE, crossed, fits, mutated, random_program
-from evosyn.evolve.normal import program_key
-from evosyn.evolve.proposers.genetic import create
 from evosyn.jobs import ItemOutcome, Status
 from evosyn.ports import ProposalContext
+from evosyn.program_identity import program_key
 from evosyn.records import Candidate, Elite, Evaluation, Evidence, Ranking
 from evosyn.sharing import Company
+from evosyn.strategies.grammar import helpers
+from evosyn.strategies.grammar import reader as reader_module
+from evosyn.strategies.grammar.constants import retuned_text
+from evosyn.strategies.grammar.grammar import OPS, TERMINALS, Node, Program, Type, size_of, type_of
+from evosyn.strategies.grammar.openings import OPENINGS
+from evosyn.strategies.grammar.reader import Reader
+from evosyn.strategies.grammar.simplify import simplified
+from evosyn.strategies.grammar.source import body_of, functions, read, write
+from evosyn.strategies.grammar.terms import glossary, notation, without_terms
+from evosyn.strategies.grammar.trees import MAX_SIZE, crossed, fits, mutated, random_program
+from evosyn.strategies.proposers.genetic import create
+from evosyn.strategies.running.stacked import TreeRunner, harness
+from evosyn.strategies.running.stacks import stacked
 
 seeds = st.integers(0, 2**32)
 INITIAL = Program(Node("row_mean", (Node("passed"),)), Node("row_mean", (Node("turned", (Node("passed"),)),)))

@@ -14,8 +14,8 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from evosyn.evolve.genetic import helpers
-from evosyn.evolve.genetic.helpers import Array
+from evosyn.strategies.grammar import helpers
+from evosyn.strategies.grammar.helpers import Array
 
 
 class Type(StrEnum):

@@ -11,9 +11,9 @@ from collections import Counter
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from evosyn.evolve.genetic import helpers
-from evosyn.evolve.genetic.grammar import OPS, TERMINALS, Node, Program, type_of
 from evosyn.parsing import parsed
+from evosyn.strategies.grammar import helpers
+from evosyn.strategies.grammar.grammar import OPS, TERMINALS, Node, Program, type_of
 
 DOCSTRING = "Scores the solutions and the testings of one problem from what passed; higher is better."
 RETURN = "    return solution_scores, testing_scores"

@@ -1,6 +1,7 @@
 """Reading and writing genetic programs with a memory, so that a text that was just written is not parsed again.
 
-It also says when two texts are the same program: those of the grammar by their trees, all others as `normal` does.
+It also says when two texts are the same program: those of the grammar by their trees, all others as
+`program_identity` does.
 """
 
 from __future__ import annotations
@@ -8,9 +9,9 @@ from __future__ import annotations
 import hashlib
 import threading
 
-from evosyn.evolve.genetic.grammar import Program
-from evosyn.evolve.genetic.source import read, write
-from evosyn.evolve.normal import MAX_CHARACTERS, program_key
+from evosyn.program_identity import MAX_CHARACTERS, program_key
+from evosyn.strategies.grammar.grammar import Program
+from evosyn.strategies.grammar.source import read, write
 
 CAPACITY = 8192
 
@@ -42,7 +43,7 @@ class Reader:
         return text
 
     def key(self, text: str) -> str | None:
-        """As `normal.program_key`; texts that say the same tree, however they name and lay it out, share a key."""
+        """As `program_key`; texts that say the same tree, however they name and lay it out, share a key."""
         program = self.read(text) if len(text) <= MAX_CHARACTERS else None
         if program is None:
             return program_key(text)

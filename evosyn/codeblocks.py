@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
+from evosyn.chat import Parsed
 from evosyn.parsing import parsed
 
 MAX_REPLY = 200_000
@@ -20,7 +21,6 @@ _EDIT = re.compile(
     r"^[ \t]*<{5,}[ \t]*SEARCH[ \t]*\n(.*?)^[ \t]*={5,}[ \t]*\n(.*?)^[ \t]*>{5,}[ \t]*REPLACE[ \t]*$",
     re.DOTALL | re.MULTILINE,
 )
-_ENTRY_POINTS = ("rank", "strategy")
 
 
 class Edit(NamedTuple):
@@ -30,33 +30,32 @@ class Edit(NamedTuple):
     replace: str
 
 
-class Extracted(NamedTuple):
-    """A program, or the named reason why there is none."""
+def read_program(reply: str, parent: str, entry_points: Collection[str]) -> Parsed[str]:
+    """The program of a reply about `parent`: its edits applied, or where it has none the program that it gives."""
+    edits = extract_edits(reply)
+    return apply_edits(parent, edits) if edits else extract_program(reply, parent, entry_points)
 
-    program: str | None
-    reason: str = ""
 
-
-def extract_program(reply: str, parent: str = "") -> Extracted:
-    """The program of a reply: the last Python block that defines an entry point.
+def extract_program(reply: str, parent: str, entry_points: Collection[str]) -> Parsed[str]:
+    """The program that a reply gives: the last Python block that defines a function of `entry_points`.
 
     A block that defines only some functions of `parent` replaces these in it; an unclosed last fence is accepted.
     """
     if len(reply) > MAX_REPLY:
-        return Extracted(None, "too-long")
+        return Parsed(None, "too-long")
     if not reply.strip():
-        return Extracted(None, "empty")
-    blocks = list(_blocks(reply))
+        return Parsed(None, "empty")
+    blocks = list(_blocks(reply, entry_points))
     for block in reversed(blocks):
-        if _entry_point(block):
-            return Extracted(block)
+        if _defines(block, entry_points):
+            return Parsed(block)
     for block in reversed(blocks):
         spliced = splice_functions(parent, block)
         if spliced is not None:
-            return Extracted(spliced)
+            return Parsed(spliced)
     if any(_parse(block) is None for block in blocks):
-        return Extracted(None, "does-not-parse")
-    return Extracted(None, "no-entry-point" if blocks else "prose")
+        return Parsed(None, "does-not-parse")
+    return Parsed(None, "no-entry-point" if blocks else "prose")
 
 
 def extract_edits(reply: str) -> tuple[Edit, ...]:
@@ -64,7 +63,7 @@ def extract_edits(reply: str) -> tuple[Edit, ...]:
     return tuple(Edit(*match.groups()) for match in _EDIT.finditer(reply[:MAX_REPLY].replace("\r\n", "\n")))
 
 
-def apply_edits(program: str, edits: Sequence[Edit]) -> Extracted:
+def apply_edits(program: str, edits: Sequence[Edit]) -> Parsed[str]:
     """`program` with all `edits` applied one after the other.
 
     A SEARCH part is looked for letter by letter, then without trailing blanks, then at any other indentation.
@@ -73,10 +72,10 @@ def apply_edits(program: str, edits: Sequence[Edit]) -> Extracted:
     for edit in edits:
         found = _find(lines, edit.search.splitlines())
         if found is None:
-            return Extracted(None, "diff-does-not-apply")
+            return Parsed(None, "diff-does-not-apply")
         start, stop, shift = found
         lines[start:stop] = [_shifted(line, shift) for line in edit.replace.splitlines()]
-    return Extracted("\n".join(lines) + "\n")
+    return Parsed("\n".join(lines) + "\n")
 
 
 def splice_functions(program: str, block: str) -> str | None:
@@ -99,7 +98,7 @@ def _first(node: ast.FunctionDef) -> int:
     return min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
 
 
-def _blocks(reply: str) -> Iterator[str]:
+def _blocks(reply: str, entry_points: Collection[str]) -> Iterator[str]:
     text, end = reply.replace("\r\n", "\n"), 0
     for match in _FENCE.finditer(text):
         end = match.end()
@@ -108,15 +107,13 @@ def _blocks(reply: str) -> Iterator[str]:
     rest = _OPEN_FENCE.search(text, end)
     if rest is not None:
         yield rest.group(1)
-    elif end == 0 and _entry_point(text):
+    elif end == 0 and _defines(text, entry_points):
         yield text
 
 
-def _entry_point(block: str) -> bool:
+def _defines(block: str, names: Collection[str]) -> bool:
     tree = _parse(block)
-    return tree is not None and any(
-        isinstance(node, ast.FunctionDef) and node.name in _ENTRY_POINTS for node in tree.body
-    )
+    return tree is not None and any(isinstance(node, ast.FunctionDef) and node.name in names for node in tree.body)
 
 
 def _parse(text: str) -> ast.Module | None:

@@ -10,15 +10,15 @@ from __future__ import annotations
 import random
 from itertools import accumulate
 
-from evosyn.evolve.genetic.constants import retuned_text
-from evosyn.evolve.genetic.grammar import Node, Program
-from evosyn.evolve.genetic.openings import OPENINGS
-from evosyn.evolve.genetic.reader import Reader
-from evosyn.evolve.genetic.simplify import simplified
-from evosyn.evolve.genetic.trees import crossed, fits, mutated, random_program, retuned
 from evosyn.ports import Proposal, ProposalContext
+from evosyn.randomness import SeedTree
 from evosyn.records import Candidate
-from evosyn.seeds import SeedTree
+from evosyn.strategies.grammar.constants import retuned_text
+from evosyn.strategies.grammar.grammar import Node, Program
+from evosyn.strategies.grammar.openings import OPENINGS
+from evosyn.strategies.grammar.reader import Reader
+from evosyn.strategies.grammar.simplify import simplified
+from evosyn.strategies.grammar.trees import crossed, fits, mutated, random_program, retuned
 
 ATTEMPTS = 6
 """Tries for each variant of a burst before the burst comes out smaller."""

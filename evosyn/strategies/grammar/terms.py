@@ -6,8 +6,8 @@ import inspect
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from evosyn.evolve.genetic.grammar import OPS, TERMINALS, Node, Program, type_of
-from evosyn.evolve.genetic.trees import paths, replaced
+from evosyn.strategies.grammar.grammar import OPS, TERMINALS, Node, Program, type_of
+from evosyn.strategies.grammar.trees import paths, replaced
 
 
 class Without(NamedTuple):

@@ -41,7 +41,7 @@ JOBS_A_CORE = 3
 
 
 def _source(name: str) -> str:
-    return (resources.files("evosyn.strategies") / name).read_text(encoding="utf-8")
+    return (resources.files("evosyn.strategies.running") / name).read_text(encoding="utf-8")
 
 
 @cache
@@ -188,7 +188,7 @@ def pack(evidences: Sequence[Evidence]) -> dict[str, Json]:
         "texts": list(numbers),
         "solution_texts": solution_texts,
         "testing_texts": testing_texts,
-        "lists": _source("_lists.py"),
+        "lists": _source("_paper_form.py"),
     }
 
 

@@ -1,0 +1,72 @@
+"""A search in its run directory, from wherever it stands to its report: what all recipes that evolve something share.
+
+The recipe chooses what is evolved and who proposes (`SearchParts`); this runs the search, has the thing evolved write
+what it found, and writes `report.json` (DESIGN.md section 4).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from evosyn.errors import BudgetSpent, TeacherUnavailable
+from evosyn.evolve.islands import Archipelago
+from evosyn.evolve.loop import Search
+from evosyn.evolve.stopping import Stop
+from evosyn.records import Json
+from evosyn.rundir import RunDir
+
+
+def complete(
+    search: Search,
+    run: RunDir,
+    *,
+    more: int = 0,
+    began: float | None = None,
+    on_end: Callable[[Stop], None] | None = None,
+) -> dict[str, Json]:
+    """Go on with a search over `run.journal` until it ends; returns the value of `report.json`.
+
+    Args:
+        more: proposals or evaluations (whichever are limited) to add.
+        began: when the command began (`time.monotonic`), for the report; by default now.
+        on_end: told why the search ended, before anything is written.
+
+    Raises:
+        UsageError: the journal belongs to another configuration, or the first initial candidate is invalid.
+        BudgetSpent: the report of what was found until then is written; the same command goes on.
+        TeacherUnavailable: from proposers, or one of them made nothing usable for too long; nothing is written.
+    """
+    began = time.monotonic() if began is None else began
+    if more:
+        search.continue_for(more)
+    spent: BudgetSpent | None = None
+    try:
+        stopped = search.run()
+    except BudgetSpent as error:
+        spent, stopped = error, Stop.COST
+    if stopped is Stop.FAILING:
+        raise TeacherUnavailable(_failing(search.state, search.limits.failures))
+    if on_end is not None:
+        on_end(stopped)
+    report = {
+        **search.evolved.finish(search.state, run),
+        **search.state.report(),
+        "seed": search.state.seed.root,
+        "stopped": stopped.value,
+        "wall_s": round(time.monotonic() - began, 2),
+    }
+    run.write_json("report.json", report)
+    if spent is not None:
+        raise spent
+    return report
+
+
+def _failing(state: Archipelago, times: int) -> str:
+    name, worst = max(state.tallies.items(), key=lambda item: sum(item[1].wasted.values()))
+    reasons = sorted(worst.wasted.items(), key=lambda item: -item[1])
+    listed = ", ".join(f"{count} x {reason}" for reason, count in reasons)
+    return (
+        f"the proposer {name!r} made nothing usable {times} times in a row ({listed}); "
+        "nothing is lost: repair the model and repeat the command"
+    )

@@ -1,0 +1,150 @@
+"""Something else than strategies is evolved by the same engine: bit strings, written outside of the package."""
+
+import asyncio
+import re
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from bit_strings import START, BitStrings, Flipping, Ones, changes, evolve
+
+from evosyn import registry
+from evosyn.chat import Reply, Request
+from evosyn.errors import BudgetSpent, TeacherUnavailable, UsageError
+from evosyn.evolve.completing import complete
+from evosyn.evolve.islands import Archipelago, IslandsConfig
+from evosyn.evolve.loop import LoopConfig, Search, SearchParts
+from evosyn.evolve.replay import replay
+from evosyn.evolve.schedule import Arm, Schedule
+from evosyn.evolve.stopping import StopConfig
+from evosyn.ports import Evolved, Proposal, ProposalContext, Proposer
+from evosyn.randomness import SeedTree
+from evosyn.records import Candidate, Elite, Evaluation
+from evosyn.rundir import RunDir
+
+
+def journal(out: Path) -> bytes:
+    return (out / "journal.jsonl").read_bytes()
+
+
+def test_it_is_what_the_engine_asks_for():
+    assert isinstance(BitStrings(), Evolved)
+    assert isinstance(registry.factory("proposers", "bit_strings:create")(burst=2), Proposer)
+
+
+def test_a_run_ends_in_its_report_and_repeating_its_command_changes_nothing(tmp_path):
+    report = evolve(tmp_path / "run")
+    assert report["best"]["score"] > 0.85 > Ones().evaluate([START])[0].score
+    assert report["proposals"] == 200 and report["proposers"]["flipping"]["fates"]["improved"] > 10
+    assert (tmp_path / "run" / "best.txt").read_text().count("1") == 32 * report["best"]["score"]
+    before = journal(tmp_path / "run")
+    again = evolve(tmp_path / "run")
+    assert {**again, "wall_s": 0} == {**report, "wall_s": 0}
+    assert journal(tmp_path / "run") == before
+    with pytest.raises(UsageError, match="seed: 0 there, 1 asked for"):
+        evolve(tmp_path / "run", seed=1)
+
+
+@pytest.mark.parametrize("share", [0.01, 0.4, 0.97])
+def test_a_run_that_was_cut_off_goes_on_to_the_same_journal(tmp_path, share):
+    evolve(tmp_path / "whole")
+    whole = journal(tmp_path / "whole")
+    shutil.copytree(tmp_path / "whole", tmp_path / "cut")
+    (tmp_path / "cut" / "journal.jsonl").write_bytes(whole[: int(share * len(whole))])
+    evolve(tmp_path / "cut")
+    assert journal(tmp_path / "cut") == whole
+
+
+def test_its_journal_is_its_state_on_every_island(tmp_path):
+    report = evolve(tmp_path / "run")
+    islands = IslandsConfig(count=3, migrate_every=15)
+    state = replay(
+        RunDir(tmp_path / "run").journal, Archipelago(Ones.axes, BitStrings().merit, islands, SeedTree(0))
+    ).state
+    assert state.migrations > 3 and all(len(island) > 3 for island in state.islands)
+    assert state.report() == {name: report[name] for name in state.report()}
+
+
+def test_its_own_order_of_merit_decides_who_holds_a_cell():
+    def elite(text: str) -> Elite:
+        return Elite(Candidate(text), replace(Ones().evaluate([Candidate(text)])[0], descriptor=()))
+
+    state = Archipelago((), BitStrings().merit, IslandsConfig(), SeedTree(0))
+    scattered, together = elite("0101" * 4 + "0" * 16), elite("1" * 8 + "0" * 24)
+    assert scattered.evaluation.score == together.evaluation.score
+    assert changes(scattered.candidate.text) > changes(together.candidate.text)
+    for order in ((scattered, together), (together, scattered)):
+        for one in order:
+            state.record.add(one)
+        assert state.best is together
+
+
+@pytest.mark.parametrize("name", ["rewrite", "diff", "crossover", "explain"])
+def test_a_model_is_asked_for_it_in_its_words_and_read_in_its_way(name):
+    class Answering:
+        name, simulated = "answering", True
+
+        async def complete(self, request: Request) -> Reply:
+            asked.append(request)
+            return Reply("r_0", f"I set all bits: {'1' * 32}", self.name)
+
+        async def aclose(self) -> None: ...
+
+    asked: list[Request] = []
+    bits = BitStrings()
+    proposer = registry.factory("proposers", name)(teacher=Answering(), genome=bits)
+    context = ProposalContext(0, 0, Elite(START, Evaluation(0.5)), task=bits.task)
+    proposal = asyncio.run(proposer.propose(context))
+    assert [candidate.text for candidate in proposal.candidates] == ["1" * 32]
+    (request,) = asked
+    said = request.messages[-1].content
+    assert request.purpose == "bit-string" and bits.task in said and "strateg" not in said
+    assert (bits.question in said) == (name == "explain")
+
+
+class Poor(Flipping):
+    """A proposer whose money ends, or who only talks."""
+
+    def __init__(self, talks: bool) -> None:
+        super().__init__(burst=2)
+        self._talks = talks
+
+    async def propose(self, context: ProposalContext) -> Proposal:
+        if self._talks:
+            return Proposal(waste="prose")
+        if context.index == 20:
+            raise BudgetSpent("spent")
+        return await super().propose(context)
+
+
+def search(run: RunDir, proposer: Proposer) -> Search:
+    tree = SeedTree(0)
+    parts = SearchParts(BitStrings(), {"poor": proposer}, Schedule([Arm("poor")], tree), [START], tree)
+    stop = StopConfig(proposals=60)
+    return Search(parts, run.journal, islands=IslandsConfig(), loop=LoopConfig(lag=1), stop=stop)
+
+
+def test_when_the_budget_is_spent_the_report_of_what_was_found_is_written_and_the_run_can_go_on(tmp_path):
+    with RunDir(tmp_path) as run, pytest.raises(BudgetSpent):
+        complete(search(run, Poor(talks=False)), run)
+    held = RunDir(tmp_path).read_json("report.json")
+    assert held["stopped"] == "cost" and held["proposals"] == 20
+    with RunDir(tmp_path) as run:
+        assert complete(search(run, Flipping(burst=2)), run)["proposals"] == 60
+
+
+def test_a_proposer_that_only_fails_is_named_with_what_it_gave_and_nothing_is_written(tmp_path):
+    with (
+        RunDir(tmp_path) as run,
+        pytest.raises(TeacherUnavailable, match=r"'poor' made nothing usable 30 times in a row .30 x prose"),
+    ):
+        complete(search(run, Poor(talks=True)), run)
+    assert not (tmp_path / "report.json").exists()
+
+
+def test_the_code_that_the_guide_shows_is_that_of_the_example():
+    root = Path(__file__).parents[2]
+    shown = re.findall(r"```python\n(.*?)```", (root / "CONTRIBUTING.md").read_text(), re.DOTALL)
+    example = (root / "examples" / "bit_strings" / "bit_strings.py").read_text()
+    assert len(shown) == 2 and all(part in example for part in shown)
