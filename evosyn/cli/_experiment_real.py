@@ -14,8 +14,8 @@ from evosyn.errors import UsageError
 if TYPE_CHECKING:
     from evosyn.ports import Domain, Sandbox
     from evosyn.records import Json, Pool, Problem
-    from evosyn.train.experiment.functions import FunctionPools
-    from evosyn.train.experiment.real import RealPlan, SeedData
+    from evosyn.simulation.experiment.function_data import FunctionPools
+    from evosyn.simulation.experiment.real_runs import RealPlan, SeedData
 
 MODEL = "Qwen/Qwen2.5-Coder-0.5B-Instruct"
 DOMAIN = "python-function"
@@ -36,9 +36,9 @@ SMOKE = (
 def run_own_data(out: Path, weak: bool, values: Mapping[str, Any]) -> None:
     """The arms are settings of the user's dataset; the bench is the user's."""
     from evosyn.domains import load_pools
+    from evosyn.simulation.experiment.real_runs import NOTE as OWN_NOTE
+    from evosyn.simulation.experiment.real_runs import SeedData, rows_of
     from evosyn.train.evaluate import bench_tasks
-    from evosyn.train.experiment.real import NOTE as OWN_NOTE
-    from evosyn.train.experiment.real import SeedData, rows_of
 
     if values["model"] is None or values["bench"] is None:
         raise UsageError("--data: needs --model and --bench as well")
@@ -53,7 +53,7 @@ def run_own_data(out: Path, weak: bool, values: Mapping[str, Any]) -> None:
 
 def run_functions(size: str, out: Path, weak: bool, values: Mapping[str, Any]) -> None:
     """`--size gpu`: everything is made here but the model."""
-    from evosyn.train.experiment.choices import DISTILL_ARMS, RL_ARMS
+    from evosyn.simulation.experiment.choices import DISTILL_ARMS, RL_ARMS
 
     if values["noise"] != "default":
         raise UsageError("--noise: belongs to --size cpu; the teacher of --size gpu is the offline teacher")
@@ -74,8 +74,8 @@ def _plan(
     model: str, arms: str, values: Mapping[str, Any], base: tuple[str, ...], preset: str | None, *, source: str
 ) -> RealPlan:
     from evosyn.configs.loading import load_config
+    from evosyn.simulation.experiment.real_runs import RealPlan
     from evosyn.train.config import DistillConfig, RlvrConfig
-    from evosyn.train.experiment.real import RealPlan
 
     sets = [*base, *values["sets"]]
     fit_only, train_only = ("fit.", "method="), ("rollout.", "optim.", "reward.", "algorithm=")
@@ -107,8 +107,8 @@ def _run(
     from evosyn.cli.experiment import write_table
     from evosyn.rundir import RunDir
     from evosyn.sandbox import open_sandbox
-    from evosyn.train.experiment.real import run_real
-    from evosyn.train.experiment.table import summarize
+    from evosyn.simulation.experiment.real_runs import run_real
+    from evosyn.simulation.experiment.table import summarize
     from evosyn.train.models import require_train
 
     require_train()
@@ -124,10 +124,10 @@ def _seed_data(size: str, run: Any, sandbox: Sandbox, seed: int) -> SeedData:
     from evosyn.dataset import parquet_path
     from evosyn.domains import Domains, load_pools
     from evosyn.evaluators.crossexec import CrossExecutor
+    from evosyn.simulation.experiment.function_data import HELDOUT, Tools, prepare_functions
+    from evosyn.simulation.experiment.real_runs import SeedData
     from evosyn.strategies.runner import SandboxedRunner
     from evosyn.train.evaluate import bench_tasks
-    from evosyn.train.experiment.functions import HELDOUT, Tools, prepare_functions
-    from evosyn.train.experiment.real import SeedData
 
     folder = run.file(f"seed-{seed}", "data")
     if not (folder / "facts.json").exists():
@@ -150,9 +150,9 @@ def draw_functions(sandbox: Sandbox, domain: Domain, seed: int, sizes: tuple[int
 
     from evosyn.records import Pool
     from evosyn.seeds import SeedTree
+    from evosyn.simulation.experiment.function_data import FunctionPools
+    from evosyn.simulation.offline import create
     from evosyn.synthesis.generate import draw_pools
-    from evosyn.teachers.offline import create
-    from evosyn.train.experiment.functions import FunctionPools
 
     first, train, heldout, draws = sizes
     teacher = create(seed=SeedTree(seed).child("experiment", "teacher").integer(), sandbox=sandbox)

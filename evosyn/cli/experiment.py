@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from evosyn.ports import Sandbox
     from evosyn.records import Json
     from evosyn.rundir import RunDir
-    from evosyn.train.experiment.prepare import PreparedExperiment, Sizes
-    from evosyn.train.experiment.run import ExperimentPlan
+    from evosyn.simulation.experiment.toy_data import PreparedExperiment, Sizes
+    from evosyn.simulation.experiment.toy_runs import ExperimentPlan
 
 SEARCH_EVALUATIONS, SMOKE_EVALUATIONS = 1500, 150
 
@@ -76,8 +76,8 @@ def table2(size: str, arms: str | None, out: Path, allow_weak_sandbox: bool, **v
             run_functions(size, out, allow_weak_sandbox, {**values, "arms": arms})
         return
     from evosyn.rundir import write_atomic
-    from evosyn.train.experiment.run import ExperimentPlan
-    from evosyn.train.experiment.table import sweep_markdown
+    from evosyn.simulation.experiment.table import sweep_markdown
+    from evosyn.simulation.experiment.toy_runs import ExperimentPlan
     from evosyn.train.models import require_train
 
     require_train()
@@ -108,8 +108,8 @@ def _run(plan: ExperimentPlan, out: Path, evaluations: int, *, weak: bool) -> di
     """One noise: run, write and show the table."""
     from evosyn.rundir import RunDir
     from evosyn.sandbox import open_sandbox
-    from evosyn.train.experiment.run import facts_of, run_plan
-    from evosyn.train.experiment.table import summarize
+    from evosyn.simulation.experiment.table import summarize
+    from evosyn.simulation.experiment.toy_runs import facts_of, run_plan
 
     opener = functools.partial(open_sandbox, "local", workers=1, allow_weak=weak)
     with RunDir(out) as run:
@@ -122,7 +122,7 @@ def _run(plan: ExperimentPlan, out: Path, evaluations: int, *, weak: bool) -> di
 
 def write_table(run: RunDir, out: Path, records: Sequence[Json], table: dict[str, Json]) -> None:
     """Write report, table and curves into the run of `out`, and show the table."""
-    from evosyn.train.experiment.table import markdown, write_curves
+    from evosyn.simulation.experiment.table import markdown, write_curves
 
     run.write_json("report.json", table)
     text = markdown(table)
@@ -135,8 +135,8 @@ def write_table(run: RunDir, out: Path, records: Sequence[Json], table: dict[str
 def _prepare(sandbox: Sandbox, evaluations: int, out: Path, seed: int, sizes: Sizes, noise: Any) -> PreparedExperiment:
     from evosyn.domains import Domains
     from evosyn.evaluators.crossexec import CrossExecutor
+    from evosyn.simulation.experiment.toy_data import prepare
     from evosyn.strategies.runner import SandboxedRunner
-    from evosyn.train.experiment.prepare import prepare
 
     runner = SandboxedRunner(sandbox)
     search = functools.partial(evolve_strategy, runner, evaluations)
@@ -164,8 +164,8 @@ def evolve_strategy(runner: Any, evaluations: int, matrices: Path, out: Path, se
 
 def _smoke(plan: Any) -> Any:
     """A few minutes' worth that shows that everything runs; its figures mean nothing."""
-    from evosyn.train.experiment.prepare import Sizes
-    from evosyn.train.experiment.run import StepBudgetConfig
+    from evosyn.simulation.experiment.toy_data import Sizes
+    from evosyn.simulation.experiment.toy_runs import StepBudgetConfig
 
     return replace(
         plan,

@@ -11,8 +11,8 @@ from evosyn.evolve.codeblocks import Edit, apply_edits, extract_edits, extract_p
 from evosyn.evolve.proposers._model import ModelProposerConfig
 from evosyn.ports import Proposal, ProposalContext, Proposer
 from evosyn.records import Candidate, Elite, Evaluation
+from evosyn.simulation.scripted_server import ScriptedServer
 from evosyn.teachers import litellm, mailbox, replay
-from evosyn.teachers.scripted_server import ScriptedServer
 
 PARENT = "def rank(evidence):\n    passed = evidence.passed\n    return passed.sum(axis=1), passed.sum(axis=0)\n"
 DIFF = """I weigh testings.
