@@ -143,7 +143,7 @@ def test_a_sweep_shows_every_teacher_and_arm_with_what_its_table_says() -> None:
 @pytest.mark.train
 @pytest.mark.slow
 @pytest.mark.skipif(importlib.util.find_spec("trl") is None, reason="needs the train extra")
-def test_the_size_for_a_gpu_runs_on_real_functions_and_a_model_from_a_path(small_data: Path, tmp_path: Path) -> None:
+def test_a_real_model_from_a_path_is_trained_on_small_functions(small_data: Path, tmp_path: Path) -> None:
     from click.testing import CliRunner
 
     from evosyn.cli import group
@@ -155,8 +155,8 @@ def test_the_size_for_a_gpu_runs_on_real_functions_and_a_model_from_a_path(small
 
     tiny.build(tmp_path / "model", read_dataset(small_data), TinyConfig(warm_steps=0), SeedTree(0))
     out = tmp_path / "run"
-    line = ["experiment", "table2", "--size", "gpu-smoke", "--model", str(tmp_path / "model"), "--seeds", "1"]
-    line += ["--settings", "evosyn,oracle,distill-best", "--samples", "2", "--max-tokens", "8", "--out", str(out)]
+    line = ["experiment", "table2", "--size", "smoke", "--model", str(tmp_path / "model"), "--seeds", "1"]
+    line += ["--arms", "evosyn,oracle,distill-best", "--samples", "2", "--max-tokens", "8", "--out", str(out)]
     result = CliRunner().invoke(group, [*line, "--allow-weak-sandbox"], catch_exceptions=False)
     assert result.exit_code == 0
     report = json.loads((out / "report.json").read_text())
@@ -202,10 +202,12 @@ def test_the_smoke_size_runs_every_arm_and_goes_on_where_it_stopped(tmp_path: Pa
     first = CliRunner().invoke(group, [*line, "--arms", "evosyn,distill-best"], catch_exceptions=False)
     assert first.exit_code == 0
     kept = (tmp_path / "run" / "seed-0" / "evosyn.json").read_bytes()
-    second = CliRunner().invoke(group, [*line, "--arms", "evosyn,random,oracle,distill-best"], catch_exceptions=False)
+    more = ["--arms", "evosyn,random,oracle,distill-best", "--json"]
+    second = CliRunner().invoke(group, [*line, *more], catch_exceptions=False)
     assert second.exit_code == 0
     assert (tmp_path / "run" / "seed-0" / "evosyn.json").read_bytes() == kept
     report = json.loads((tmp_path / "run" / "report.json").read_text())
+    assert json.loads(second.stdout) == report
     assert [row["arm"] for row in report["arms"]] == ["evosyn", "random", "oracle", "distill-best"]
     good = {row["arm"]: row["good"] for row in report["arms"]}
     assert good["oracle"] > good["evosyn"] > good["random"]
@@ -228,8 +230,9 @@ def test_the_users_own_data_is_compared_setting_by_setting(small_data: Path, tmp
     )
     write_pools(tmp_path / "bench.jsonl", [Pool(problem, (), ())])
     small = ["steps=2", "tiny.problems=10", "tiny.warm_steps=2", "rollout.max_completion=16", "rollout.group=2"]
+    small = [f"train.{one}" for one in small]
     line = ["experiment", "table2", "--data", str(small_data), "--model", "builtin:tiny", "--seeds", "1"]
-    line += ["--bench", str(tmp_path / "bench.jsonl"), "--settings", "evosyn,random", "--samples", "2"]
+    line += ["--bench", str(tmp_path / "bench.jsonl"), "--arms", "evosyn,random", "--samples", "2"]
     line += ["--max-tokens", "16", "--out", str(tmp_path / "run"), "--allow-weak-sandbox"]
     result = CliRunner().invoke(
         group, [*line, *(part for one in small for part in ("--set", one))], catch_exceptions=False

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from evosyn.errors import UsageError
 from evosyn.ports import StrategyRunner
 from evosyn.records import Evidence, Invalid, PassMatrix, Ranking
 from evosyn.seeds import SeedTree
@@ -21,8 +22,23 @@ from evosyn.strategies.ranking import varies
 
 RL_ARMS = ("evosyn", "random", "relaxed", "initial", "figure3", "oracle")
 DISTILL_ARMS = ("distill-best", "distill-random")
+ARMS = (*RL_ARMS, *DISTILL_ARMS)
 KNOWN = {"initial": "initial", "figure3": "gap"}
 """Arms that use a shipped strategy of the paper."""
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How much of everything one seed has: seed problems, training problems, unseen ones, and M = N of a draw."""
+
+    seeds: int = 51
+    problems: int = 300
+    heldout: int = 300
+    draws: int = 16
+
+    def size_of(self, number: int) -> int:
+        """Solutions (and testings) of problem `number`: the seeds, which come first, have half as many again."""
+        return self.draws + self.draws // 2 if number < self.seeds else self.draws
 
 
 @dataclass(frozen=True)
@@ -45,6 +61,16 @@ class Choices:
     def rows(self, arm: str) -> list[int]:
         """The problems that an arm trains on."""
         return list(range(len(self.best))) if arm == "relaxed" else self.kept
+
+
+def check_arms(arms: Sequence[str]) -> None:
+    """
+    Raises:
+        UsageError: an arm that there is not.
+    """
+    for arm in arms:
+        if arm not in ARMS:
+            raise UsageError(f"--arms {arm!r}: one of {', '.join(ARMS)}")
 
 
 def choose(matrices: Sequence[PassMatrix], strategy: str, runner: StrategyRunner, seeds: SeedTree) -> Choices:

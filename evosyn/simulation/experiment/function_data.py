@@ -1,8 +1,8 @@
-"""The data of `--size gpu`: one dataset an arm, from pools of real small Python functions.
+"""One dataset an arm, from pools of small Python functions.
 
 The problems of the arms are the same but for `relaxed`; the files differ only in the testing that pays, or in the
-solution that is imitated. Where pools come from (a simulated teacher, a recording) is the caller's business. EvoSyn
-(2510.17928) sections 3.1 and 3.2.
+solution that is imitated. Where the pools come from is the business of `function_pools`. EvoSyn (2510.17928) sections
+3.1 and 3.2.
 """
 
 from __future__ import annotations
@@ -15,14 +15,15 @@ from pathlib import Path
 import numpy as np
 
 from evosyn.dataset import Sample, sample_id, write_dataset
+from evosyn.domains import domain
 from evosyn.matrices import write_matrices
 from evosyn.pools import write_pools
-from evosyn.ports import Crossexec, Domain, StrategyRunner
 from evosyn.records import Json, PassMatrix, Pool, Testing, canonical_json
 from evosyn.rundir import write_atomic
 from evosyn.seeds import SeedTree
-from evosyn.simulation.experiment.choices import DISTILL_ARMS, RL_ARMS, Choices, choose, mean_worth
-from evosyn.simulation.experiment.toy_data import EvolveStrategy
+from evosyn.simulation.experiment.choices import ARMS, Choices, choose, mean_worth
+from evosyn.simulation.experiment.search import StrategySearch
+from evosyn.simulation.offline import NAME
 
 HELDOUT = "heldout.jsonl"
 
@@ -44,28 +45,17 @@ class FunctionPools:
     draws: int
 
 
-@dataclass(frozen=True)
-class Tools:
-    """What the preparation needs from other layers; `teacher` names who wrote solutions and testings."""
-
-    crossexec: Crossexec
-    runner: StrategyRunner
-    evolve: EvolveStrategy
-    domain: Domain
-    teacher: str
-
-
-def prepare_functions(out: Path, seed: int, pools: FunctionPools, tools: Tools) -> Json:
+def prepare_functions(out: Path, seed: int, pools: FunctionPools, search: StrategySearch) -> Json:
     """Write `dataset/ARM.parquet`, `heldout.jsonl` and `facts.json` under `out`; returns the facts, which come last."""
     everything = [*pools.seeds, *pools.training]
-    matrices = tools.crossexec.matrices([(pool.problem, pool.solutions, pool.testings) for pool in everything])
+    matrices = search.crossexec.matrices([(pool.problem, pool.solutions, pool.testings) for pool in everything])
     write_matrices(out / "seeds.jsonl", matrices[: len(pools.seeds)])
-    strategy = tools.evolve(out / "seeds.jsonl", out / "evolve", seed, pools.draws)
+    strategy = search.evolve(out / "seeds.jsonl", out / "evolve", seed, pools.draws)
     training = matrices[len(pools.seeds) :]
-    chosen = choose(training, strategy, tools.runner, SeedTree(seed).child("experiment"))
+    chosen = choose(training, strategy, search.runner, SeedTree(seed).child("experiment"))
     arms = {}
-    for arm in (*RL_ARMS, *DISTILL_ARMS):
-        samples = [_sample(pools.training[at], training[at], chosen, at, arm, tools) for at in chosen.rows(arm)]
+    for arm in ARMS:
+        samples = [_sample(pools.training[at], training[at], chosen, at, arm) for at in chosen.rows(arm)]
         write_dataset(out, arm, samples)
         arms[arm] = {"rows": len(samples), **_worth(training, chosen, arm)}
     write_pools(out / HELDOUT, [Pool(pool.problem, (), ()) for pool in pools.heldout])
@@ -74,7 +64,7 @@ def prepare_functions(out: Path, seed: int, pools: FunctionPools, tools: Tools) 
     return facts
 
 
-def _sample(pool: Pool, matrix: PassMatrix, chosen: Choices, at: int, arm: str, tools: Tools) -> Sample:
+def _sample(pool: Pool, matrix: PassMatrix, chosen: Choices, at: int, arm: str) -> Sample:
     problem = pool.problem
     testing, verdicts = _testing_of(pool, matrix, chosen, at, arm)
     solution = pool.solutions[chosen.some[at] if arm == "distill-random" else chosen.best[at]].text
@@ -89,7 +79,7 @@ def _sample(pool: Pool, matrix: PassMatrix, chosen: Choices, at: int, arm: str, 
         id=sample_id(arm, problem.problem_id, text, solution),
         problem_id=problem.problem_id,
         domain=problem.domain,
-        prompt=tuple(tools.domain.ask("solution", problem, 0, {}).messages),
+        prompt=tuple(domain(problem.domain).ask("solution", problem, 0, {}).messages),
         statement=problem.statement,
         payload=canonical_json(dict(problem.payload)),
         testing=text,
@@ -99,7 +89,7 @@ def _sample(pool: Pool, matrix: PassMatrix, chosen: Choices, at: int, arm: str, 
         scores="{}",
         matrix_digest=matrix.digest,
         lineage="{}",
-        model=tools.teacher,
+        model=NAME,
         simulated=any(one.provenance.simulated for one in pool.solutions),
         difficulty=round(1.0 - sum(letter == "P" for letter in verdicts) / len(verdicts), 6),
         cost=None,

@@ -10,25 +10,21 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
-from evosyn.ports import Sandbox
+from evosyn.ports import Comparison, ExperimentTools, Sandbox
 from evosyn.records import Json, content_id
 from evosyn.rundir import RunDir, write_atomic
 from evosyn.simulation.experiment.choices import DISTILL_ARMS
+from evosyn.simulation.experiment.table import publish, summarize
 from evosyn.train.checkpoints import freeze_config, read_metrics, whole_checkpoints
 from evosyn.train.config import DistillConfig, RlvrConfig
 from evosyn.train.distill import DistillRun, distill
 from evosyn.train.evaluate import evaluate, pass_values, scorer_for
-from evosyn.train.generation import Generator, TokenSampling
+from evosyn.train.generation import TokenSampling, local_generator
+from evosyn.train.models import require_train
 from evosyn.train.rlvr import RlvrRun, train_rlvr
 from evosyn.train.scoring import Task
-
-NOTE = (
-    "Pass@1 on the bench by its human testings, before and after training; every setting has the same "
-    "model, steps, batches "
-    "and seeds. What the testings of each setting are worth against human ones: `evosyn audit`."
-)
 
 
 class SeedData(NamedTuple):
@@ -66,22 +62,36 @@ class RealPlan:
     along: bool = False
 
 
-OpenGenerator = Callable[[str, TokenSampling], Generator]
-"""(model, sampling) -> where completions come from."""
+class RealData(Protocol):
+    """Where the arms of a real experiment get their data; `note` says in the table what they are."""
+
+    note: str
+
+    def of_seed(self, run: RunDir, sandbox: Sandbox, seed: int, say: Callable[[str], None]) -> SeedData:
+        """The data of a seed, made when they are first asked for."""
+        ...
+
+    def facts(self, run: RunDir, plan: RealPlan) -> list[Json]:
+        """Per seed what the data of each arm are worth, once all is done; see `table.summarize`."""
+        ...
 
 
-def run_real(
-    plan: RealPlan,
-    run: RunDir,
-    sandbox: Sandbox,
-    data: Callable[[int], SeedData],
-    open_generator: OpenGenerator,
-    on_done: Callable[[str], None],
-) -> list[Json]:
+class RealExperiment:
+    """Table 2 with ordinary runs of a real model."""
+
+    def __init__(self, tools: ExperimentTools, plan: RealPlan, data: RealData) -> None:
+        self._tools, self._plan, self._data = tools, plan, data
+
+    def run(self, out: Path) -> Comparison:
+        """See `ports.Experiment`."""
+        require_train()
+        with RunDir(out) as run, self._tools.open_sandbox(workers=None, numpy=True) as sandbox:
+            records = run_real(self._plan, run, sandbox, self._data, self._tools.say)
+            return publish(run, records, summarize(records, self._data.facts(run, self._plan), self._data.note))
+
+
+def run_real(plan: RealPlan, run: RunDir, sandbox: Sandbox, data: RealData, say: Callable[[str], None]) -> list[Json]:
     """Train and measure what is not yet done; one record per (seed, arm), in the form that `table` reads.
-
-    Args:
-        data: of a seed; made when it is first needed.
 
     Raises:
         UsageError: the directory was started with other data, another model or other samples.
@@ -90,8 +100,8 @@ def run_real(
     freeze_config(run, {"command": "experiment table2", **measuring})
     records = []
     for seed in plan.seeds:
-        given = data(seed)
-        measure = _Measure(plan, run, sandbox, given.bench, open_generator)
+        given = data.of_seed(run, sandbox, seed, say)
+        measure = _Measure(plan, run, sandbox, given.bench)
         for arm in plan.arms:
             out = run.file(f"seed-{seed}", arm)
             steps = _train(plan, seed, given.of(arm), arm, out, sandbox)
@@ -107,7 +117,7 @@ def run_real(
             rows = read_metrics(out / "metrics.jsonl")
             log = [{"step": row["step"], "reward": row["reward"]} for row in rows if "reward" in row]
             records.append({"arm": arm, "seed": seed, "curve": curve, **({"log": log} if log else {})})
-            on_done(f"seed {seed}, {arm}: pass@1 {curve[0]['sampled']:.3f} -> {curve[-1]['sampled']:.3f}")
+            say(f"seed {seed}, {arm}: pass@1 {curve[0]['sampled']:.3f} -> {curve[-1]['sampled']:.3f}")
     return records
 
 
@@ -122,24 +132,11 @@ def _train(plan: RealPlan, seed: int, data: tuple[str, str], arm: str, out: Path
     return config.steps
 
 
-def rows_of(run: RunDir, plan: RealPlan) -> list[Json]:
-    """Per seed the number of rows of each arm, for the table."""
-    facts = []
-    for seed in plan.seeds:
-        reports = {name: json.loads(run.file(f"seed-{seed}", name, "report.json").read_text()) for name in plan.arms}
-        arms = {name: {"rows": report["lineage"]["rows"]} for name, report in reports.items()}
-        rows = max(entry["rows"] for entry in arms.values())
-        facts.append({"arms": arms, "kept": rows, "problems": rows})
-    return facts
-
-
 class _Measure:
     """pass@1 of a model on the bench, sampled and greedy, each measured once and kept."""
 
-    def __init__(
-        self, plan: RealPlan, run: RunDir, sandbox: Sandbox, bench: Sequence[Task], open_generator: OpenGenerator
-    ) -> None:
-        self._plan, self._run, self._bench, self._open = plan, run, bench, open_generator
+    def __init__(self, plan: RealPlan, run: RunDir, sandbox: Sandbox, bench: Sequence[Task]) -> None:
+        self._plan, self._run, self._bench = plan, run, bench
         self._scorer = scorer_for(bench, sandbox, plan.config.reward.limits)
         self._digest = content_id("", sorted(task.key for task in bench))
 
@@ -149,7 +146,7 @@ class _Measure:
             sampling = TokenSampling(samples, temperature, top_p=1.0, max_tokens=self._plan.max_tokens)
             kept = self._run.file("measured", f"{_slug(model)}-{self._digest}-{name}.json")
             if not kept.exists():
-                generator = self._open(model, sampling)
+                generator = local_generator(model, sampling)
                 result = evaluate(model, generator, sampling, self._bench, self._scorer, self._run)
                 values = pass_values(result.outcomes, 1)
                 write_atomic(kept, json.dumps(sum(values) / len(values)))

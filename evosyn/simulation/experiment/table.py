@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from evosyn.ports import Comparison
 from evosyn.records import Json
 from evosyn.rundir import RunDir
 from evosyn.train.stats import MeanInterval, t_interval
@@ -170,6 +171,15 @@ def markdown(table: Mapping[str, Json]) -> str:
     lines += ["", f"Gap between random and oracle closed by evosyn: {'-' if closed is None else f'{closed:.2f}'}", ""]
     lines += [table["verdict"], "", *(f"- {remark}" for remark in table["remarks"])]
     return "\n".join(lines)
+
+
+def publish(run: RunDir, records: Sequence[Json], table: dict[str, Json]) -> Comparison:
+    """Write report, table and curves into the run."""
+    run.write_json("report.json", table)
+    text = markdown(table)
+    run.write("table2.md", text)
+    write_curves(run, records)
+    return Comparison(table, text)
 
 
 def write_curves(run: RunDir, records: Sequence[Json]) -> None:

@@ -8,36 +8,40 @@ EvoSyn (2510.17928) sections 3.1 and 3.2.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TypeAlias
 
 from evosyn.matrices import write_matrices
-from evosyn.ports import Crossexec, StrategyRunner
+from evosyn.ports import StrategyRunner
 from evosyn.records import Json, PassMatrix, Pool, Problem
 from evosyn.rundir import write_atomic
 from evosyn.seeds import SeedTree
-from evosyn.simulation.experiment.choices import Choices, choose, mean_worth
+from evosyn.simulation.experiment.choices import Choices, Sizes, choose, mean_worth
+from evosyn.simulation.experiment.search import StrategySearch
 from evosyn.simulation.experiment.toy_language import Noise, Spec, draw_specs, is_good, make_pool
 from evosyn.testings import testing_from_json
 
-EvolveStrategy: TypeAlias = Callable[[Path, Path, int, int], str]
-"""(matrices file, run directory, seed, M = N of a draw) -> source of the best strategy."""
-
 
 @dataclass(frozen=True)
-class Sizes:
-    """How much of everything one seed has."""
+class StepBudget:
+    """What every arm gets.
 
-    seeds: int = 51
-    problems: int = 300
-    heldout: int = 300
-    draws: int = 16
+    Attributes:
+        warm_steps: SFT steps before anything else, on solutions right or wrong.
+        steps: GRPO steps of `prompts` x `group` completions.
+        distill_steps: SFT steps of the imitation arms.
+        every: steps between measurements on unseen problems.
+    """
 
-    def size_of(self, number: int) -> int:
-        """Solutions (and testings) of problem `number`: the seeds, which come first, have half as many again."""
-        return self.draws + self.draws // 2 if number < self.seeds else self.draws
+    warm_steps: int = 40
+    steps: int = 120
+    distill_steps: int = 100
+    prompts: int = 16
+    group: int = 8
+    rate: float = 3e-4
+    every: int = 40
+    width: int = 128
 
 
 @dataclass(frozen=True)
@@ -70,34 +74,23 @@ class PreparedExperiment:
         return cls(**value)
 
 
-def prepare(
-    out: Path,
-    seed: int,
-    sizes: Sizes,
-    noise: Noise,
-    crossexec: Crossexec,
-    runner: StrategyRunner,
-    evolve: EvolveStrategy,
-) -> PreparedExperiment:
-    """Make (or load) one seed's data under `out`."""
-    path = out / "prepared.json"
-    if path.exists():
-        return PreparedExperiment.load(path)
+def prepare(out: Path, seed: int, sizes: Sizes, noise: Noise, search: StrategySearch) -> PreparedExperiment:
+    """Make one seed's data and write them to `out`/prepared.json."""
     seeds = SeedTree(seed).child("experiment")
     specs = draw_specs(sizes.seeds + sizes.problems + sizes.heldout, seeds.child("specs").random())
     pools = [
         make_pool(spec, sizes.size_of(number), noise, seeds.child("pool", number).random())
         for number, spec in enumerate(specs[: sizes.seeds + sizes.problems])
     ]
-    matrices = crossexec.matrices([(pool.problem, pool.solutions, pool.testings) for pool in pools])
+    matrices = search.crossexec.matrices([(pool.problem, pool.solutions, pool.testings) for pool in pools])
     write_matrices(out / "seeds.jsonl", matrices[: sizes.seeds])
-    strategy = evolve(out / "seeds.jsonl", out / "evolve", seed, sizes.draws)
+    strategy = search.evolve(out / "seeds.jsonl", out / "evolve", seed, sizes.draws)
     training = slice(sizes.seeds, sizes.seeds + sizes.problems)
-    prepared = _arms(specs[training], pools[training], matrices[training], strategy, runner, seeds)
+    prepared = _arms(specs[training], pools[training], matrices[training], strategy, search.runner, seeds)
     heldout = [_task(make_pool(spec, 0, noise, seeds.child("heldout", number).random()).problem)
                for number, spec in enumerate(specs[sizes.seeds + sizes.problems :])]  # fmt: skip
     prepared.heldout.extend(heldout)
-    prepared.save(path)
+    prepared.save(out / "prepared.json")
     return prepared
 
 

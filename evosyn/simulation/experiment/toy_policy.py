@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from transformers.trainer_callback import PrinterCallback
 from evosyn.records import Json, Problem
 from evosyn.rundir import write_atomic
 from evosyn.seeds import SeedTree
-from evosyn.simulation.experiment.toy_data import PreparedExperiment, spec_of
+from evosyn.simulation.experiment.toy_data import PreparedExperiment, StepBudget, spec_of
 from evosyn.simulation.experiment.toy_language import HEAD, LENGTH, OPERATIONS, TAIL
 from evosyn.testings import testing_from_json
 from evosyn.train.config import OptimConfig, RewardConfig, RlvrConfig, RolloutConfig
@@ -30,27 +29,6 @@ from evosyn.train.settings import grpo_settings
 
 PAD, END, GO = "<pad>", "<end>", "=>"
 DONE = "weights.done"
-
-
-@dataclass(frozen=True)
-class StepBudget:
-    """What every arm gets.
-
-    Attributes:
-        warm_steps: SFT steps before anything else, on solutions right or wrong.
-        steps: GRPO steps of `prompts` x `group` completions.
-        distill_steps: SFT steps of the imitation arms.
-        every: steps between measurements on unseen problems.
-    """
-
-    warm_steps: int = 40
-    steps: int = 120
-    distill_steps: int = 100
-    prompts: int = 16
-    group: int = 8
-    rate: float = 3e-4
-    every: int = 40
-    width: int = 128
 
 
 def make_tokenizer() -> Any:
