@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
@@ -79,6 +81,7 @@ def _run(
     opener = functools.partial(open_sandbox, "local", allow_weak=allow_weak_sandbox)
     experiment = create(ExperimentTools(opener, tty_note), load_config(config, sets=sets, flags=flags))
     quiet_libraries()
-    found = experiment.run(out)
+    with contextlib.redirect_stdout(sys.stderr):  # libraries print; standard output is for the report
+        found = experiment.run(out)
     click.echo(json.dumps(found.report, indent=2) if as_json else found.text)
     click.echo(f"wrote {out}", err=True)

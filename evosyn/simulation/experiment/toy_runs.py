@@ -6,6 +6,7 @@ The same call goes on after a kill. Units open a sandbox of their own, because o
 from __future__ import annotations
 
 import json
+import os
 import warnings
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -98,7 +99,7 @@ def run_plan(plan: ExperimentPlan, run: RunDir, tools: ExperimentTools) -> list[
     units = [(seed, arm) for arm in plan.arms for seed in plan.seeds]
     missing = [unit for unit in units if not _file(run.path, *unit).exists()]
     with ExitStack() as stack:
-        pool = stack.enter_context(ProcessPoolExecutor(plan.jobs, mp_context=get_context("spawn")))
+        pool = stack.enter_context(ProcessPoolExecutor(plan.jobs, get_context("spawn"), initializer=_beside))
         stack.callback(pool.shutdown, wait=False, cancel_futures=True)
         warm = [seed for seed in plan.seeds if any(unit[0] == seed for unit in missing)]
         for started in [pool.submit(_warm, run.path, seed, plan.budget) for seed in warm]:
@@ -135,6 +136,11 @@ def facts_of(run: RunDir, seeds: Sequence[int]) -> list[Json]:
 
 def _file(root: Path, seed: int, arm: str) -> Path:
     return root / f"seed-{seed}" / f"{arm}.json"
+
+
+def _beside() -> None:
+    """What libraries print in a worker goes where the progress goes; standard output is for the report."""
+    os.dup2(2, 1)
 
 
 def _warm(root: Path, seed: int, budget: StepBudget) -> None:
