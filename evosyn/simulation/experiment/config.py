@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from evosyn.records import Json
+
+
+def _listed(value: Json) -> Json:
+    return tuple(part.strip() for part in value.split(",")) if isinstance(value, str) else value
+
+
+Names = Annotated[tuple[str, ...], BeforeValidator(_listed)]
+"""Several names; as a text, separated by commas."""
 
 
 class ExperimentConfig(BaseModel):
@@ -17,18 +25,8 @@ class ExperimentConfig(BaseModel):
     size: Literal["smoke", "cpu", "gpu"] = Field(default="cpu", description="smoke only shows that everything runs.")
     seeds: int = Field(default=5, ge=1, description="How many, from --first-seed.")
     first_seed: int = Field(default=0, ge=0, description="Number of the first.")
-    arms: tuple[str, ...] | None = Field(default=None, description="Comma-separated; all by default.")
-
-    @field_validator("arms", mode="before")
-    @classmethod
-    def _listed(cls, value: Json) -> Json:
-        return listed(value)
+    arms: Names | None = Field(default=None, description="Comma-separated; all by default.")
 
     @property
     def seed_numbers(self) -> tuple[int, ...]:
         return tuple(range(self.first_seed, self.first_seed + self.seeds))
-
-
-def listed(value: Json) -> Json:
-    """The parts of a comma-separated text; anything else as it is."""
-    return tuple(part.strip() for part in value.split(",")) if isinstance(value, str) else value

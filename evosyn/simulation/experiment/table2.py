@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from evosyn.errors import UsageError
 from evosyn.ports import Experiment, ExperimentTools
 from evosyn.records import Json
 from evosyn.simulation.experiment.choices import ARMS, Sizes, check_arms
-from evosyn.simulation.experiment.config import ExperimentConfig, listed
+from evosyn.simulation.experiment.config import ExperimentConfig, Names
 
 if TYPE_CHECKING:
     from evosyn.simulation.experiment.real_runs import RealPlan
@@ -37,7 +37,7 @@ class Table2Config(ExperimentConfig):
     same weights; accuracy is measured on unseen problems with human testings.
     """
 
-    noise: tuple[str, ...] = Field(
+    noise: Names = Field(
         default=("default",),
         description="How good the toy's teacher is: default, better, worse; several, comma-separated, are a sweep.",
     )
@@ -56,11 +56,6 @@ class Table2Config(ExperimentConfig):
     jobs: int = Field(default=2, ge=1, description="Trainings of the toy at the same time.")
     train: dict[str, Json] = Field(default_factory=dict, description="any key of `evosyn train`, for a real model")
     distill: dict[str, Json] = Field(default_factory=dict, description="any key of `evosyn distill`, likewise")
-
-    @field_validator("noise", mode="before")
-    @classmethod
-    def _noises(cls, value: Json) -> Json:
-        return listed(value)
 
 
 def create(tools: ExperimentTools, config: Table2Config) -> Experiment:
