@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 NodeT = TypeVar("NodeT", bound=ast.AST)
+ExprT = TypeVar("ExprT", bound=ast.expr)
 ExprOperator = Callable[[ast.expr], list[ast.expr]]
 
 _COMPARE: dict[str, dict[type[ast.cmpop], list[type[ast.cmpop]]]] = {
@@ -73,6 +74,7 @@ _METHODS = {
     "floor": ["ceil"],
 }
 _DROPPABLE = {"sorted", "reversed", "abs", "set", "int"}
+_DROPPABLE_METHODS = {"strip", "lower", "upper", "copy", "rstrip"}
 
 
 def changed(node: NodeT, **fields: Any) -> NodeT:
@@ -83,24 +85,35 @@ def changed(node: NodeT, **fields: Any) -> NodeT:
     return twin
 
 
-def _compare(kind: str) -> ExprOperator:
-    table = _COMPARE[kind]
+EXPR_OPERATORS: dict[str, ExprOperator] = {}
+"""By name, in the order in which they stand here, which draws depend on."""
 
-    def operator(node: ast.expr) -> list[ast.expr]:
-        if not isinstance(node, ast.Compare):
-            return []
+
+def _operator(name: str, kind: type[ExprT]) -> Callable[[Callable[[ExprT], list[ast.expr]]], None]:
+    """Enters a function of one kind of expression as an operator; other expressions have no change of that name."""
+
+    def enter(changes: Callable[[ExprT], list[ast.expr]]) -> None:
+        EXPR_OPERATORS[name] = lambda node: changes(node) if isinstance(node, kind) else []
+
+    return enter
+
+
+def _compare(name: str, table: dict[type[ast.cmpop], list[type[ast.cmpop]]]) -> None:
+    @_operator(name, ast.Compare)
+    def _(node: ast.Compare) -> list[ast.expr]:
         return [
             changed(node, ops=[*node.ops[:at], other(), *node.ops[at + 1 :]])
             for at, op in enumerate(node.ops)
             for other in table.get(type(op), [])
         ]
 
-    return operator
+
+for _name, _table in _COMPARE.items():
+    _compare(_name, _table)
 
 
-def _arithmetic(node: ast.expr) -> list[ast.expr]:
-    if not isinstance(node, ast.BinOp):
-        return []
+@_operator("arithmetic", ast.BinOp)
+def _arithmetic(node: ast.BinOp) -> list[ast.expr]:
     if isinstance(node.op, ast.Add) and any(
         isinstance(side, ast.Constant) and isinstance(side.value, str) for side in (node.left, node.right)
     ):
@@ -108,25 +121,22 @@ def _arithmetic(node: ast.expr) -> list[ast.expr]:
     return [changed(node, op=other()) for other in _ARITHMETIC.get(type(node.op), [])]
 
 
-def _swapped_operands(node: ast.expr) -> list[ast.expr]:
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub | ast.FloorDiv | ast.Mod | ast.Div | ast.Pow):
-        return [changed(node, left=node.right, right=node.left)]
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+@_operator("swapped-operands", ast.BinOp)
+def _swapped_operands(node: ast.BinOp) -> list[ast.expr]:
+    if isinstance(node.op, ast.Add | ast.Sub | ast.FloorDiv | ast.Mod | ast.Div | ast.Pow):
         return [changed(node, left=node.right, right=node.left)]
     return []
 
 
-def _dropped_operand(node: ast.expr) -> list[ast.expr]:
-    if isinstance(node, ast.BinOp):
-        return [node.left, node.right]
-    return []
+@_operator("dropped-operand", ast.BinOp)
+def _dropped_operand(node: ast.BinOp) -> list[ast.expr]:
+    return [node.left, node.right]
 
 
-def _constant(node: ast.expr) -> list[ast.expr]:
-    if not isinstance(node, ast.Constant) or isinstance(node.value, bool):
-        return []
+@_operator("off-by-one", ast.Constant)
+def _constant(node: ast.Constant) -> list[ast.expr]:
     value = node.value
-    if isinstance(value, int):
+    if isinstance(value, int) and not isinstance(value, bool):
         near = [value + 1, value - 1] if value else [1]
         return [ast.Constant(other) for other in near if other >= 0 or value == 0]
     if isinstance(value, float) and value == value and abs(value) < 1e300:
@@ -134,8 +144,9 @@ def _constant(node: ast.expr) -> list[ast.expr]:
     return []
 
 
-def _text(node: ast.expr) -> list[ast.expr]:
-    if not isinstance(node, ast.Constant) or not isinstance(node.value, str):
+@_operator("text", ast.Constant)
+def _text(node: ast.Constant) -> list[ast.expr]:
+    if not isinstance(node.value, str):
         return []
     value = node.value
     others = {" ": [""], "": [" "], "\n": [" "], ",": [", "]}.get(value, [])
@@ -146,37 +157,36 @@ def _text(node: ast.expr) -> list[ast.expr]:
     return [ast.Constant(other) for other in others]
 
 
-def _flag(node: ast.expr) -> list[ast.expr]:
-    if isinstance(node, ast.Constant) and isinstance(node.value, bool):
-        return [ast.Constant(not node.value)]
-    return []
+@_operator("flag", ast.Constant)
+def _flag(node: ast.Constant) -> list[ast.expr]:
+    return [ast.Constant(not node.value)] if isinstance(node.value, bool) else []
 
 
-def _and_or(node: ast.expr) -> list[ast.expr]:
-    if not isinstance(node, ast.BoolOp):
-        return []
+@_operator("and-or", ast.BoolOp)
+def _and_or(node: ast.BoolOp) -> list[ast.expr]:
     return [changed(node, op=ast.Or() if isinstance(node.op, ast.And) else ast.And())]
 
 
-def _dropped_condition(node: ast.expr) -> list[ast.expr]:
-    if not isinstance(node, ast.BoolOp):
-        return []
+@_operator("dropped-condition", ast.BoolOp)
+def _dropped_condition(node: ast.BoolOp) -> list[ast.expr]:
     lists = [[*node.values[:at], *node.values[at + 1 :]] for at in range(len(node.values))]
     return [values[0] if len(values) == 1 else changed(node, values=values) for values in lists]
 
 
-def _unary(node: ast.expr) -> list[ast.expr]:
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not | ast.USub):
-        return [node.operand]
-    return []
+@_operator("dropped-sign", ast.UnaryOp)
+def _unary(node: ast.UnaryOp) -> list[ast.expr]:
+    return [node.operand] if isinstance(node.op, ast.Not | ast.USub) else []
 
 
-def _index(node: ast.expr) -> list[ast.expr]:
-    if not isinstance(node, ast.Subscript) or isinstance(node.slice, ast.Slice | ast.Tuple):
+@_operator("wrong-index", ast.Subscript)
+def _index(node: ast.Subscript) -> list[ast.expr]:
+    if isinstance(node.slice, ast.Slice | ast.Tuple):
         return []
     at = node.slice
     if isinstance(at, ast.Constant) and isinstance(at.value, int):
-        others = [ast.Constant(at.value + 1)] + ([_minus_one()] if at.value == 0 else [ast.Constant(at.value - 1)])
+        others = [ast.Constant(at.value + 1)] + (
+            [ast.UnaryOp(ast.USub(), ast.Constant(1))] if at.value == 0 else [ast.Constant(at.value - 1)]
+        )
         return [changed(node, slice=other) for other in others]
     if isinstance(at, ast.UnaryOp) and isinstance(at.op, ast.USub):
         return [changed(node, slice=ast.Constant(0))]
@@ -185,8 +195,9 @@ def _index(node: ast.expr) -> list[ast.expr]:
     return []
 
 
-def _slice(node: ast.expr) -> list[ast.expr]:
-    if not isinstance(node, ast.Subscript) or not isinstance(node.slice, ast.Slice):
+@_operator("wrong-slice", ast.Subscript)
+def _slice(node: ast.Subscript) -> list[ast.expr]:
+    if not isinstance(node.slice, ast.Slice):
         return []
     part = node.slice
     others: list[ast.Slice] = []
@@ -201,8 +212,9 @@ def _slice(node: ast.expr) -> list[ast.expr]:
     return [changed(node, slice=other) for other in others]
 
 
-def _range(node: ast.expr) -> list[ast.expr]:
-    if not _is_call(node, "range") or not isinstance(node, ast.Call) or not node.args or len(node.args) > 2:
+@_operator("wrong-range", ast.Call)
+def _range(node: ast.Call) -> list[ast.expr]:
+    if not _is_call(node, "range") or not 1 <= len(node.args) <= 2:
         return []
     *before, stop = node.args
     less = ast.BinOp(stop, ast.Sub(), ast.Constant(1))
@@ -213,9 +225,8 @@ def _range(node: ast.expr) -> list[ast.expr]:
     return found
 
 
-def _other_function(node: ast.expr) -> list[ast.expr]:
-    if not isinstance(node, ast.Call):
-        return []
+@_operator("other-function", ast.Call)
+def _other_function(node: ast.Call) -> list[ast.expr]:
     if isinstance(node.func, ast.Name):
         return [changed(node, func=ast.Name(name, ast.Load())) for name in _FUNCTIONS.get(node.func.id, [])]
     if isinstance(node.func, ast.Attribute):
@@ -224,22 +235,19 @@ def _other_function(node: ast.expr) -> list[ast.expr]:
     return []
 
 
-def _dropped_call(node: ast.expr) -> list[ast.expr]:
-    if isinstance(node, ast.Call) and len(node.args) >= 1:
-        if isinstance(node.func, ast.Name) and node.func.id in _DROPPABLE:
-            return (
-                [ast.Call(ast.Name("list", ast.Load()), node.args[:1], [])]
-                if node.func.id == "sorted"
-                else node.args[:1]
-            )
-        return []
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not node.keywords:
-        return [node.func.value] if node.func.attr in {"strip", "lower", "upper", "copy", "rstrip"} else []
+@_operator("dropped-call", ast.Call)
+def _dropped_call(node: ast.Call) -> list[ast.expr]:
+    first, function = node.args[:1], node.func
+    if first and isinstance(function, ast.Name) and function.id in _DROPPABLE:
+        return [ast.Call(ast.Name("list", ast.Load()), first, [])] if function.id == "sorted" else first
+    if not first and isinstance(function, ast.Attribute) and not node.keywords and function.attr in _DROPPABLE_METHODS:
+        return [function.value]
     return []
 
 
-def _sort_direction(node: ast.expr) -> list[ast.expr]:
-    if not (_is_call(node, "sorted") or _is_method(node, "sort")) or not isinstance(node, ast.Call):
+@_operator("sort-direction", ast.Call)
+def _sort_direction(node: ast.Call) -> list[ast.expr]:
+    if not (_is_call(node, "sorted") or _is_method(node, "sort")):
         return []
     others = [word for word in node.keywords if word.arg != "reverse"]
     if len(others) != len(node.keywords):
@@ -247,14 +255,16 @@ def _sort_direction(node: ast.expr) -> list[ast.expr]:
     return [changed(node, keywords=[*others, ast.keyword("reverse", ast.Constant(True))])]
 
 
-def _dropped_key(node: ast.expr) -> list[ast.expr]:
-    if not isinstance(node, ast.Call) or not any(word.arg == "key" for word in node.keywords):
+@_operator("dropped-key", ast.Call)
+def _dropped_key(node: ast.Call) -> list[ast.expr]:
+    if not any(word.arg == "key" for word in node.keywords):
         return []
     return [changed(node, keywords=[word for word in node.keywords if word.arg != "key"])]
 
 
-def _tie_break(node: ast.expr) -> list[ast.expr]:
-    if not isinstance(node, ast.Lambda) or not isinstance(node.body, ast.Tuple) or len(node.body.elts) < 2:
+@_operator("tie-break", ast.Lambda)
+def _tie_break(node: ast.Lambda) -> list[ast.expr]:
+    if not isinstance(node.body, ast.Tuple) or len(node.body.elts) < 2:
         return []
     parts = node.body.elts
     flipped = [
@@ -269,8 +279,9 @@ def _tie_break(node: ast.expr) -> list[ast.expr]:
     ]
 
 
-def _swapped_arguments(node: ast.expr) -> list[ast.expr]:
-    if not isinstance(node, ast.Call) or len(node.args) < 2 or any(isinstance(arg, ast.Starred) for arg in node.args):
+@_operator("swapped-arguments", ast.Call)
+def _swapped_arguments(node: ast.Call) -> list[ast.expr]:
+    if len(node.args) < 2 or any(isinstance(arg, ast.Starred) for arg in node.args):
         return []
     if isinstance(node.func, ast.Name) and node.func.id in {"min", "max", "print", "gcd", "isinstance"}:
         return []
@@ -278,20 +289,21 @@ def _swapped_arguments(node: ast.expr) -> list[ast.expr]:
     return [changed(node, args=[second, first, *rest])]
 
 
-def _wrong_default(node: ast.expr) -> list[ast.expr]:
-    if not isinstance(node, ast.Call) or len(node.args) != 2 or not _is_method(node, "get"):
+@_operator("wrong-default", ast.Call)
+def _wrong_default(node: ast.Call) -> list[ast.expr]:
+    if len(node.args) != 2 or not _is_method(node, "get"):
         return []
     value = node.args[1]
     other = 1 if isinstance(value, ast.Constant) and value.value == 0 else 0
     return [changed(node, args=[node.args[0], ast.Constant(other)])]
 
 
-def _wrong_branch(node: ast.expr) -> list[ast.expr]:
-    if not isinstance(node, ast.IfExp):
-        return []
+@_operator("wrong-branch", ast.IfExp)
+def _wrong_branch(node: ast.IfExp) -> list[ast.expr]:
     return [changed(node, body=node.orelse, orelse=node.body), node.body, node.orelse]
 
 
+@_operator("dropped-filter", ast.expr)
 def _dropped_filter(node: ast.expr) -> list[ast.expr]:
     if not isinstance(node, ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp):
         return []
@@ -302,6 +314,7 @@ def _dropped_filter(node: ast.expr) -> list[ast.expr]:
     ]
 
 
+@_operator("initial-value", ast.expr)
 def _initial_value(node: ast.expr) -> list[ast.expr]:
     """`float("inf")` and `float("-inf")` become 0: the usual wrong start of a minimum or a maximum."""
     value = node.operand if isinstance(node, ast.UnaryOp) else node
@@ -316,34 +329,3 @@ def _is_call(node: ast.expr, name: str) -> bool:
 
 def _is_method(node: ast.expr, name: str) -> bool:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == name
-
-
-def _minus_one() -> ast.expr:
-    return ast.UnaryOp(ast.USub(), ast.Constant(1))
-
-
-EXPR_OPERATORS: dict[str, ExprOperator] = {
-    **{kind: _compare(kind) for kind in _COMPARE},
-    "arithmetic": _arithmetic,
-    "swapped-operands": _swapped_operands,
-    "dropped-operand": _dropped_operand,
-    "off-by-one": _constant,
-    "text": _text,
-    "flag": _flag,
-    "and-or": _and_or,
-    "dropped-condition": _dropped_condition,
-    "dropped-sign": _unary,
-    "wrong-index": _index,
-    "wrong-slice": _slice,
-    "wrong-range": _range,
-    "other-function": _other_function,
-    "dropped-call": _dropped_call,
-    "sort-direction": _sort_direction,
-    "dropped-key": _dropped_key,
-    "tie-break": _tie_break,
-    "swapped-arguments": _swapped_arguments,
-    "wrong-default": _wrong_default,
-    "wrong-branch": _wrong_branch,
-    "dropped-filter": _dropped_filter,
-    "initial-value": _initial_value,
-}

@@ -1,18 +1,36 @@
 """Mutation operators on statements: dropped guards, early returns, wrong loops, wrong indentation.
 
-Each operator maps a block and a position in it to the blocks that may stand in its place; it never changes its
-arguments. Expressions are in `mutate_exprs`, choosing and applying in `mutate`.
+Each operator maps a statement, its block and its position there to the blocks that may stand in that block's place; it
+never changes its arguments. Expressions are in `mutate_exprs`, choosing and applying in `mutate`.
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from typing import TypeVar
 
 from evosyn.simulation.author.mutate_exprs import changed
 
 Block = list[ast.stmt]
 StmtOperator = Callable[[Block, int], list[Block]]
+StmtT = TypeVar("StmtT", bound=ast.stmt)
+
+STMT_OPERATORS: dict[str, StmtOperator] = {}
+"""By name, in the order in which they stand here, which draws depend on."""
+
+
+def _operator(name: str, kind: type[StmtT]) -> Callable[[Callable[[StmtT, Block, int], list[Block]]], None]:
+    """Enters a function of one kind of statement as an operator; other statements have no change of that name."""
+
+    def enter(changes: Callable[[StmtT, Block, int], list[Block]]) -> None:
+        def operator(block: Block, at: int) -> list[Block]:
+            node = block[at]
+            return changes(node, block, at) if isinstance(node, kind) else []
+
+        STMT_OPERATORS[name] = operator
+
+    return enter
 
 
 def _replaced(block: Block, at: int, new: Block, width: int = 1) -> Block:
@@ -23,8 +41,8 @@ def _exits(block: Block) -> bool:
     return bool(block) and isinstance(block[-1], ast.Return | ast.Continue | ast.Break | ast.Raise)
 
 
-def _dropped_statement(block: Block, at: int) -> list[Block]:
-    node = block[at]
+@_operator("dropped-statement", ast.stmt)
+def _dropped_statement(node: ast.stmt, block: Block, at: int) -> list[Block]:
     if isinstance(node, ast.AugAssign | ast.Expr | ast.Break | ast.Continue) and not _is_docstring(node):
         return [_replaced(block, at, [])]
     if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
@@ -32,51 +50,47 @@ def _dropped_statement(block: Block, at: int) -> list[Block]:
     return []
 
 
-def _dropped_guard(block: Block, at: int) -> list[Block]:
-    node = block[at]
-    if isinstance(node, ast.If) and not node.orelse and (_exits(node.body) or len(block) > 1):
+@_operator("dropped-guard", ast.If)
+def _dropped_guard(node: ast.If, block: Block, at: int) -> list[Block]:
+    if not node.orelse and (_exits(node.body) or len(block) > 1):
         return [_replaced(block, at, [])]
     return []
 
 
-def _dropped_else(block: Block, at: int) -> list[Block]:
-    node = block[at]
-    if not isinstance(node, ast.If) or not node.orelse:
+@_operator("dropped-else", ast.If)
+def _dropped_else(node: ast.If, block: Block, at: int) -> list[Block]:
+    if not node.orelse:
         return []
     return [_replaced(block, at, [changed(node, orelse=[])]), _replaced(block, at, list(node.orelse))]
 
 
-def _unconditional(block: Block, at: int) -> list[Block]:
-    node = block[at]
-    if isinstance(node, ast.If) and not _exits(node.body):
-        return [_replaced(block, at, list(node.body))]
-    return []
+@_operator("unconditional", ast.If)
+def _unconditional(node: ast.If, block: Block, at: int) -> list[Block]:
+    return [] if _exits(node.body) else [_replaced(block, at, list(node.body))]
 
 
-def _negated_condition(block: Block, at: int) -> list[Block]:
-    node = block[at]
-    if not isinstance(node, ast.If):
-        return []
+@_operator("negated-condition", ast.If)
+def _negated_condition(node: ast.If, block: Block, at: int) -> list[Block]:
     test = node.test.operand if isinstance(node.test, ast.UnaryOp) else ast.UnaryOp(ast.Not(), node.test)
     return [_replaced(block, at, [changed(node, test=test)])]
 
 
-def _elif_to_if(block: Block, at: int) -> list[Block]:
-    node = block[at]
-    if isinstance(node, ast.If) and len(node.orelse) == 1 and isinstance(node.orelse[0], ast.If):
+@_operator("elif-to-if", ast.If)
+def _elif_to_if(node: ast.If, block: Block, at: int) -> list[Block]:
+    if len(node.orelse) == 1 and isinstance(node.orelse[0], ast.If):
         return [_replaced(block, at, [changed(node, orelse=[]), node.orelse[0]])]
     return []
 
 
-def _while_to_if(block: Block, at: int) -> list[Block]:
-    node = block[at]
-    if not isinstance(node, ast.While) or any(isinstance(part, ast.Break | ast.Continue) for part in ast.walk(node)):
+@_operator("while-to-if", ast.While)
+def _while_to_if(node: ast.While, block: Block, at: int) -> list[Block]:
+    if any(isinstance(part, ast.Break | ast.Continue) for part in ast.walk(node)):
         return []
     return [_replaced(block, at, [ast.If(node.test, node.body, [])])]
 
 
-def _wrong_jump(block: Block, at: int) -> list[Block]:
-    node = block[at]
+@_operator("wrong-jump", ast.stmt)
+def _wrong_jump(node: ast.stmt, block: Block, at: int) -> list[Block]:
     if isinstance(node, ast.Break):
         return [_replaced(block, at, [ast.Continue()])]
     if isinstance(node, ast.Continue):
@@ -84,17 +98,17 @@ def _wrong_jump(block: Block, at: int) -> list[Block]:
     return []
 
 
-def _early_return(block: Block, at: int) -> list[Block]:
+@_operator("early-return", ast.stmt)
+def _early_return(node: ast.stmt, block: Block, at: int) -> list[Block]:
     """The return that follows a loop moves into it: only the first round counts."""
-    node = block[at]
     if not isinstance(node, ast.For | ast.While) or at + 1 >= len(block) or not isinstance(block[at + 1], ast.Return):
         return []
     return [_replaced(block, at, [changed(node, body=[*node.body, block[at + 1]])])]
 
 
-def _dedented(block: Block, at: int) -> list[Block]:
+@_operator("dedented", ast.stmt)
+def _dedented(node: ast.stmt, block: Block, at: int) -> list[Block]:
     """The last statement of a loop moves behind it."""
-    node = block[at]
     if not isinstance(node, ast.For | ast.While) or len(node.body) < 2:
         return []
     last = node.body[-1]
@@ -103,9 +117,9 @@ def _dedented(block: Block, at: int) -> list[Block]:
     return [_replaced(block, at, [changed(node, body=node.body[:-1]), last])]
 
 
-def _indented(block: Block, at: int) -> list[Block]:
+@_operator("indented", ast.stmt)
+def _indented(node: ast.stmt, block: Block, at: int) -> list[Block]:
     """The statement that follows a loop moves into it."""
-    node = block[at]
     if not isinstance(node, ast.For | ast.While) or at + 1 >= len(block):
         return []
     follower = block[at + 1]
@@ -114,10 +128,8 @@ def _indented(block: Block, at: int) -> list[Block]:
     return [_replaced(block, at, [changed(node, body=[*node.body, follower])], width=2)]
 
 
-def _update(block: Block, at: int) -> list[Block]:
-    node = block[at]
-    if not isinstance(node, ast.AugAssign):
-        return []
+@_operator("wrong-update", ast.AugAssign)
+def _update(node: ast.AugAssign, block: Block, at: int) -> list[Block]:
     other = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Add}.get(type(node.op))
     target = node.target
     found: list[Block] = [_replaced(block, at, [changed(node, op=other())])] if other else []
@@ -126,10 +138,11 @@ def _update(block: Block, at: int) -> list[Block]:
     return found
 
 
-def _swapped_statements(block: Block, at: int) -> list[Block]:
+@_operator("swapped-statements", ast.stmt)
+def _swapped_statements(first: ast.stmt, block: Block, at: int) -> list[Block]:
     if at + 1 >= len(block):
         return []
-    first, second = block[at], block[at + 1]
+    second = block[at + 1]
     movable = (ast.Assign, ast.AugAssign, ast.Expr)
     if isinstance(first, movable) and isinstance(second, movable) and not _is_docstring(first):
         return [_replaced(block, at, [second, first], width=2)]
@@ -138,9 +151,9 @@ def _swapped_statements(block: Block, at: int) -> list[Block]:
     return []
 
 
-def _wrong_initial(block: Block, at: int) -> list[Block]:
-    node = block[at]
-    if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name):
+@_operator("wrong-initial", ast.Assign)
+def _wrong_initial(node: ast.Assign, block: Block, at: int) -> list[Block]:
+    if not isinstance(node.targets[0], ast.Name):
         return []
     value = node.value
     if isinstance(value, ast.Constant) and type(value.value) is int:
@@ -150,9 +163,9 @@ def _wrong_initial(block: Block, at: int) -> list[Block]:
     return []
 
 
-def _wrong_return(block: Block, at: int) -> list[Block]:
-    node = block[at]
-    if not isinstance(node, ast.Return) or not isinstance(node.value, ast.Constant):
+@_operator("wrong-return", ast.Return)
+def _wrong_return(node: ast.Return, block: Block, at: int) -> list[Block]:
+    if not isinstance(node.value, ast.Constant):
         return []
     value = node.value.value
     if isinstance(value, bool):
@@ -164,22 +177,3 @@ def _wrong_return(block: Block, at: int) -> list[Block]:
 
 def _is_docstring(node: ast.stmt) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-
-
-STMT_OPERATORS: dict[str, StmtOperator] = {
-    "dropped-statement": _dropped_statement,
-    "dropped-guard": _dropped_guard,
-    "dropped-else": _dropped_else,
-    "unconditional": _unconditional,
-    "negated-condition": _negated_condition,
-    "elif-to-if": _elif_to_if,
-    "while-to-if": _while_to_if,
-    "wrong-jump": _wrong_jump,
-    "early-return": _early_return,
-    "dedented": _dedented,
-    "indented": _indented,
-    "wrong-update": _update,
-    "swapped-statements": _swapped_statements,
-    "wrong-initial": _wrong_initial,
-    "wrong-return": _wrong_return,
-}
