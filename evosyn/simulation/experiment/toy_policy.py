@@ -26,9 +26,11 @@ from evosyn.train.plain_sft import Pair, RateSchedule, fit_pairs
 from evosyn.train.rewards import RewardFunction
 from evosyn.train.scoring import Scorer, Task
 from evosyn.train.settings import grpo_settings
+from evosyn.train.tiny import small_model
 
 PAD, END, GO = "<pad>", "<end>", "=>"
 DONE = "weights.done"
+CONTEXT = 64
 
 
 def make_tokenizer() -> Any:
@@ -52,34 +54,12 @@ def make_tokenizer() -> Any:
     )
 
 
-def make_model(tokenizer: Any, width: int, seeds: SeedTree) -> Any:
-    from transformers import Qwen3Config, Qwen3ForCausalLM
-
-    shape = Qwen3Config(
-        vocab_size=len(tokenizer),
-        hidden_size=width,
-        intermediate_size=3 * width,
-        num_hidden_layers=3,
-        num_attention_heads=4,
-        num_key_value_heads=4,
-        head_dim=width // 4,
-        max_position_embeddings=64,
-        tie_word_embeddings=True,
-        bos_token_id=None,
-        eos_token_id=tokenizer.eos_token_id,
-        pad_token_id=tokenizer.pad_token_id,
-    )
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seeds.integer() % 2**63)
-        return Qwen3ForCausalLM(shape)
-
-
 def warm_start(folder: Path, prepared: PreparedExperiment, budget: StepBudget, seeds: SeedTree) -> Path:
     """The weights from which all arms of a seed start; made once."""
     if (folder / DONE).exists():
         return folder
     tokenizer = make_tokenizer()
-    model = make_model(tokenizer, budget.width, seeds.child("weights"))
+    model = small_model(tokenizer, seeds.child("weights"), width=budget.width, layers=3, kv_heads=4, context=CONTEXT)
     pairs = [_pair(tokenizer, prepared.problems[at], answer) for at, answer in prepared.warm]
     schedule = RateSchedule(budget.warm_steps, 32, 3e-3)
     losses = fit_pairs(model, pairs, tokenizer.pad_token_id, schedule, seeds.child("warm"))
