@@ -22,11 +22,11 @@ from evosyn.evaluators.leaderboard import make_leaderboard
 from evosyn.records import PassMatrix, Pool, Problem, Solution
 from evosyn.registry import factory
 from evosyn.sandbox import open_sandbox
+from evosyn.simulation.author.calibration import QUANTILES, RATES, RECORDED, measured, rates, separation, spread
+from evosyn.simulation.offline import DOMAINS, create
 from evosyn.strategies import known_names, load_known
 from evosyn.strategies.running.sandboxed import SandboxedRunner
 from evosyn.synthesis.generate import draw_pools
-from evosyn.teachers._offline.calibration import QUANTILES, RATES, RECORDED, measured, rates, separation, spread
-from evosyn.teachers.offline import DOMAINS, create
 
 
 def main() -> None:

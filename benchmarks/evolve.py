@@ -297,7 +297,7 @@ def serving() -> Iterator[str]:
 
 
 def serve(_: argparse.Namespace) -> dict[str, float]:
-    from evosyn.teachers.scripted_server import ScriptedServer
+    from evosyn.simulation.scripted_server import ScriptedServer
 
     with ScriptedServer(script) as server:
         print(server.base_url, flush=True)

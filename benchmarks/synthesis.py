@@ -9,7 +9,7 @@
                                               kept per 1,000 calls and per 10^6 executions, against fixed 16 x 16
     python benchmarks/synthesis.py fraction   usable instances for M = N = 4, 8, 16 (Du 2025, figure 4b)
 
-The model is `evosyn.teachers.scripted_server` on loopback; adaptive and fraction replay recorded matrices (by default
+The model is `evosyn.simulation.scripted_server` on loopback; adaptive and fraction replay recorded matrices (by default
 the HumanEval pool of `../shared/data`, where it is there; `bundled` is simulated). Shared machines: trust ratios within
 one run.
 """
@@ -42,6 +42,8 @@ from evosyn.randomness import SeedTree
 from evosyn.records import Invalid, PassMatrix, Ranking
 from evosyn.rundir import RunDir
 from evosyn.sandbox import open_sandbox
+from evosyn.simulation.offline import DOMAINS, create
+from evosyn.simulation.scripted_server import Faults, ScriptedServer
 from evosyn.strategies import load_known
 from evosyn.strategies.evidence import evidence_of
 from evosyn.strategies.running.sandboxed import SandboxedRunner
@@ -49,8 +51,6 @@ from evosyn.synthesis.adaptive import AdaptiveConfig, Outlook, Size, outlook, ro
 from evosyn.synthesis.generate import draw_pools
 from evosyn.synthesis.ledger import Ledger
 from evosyn.synthesis.prune import PruneConfig, decide
-from evosyn.teachers.offline import DOMAINS, create
-from evosyn.teachers.scripted_server import Faults, ScriptedServer
 
 POOL = Path(__file__).parents[2] / "shared" / "data" / "humaneval_codegen16b_even.jsonl.gz"
 SIZES = ("-M", "8", "-N", "8")

@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import Any
 
 from evosyn.chat import Message, Reply, Request
+from evosyn.simulation.scripted_server import Faults, ScriptedServer
 from evosyn.teachers.chat import ChatConfig, ChatTeacher
 from evosyn.teachers.litellm import create
-from evosyn.teachers.scripted_server import Faults, ScriptedServer
 from evosyn.teachers.transports import CompatibleTransport, Endpoint, LitellmTransport, Transport
 
 ANSWER = "def solve(x):\n    return x * 7 + 3\n" * 8

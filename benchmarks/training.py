@@ -29,8 +29,17 @@ from evosyn.chat import Message
 from evosyn.dataset import Sample, sample_id, write_dataset
 from evosyn.records import Json, Problem, content_id
 from evosyn.sandbox import open_sandbox
+from evosyn.simulation.experiment.toy_language import (
+    OPERATIONS,
+    confuse,
+    confusions,
+    draw_specs,
+    inputs,
+    program,
+    run,
+    source,
+)
 from evosyn.testings import testing_from_json
-from evosyn.train.experiment.language import OPERATIONS, confuse, confusions, draw_specs, inputs, program, run, source
 from evosyn.train.scoring import Scorer, Task, reward_judge
 
 CASES = 12

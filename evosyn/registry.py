@@ -21,8 +21,9 @@ HOMES: dict[str, tuple[str, ...]] = {
     "recipes": ("evosyn.synthesis.recipes",),
     "proposers": ("evosyn.evolve.proposers", "evosyn.strategies.proposers"),
     "sandboxes": ("evosyn.sandbox",),
-    "teachers": ("evosyn.teachers",),
+    "teachers": ("evosyn.teachers", "evosyn.simulation"),
     "axes": ("evosyn.evaluators.axes",),
+    "experiments": ("evosyn.simulation.experiment",),
 }
 """For each kind the packages that hold its parts; no name stands in two of them."""
 

@@ -12,9 +12,6 @@ from evosyn.errors import UsageError
 from evosyn.ports import Sandbox
 from evosyn.records import Json
 
-GPU_BATCH = 64
-"""Completions that a GPU draws at once."""
-
 
 @click.command(short_help="pass@k of a model on a pool of problems.")
 @click.argument("models", nargs=-1)
@@ -72,6 +69,7 @@ def command(models: tuple[str, ...], bench: str, out: Path, **rest: Any) -> None
 
 def _measure(models: tuple[str, ...], rest: Any, sampling: Any, tasks: Any, sandbox: Sandbox, run: Any) -> list[Any]:
     from evosyn.train.evaluate import evaluate
+    from evosyn.train.generation import local_generator
     from evosyn.train.scoring import Scorer, domains_of, reward_judge
 
     scorer = Scorer(reward_judge(sandbox, domains_of(tasks)))
@@ -90,24 +88,6 @@ def _measure(models: tuple[str, ...], rest: Any, sampling: Any, tasks: Any, sand
         served = TeacherGenerator(teacher, sampling)
         results.append(evaluate(name, served, sampling, tasks, scorer, run, on_done=_progress(name, len(tasks))))
     return results
-
-
-def local_generator(name: str, sampling: Any) -> Any:
-    """A model of this machine or the hub, ready to draw."""
-    import torch
-
-    from evosyn.train.config import MemoryConfig
-    from evosyn.train.generation import TransformersGenerator
-    from evosyn.train.models import load_model, load_tokenizer
-
-    cuda = torch.cuda.is_available()
-    if not cuda:
-        torch.set_num_threads(1)
-    tokenizer = load_tokenizer(name)
-    model = load_model(name, MemoryConfig(), bf16=cuda, frozen=True).eval()
-    if not cuda:
-        return TransformersGenerator(model, tokenizer, sampling)
-    return TransformersGenerator(model.to("cuda"), tokenizer, sampling, at_once=max(1, GPU_BATCH // sampling.samples))
 
 
 def _progress(name: str, total: int) -> Any:

@@ -14,6 +14,9 @@ from evosyn.chat import Message, Request
 from evosyn.ports import Teacher
 from evosyn.randomness import SeedTree
 
+GPU_BATCH = 64
+"""Completions that a GPU draws at once."""
+
 
 @dataclass(frozen=True)
 class TokenSampling:
@@ -88,6 +91,23 @@ class TransformersGenerator:
                 for place, mine in enumerate(texts):
                     mine += drawn[place * count : (place + 1) * count]
         return [mine * (sampling.samples if greedy else 1) for mine in texts]
+
+
+def local_generator(name: str, sampling: TokenSampling) -> TransformersGenerator:
+    """A model of this machine or the hub, ready to draw; on the GPU where there is one."""
+    import torch
+
+    from evosyn.train.config import MemoryConfig
+    from evosyn.train.models import load_model, load_tokenizer
+
+    cuda = torch.cuda.is_available()
+    if not cuda:
+        torch.set_num_threads(1)
+    tokenizer = load_tokenizer(name)
+    model = load_model(name, MemoryConfig(), bf16=cuda, frozen=True).eval()
+    if not cuda:
+        return TransformersGenerator(model, tokenizer, sampling)
+    return TransformersGenerator(model.to("cuda"), tokenizer, sampling, at_once=max(1, GPU_BATCH // sampling.samples))
 
 
 class TeacherGenerator:

@@ -44,7 +44,8 @@ def build(folder: Path, samples: Sequence[Sample], config: TinyConfig, seeds: Se
     if is_tiny(folder):
         return
     tokenizer = _tokenizer(samples, config)
-    model = _model(len(tokenizer), config, seeds.child("tiny", "weights"), tokenizer)
+    weights = seeds.child("tiny", "weights")
+    model = small_model(tokenizer, weights, width=config.width, layers=config.layers, kv_heads=2, context=CONTEXT)
     parameters = sum(weight.numel() for weight in model.parameters())
     warm: Json = None
     if config.warm_steps:
@@ -133,19 +134,25 @@ def _template(prefix: str, chars: int) -> str:
     )
 
 
-def _model(vocabulary: int, config: TinyConfig, seeds: SeedTree, tokenizer: Any) -> Any:
+def small_model(tokenizer: Any, seeds: SeedTree, *, width: int, layers: int, kv_heads: int, context: int) -> Any:
+    """A Qwen3 of four heads with random weights that `seeds` alone decides.
+
+    Args:
+        width: a multiple of 4.
+        context: longest sequence, in tokens.
+    """
     import torch
     from transformers import Qwen3Config, Qwen3ForCausalLM
 
     shape = Qwen3Config(
-        vocab_size=vocabulary,
-        hidden_size=config.width,
-        intermediate_size=3 * config.width,
-        num_hidden_layers=config.layers,
+        vocab_size=len(tokenizer),
+        hidden_size=width,
+        intermediate_size=3 * width,
+        num_hidden_layers=layers,
         num_attention_heads=4,
-        num_key_value_heads=2,
-        head_dim=config.width // 4,
-        max_position_embeddings=CONTEXT,
+        num_key_value_heads=kv_heads,
+        head_dim=width // 4,
+        max_position_embeddings=context,
         tie_word_embeddings=True,
         bos_token_id=None,
         eos_token_id=tokenizer.eos_token_id,

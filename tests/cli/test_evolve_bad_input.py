@@ -11,7 +11,7 @@ import pytest
 
 from evosyn.pools import write_matrices
 from evosyn.records import PassMatrix
-from evosyn.teachers.scripted_server import ScriptedServer
+from evosyn.simulation.scripted_server import ScriptedServer
 
 GOOD = """import numpy as np
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from evosyn.teachers.scripted_server import ScriptedServer
+from evosyn.simulation.scripted_server import ScriptedServer
 
 SMALL = ["-M", "5", "-N", "4", "--draws", "2", "--islands", "2", "--set", "proposers.burst=4", "--set", "finalists=5"]
 

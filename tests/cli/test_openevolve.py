@@ -8,7 +8,7 @@ import sys
 import pytest
 import yaml
 
-from evosyn.teachers.scripted_server import ScriptedServer
+from evosyn.simulation.scripted_server import ScriptedServer
 
 SMALL = ["-M", "5", "-N", "4", "--draws", "2", "--islands", "2", "--set", "finalists=5"]
 

@@ -13,8 +13,8 @@ from evosyn.domains.python_function import PythonFunction
 from evosyn.ports import Teacher
 from evosyn.registry import factory
 from evosyn.sandbox import open_sandbox
+from evosyn.simulation.scripted_server import ScriptedServer
 from evosyn.teachers.cache import request_key
-from evosyn.teachers.scripted_server import ScriptedServer
 
 PROBLEM = next(pool.problem for pool in load_pools("builtin:python-seeds") if pool.problem.domain == "python-function")
 ASKED = [PythonFunction().ask("solution", PROBLEM, sample, {"temperature": 1.0, "max_tokens": 8}) for sample in (0, 1)]

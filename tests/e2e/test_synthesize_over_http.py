@@ -12,8 +12,8 @@ from evosyn.cli.synthesize import command
 from evosyn.dataset import SETTINGS, read_dataset, read_rejects
 from evosyn.domains import load_pools
 from evosyn.pools import write_pools
+from evosyn.simulation.scripted_server import Faults, ScriptedServer
 from evosyn.strategies import load_known
-from evosyn.teachers.scripted_server import Faults, ScriptedServer
 
 SPEC = importlib.util.spec_from_file_location("_replies", Path(__file__).parents[2] / "benchmarks" / "_replies.py")
 assert SPEC is not None

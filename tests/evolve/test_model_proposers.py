@@ -12,9 +12,9 @@ from evosyn.codeblocks import Edit, apply_edits, extract_edits, extract_program,
 from evosyn.evolve.proposers._model import ModelProposerConfig
 from evosyn.ports import Proposal, ProposalContext, Proposer
 from evosyn.records import Candidate, Elite, Evaluation
+from evosyn.simulation.scripted_server import ScriptedServer
 from evosyn.strategies.genome import StrategyGenome
 from evosyn.teachers import litellm, mailbox, replay
-from evosyn.teachers.scripted_server import ScriptedServer
 
 STRATEGIES = StrategyGenome()
 GOLDEN = Path(__file__).parents[1] / "golden" / "prompts"

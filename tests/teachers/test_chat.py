@@ -11,10 +11,10 @@ import pytest
 
 from evosyn.chat import Message, Reply, Request
 from evosyn.errors import BudgetSpent, TeacherUnavailable, UsageError
+from evosyn.simulation.scripted_server import Faults, ScriptedServer
 from evosyn.teachers.budget import Budget, BudgetConfig
 from evosyn.teachers.chat import ChatConfig, ChatTeacher
 from evosyn.teachers.litellm import create
-from evosyn.teachers.scripted_server import Faults, ScriptedServer
 
 R = TypeVar("R")
 

@@ -1,0 +1,32 @@
+"""What every experiment is asked; each adds fields of its own. A field is an option of `evosyn experiment NAME`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from evosyn.records import Json
+
+
+def _listed(value: Json) -> Json:
+    return tuple(part.strip() for part in value.split(",")) if isinstance(value, str) else value
+
+
+Names = Annotated[tuple[str, ...], BeforeValidator(_listed)]
+"""Several names; as a text, separated by commas."""
+
+
+class ExperimentConfig(BaseModel):
+    """The options that all experiments share."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    size: Literal["smoke", "cpu", "gpu"] = Field(default="cpu", description="smoke only shows that everything runs.")
+    seeds: int = Field(default=5, ge=1, description="How many, from --first-seed.")
+    first_seed: int = Field(default=0, ge=0, description="Number of the first.")
+    arms: Names | None = Field(default=None, description="Comma-separated; all by default.")
+
+    @property
+    def seed_numbers(self) -> tuple[int, ...]:
+        return tuple(range(self.first_seed, self.first_seed + self.seeds))

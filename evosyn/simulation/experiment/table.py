@@ -1,0 +1,244 @@
+"""From records of arms and seeds to the table, the curves and plain words about what they show.
+
+All arms are shown. The gap closed is (evosyn - random) / (oracle - random) of the mean final accuracies; the interval
+is Student's over seeds of the paired differences. EvoSyn (2510.17928) table 2 and figure 5.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from evosyn.ports import Comparison
+from evosyn.records import Json
+from evosyn.rundir import RunDir
+from evosyn.train.stats import MeanInterval, t_interval
+
+NOTE = (
+    "A mechanism check on a toy family of three-statement list functions with a simulated teacher and a "
+    "model of 0.6 million "
+    "parameters trained from scratch; it is no evidence about language models."
+)
+
+
+def summarize(records: Sequence[Json], facts: Sequence[Json], note: str = NOTE) -> dict[str, Json]:
+    """The table as JSON."""
+    arms = list(dict.fromkeys(record["arm"] for record in records))
+    rows = []
+    for arm in arms:
+        mine = [record for record in records if record["arm"] == arm]
+        row: dict[str, Json] = {"arm": arm, "seeds": len(mine)}
+        for name in ("sampled", "greedy"):
+            row[f"start_{name}"] = round(float(np.mean([record["curve"][0][name] for record in mine])), 4)
+            row[name] = _json(t_interval([record["curve"][-1][name] for record in mine]))
+        row["reward_start"], row["reward_end"] = _reward(mine, first=True), _reward(mine, first=False)
+        worth = [fact["arms"][arm] for fact in facts if arm in fact["arms"]]
+        for name in ("rows", "good", "balanced_accuracy"):
+            values = [entry[name] for entry in worth if name in entry]
+            row[name] = round(float(np.mean(values)), 4) if values else None
+        rows.append(row)
+    return {
+        "note": note,
+        "arms": rows,
+        "differences": {
+            f"{one} - {other}": _json(difference)
+            for one, other in (
+                ("evosyn", "random"),
+                ("evosyn", "relaxed"),
+                ("evosyn", "initial"),
+                ("evosyn", "figure3"),
+                ("oracle", "evosyn"),
+                ("distill-best", "distill-random"),
+            )
+            if (difference := paired(records, one, other)) is not None
+        },
+        "gap_closed": gap_closed(records),
+        "kept": [fact["kept"] for fact in facts],
+        "problems": [fact["problems"] for fact in facts],
+        "verdict": verdict(records, rows),
+        "remarks": remarks(rows),
+    }
+
+
+def paired(records: Sequence[Json], one: str, other: str, name: str = "sampled") -> MeanInterval | None:
+    """Difference of two arms in final held-out accuracy, paired by seed; None where an arm is missing."""
+    first, second = _final(records, one, name), _final(records, other, name)
+    both = sorted(first.keys() & second.keys())
+    return t_interval([first[seed] - second[seed] for seed in both]) if both else None
+
+
+def gap_closed(records: Sequence[Json]) -> float | None:
+    """Share of the way from random to oracle that evosyn goes; None where an arm is missing or there is no way."""
+    gained, possible = paired(records, "evosyn", "random"), paired(records, "oracle", "random")
+    if gained is None or possible is None or possible.mean <= 0:
+        return None
+    return round(gained.mean / possible.mean, 4)
+
+
+def verdict(records: Sequence[Json], rows: Sequence[Json]) -> str:
+    """What the figures say of evosyn against random, in words, whatever they say.
+
+    Args:
+        rows: `arms` of the table.
+    """
+    difference = paired(records, "evosyn", "random")
+    if difference is None:
+        return "evosyn and random were not both run, so nothing is compared."
+    if math.isnan(difference.low):
+        return f"evosyn - random = {difference.mean:+.3f} in held-out accuracy, one seed: no interval, no conclusion."
+    shown = (
+        f"evosyn - random = {difference.mean:+.3f} [{difference.low:+.3f}, {difference.high:+.3f}] in held-out accuracy"
+    )
+    if difference.low > 0:
+        return f"{shown}: choosing testings by the evolved strategy beats a random choice at the 95 % level."
+    if difference.high < 0:
+        return f"{shown}: the random choice is better. {_worth(rows)}"
+    return f"{shown}: no difference is shown at the 95 % level with these seeds. {_worth(rows)}"
+
+
+def _worth(rows: Sequence[Json]) -> str:
+    """Why filtering may not have helped, from what the testings are worth and from how far the arms came."""
+    by_arm = {row["arm"]: row for row in rows}
+    good, chance = (by_arm[arm]["good"] for arm in ("evosyn", "random"))
+    if good is None or chance is None:
+        return "What the testings are worth against human ones was not measured here: `evosyn audit` tells it."
+    told = f"Good testings: {good:.2f} by the strategy, {chance:.2f} by chance."
+    if good < chance + 0.05:
+        return f"{told} The strategy chose no better than chance, which its score on the seeds did not show."
+    reached = {arm: by_arm[arm]["sampled"]["mean"] for arm in ("random", "oracle") if arm in by_arm}
+    if len(reached) == 2 and reached["random"] > 0.9 * reached["oracle"]:
+        return (
+            f"{told} The better choice had little to gain: with random testings the policy comes to "
+            f"{reached['random']:.2f}, with human ones to {reached['oracle']:.2f}."
+        )
+    return f"{told} So the data differ; more seeds or more steps are needed to see what that does to the policy."
+
+
+def remarks(rows: Sequence[Json]) -> list[str]:
+    """What a reader of rewards alone would get wrong."""
+    found = []
+    for row in rows:
+        start, end = row["start_sampled"], row["sampled"]["mean"]
+        first, last = row["reward_start"], row["reward_end"]
+        if first is not None and last > first + 0.02 and end < start - 0.02:
+            found.append(
+                f"{row['arm']}: the reward rose from {first:.2f} to {last:.2f} while held-out accuracy fell from "
+                f"{start:.3f} to {end:.3f}: the policy learnt to satisfy weak testings."
+            )
+    return found
+
+
+def sweep_markdown(tables: Mapping[str, Mapping[str, Json]]) -> str:
+    """One line a noise and arm: how good the teacher is against what the choice of testings is worth."""
+    first = next(iter(tables.values()))
+    lines = [f"> {first['note']}", "", "| teacher | arm | seeds | good testings | held-out accuracy [95 %] |"]
+    lines.append("|---|---|---|---|---|")
+    for noise, table in tables.items():
+        for row in table["arms"]:
+            cells = (noise, row["arm"], row["seeds"], _cell(row["good"]), _interval(row["sampled"]))
+            lines.append("| " + " | ".join(str(cell) for cell in cells) + " |")
+    lines += ["", "| teacher | problems kept | evosyn - random [95 %] | gap closed |", "|---|---|---|---|"]
+    for noise, table in tables.items():
+        gained = table["differences"].get("evosyn - random")
+        kept = f"{sum(table['kept'])} of {sum(table['problems'])}"
+        shown = "-" if gained is None else _interval(gained, signed=True)
+        lines.append(f"| {noise} | {kept} | {shown} | {_cell(table['gap_closed'])} |")
+    lines += ["", *(f"- {noise}: {' '.join([table['verdict'], *table['remarks']])}" for noise, table in tables.items())]
+    return "\n".join(lines) + "\n"
+
+
+def markdown(table: Mapping[str, Json]) -> str:
+    """The table for people."""
+    lines = [
+        f"> {table['note']}",
+        "",
+        "| arm | rows | good testings | balanced accuracy | reward start -> end | held-out sampled: start "
+        "-> end [95 %] | greedy |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for row in table["arms"]:
+        reward = "-" if row["reward_start"] is None else f"{row['reward_start']:.2f} -> {row['reward_end']:.2f}"
+        lines.append(
+            f"| {row['arm']} | {_cell(row['rows'], 0)} | {_cell(row['good'])} | "
+            f"{_cell(row['balanced_accuracy'])} | {reward} "
+            f"| {row['start_sampled']:.3f} -> {_interval(row['sampled'])} | {_interval(row['greedy'])} |"
+        )
+    lines += ["", "| difference, paired by seed | mean [95 %] |", "|---|---|"]
+    lines += [f"| {name} | {_interval(value, signed=True)} |" for name, value in table["differences"].items()]
+    closed = table["gap_closed"]
+    lines += ["", f"Gap between random and oracle closed by evosyn: {'-' if closed is None else f'{closed:.2f}'}", ""]
+    lines += [table["verdict"], "", *(f"- {remark}" for remark in table["remarks"])]
+    return "\n".join(lines)
+
+
+def publish(run: RunDir, records: Sequence[Json], table: dict[str, Json]) -> Comparison:
+    """Write report, table and curves into the run."""
+    run.write_json("report.json", table)
+    text = markdown(table)
+    run.write("table2.md", text)
+    write_curves(run, records)
+    return Comparison(table, text)
+
+
+def write_curves(run: RunDir, records: Sequence[Json]) -> None:
+    """`curves.png`: reward while training beside accuracy on unseen problems, mean over seeds with the range."""
+    import io
+
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9.6, 3.8), layout="constrained")
+    FigureCanvasAgg(figure)
+    left, right = figure.subplots(1, 2)
+    for number, arm in enumerate(dict.fromkeys(record["arm"] for record in records)):
+        mine = [record for record in records if record["arm"] == arm]
+        colour = f"C{number}"
+        if all("log" in record for record in mine):
+            rewards = np.array([_smooth([row["reward"] for row in record["log"]]) for record in mine])
+            left.plot(np.arange(1, rewards.shape[1] + 1), rewards.mean(axis=0), color=colour, label=arm, linewidth=1.3)
+        steps = [point["step"] for point in mine[0]["curve"]]
+        values = np.array([[point["sampled"] for point in record["curve"]] for record in mine])
+        style = "--" if arm.startswith("distill") else "-"
+        right.plot(steps, values.mean(axis=0), style, color=colour, label=arm, linewidth=1.3)
+        right.fill_between(steps, values.min(axis=0), values.max(axis=0), color=colour, alpha=0.1)
+    left.set_title("reward while training (mean of 10 steps)", fontsize=9)
+    right.set_title("accuracy on unseen problems, human testings", fontsize=9)
+    for axes in (left, right):
+        axes.set_xlabel("step")
+        axes.set_ylim(0, 1)
+        axes.grid(alpha=0.3)
+    right.legend(fontsize=7)
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=120)
+    run.write("curves.png", buffer.getvalue())
+
+
+def _final(records: Sequence[Json], arm: str, name: str) -> dict[int, float]:
+    return {record["seed"]: float(record["curve"][-1][name]) for record in records if record["arm"] == arm}
+
+
+def _reward(records: Sequence[Json], *, first: bool) -> float | None:
+    """Mean reward of the first or last ten steps."""
+    logs = [record["log"] for record in records if record.get("log")]
+    if not logs:
+        return None
+    return round(float(np.mean([row["reward"] for log in logs for row in (log[:10] if first else log[-10:])])), 4)
+
+
+def _smooth(values: Sequence[float], window: int = 10) -> list[float]:
+    return [float(np.mean(values[max(0, at - window + 1) : at + 1])) for at in range(len(values))]
+
+
+def _json(interval: MeanInterval) -> dict[str, Json]:
+    return {name: None if value != value else round(value, 4) for name, value in interval._asdict().items()}
+
+
+def _cell(value: float | None, digits: int = 2) -> str:
+    return "-" if value is None else f"{value:.{digits}f}"
+
+
+def _interval(value: Mapping[str, float | None], *, signed: bool = False) -> str:
+    mean = f"{value['mean']:+.3f}" if signed else f"{value['mean']:.3f}"
+    return mean if value["low"] is None else f"{mean} [{value['low']:.3f}, {value['high']:.3f}]"

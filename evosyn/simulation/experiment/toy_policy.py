@@ -1,0 +1,196 @@
+"""One arm of one seed: warm start, RLVR or imitation, and accuracy on unseen problems along the way.
+
+The policy writes Python, a statement a token; TRL's GRPO trains it; testings and human testings run in the sandbox.
+Every arm of a seed starts from the same weights and takes the same number of steps with the same batch.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import TrainerCallback
+from transformers.trainer_callback import PrinterCallback
+
+from evosyn.randomness import SeedTree
+from evosyn.records import Json, Problem
+from evosyn.rundir import write_atomic
+from evosyn.simulation.experiment.toy_data import PreparedExperiment, StepBudget, spec_of
+from evosyn.simulation.experiment.toy_language import HEAD, LENGTH, OPERATIONS, TAIL
+from evosyn.testings import testing_from_json
+from evosyn.train.config import OptimConfig, RewardConfig, RlvrConfig, RolloutConfig
+from evosyn.train.plain_sft import Pair, RateSchedule, fit_pairs
+from evosyn.train.rewards import RewardFunction
+from evosyn.train.scoring import Scorer, Task
+from evosyn.train.settings import grpo_settings
+from evosyn.train.tiny import small_model
+
+PAD, END, GO = "<pad>", "<end>", "=>"
+DONE = "weights.done"
+CONTEXT = 64
+
+
+def make_tokenizer() -> Any:
+    """A word a token in prompts, a statement a token in answers."""
+    from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
+    from transformers import PreTrainedTokenizerFast
+
+    words = [PAD, END, "<unk>", GO, *OPERATIONS]
+    raw = Tokenizer(models.WordLevel({word: place for place, word in enumerate(words)}, unk_token="<unk>"))
+    raw.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    raw.decoder = decoders.Fuse()
+    lines = [HEAD, TAIL, *(f"    {operation.line}\n" for operation in OPERATIONS.values())]
+    raw.add_tokens([AddedToken(line, normalized=False) for line in lines])
+    return PreTrainedTokenizerFast(
+        tokenizer_object=raw,
+        pad_token=PAD,
+        eos_token=END,
+        unk_token="<unk>",
+        padding_side="left",
+        clean_up_tokenization_spaces=False,
+    )
+
+
+def warm_start(folder: Path, prepared: PreparedExperiment, budget: StepBudget, seeds: SeedTree) -> Path:
+    """The weights from which all arms of a seed start; made once."""
+    if (folder / DONE).exists():
+        return folder
+    tokenizer = make_tokenizer()
+    model = small_model(tokenizer, seeds.child("weights"), width=budget.width, layers=3, kv_heads=4, context=CONTEXT)
+    pairs = [_pair(tokenizer, prepared.problems[at], answer) for at, answer in prepared.warm]
+    schedule = RateSchedule(budget.warm_steps, 32, 3e-3)
+    losses = fit_pairs(model, pairs, tokenizer.pad_token_id, schedule, seeds.child("warm"))
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    write_atomic(folder / DONE, json.dumps({"losses": [losses[0], losses[-1]]}))
+    return folder
+
+
+class Learner:
+    """Trains the arms of one seed. `scorer` judges both rewards and held-out answers."""
+
+    def __init__(
+        self, prepared: PreparedExperiment, start: Path, budget: StepBudget, scorer: Scorer, seeds: SeedTree
+    ) -> None:
+        from transformers import AutoModelForCausalLM, AutoTokenizer
+
+        self._prepared, self._budget, self._scorer, self._seeds = prepared, budget, scorer, seeds
+        self._tokenizer = AutoTokenizer.from_pretrained(start, padding_side="left")
+        self._model = AutoModelForCausalLM.from_pretrained(start)
+        self._heldout = [task_of(f"held-{at}", task, task["testing"]) for at, task in enumerate(prepared.heldout)]
+
+    def imitate(self, arm: str) -> Json:
+        """SFT on the arm's answers."""
+        answers = self._prepared.answers[arm]
+        pairs = [_pair(self._tokenizer, self._prepared.problems[int(at)], text) for at, text in answers.items()]
+        curve = [self.measure(0)]
+
+        def on_step(step: int) -> None:
+            if step % self._budget.every == 0 or step == self._budget.distill_steps:
+                curve.append(self.measure(step))
+
+        schedule = RateSchedule(self._budget.distill_steps, 32, 1e-3)
+        seeds = self._seeds.child("imitate")
+        fit_pairs(self._model, pairs, self._tokenizer.pad_token_id, schedule, seeds, on_step)
+        return {"arm": arm, "curve": curve}
+
+    def reinforce(self, arm: str, scratch: Path) -> Json:
+        """GRPO with the arm's testings as the reward."""
+        from datasets import Dataset
+        from trl import GRPOConfig, GRPOTrainer
+
+        budget, rows = self._budget, self._prepared.arms[arm]
+        tasks = {at: task_of(at, self._prepared.problems[int(at)], testing) for at, testing in rows.items()}
+        reward = RewardFunction(tasks, self._scorer, RewardConfig(), max_completion=LENGTH + 3)
+        config = RlvrConfig(
+            algorithm="dapo",
+            steps=budget.steps,
+            seed=self._seeds.integer() % 2**31,
+            rollout=RolloutConfig(group=budget.group, prompts=budget.prompts, max_completion=LENGTH + 3, oversample=1),
+            optim=OptimConfig(
+                learning_rate=budget.rate, epsilon_high=0.28, warmup=0.0, micro_batch=budget.group * budget.prompts
+            ),
+        )
+        settings = grpo_settings(config, scratch, bf16=False, cpu=True) | {"save_strategy": "no"}
+        data = [{"prompt": prompt_of(self._prepared.problems[int(at)]), "row_id": at} for at in rows]
+        curve = [self.measure(0)]
+        logs: list[dict[str, float]] = []
+        trainer = GRPOTrainer(
+            model=self._model,
+            args=GRPOConfig(**settings),
+            reward_funcs=[reward],
+            train_dataset=Dataset.from_list(data),
+            processing_class=self._tokenizer,
+            callbacks=[_LearnerMeasure(self.measure, budget.every, curve, logs)],
+        )
+        trainer.remove_callback(PrinterCallback)
+        trainer.train()
+        if reward.failure is not None:
+            raise reward.failure
+        return {"arm": arm, "curve": curve, "log": logs}
+
+    def measure(self, step: int) -> dict[str, float]:
+        """Accuracy on unseen problems by their human testings: sampled at temperature 1, and greedy."""
+        prompts = [prompt_of(task) for task in self._prepared.heldout]
+        found: dict[str, float] = {"step": step}
+        for name, greedy in (("sampled", False), ("greedy", True)):
+            texts = self._answers(prompts, step, greedy=greedy)
+            scores = self._scorer.score(self._heldout, texts)
+            known = [score for score in scores if score.known]
+            found[name] = round(sum(score.passed for score in known) / len(known), 6)
+        return found
+
+    def _answers(self, prompts: Sequence[str], step: int, *, greedy: bool) -> list[str]:
+        encoded = self._tokenizer(list(prompts), return_tensors="pt", padding=True)
+        encoded.pop("token_type_ids", None)
+        options: dict[str, Any] = {"do_sample": not greedy}
+        if not greedy:
+            options |= {"temperature": 1.0, "top_p": 1.0, "top_k": 0}
+        training = self._model.training
+        self._model.eval()
+        with torch.random.fork_rng(devices=[]), torch.inference_mode():
+            torch.manual_seed(self._seeds.child("measure", step).integer() % 2**63)
+            output = self._model.generate(**encoded, **options, max_new_tokens=LENGTH + 3)
+        self._model.train(training)
+        texts: list[str] = self._tokenizer.batch_decode(
+            output[:, encoded["input_ids"].shape[1] :], skip_special_tokens=True
+        )
+        return texts
+
+
+class _LearnerMeasure(TrainerCallback):  # type: ignore[misc]
+    """Measures every so many steps, and keeps the reward of each step."""
+
+    def __init__(
+        self, measure: Callable[[int], dict[str, float]], every: int, curve: list[Any], logs: list[Any]
+    ) -> None:
+        self._measure, self._every, self._curve, self._logs = measure, every, curve, logs
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **rest: Any) -> None:
+        del control, rest
+        if state.global_step % self._every == 0 or state.global_step == args.max_steps:
+            self._curve.append(self._measure(state.global_step))
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, Any] | None = None, **rest: Any) -> None:
+        del args, control, rest
+        if logs and "reward" in logs:
+            names = ("reward", "pass_rate", "frac_reward_zero_std", "reward_share")
+            row = {name: round(float(logs[name]), 5) for name in names if logs.get(name) is not None}
+            self._logs.append({"step": state.global_step, **row})
+
+
+def prompt_of(task: Json) -> str:
+    return " ".join([*spec_of(task), GO])
+
+
+def task_of(row_id: str, task: Json, testing: Json) -> Task:
+    """The reward's view of one row."""
+    problem = Problem(task["id"], "python-function", task["statement"], payload={"entry_point": "f"})
+    return Task(row_id, problem, testing_from_json(testing))
+
+
+def _pair(tokenizer: Any, task: Json, answer: str) -> Pair:
+    return Pair(tokenizer(prompt_of(task))["input_ids"], [*tokenizer(answer)["input_ids"], tokenizer.eos_token_id])

@@ -1,0 +1,174 @@
+"""Table 2 with the toy policy: all arms of all seeds, in several processes, each unit kept as it is done.
+
+The same call goes on after a kill. Units open a sandbox of their own, because one does not travel between processes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field
+from multiprocessing import get_context
+from pathlib import Path
+
+from evosyn.errors import UsageError
+from evosyn.ports import Comparison, ExperimentTools, OpenSandbox
+from evosyn.randomness import SeedTree
+from evosyn.records import Json
+from evosyn.rundir import RunDir, write_atomic
+from evosyn.simulation.experiment.choices import ARMS, DISTILL_ARMS, Sizes, check_arms
+from evosyn.simulation.experiment.search import StrategySearch
+from evosyn.simulation.experiment.table import publish, summarize, sweep_markdown
+from evosyn.simulation.experiment.toy_data import PreparedExperiment, StepBudget, prepare
+from evosyn.simulation.experiment.toy_language import Noise
+from evosyn.train.checkpoints import freeze_config
+from evosyn.train.models import require_train
+
+NOISES = {
+    "default": Noise(),
+    "better": Noise(solution=0.2, testing=0.15, trivial=0.1, corrupted=0.1, lost=0.05),
+    "worse": Noise(solution=0.4, testing=0.4, trivial=0.35, corrupted=0.2, lost=0.25),
+}
+
+
+@dataclass(frozen=True)
+class ExperimentPlan:
+    """What is compared.
+
+    Attributes:
+        noise: a name of `NOISES`.
+        evaluations: where the search for the strategy ends.
+        jobs: processes that train at the same time.
+    """
+
+    seeds: tuple[int, ...]
+    arms: tuple[str, ...] = ARMS
+    noise: str = "default"
+    sizes: Sizes = field(default_factory=Sizes)
+    budget: StepBudget = field(default_factory=StepBudget)
+    jobs: int = 2
+    evaluations: int = 1500
+
+    def check(self) -> None:
+        """
+        Raises:
+            UsageError: an arm or a noise that there is not.
+        """
+        check_arms(self.arms)
+        if self.noise not in NOISES:
+            raise UsageError(f"--noise {self.noise!r}: one of {', '.join(NOISES)}")
+
+
+class ToyExperiment:
+    """Table 2 with the toy policy, once for each plan (another noise each)."""
+
+    def __init__(self, tools: ExperimentTools, plans: Sequence[ExperimentPlan]) -> None:
+        self._tools, self._plans = tools, plans
+
+    def run(self, out: Path) -> Comparison:
+        """The table of the only plan, or a directory each and `sweep.md`; see `ports.Experiment`."""
+        require_train()
+        if len(self._plans) == 1:
+            return self._compared(self._plans[0], out)
+        found = {plan.noise: self._compared(plan, out / plan.noise) for plan in self._plans}
+        text = sweep_markdown({noise: each.report for noise, each in found.items()})
+        write_atomic(out / "sweep.md", text)
+        reports = {noise: dict(each.report) for noise, each in found.items()}
+        return Comparison({"noises": reports}, "\n\n".join([*(each.text for each in found.values()), text]))
+
+    def _compared(self, plan: ExperimentPlan, out: Path) -> Comparison:
+        with RunDir(out) as run:
+            records = run_plan(plan, run, self._tools)
+            return publish(run, records, summarize(records, facts_of(run, plan.seeds)))
+
+
+def run_plan(plan: ExperimentPlan, run: RunDir, tools: ExperimentTools) -> list[Json]:
+    """Run what is not yet done and return one record per (seed, arm).
+
+    Raises:
+        UsageError: the directory was started with another plan.
+    """
+    outside = ("jobs", "seeds", "arms", "evaluations")
+    frozen = {name: value for name, value in asdict(plan).items() if name not in outside}
+    freeze_config(run, {"command": "experiment table2", **frozen, "noise_parameters": asdict(NOISES[plan.noise])})
+    _prepare(plan, run, tools)
+    units = [(seed, arm) for arm in plan.arms for seed in plan.seeds]
+    missing = [unit for unit in units if not _file(run.path, *unit).exists()]
+    with ExitStack() as stack:
+        pool = stack.enter_context(ProcessPoolExecutor(plan.jobs, get_context("spawn"), initializer=_beside))
+        stack.callback(pool.shutdown, wait=False, cancel_futures=True)
+        warm = [seed for seed in plan.seeds if any(unit[0] == seed for unit in missing)]
+        for started in [pool.submit(_warm, run.path, seed, plan.budget) for seed in warm]:
+            started.result()
+        futures = {
+            pool.submit(_unit, run.path, seed, arm, plan.budget, tools.open_sandbox): (seed, arm)
+            for seed, arm in missing
+        }
+        for future in as_completed(futures):
+            final = future.result()["curve"][-1]
+            seed, arm = futures[future]
+            tools.say(f"seed {seed}, {arm}: held-out accuracy {final['sampled']:.3f} (greedy {final['greedy']:.3f})")
+    return [json.loads(_file(run.path, *unit).read_text(encoding="utf-8")) for unit in units]
+
+
+def _prepare(plan: ExperimentPlan, run: RunDir, tools: ExperimentTools) -> None:
+    """The data of the seeds that have none yet."""
+    folders = {seed: run.file(f"seed-{seed}") for seed in plan.seeds}
+    missing = {seed: folder for seed, folder in folders.items() if not (folder / "prepared.json").exists()}
+    if not missing:
+        return
+    with tools.open_sandbox(workers=None, numpy=True) as sandbox:
+        search = StrategySearch(sandbox, plan.evaluations)
+        for seed, folder in missing.items():
+            folder.mkdir(parents=True, exist_ok=True)
+            facts = prepare(folder, seed, plan.sizes, NOISES[plan.noise], search).facts
+            tools.say(f"seed {seed}: {facts['kept']} of {facts['problems']} problems kept")
+
+
+def facts_of(run: RunDir, seeds: Sequence[int]) -> list[Json]:
+    """What the choices of each seed were worth."""
+    return [PreparedExperiment.load(run.file(f"seed-{seed}", "prepared.json")).facts for seed in seeds]
+
+
+def _file(root: Path, seed: int, arm: str) -> Path:
+    return root / f"seed-{seed}" / f"{arm}.json"
+
+
+def _beside() -> None:
+    """What libraries print in a worker goes where the progress goes; standard output is for the report."""
+    os.dup2(2, 1)
+
+
+def _warm(root: Path, seed: int, budget: StepBudget) -> None:
+    import torch
+
+    from evosyn.simulation.experiment.toy_policy import warm_start
+
+    torch.set_num_threads(1)
+    folder = root / f"seed-{seed}"
+    seeds = SeedTree(seed).child("learner")
+    warm_start(folder / "start", PreparedExperiment.load(folder / "prepared.json"), budget, seeds)
+
+
+def _unit(root: Path, seed: int, arm: str, budget: StepBudget, open_sandbox: OpenSandbox) -> Json:
+    import torch
+
+    from evosyn.domains import Domains
+    from evosyn.simulation.experiment.toy_policy import Learner
+    from evosyn.train.scoring import Scorer, reward_judge
+
+    warnings.filterwarnings("ignore", category=FutureWarning, module="transformers")
+    torch.set_num_threads(1)
+    folder = root / f"seed-{seed}"
+    with open_sandbox(workers=1) as sandbox:
+        scorer = Scorer(reward_judge(sandbox, Domains()))
+        prepared = PreparedExperiment.load(folder / "prepared.json")
+        learner = Learner(prepared, folder / "start", budget, scorer, SeedTree(seed).child("learner"))
+        result = learner.imitate(arm) if arm in DISTILL_ARMS else learner.reinforce(arm, folder / "scratch" / arm)
+    result |= {"seed": seed, "executed": scorer.judge.executed, "cached": scorer.judge.cached}
+    write_atomic(_file(root, seed, arm), json.dumps(result))
+    return dict(result)
