@@ -1,0 +1,48 @@
+"""The seams of evosyn: Protocols with their contracts in prose.
+
+Layers speak through these; no class builds its own collaborators, they are passed in. Unless a contract says otherwise,
+results come in the order of the requests and have the same length, arguments are never mutated, and a bad candidate,
+program or reply is returned as data while a broken machine is raised (`evosyn.errors`). DESIGN.md sections 2, 3 and 5.
+"""
+
+from __future__ import annotations
+
+from evosyn.ports.asking import Teacher
+from evosyn.ports.experiments import Comparison, Experiment, ExperimentTools, OpenSandbox
+from evosyn.ports.judging import Crossexec, Domain, Expansion, Plan, Sandbox, VerdictCache
+from evosyn.ports.search import (
+    Axis,
+    Evaluator,
+    Evolved,
+    Genome,
+    Merit,
+    Proposal,
+    ProposalContext,
+    Proposer,
+    SearchState,
+    StrategyRunner,
+)
+
+__all__ = [
+    "Axis",
+    "Comparison",
+    "Crossexec",
+    "Domain",
+    "Evaluator",
+    "Evolved",
+    "Expansion",
+    "Experiment",
+    "ExperimentTools",
+    "Genome",
+    "Merit",
+    "OpenSandbox",
+    "Plan",
+    "Proposal",
+    "ProposalContext",
+    "Proposer",
+    "Sandbox",
+    "SearchState",
+    "StrategyRunner",
+    "Teacher",
+    "VerdictCache",
+]

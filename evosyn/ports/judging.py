@@ -1,0 +1,179 @@
+"""The seams of judging: where programs run, what a family of tasks is, and who remembers verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, Protocol, runtime_checkable
+
+from evosyn.chat import Message, Parsed, Purpose, Request
+from evosyn.jobs import CellResult, ItemOutcome, Job, Limits, Protection
+from evosyn.records import Json, PassMatrix, Problem, Solution, Testing
+
+
+@runtime_checkable
+class Sandbox(Protocol):
+    """Runs untrusted jobs. Thread-safe; `close` ends every process it made, and a context manager closes it."""
+
+    @property
+    def protection(self) -> Protection: ...
+
+    def run(
+        self, jobs: Sequence[Job], *, on_done: Callable[[int, tuple[ItemOutcome, ...]], None] | None = None
+    ) -> list[tuple[ItemOutcome, ...]]:
+        """Run all jobs on all workers; blocks.
+
+        Args:
+            jobs: any mixture of kinds.
+            on_done: called (from one thread at a time, in any order) with the job's index as soon as a job has ended.
+
+        Returns:
+            For each job its outcomes, one per call, check or input (exactly one for a HarnessJob). A program that does
+            not load gives LOAD_ERROR for every item.
+
+        Raises:
+            SandboxUnavailable: the workers cannot be brought back.
+        """
+        ...
+
+    def share(self, value: Json) -> str:
+        """Make plain data (numpy arrays allowed) available to HarnessJobs under the returned content key."""
+        ...
+
+    def close(self) -> None: ...
+
+    def __enter__(self) -> Sandbox: ...
+
+    def __exit__(self, *exc: object) -> None: ...
+
+
+class Plan(Protocol):
+    """The sandbox jobs that decide one solution's row, and how their outcomes are judged in our process.
+
+    Jobs must not depend on each other. `judge` gets one outcomes tuple per job and returns one CellResult per testing.
+    Infrastructure outcomes give UNKNOWN.
+    """
+
+    @property
+    def jobs(self) -> tuple[Job, ...]: ...
+
+    def judge(self, outcomes: Sequence[tuple[ItemOutcome, ...]]) -> tuple[CellResult, ...]: ...
+
+
+class Expansion(Protocol):
+    """The sandbox jobs that evaluate the generators (`{"python": source}`) of testings, once for all solutions.
+
+    `testings` gets one outcomes tuple per job and returns, for each testing, the testing with plain values in place of
+    its generators, or the CellResult that every solution gets because a generator cannot run.
+    """
+
+    @property
+    def jobs(self) -> tuple[Job, ...]: ...
+
+    def testings(self, outcomes: Sequence[tuple[ItemOutcome, ...]]) -> tuple[Testing | CellResult, ...]: ...
+
+
+@runtime_checkable
+class Domain(Protocol):
+    """A family of checkable tasks: how to ask for its texts, how to read replies, how to run one row.
+
+    `evosyn.domains.base.BaseDomain` has a default for all but the name, the kinds and the check.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def kinds(self) -> Collection[str]:
+        """Of its testings, the commonest first."""
+        ...
+
+    def check_problem(self, problem: Problem) -> None:
+        """Whether the payload is one of this domain.
+
+        Raises:
+            FormatError: naming the field of the payload.
+        """
+        ...
+
+    def check_shape(self, testing: Testing) -> None:
+        """Whether the body is one of its kind, whatever the problem.
+
+        Raises:
+            FormatError: naming the field of the testing.
+        """
+        ...
+
+    def check_testing(self, problem: Problem, testing: Testing) -> str | None:
+        """None, or why this testing does not fit this problem (kind, shape, signature), as `name: detail`."""
+        ...
+
+    def key(self, problem: Problem) -> str:
+        """Everything about a problem that decides verdicts; equal keys share verdicts."""
+        ...
+
+    def same(self, problem: Problem, solution: Solution) -> str:
+        """Equal for solutions that are surely the same: they are executed once, and are one group to a strategy."""
+        ...
+
+    def ask(
+        self,
+        what: Purpose,
+        problem: Problem | None,
+        sample: int,
+        params: Mapping[str, Json],
+        examples: Sequence[Problem] = (),
+    ) -> Request:
+        """The request for a `problem` (of the kind of the examples; `problem` is None), a `solution` or a `testing`.
+
+        Human testings and references never enter a request about their own problem.
+        """
+        ...
+
+    def read(self, what: Purpose, text: str, problem: Problem | None = None) -> Parsed[Any]:
+        """The problem, solution or testing of a reply, or the reason why there is none, as `name: detail`. Arbitrary
+        text never raises."""
+        ...
+
+    def show(self, problem: Problem, solution: Solution) -> tuple[Message, ...]:
+        """The inverse of reading a solution: what a student should write after the request for it."""
+        ...
+
+    def expand(self, testings: Sequence[Testing], limits: Limits) -> Expansion:
+        """How testings with generators become plain ones; without generators there are no jobs."""
+        ...
+
+    def plan(self, problem: Problem, solution: Solution, testings: Sequence[Testing], limits: Limits) -> Plan:
+        """The jobs for one solution against N testings. Expected outputs never enter the jobs of the solution.
+
+        Passing the same records again for further solutions makes it prepare the testings once.
+
+        Raises:
+            ValueError: a testing still holds generators; `expand` them first.
+        """
+        ...
+
+    def canary(self, problem: Problem, testings: Sequence[Testing]) -> Solution | None:
+        """A solution that is surely wrong: a testing that accepts it is vacuous, or claims its own pass. None where no
+        testing of these kinds could."""
+        ...
+
+
+@runtime_checkable
+class VerdictCache(Protocol):
+    """Content-addressed results of (domain, problem, solution, testing, limits, sandbox); safe across processes."""
+
+    def get(self, keys: Sequence[str]) -> list[CellResult | None]: ...
+
+    def put(self, items: Sequence[tuple[str, CellResult]]) -> None: ...
+
+
+@runtime_checkable
+class Crossexec(Protocol):
+    """Makes matrices: every solution against every testing (and the human testing), executed once."""
+
+    def matrices(
+        self,
+        items: Sequence[tuple[Problem, Sequence[Solution], Sequence[Testing]]],
+        *,
+        on_done: Callable[[int, PassMatrix], None] | None = None,
+    ) -> list[PassMatrix]: ...

@@ -1,0 +1,166 @@
+"""The seams of a search: what is evolved, who proposes, who scores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias, runtime_checkable
+
+from evosyn.chat import Parsed
+from evosyn.records import Candidate, Elite, Evaluation, Evidence, Invalid, Json, Ranking
+from evosyn.rundir import RunDir
+
+Merit: TypeAlias = tuple[float, ...]
+"""Compared from the left, greater is better; all merits of a run have the same length."""
+
+
+@runtime_checkable
+class StrategyRunner(Protocol):
+    """Runs strategy programs over evidences, in the sandbox."""
+
+    def rank(self, programs: Sequence[str], evidences: Sequence[Evidence]) -> list[tuple[Ranking, ...] | Invalid]:
+        """For each program its rankings, one per evidence, or why it has none. One program never harms another."""
+        ...
+
+
+@runtime_checkable
+class Evaluator(Protocol):
+    """Scores candidates. Deterministic: the same text gives the same evaluation, whatever else is in the batch."""
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        """The descriptor axes that its evaluations fill, in order."""
+        ...
+
+    def evaluate(self, candidates: Sequence[Candidate]) -> list[Evaluation]: ...
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One declared axis of an archive: never rescaled by looking; values outside are clipped into the end bins."""
+
+    name: str
+    low: float
+    high: float
+    bins: int
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """What a proposer made: candidates (more than one where it is free), or why none; and what it cost.
+
+    Attributes:
+        waste: None, or the named reason: `empty`, `prose`, `diff-does-not-apply`, `does-not-parse`, `duplicate`,
+        `refused`, ...
+        replies: ids of the model replies it used.
+    """
+
+    candidates: tuple[Candidate, ...] = ()
+    waste: str | None = None
+    replies: tuple[str, ...] = ()
+    cost: float = 0.0
+
+
+@dataclass(frozen=True)
+class ProposalContext:
+    """What a proposer is shown: drawn from the archive's state as of the fixed lag.
+
+    Attributes:
+        index: number of the proposal in the run; with `seed` it fixes every random choice.
+        parent: the elite to change.
+        inspirations: diverse elites of other cells and islands.
+        top: the best of the island, best first.
+        rejected: texts that were already seen for this parent, to be told back.
+        task: what is evolved, in words (`Genome.task`).
+    """
+
+    index: int
+    seed: int
+    parent: Elite
+    inspirations: tuple[Elite, ...] = ()
+    top: tuple[Elite, ...] = ()
+    rejected: tuple[str, ...] = ()
+    task: str = ""
+
+
+class SearchState(Protocol):
+    """What a search has come to (an `Archipelago`); read, never changed."""
+
+    @property
+    def initial(self) -> Sequence[Elite]:
+        """What it started from."""
+        ...
+
+    def top(self, count: int) -> tuple[Elite, ...]:
+        """The best elites of all that was ever kept, best first, one a cell."""
+        ...
+
+    def report(self) -> dict[str, Json]:
+        """Counts, costs and the best-so-far curve: the search's own part of `report.json`."""
+        ...
+
+
+@runtime_checkable
+class Genome(Protocol):
+    """The texts of what is evolved: what one is, when two are the same, how a model's reply becomes one."""
+
+    @property
+    def purpose(self) -> str:
+        """What requests for such a text are for, in one word (`strategy`)."""
+        ...
+
+    @property
+    def task(self) -> str:
+        """What is evolved, in words for proposers: the contract that a text must keep."""
+        ...
+
+    @property
+    def question(self) -> str:
+        """What a model is asked to explain of a parent before it writes a better one; a clause, with its mark."""
+        ...
+
+    def key(self, text: str) -> str | None:
+        """Equal for texts that are surely the same, which are evaluated once; None for what is no such text."""
+        ...
+
+    def read(self, reply: str, parent: str) -> Parsed[str]:
+        """The new text in a model's reply about `parent`, or the named reason why there is none. Arbitrary text never
+        raises."""
+        ...
+
+
+@runtime_checkable
+class Evolved(Genome, Protocol):
+    """What an archive holds, and all that a search must know of it: strategies are the first, bit strings an example.
+
+    `evosyn.evolve` speaks to it through this port alone. Pure but for `finish`.
+    """
+
+    @property
+    def evaluator(self) -> Evaluator: ...
+
+    @property
+    def header(self) -> Mapping[str, Json]:
+        """What a run is made of: its first event. A run is resumed only with an equal header, so all that decides the
+        course of the search stands there: configuration, inputs, a version."""
+        ...
+
+    def merit(self, elite: Elite) -> Merit:
+        """The order among elites with a score. Where it is equal, the id decides."""
+        ...
+
+    def finish(self, state: SearchState, run: RunDir) -> dict[str, Json]:
+        """Write what the search has found into the run directory; returns its part of `report.json`."""
+        ...
+
+
+@runtime_checkable
+class Proposer(Protocol):
+    """Makes candidates from parents. Deterministic given the context and its teacher's replies."""
+
+    @property
+    def name(self) -> str: ...
+
+    async def propose(self, context: ProposalContext) -> Proposal:
+        """Never raises for a bad reply; teacher errors (budget, unavailable) pass through."""
+        ...
