@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
-from evosyn.cli._teacher import TeacherOptions, teacher_options
+from evosyn.cli._workbench import sandbox_options, teacher_options
 from evosyn.errors import UsageError
 
 if TYPE_CHECKING:
     from evosyn.cli._matrices import MatrixSource
-    from evosyn.ports import Teacher
     from evosyn.synthesis.recipes._evolve_config import EvolveConfig
     from evosyn.synthesis.recipes._evolve_trial import SearchTrial
 
@@ -40,14 +39,11 @@ _OPTIONS = (
     click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help="Any key of `evosyn evolve`."),
     click.option("--split-testings", is_flag=True, help="Make every single case or assert a testing of its own."),
     click.option("--verdicts", type=click.Path(path_type=Path), help="File that remembers executed cells of a pool."),
-    click.option("--sandbox", "sandbox_name", default="local", show_default=True),
-    click.option("--allow-weak-sandbox", is_flag=True),
-    click.option("--workers", type=click.IntRange(1)),
 )
 
 
 def _options(function: Command) -> Command:
-    function = teacher_options(function)
+    function = teacher_options(sandbox_options(function))
     for option in reversed(_OPTIONS):
         function = option(function)
     return function
@@ -194,34 +190,21 @@ def _points(evaluations: int) -> list[int]:
 
 
 def _compare(names: Sequence[str], values: dict[str, Any]) -> tuple[MatrixSource, list[Compared]]:
-    from functools import partial
-
     from evosyn.cli._matrices import matrices_of
-    from evosyn.cli.evolve import open_model
-    from evosyn.sandbox import open_sandbox
+    from evosyn.cli._workbench import workbench_of
     from evosyn.strategies import load_strategy
-    from evosyn.strategies.running.sandboxed import SandboxedRunner
     from evosyn.synthesis.recipes._evolve_trial import run_trial
 
-    options = TeacherOptions.take_from(values)
-    opening = partial(
-        open_sandbox, values["sandbox_name"], workers=values["workers"], allow_weak=values["allow_weak_sandbox"]
-    )
-    pool = matrices_of(values["source"], opening, verdicts=values["verdicts"], split=values["split_testings"])
     found = []
-    with opening(numpy=True) as sandbox:
-        runner = SandboxedRunner(sandbox)
-        replies = values["out"] / "replies.sqlite"
-
-        def model(asked: str | None) -> Teacher:
-            return open_model(options, asked, seed=values["seed"], sandbox=sandbox, replies=replies)
-
+    given = {"out": values["out"], "verdicts": values["verdicts"], "seed": values["seed"]}
+    with workbench_of(values, **given) as workbench:
+        pool = matrices_of(values["source"], workbench, split=values["split_testings"])
         for name in names:
             trials = []
             for seed in range(values["seed"], values["seed"] + values["seeds"]):
-                config = _config(name, seed, values, has_model=bool(options.model))
+                config = _config(name, seed, values, has_model=workbench.has_model)
                 others = {"initial": load_strategy(config.start[0])}
-                trials.append(run_trial(config, pool.matrices, runner, model=model, others=others))
+                trials.append(run_trial(config, pool.matrices, workbench, others=others))
                 click.echo(f"{name}, seed {seed}: held out {trials[-1].score:.3f}", err=True)
             found.append(Compared(name, tuple(trials)))
     return pool, found

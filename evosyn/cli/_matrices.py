@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import nullcontext
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from evosyn.domains import load_pools
 from evosyn.errors import InputError, UsageError
 from evosyn.pools import is_matrices_file, load_matrices
-from evosyn.ports import Sandbox
 from evosyn.records import PassMatrix, Pool
+from evosyn.workbench import Workbench
 
 
 class RunSplit(NamedTuple):
@@ -32,15 +31,12 @@ class MatrixSource(NamedTuple):
         return any(bool(matrix.meta.get("simulated")) for matrix in self.matrices)
 
 
-def matrices_of(
-    source: str, sandbox: Callable[[], Sandbox], *, verdicts: Path | None = None, split: bool = False
-) -> MatrixSource:
+def matrices_of(source: str, workbench: Workbench, *, split: bool = False) -> MatrixSource:
     """The matrices that `source` stands for.
 
     Args:
         source: a matrices file, a pool file (cross-executed here), or a directory that holds matrices.
-        sandbox: opens one; called only if there is something to execute.
-        verdicts: file that remembers cells between commands.
+        workbench: executes, if there is something to execute.
         split: make every single case a testing of its own.
 
     Raises:
@@ -52,7 +48,7 @@ def matrices_of(
     elif is_matrices_file(source):
         matrices = load_matrices(source)
     else:
-        matrices = _execute(load_pools(source), source, sandbox, verdicts)
+        matrices = _execute(load_pools(source), source, workbench)
     if split:
         from evosyn.evaluators.splitting import split_testings
 
@@ -88,7 +84,7 @@ def _files_of(folder: Path) -> Iterator[Path]:
     yield from found
 
 
-def _execute(pools: list[Pool], source: str, sandbox: Callable[[], Sandbox], verdicts: Path | None) -> list[PassMatrix]:
+def _execute(pools: list[Pool], source: str, workbench: Workbench) -> list[PassMatrix]:
     usable = [pool for pool in pools if pool.solutions and pool.testings]
     if not usable:
         raise InputError(
@@ -96,11 +92,4 @@ def _execute(pools: list[Pool], source: str, sandbox: Callable[[], Sandbox], ver
             "no problem has recorded solutions and testings",
             hint="`evosyn evolve` draws them from a teacher; give its run directory here",
         )
-    from evosyn.crossexec.executor import CrossExecutor
-    from evosyn.crossexec.judge import Judge
-    from evosyn.crossexec.verdict_cache import SqliteVerdicts
-    from evosyn.domains import Domains
-
-    items = [(pool.problem, pool.solutions, pool.testings) for pool in usable]
-    with sandbox() as opened, SqliteVerdicts(verdicts) if verdicts else nullcontext() as cache:
-        return CrossExecutor(Judge(opened, Domains(), cache=cache)).matrices(items)
+    return workbench.crossexec.matrices([(pool.problem, pool.solutions, pool.testings) for pool in usable])

@@ -8,17 +8,17 @@ from __future__ import annotations
 import importlib
 import importlib.util
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from evosyn.cli._workbench import sandbox_options
 from evosyn.errors import UsageError
 
 if TYPE_CHECKING:
     from evosyn.cli._matrices import MatrixSource
-    from evosyn.strategies.running.sandboxed import SandboxedRunner
+    from evosyn.ports import StrategyRunner
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 SEARCHES = "evosyn.cli._ablate_search"
@@ -30,9 +30,6 @@ _SHARED = (
     click.option("--seed", type=int, default=0, show_default=True),
     click.option("--split-testings", is_flag=True, help="Make every single case or assert a testing of its own."),
     click.option("--verdicts", type=click.Path(path_type=Path), help="File that remembers executed cells of a pool."),
-    click.option("--sandbox", "sandbox_name", default="local", show_default=True),
-    click.option("--allow-weak-sandbox", is_flag=True),
-    click.option("--workers", type=click.IntRange(1)),
 )  # fmt: skip
 
 
@@ -58,6 +55,7 @@ def _searches() -> dict[str, click.Command]:
 
 
 def _shared(function: Command) -> Command:
+    function = sandbox_options(function)
     for option in reversed(_SHARED):
         function = option(function)
     return function
@@ -178,18 +176,14 @@ def whole_numbers(option: str, text: str) -> list[int]:
 
 
 def _with_runner(
-    shared: dict[str, Any], work: Callable[[SandboxedRunner, MatrixSource], list[Any]]
+    shared: dict[str, Any], work: Callable[[StrategyRunner, MatrixSource], list[Any]]
 ) -> tuple[MatrixSource, list[Any]]:
     from evosyn.cli._matrices import matrices_of
-    from evosyn.sandbox import open_sandbox
-    from evosyn.strategies.running.sandboxed import SandboxedRunner
+    from evosyn.cli._workbench import workbench_of
 
-    opening = partial(
-        open_sandbox, shared["sandbox_name"], workers=shared["workers"], allow_weak=shared["allow_weak_sandbox"]
-    )
-    pool = matrices_of(shared["source"], opening, verdicts=shared["verdicts"], split=shared["split_testings"])
-    with opening(numpy=True) as sandbox:
-        return pool, work(SandboxedRunner(sandbox), pool)
+    with workbench_of(shared, verdicts=shared["verdicts"]) as workbench:
+        pool = matrices_of(shared["source"], workbench, split=shared["split_testings"])
+        return pool, work(workbench.runner, pool)
 
 
 def _ticks(axes: Any, values: list[int]) -> None:

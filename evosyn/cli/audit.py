@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from evosyn.cli._workbench import sandbox_options, workbench_of
 from evosyn.errors import UsageError
 
 if TYPE_CHECKING:
@@ -24,28 +25,15 @@ if TYPE_CHECKING:
     type=click.Choice(["evosyn", "relaxed", "random"]),
     help="[default: evosyn and random, to compare]",
 )
-@click.option("--sandbox", "backend", default="local", show_default=True, help="Where programs are executed.")
-@click.option("--workers", type=click.IntRange(1), help="Sandbox processes. [default: one a core]")
-@click.option("--allow-weak-sandbox", is_flag=True, help="Run even where the sandbox cannot protect this machine well.")
+@sandbox_options
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
-def command(
-    data: Path,
-    against: str,
-    settings: tuple[str, ...],
-    backend: str,
-    workers: int | None,
-    allow_weak_sandbox: bool,
-    as_json: bool,
-) -> None:
+def command(data: Path, against: str, settings: tuple[str, ...], as_json: bool, **flags: Any) -> None:
     """How good the kept testings of DATA are where human testings of the same problems exist.
 
     Problems are matched by statement. Executes every drawn solution against the kept and the human testing.
     """
-    from evosyn.crossexec.executor import CrossExecutor
-    from evosyn.crossexec.judge import Judge
     from evosyn.dataset import read_dataset
-    from evosyn.domains import Domains, load_pools
-    from evosyn.sandbox import open_sandbox
+    from evosyn.domains import load_pools
     from evosyn.synthesis.audit import audit, summary
 
     humans = load_pools(against)
@@ -54,10 +42,9 @@ def command(
         raise UsageError(f"{data}: has no candidates.jsonl; is it a directory that `evosyn synthesize` finished?")
     candidates = {pool.problem.problem_id: pool for pool in load_pools(file)}
     found: dict[str, list[Audited]] = {}
-    with open_sandbox(backend, workers=workers, allow_weak=allow_weak_sandbox) as sandbox:
-        crossexec = CrossExecutor(Judge(sandbox, Domains()))
+    with workbench_of(flags) as workbench:
         for setting in settings or ("evosyn", "random"):
-            found[setting] = audit(read_dataset(data, setting), candidates, humans, crossexec)
+            found[setting] = audit(read_dataset(data, setting), candidates, humans, workbench.crossexec)
     figures = {setting: summary(rows) for setting, rows in found.items()}
     if as_json:
         click.echo(json.dumps(figures, indent=2))

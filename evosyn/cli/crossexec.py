@@ -6,15 +6,14 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from evosyn.cli._workbench import sandbox_options, workbench_of
 from evosyn.errors import InputError, UsageError
-from evosyn.ports import Sandbox
 from evosyn.records import Json, Pool, Problem, Solution, Testing, content_id
 
 if TYPE_CHECKING:
@@ -23,18 +22,6 @@ if TYPE_CHECKING:
 
 AnyCommand = TypeVar("AnyCommand", bound=Callable[..., Any])
 Item = tuple[Problem, Sequence[Solution], Sequence[Testing]]
-
-
-def sandbox_options(function: AnyCommand) -> AnyCommand:
-    """The options that say where programs run."""
-    options = (
-        click.option("--sandbox", default="local", show_default=True, help="local, docker, or a dotted path."),
-        click.option("--workers", type=click.IntRange(1), help="Programs that run at once. [default: one a core]"),
-        click.option("--allow-weak-sandbox", is_flag=True, help="Run even where the sandbox protects too little."),
-    )
-    for option in reversed(options):
-        function = option(function)
-    return function
 
 
 @click.command(short_help="Execute a whole pool and write its matrices.")
@@ -62,7 +49,7 @@ def command(source: str, out: Path, cache: Path | None, as_json: bool, **flags: 
     from evosyn.crossexec.executor import CrossexecConfig, CrossExecutor
     from evosyn.crossexec.judge import Judge
     from evosyn.crossexec.verdict_cache import SqliteVerdicts
-    from evosyn.domains import Domains, iter_pools
+    from evosyn.domains import iter_pools
     from evosyn.jobs import Limits
     from evosyn.rundir import RunDir
 
@@ -73,13 +60,13 @@ def command(source: str, out: Path, cache: Path | None, as_json: bool, **flags: 
     with (
         RunDir(out) as run,
         SqliteVerdicts(cache or run.file("verdicts.sqlite")) as verdicts,
-        _open(flags, 0) as sandbox,
-        _open(flags, 1) if config.repeat > 1 else nullcontext() as other,
+        workbench_of(flags) as workbench,
     ):
+        # flaky cells are looked for under another hash seed
+        other = workbench.open_sandbox(workers=flags["workers"], hash_seed=1) if config.repeat > 1 else None
         progress = CellProgress(survey.cells)
-        executor = CrossExecutor(
-            Judge(sandbox, Domains(), limits, verdicts, other=other), config=config, progress=progress.row
-        )
+        judge = Judge(workbench.sandbox, workbench.domains, limits, verdicts, other=other)
+        executor = CrossExecutor(judge, config=config, progress=progress.row)
         items = (_item(pool, flags["m"], flags["n"]) for pool in iter_pools(source) if _usable(pool))
         totals = _execute(run, executor, items, progress)
         progress.end()
@@ -91,14 +78,6 @@ def command(source: str, out: Path, cache: Path | None, as_json: bool, **flags: 
     else:
         _show(out, report)
     return 0
-
-
-def _open(flags: dict[str, Any], hash_seed: int) -> Sandbox:
-    """The sandbox that the options name; flaky cells are looked for under another hash seed."""
-    from evosyn.sandbox import open_sandbox
-
-    weak = flags["allow_weak_sandbox"]
-    return open_sandbox(flags["sandbox"], workers=flags["workers"], allow_weak=weak, hash_seed=hash_seed)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from evosyn.cli._train_common import quiet_libraries
+from evosyn.cli._workbench import sandbox_options, workbench_of
 from evosyn.errors import UsageError
 from evosyn.ports import Sandbox
 from evosyn.records import Json
@@ -26,8 +27,7 @@ from evosyn.records import Json
 @click.option("--endpoint", default=None, help="Also a served model: provider/name in litellm's words.")
 @click.option("--base-url", default=None, help="Its endpoint, such as http://localhost:8000/v1 for vLLM.")
 @click.option("--api-key-env", metavar="NAME", default=None, help="Environment variable with its key.")
-@click.option("--sandbox", "backend", default="local", show_default=True)
-@click.option("--allow-weak-sandbox", is_flag=True)
+@sandbox_options
 @click.option("--json", "as_json", is_flag=True, help="The table as JSON on standard output.")
 def command(models: tuple[str, ...], bench: str, out: Path, **rest: Any) -> None:
     """Measure MODELS (local paths or hub ids) on the problems of a pool: unbiased pass@k, judged by the human testings.
@@ -36,7 +36,6 @@ def command(models: tuple[str, ...], bench: str, out: Path, **rest: Any) -> None
     """
     from evosyn.domains import load_pools
     from evosyn.rundir import RunDir
-    from evosyn.sandbox import open_sandbox
     from evosyn.train.evaluate import bench_tasks, summary, write_plot
     from evosyn.train.generation import TokenSampling
 
@@ -54,11 +53,9 @@ def command(models: tuple[str, ...], bench: str, out: Path, **rest: Any) -> None
     quiet_libraries()
     tasks = bench_tasks(load_pools(bench))[: rest["limit"]]
     sampling = TokenSampling(samples, temperature, max_tokens=rest["max_tokens"], seed=rest["seed"])
-    with (
-        RunDir(out) as run,
-        open_sandbox(rest["backend"], workers=None, allow_weak=rest["allow_weak_sandbox"]) as sandbox,
-    ):
-        results = _measure(models, rest, sampling, tasks, sandbox, run)
+    flags = {name: rest[name] for name in ("sandbox", "workers", "allow_weak_sandbox")}
+    with RunDir(out) as run, workbench_of(flags) as workbench:
+        results = _measure(models, rest, sampling, tasks, workbench.sandbox, run)
         table = {"bench": bench, "problems": len(tasks), "samples": samples, "temperature": temperature}
         table |= summary(results, ks, rest["seed"])
         run.write_json("report.json", table)

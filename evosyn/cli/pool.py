@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from evosyn.cli.crossexec import sandbox_options
+from evosyn.cli._workbench import sandbox_options, workbench_of
 from evosyn.errors import InputError
 from evosyn.ports import Domain
 from evosyn.records import Pool, Problem
+
+if TYPE_CHECKING:
+    from evosyn.workbench import Workbench
 
 
 class PoolFinding(NamedTuple):
@@ -31,14 +34,12 @@ def command() -> None:
 @click.option("--execute", is_flag=True, help="Also run every reference and alternative against its human testing.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output.")
 @sandbox_options
-def check(
-    source: str, execute: bool, as_json: bool, sandbox: str, workers: int | None, allow_weak_sandbox: bool
-) -> int:
+def check(source: str, execute: bool, as_json: bool, **flags: Any) -> int:
     """Say line, field and reason for whatever is wrong with FILE, and what to do about it.
 
     FILE is a .jsonl or .jsonl.gz file in the pool format, or builtin:python-seeds. Ends with 1 if something is wrong.
     """
-    from evosyn.domains import Domains, scan_pools
+    from evosyn.domains import scan_pools
 
     pools: list[Pool] = []
     findings: list[PoolFinding] = []
@@ -47,11 +48,11 @@ def check(
             findings.append(PoolFinding(True, str(found)))
         else:
             pools.append(found)
-    domains = Domains()
-    for pool in pools:
-        findings += _testings(source, pool, domains[pool.problem.domain])
-    if execute and pools:
-        findings += _execute(source, pools, domains, (sandbox, workers, allow_weak_sandbox))
+    with workbench_of(flags) as workbench:
+        for pool in pools:
+            findings += _testings(source, pool, workbench.domains[pool.problem.domain])
+        if execute and pools:
+            findings += _execute(source, pools, workbench)
     _show(source, pools, findings, as_json)
     return 1 if any(finding.error for finding in findings) else 0
 
@@ -71,18 +72,11 @@ def _testings(source: str, pool: Pool, domain: Domain) -> Iterator[PoolFinding]:
         yield PoolFinding(False, str(_error(source, problem, f"testings[{index}]", text)))
 
 
-def _execute(
-    source: str, pools: Sequence[Pool], domains: Mapping[str, Domain], opening: tuple[str, int | None, bool]
-) -> list[PoolFinding]:
+def _execute(source: str, pools: Sequence[Pool], workbench: Workbench) -> list[PoolFinding]:
     """Run what must pass: the references, and alternatives that `meta` names."""
-    from evosyn.crossexec.judge import Judge
     from evosyn.crossexec.references import check_references
-    from evosyn.sandbox import open_sandbox
 
-    name, workers, allow_weak = opening
-    with open_sandbox(name, workers=workers, allow_weak=allow_weak) as sandbox:
-        errors = check_references(Judge(sandbox, domains), source, pools)
-    return [PoolFinding(True, str(error)) for error in errors]
+    return [PoolFinding(True, str(error)) for error in check_references(workbench.judge, source, pools)]
 
 
 def _error(source: str, problem: Problem, field: str, text: str) -> InputError:

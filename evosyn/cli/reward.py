@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from evosyn.cli._workbench import sandbox_options, workbench_of
 from evosyn.errors import UsageError
 
 if TYPE_CHECKING:
@@ -30,9 +31,7 @@ def command() -> None:
 @click.option("--host", default="127.0.0.1", show_default=True)
 @click.option("--port", type=click.IntRange(0, 65535), default=8765, show_default=True)
 @click.option("--token-env", metavar="NAME", help="Environment variable with the token; required off loopback.")
-@click.option("--workers", type=click.IntRange(1), default=None, help="Sandbox processes. [default: one a core]")
-@click.option("--sandbox", "backend", default="local", show_default=True)
-@click.option("--allow-weak-sandbox", is_flag=True)
+@sandbox_options
 @click.option("--alone", is_flag=True, help="A process of its own for every completion (docs/sandbox.md, Company).")
 def serve(data: str | None, setting: str, pool: Path | None, host: str, token_env: str | None, **values: Any) -> None:
     """Answer POST /score and GET /health until stopped.
@@ -41,7 +40,6 @@ def serve(data: str | None, setting: str, pool: Path | None, host: str, token_en
     """
     from evosyn import registry
     from evosyn.domains import domains_named
-    from evosyn.sandbox import open_sandbox
     from evosyn.sharing import Company
     from evosyn.train.scoring import Scorer, reward_judge
     from evosyn.train.service import LOOPBACK, RewardService
@@ -55,10 +53,10 @@ def serve(data: str | None, setting: str, pool: Path | None, host: str, token_en
         raise UsageError(f"--host {host}: others can reach it, so a token is needed: --token-env NAME")
     tasks = _tasks(data, setting, pool)
     served = {*registry.names("domains"), *(task.problem.domain for task in tasks.values())}
-    weak = values["allow_weak_sandbox"]
-    with open_sandbox(values["backend"], workers=values["workers"], allow_weak=weak) as sandbox:
-        scorer = Scorer(reward_judge(sandbox, domains_named(served), company=Company(share=not values["alone"])))
-        protection = sandbox.protection.level
+    with workbench_of(values) as workbench:
+        company = Company(share=not values["alone"])
+        scorer = Scorer(reward_judge(workbench.sandbox, domains_named(served), company=company))
+        protection = workbench.sandbox.protection.level
         service = RewardService(scorer, tasks, host=host, port=values["port"], token=token, protection=protection)
         signal.signal(signal.SIGTERM, lambda *_: threading.Thread(target=service.close).start())
         shown = f"[{host}]" if ":" in host else host

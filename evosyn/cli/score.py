@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from evosyn.cli._workbench import sandbox_options
 from evosyn.errors import UsageError
 
 if TYPE_CHECKING:
@@ -40,9 +40,7 @@ if TYPE_CHECKING:
 @click.option("--seed", type=int, default=0, show_default=True, help="Of draws, random ties and intervals.")
 @click.option("--card", type=click.Path(path_type=Path), help="Write the card of the first --strategy to this file.")
 @click.option("--verdicts", type=click.Path(path_type=Path), help="File that remembers executed cells of a pool.")
-@click.option("--sandbox", "sandbox_name", default="local", show_default=True, help="local, docker, or a dotted path.")
-@click.option("--allow-weak-sandbox", is_flag=True, help="Run even where the sandbox cannot protect this machine well.")
-@click.option("--workers", type=click.IntRange(1), help="Sandbox processes. [default: one a core]")
+@sandbox_options
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output.")
 def command(specs: tuple[str, ...], source: str, as_json: bool, **flags: Any) -> int:
     """Score strategies by how well their choices agree with the human testings of a pool.
@@ -52,24 +50,18 @@ def command(specs: tuple[str, ...], source: str, as_json: bool, **flags: Any) ->
     if one of the strategies is invalid.
     """
     from evosyn.cli._matrices import matrices_of
+    from evosyn.cli._workbench import workbench_of
     from evosyn.evaluators.leaderboard import make_leaderboard
     from evosyn.rundir import write_atomic
-    from evosyn.sandbox import open_sandbox
-    from evosyn.strategies.running.sandboxed import SandboxedRunner
 
     config = consistency_config(flags)
     programs = named_programs(specs)
-    opening = partial(
-        open_sandbox, flags["sandbox_name"], workers=flags["workers"], allow_weak=flags["allow_weak_sandbox"]
-    )
-    pool, which = _chosen(
-        matrices_of(source, opening, verdicts=flags["verdicts"], split=flags["split_testings"]),
-        Path(source),
-        flags["problems"],
-    )
-    known_before = _known_before(specs, pool)
-    with opening(numpy=True) as sandbox:
-        runner = SandboxedRunner(sandbox)
+    with workbench_of(flags, verdicts=flags["verdicts"]) as workbench:
+        pool, which = _chosen(
+            matrices_of(source, workbench, split=flags["split_testings"]), Path(source), flags["problems"]
+        )
+        known_before = _known_before(specs, pool)
+        runner = workbench.runner
         board = make_leaderboard(runner, pool.matrices, programs, config)
         if flags["card"] is not None:
             name, text = next(iter(programs.items()))

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from evosyn.cli._train_common import TrainProgress, config_of, quiet_libraries, tty_note
+from evosyn.cli._workbench import sandbox_options, workbench_of
 
 RUN = click.Path(file_okay=False, path_type=Path)
 
@@ -26,14 +27,12 @@ RUN = click.Path(file_okay=False, path_type=Path)
 @click.option("--seed", type=int, default=None, help="[default: 0]")
 @click.option("--report-to", type=click.Choice(["none", "wandb", "trackio", "tensorboard"]), default=None)
 @click.option("--pad-token", default=None, help="For tokenizers that have none.")
-@click.option("--sandbox", "backend", default="local", show_default=True, help="Where rewards are executed.")
-@click.option("--workers", type=int, default=None, help="Sandbox processes. [default: one a core]")
+@sandbox_options
 @click.option("--config", "file", type=click.Path(exists=True, dir_okay=False, path_type=Path), default=None)
 @click.option(
     "--set", "sets", multiple=True, metavar="KEY=VALUE", help="Any configuration key, such as rollout.group=16."
 )
 @click.option("--print-config", is_flag=True, help="Show the exact TRL configuration and launch lines, and stop.")
-@click.option("--allow-weak-sandbox", is_flag=True, help="Run even where the sandbox cannot protect this machine well.")
 def command(data: str, model: str, out: Path, setting: str, file: Path | None, **values: Any) -> None:
     """Train MODEL on the dataset DATA with rewards from the chosen testings, run in the sandbox.
 
@@ -56,13 +55,12 @@ def command(data: str, model: str, out: Path, setting: str, file: Path | None, *
         trl = grpo_settings(resolved, out, bf16=bf16, cpu=cpu)
         click.echo(render(request.frozen(), trl, sys.argv[1:]), nl=False)
         return
-    from evosyn.sandbox import open_sandbox
     from evosyn.train.models import require_train
 
     require_train()
     quiet_libraries()
-    weak = values["allow_weak_sandbox"]
-    with open_sandbox(values["backend"], workers=values["workers"], allow_weak=weak) as sandbox:
+    with workbench_of(values) as workbench:
+        sandbox = workbench.sandbox
         tty_note(f"rewards run in the {sandbox.protection.level} {sandbox.protection.backend} sandbox")
         progress = TrainProgress(config.steps, ("reward", "pass_rate", "loss", "reward_share"))
         report = train_rlvr(request, sandbox, on_row=progress if is_main_process() else None)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pydantic import BaseModel, ConfigDict, Field
 
 from evosyn.limits import LimitsConfig
@@ -11,6 +13,7 @@ from evosyn.synthesis.dedup import DedupConfig
 from evosyn.synthesis.generate import DrawConfig
 from evosyn.synthesis.problems import ProblemConfig
 from evosyn.synthesis.prune import PruneConfig
+from evosyn.workbench import WorkbenchConfig
 
 
 class FilterConfig(BaseModel):
@@ -33,6 +36,13 @@ class ExecuteConfig(LimitsConfig):
     batch: int = Field(default=4, ge=1)
 
 
+_SPEED: dict[str, Any] = {
+    **dict.fromkeys(("problems", "also", "run", "seeds", "workbench"), True),
+    "execute": {"batch"},
+}
+"""What decides no instance, or stands in the fingerprint under another name."""
+
+
 class SynthesizeConfig(BaseModel):
     """A synthesis.
 
@@ -41,6 +51,9 @@ class SynthesizeConfig(BaseModel):
         solutions: M, drawn for each problem.
         testings: N, drawn for each problem.
         seed: root of the seed tree.
+        also: further models that take turns at solutions and testings.
+        run, seeds: what it is made with and from, as the command was given them.
+        workbench: who is asked, where programs run, what may be spent.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -49,6 +62,10 @@ class SynthesizeConfig(BaseModel):
     solutions: int = Field(default=16, ge=1, le=1000)
     testings: int = Field(default=16, ge=1, le=1000)
     seed: int = 0
+    also: tuple[str, ...] = ()
+    run: str | None = None
+    seeds: str | None = None
+    workbench: WorkbenchConfig = WorkbenchConfig()
     problem: ProblemConfig = ProblemConfig()
     draw: DrawConfig = DrawConfig()
     execute: ExecuteConfig = ExecuteConfig()
@@ -56,5 +73,5 @@ class SynthesizeConfig(BaseModel):
 
     def fingerprint(self, **inputs: Json) -> str:
         """A digest of everything that decides the content of an instance; speed and number of problems do not."""
-        value = self.model_dump(mode="json", exclude={"problems": True, "execute": {"batch"}})
+        value = self.model_dump(mode="json", exclude=_SPEED)
         return content_id("f_", [value, inputs])

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from evosyn.crossexec.executor import CrossExecutor
 from evosyn.crossexec.judge import Judge
 from evosyn.domains import Domains
-from evosyn.errors import UsageError
 from evosyn.evaluators.draws import ConsistencyConfig
 from evosyn.evolve.stopping import StopConfig
 from evosyn.ports import Sandbox
 from evosyn.strategies.running.sandboxed import SandboxedRunner
 from evosyn.synthesis.recipes._evolve_config import EvolveConfig
-from evosyn.synthesis.recipes._evolve_inputs import Makers, Source
-from evosyn.synthesis.recipes.evolve import Machinery, run_evolve
+from evosyn.synthesis.recipes._evolve_inputs import Source
+from evosyn.synthesis.recipes.evolve import run_evolve
+from evosyn.workbench import Workbench
 
 
 class StrategySearch:
@@ -39,11 +38,9 @@ class StrategySearch:
             draws: M = N of a draw.
         """
 
-        def absent(*_: Any) -> Any:
-            raise UsageError("the experiment's search asks no model and executes nothing")
-
         scoring = ConsistencyConfig(M=draws, N=draws, draws=8)
         config = EvolveConfig(seed=seed, scoring=scoring, stop=StopConfig(evaluations=self._evaluations))
-        makers = Makers(teacher=absent, crossexec=absent, domain=absent)
-        run_evolve(config, Source(str(matrices)), out, Machinery(self.runner, absent, makers))
+        workbench = Workbench()
+        workbench.runner = self.runner
+        run_evolve(config, Source(str(matrices)), out, workbench)
         return (out / "strategy.py").read_text(encoding="utf-8")

@@ -12,6 +12,7 @@ from evosyn.evolve.islands import IslandsConfig
 from evosyn.evolve.loop import LoopConfig
 from evosyn.evolve.stopping import StopConfig
 from evosyn.records import Json
+from evosyn.workbench import WorkbenchConfig
 
 
 class PoolConfig(BaseModel):
@@ -56,6 +57,8 @@ class EvolveConfig(BaseModel):
         engine: `evosyn`, or `openevolve` to run OpenEvolve on the same task and take its programs.
         split_testings: make every single case or assert of a testing a testing of its own.
         finalists: programs that are scored again on fresh draws to choose the winner.
+        source: what it runs on, as the command was given it.
+        workbench: who is asked, where programs run, what may be spent.
         company: programs that the company policy admits share a process (docs/sandbox.md); False is slower.
     """
 
@@ -70,6 +73,8 @@ class EvolveConfig(BaseModel):
     split_testings: bool = False
     finalists: int = Field(default=60, ge=1, le=1000)
     company: bool = True
+    source: str | None = None
+    workbench: WorkbenchConfig = WorkbenchConfig()
     islands: IslandsConfig = IslandsConfig()
     loop: LoopConfig = LoopConfig()
     stop: StopConfig = StopConfig(evaluations=3000, plateau=700)
@@ -84,6 +89,8 @@ class EvolveConfig(BaseModel):
 
     def identity(self) -> dict[str, Json]:
         """What decides the course of a search; limits and speed do not."""
-        value: dict[str, Json] = self.model_dump(mode="json", exclude={"stop", "finalists", "company"})
+        value: dict[str, Json] = self.model_dump(
+            mode="json", exclude={"stop", "finalists", "company", "source", "workbench"}
+        )
         del value["loop"]["concurrency"]
         return value

@@ -17,30 +17,16 @@ from evosyn.evaluators.draws import ConsistencyConfig
 from evosyn.evaluators.intervals import Split, split_problems
 from evosyn.evaluators.splitting import split_testings
 from evosyn.pools import BUILTIN, is_matrices_file, load_matrices, write_matrices, write_pools
-from evosyn.ports import Crossexec, Domain, Teacher
 from evosyn.records import KNOWN_VERDICTS, Json, PassMatrix, Pool, Verdict
 from evosyn.rundir import RunDir
 from evosyn.synthesis.generate import draw_pools
 from evosyn.synthesis.recipes._evolve_config import EvolveConfig
+from evosyn.workbench import Workbench
 
 MATRICES = "matrices/matrices.jsonl.gz"
 POOLS = "pools.jsonl.gz"
 FEWEST = 4
 """Problems that a search and its held-out check need at least."""
-
-
-@dataclass(frozen=True)
-class Makers:
-    """What makes pools and matrices; asked for only where the source lacks them.
-
-    Attributes:
-        teacher: opens the teacher that draws solutions and testings; raises UsageError where none is named.
-        crossexec: executes; domains: by name.
-    """
-
-    teacher: Callable[[], Teacher]
-    crossexec: Callable[[], Crossexec]
-    domain: Callable[[str], Domain]
 
 
 @dataclass(frozen=True)
@@ -113,7 +99,7 @@ class Source:
 
 
 def prepare(
-    run: RunDir, source: Source, config: EvolveConfig, makers: Makers, on_step: Callable[[str, int, int], None]
+    run: RunDir, source: Source, config: EvolveConfig, workbench: Workbench, on_step: Callable[[str, int, int], None]
 ) -> Seeds:
     """The matrices to evolve on, made or found in the run directory.
 
@@ -132,10 +118,10 @@ def prepare(
     else:
         if source.recorded and not config.split_testings:
             _check_sizes([(len(pool.solutions), len(pool.testings)) for pool in source.pools], config.scoring)
-        pools, simulated = _pools(run, source, config, makers, on_step)
+        pools, simulated = _pools(run, source, config, workbench, on_step)
     if not stored.is_file():
         stored.parent.mkdir(parents=True, exist_ok=True)
-        write_matrices(stored, source.matrices if source.is_matrices else _execute(pools, makers, on_step))
+        write_matrices(stored, source.matrices if source.is_matrices else _execute(pools, workbench, on_step))
     matrices = _with_texts(load_matrices(stored), pools)
     seeds = select(split_all(matrices, config), config, simulated=simulated)
     missing = len(source.pools) - len(pools)
@@ -188,7 +174,7 @@ def select(matrices: Sequence[PassMatrix], config: EvolveConfig, *, simulated: b
 
 
 def _pools(
-    run: RunDir, source: Source, config: EvolveConfig, makers: Makers, on_step: Callable[[str, int, int], None]
+    run: RunDir, source: Source, config: EvolveConfig, workbench: Workbench, on_step: Callable[[str, int, int], None]
 ) -> tuple[list[Pool], bool]:
     stored = run.file(POOLS)
     if source.recorded:
@@ -197,9 +183,9 @@ def _pools(
         pools = load_pools(stored)
         return pools, bool(run.read_json("manifest.json").get("simulated"))
     else:
-        teacher = makers.teacher()
+        teacher = workbench.teacher()
         problems = [pool.problem for pool in source.pools]
-        domains = {name: makers.domain(name) for name in sorted({problem.domain for problem in problems})}
+        domains = {name: workbench.domains[name] for name in sorted({problem.domain for problem in problems})}
         count = iter(range(1, len(problems) + 1))
         pools = draw_pools(
             problems,
@@ -219,9 +205,9 @@ def _pools(
     return pools, simulated or any(one.provenance.simulated for pool in pools for one in pool.testings)
 
 
-def _execute(pools: Sequence[Pool], makers: Makers, on_step: Callable[[str, int, int], None]) -> list[PassMatrix]:
+def _execute(pools: Sequence[Pool], workbench: Workbench, on_step: Callable[[str, int, int], None]) -> list[PassMatrix]:
     count = iter(range(1, len(pools) + 1))
-    return makers.crossexec().matrices(
+    return workbench.crossexec.matrices(
         [(pool.problem, pool.solutions, pool.testings) for pool in pools],
         on_done=lambda *_: on_step("executing", next(count), len(pools)),
     )

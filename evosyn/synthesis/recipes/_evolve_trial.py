@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from evosyn.errors import UsageError
 from evosyn.evaluators.consistency import SeedConsistency
 from evosyn.evolve.islands import Archipelago
 from evosyn.evolve.loop import Search
-from evosyn.ports import StrategyRunner, Teacher
 from evosyn.records import Candidate, Evaluation, PassMatrix
 from evosyn.rundir import Journal
 from evosyn.synthesis.recipes._evolve_config import EvolveConfig
@@ -19,6 +17,7 @@ from evosyn.synthesis.recipes._evolve_finish import WinnerChoice, choose, fresh_
 from evosyn.synthesis.recipes._evolve_inputs import select
 from evosyn.synthesis.recipes._evolve_strategies import EvolvedStrategies
 from evosyn.synthesis.recipes.evolve import proposers_of, search_parts
+from evosyn.workbench import Workbench
 
 
 class SearchTrial(NamedTuple):
@@ -45,27 +44,16 @@ class SearchTrial(NamedTuple):
         return (self.choice.fresh.score or 0.0) - self.score
 
 
-def no_model(_: str | None) -> Teacher:
-    """
-    Raises:
-        UsageError: always.
-    """
-    raise UsageError("this proposer asks a model; name one with --model provider/name")
-
-
 def run_trial(
     config: EvolveConfig,
     matrices: Sequence[PassMatrix],
-    runner: StrategyRunner,
+    workbench: Workbench,
     *,
-    model: Callable[[str | None], Teacher] = no_model,
     others: Mapping[str, str] | None = None,
 ) -> SearchTrial:
     """Search on the train problems of `config.seed`, choose, score held out.
 
     Args:
-        runner: runs programs outside the genetic grammar.
-        model: opens the teacher that model proposers ask (`Machinery.model`).
         others: program texts to score on the same held-out draws.
 
     Raises:
@@ -73,8 +61,8 @@ def run_trial(
         BudgetSpent, UnavailableError: from the proposers.
     """
     seeds = select(matrices, config, simulated=False)
-    evolved = EvolvedStrategies(runner, seeds, config)
-    parts = search_parts(config, evolved, proposers_of(config, model, evolved))
+    evolved = EvolvedStrategies(workbench.runner, seeds, config)
+    parts = search_parts(config, evolved, proposers_of(config, workbench, evolved))
     with tempfile.TemporaryDirectory(prefix="evosyn-trial-") as folder:
         journal = Journal(Path(folder) / "journal.jsonl")
         search = Search(parts, journal, islands=config.islands, loop=config.loop, stop=config.stop)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import yaml
 
-from evosyn.errors import MissingExtra, UnavailableError
+from evosyn.errors import MissingExtra, UnavailableError, UsageError
 from evosyn.evaluators.consistency import SeedConsistency
 from evosyn.evaluators.draws import ConsistencyConfig
 from evosyn.pools import load_matrices, write_matrices
@@ -31,6 +31,7 @@ from evosyn.strategies import load_strategy
 from evosyn.strategies.genome import TIE_METRIC, StrategyGenome
 from evosyn.strategies.running.sandboxed import SandboxedRunner
 from evosyn.synthesis.recipes._evolve_config import EvolveConfig
+from evosyn.workbench import TeacherConfig
 
 if TYPE_CHECKING:
     from openevolve.evaluation_result import EvaluationResult
@@ -63,6 +64,22 @@ class ModelEndpoint:
     model: str
     base_url: str
     api_key_env: str = "OPENAI_API_KEY"
+
+
+def endpoint_of(teacher: TeacherConfig) -> ModelEndpoint:
+    """The endpoint that a teacher's configuration names.
+
+    Raises:
+        UsageError: it names none that is OpenAI-compatible.
+    """
+    provider, _, name = (teacher.model or "").partition("/")
+    if not name or (provider != "openai" and teacher.base_url is None):
+        raise UsageError(
+            "--engine openevolve asks an OpenAI-compatible endpoint: give --model openai/NAME, "
+            "or --model provider/NAME with --base-url"
+        )
+    url = teacher.base_url or "https://api.openai.com/v1"
+    return ModelEndpoint(name, url, teacher.api_key_env or "OPENAI_API_KEY")
 
 
 class Found(NamedTuple):

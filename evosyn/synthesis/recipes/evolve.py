@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import inspect
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
 
@@ -24,16 +23,17 @@ from evosyn.evolve.loop import Search, SearchParts
 from evosyn.evolve.proposers._recorded import RecordedProposer
 from evosyn.evolve.schedule import Arm, Schedule
 from evosyn.evolve.stopping import Stop
-from evosyn.ports import Evolved, Proposer, StrategyRunner, Teacher
+from evosyn.ports import Evolved, Proposer, Teacher
 from evosyn.randomness import SeedTree
 from evosyn.records import Candidate, Json
 from evosyn.rundir import RunDir
 from evosyn.strategies import load_strategy
 from evosyn.strategies.genome import StrategyGenome
 from evosyn.synthesis.recipes._evolve_config import EvolveConfig
-from evosyn.synthesis.recipes._evolve_inputs import Makers, Seeds, Source, prepare
+from evosyn.synthesis.recipes._evolve_inputs import Seeds, Source, prepare
 from evosyn.synthesis.recipes._evolve_strategies import KIND, EvolvedStrategies
-from evosyn.synthesis.recipes._openevolve import PROGRAMS, ModelEndpoint, run_openevolve, write_project
+from evosyn.synthesis.recipes._openevolve import PROGRAMS, endpoint_of, run_openevolve, write_project
+from evosyn.workbench import Workbench
 
 MAILBOX = "mailbox"
 OPENEVOLVE = "openevolve"
@@ -60,31 +60,14 @@ class Quiet:
     def said(self, line: str) -> None: ...
 
 
-def _no_endpoint() -> ModelEndpoint:
-    raise UsageError("engine openevolve: no endpoint was given")
-
-
-@dataclass(frozen=True)
-class Machinery:
-    """The collaborators; the caller owns and closes them.
-
-    Attributes:
-        runner: runs strategy programs in the sandbox.
-        model: opens the teacher that model proposers ask: the model of this name, or the command's own for None;
-            raises UsageError where none is named.
-        makers: what makes pools and matrices where the source lacks them.
-        endpoint: for `engine: openevolve`; raises UsageError where no endpoint is named.
-    """
-
-    runner: StrategyRunner
-    model: Callable[[str | None], Teacher]
-    makers: Makers
-    endpoint: Callable[[], ModelEndpoint] = _no_endpoint
-    progress: Progress = Quiet()  # noqa: RUF009  (it has no state)
-
-
 def run_evolve(
-    config: EvolveConfig, source: Source, out: Path, machinery: Machinery, *, more: int = 0
+    config: EvolveConfig,
+    source: Source,
+    out: Path,
+    workbench: Workbench,
+    *,
+    more: int = 0,
+    progress: Progress = Quiet(),  # noqa: B008  (it has no state)
 ) -> dict[str, Json]:
     """Evolve a strategy on the problems of `source`, or finish the run in `out`; returns the value of `report.json`.
 
@@ -100,34 +83,29 @@ def run_evolve(
     began = time.monotonic()
     with RunDir(out) as run:
         _claim(run, source, config)
-        seeds = prepare(run, source, config, machinery.makers, machinery.progress.step)
+        seeds = prepare(run, source, config, workbench, progress.step)
         proposers: Mapping[str, Proposer] | None = None
         if config.engine == OPENEVOLVE:
-            config, proposers = _by_openevolve(run, seeds, config, machinery)
-        evolved = EvolvedStrategies(machinery.runner, seeds, config)
-        parts = search_parts(config, evolved, proposers or proposers_of(config, machinery.model, evolved))
+            config, proposers = _by_openevolve(run, seeds, config, workbench, progress)
+        evolved = EvolvedStrategies(workbench.runner, seeds, config)
+        parts = search_parts(config, evolved, proposers or proposers_of(config, workbench, evolved))
         search = Search(
             parts,
             run.journal,
             islands=config.islands,
             loop=config.loop,
             stop=config.stop,
-            on_commit=machinery.progress.committed,
+            on_commit=progress.committed,
         )
 
         def said(stopped: Stop) -> None:
-            machinery.progress.said(f"search ended: {stopped.value}; scoring train and held-out problems")
+            progress.said(f"search ended: {stopped.value}; scoring train and held-out problems")
 
         return complete(search, run, more=more, began=began, on_end=said)
 
 
-def proposers_of(
-    config: EvolveConfig, model_named: Callable[[str | None], Teacher], genome: StrategyGenome
-) -> dict[str, Proposer]:
+def proposers_of(config: EvolveConfig, workbench: Workbench, genome: StrategyGenome) -> dict[str, Proposer]:
     """A proposer for each arm of the configuration.
-
-    Args:
-        model_named: as `Machinery.model`.
 
     Raises:
         UsageError: an unknown proposer, or one that needs a model where none is named.
@@ -145,11 +123,22 @@ def proposers_of(
         tools: dict[str, object] = {"burst": config.proposers.burst, "reader": genome.reader, "genome": genome}
         if "teacher" in takes:
             if model not in teachers:
-                teachers[model] = model_named(model or None)
+                teachers[model] = _asked(workbench, model)
             tools["teacher"] = teachers[model]
         given = {tool: value for tool, value in tools.items() if tool in takes}
         found[name] = registry.factory("proposers", name.partition("@")[0])(**given)
     return found
+
+
+def _asked(workbench: Workbench, model: str) -> Teacher:
+    """The model of this name, or the run's own; the offline teacher proposes no strategies.
+
+    Raises:
+        UsageError: there is none.
+    """
+    if not model and not workbench.has_model:
+        raise UsageError("--proposer: this proposer asks a model; name one with --model provider/name")
+    return workbench.teacher(model or None)
 
 
 def is_free(name: str) -> bool:
@@ -206,14 +195,14 @@ def _claim(run: RunDir, source: Source, config: EvolveConfig) -> None:
 
 
 def _by_openevolve(
-    run: RunDir, seeds: Seeds, config: EvolveConfig, machinery: Machinery
+    run: RunDir, seeds: Seeds, config: EvolveConfig, workbench: Workbench, progress: Progress
 ) -> tuple[EvolveConfig, dict[str, Proposer]]:
     """Let OpenEvolve work on the train problems; what it made becomes the proposals of our journal."""
     iterations = config.stop.proposals or OPENEVOLVE_ITERATIONS
     folder = run.file(OPENEVOLVE)
     if not folder.joinpath(PROGRAMS).is_file():
-        machinery.progress.said(f"OpenEvolve runs for {iterations} iterations; its log is {folder}/openevolve.log")
-        write_project(folder, seeds.split.train, config, machinery.endpoint(), iterations)
+        progress.said(f"OpenEvolve runs for {iterations} iterations; its log is {folder}/openevolve.log")
+        write_project(folder, seeds.split.train, config, endpoint_of(workbench.config.teacher), iterations)
     programs = run_openevolve(folder, iterations)
     if not programs:
         raise UnavailableError(f"OpenEvolve made no program; see {folder}/openevolve.log, then delete {folder}")

@@ -16,7 +16,7 @@ import yaml
 
 from evosyn import __version__
 from evosyn.errors import UsageError
-from evosyn.ports import Crossexec, Domain, StrategyRunner, Teacher
+from evosyn.ports import Teacher
 from evosyn.randomness import SeedTree
 from evosyn.records import Json, Problem, content_id
 from evosyn.rundir import RunDir
@@ -28,6 +28,7 @@ from evosyn.synthesis.ledger import Ledger
 from evosyn.synthesis.pipeline import Parts, Pipeline
 from evosyn.synthesis.samples import SampleMaker
 from evosyn.synthesis.tally import RunTally
+from evosyn.workbench import Workbench
 
 KIND = "synthesize"
 
@@ -49,24 +50,14 @@ class Inputs:
 
 
 @dataclass(frozen=True)
-class SynthesisMachinery:
-    """The collaborators; the caller owns and closes them, except that the teachers are closed at the end of a run."""
+class Asked:
+    """The teachers of a run: problems come from the first, solutions and testings from all in turn."""
 
-    teacher: Teacher
-    domains: Mapping[str, Domain]
-    crossexec: Crossexec
-    runner: StrategyRunner
-    concurrency: int = 64
-    sandbox: str = ""
-    others: tuple[Teacher, ...] = ()
-
-    @property
-    def teachers(self) -> tuple[Teacher, ...]:
-        return (self.teacher, *self.others)
+    teachers: tuple[Teacher, ...]
 
     @property
     def names(self) -> str:
-        """The teachers' names, the first one's first."""
+        """Their names, the first one's first."""
         return ", ".join(teacher.name for teacher in self.teachers)
 
     @property
@@ -75,7 +66,7 @@ class SynthesisMachinery:
 
 
 def synthesize(
-    inputs: Inputs, config: SynthesizeConfig, machinery: SynthesisMachinery, out: Path, tally: RunTally | None = None
+    inputs: Inputs, config: SynthesizeConfig, workbench: Workbench, out: Path, tally: RunTally | None = None
 ) -> dict[str, Json]:
     """Make the dataset in `out`, or finish it; returns the value of `report.json`.
 
@@ -87,20 +78,23 @@ def synthesize(
         BudgetSpent, TeacherUnavailable, SandboxUnavailable: stopped; the same command goes on.
     """
     overlap = open_index(config.filter.decontaminate) if config.filter.decontaminate.files else None
+    asked = Asked((workbench.teacher(), *(workbench.teacher(model) for model in config.also)))
+    protection = workbench.sandbox.protection
+    sandbox = f"{protection.level} {protection.backend}"
     with RunDir(out) as run:
-        _claim(run, inputs, config, machinery)
+        _claim(run, inputs, config, asked, sandbox)
         ledger = Ledger(run.journal)
         tally = tally or RunTally()
         tally.asked = config.problems
         for index in sorted(index for index in ledger.done if index < config.problems):
             tally.end(ledger.instance(index))
         tally.resumed = tally.finished
-        parts = _parts(inputs, machinery, overlap)
+        parts = _parts(inputs, workbench, asked, overlap)
         if tally.resumed < config.problems:
             threading.Thread(target=prepare, daemon=True).start()
-            asyncio.run(_run(Pipeline(parts, config, ledger, tally), machinery.teachers))
+            asyncio.run(_run(Pipeline(parts, config, ledger, tally), asked.teachers))
         run.journal.sync()
-        return finish(run, ledger, _plan(inputs, config, machinery, out))
+        return finish(run, ledger, _plan(inputs, config, workbench, asked, sandbox, out))
 
 
 async def _run(pipeline: Pipeline, teachers: Sequence[Teacher]) -> None:
@@ -111,31 +105,33 @@ async def _run(pipeline: Pipeline, teachers: Sequence[Teacher]) -> None:
             await teacher.aclose()
 
 
-def _parts(inputs: Inputs, machinery: SynthesisMachinery, overlap: OverlapIndex | None) -> Parts:
+def _parts(inputs: Inputs, workbench: Workbench, asked: Asked, overlap: OverlapIndex | None) -> Parts:
     return Parts(
         seeds=inputs.seeds,
-        teacher=machinery.teacher,
-        domains=machinery.domains,
-        crossexec=machinery.crossexec,
-        runner=machinery.runner,
+        teacher=asked.teachers[0],
+        domains=workbench.domains,
+        crossexec=workbench.crossexec,
+        runner=workbench.runner,
         strategy=inputs.strategy,
         overlap=overlap,
-        others=machinery.others,
-        concurrency=machinery.concurrency,
+        others=asked.teachers[1:],
+        concurrency=workbench.config.teacher.calls,
     )
 
 
-def _plan(inputs: Inputs, config: SynthesizeConfig, machinery: SynthesisMachinery, out: Path) -> Finish:
+def _plan(
+    inputs: Inputs, config: SynthesizeConfig, workbench: Workbench, asked: Asked, sandbox: str, out: Path
+) -> Finish:
     ranked_by = strategy_id(inputs.strategy)
     maker = SampleMaker(
-        machinery.domains,
+        workbench.domains,
         SeedTree(config.seed).child("synthesize"),
         strategy_id=ranked_by,
         licence=config.problem.licence,
     )
     benchmarks = ", ".join(Path(spec.partition("::")[0]).name for spec in config.filter.decontaminate.files)
     recipe = {
-        "teacher": f"`{machinery.names}`" + (" (a simulation)" if machinery.simulated else ""),
+        "teacher": f"`{asked.names}`" + (" (a simulation)" if asked.simulated else ""),
         "strategy": f"`{ranked_by}`, from {inputs.strategy_from}; its text stands in `strategy.py`",
         "seeds": f"{len(inputs.seeds)} problems from {inputs.seeds_from}",
         "M x N": f"{config.solutions} solutions x {config.testings} testings per problem",
@@ -143,18 +139,18 @@ def _plan(inputs: Inputs, config: SynthesizeConfig, machinery: SynthesisMachiner
         "deduplication": f"exact, and Jaccard similarity from {config.filter.dedup.threshold:g} on word "
         f"{config.filter.dedup.shingle}-grams, against the seeds and each other",
         "decontamination": f"against {benchmarks}" if benchmarks else "none: no benchmark was named",
-        "sandbox": machinery.sandbox or "not recorded",
+        "sandbox": sandbox,
         "canary": content_id("evosyn-canary-", [ranked_by, config.seed, inputs.seeds_from]),
     }
     return Finish(config.problems, maker, recipe, out.resolve().name, config.problem.licence)
 
 
-def _claim(run: RunDir, inputs: Inputs, config: SynthesizeConfig, machinery: SynthesisMachinery) -> None:
+def _claim(run: RunDir, inputs: Inputs, config: SynthesizeConfig, asked: Asked, sandbox: str) -> None:
     """Write config and manifest, or check that the directory belongs to this very synthesis."""
     fingerprint = config.fingerprint(
         strategy=inputs.strategy,
         seeds=[seed.id for seed in inputs.seeds],
-        teacher=machinery.names,
+        teacher=asked.names,
     )
     manifest: dict[str, Json] = {
         "kind": KIND,
@@ -164,9 +160,9 @@ def _claim(run: RunDir, inputs: Inputs, config: SynthesizeConfig, machinery: Syn
         "strategy_from": inputs.strategy_from,
         "seeds_from": inputs.seeds_from,
         "seeds": len(inputs.seeds),
-        "teacher": machinery.names,
-        "simulated": machinery.simulated,
-        "sandbox": machinery.sandbox,
+        "teacher": asked.names,
+        "simulated": asked.simulated,
+        "sandbox": sandbox,
     }
     text = yaml.safe_dump(config.model_dump(mode="json"), sort_keys=False)
     if run.file("manifest.json").exists() or run.journal.path.exists():
