@@ -21,7 +21,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evosyn import registry
 from evosyn.domains import load_pools
 from evosyn.errors import UsageError
 from evosyn.evaluators.draws import ConsistencyConfig
@@ -29,13 +28,11 @@ from evosyn.evaluators.splitting import split_testings
 from evosyn.evolve.islands import IslandsConfig
 from evosyn.evolve.stopping import StopConfig
 from evosyn.pools import is_matrices_file, load_matrices, write_matrices
-from evosyn.ports import Sandbox
 from evosyn.records import PassMatrix
-from evosyn.sandbox import open_sandbox
 from evosyn.strategies import known_names, load_known
-from evosyn.strategies.running.sandboxed import SandboxedRunner
 from evosyn.synthesis.recipes._evolve_config import EvolveConfig
 from evosyn.synthesis.recipes._evolve_trial import run_trial
+from evosyn.workbench import Workbench
 
 PAPER = ("initial", "gap", "coverage", "tfidf", "inverse", "exclusion", "hardness", "codet")
 VARIANTS = ("default", "search-score", "no-resampling", "no-diversity", "lexicase", "known-start", "iid", "hillclimb")
@@ -70,9 +67,9 @@ def config_for(variant: str, arguments: argparse.Namespace, seed: int) -> Evolve
     )
 
 
-def one_split(matrices: list[PassMatrix], config: EvolveConfig, runner: SandboxedRunner) -> Split:
+def one_split(matrices: list[PassMatrix], config: EvolveConfig, workbench: Workbench) -> Split:
     started = time.monotonic()
-    trial = run_trial(config, matrices, runner, others={name: load_known(name) for name in known_names()})
+    trial = run_trial(config, matrices, workbench, others={name: load_known(name) for name in known_names()})
     return Split(
         heldout={name: found.score or 0.0 for name, found in trial.heldout.items()},
         testing={name: found.metrics["testing_balanced_accuracy"] for name, found in trial.heldout.items()},
@@ -85,17 +82,13 @@ def one_split(matrices: list[PassMatrix], config: EvolveConfig, runner: Sandboxe
     )
 
 
-def matrices_of(source: str, work: Path, sandbox: Sandbox) -> list[PassMatrix]:
+def matrices_of(source: str, work: Path, workbench: Workbench) -> list[PassMatrix]:
     if is_matrices_file(source):
         return load_matrices(source)
     stored = work / (Path(source).name.split(".")[0] + ".matrices.jsonl.gz")
     if not stored.exists():
-        from evosyn.crossexec.executor import CrossExecutor
-        from evosyn.crossexec.judge import Judge
-
         pools = [pool for pool in load_pools(source) if pool.solutions and pool.testings]
-        domains = {name: registry.factory("domains", name)() for name in {pool.problem.domain for pool in pools}}
-        made = CrossExecutor(Judge(sandbox, domains)).matrices([(p.problem, p.solutions, p.testings) for p in pools])
+        made = workbench.crossexec.matrices([(p.problem, p.solutions, p.testings) for p in pools])
         work.mkdir(parents=True, exist_ok=True)
         write_matrices(stored, made)
     return load_matrices(stored)
@@ -139,16 +132,15 @@ def main() -> int:
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     found = {}
-    with open_sandbox(numpy=True) as sandbox:
-        matrices = matrices_of(arguments.source, arguments.work, sandbox)
+    with Workbench() as workbench:
+        matrices = matrices_of(arguments.source, arguments.work, workbench)
         if not arguments.lists:
             matrices = [split_testings(matrix) for matrix in matrices]
-        runner = SandboxedRunner(sandbox)
         for variant in arguments.variants.split(","):
             if variant not in VARIANTS:
                 raise UsageError(f"--variants {variant}: one of {', '.join(VARIANTS)}")
             splits = [
-                one_split(matrices, config_for(variant, arguments, seed), runner) for seed in range(arguments.splits)
+                one_split(matrices, config_for(variant, arguments, seed), workbench) for seed in range(arguments.splits)
             ]
             print(table(splits, variant) + "\n", flush=True)
             found[variant] = [split._asdict() for split in splits]

@@ -94,7 +94,7 @@ def pipeline() -> None:
 def one_pipeline(problems: int, latency_s: float, concurrency: int) -> None:
     with scratch_folder() as folder, ScriptedServer(script, latency_s=latency_s) as server:
         began = time.monotonic()
-        report = ended(command(folder, server, problems, "--model-calls", str(concurrency)))
+        report = ended(command(folder, server, problems, f"--set=workbench.teacher.calls={concurrency}"))
         wall = time.monotonic() - began
         calls_ideal = report["calls"] * latency_s / concurrency
         alone = executions_alone(folder)
@@ -153,7 +153,7 @@ def faults(problems: int = 40) -> None:
     for name, bad in (("well", Faults()), ("badly", trouble)):
         with scratch_folder() as folder, ScriptedServer(script, latency_s=0.5, faults=bad) as server:
             began = time.monotonic()
-            report = ended(command(folder, server, problems, "--call-timeout", "5"))
+            report = ended(command(folder, server, problems, "--set=workbench.teacher.timeout_s=5"))
             walls[name] = time.monotonic() - began
             dropped = sum(report["dropped"].values())
             print(

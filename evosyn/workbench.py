@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, cast
 from urllib.parse import parse_qsl, urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic_core import PydanticCustomError
 
 from evosyn import registry
+from evosyn.configs.loading import SECRET
 from evosyn.errors import UsageError
 from evosyn.jobs import Limits
 from evosyn.ports import Crossexec, Domain, Sandbox, StrategyRunner, Teacher
@@ -72,7 +74,8 @@ class TeacherConfig(BaseModel):
         parts = urlsplit(url or "")
         names = [name.lower() for name, _ in parse_qsl(parts.query)]
         if "@" in parts.netloc or any(word in name for name in names for word in SECRET_WORDS):
-            raise ValueError("holds a secret, which would be written into config.yaml; name it with api_key_env")
+            rule = "holds a secret, which would be written into config.yaml; name it with api_key_env"
+            raise PydanticCustomError(SECRET, rule)
         return url
 
     @property

@@ -17,6 +17,7 @@ LAYER = {
     "cli": TOP, "view": TOP, "api": TOP, "__init__": TOP, "__main__": TOP,
     "simulation": 6,
     "synthesis": 5, "train": 5,
+    "workbench": 4,
     "evaluators": 3,
     "crossexec": 2,
     "domains": 1.5,  # how values travel between processes is the sandbox's

@@ -19,6 +19,8 @@ from pydantic import BaseModel, ValidationError
 from evosyn.errors import UsageError
 from evosyn.records import Json
 
+SECRET = "secret"
+"""The type of a validation error whose input must not be shown."""
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
 
@@ -109,7 +111,8 @@ def _explain(model: type[BaseModel], error: ValidationError, source: str) -> str
             hint = f"; did you mean {near[0]!r}?" if near else f"; known: {', '.join(_keys_at(model, path[:-1]))}"
             lines.append(f"{source}: unknown key {'.'.join(path)!r}{hint}")
         else:
-            lines.append(f"{source}: {'.'.join(path)}: {problem['msg']} (got {problem['input']!r})")
+            got = "" if problem["type"] == SECRET else f" (got {problem['input']!r})"
+            lines.append(f"{source}: {'.'.join(path)}: {problem['msg']}{got}")
     return "\n".join(lines)
 
 

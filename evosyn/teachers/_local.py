@@ -85,7 +85,9 @@ class TransformersEngine:
         place = _device(device, path)
         kind = dtype if dtype == "auto" else getattr(torch, dtype, None)
         if not (kind == "auto" or isinstance(kind, torch.dtype)):
-            raise UsageError(f"--model local:{path}: --dtype {dtype}: no such type; bfloat16, float16 or float32")
+            raise UsageError(
+                f"--model local:{path}: workbench.teacher.dtype {dtype}: no such type; bfloat16, float16 or float32"
+            )
         self._model = AutoModelForCausalLM.from_pretrained(path, dtype=kind).to(place).eval()
         self._stopped = threading.Event()
         log.info("loaded %s on %s, %s", path, place, self._model.dtype)
@@ -103,7 +105,7 @@ class TransformersEngine:
                 return [TransportError(Failure.BAD_REQUEST, f"does not fit the memory: {str(error)[:120]}")]
         torch.cuda.empty_cache()
         half = len(asks) // 2
-        log.warning("a batch of %d does not fit the memory: it is halved (lower --model-calls)", len(asks))
+        log.warning("a batch of %d does not fit the memory: it is halved (lower workbench.teacher.calls)", len(asks))
         return self.answers(asks[:half]) + self.answers(asks[half:])
 
     def _batch(self, asks: Sequence[LocalAsk]) -> list[Answer | TransportError]:
@@ -226,7 +228,7 @@ def _device(name: str, path: Path) -> str:
     kind, _, number = name.partition(":")
     there = {"cpu": 1, "cuda": torch.cuda.device_count(), "mps": int(torch.backends.mps.is_available())}.get(kind, 0)
     if not (number or "0").isdecimal() or int(number or 0) >= there:
-        raise UsageError(f"--model local:{path}: --device {name}: not here; auto takes what is")
+        raise UsageError(f"--model local:{path}: workbench.teacher.device {name}: not here; auto takes what is")
     return name
 
 

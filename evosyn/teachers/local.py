@@ -133,7 +133,7 @@ def create(
     """
     folder = Path(path).expanduser()
     if engine not in ENGINES:
-        raise UsageError(f"--local-engine {engine!r}: one of {', '.join(ENGINES)}")
+        raise UsageError(f"workbench.teacher.engine {engine!r}: one of {', '.join(ENGINES)}")
     if not folder.is_dir():
         raise UsageError(
             f"--model local:{path}: no such directory; fetch a model first: hf download OWNER/NAME --local-dir {path}"

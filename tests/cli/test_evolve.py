@@ -10,11 +10,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 
 from evosyn.pools import write_matrices
 from evosyn.records import PassMatrix
 
-SMALL = ["-M", "5", "-N", "4", "--draws", "2", "--islands", "2", "--set", "proposers.burst=4", "--set", "finalists=5"]
+SETS = ("scoring.draws=2", "islands.count=2", "proposers.burst=4", "finalists=5")
+SMALL = ["-M", "5", "-N", "4", *(f"--set={key}" for key in SETS)]
 
 
 def matrices(path: Path, *, problems: int = 14, rows: int = 8, columns: int = 6, seed: int = 3) -> Path:
@@ -134,10 +136,28 @@ def test_an_interrupt_ends_within_two_seconds_and_is_resumable(tmp_path):
     assert (out / "journal.jsonl").stat().st_size > size
 
 
+def test_a_run_repeats_from_its_configuration_alone(tmp_path):
+    source = matrices(tmp_path / "m.jsonl")
+    first, second = tmp_path / "first", tmp_path / "second"
+    run(*command(source, first, "--evaluations", "40", "--seed", "4", "--workers", "1"), check=False)
+    given = yaml.safe_load((first / "config.yaml").read_text())
+    assert (given["source"], given["workbench"]["sandbox"]["workers"]) == (str(source), 1)
+    evosyn("evolve", "--config", first / "config.yaml", "--out", second)
+    assert (second / "journal.jsonl").read_bytes() == (first / "journal.jsonl").read_bytes()
+    assert (second / "strategy.py").read_text() == (first / "strategy.py").read_text()
+    refused = evosyn("evolve", "--out", tmp_path / "third")
+    assert refused.returncode == 2
+    assert "SOURCE" in refused.stderr
+
+
 def test_same_seed_same_journal_at_any_concurrency_and_another_seed_another(tmp_path):
     source = matrices(tmp_path / "m.jsonl")
     journals = []
-    for name, more in {"a": ["--concurrency", "1"], "b": ["--concurrency", "16"], "c": ["--seed", "9"]}.items():
+    for name, more in {
+        "a": ["--set", "loop.concurrency=1"],
+        "b": ["--set", "loop.concurrency=16"],
+        "c": ["--seed", "9"],
+    }.items():
         assert run(*command(source, tmp_path / name, "--evaluations", "120", *more)).returncode in (0, 1)
         journals.append((tmp_path / name / "journal.jsonl").read_bytes())
     assert journals[0] == journals[1] != journals[2]
@@ -153,7 +173,7 @@ def test_same_seed_same_journal_at_any_concurrency_and_another_seed_another(tmp_
         (lambda path: matrices(path / "m.jsonl"), ("--proposer", "rewrite"), "--model provider/name"),
         (lambda path: matrices(path / "m.jsonl"), ("--set", "islands.cuont=3"), "did you mean 'count'"),
         (lambda path: matrices(path / "m.jsonl"), ("--start", "no-such-strategy"), "no such strategy"),
-        (lambda path: matrices(path / "m.jsonl"), ("--heldout", "1.5"), "heldout"),
+        (lambda path: matrices(path / "m.jsonl"), ("--set", "heldout=1.5"), "heldout"),
     ],
 )
 def test_bad_input_is_named_before_anything_is_spent(tmp_path, make, more, said):
@@ -187,7 +207,9 @@ def test_a_strategy_that_does_not_beat_the_initial_one_ends_with_1_and_is_writte
         *command(matrices(tmp_path / "m.jsonl"), tmp_path / "out", "--search", "hillclimb", "--iterations", "0")
     )
     assert result.returncode == 2
-    result = run(*command(matrices(tmp_path / "m.jsonl"), tmp_path / "out", "--target", "0.0", "--evaluations", "10"))
+    result = run(
+        *command(matrices(tmp_path / "m.jsonl"), tmp_path / "out", "--set", "stop.target=0.0", "--evaluations", "10")
+    )
     assert result.returncode == 1
     assert "does not beat the initial strategy" in result.stderr
     assert (tmp_path / "out" / "strategy.py").is_file()

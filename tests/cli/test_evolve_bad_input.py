@@ -80,7 +80,10 @@ def out(tmp_path_factory) -> Path:
     count = len(PROGRAMS) + len(REPLIES) + 2
     with ScriptedServer(Script()) as server:
         arguments = [sys.executable, "-m", "evosyn", "evolve", folder / "m.jsonl", "--out", folder / "out"]
-        arguments += ["-M", "4", "-N", "4", "--draws", "2", "--iterations", count, "--lag", "1", "--concurrency", "1"]
+        arguments += ["-M", "4", "-N", "4", "--iterations", count]
+        arguments += [
+            word for key in ("scoring.draws=2", "loop.lag=1", "loop.concurrency=1") for word in ("--set", key)
+        ]
         arguments += ["--proposer", "diff", "--model", "openai/scripted", "--base-url", server.base_url, "--quiet"]
         environment = {**os.environ, "OPENAI_API_KEY": "none"}
         result = subprocess.run(list(map(str, arguments)), capture_output=True, text=True, timeout=300, env=environment)

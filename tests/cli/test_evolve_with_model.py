@@ -12,7 +12,8 @@ import pytest
 
 from evosyn.simulation.scripted_server import ScriptedServer
 
-SMALL = ["-M", "5", "-N", "4", "--draws", "2", "--islands", "2", "--set", "proposers.burst=4", "--set", "finalists=5"]
+SETS = ("scoring.draws=2", "islands.count=2", "proposers.burst=4", "finalists=5")
+SMALL = ["-M", "5", "-N", "4", *(f"--set={key}" for key in SETS)]
 
 
 def program(body, times):  # noqa: ARG001
@@ -54,7 +55,7 @@ def test_models_and_genetic_bursts_work_on_one_archive(tmp_path, pool_file):
 
 @pytest.mark.slow
 def test_a_killed_run_asks_no_reply_twice_and_ends_like_an_undisturbed_one(tmp_path, pool_file):
-    arguments = ("--iterations", "30", "--price-in", "3", "--price-out", "9")
+    arguments = ("--iterations", "30", *(f"--set=workbench.teacher.price_{way}" for way in ("in=3", "out=9")))
     with ScriptedServer(program) as server:
         evolve(pool_file, tmp_path / "whole", server, *arguments)
         asked = server.counts.requests
@@ -80,7 +81,9 @@ def test_a_model_that_only_talks_ends_with_4_and_is_resumable(tmp_path, pool_fil
 @pytest.mark.parametrize("arms", [(), ("--proposer", "rewrite", "--proposer", "diff@openai/other")])
 def test_a_budget_of_calls_stops_with_3_and_leaves_a_report(tmp_path, pool_file, arms):
     with ScriptedServer(program) as server:
-        result = evolve(pool_file, tmp_path / "out", server, "--iterations", "100", "--max-calls", "6", *arms)
+        result = evolve(
+            pool_file, tmp_path / "out", server, "--iterations", "100", "--set", "workbench.budget.max_calls=6", *arms
+        )
         assert server.counts.requests <= 6
     assert result.returncode == 3, result.stderr
     assert json.loads((tmp_path / "out" / "report.json").read_text())["best"]

@@ -10,7 +10,8 @@ import yaml
 
 from evosyn.simulation.scripted_server import ScriptedServer
 
-SMALL = ["-M", "5", "-N", "4", "--draws", "2", "--islands", "2", "--set", "finalists=5"]
+SETS = ("scoring.draws=2", "islands.count=2", "finalists=5")
+SMALL = ["-M", "5", "-N", "4", *(f"--set={key}" for key in SETS)]
 
 
 def reply(body, times):

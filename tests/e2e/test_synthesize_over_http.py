@@ -81,10 +81,10 @@ def test_every_row_is_traced_to_seed_prompt_reply_matrix_and_ranking(seeds, monk
 def test_the_replies_of_a_dry_run_are_not_asked_for_again(seeds, monkeypatch):
     monkeypatch.setenv("EVOSYN_TEST_KEY", "key")
     with ScriptedServer(REPLIES.script, latency_s=0.01) as server:
-        dry = synthesize(seeds, server, "--no-hedge", "--dry-run")
+        dry = synthesize(seeds, server, "--set=workbench.teacher.hedge=false", "--dry-run")
         sampled = server.counts.requests
         assert json.loads(dry.stdout)["sampled_calls"] == sampled <= 2 * (3 + 4 * 2)
-        report = json.loads(synthesize(seeds, server, "--no-hedge").stdout)
+        report = json.loads(synthesize(seeds, server, "--set=workbench.teacher.hedge=false").stdout)
         assert server.counts.requests == report["calls"]
 
 
@@ -95,7 +95,7 @@ def test_a_budget_in_calls_ends_with_three_and_the_rest_is_asked_for_later(seeds
     monkeypatch.setenv("EVOSYN_TEST_KEY", "key")
     with ScriptedServer(REPLIES.script, latency_s=0.01) as server:
         with pytest.raises(BudgetSpent) as caught:
-            synthesize(seeds, server, "--max-calls", "30")
+            synthesize(seeds, server, "--set=workbench.budget.max_calls=30")
         assert caught.value.exit_code == 3
         assert server.counts.requests == 30
         report = json.loads(synthesize(seeds, server).stdout)
@@ -109,5 +109,5 @@ def test_several_models_share_one_budget(seeds, monkeypatch):
     monkeypatch.setenv("EVOSYN_TEST_KEY", "key")
     with ScriptedServer(REPLIES.script, latency_s=0.01) as server:
         with pytest.raises(BudgetSpent):
-            synthesize(seeds, server, "--also-model", "openai/other", "--max-calls", "30")
+            synthesize(seeds, server, "--also-model", "openai/other", "--set=workbench.budget.max_calls=30")
         assert server.counts.requests == 30

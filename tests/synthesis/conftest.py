@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -12,13 +13,14 @@ from evosyn.chat import Message, Parsed, Purpose, Reply, Request
 from evosyn.domains.base import BaseDomain
 from evosyn.domains.python.shapes import check_cases
 from evosyn.errors import BudgetSpent
-from evosyn.jobs import Limits
-from evosyn.ports import Plan
+from evosyn.jobs import Limits, Protection
+from evosyn.ports import Plan, Teacher
 from evosyn.randomness import SeedTree
 from evosyn.records import Evidence, Invalid, Json, PassMatrix, Problem, Ranking, Solution, Testing, content_id
 from evosyn.synthesis.config import SynthesizeConfig
-from evosyn.synthesis.recipes.synthesize import Inputs, SynthesisMachinery, synthesize
+from evosyn.synthesis.recipes.synthesize import Inputs, synthesize
 from evosyn.synthesis.tally import RunTally
+from evosyn.workbench import TeacherConfig, Workbench, WorkbenchConfig
 
 TOY = "tests.toy:Domain"
 NOUNS = ("harbour", "meadow", "lantern", "orchard", "granite", "violet", "copper", "thistle", "saffron", "willow")
@@ -190,10 +192,29 @@ class Toy:
         self.teacher = teacher or ToyTeacher()
         self.crossexec = ToyCrossexec()
         self.tally = RunTally()
-        machinery = SynthesisMachinery(
-            self.teacher, {TOY: ToyDomain()}, self.crossexec, CountingRunner(), concurrency, "toy sandbox", self.others
+        also = tuple(other.name for other in self.others)
+        return synthesize(
+            self.inputs, config.model_copy(update={"also": also}), ToyWorkbench(self, concurrency), out, self.tally
         )
-        return synthesize(self.inputs, config, machinery, out, self.tally)
+
+
+class ToyWorkbench(Workbench):
+    """The toy parts in place of real ones."""
+
+    def __init__(self, toy: Toy, concurrency: int) -> None:
+        super().__init__(WorkbenchConfig(teacher=TeacherConfig(calls=concurrency)))
+        self._toy = toy
+        self.domains, self.crossexec, self.runner = {TOY: ToyDomain()}, toy.crossexec, CountingRunner()
+        self.sandbox = ToySandbox()
+
+    def teacher(self, model: str | None = None) -> Teacher:
+        return next(other for other in self._toy.others if other.name == model) if model else self._toy.teacher
+
+
+class ToySandbox(NamedTuple):
+    """Runs nothing."""
+
+    protection: Protection = Protection("sandbox", "weak", "toy")
 
 
 @pytest.fixture

@@ -19,9 +19,10 @@ from evosyn.pools import write_matrices
 from evosyn.records import Evaluation, Invalid, PassMatrix, Ranking
 from evosyn.synthesis.recipes._evolve_config import EvolveConfig
 from evosyn.synthesis.recipes._evolve_finish import _tied
-from evosyn.synthesis.recipes._evolve_inputs import Makers, Source, select
+from evosyn.synthesis.recipes._evolve_inputs import Source, select
 from evosyn.synthesis.recipes._evolve_trial import run_trial
-from evosyn.synthesis.recipes.evolve import Machinery, run_evolve
+from evosyn.synthesis.recipes.evolve import run_evolve
+from evosyn.workbench import Workbench
 
 SCORING = ConsistencyConfig(M=5, N=4, draws=2)
 OLD = Path(__file__).parents[1] / "golden" / "evolve_v1"
@@ -58,11 +59,10 @@ class InProcess:
             return Invalid(str(error))
 
 
-def machinery() -> Machinery:
-    def absent(*_):
-        raise UsageError("not needed here")
-
-    return Machinery(InProcess(), absent, Makers(absent, absent, absent))
+def workbench() -> Workbench:
+    made = Workbench()
+    made.runner = InProcess()
+    return made
 
 
 def test_small_problems_are_left_out_and_counted():
@@ -117,7 +117,7 @@ def test_tied_means_within_half_a_standard_error_of_the_paired_difference():
 def test_a_trial_gives_the_same_result_twice_and_scores_the_others_beside_it():
     many = [matrix(n) for n in range(12)]
     simple = "def rank(e):\n    return e.passed.sum(1), e.passed.sum(0)\n"
-    one, two = (run_trial(CONFIG, many, InProcess(), others={"simple": simple}) for _ in range(2))
+    one, two = (run_trial(CONFIG, many, workbench(), others={"simple": simple}) for _ in range(2))
     assert one.choice.winner == two.choice.winner and one.heldout == two.heldout
     assert one.heldout["simple"].score is not None and 0 <= one.score <= one.oracle <= 1
 
@@ -127,9 +127,9 @@ def test_the_winner_beats_the_initial_strategy_where_it_can(tmp_path):
     source = tmp_path / "m.jsonl"
     write_matrices(source, [matrix(n) for n in range(40)])
     config = CONFIG.model_copy(update={"stop": StopConfig(evaluations=300)})
-    report = run_evolve(config, Source(str(source)), tmp_path / "out", machinery())
+    report = run_evolve(config, Source(str(source)), tmp_path / "out", workbench())
     assert report["beats_initial"] and report["best"]["heldout_score"] > report["initial"]["heldout_score"] + 0.1
-    again = run_evolve(config, Source(str(source)), tmp_path / "out", machinery())
+    again = run_evolve(config, Source(str(source)), tmp_path / "out", workbench())
     assert {**again, "wall_s": 0} == {**report, "wall_s": 0}
 
 
@@ -152,11 +152,16 @@ def test_the_command_of_an_old_run_takes_it_up_and_another_does_not(old):
     class Unasked:
         name, simulated = "scripted", True
 
+    class Asking(Workbench):
+        has_model, runner = True, InProcess()
+
+        def teacher(self, model=None):  # noqa: ARG002
+            return Unasked()
+
     config = EvolveConfig(**yaml.safe_load((old / "config.yaml").read_text()))
-    made_by = Machinery(InProcess(), lambda _: Unasked(), machinery().makers)
     source, before = Source(str(old / "matrices.jsonl")), (old / "journal.jsonl").read_bytes()
-    assert run_evolve(config, source, old, made_by)["stopped"] == "proposals"
+    assert run_evolve(config, source, old, Asking())["stopped"] == "proposals"
     assert (old / "journal.jsonl").read_bytes() == before
     other = config.model_copy(update={"islands": config.islands.model_copy(update={"count": 3})})
     with pytest.raises(UsageError, match=r"islands.count: 2 there, 3 asked for"):
-        run_evolve(other, source, old, made_by)
+        run_evolve(other, source, old, Asking())

@@ -176,8 +176,8 @@ def test_another_model_in_the_same_directory_has_another_name(tmp_path: Path) ->
         (build, {"engine": "tensorflow"}, "one of auto, transformers, vllm"),
         (build, {"engine": "vllm"}, "needs vllm"),
         (lambda folder: build(folder, template=None), {}, "no chat template"),
-        (build, {"dtype": "float17"}, "--dtype float17"),
-        (build, {"device": "cuda:7"}, "--device cuda:7"),
+        (build, {"dtype": "float17"}, "teacher.dtype float17"),
+        (build, {"device": "cuda:7"}, "teacher.device cuda:7"),
     ],
 )
 def test_what_is_missing_is_said_with_the_next_step(prepare, options, says, tmp_path: Path) -> None:

@@ -1,0 +1,95 @@
+"""The flags and keys that choose a teacher: each reaches the part that it is for, and is refused where it means
+nothing."""
+
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from evosyn.cli._workbench import sandbox_options, teacher_options, workbench_flags
+from evosyn.configs.loading import load_config
+from evosyn.errors import UsageError
+from evosyn.workbench import Workbench, WorkbenchConfig
+
+SERVED = ("--model", "openai/m", "--base-url", "http://127.0.0.1:9/v1")
+
+
+def config_of(*line: str) -> WorkbenchConfig:
+    """The configuration of a command line; `--set` without the section's name."""
+    found = []
+
+    @click.command()
+    @teacher_options
+    @sandbox_options
+    @click.option("--set", "sets", multiple=True)
+    def command(sets: tuple[str, ...], **values: object) -> None:
+        found.append(load_config(WorkbenchConfig, sets=sets, flags=workbench_flags(values, "")))
+
+    assert CliRunner().invoke(command, line, catch_exceptions=False).exit_code == 0
+    return found[0]
+
+
+def opened(tmp_path: Path, *line: str):
+    with Workbench(config_of(*line), out=tmp_path, seed=3) as workbench:
+        return workbench.teacher()
+
+
+def test_flags_are_keys_of_the_section() -> None:
+    config = config_of(*SERVED, "--max-cost", "2.5", "--sandbox", "docker", "--workers", "3", "--allow-weak-sandbox")
+    assert (config.teacher.model, config.budget.max_cost) == ("openai/m", 2.5)
+    assert (config.sandbox.backend, config.sandbox.workers, config.sandbox.allow_weak) == ("docker", 3, True)
+    assert config_of() == WorkbenchConfig()
+
+
+@pytest.mark.parametrize("strength", ["weak", "mixed", "strong"])
+def test_the_strength_is_that_of_the_offline_teacher(strength: str, tmp_path: Path) -> None:
+    assert opened(tmp_path, "--teacher", "offline", "--set", f"teacher.strength={strength}")._profile.name == strength
+
+
+def test_limits_of_the_account_and_hedging_reach_the_teacher_of_a_model(tmp_path: Path) -> None:
+    keys = ("requests_per_minute=50", "tokens_per_minute=9000", "calls=7", "hedge=false")
+    config = opened(tmp_path, *SERVED, *(word for key in keys for word in ("--set", f"teacher.{key}")))._config
+    assert (config.requests_per_minute, config.tokens_per_minute, config.concurrency) == (50.0, 9000.0, 7)
+    assert config.hedge is None
+    assert opened(tmp_path, *SERVED)._config.hedge is not None
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        (("--model", "openai/m", "--teacher", "offline"), "exclude each other"),
+        (("--model", "openai/m", "--set", "teacher.strength=weak"), "strength"),
+        (("--teacher", "mailbox:x", "--set", "teacher.strength=weak"), "strength"),
+        (("--model", "openai/m", "--set", "teacher.device=cpu"), "device"),
+        (("--teacher", "offline", "--set", "teacher.dtype=float32"), "dtype"),
+        (("--model", "openai/m", "--set", "teacher.engine=vllm"), "engine"),
+        (("--model", "local:/x", "--base-url", "http://h/v1"), "--base-url"),
+        (("--model", "local:/nowhere/at/all"), "no such directory"),
+        ((), "no teacher"),
+    ],
+)
+def test_a_key_of_another_teacher_is_refused(line, says, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match=says):
+        opened(tmp_path, *line)
+
+
+@pytest.mark.parametrize("url", ["http://me:hunter2@host/v1", "http://host/v1?api_key=sk-1", "http://h/v1?Token=x"])
+def test_an_address_with_a_secret_in_it_is_refused_before_it_is_written_anywhere(url: str) -> None:
+    with pytest.raises(UsageError, match="holds a secret") as refused:
+        config_of("--model", "openai/m", "--base-url", url)
+    assert url not in str(refused.value)
+
+
+def test_what_is_not_asked_for_is_not_opened(tmp_path: Path) -> None:
+    with Workbench(config_of("--sandbox", "no.such:thing"), out=tmp_path) as workbench:
+        assert set(workbench.domains) >= {"python-function", "python-stdin"}
+        with pytest.raises(UsageError, match="cannot load"):
+            _ = workbench.sandbox
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_all_models_of_a_run_spend_from_one_budget(tmp_path: Path) -> None:
+    with Workbench(config_of(*SERVED, "--max-cost", "1"), out=tmp_path) as workbench:
+        assert workbench.teacher().budget is workbench.teacher("openai/other").budget is workbench.budget
