@@ -31,7 +31,7 @@ HOLDERS = {
     "a chain of exceptions": "def g():\n    try: g()\n    except RecursionError: g()\ng()",
     "keys that collide": "return {i * (2 ** 61 - 1): 0 for i in range(1, 100000)}",
     "a set that collides": "return {i * (2 ** 61 - 1) for i in range(1, 100000)}",
-    "bytes compared": "import difflib\nreturn difflib.SequenceMatcher(None, 'ab' * 20000, 'ba' * 20000).ratio()",
+    "bytes compared": "import difflib\nreturn difflib.SequenceMatcher(None, 'ab' * 20000, 'ba' * 20000, False).ratio()",
 }
 BUSY = solutions(
     "busy for ever",
@@ -55,7 +55,7 @@ WAITS = {
     "a full pipe": "import os\nr, w = os.pipe()\nwhile True: os.write(w, bytes(65536))",
     "a queue": "import queue\nqueue.Queue().get()",
     "select": "import select\nselect.select([], [], [])",
-    "pause": "import signal\nsignal.pause()",
+    "pause": "import signal\nwhile True: signal.pause()",
     "sigwait": "import signal\nsignal.pthread_sigmask(signal.SIG_BLOCK, [10]); signal.sigwait([10])",
     "a thread that does not end": "import threading, time\nt = threading.Thread(target=time.sleep, args=(1000,), daemon=True); t.start(); t.join()",
     "a socket pair": "import socket\na, b = socket.socketpair(); a.recv(1)",
@@ -228,11 +228,12 @@ FLOODS = {
     "a copy of its input": "import os\nwhile True: os.sendfile(1, 0, 0, 1 << 20)",
     "a thread that prints on": "import threading\ndef go():\n    while True: print('x' * 9999)\nthreading.Thread(target=go, daemon=True).start()\nwhile True: pass",
 }
+FLOODED = "timeout killed exception wrong output-limit"
 OUTPUT = solutions(
     "output without end",
     "What a program writes is cut at its limit, reaches no disk, and never blocks the one who reads it.",
     [calls(name, body) for name, body in FLOODS.items()],
-    words=allow("timeout killed exception wrong output-limit", rest="timeout killed exception wrong output-limit"),
+    words=allow(f"{FLOODED} not-plain-data", rest=FLOODED),
     slow=True,
     draws=2,
 )
