@@ -188,6 +188,31 @@ def test_a_difference_ends_all_sharing_and_the_verdict_alone_counts(
     assert len([record for record in caplog.records if "runs alone" in record.message]) == 1
 
 
+@pytest.mark.parametrize(
+    "shown",
+    [
+        "str(f)",
+        "[x, repr(f)]",
+        "{f'{f}': x}",
+        "str({x: f})",
+        "f'{(k for k in [x])}'",
+    ],
+)
+def test_a_program_that_differs_from_itself_is_kept_apart_and_ends_nothing(shown: str, sandbox: Sandbox) -> None:
+    company, counting = Company(repeat=1.0), Counting(sandbox)
+    jobs = [job(HONEST.replace("3", str(number))) for number in range(8)]
+    shows = job(f"def f(x):\n    return {shown}\n")
+    for _ in range(3):
+        found = run_jobs(counting, [*jobs, shows], company, cores=1)  # type: ignore[arg-type]
+        assert [outcomes[0].value for outcomes in found[:-1]] == [14 + number for number in range(8)]
+        assert found[-1][0].status is Status.OK
+    assert company.shares
+    assert (company.differed, company.unsteady) == (0, 1)
+    assert company.shared == 9 + 8 + 8
+    assert company.repeated == 9 + 8 + 8
+    assert counting.runs == [3, 9, 1, 4, 9, 4, 9]
+
+
 def test_what_our_own_fault_spoils_is_no_difference(sandbox: Sandbox) -> None:
     class Broken(Counting):
         def run(self, jobs: Sequence[Job], *, on_done: OnDone | None = None) -> list[tuple[ItemOutcome, ...]]:
