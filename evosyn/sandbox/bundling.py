@@ -11,14 +11,15 @@ from __future__ import annotations
 import ast
 import functools
 import itertools
-import marshal
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
 from evosyn.jobs import CallsJob, CompanyJob, ItemOutcome, Job, Limits, Status
 from evosyn.parsing import parsed
 from evosyn.ports import Sandbox
+from evosyn.sandbox._inside.wire import NotPlain, encode
 from evosyn.sandbox.company import CHECKS, PLAIN, admits
 from evosyn.sharing import Company
 
@@ -26,6 +27,8 @@ OnDone: TypeAlias = Callable[[int, tuple[ItemOutcome, ...]], None]
 MOST = 16
 JOBS_A_CORE = 3
 """Programs share a process only where there is work enough for that many jobs a core."""
+_ADDRESS = re.compile(rb"0x[0-9a-f]+")
+"""As the text of a function shows it."""
 CPU_S, BUDGET_S = 0.5, 1.0
 """Of one call and of all calls in a shared process; what takes longer runs alone, with the limits that were asked."""
 
@@ -68,6 +71,8 @@ def run_jobs(
                 outcomes = found[at]
             elif _same_outcomes(found[at], outcomes):
                 company.agreed()
+            elif _addresses_apart(found[at]) == _addresses_apart(outcomes):
+                company.disagreed(_program(jobs[at]), neighbours=False)
             else:
                 differed.append(at)
         settled(at, outcomes)
@@ -162,6 +167,15 @@ def _program(job: Job) -> str:
 
 def _same(one: ItemOutcome, other: ItemOutcome) -> bool:
     """Equal outcomes; not-a-number is itself."""
-    return one.status is other.status and (
-        marshal.dumps(one.value, 2) == marshal.dumps(other.value, 2) or one.value == other.value
-    )
+    return one.status is other.status and (_bytes(one) == _bytes(other) or one.value == other.value)
+
+
+def _addresses_apart(outcomes: Sequence[ItemOutcome]) -> list[bytes]:
+    return [_ADDRESS.sub(b"0x", _bytes(outcome)) for outcome in outcomes]
+
+
+def _bytes(outcome: ItemOutcome) -> bytes:
+    try:
+        return encode(outcome.value)
+    except NotPlain:
+        return b""
