@@ -7,20 +7,17 @@ format is that of AlphaEvolve (Novikov 2025, section 2.3) and OpenEvolve.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from evosyn.chat import Parsed
+from evosyn.fences import BLANKS, lines_of, plain_fences
 from evosyn.parsing import parsed
 
 MAX_REPLY = 200_000
-_FENCE = re.compile(r"^```[ \t]*([\w+-]*)[^\n]*\n(.*?)^```[ \t]*$", re.DOTALL | re.MULTILINE)
-_OPEN_FENCE = re.compile(r"^```[ \t]*(?:python|py)?[ \t]*\n(.*)\Z", re.DOTALL | re.MULTILINE)
-_EDIT = re.compile(
-    r"^[ \t]*<{5,}[ \t]*SEARCH[ \t]*\n(.*?)^[ \t]*={5,}[ \t]*\n(.*?)^[ \t]*>{5,}[ \t]*REPLACE[ \t]*$",
-    re.DOTALL | re.MULTILINE,
-)
+MAX_COMPARED = 5_000_000
+"""Lines that are compared while the edits of a reply look for their places."""
+_FEWEST_SIGNS = 5
 
 
 class Edit(NamedTuple):
@@ -49,8 +46,9 @@ def extract_program(reply: str, parent: str, entry_points: Collection[str]) -> P
     for block in reversed(blocks):
         if _defines(block, entry_points):
             return Parsed(block)
+    whole = _parse(parent) if blocks else None
     for block in reversed(blocks):
-        spliced = splice_functions(parent, block)
+        spliced = None if whole is None else _spliced(parent, whole, block)
         if spliced is not None:
             return Parsed(spliced)
     if any(_parse(block) is None for block in blocks):
@@ -60,17 +58,40 @@ def extract_program(reply: str, parent: str, entry_points: Collection[str]) -> P
 
 def extract_edits(reply: str) -> tuple[Edit, ...]:
     """The SEARCH/REPLACE blocks of a reply, in order."""
-    return tuple(Edit(*match.groups()) for match in _EDIT.finditer(reply[:MAX_REPLY].replace("\r\n", "\n")))
+    text = reply[:MAX_REPLY].replace("\r\n", "\n")
+    found: list[Edit] = []
+    search = replace = -1  # where the two parts begin
+    middle = 0  # where the first of them ends
+    for line in lines_of(text):
+        bare = line.text.strip(BLANKS)
+        if search < 0 and _is_mark(bare, "<", "SEARCH"):
+            search = line.after
+        elif search >= 0 > replace and _is_mark(bare, "=", ""):
+            middle, replace = line.start, line.after
+        elif replace >= 0 and _is_mark(bare, ">", "REPLACE"):
+            found.append(Edit(text[search:middle], text[replace : line.start]))
+            search = replace = -1
+    return tuple(found)
+
+
+def _is_mark(bare: str, sign: str, word: str) -> bool:
+    said = bare.lstrip(sign)
+    return len(bare) - len(said) >= _FEWEST_SIGNS and said.lstrip(BLANKS) == word
 
 
 def apply_edits(program: str, edits: Sequence[Edit]) -> Parsed[str]:
     """`program` with all `edits` applied one after the other.
 
-    A SEARCH part is looked for letter by letter, then without trailing blanks, then at any other indentation.
+    A SEARCH part is looked for letter by letter, then without trailing blanks, then at any other indentation. Edits
+    that would take long to find are refused.
     """
-    lines = program.splitlines()
+    lines, left = program.splitlines(), MAX_COMPARED
     for edit in edits:
-        found = _find(lines, edit.search.splitlines())
+        search = edit.search.splitlines()
+        left -= 3 * len(lines) * (1 + len(search))
+        if left < 0:
+            return Parsed(None, "too-long")
+        found = _find(lines, search)
         if found is None:
             return Parsed(None, "diff-does-not-apply")
         start, stop, shift = found
@@ -80,8 +101,13 @@ def apply_edits(program: str, edits: Sequence[Edit]) -> Parsed[str]:
 
 def splice_functions(program: str, block: str) -> str | None:
     """`program` with the top-level functions replaced that `block` defines anew, or None if it defines none of them."""
-    whole, part = _parse(program), _parse(block)
-    if whole is None or part is None:
+    whole = _parse(program)
+    return None if whole is None else _spliced(program, whole, block)
+
+
+def _spliced(program: str, whole: ast.Module, block: str) -> str | None:
+    part = _parse(block)
+    if part is None:
         return None
     new = {node.name: node for node in part.body if isinstance(node, ast.FunctionDef)}
     old = [node for node in whole.body if isinstance(node, ast.FunctionDef) and node.name in new]
@@ -99,15 +125,12 @@ def _first(node: ast.FunctionDef) -> int:
 
 
 def _blocks(reply: str, entry_points: Collection[str]) -> Iterator[str]:
-    text, end = reply.replace("\r\n", "\n"), 0
-    for match in _FENCE.finditer(text):
-        end = match.end()
-        if match.group(1).lower() in ("", "python", "py", "python3"):
-            yield match.group(2)
-    rest = _OPEN_FENCE.search(text, end)
+    text = reply.replace("\r\n", "\n")
+    fences, rest = plain_fences(text)
+    yield from [fence.text for fence in fences if fence.language in ("", "python", "py", "python3")]
     if rest is not None:
-        yield rest.group(1)
-    elif end == 0 and _defines(text, entry_points):
+        yield rest
+    elif not fences and _defines(text, entry_points):
         yield text
 
 

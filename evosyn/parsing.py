@@ -1,9 +1,15 @@
-"""`ast.parse` for a process in which several threads read programs; nothing of ours calls it directly."""
+"""`ast.parse` for a process in which several threads read programs; nothing of ours calls it directly.
+
+Texts from outside are parsed here, in C, where nothing can interrupt them: what would take more than linear time is
+refused before.
+"""
 
 from __future__ import annotations
 
 import ast
+import re
 import threading
+import unicodedata
 from typing import Any
 
 BOM = "\ufeff"
@@ -11,6 +17,14 @@ BOM = "\ufeff"
 _ONE_AT_A_TIME = threading.RLock()
 _ATTEMPTS = 100
 """A library's thread may parse as well, without asking us; that both do so at once again and again is out of reach."""
+MARKS_IN_A_ROW = 128
+"""Combining characters after each other in a name: normalizing it sorts them in quadratic time (PEP 3131, NFKC)."""
+BRACES_TIMES_CHARS = 1_000_000_000
+"""CPython 3.11 goes through an f-string from its begin for each of its expressions."""
+_FORMATTED = re.compile(r"""\b(?:f|rf|fr)['"]""", re.IGNORECASE)
+INTEGER_KEYS, INTEGER_BITS = 32, 60
+"""Keys of a literal that are no texts: so many may be anything, more only integers of so few bits, which do not
+collide."""
 
 
 def parsed(text: str) -> ast.Module:
@@ -20,9 +34,13 @@ def parsed(text: str) -> ast.Module:
     SystemError for a good program (seen; github.com/python/cpython/issues/106905).
 
     Raises:
-        SyntaxError, ValueError, RecursionError, MemoryError: it is no program, or too deep.
+        SyntaxError, ValueError, RecursionError, MemoryError: it is no program, or too large or deep for our process.
     """
     text = text.removeprefix(BOM)
+    if (text.count("{") * len(text) > BRACES_TIMES_CHARS and _FORMATTED.search(text)) or not _is_quickly_normalized(
+        text
+    ):
+        raise MemoryError("too large for our process")
     with _ONE_AT_A_TIME:
         for _ in range(_ATTEMPTS):
             try:
@@ -30,6 +48,23 @@ def parsed(text: str) -> ast.Module:
             except SystemError:
                 continue
         return ast.parse(text)
+
+
+def _is_quickly_normalized(text: str) -> bool:
+    if text.isascii():
+        return True
+    marks = {sign for sign in set(text) if _is_mark(sign)}
+    run = 0
+    for sign in text if marks else "":
+        run = run + 1 if sign in marks else 0
+        if run > MARKS_IN_A_ROW:
+            return False
+    return True
+
+
+def _is_mark(sign: str) -> bool:
+    """Whether it stands for combining characters and nothing else."""
+    return sign > "\x7f" and all(map(unicodedata.combining, unicodedata.normalize("NFKD", sign)))
 
 
 LONGEST_COMPARED = 20_000
@@ -54,5 +89,22 @@ def literal(text: str) -> Any:
     """
     match parsed(text.strip()).body:
         case [ast.Expr(value)]:
+            _check_keys(value)
             return ast.literal_eval(value)
     raise ValueError("not a literal")
+
+
+def _check_keys(tree: ast.expr) -> None:
+    """
+    Raises:
+        ValueError: a set or dict in it could take quadratic time to make.
+    """
+    for node in ast.walk(tree):
+        keys = node.keys if isinstance(node, ast.Dict) else node.elts if isinstance(node, ast.Set) else []
+        if sum(not _is_spread(key) for key in keys) > INTEGER_KEYS:
+            raise ValueError("keys that may collide")
+
+
+def _is_spread(key: ast.expr | None) -> bool:
+    value = key.value if isinstance(key, ast.Constant) else None
+    return isinstance(value, str) or (type(value) is int and value.bit_length() <= INTEGER_BITS)

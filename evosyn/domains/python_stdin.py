@@ -18,7 +18,7 @@ from evosyn.domains.python.domain import PythonDomain
 from evosyn.domains.python.lifting import STATUS_VERDICTS
 from evosyn.domains.python.payload import ProgramPayload
 from evosyn.domains.python.preparing import Recent, decided, refuse_generators
-from evosyn.domains.python.shapes import is_generator
+from evosyn.domains.python.shapes import is_encodable, is_generator
 from evosyn.domains.python.table import verdict_of
 from evosyn.jobs import CellResult, ItemOutcome, Job, Limits, Status, StdioJob
 from evosyn.records import Json, Problem, Solution, Testing, Verdict
@@ -46,7 +46,7 @@ class PreparedStdin:
 
     inputs: tuple[str, ...]
     expected: tuple[Expected, ...]
-    cells: tuple[tuple[int, ...] | None, ...]  # None: not a testing of this domain
+    cells: tuple[tuple[int, ...] | None, ...]  # None: not a testing of this domain, or one that cannot be sent
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,9 @@ class StdinPlan:
 
     def _cell(self, cases: Sequence[int] | None, judged: Sequence[Verdict], runs: Sequence[ItemOutcome]) -> CellResult:
         if cases is None:
-            return CellResult(Verdict.BROKEN, detail=f"{NAME} takes testings of the kind 'stdin' only")
+            return CellResult(
+                Verdict.BROKEN, detail=f"{NAME} takes testings of the kind 'stdin', texts that can be encoded"
+            )
         verdicts = tuple([judged[case] for case in cases])
         verdict = verdict_of(verdicts)
         used = {self.prepared.expected[case].run: None for case in cases}
@@ -136,7 +138,7 @@ def _prepare(testings: Sequence[Testing]) -> PreparedStdin:
     expected: dict[Expected, int] = {}
     cells: list[tuple[int, ...] | None] = []
     for testing in testings:
-        if testing.kind != "stdin":
+        if testing.kind != "stdin" or not all(is_encodable(case["input"]) for case in testing.body["cases"]):
             cells.append(None)
             continue
         cases = []

@@ -9,27 +9,20 @@ from __future__ import annotations
 import ast
 import json
 import re
-from typing import NamedTuple
 
+from evosyn.fences import Fence, markdown_fences
 from evosyn.parsing import literal, parsed
 from evosyn.records import Json, canonical_json
 
 MAX_REPLY = 1_000_000
 """Characters of a reply that are read."""
-_FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[ \t]*([\w+.-]*)[^\n]*\n(.*?)(?:^[ \t]*\1[ \t]*$|\Z)", re.M | re.S)
-_TEXT_OR_TRAILING_COMMA = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[\]}])', re.S)
-
-
-class Fence(NamedTuple):
-    """A fenced block: its language in lower case, "" if none is given, and its text."""
-
-    language: str
-    text: str
+_TEXT = re.compile(r'"(?:[^"\\]|\\.)*"', re.S)
+_TRAILING_COMMA = re.compile(r",(?=\s*[\]}])")
 
 
 def fences(text: str) -> list[Fence]:
     """Every fenced block in order; an unclosed last one (a reply that was cut) counts."""
-    return [Fence(match[2].lower(), match[3]) for match in _FENCE.finditer(text[:MAX_REPLY])]
+    return markdown_fences(text[:MAX_REPLY])
 
 
 def python_blocks(text: str) -> list[str]:
@@ -61,7 +54,7 @@ def json_values(text: str) -> list[Json]:
 def read_json(text: str) -> Json | None:
     """A JSON value; forgives trailing commas, raw line breaks in texts, Python literals. None if it is none."""
     text = text.strip()
-    for attempt in (text, _TEXT_OR_TRAILING_COMMA.sub(lambda match: match[1] or "", text)):
+    for attempt in (text, _without_trailing_commas(text)):
         try:
             value = json.loads(attempt, strict=False)
         except (ValueError, RecursionError):
@@ -99,6 +92,16 @@ def defines(source: str, name: str) -> bool:
         ):
             return True
     return False
+
+
+def _without_trailing_commas(text: str) -> str:
+    """The text without commas before a closing bracket, but for those in quoted texts. After a quote that is never
+    closed nothing is quoted."""
+    parts, done = [], 0
+    while (quote := text.find('"', done)) >= 0 and (quoted := _TEXT.match(text, quote)) is not None:
+        parts += [_TRAILING_COMMA.sub("", text[done:quote]), quoted[0]]
+        done = quoted.end()
+    return "".join([*parts, _TRAILING_COMMA.sub("", text[done:])])
 
 
 def _is_json(value: Json) -> bool:

@@ -2,7 +2,8 @@
 
 A process for each program costs more than most programs do. Only clean values count that came out in company; a program
 that gave anything else, or took long, runs again in a process of its own, so that no verdict depends on the company.
-A sample of what counted is repeated alone (`evosyn.sharing`). docs/sandbox.md, "Company".
+A sample of what counted is repeated alone; where it differs, once more in such a process without company, which tells
+whether the neighbours or the process itself made the difference (`evosyn.sharing`). docs/sandbox.md, "Company".
 """
 
 from __future__ import annotations
@@ -10,14 +11,15 @@ from __future__ import annotations
 import ast
 import functools
 import itertools
-import marshal
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
 from evosyn.jobs import CallsJob, CompanyJob, ItemOutcome, Job, Limits, Status
 from evosyn.parsing import parsed
 from evosyn.ports import Sandbox
+from evosyn.sandbox._inside.wire import NotPlain, encode
 from evosyn.sandbox.company import CHECKS, PLAIN, admits
 from evosyn.sharing import Company
 
@@ -25,6 +27,8 @@ OnDone: TypeAlias = Callable[[int, tuple[ItemOutcome, ...]], None]
 MOST = 16
 JOBS_A_CORE = 3
 """Programs share a process only where there is work enough for that many jobs a core."""
+_ADDRESS = re.compile(rb"0x[0-9a-f]+")
+"""As the text of a function shows it."""
 CPU_S, BUDGET_S = 0.5, 1.0
 """Of one call and of all calls in a shared process; what takes longer runs alone, with the limits that were asked."""
 
@@ -47,10 +51,13 @@ def run_jobs(
     Raises:
         SandboxUnavailable: from the sandbox.
     """
-    found = _shared(sandbox, jobs, JOBS_A_CORE * (cores or len(os.sched_getaffinity(0)))) if company.shares else {}
+    apart = JOBS_A_CORE * (cores or len(os.sched_getaffinity(0)))
+    found = _shared(sandbox, jobs, apart, company) if company.shares else {}
     company.count(len(found))
     repeated = {at for at in found if company.repeats(_program(jobs[at]))}
     alone = [at for at in range(len(jobs)) if at not in found or at in repeated]
+
+    differed: list[int] = []
 
     def settled(at: int, outcomes: tuple[ItemOutcome, ...]) -> None:
         found[at] = outcomes
@@ -59,13 +66,26 @@ def run_jobs(
 
     def one_done(place: int, outcomes: tuple[ItemOutcome, ...]) -> None:
         at = alone[place]
-        counts = at not in repeated or _compared(company, jobs[at], found[at], outcomes)
-        settled(at, outcomes if counts else found[at])
+        if at in repeated:
+            if _failed(outcomes):
+                outcomes = found[at]
+            elif _same_outcomes(found[at], outcomes):
+                company.agreed()
+            elif _addresses_apart(found[at]) == _addresses_apart(outcomes):
+                company.disagreed(_program(jobs[at]), neighbours=False)
+            else:
+                differed.append(at)
+        settled(at, outcomes)
 
     for at in [at for at in found if at not in repeated]:
         settled(at, found[at])
     if alone:
         sandbox.run([jobs[at] for at in alone], on_done=one_done)
+    if differed:
+        by_itself = sandbox.run([CompanyJob(some, _limits(some)) for some in _members(jobs, [[at] for at in differed])])
+        for at, outcomes in zip(differed, by_itself, strict=True):
+            if not _failed(outcomes):
+                company.disagreed(_program(jobs[at]), neighbours=_same_outcomes(found[at], outcomes))
     return [found[at] for at in range(len(jobs))]
 
 
@@ -90,21 +110,25 @@ def harmless(testing: str) -> bool:
     return admits(testing, CHECKS, parsed)
 
 
-def _shared(sandbox: Sandbox, jobs: Sequence[Job], apart: int) -> dict[int, tuple[ItemOutcome, ...]]:
+def _shared(sandbox: Sandbox, jobs: Sequence[Job], apart: int, company: Company) -> dict[int, tuple[ItemOutcome, ...]]:
     """The outcomes, by place, of the jobs that came out clean in company; `apart` is the least number of processes."""
     if len(jobs) < 2 * apart:
         return {}
-    plain = [at for at, job in enumerate(jobs) if keeps_company(job)]
+    plain = [at for at, job in enumerate(jobs) if keeps_company(job) and company.admits(_program(job))]
     size = min(MOST, len(plain) // apart)
     if size < 2:
         return {}
     found: dict[int, tuple[ItemOutcome, ...]] = {}
     bundles = [plain[start : start + size] for start in range(0, len(plain), size)]
-    members = [tuple(job for at in bundle if isinstance(job := jobs[at], CallsJob)) for bundle in bundles]
+    members = _members(jobs, bundles)
     outcomes = sandbox.run([CompanyJob(some, _limits(some)) for some in members])
     for bundle, some, items in zip(bundles, members, outcomes, strict=True):
         found |= dict(_clean(bundle, some, iter(items)))
     return found
+
+
+def _members(jobs: Sequence[Job], bundles: Sequence[Sequence[int]]) -> list[tuple[CallsJob, ...]]:
+    return [tuple(job for at in bundle if isinstance(job := jobs[at], CallsJob)) for bundle in bundles]
 
 
 def _limits(members: Sequence[CallsJob]) -> Limits:
@@ -128,13 +152,13 @@ def _clean(
             yield at, mine
 
 
-def _compared(company: Company, job: Job, shared: Sequence[ItemOutcome], alone: Sequence[ItemOutcome]) -> bool:
-    """Take down whether a program gave the same alone; False where our own fault leaves that open."""
-    if any(outcome.status is Status.INFRASTRUCTURE for outcome in alone):
-        return False
-    same = len(shared) == len(alone) and all(map(_same, shared, alone))
-    company.compared(_program(job), same)
-    return True
+def _failed(outcomes: Sequence[ItemOutcome]) -> bool:
+    """Whether our own fault leaves open what the program gives."""
+    return any(outcome.status is Status.INFRASTRUCTURE for outcome in outcomes)
+
+
+def _same_outcomes(one: Sequence[ItemOutcome], other: Sequence[ItemOutcome]) -> bool:
+    return len(one) == len(other) and all(map(_same, one, other))
 
 
 def _program(job: Job) -> str:
@@ -143,6 +167,15 @@ def _program(job: Job) -> str:
 
 def _same(one: ItemOutcome, other: ItemOutcome) -> bool:
     """Equal outcomes; not-a-number is itself."""
-    return one.status is other.status and (
-        marshal.dumps(one.value, 2) == marshal.dumps(other.value, 2) or one.value == other.value
-    )
+    return one.status is other.status and (_bytes(one) == _bytes(other) or one.value == other.value)
+
+
+def _addresses_apart(outcomes: Sequence[ItemOutcome]) -> list[bytes]:
+    return [_ADDRESS.sub(b"0x", _bytes(outcome)) for outcome in outcomes]
+
+
+def _bytes(outcome: ItemOutcome) -> bytes:
+    try:
+        return encode(outcome.value)
+    except NotPlain:
+        return b""

@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 import re
 
-_FENCE = re.compile(r"^```[ \t]*[\w+.-]*[ \t]*\n.+?^```[ \t]*$", re.DOTALL | re.MULTILINE)
+from evosyn.fences import is_one_fence
+
 _THINK = re.compile(r"\s*<think>(?:(?!</?think>).)*</think>\s*<answer>(?:(?!</?answer>).)*</answer>\s*", re.DOTALL)
 
 
@@ -17,7 +18,7 @@ def format_score(text: str, kind: str) -> float:
     """1.0 where the text has the asked form, else 0.0: exactly one fenced block, or one think block and one answer."""
     if kind == "think":
         return float(_THINK.fullmatch(text) is not None)
-    return float(len(_FENCE.findall(text)) == 1 and text.count("```") == 2)
+    return float(is_one_fence(text))
 
 
 def soft_overlong(length: int, limit: int, *, buffer: int | None = None) -> float:

@@ -1,6 +1,9 @@
 """The comparison rules of docs/pools.md, one property a test."""
 
+import itertools
 import math
+from decimal import Decimal
+from fractions import Fraction
 
 import pytest
 from hypothesis import given
@@ -63,6 +66,54 @@ def test_a_tolerance_holds_for_numbers_wherever_they_stand() -> None:
     assert not same_value(10**400, 1.0, 1e-3)
 
 
+NOT_FINITE = [
+    *(float("inf"), -math.inf, math.nan, Decimal("Infinity"), Decimal("-Infinity"), Decimal("NaN"), Decimal("sNaN")),
+    *(complex("inf"), complex("-inf"), complex(1, math.inf), complex(math.nan, 1), complex(1, -math.inf)),
+]
+FINITE = [
+    0,
+    1,
+    -7,
+    True,
+    0.5,
+    1.7e308,
+    -1.7e308,
+    1j,
+    complex(1.7e308, 1.7e308),
+    10**400,
+    Fraction(1, 3),
+    Decimal("1E+400"),
+]
+
+
+@pytest.mark.parametrize("tolerance", [1e-9, 1, 1e299])
+def test_what_is_not_finite_is_within_no_tolerance_of_what_is(tolerance: float) -> None:
+    for one, other in itertools.product(NOT_FINITE, FINITE):
+        assert not same_value(other, one, tolerance)
+        assert not same_value(one, other, tolerance)
+        assert not same_value([other], [one], tolerance)
+        assert not same_value({"a": other}, {"a": one}, tolerance)
+        if not (isinstance(one, Decimal) and one.is_snan()):
+            assert not same_value({other}, {one}, tolerance)
+    equal_to_some = [
+        value for value in NOT_FINITE if not (isinstance(value, Decimal) and value.is_nan()) and value == value
+    ]
+    for one, other in itertools.combinations(equal_to_some, 2):
+        assert same_value(one, other, tolerance) is bool(one == other)
+    assert not same_value(0.5, complex(1.7e308, 1.7e308), 1e-6), "beyond the range of floats in size"
+
+
+def test_numbers_of_all_types_may_differ_by_the_tolerance() -> None:
+    third = [1 / 3, complex(1 / 3), Fraction(1, 3), Decimal(1) / 3, Fraction(333333333, 10**9)]
+    for one, other in itertools.product(third, repeat=2):
+        assert same_value(one, other, 1e-6)
+        assert same_value([(one,)], ((other,),), 1e-6)
+        assert same_value({one}, {other}, 1e-6)
+        assert not same_value(one, other + 1 if not isinstance(other, Decimal) else other + 2, 1e-6)
+    assert not same_value(10**17, 10**17 + 1, 0), "no tolerance at all is equality, also where floats are coarse"
+    assert not same_value("1/3", Fraction(1, 3), 1e-6)
+
+
 def test_a_value_that_is_nested_too_deeply_is_no_crash() -> None:
     deep: list[object] = []
     for _ in range(100_000):
@@ -110,6 +161,21 @@ def test_with_a_tolerance_tokens_that_are_numbers_may_differ() -> None:
     assert not same_text("1000000", "1000001", 1e-3), "integers are exact"
     assert not same_text("nan", "NaN", 1.0)
     assert not same_text("1.0e999999999", "2.0", 1.0)
+
+
+@pytest.mark.parametrize(
+    "word",
+    ["1_2.5", "1_2__5", "\uff11\uff12.\uff15", "\u0661\u0662.\u0665", "12.50000e0_0", "12\u06f5e-1", "1\u0be8.5",
+     "+ 12.5", "12.5j", "0x1p3", "1.25e", ".", "12..5", "1.25e1.0", "1,2.5", "Infinity.", "1.25E+\u0661"],
+)  # fmt: skip
+def test_a_word_that_no_judge_reads_as_a_number_is_compared_as_text(word: str) -> None:
+    assert not same_text("12.5", word, 1e-6)
+    assert same_text(word, word)
+
+
+@pytest.mark.parametrize("word", ["12.50", "+12.5", "1.25e1", "1.25E+01", "125e-1", "012.5", "12.5e0", "12.500000000"])
+def test_a_word_that_is_the_same_decimal_number_is_equal(word: str) -> None:
+    assert same_text("12.5", word)
 
 
 def test_a_tolerance_holds_for_sets_of_numbers() -> None:

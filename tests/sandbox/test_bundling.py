@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -186,6 +187,43 @@ def test_a_difference_ends_all_sharing_and_the_verdict_alone_counts(
     assert not Company().shares
     assert company.shared == 8
     assert len([record for record in caplog.records if "runs alone" in record.message]) == 1
+
+
+class Varying:
+    """A sandbox in which one program gives something else in each process."""
+
+    def __init__(self, sandbox: Sandbox, template: str) -> None:
+        self._sandbox, self._template, self._run = sandbox, template, 0
+
+    def run(self, jobs: Sequence[Job], *, on_done: OnDone | None = None) -> list[tuple[ItemOutcome, ...]]:
+        self._run += 1
+        other = self._template.format(0x7F0000 + 16 * self._run)
+        varied = [
+            tuple(replace(one, value=other) if one.value == "varies" else one for one in items)
+            for items in self._sandbox.run(jobs)
+        ]
+        return told(varied, on_done)
+
+
+@pytest.mark.parametrize("template", ["<function f at 0x{:x}>", "{}", "a{0}b{0:x}"])
+def test_a_program_that_differs_from_itself_is_kept_apart_and_ends_nothing(template: str, sandbox: Sandbox) -> None:
+    company, varying = Company(repeat=1.0), Varying(sandbox, template)
+    jobs = [job(HONEST.replace("3", str(number))) for number in range(8)] + [job("def f(x):\n    return 'varies'\n")]
+    for _ in range(3):
+        found = run_jobs(varying, jobs, company, cores=1)  # type: ignore[arg-type]
+        assert [outcomes[0].value for outcomes in found[:-1]] == [14 + number for number in range(8)]
+    assert company.shares
+    assert (company.differed, company.unsteady) == (0, 1)
+    assert company.shared == company.repeated == 9 + 8 + 8
+
+
+@pytest.mark.parametrize("shown", ["str(f)", "[x, repr(f)]", "{f'{f}': x}", "str({x: f})", "f'{(k for k in [x])}'"])
+def test_a_program_that_shows_an_address_ends_nothing(shown: str, sandbox: Sandbox) -> None:
+    company = Company(repeat=1.0)
+    shows = [job(f"def f(x):\n    return {shown}\n# {number}\n") for number in range(9)]
+    for _ in range(2):
+        run_jobs(sandbox, shows, company, cores=1)
+    assert company.shares
 
 
 def test_what_our_own_fault_spoils_is_no_difference(sandbox: Sandbox) -> None:

@@ -1,18 +1,20 @@
 """When a returned value or a printed text counts as the expected one. Decided in our process, on plain data only.
 
 Values (testings of the kind `cases`): Python's `==`, except that a list equals a tuple of equal items, NaN equals NaN,
-an object's text keys match the keys that JSON would have written as those texts, and numbers, also inside containers,
-may differ by a declared tolerance. Texts (kind `stdin`): as the judges of programming contests do. Line ends are
-unified, blanks at the ends of lines and empty lines at the end do not count; then line by line, word by word. Two words
-are equal as text, or as finite decimal numbers where one has a point or exponent (`0.50` and `0.5`), within the
-declared tolerance. Case and order count.
+an object's text keys match the keys that JSON would have written as those texts, and finite numbers of any types, also
+inside containers, may differ by a declared tolerance. Texts (kind `stdin`): as the judges of programming contests do.
+Line ends are unified, blanks at the ends of lines and empty lines at the end do not count; then line by line, word by
+word. Two words are equal as text, or as finite decimal numbers where one has a point or exponent (`0.50` and `0.5`),
+within the declared tolerance. Case and order count.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
+from fractions import Fraction
 
 from evosyn.domains.python.budget import KEYS, WIDE, is_wide, measure
 from evosyn.domains.python.equality import digest, equal
@@ -25,8 +27,11 @@ DECIMAL_CHARS = 400
 KEY_BITS = 1 << 16
 """Larger integers equal no text as a key."""
 
-_NUMBERS = (int, float, complex)
+_NUMBERS = (int, float, complex, Fraction, Decimal)
 _SETS = (set, frozenset, KEYS)
+_DECIMAL = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+"""A finite decimal number of a contest; `Decimal` itself also reads underscores and the digits of all scripts."""
+_ALL = 1 << 62
 _POINT = frozenset(".eE")
 
 
@@ -45,6 +50,8 @@ def same_value(
     """
     if wide is None:
         wide = is_wide(expected)
+    if wide and not measure(expected, actual, limit=_ALL).mixes():
+        return False
     try:
         return (equal(expected, actual) if wide else bool(expected == actual)) or _Rules(tolerance, pairs).same(
             expected, actual
@@ -90,15 +97,7 @@ class _Rules:
     def _same_number(self, expected: Json, actual: Json) -> bool:
         if expected == actual or (expected != expected and actual != actual):
             return True
-        if self._tolerance is None:
-            return False
-        tolerance = self._tolerance
-        try:
-            if isinstance(expected, complex) or isinstance(actual, complex):
-                return bool(abs(expected - actual) <= max(tolerance, tolerance * max(abs(expected), abs(actual))))
-            return math.isclose(expected, actual, rel_tol=tolerance, abs_tol=tolerance)
-        except (OverflowError, ValueError):  # integers beyond the range of floats; a tolerance above 1 of nothing
-            return False
+        return bool(self._tolerance) and _close(expected, actual, self._tolerance or 0.0)
 
     def _same_items(self, expected: Mapping[Json, Json], actual: Mapping[Json, Json]) -> bool:
         if len(expected) != len(actual):
@@ -130,6 +129,17 @@ class _Rules:
     def _try(self, cost: int) -> bool:
         self._pairs -= cost
         return self._pairs >= 0
+
+
+def _close(one: Json, other: Json, tolerance: float) -> bool:
+    """Whether two numbers differ by at most the tolerance, absolutely or relative to the larger. What is not finite, or
+    beyond the range of floats, is close to nothing."""
+    try:
+        left, right = (value if isinstance(value, complex) else float(value) for value in (one, other))
+        difference, size = abs(left - right), max(abs(left), abs(right))
+    except (OverflowError, ValueError):
+        return False
+    return math.isfinite(size) and math.isfinite(difference) and difference <= max(tolerance, tolerance * size)
 
 
 def _paired(
@@ -171,13 +181,15 @@ def _same_line(expected: Sequence[str], actual: Sequence[str], tolerance: float)
 
 
 def _same_decimal(expected: str, actual: str, tolerance: float) -> bool:
-    if len(expected) > DECIMAL_CHARS or len(actual) > DECIMAL_CHARS or not _POINT & {*expected, *actual}:
+    words = (expected, actual)
+    if any(len(word) > DECIMAL_CHARS or not _DECIMAL.fullmatch(word) for word in words) or not _POINT & {
+        *expected,
+        *actual,
+    }:
         return False
     try:
         left, right = Decimal(expected), Decimal(actual)
-    except InvalidOperation:
-        return False
-    if not (left.is_finite() and right.is_finite()):
+    except InvalidOperation:  # an exponent beyond all
         return False
     if left == right:
         return True

@@ -14,17 +14,23 @@ from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
 
-from evosyn.domains.python.budget import ITEMS, KEYS, WIDE
+from evosyn.domains.python.budget import ITEMS, KEYS, WIDE, measure
 from evosyn.records import Json
 
 _SECRET = os.urandom(16)
 _DECIMAL_EXPONENT = 400
 """A decimal number of larger exponent equals no number of another type here."""
+_ALL = 1 << 62
 _SETS = (set, frozenset, KEYS)
 
 
+def safely_equal(left: Json, right: Json) -> bool:
+    """Whether the two are equal; False where numbers in them cannot be compared quickly."""
+    return measure(left, right, limit=_ALL).mixes() and equal(left, right)
+
+
 def equal(left: Json, right: Json) -> bool:
-    """Whether Python finds the two equal."""
+    """Whether Python finds the two equal; linear where the `Measure` of both `mixes`."""
     if left is right:
         return bool(left == right)  # of NaN it says no
     for kind in (list, tuple, deque):

@@ -11,12 +11,11 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
-from evosyn.domains.python.budget import WorkBudget, measure
+from evosyn.domains.python.budget import INT_BITS, WorkBudget, measure
 from evosyn.domains.python.guarded import (
     BINARY,
     COMPARISONS,
     FUNCTIONS,
-    INT_BITS,
     TYPES,
     UNARY,
     check_keys,

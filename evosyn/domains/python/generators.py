@@ -16,7 +16,7 @@ from evosyn.domains.python.context import Broken, parse, source_of
 from evosyn.domains.python.expressions import NotLiftable
 from evosyn.domains.python.guarded import check_keys
 from evosyn.domains.python.lifting import is_plain
-from evosyn.domains.python.shapes import checked, is_generator
+from evosyn.domains.python.shapes import checked, is_encodable, is_generator
 from evosyn.jobs import Call, CallsJob, CellResult, ItemOutcome, Job, Limits, Status
 from evosyn.records import Json, Testing, Verdict
 from evosyn.testings import FormatError
@@ -161,12 +161,16 @@ def _filled(testing: Testing, places: Sequence[Path], outcomes: Sequence[ItemOut
         if inside:
             cases[int(index)]["input"][inside[0]] = value
             continue
-        if testing.kind == "stdin" and not isinstance(value, str):
-            return CellResult(Verdict.BROKEN, detail=f"generator: gives {type(value).__name__}, not a text")
+        if testing.kind == "stdin" and not is_encodable(value):
+            return CellResult(Verdict.BROKEN, detail=f"generator: gives {_said(value)}, not a text that can be encoded")
         if testing.kind == "cases" and key == "input" and not isinstance(value, list | tuple | dict):
             value = [value]
         cases[int(index)][key] = value
     return replace(testing, body={**testing.body, "cases": cases})
+
+
+def _said(value: Json) -> str:
+    return "half a surrogate pair" if isinstance(value, str) else type(value).__name__
 
 
 def _as_data(value: Json) -> Json:

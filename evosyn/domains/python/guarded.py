@@ -7,19 +7,29 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 
-from evosyn.domains.python.budget import ITEMS, KEYS, WIDE, TooLarge, WorkBudget, length, room
+from evosyn.domains.python.budget import (
+    INT_BITS,
+    ITEMS,
+    KEYS,
+    WIDE,
+    TooLarge,
+    WorkBudget,
+    bits,
+    length,
+    measure,
+    room,
+)
 from evosyn.domains.python.equality import equal
 from evosyn.records import Json
 from evosyn.sandbox._inside.kinds import FEW_KEYS, Items, is_spread
 
-INT_BITS = 1 << 16
-"""Of integers that are multiplied, divided or written out."""
 MAX_DIGITS = 400
 _WORD = 1 << 63
+_DECIMAL_POWER = 50_000
 _SET_LIKE = (set, frozenset, KEYS, ITEMS)
 _TEXTS = (str, bytes, bytearray)
 
@@ -54,18 +64,10 @@ def _pay_for_keys(budget: WorkBudget, left: Json, right: Json) -> None:
 
 
 def _pay_for_numbers(budget: WorkBudget, left: Json, right: Json) -> None:
-    one, other = _bits(left), _bits(right)
+    one, other = bits(left), bits(right)
     if one > INT_BITS or other > INT_BITS:
         raise TooLarge("integer")
-    budget.step((one * other) >> 12)
-
-
-def _bits(value: Json) -> int:
-    if isinstance(value, int):
-        return value.bit_length()
-    if isinstance(value, Fraction):
-        return max(value.numerator.bit_length(), value.denominator.bit_length())
-    return 0
+    budget.step(one * other >> 12)
 
 
 def _multiply(budget: WorkBudget, left: Json, right: Json) -> Json:
@@ -79,9 +81,20 @@ def _multiply(budget: WorkBudget, left: Json, right: Json) -> Json:
 
 
 def _power(budget: WorkBudget, left: Json, right: Json) -> Json:
-    if isinstance(left, int | Fraction) and isinstance(right, int) and _bits(left) * abs(right) > INT_BITS:
-        raise TooLarge("integer")
+    """What Python makes of whole and real exponents; how it raises decimal numbers to others knows no bounds."""
     _pay_for_numbers(budget, left, right)
+    whole = int(right) if isinstance(right, Fraction) and right.denominator == 1 else right
+    if isinstance(left, int | Fraction) and isinstance(whole, int):
+        if bits(left) * abs(whole) > INT_BITS and left not in (-1, 0, 1):
+            raise TooLarge("integer")
+    elif isinstance(left, Decimal):
+        if not isinstance(right, int) or not -_WORD < right < _WORD:
+            raise TooLarge("power of a decimal number")
+        budget.step(_DECIMAL_POWER)
+    elif not (
+        isinstance(left, int | float | complex | Fraction) and isinstance(right, float | complex | int | Fraction)
+    ):
+        raise TooLarge("power")
     return left**right
 
 
@@ -101,22 +114,40 @@ def _signed(apply: Callable[[Json], Json]) -> Callable[[WorkBudget, Json], Json]
     return lambda budget, value: charged(budget, value, 0)
 
 
+_add = _charged(operator.add)
+
 # comparisons
 
 
 def _equals(budget: WorkBudget, left: Json, right: Json) -> bool:
     if is_flat(left) and is_flat(right):
         return bool(left == right)
-    widest = min(budget.weigh(left).widest, budget.weigh(right).widest)
-    return equal(left, right) if widest > WIDE else bool(left == right)
+    return equal(left, right) if _weighed(budget, left, right) > WIDE else bool(left == right)
+
+
+def _weighed(budget: WorkBudget, left: Json, right: Json) -> int:
+    """Pay for comparing the two; keys of the largest set or dict in each of them."""
+    one, other = budget.weigh(left), budget.weigh(right)
+    if not one._replace(bits=max(one.bits, other.bits), decimals=one.decimals or other.decimals).mixes():
+        raise TooLarge("integer beside a decimal number")
+    return min(one.widest, other.widest)
+
+
+def _pay_for_order(budget: WorkBudget, items: Sequence[Json], comparisons: int = 1) -> None:
+    """Fractions are ordered by products of their parts."""
+    if any(isinstance(item, Fraction) for item in items):
+        most = max(map(bits, items))
+        budget.step(comparisons * (most * most >> 12))
 
 
 def _ordered(apply: Callable[[Json, Json], Json]) -> Callable[[WorkBudget, Json, Json], Json]:
     def ordered(budget: WorkBudget, left: Json, right: Json) -> Json:
         if not (is_flat(left) and is_flat(right)):
+            widest = _weighed(budget, left, right)
+            _pay_for_order(budget, (left, right))
             if isinstance(left, _SET_LIKE):
                 budget.step(length(left) * length(right) // 4)
-            elif min(budget.weigh(left).widest, budget.weigh(right).widest) > WIDE:
+            elif widest > WIDE:
                 raise TooLarge("keys")
         return apply(left, right)
 
@@ -126,10 +157,10 @@ def _ordered(apply: Callable[[Json, Json], Json]) -> Callable[[WorkBudget, Json,
 def _contains(budget: WorkBudget, item: Json, values: Json) -> bool:
     if type(values) is range and type(item) in (int, bool):
         return item in values
-    found, size = budget.weigh(item), budget.weigh(values)
+    widest = _weighed(budget, item, values)
     if isinstance(values, _TEXTS):
         budget.step(length(values) + 16 * length(item))
-    elif not isinstance(values, (*_SET_LIKE, dict, range)) and min(found.widest, size.widest) > WIDE:
+    elif not isinstance(values, (*_SET_LIKE, dict, range)) and widest > WIDE:
         return any(one is item or equal(one, item) for one in values)
     return item in values
 
@@ -201,6 +232,8 @@ def check_keys(keys: list[Json], *, of_set: bool) -> None:
     """
     if len(keys) > FEW_KEYS and not is_spread(keys, of_set=of_set):
         raise TooLarge("keys that collide")
+    if not all(map(is_flat, keys)) and not measure(*keys).mixes():
+        raise TooLarge("integer beside a decimal number")
 
 
 def _sorted(budget: WorkBudget, values: Json, *, reverse: Json = False) -> Json:
@@ -211,14 +244,17 @@ def _sorted(budget: WorkBudget, values: Json, *, reverse: Json = False) -> Json:
     if size.widest > FEW_KEYS:
         raise TooLarge("an order of sets")
     budget.step(size.parts * count.bit_length())
+    _pay_for_order(budget, items, count * count.bit_length())
     return sorted(items, reverse=reverse)
 
 
 def _extreme(apply: Callable[..., Json]) -> Callable[..., Json]:
     def extreme(budget: WorkBudget, *values: Json, **named: Json) -> Json:
         inside = [item for value in values for item in _items(budget, value)] if len(values) == 1 else values
-        if not all(map(is_flat, inside)) and budget.weigh(*inside).widest > FEW_KEYS:
-            raise TooLarge("an order of sets")
+        if not all(map(is_flat, inside)):
+            if budget.weigh(*inside).widest > FEW_KEYS:
+                raise TooLarge("an order of sets")
+            _pay_for_order(budget, inside, len(inside))
         return apply(inside, **named) if len(values) == 1 else apply(*values, **named)
 
     return extreme
@@ -231,15 +267,18 @@ def _items(budget: WorkBudget, value: Json) -> list[Json]:
 
 
 def _sum(budget: WorkBudget, values: Json, *start: Json) -> Json:
+    """Item by item where items are not all plain numbers: what a sum costs depends on what it has come to so far."""
     items = _items(budget, values)
-    if not all(map(is_flat, items)):
-        parts = budget.weigh(*items, *start).parts
-        if not all(isinstance(item, int | float | complex) for item in items):
-            budget.step(parts * len(items))
-            budget.make(sum(map(room, items)))
-        if any(_bits(item) > INT_BITS for item in items):
+    if all(isinstance(item, int | float | complex) for item in (*items, *start)):
+        longest = max(map(bits, (*items, *start)), default=0)
+        if longest > INT_BITS:
             raise TooLarge("integer")
-    return sum(items, *start)
+        budget.step(len(items) * (longest >> 9))
+        return sum(items, *start)
+    total = sum((), *start)
+    for item in items:
+        total = _add(budget, total, item)
+    return total
 
 
 def _written(apply: Callable[[Json], str]) -> Callable[[WorkBudget, Json], Json]:
@@ -316,7 +355,7 @@ UNARY: dict[type[ast.unaryop], Callable[[WorkBudget, Json], Json]] = {
     ast.Invert: _signed(operator.invert),
 }
 BINARY: dict[type[ast.operator], Callable[[WorkBudget, Json, Json], Json]] = {
-    ast.Add: _charged(operator.add),
+    ast.Add: _add,
     ast.Sub: _charged(operator.sub),
     ast.Mult: _multiply,
     ast.Div: _divided(operator.truediv),
@@ -333,8 +372,8 @@ def subscript(budget: WorkBudget, value: Json, index: Json) -> Json:
     if isinstance(index, slice):
         budget.step(length(value))
         budget.make(room(value))
-    elif not isinstance(index, int):
-        budget.weigh(index)
+    elif not is_flat(index):
+        _weighed(budget, index, value if isinstance(value, dict) else 0)
     if isinstance(value, dict):
         budget.step(length(value))
     return value[index]

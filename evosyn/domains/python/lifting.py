@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from evosyn.domains.python.budget import STEPS, TooLarge, WorkBudget, is_wide, measure
 from evosyn.domains.python.context import BUILTINS, Broken, Context, free_names, names_in, parse, source_of
-from evosyn.domains.python.equality import equal
+from evosyn.domains.python.equality import safely_equal
 from evosyn.domains.python.expressions import (
     CallFailed,
     Evaluate,
@@ -87,7 +87,7 @@ class Lifted:
 def is_equal(expected: Json, call: int = 0) -> Evaluate:
     """The test that a call's value equals this one; what it takes is bounded by the size of the expected value."""
     found, wide = lookup(call), is_wide(expected)
-    return lambda run: equal(found(run), expected) if wide else found(run) == expected
+    return lambda run: safely_equal(found(run), expected) if wide else found(run) == expected
 
 
 def lift_assert(text: str, context: Context, budget: WorkBudget | None = None) -> Lifted:

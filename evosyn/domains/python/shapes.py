@@ -17,6 +17,17 @@ def is_generator(value: Json) -> bool:
     return isinstance(value, dict) and value.keys() == {"python"} and isinstance(value["python"], str)
 
 
+def is_encodable(value: Json) -> bool:
+    """Whether it is a text that standard input and output can carry; single bytes may stand as Python's escapes."""
+    if not isinstance(value, str):
+        return False
+    try:
+        value.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def check_cases(body: Mapping[str, Json]) -> None:
     """Arguments and the values that they give, in plain data."""
     _known(body, ("cases", "tolerance"))
@@ -40,6 +51,8 @@ def check_stdin(body: Mapping[str, Json]) -> None:
         for key in ("input", "output"):
             if not isinstance(case[key], str) and not is_generator(case[key]):
                 raise FormatError(f"{where}.{key}", f"must be a text, not {_name(case[key])}", case[key])
+            if isinstance(case[key], str) and not is_encodable(case[key]):
+                raise FormatError(f"{where}.{key}", "cannot be encoded: it holds half a surrogate pair", case[key])
 
 
 def check_asserts(body: Mapping[str, Json]) -> None:

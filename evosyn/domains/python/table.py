@@ -15,7 +15,7 @@ from typing import NamedTuple
 from evosyn.domains.python.budget import STEPS, WorkBudget, is_wide
 from evosyn.domains.python.compare import PAIRS, same_value
 from evosyn.domains.python.context import Broken, Context, context_of
-from evosyn.domains.python.equality import equal
+from evosyn.domains.python.equality import safely_equal
 from evosyn.domains.python.expressions import NotLiftable
 from evosyn.domains.python.lifting import (
     FAIL,
@@ -117,7 +117,7 @@ class Table:
             check = TableCheck(indices, lambda outcomes: decide([outcomes[index] for index in indices], steps))
             return self._check(("test", len(self.checks)), check)
         (index,), (expected,) = indices, lifted.expected
-        same = equal if is_wide(expected) else operator.eq
+        same = safely_equal if is_wide(expected) else operator.eq
 
         def judge(outcomes: Sequence[ItemOutcome]) -> Verdict:
             outcome = outcomes[index]

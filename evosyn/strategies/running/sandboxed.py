@@ -88,11 +88,20 @@ class SandboxedRunner:
         self.company.count(len(found))
         alone = [place for place, text in enumerate(programs) if place not in found or self.company.repeats(text)]
         results = self._alone([programs[place] for place in alone], evidences, limits)
+        differed = []
         for place, result in zip(alone, results, strict=True):
-            if place in found and result is not FAILED_TWICE:
-                self.company.compared(programs[place], _same(found[place], result))
-            if place not in found or result is not FAILED_TWICE:
-                found[place] = result
+            if place in found and result is FAILED_TWICE:
+                continue
+            if place in found and not _same(found[place], result):
+                differed.append(place)
+            elif place in found:
+                self.company.agreed()
+            found[place] = result
+        by_itself = self._in_bundles(differed, [(programs[place],) for place in differed], evidences, limits)
+        for place in differed:
+            self.company.disagreed(
+                programs[place], neighbours=place in by_itself and _same(found[place], by_itself[place])
+            )
         return [found[place] for place in range(len(programs))]
 
     def _together(
@@ -102,11 +111,26 @@ class SandboxedRunner:
         size = min(MOST_TOGETHER, len(programs) // (JOBS_A_CORE * (os.cpu_count() or 1)))
         if size < 2:
             return {}
-        bundles = [tuple(programs[start : start + size]) for start in range(0, len(programs), size)]
-        outcomes = self._sandbox.run([self._job("", evidences, limits, bundle) for bundle in bundles])
+        places = [place for place, text in enumerate(programs) if self.company.admits(text)]
+        bundles = [
+            tuple(programs[place] for place in places[start : start + size]) for start in range(0, len(places), size)
+        ]
+        return self._in_bundles(places, bundles, evidences, limits)
+
+    def _in_bundles(
+        self,
+        places: Sequence[int],
+        bundles: Sequence[tuple[str, ...]],
+        evidences: Sequence[Evidence],
+        limits: Limits,
+    ) -> dict[int, tuple[Ranking, ...] | Invalid]:
+        """What the programs of bundles say, under the place of each."""
+        outcomes = (
+            self._sandbox.run([self._job("", evidences, limits, bundle) for bundle in bundles]) if bundles else []
+        )
         return {
             place: _rankings(outcome.value, evidences)
-            for place, outcome in enumerate(chain.from_iterable(outcomes))
+            for place, outcome in zip(places, chain.from_iterable(outcomes), strict=True)
             if outcome.status is Status.OK and outcome.value
         }
 

@@ -251,4 +251,57 @@ MAPPINGS = solutions(
     draws=0,
 )
 
-FAMILIES: tuple[Family, ...] = (LIFTED, DATA, VALUES, MAPPINGS)
+NUMBERS = {
+    "a whole fraction": "Fraction(10 ** {n})",
+    "a fraction": "Fraction((1 << {n} % 32700) + 1, 3 ** ({n} % 20000))",
+    "a decimal": "Decimal('1.' + '7' * ({n} % 1900))",
+    "a far decimal": "Decimal('1E+{n}')",
+    "a near decimal": "-Decimal('3E-{n}')",
+    "an integer": "3 ** {n}",
+    "infinity": "complex('inf')",
+    "half infinity": "complex(1, float('-inf'))",
+    "no number": "Decimal('sNaN')",
+}
+NUMBERS_ASKED = {
+    "the base": "CALL ** 2 == 9",
+    "the exponent": "3 ** CALL == 9",
+    "the exponent of a decimal": "(CALL + 0) ** CALL0 == 9",
+    "summed": "sum([CALL, CALL0, CALL1]) == 9",
+    "the largest": "max([CALL, 10 ** 9000, 1.5]) == 9",
+    "in order": "sorted([CALL0, 10 ** 9000, CALL1]) == []",
+    "looked for": "CALL in [10 ** 9000] * 99",
+    "a key": "{CALL: 1, 10 ** 9000: 2} == {}",
+    "halved": "10 ** 9000 / CALL == 9",
+    "the rest": "divmod(CALL, 10 ** 9000) == (9, 9)",
+    "rounded": "round(CALL, 300) == 9",
+    "an integer": "int(CALL) == 9",
+    "equal": "CALL == 10 ** 9000",
+}
+
+
+def _number(number: str, size: int, asked: str, many: int) -> Attack:
+    one = NUMBERS[number].format(n=size)
+    given = one if many == 1 else f"[{one} for _ in range({many})]"
+    texts = NUMBERS_ASKED[asked] if many == 1 else "sum(CALL) == sorted(CALL0)[0]"
+    act = f"from decimal import Decimal\nfrom fractions import Fraction\nreturn {given}"
+    name = f"{number} of {size} {asked}" if many == 1 else f"{many} times {number} of {size}"
+    return attack(name, "", act, asked=(f"assert {texts}",), modes=(TABLE,), dressed=False)
+
+
+DEAR_NUMBERS = solutions(
+    "dear numbers",
+    "Whatever a number's type, size or finiteness, work on it is paid before it is done, and none passes for another.",
+    [
+        _number(number, size, asked, 1)
+        for number, size, asked in zip(list(NUMBERS) * 3, (300, 5000, 20000, 99999) * 7, list(NUMBERS_ASKED) * 3)
+    ]
+    + [_number(number, 5000, "", 40) for number in NUMBERS],
+    words=VALUE,
+    role=Role.VALUE,
+    draw=lambda stream: _number(
+        stream.choice(list(NUMBERS)), stream.choice((50, 999, 8000, 30000)), stream.choice(list(NUMBERS_ASKED)), 1
+    ),
+    draws=4,
+)
+
+FAMILIES: tuple[Family, ...] = (LIFTED, DATA, VALUES, MAPPINGS, DEAR_NUMBERS)

@@ -63,6 +63,39 @@ NESTED = solutions(
     draws=6,
 )
 
+SLOW_TO_PARSE = {
+    "marks in a name": lambda n: (
+        "def ENTRY(x):\n    a" + "\u0301" * (n // 2) + "\u0316" * (n // 2) + " = x\n    return 0"
+    ),
+    "marks in turn": lambda n: "a" + "\u0301\u0316" * (n // 2) + " = 0\ndef ENTRY(x): return 0",
+    "marks that stand for two": lambda n: "a" + "\u0344\u0316" * (n // 2) + " = 0\ndef ENTRY(x): return 0",
+    "names of marks": lambda n: "a" + "\u0316\u0301" * 60 + " = 0\n" * (n // 120) + "def ENTRY(x): return 0",
+    "ligatures": lambda n: "\ufdfa" * n + " = 0\ndef ENTRY(x): return 0",
+    "an f-string": lambda n: "def ENTRY(x): return f'" + "{x}" * (n // 3) + "'",
+    "lines of an f-string": lambda n: 'def ENTRY(x): return f"""' + "{x}\n" * (n // 4) + '"""',
+    "keys that collide": lambda n: (
+        "def ENTRY(x): return {" + ", ".join(f"{k * (2**61 - 1)}: 1" for k in range(n // 26)) + "}"
+    ),
+    "fences": lambda n: "```py\n" * (n // 6),
+    "edits": lambda n: "<<<<<<< SEARCH\n" * (n // 30) + "=======\n" * (n // 16),
+    "escaped quotes": lambda n: "[" + '\\"' * (n // 2),
+    "ticks": lambda n: "`" * n,
+}
+
+
+def _slow(kind: str, size: int) -> Attack:
+    return text(f"{kind}, {size} characters", SLOW_TO_PARSE[kind](size))
+
+
+SLOW_TEXTS = solutions(
+    "texts that are slow to read",
+    "No repetition makes reading a text in our own process take more than linear time: what would is refused before.",
+    [_slow(kind, size) for kind, size in zip(SLOW_TO_PARSE, (20_000, 60_000, 90_000) * 4)],
+    words=BAD,
+    draw=lambda stream: _slow(stream.choice(list(SLOW_TO_PARSE)), stream.choice((3_000, 30_000, 80_000))),
+    draws=3,
+)
+
 BROKEN = solutions(
     "broken texts",
     "NULs, surrogates, cookies, odd characters and endless lines make a program that does not load, and nothing else.",
@@ -180,4 +213,4 @@ def _noise(stream: random.Random) -> str:
     return " ".join(stream.choices(tokens, k=stream.randint(5, 300)))
 
 
-FAMILIES: tuple[Family, ...] = (NESTED, BROKEN)
+FAMILIES: tuple[Family, ...] = (NESTED, SLOW_TEXTS, BROKEN)

@@ -1,0 +1,247 @@
+"""What reads a model's reply in our own process: the same as ever on ordinary texts, in linear time on any."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evosyn import parsing, registry
+from evosyn.codeblocks import Edit, apply_edits, extract_edits, extract_program, read_program
+from evosyn.domains import replies
+from evosyn.evaluators.axes import program_size
+from evosyn.fences import Fence, is_one_fence, markdown_fences, plain_fences
+from evosyn.jobs import Call, CallsJob
+from evosyn.records import Problem
+from evosyn.sandbox.bundling import harmless, keeps_company
+from evosyn.strategies.grammar.source import read as read_genome
+from evosyn.synthesis.dedup import MinHash, shingle_hashes, words
+from evosyn.train.reward_function import without_marks
+from evosyn.train.shaping import format_score
+
+# ------------------------------------------------------------------------------------- the same as regular expressions
+MARKDOWN = re.compile(r"^[ \t]*(`{3,}|~{3,})[ \t]*([\w+.-]*)[^\n]*\n(.*?)(?:^[ \t]*\1[ \t]*$|\Z)", re.M | re.S)
+PLAIN = re.compile(r"^```[ \t]*([\w+-]*)[^\n]*\n(.*?)^```[ \t]*$", re.DOTALL | re.MULTILINE)
+OPEN = re.compile(r"^```[ \t]*(?:python|py)?[ \t]*\n(.*)\Z", re.DOTALL | re.MULTILINE)
+ONE = re.compile(r"^```[ \t]*[\w+.-]*[ \t]*\n.+?^```[ \t]*$", re.DOTALL | re.MULTILINE)
+EDIT = re.compile(
+    r"^[ \t]*<{5,}[ \t]*SEARCH[ \t]*\n(.*?)^[ \t]*={5,}[ \t]*\n(.*?)^[ \t]*>{5,}[ \t]*REPLACE[ \t]*$",
+    re.DOTALL | re.MULTILINE,
+)
+COMMAS = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[\]}])', re.S)
+
+PIECES = [
+    "```",
+    "~~~",
+    "````",
+    "`",
+    "~",
+    "py",
+    "python",
+    "python3.11",
+    "json",
+    "c++",
+    " ",
+    "\t",
+    "\n",
+    "\n",
+    "\n",
+    "x = 1",
+    "é",
+    "\r",
+]
+EDITS = [
+    "<<<<<",
+    "<<<<<<<",
+    "<<<<",
+    "=====",
+    "=======",
+    "====",
+    ">>>>>",
+    ">>>>>>>",
+    "SEARCH",
+    "REPLACE",
+    " ",
+    "\t",
+    "\n",
+    "\n",
+    "\n",
+    "x",
+]
+JSONS = ['"', "\\", ",", "]", "}", "[", "{", " ", "\n", "a", ":", '\\"']
+
+
+def texts(pieces: list[str]) -> st.SearchStrategy[str]:
+    return st.lists(st.sampled_from(pieces), max_size=30).map("".join)
+
+
+@given(texts(PIECES))
+def test_fences_are_those_of_the_regular_expressions(text: str) -> None:
+    assert markdown_fences(text) == [Fence(match[2].lower(), match[3]) for match in MARKDOWN.finditer(text)]
+    found, end = list(PLAIN.finditer(text)), 0
+    if found:
+        end = found[-1].end()
+    rest = OPEN.search(text, end)
+    assert plain_fences(text) == ([Fence(one[1].lower(), one[2]) for one in found], None if rest is None else rest[1])
+    assert is_one_fence(text) == (len(ONE.findall(text)) == 1 and text.count("```") == 2)
+
+
+@given(texts(EDITS))
+def test_edits_are_those_of_the_regular_expression(text: str) -> None:
+    assert extract_edits(text) == tuple(Edit(*match.groups()) for match in EDIT.finditer(text))
+
+
+@given(texts(JSONS))
+def test_commas_go_where_the_regular_expression_took_them(text: str) -> None:
+    assert replies._without_trailing_commas(text) == COMMAS.sub(lambda match: match[1] or "", text)
+
+
+# --------------------------------------------------------------------------------------------------------- any text
+N = 100_000
+SHAPES: dict[str, str] = {
+    "search and middle": "<<<<<<< SEARCH\n" * (N // 30) + "=======\n" * (N // 16),
+    "search lines": "<<<<<<< SEARCH\n" * (N // 15),
+    "edits": "<<<<<<< SEARCH\nx\n=======\nx\nx\n>>>>>>> REPLACE\n" * (N // 40),
+    "edits of many lines": ("<<<<<<< SEARCH\n" + "x\n" * 400 + "y\n=======\nx\n>>>>>>> REPLACE\n") * (N // 850),
+    "signs": "<" * N,
+    "openings": "```py\n" * (N // 6),
+    "fences of functions": "```py\ndef g(): 1\n```\n" * (N // 21),
+    "fences of checks": "```py\ndef check(c): assert c(1) == 2\n```\n" * (N // 40),
+    "fences of cases": '```json\n[{"input": [1], "output": 2},]\n```\n' * (N // 40),
+    "ticks": "`" * N,
+    "ticks in lines": "```\n" * (N // 4),
+    "longer ticks": "".join("`" * (3 + n % 300) + "\n" for n in range(N // 150)),
+    "ticks and blanks": "```" + " " * N,
+    "ticks, blanks and a word": "```" + " " * N + "x\n```" + "\t" * 1000,
+    "blank lines": " \t\n" * (N // 3),
+    "escaped quotes": "[" + '\\"' * (N // 2),
+    "escaped quotes in a fence": "```json\n[" + '\\"' * (N // 2) + "\n```",
+    "quotes": '```json\n["' + '",' * (N // 2),
+    "commas and blanks": "[" + ("," + " " * 400) * (N // 400) + "x]",
+    "commas": "[" + "," * N + "]",
+    "openings of lists": "[" * N,
+    "objects": "{" * N + "}" * 5,
+    "keys that collide": "[{" + ", ".join(f"{n * (2**61 - 1)}: 1" for n in range(N // 26)) + "}]",
+    "a set that collides": "[{" + ", ".join(str(n * (2**61 - 1)) for n in range(N // 23)) + "}]",
+    "keys in tuples": "[{" + ", ".join(f"({n * (2**61 - 1)},): 1" for n in range(N // 28)) + "}]",
+    "digits": "[" + "9" * N + "]",
+    "think": "<think>" * (N // 7),
+    "think and answers": "<think>" + "</think>" * 5 + "<answer>" * (N // 8),
+    "think once": "<think>" + "<" * N + "</think><answer>" + "</" * 100,
+    "blanks": " " * N,
+    "marks in a name": "def f(x):\n    a" + "\u0301" * (N // 2) + "\u0316" * (N // 2) + " = x\n",
+    "marks in turn": "def f(x):\n    a" + "\u0301\u0316" * (N // 2) + " = x\n",
+    "marks that are others": "def f(x):\n    a" + "\u0344\u0316" * (N // 2) + " = x\n",
+    "marks in names": "def f(x):\n    " + ("a" + "\u0316\u0301" * 60 + " = ") * (N // 125) + "x\n",
+    "compatibility": "def f(x):\n    " + "\ufdfa" * N + " = x\n",
+    "expressions in a text": 'def f(x):\n    return f"' + "{x}" * (N // 3) + '"\n',
+    "lines of a text": 'def f(x):\n    return f"""' + "{x}\n" * (N // 4) + '"""\n',
+    "triple quotes": '"""' * (N // 3),
+    "triple quotes in turn": "\"\"\"'''" * (N // 6),
+    "asserts": "assert f(1) == 2\n" * (N // 17),
+    "asserts that fail": "assert f(1) ==\n" * (N // 15),
+    "asserts of signs": "assert " + "not " * (N // 4) + "f(1)\n",
+    "words": "a b " * (N // 4),
+    "one word": "a" * N,
+    "operators": "==<>" * (N // 4),
+    "hashes": "#" * N,
+    "end marks": "<|" * (N // 2),
+    "surrogates": "\ud800" * N,
+    "nothing": "\0" * N,
+    "carriage returns": "\r" * N,
+}
+"""Repetitive texts of about 100 kB."""
+
+FUNCTION = Problem(
+    "p", "python-function", "Some text.", payload={"entry_point": "f", "starter_code": "def f(x):\n    pass\n"}
+)
+STDIN = Problem("p", "python-stdin", "Some text.")
+PARENT = "def f(x):\n" + "    x = x\n" * 400 + "    return x\n"
+
+
+def _domain(name: str, what: str, problem: Problem) -> Callable[[str], object]:
+    domain = registry.factory("domains", name)()
+    return lambda text: domain.read(what, text, problem)
+
+
+def _parsed(text: str) -> object:
+    try:
+        return parsing.parsed(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+READERS: dict[str, Callable[[str], object]] = {
+    **{f"function {what}": _domain("python-function", what, FUNCTION) for what in ("problem", "solution", "testing")},
+    **{f"stdin {what}": _domain("python-stdin", what, STDIN) for what in ("problem", "solution", "testing")},
+    "fences": replies.fences,
+    "json": replies.json_values,
+    "one json": replies.read_json,
+    "defines": lambda text: replies.defines(text, "f"),
+    "edits": lambda text: apply_edits(PARENT, extract_edits(text)),
+    "program": lambda text: extract_program(text, PARENT, ["f"]),
+    "either": lambda text: read_program(text, "x\n" * 1000, ["f"]),
+    "one fence": lambda text: format_score(text, "code"),
+    "think and answer": lambda text: format_score(text, "think"),
+    "parsed": _parsed,
+    "same program": parsing.same_program,
+    "genome": read_genome,
+    "company": lambda text: keeps_company(CallsJob(text, "f", (Call((1,)),))),
+    "harmless": harmless,
+    "size": program_size.code_tokens,
+    "marks at the end": without_marks,
+    "shingles": lambda text: MinHash().signature(shingle_hashes(words(text), 3)),
+}
+"""Everything that is given the text of a model as it came."""
+SECONDS = 2.0
+"""Of CPU for one text."""
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_a_reader_takes_any_text_in_little_time(reader: str) -> None:
+    read = READERS[reader]
+    for shape, text in SHAPES.items():
+        began = time.thread_time()
+        read(text)
+        assert time.thread_time() - began < SECONDS, shape
+
+
+@pytest.mark.parametrize(
+    "shape", ["edits", "openings", "escaped quotes in a fence", "fences of functions", "marks in names"]
+)
+def test_four_times_the_text_takes_about_four_times_the_time(shape: str) -> None:
+    def seconds(text: str) -> float:
+        began = time.thread_time()
+        for read in READERS.values():
+            read(text)
+        return time.thread_time() - began
+
+    text = SHAPES[shape]
+    assert seconds(text) < 10 * (seconds(text[: len(text) // 4]) + 0.1)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def größe(müßig):\n    return müßig  # für Ünïcödé\n",
+        "def f(x):\n    e\u0301te\u0301 = 'Z" + "\u0301\u0316" * 60 + "'\n    return e\u0301te\u0301\n",
+        "def f(x):\n    return '" + "\u0e01\u0e49" * 20_000 + "'\n",
+        "def f(x):\n    return f'" + "{x}, " * 2_000 + "'\n",
+        "def f(x):\n    return {" + ", ".join(f"{n}: 'é'" for n in range(5_000)) + "}\n",
+        "한글 = 'क्षि'\ndef f(x):\n    return '👩‍👩‍👧‍👦' * x\n",
+    ],
+)
+def test_an_honest_program_is_parsed_whatever_its_script(source: str) -> None:
+    assert parsing.parsed(source).body
+    assert replies.parses(source)
+
+
+def test_a_literal_may_have_many_keys_that_do_not_collide() -> None:
+    table = {n: str(n) for n in range(3_000)}
+    assert parsing.literal(repr(table)) == table
+    with pytest.raises(ValueError, match="collide"):
+        parsing.literal(repr({n * (2**61 - 1): 1 for n in range(3_000)}))
