@@ -14,7 +14,7 @@ from textwrap import indent
 from evosyn.chat import Parsed, Purpose
 from evosyn.domains.python import asking, generators, reading, shapes, showing
 from evosyn.domains.python.asserting import read_asserts
-from evosyn.domains.python.context import context_of
+from evosyn.domains.python.context import Context, context_of
 from evosyn.domains.python.domain import PythonDomain
 from evosyn.domains.python.payload import FunctionPayload, entry_point, starter_code
 from evosyn.domains.python.preparing import Recent, refuse_generators
@@ -54,6 +54,7 @@ class PythonFunction(PythonDomain):
 
     def __init__(self) -> None:
         self._recent: Recent[Prepared] = Recent()
+        self._contexts: Recent[Context] = Recent()
 
     def check_testing(self, problem: Problem, testing: Testing) -> str | None:
         misfit = super().check_testing(problem, testing)
@@ -116,11 +117,10 @@ class PythonFunction(PythonDomain):
     def calls(self, problem: Problem, testing: Testing) -> ParsedCalls | None:
         if testing.kind == "cases":
             return showing.calls_of_cases(testing, showing.text_of)
+        context = self._contexts.get(problem, ()) or self._contexts.put(problem, (), context_of(problem))
         if testing.kind == "asserts":
-            return showing.calls_of_asserts(testing.body["asserts"], context_of(problem))
-        return (
-            showing.calls_of_program(testing.body["code"], context_of(problem)) if testing.kind == "program" else None
-        )
+            return showing.calls_of_asserts(testing.body["asserts"], context)
+        return showing.calls_of_program(testing.body["code"], context) if testing.kind == "program" else None
 
 
 def _repair(given: Json, signature: reading.Signature | None) -> Json:

@@ -17,6 +17,7 @@ from evosyn.domains.python.shapes import is_generator
 from evosyn.jobs import Call
 from evosyn.records import Json, ParsedCall, ParsedCalls, Testing, content_id
 
+_JSON = json.JSONEncoder(ensure_ascii=False).encode
 LONGEST = 400
 """Characters of a text; a longer one is cut to its digest and length."""
 
@@ -52,7 +53,7 @@ def calls_of_program(code: str, context: Context) -> ParsedCalls | None:
 def text_of(value: Json) -> str:
     """The one text of a value."""
     try:
-        return short_text(json.dumps(value, ensure_ascii=False) if _is_json(value) else repr(value))
+        return short_text(_JSON(value) if _is_json(value) else repr(value))
     except ValueError:  # an integer too long to be written out
         return content_id("v_", marshal.dumps(value, 2).hex())
 
