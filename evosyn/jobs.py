@@ -190,9 +190,15 @@ class Protection:
 
 @dataclass(frozen=True)
 class CellResult:
-    """One cell of a matrix: the verdict over all cases, each case's verdict, and the seconds it took."""
+    """One cell of a matrix: the verdict over all cases, each case's verdict, and the seconds it took.
+
+    Attributes:
+        values: for each case the digest of what the solution's one call in it gave, 64 bits, equal for equal values; 0
+            where there is none. Empty where the domain records none.
+    """
 
     verdict: Verdict
     cases: tuple[Verdict, ...] = ()
     seconds: float = 0.0
     detail: str = ""
+    values: tuple[int, ...] = ()

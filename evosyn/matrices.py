@@ -1,26 +1,28 @@
 """Recorded matrices on disk: JSON lines, one problem a line, letters per solution and testing. DESIGN.md section 4.
 
-A matrix read back holds no texts: strategies see verdicts only, and nothing can be executed again.
+A matrix read back holds neither solutions nor testings, so that nothing can be executed again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from evosyn.errors import InputError
 from evosyn.jsonlines import read_lines, write_lines
-from evosyn.records import Json, Letters, PassMatrix, Verdict
+from evosyn.records import Digests, Json, Letters, ParsedCall, ParsedCalls, PassMatrix, Verdict
 from evosyn.testings import FormatError
 
-VERSION = 2
-"""2 records which solutions are the same (`groups`); files of version 1 are read."""
+VERSION = 3
+"""2 records which solutions are the same (`groups`), 3 the problem, what cases ask, what solutions gave and how alike
+texts are; files of the versions before are read."""
 LETTERS = frozenset(verdict.value for verdict in Verdict)
 FIELDS = (
     "v", "problem_id", "verdicts", "human", "cases", "copies", "groups", "durations", "solution_ids",
-    "testing_ids", "meta",
+    "testing_ids", "problem", "calls", "values", "solution_similarity", "testing_similarity", "meta",
 )  # fmt: skip
 
 
@@ -70,7 +72,7 @@ def write_matrices(path: str | Path, matrices: Iterable[PassMatrix]) -> int:
 
 
 def matrix_to_json(matrix: PassMatrix) -> dict[str, Json]:
-    """The line of a matrix: verdicts, human verdicts, cases, copies, durations in seconds, ids and meta; no texts."""
+    """The line of a matrix: all of it but the texts of solutions and testings."""
     line: dict[str, Json] = {
         "v": VERSION,
         "problem_id": matrix.problem_id,
@@ -89,6 +91,16 @@ def matrix_to_json(matrix: PassMatrix) -> dict[str, Json]:
         line["solution_ids"] = list(matrix.solution_ids)
     if matrix.testing_ids:
         line["testing_ids"] = list(matrix.testing_ids)
+    if matrix.statement is not None or matrix.payload is not None:
+        line["problem"] = {"statement": matrix.statement, "payload": matrix.payload}
+    if matrix.calls_N is not None:
+        line["calls"] = [calls and [call and list(call) for call in calls] for calls in matrix.calls_N]
+    if matrix.values_NMC is not None:
+        line["values"] = [None if values_MC is None else _numbered(values_MC) for values_MC in matrix.values_NMC]
+    if matrix.solution_similarity_MM is not None:
+        line["solution_similarity"] = matrix.solution_similarity_MM.round(4).tolist()
+    if matrix.testing_similarity_NN is not None:
+        line["testing_similarity"] = matrix.testing_similarity_NN.round(4).tolist()
     if matrix.meta:
         line["meta"] = dict(matrix.meta)
     return line
@@ -118,16 +130,25 @@ def matrix_from_json(value: Mapping[str, Json]) -> PassMatrix:
     meta = value.get("meta") or {}
     if not isinstance(meta, dict):
         raise FormatError("meta", "must be an object", meta)
+    cases_NMC = _cases(value.get("cases"), M, N)
+    widths = [1] * N if cases_NMC is None else [cases_MC.shape[1] for cases_MC in cases_NMC]
+    statement, payload = _problem(value.get("problem"))
     return PassMatrix(
         problem_id=name,
         verdicts_MN=verdicts_MN,
         human_M=None if human is None else np.array(list(human), dtype="<U1"),
-        cases_NMC=_cases(value.get("cases"), M, N),
-        durations_MN=_durations(value.get("durations"), M, N),
+        cases_NMC=cases_NMC,
+        durations_MN=_numbers(value, "durations", (M, N), "seconds"),
         copies_M=_whole(value, "copies", M, least=1),
         groups_M=_whole(value, "groups", M, least=0),
         solution_ids=_ids(value, "solution_ids", M),
         testing_ids=_ids(value, "testing_ids", N),
+        statement=statement,
+        payload=payload,
+        calls_N=_calls(value.get("calls"), widths),
+        values_NMC=_values(value.get("values"), M, widths),
+        solution_similarity_MM=_numbers(value, "solution_similarity", (M, M), "numbers"),
+        testing_similarity_NN=_numbers(value, "testing_similarity", (N, N), "numbers"),
         meta=meta,
     )
 
@@ -171,16 +192,87 @@ def _whole(
     return np.array(value, dtype=np.int64)
 
 
-def _durations(value: Json, M: int, N: int) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]] | None:
+def _numbers(
+    line: Mapping[str, Json], field: str, shape: tuple[int, int], what: str
+) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]] | None:
+    value = line.get(field)
     if value is None:
         return None
+    rule = f"must be {shape[0]} x {shape[1]} {what}"
     try:
-        durations_MN = np.array(value, dtype=np.float64)
+        found = np.array(value, dtype=np.float64)
     except (ValueError, TypeError, OverflowError) as error:
-        raise FormatError("durations", f"must be {M} x {N} seconds", value) from error
-    if durations_MN.shape != (M, N) or not np.isfinite(durations_MN).all():
-        raise FormatError("durations", f"must be {M} x {N} seconds", durations_MN.shape)
-    return durations_MN
+        raise FormatError(field, rule, value) from error
+    if found.shape != shape or not np.isfinite(found).all():
+        raise FormatError(field, rule, found.shape)
+    return found
+
+
+def _problem(value: Json) -> tuple[str | None, dict[str, Json] | None]:
+    """Statement and payload."""
+    if value is None:
+        return None, None
+    if not isinstance(value, dict) or not value.keys() <= {"statement", "payload"}:
+        raise FormatError("problem", "must be an object with statement and payload", value)
+    statement, payload = value.get("statement"), value.get("payload")
+    if not isinstance(statement, str | None):
+        raise FormatError("problem.statement", "must be a text or null", statement)
+    if not isinstance(payload, dict | None):
+        raise FormatError("problem.payload", "must be an object or null", payload)
+    return statement, payload
+
+
+def _calls(value: Json, widths: Sequence[int]) -> tuple[ParsedCalls | None, ...] | None:
+    if value is None:
+        return None
+    if not isinstance(value, list) or len(value) != len(widths):
+        raise FormatError("calls", f"must be a list of {len(widths)}, one per testing", value)
+    return tuple(
+        [_calls_of(index, calls, width) for index, (calls, width) in enumerate(zip(value, widths, strict=True))]
+    )
+
+
+def _calls_of(index: int, calls: Json, width: int) -> ParsedCalls | None:
+    if calls is None:
+        return None
+    if not isinstance(calls, list) or len(calls) != width or not all(map(_is_call, calls)):
+        rule = f"must be null or {width} of [arguments, expected], or null, one per case"
+        raise FormatError(f"calls[{index}]", rule, calls)
+    return tuple([call and ParsedCall(*call) for call in calls])
+
+
+def _is_call(value: Json) -> bool:
+    if not isinstance(value, list) or len(value) != 2:
+        return value is None
+    return isinstance(value[0], str) and isinstance(value[1], str | None)
+
+
+def _numbered(values_MC: Digests) -> dict[str, Json]:
+    """Each digest once, as 16 hexadecimal digits, and for every solution where its own stand among them."""
+    digests, at = np.unique(values_MC, return_inverse=True)
+    return {"digests": [f"{digest:016x}" for digest in digests.tolist()], "at": at.reshape(values_MC.shape).tolist()}
+
+
+def _values(value: Json, M: int, widths: Sequence[int]) -> tuple[Digests | None, ...] | None:
+    if value is None:
+        return None
+    if not isinstance(value, list) or len(value) != len(widths):
+        raise FormatError("values", f"must be a list of {len(widths)}, one per testing", value)
+    return tuple(
+        [_values_of(index, one, (M, width)) for index, (one, width) in enumerate(zip(value, widths, strict=True))]
+    )
+
+
+def _values_of(index: int, value: Json, shape: tuple[int, int]) -> Digests | None:
+    if value is None:
+        return None
+    with contextlib.suppress(TypeError, ValueError, LookupError, OverflowError):
+        digests = np.array([int(digits, 16) for digits in value["digests"]], dtype=np.uint64)
+        at = np.array(value["at"], dtype=np.int64)
+        if at.shape == shape and (at >= 0).all():
+            return np.asarray(digests[at])
+    rule = f"must be null or digests of 16 hexadecimal digits and {shape[0]} x {shape[1]} places among them"
+    raise FormatError(f"values[{index}]", rule, value)
 
 
 def _ids(value: Mapping[str, Json], field: str, count: int) -> tuple[str, ...]:

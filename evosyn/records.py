@@ -160,8 +160,26 @@ class Pool:
     testings: tuple[Testing, ...]
 
 
+class ParsedCall(NamedTuple):
+    """What one case of a testing asks, as texts: to be read and compared, never executed.
+
+    Attributes:
+        arguments: of the one call of the case (JSON, else Python), or what is written to standard input.
+        expected: the value or the output that passes; None where the case asks something else of it.
+    """
+
+    arguments: str
+    expected: str | None
+
+
+ParsedCalls: TypeAlias = tuple[ParsedCall | None, ...]
+"""One for each case of a testing, None for a case that cannot be read as one call."""
+
 Letters: TypeAlias = NDArray[np.str_]
 """An array of one-letter strings (`<U1`), each a `Verdict` value."""
+
+Digests: TypeAlias = NDArray[np.uint64]
+"""What calls gave, 64 bits each: equal for equal values, 0 where there is none."""
 
 
 @dataclass(frozen=True)
@@ -178,7 +196,12 @@ class PassMatrix:
         groups_M: equal numbers mark solutions that are the same to their domain, shape (M,), or None.
         solution_ids, testing_ids: content ids, or positions as text for a recorded matrix.
         solution_texts, testing_texts: empty for a recorded matrix.
-        meta: sandbox level and version, limits, flaky cells.
+        statement, payload: of the problem, or None if not recorded.
+        calls_N: for each testing what its cases ask, or None where its domain cannot say; None if not recorded.
+        values_NMC: for each testing what each solution gave in each case, shape (M, C_n), or None if not recorded.
+        solution_similarity_MM, testing_similarity_NN: of the texts, from 0 to 1, or None: nothing computes them yet;
+            `Grid.matrix` is where they would be filled in.
+        meta: sandbox level and version, limits, flaky cells. Strategies never see it.
     """
 
     problem_id: str
@@ -192,6 +215,12 @@ class PassMatrix:
     testing_ids: tuple[str, ...] = ()
     solution_texts: tuple[str, ...] = ()
     testing_texts: tuple[str, ...] = ()
+    statement: str | None = None
+    payload: Mapping[str, Json] | None = None
+    calls_N: tuple[ParsedCalls | None, ...] | None = None
+    values_NMC: tuple[Digests | None, ...] | None = None
+    solution_similarity_MM: NDArray[np.float64] | None = None
+    testing_similarity_NN: NDArray[np.float64] | None = None
     meta: Mapping[str, Json] = field(default_factory=dict)
 
     @property
@@ -204,7 +233,7 @@ class PassMatrix:
 
     @property
     def digest(self) -> str:
-        """Hash of what strategies can see plus the human verdicts; durations do not enter it."""
+        """Hash of the name and all verdicts, human ones too; nothing else that strategies can see enters it."""
         human = None if self.human_M is None else "".join(self.human_M)
         return content_id("m_", [self.problem_id, ["".join(row) for row in self.verdicts_MN], human])
 
@@ -224,12 +253,14 @@ class Evidence:
         passed_MN: shape (M, N); False also where unknown.
         known_MN: shape (M, N).
         cases_NMC: for each testing n an array (M, C_n) of passed cases; a single column equal to `passed_MN[:, n]`
-        where
-            cases were not recorded.
+            where cases were not recorded.
         durations_MN: seconds; zeros where not recorded.
         copies_M: how many draws gave this very solution; ones where not recorded.
         solution_group_M, testing_group_N: equal numbers mark texts that are the same program (normalised).
         solution_texts, testing_texts: empty for recorded matrices.
+        verdicts_MN: letters, shape (M, N).
+        statement, payload: of the problem.
+        calls_N, values_NMC, solution_similarity_MM, testing_similarity_NN: as in `PassMatrix`; None where unknown.
     """
 
     passed_MN: NDArray[np.bool_]
@@ -241,6 +272,13 @@ class Evidence:
     testing_group_N: NDArray[np.int64]
     solution_texts: tuple[str, ...] = ()
     testing_texts: tuple[str, ...] = ()
+    verdicts_MN: Letters | None = None
+    statement: str | None = None
+    payload: Mapping[str, Json] | None = None
+    calls_N: tuple[ParsedCalls | None, ...] | None = None
+    values_NMC: tuple[Digests | None, ...] | None = None
+    solution_similarity_MM: NDArray[np.float64] | None = None
+    testing_similarity_NN: NDArray[np.float64] | None = None
 
 
 @dataclass(frozen=True)

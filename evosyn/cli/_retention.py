@@ -7,7 +7,7 @@ section 4.2.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from evosyn.evaluators.intervals import Interval, bootstrap
 from evosyn.ports import StrategyRunner
 from evosyn.randomness import SeedTree
 from evosyn.records import Invalid, PassMatrix, Verdict
-from evosyn.strategies.evidence import evidence_of
+from evosyn.strategies.evidence import evidence_of, sub_matrix
 from evosyn.synthesis.prune import PruneConfig, decide
 
 
@@ -88,23 +88,9 @@ def _row(
 
 def _parts(matrix: PassMatrix, size: int, draws: int, tree: SeedTree) -> Iterator[PassMatrix]:
     rows, columns = matrix.verdicts_MN.shape
-    texts = matrix.solution_texts, matrix.testing_texts
     for number in range(draws):
         rng = tree.child(number).rng()
-        keep, ask = rng.permutation(rows)[:size], rng.permutation(columns)[:size]
-        yield replace(
-            matrix,
-            verdicts_MN=matrix.verdicts_MN[np.ix_(keep, ask)],
-            human_M=None if matrix.human_M is None else matrix.human_M[keep],
-            cases_NMC=None if matrix.cases_NMC is None else tuple(matrix.cases_NMC[n][keep] for n in ask),
-            durations_MN=None if matrix.durations_MN is None else matrix.durations_MN[np.ix_(keep, ask)],
-            copies_M=None if matrix.copies_M is None else matrix.copies_M[keep],
-            groups_M=None if matrix.groups_M is None else matrix.groups_M[keep],
-            solution_texts=tuple(texts[0][m] for m in keep) if texts[0] else (),
-            testing_texts=tuple(texts[1][n] for n in ask) if texts[1] else (),
-            solution_ids=(),
-            testing_ids=(),
-        )
+        yield sub_matrix(matrix, rng.permutation(rows)[:size], rng.permutation(columns)[:size])
 
 
 def _balanced_accuracy(

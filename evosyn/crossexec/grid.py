@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from evosyn.crossexec.judge import Judge
 from evosyn.jobs import CellResult
-from evosyn.records import Json, Letters, PassMatrix, Problem, Solution, Testing, Verdict
+from evosyn.records import Digests, Json, Letters, ParsedCalls, PassMatrix, Problem, Solution, Testing, Verdict
 
 KeyT = TypeVar("KeyT")
 
@@ -47,7 +47,7 @@ class Grid:
         canaries: bool = False,
     ) -> None:
         problem, solutions, testings = item
-        domain = judge.domains[problem.domain]
+        self.domain = domain = judge.domains[problem.domain]
         self.index, self.problem = index, problem
         self.solutions, self.testings = tuple(solutions), tuple(testings)
         names = [domain.same(problem, solution) for solution in solutions]
@@ -81,11 +81,14 @@ class Grid:
         """The matrix; every cell must be known."""
         results = [[_known(result) for result in row.results] for row in self.rows]
         rows = [results[row] for row in self.row_of_M]
+        columns = {column: [row[column] for row in rows] for column in self.column_of_N}
+        cases = {column: _cases(found) for column, found in columns.items()}
+        values = {column: _values(found, cases[column].shape[1]) for column, found in columns.items()}
         return PassMatrix(
             problem_id=self.problem.problem_id,
             verdicts_MN=_letters([[row[column].verdict.value for column in self.column_of_N] for row in rows]),
             human_M=np.array([row[0].verdict.value for row in rows], dtype="<U1") if self.human else None,
-            cases_NMC=tuple(_cases([row[column] for row in rows]) for column in self.column_of_N),
+            cases_NMC=tuple(cases[column] for column in self.column_of_N),
             durations_MN=self._durations(rows),
             copies_M=self._copies(),
             groups_M=np.array(self.row_of_M, dtype=np.int64),
@@ -93,8 +96,26 @@ class Grid:
             testing_ids=tuple(self.testing_ids[column] for column in self.column_of_N),
             solution_texts=tuple(solution.text for solution in self.solutions),
             testing_texts=tuple(testing.text for testing in self.testings),
+            statement=self.problem.statement,
+            payload=self.problem.payload,
+            calls_N=self._calls({column: found.shape[1] for column, found in cases.items()}),
+            values_NMC=tuple(values[column] for column in self.column_of_N),
             meta={**meta, **self._findings()},
         )
+
+    def _calls(self, widths: Mapping[int, int]) -> tuple[ParsedCalls | None, ...]:
+        """What the cases of each testing ask, once for each distinct one, the human one's left out; None where they are
+        not the cases that were judged."""
+        testings = dict(zip(self.column_of_N, self.testings, strict=True))
+        found = {column: self._calls_of(testing) for column, testing in testings.items()}
+        fitting = {column: calls if len(calls or ()) == widths[column] else None for column, calls in found.items()}
+        return tuple([fitting[column] for column in self.column_of_N])
+
+    def _calls_of(self, testing: Testing) -> ParsedCalls | None:
+        try:
+            return self.domain.calls(self.problem, testing)
+        except Exception:  # noqa: BLE001 - the boundary to untrusted testings
+            return None
 
     def _durations(self, rows: Sequence[Sequence[CellResult]]) -> NDArray[np.float64]:
         seconds = [[row[column].seconds for column in self.column_of_N] for row in rows]
@@ -150,6 +171,14 @@ def _known(result: CellResult | None) -> CellResult:
 def _letters(rows: Sequence[Sequence[str]]) -> Letters:
     width = len(rows[0]) if rows else 0
     return np.array(rows, dtype="<U1").reshape(len(rows), width)
+
+
+def _values(results: Sequence[CellResult], width: int) -> Digests | None:
+    """What was given in one testing's cases, shape (M, C); None where no row says."""
+    if not any(result.values for result in results):
+        return None
+    none = (0,) * width
+    return np.array([result.values if len(result.values) == width else none for result in results], dtype=np.uint64)
 
 
 def _cases(results: Sequence[CellResult]) -> Letters:

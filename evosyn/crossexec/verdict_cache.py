@@ -141,18 +141,23 @@ class SqliteVerdicts:
 
 
 def _sealed(key: str, cell: CellResult) -> bytes:
-    """A result as it stands in the file: checksum, then JSON."""
-    values = [cell.verdict.value, "".join(cell.cases), cell.seconds, cell.detail[:200]]
-    body = json.dumps(values, separators=(",", ":")).encode()
+    """A result as it stands in the file: checksum, then JSON; digests of values as 16 hexadecimal digits a case."""
+    parts = [cell.verdict.value, "".join(cell.cases), cell.seconds, cell.detail[:200]]
+    if cell.values:
+        parts.append("".join([f"{value:016x}" for value in cell.values]))
+    body = json.dumps(parts, separators=(",", ":")).encode()
     return _checksum(key.encode(), body) + body
 
 
 def _opened(key: object, sealed: object) -> CellResult | None:
-    """The reverse of `_sealed`; None where it was changed since, even in its type."""
+    """The reverse of `_sealed`; None where it was changed since, even in its type. Rows of the time before values were
+    recorded have none."""
     if not isinstance(key, bytes) or not isinstance(sealed, bytes) or sealed[:_SUM] != _checksum(key, sealed[_SUM:]):
         return None
-    verdict, cases, seconds, detail = json.loads(sealed[_SUM:])
-    return CellResult(_VERDICTS[verdict], tuple([_VERDICTS[letter] for letter in cases]), seconds, detail)
+    verdict, cases, seconds, detail, *more = json.loads(sealed[_SUM:])
+    digits = more[0] if more else ""
+    values = tuple([int(digits[at : at + 16], 16) for at in range(0, len(digits), 16)])
+    return CellResult(_VERDICTS[verdict], tuple([_VERDICTS[letter] for letter in cases]), seconds, detail, values)
 
 
 def _checksum(key: bytes, body: bytes) -> bytes:

@@ -18,7 +18,7 @@ from evosyn.chat import Message, Parsed, Purpose, Request
 from evosyn.domains.replies import fences, json_values
 from evosyn.jobs import CellResult, ItemOutcome, Job, Limits
 from evosyn.ports import Expansion, Plan
-from evosyn.records import Json, Problem, Solution, Testing, Verdict
+from evosyn.records import Json, ParsedCalls, Problem, Solution, Testing, Verdict
 from evosyn.templates import render
 from evosyn.testings import FormatError, testing_from_json
 
@@ -231,6 +231,9 @@ class BaseDomain:
         return Decided(decide, tuple(testings))
 
     def canary(self, problem: Problem, testings: Sequence[Testing]) -> Solution | None:  # noqa: ARG002
+        return None
+
+    def calls(self, problem: Problem, testing: Testing) -> ParsedCalls | None:  # noqa: ARG002
         return None
 
     def _forms(self) -> str:

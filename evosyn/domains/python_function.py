@@ -12,15 +12,16 @@ from dataclasses import dataclass
 from textwrap import indent
 
 from evosyn.chat import Parsed, Purpose
-from evosyn.domains.python import asking, generators, reading, shapes
+from evosyn.domains.python import asking, generators, reading, shapes, showing
 from evosyn.domains.python.asserting import read_asserts
+from evosyn.domains.python.context import Context, context_of
 from evosyn.domains.python.domain import PythonDomain
 from evosyn.domains.python.payload import FunctionPayload, entry_point, starter_code
 from evosyn.domains.python.preparing import Recent, refuse_generators
 from evosyn.domains.python.shapes import is_generator
 from evosyn.domains.python.table import Prepared, prepare
 from evosyn.jobs import CellResult, ItemOutcome, Job, Limits
-from evosyn.records import Json, Problem, Solution, Testing
+from evosyn.records import Json, ParsedCalls, Problem, Solution, Testing
 from evosyn.testings import FormatError
 
 NAME = "python-function"
@@ -53,6 +54,7 @@ class PythonFunction(PythonDomain):
 
     def __init__(self) -> None:
         self._recent: Recent[Prepared] = Recent()
+        self._contexts: Recent[Context] = Recent()
 
     def check_testing(self, problem: Problem, testing: Testing) -> str | None:
         misfit = super().check_testing(problem, testing)
@@ -111,6 +113,14 @@ class PythonFunction(PythonDomain):
         owner, _, method = entry_point(problem).rpartition(".")
         function = f"def {method}(*_args, **_kwargs):\n    raise NotImplementedError('canary')\n"
         return Solution(f"class {owner}:\n" + indent(function, "    ") if owner else function)
+
+    def calls(self, problem: Problem, testing: Testing) -> ParsedCalls | None:
+        if testing.kind == "cases":
+            return showing.calls_of_cases(testing, showing.text_of)
+        context = self._contexts.get(problem, ()) or self._contexts.put(problem, (), context_of(problem))
+        if testing.kind == "asserts":
+            return showing.calls_of_asserts(testing.body["asserts"], context)
+        return showing.calls_of_program(testing.body["code"], context) if testing.kind == "program" else None
 
 
 def _repair(given: Json, signature: reading.Signature | None) -> Json:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from evosyn.chat import Parsed, Purpose
-from evosyn.domains.python import asking, generators, reading, shapes
+from evosyn.domains.python import asking, generators, reading, shapes, showing
 from evosyn.domains.python.compare import same_text
 from evosyn.domains.python.domain import PythonDomain
 from evosyn.domains.python.lifting import STATUS_VERDICTS
@@ -21,7 +21,7 @@ from evosyn.domains.python.preparing import Recent, decided, refuse_generators
 from evosyn.domains.python.shapes import is_encodable, is_generator
 from evosyn.domains.python.table import verdict_of
 from evosyn.jobs import CellResult, ItemOutcome, Job, Limits, Status, StdioJob
-from evosyn.records import Json, Problem, Solution, Testing, Verdict
+from evosyn.records import Json, ParsedCalls, Problem, Solution, Testing, Verdict
 from evosyn.testings import FormatError
 
 NAME = "python-stdin"
@@ -116,6 +116,9 @@ class PythonStdin(PythonDomain):
             refuse_generators(testings)
             prepared = self._recent.put(problem, testings, _prepare(testings))
         return StdinPlan(prepared, (StdioJob(solution.text, prepared.inputs, limits),))
+
+    def calls(self, problem: Problem, testing: Testing) -> ParsedCalls | None:  # noqa: ARG002
+        return showing.calls_of_cases(testing, showing.plain_text) if testing.kind == "stdin" else None
 
 
 def _repair(given: Json) -> Json:

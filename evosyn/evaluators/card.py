@@ -30,7 +30,8 @@ LONGEST = 120
 
 READ = (
     "passed", "known", "cases", "durations", "copies", "solution_groups", "testing_groups", "solution_texts",
-    "testing_texts",
+    "testing_texts", "verdicts", "statement", "payload", "calls", "values", "solution_similarity",
+    "testing_similarity",
 )  # fmt: skip
 
 
@@ -180,7 +181,7 @@ def _words(card: Card) -> list[str]:
         lines += [f"- `{line.partition(':')[0]}`{line[line.index(':') :]}" for line in glossary(program)]
     elif docstring:
         lines.append(f"- In its own words: {docstring}")
-    used = [name for name in READ if re.search(rf"\.{name}\b", card.text)]
+    used = [name for name in READ if re.search(rf"\.{name}\b(?!\()", card.text)]
     if used:
         lines.append(f"- It reads {', '.join(used)} of the evidence.")
     if len(card.ours.descriptor) >= 2:

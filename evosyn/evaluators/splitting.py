@@ -27,11 +27,14 @@ def split_testings(matrix: PassMatrix) -> PassMatrix:
         raise UsageError(
             f"--split-testings: problem {matrix.problem_id!r} has no recorded cases; cross-execute the pool again"
         )
-    columns, texts, ids, seen = [], [], [], set()
+    columns, texts, ids, seen, calls, values = [], [], [], set(), [], []
     for n, cases_MC in enumerate(matrix.cases_NMC):
         whole = cases_MC if cases_MC.shape[1] else matrix.verdicts_MN[:, [n]]
         own_texts = _single_texts(matrix.testing_texts[n], whole.shape[1]) if matrix.testing_texts else None
         name = matrix.testing_ids[n] if matrix.testing_ids else str(n)
+        recorded = whole is cases_MC
+        asked = matrix.calls_N[n] if recorded and matrix.calls_N is not None else None
+        given_MC = matrix.values_NMC[n] if recorded and matrix.values_NMC is not None else None
         for c in range(whole.shape[1]):
             text = None if own_texts is None else own_texts[c]
             if text is not None and text in seen:
@@ -40,6 +43,8 @@ def split_testings(matrix: PassMatrix) -> PassMatrix:
             columns.append(whole[:, c])
             ids.append(f"{name}/{c}")
             texts.append(text or "")
+            calls.append(None if asked is None else (asked[c],))
+            values.append(None if given_MC is None else given_MC[:, [c]])
     return replace(
         matrix,
         verdicts_MN=np.stack(columns, axis=1) if columns else matrix.verdicts_MN[:, :0],
@@ -47,6 +52,9 @@ def split_testings(matrix: PassMatrix) -> PassMatrix:
         durations_MN=None,
         testing_ids=tuple(ids),
         testing_texts=tuple(texts) if matrix.testing_texts else (),
+        calls_N=None if matrix.calls_N is None else tuple(calls),
+        values_NMC=None if matrix.values_NMC is None else tuple(values),
+        testing_similarity_NN=None,
     )
 
 

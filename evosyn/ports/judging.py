@@ -7,7 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from evosyn.chat import Message, Parsed, Purpose, Request
 from evosyn.jobs import CellResult, ItemOutcome, Job, Limits, Protection
-from evosyn.records import Json, PassMatrix, Problem, Solution, Testing
+from evosyn.records import Json, ParsedCalls, PassMatrix, Problem, Solution, Testing
 
 
 @runtime_checkable
@@ -155,6 +155,11 @@ class Domain(Protocol):
     def canary(self, problem: Problem, testings: Sequence[Testing]) -> Solution | None:
         """A solution that is surely wrong: a testing that accepts it is vacuous, or claims its own pass. None where no
         testing of these kinds could."""
+        ...
+
+    def calls(self, problem: Problem, testing: Testing) -> ParsedCalls | None:
+        """What each case of a testing asks, for strategies to read; None where nobody can tell without running it. Long
+        texts are cut to a digest."""
         ...
 
 

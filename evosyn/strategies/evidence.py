@@ -6,6 +6,8 @@ Which solutions are the same was said by their domain when they were executed. D
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +17,7 @@ from evosyn.records import Evidence, PassMatrix, Verdict
 
 
 def evidence_of(matrix: PassMatrix) -> Evidence:
-    """The evidence of one matrix: verdicts, cases, durations, copies, groups and texts, but nothing human.
+    """The evidence of one matrix: all of it but what is human (its verdicts) or may be (its `meta`).
 
     Args:
         matrix: M solutions x N testings; what was not recorded is filled in as `Evidence` says.
@@ -41,6 +43,13 @@ def evidence_of(matrix: PassMatrix) -> Evidence:
         testing_group_N=groups(matrix.testing_texts, columns),
         solution_texts=tuple(matrix.solution_texts),
         testing_texts=tuple(matrix.testing_texts),
+        verdicts_MN=matrix.verdicts_MN,
+        statement=matrix.statement,
+        payload=matrix.payload,
+        calls_N=matrix.calls_N,
+        values_NMC=matrix.values_NMC,
+        solution_similarity_MM=matrix.solution_similarity_MM,
+        testing_similarity_NN=matrix.testing_similarity_NN,
     )
 
 
@@ -51,18 +60,53 @@ def select(evidence: Evidence, rows: NDArray[np.int64], columns: NDArray[np.int6
         rows: indices of the M solutions to keep, in their new order.
         columns: indices of the N testings to keep, in their new order.
     """
-    grid = np.ix_(rows, columns)
-    return Evidence(
-        passed_MN=evidence.passed_MN[grid],
-        known_MN=evidence.known_MN[grid],
-        cases_NMC=tuple(evidence.cases_NMC[n][rows] for n in columns),
-        durations_MN=evidence.durations_MN[grid],
+    return replace(
+        evidence,
+        passed_MN=evidence.passed_MN[np.ix_(rows, columns)],
+        known_MN=evidence.known_MN[np.ix_(rows, columns)],
         copies_M=evidence.copies_M[rows],
         solution_group_M=evidence.solution_group_M[rows],
         testing_group_N=evidence.testing_group_N[columns],
-        solution_texts=tuple(evidence.solution_texts[m] for m in rows) if evidence.solution_texts else (),
-        testing_texts=tuple(evidence.testing_texts[n] for n in columns) if evidence.testing_texts else (),
+        **_part(evidence, rows, columns),
     )
+
+
+def sub_matrix(matrix: PassMatrix, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> PassMatrix:
+    """The same of a matrix, human verdicts included; without ids."""
+    return replace(
+        matrix,
+        human_M=None if matrix.human_M is None else matrix.human_M[rows],
+        copies_M=None if matrix.copies_M is None else matrix.copies_M[rows],
+        groups_M=None if matrix.groups_M is None else matrix.groups_M[rows],
+        solution_ids=(),
+        testing_ids=(),
+        **_part(matrix, rows, columns),
+    )
+
+
+def _part(whole: Evidence | PassMatrix, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> dict[str, Any]:
+    """The fields that both have alike, of a sub-matrix."""
+
+    def grid(array: Any, one: NDArray[np.int64], other: NDArray[np.int64]) -> Any:
+        return None if array is None else array[np.ix_(one, other)]
+
+    def listed(items: Sequence[Any] | None, places: NDArray[np.int64]) -> Any:
+        return tuple([items[place] for place in places]) if items else items
+
+    def of_rows(arrays: Sequence[Any] | None) -> Any:
+        return None if arrays is None else tuple([None if arrays[n] is None else arrays[n][rows] for n in columns])
+
+    return {
+        "verdicts_MN": grid(whole.verdicts_MN, rows, columns),
+        "cases_NMC": of_rows(whole.cases_NMC),
+        "values_NMC": of_rows(whole.values_NMC),
+        "calls_N": listed(whole.calls_N, columns),
+        "durations_MN": grid(whole.durations_MN, rows, columns),
+        "solution_texts": listed(whole.solution_texts, rows),
+        "testing_texts": listed(whole.testing_texts, columns),
+        "solution_similarity_MM": grid(whole.solution_similarity_MM, rows, rows),
+        "testing_similarity_NN": grid(whole.testing_similarity_NN, columns, columns),
+    }
 
 
 def _solution_groups(matrix: PassMatrix) -> NDArray[np.int64]:

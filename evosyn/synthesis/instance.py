@@ -85,6 +85,12 @@ class Instance:
         return replace(self, rejects=(*self.rejects, reject))
 
 
+def ranked(matrix: PassMatrix) -> PassMatrix:
+    """What is kept of a matrix that has been ranked: nothing that may differ from run to run (durations, what solutions
+    gave), and nothing that can be read off the testings again."""
+    return replace(matrix, durations_MN=None, calls_N=None, values_NMC=None)
+
+
 def instance_to_json(instance: Instance) -> dict[str, Json]:
     """The JSON of an instance; `instance_from_json` reads it back."""
     value: dict[str, Json] = {
@@ -104,7 +110,7 @@ def instance_to_json(instance: Instance) -> dict[str, Json]:
             {"testing": one.to_json(), "by": _provenance_to_json(one.provenance)} for one in instance.pool.testings
         ]
     if instance.matrix is not None:
-        value["matrix"] = matrix_to_json(replace(instance.matrix, durations_MN=None))
+        value["matrix"] = matrix_to_json(replace(ranked(instance.matrix), statement=None, payload=None))
     if isinstance(instance.ranking, Invalid):
         value["ranking"] = {"invalid": instance.ranking.reason}
     elif instance.ranking is not None:
@@ -134,6 +140,8 @@ def instance_from_json(value: Mapping[str, Json]) -> Instance:
             matrix_from_json(value["matrix"]),
             solution_texts=tuple(solution.text for solution in pool.solutions),
             testing_texts=tuple(testing.text for testing in pool.testings),
+            statement=pool.problem.statement,
+            payload=pool.problem.payload,
         )
     return Instance(
         index=value["index"],

@@ -29,7 +29,7 @@ from evosyn.synthesis.config import SynthesizeConfig
 from evosyn.synthesis.decontaminate import OverlapIndex
 from evosyn.synthesis.dedup import DedupIndex
 from evosyn.synthesis.generate import Drawn, Kind, Want, all_or_first_error, draw_pool
-from evosyn.synthesis.instance import Instance, Usage, usage_of
+from evosyn.synthesis.instance import Instance, Usage, ranked, usage_of
 from evosyn.synthesis.ledger import Ledger
 from evosyn.synthesis.problems import Briefs, MadeProblem, make_problem
 from evosyn.synthesis.prune import STRATEGY_INVALID, decide
@@ -300,7 +300,7 @@ class Pipeline:
         cells = int(matrix.verdicts_MN.size)
         judged = replace(
             instance,
-            matrix=replace(matrix, durations_MN=None),
+            matrix=ranked(matrix),
             ranking=ranking,
             decision=decision,
             usage=instance.usage.plus(Usage(cells=cells)),

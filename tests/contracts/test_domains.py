@@ -120,6 +120,16 @@ def test_a_generator_that_fails_makes_a_broken_column_and_ours_an_unknown_one(na
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_what_a_testing_asks_is_told_in_short_texts_case_by_case_or_not_at_all(name: str) -> None:
+    for problem in seeds(name):
+        calls = domain(name).calls(problem, human(problem))
+        cases = human(problem).body.get("cases")
+        assert calls is None or not isinstance(cases, list) or len(calls) == len(cases)
+        texts = [text for call in calls or () if call is not None for text in call if text is not None]
+        assert max(map(len, texts), default=0) <= 1000, problem.problem_id
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_requests_show_the_problem_but_neither_its_human_testing_nor_its_reference(name: str) -> None:
     problem, other = seeds(name)[:2]
     secret = replace(problem, reference_solution=f"# {SECRET}", human_testing=replace(human(problem), body={

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import random
 import sqlite3
@@ -20,7 +21,8 @@ DECIDED = [verdict for verdict in Verdict if verdict not in (Verdict.UNKNOWN, Ve
 def cell(number: int) -> CellResult:
     draw = random.Random(number)
     cases = tuple(draw.choices(DECIDED, k=draw.randrange(1, 12)))
-    return CellResult(draw.choice(DECIDED), cases, draw.random(), f"detail {number}" * draw.randrange(3))
+    values = tuple([draw.getrandbits(64) * draw.randrange(2) for _ in cases]) if draw.randrange(2) else ()
+    return CellResult(draw.choice(DECIDED), cases, draw.random(), f"detail {number}" * draw.randrange(3), values)
 
 
 CELLS = {f"{number:040x}": cell(number) for number in range(60)}
@@ -98,6 +100,18 @@ def test_a_damaged_row_is_counted_said_once_and_written_anew(tmp_path: Path, cap
         cache.put(list(CELLS.items()))
         assert cache.get(keys) == list(CELLS.values())
     assert caplog.text.count("wrong checksum") == 1
+
+
+def test_a_row_of_the_time_before_values_were_recorded_is_read_without_them(tmp_path: Path) -> None:
+    path, key = tmp_path / "v.sqlite", "k" * 40
+    body = b'["F","PF",0.25,""]'
+    checksum = hashlib.blake2b(body, digest_size=8, key=hashlib.sha256(key.encode()).digest()).digest()
+    with SqliteVerdicts(path) as cache:
+        raw = sqlite3.connect(path)
+        raw.execute("INSERT INTO sealed VALUES (?, ?)", (key, checksum + body))
+        raw.commit()
+        raw.close()
+        assert cache.get([key]) == [CellResult(Verdict.FAIL, (Verdict.PASS, Verdict.FAIL), 0.25)]
 
 
 def test_a_verdict_moved_to_another_key_is_not_believed(tmp_path: Path) -> None:

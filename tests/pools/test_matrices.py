@@ -9,8 +9,10 @@ import pytest
 
 from evosyn.errors import InputError
 from evosyn.pools import is_matrices_file, load_matrices, write_matrices
-from evosyn.records import PassMatrix
+from evosyn.records import ParsedCall, PassMatrix
+from evosyn.strategies.evidence import evidence_of
 
+OLD = Path(__file__).parents[1] / "golden" / "matrices_v1_v2.jsonl"
 GOOD: dict[str, Any] = {"v": 1, "problem_id": "p", "verdicts": ["PF", "TU", "BN"], "human": "PFE"}
 
 
@@ -46,6 +48,46 @@ def test_a_matrix_is_read_back_as_it_was_written(tmp_path: Path) -> None:
     assert (again.solution_ids, again.testing_ids, again.meta) == (full.solution_ids, full.testing_ids, full.meta)
 
 
+def test_what_strategies_see_of_a_matrix_is_read_back_as_it_was_written(tmp_path: Path) -> None:
+    full = PassMatrix(
+        problem_id="p",
+        verdicts_MN=np.array([["P", "F"], ["T", "U"]]),
+        cases_NMC=(np.array([["P", "P"], ["P", "T"]]), np.array([["F"], ["U"]])),
+        statement="Add one.",
+        payload={"entry_point": "f", "starter_code": "def f(x): ..."},
+        calls_N=((ParsedCall("[1]", "2"), ParsedCall("[2]", None)), (None,)),
+        values_NMC=(np.array([[2**64 - 1, 7], [7, 0]], np.uint64), None),
+        solution_similarity_MM=np.array([[1.0, 0.25], [0.25, 1.0]]),
+        testing_similarity_NN=np.array([[1.0, 0.5], [0.5, 1.0]]),
+    )
+    path = tmp_path / "m.jsonl"
+    write_matrices(path, [full])
+    (again,) = load_matrices(path)
+    assert is_matrices_file(path)
+    assert (again.statement, again.payload, again.calls_N) == (full.statement, full.payload, full.calls_N)
+    assert again.values_NMC is not None
+    assert full.values_NMC is not None
+    assert again.values_NMC[0].tolist() == full.values_NMC[0].tolist()  # type: ignore[union-attr]
+    assert again.values_NMC[1] is None
+    assert again.solution_similarity_MM.tolist() == full.solution_similarity_MM.tolist()  # type: ignore[union-attr]
+    assert again.testing_similarity_NN.tolist() == full.testing_similarity_NN.tolist()  # type: ignore[union-attr]
+
+
+def test_files_of_older_versions_are_read_and_what_they_lack_is_unknown() -> None:
+    first, second = load_matrices(OLD)
+    assert first.human_M is not None
+    assert "".join(first.human_M) == "PF"
+    assert first.groups_M is None
+    assert second.cases_NMC is not None
+    assert ["".join(row) for row in second.cases_NMC[0]] == ["PP", "EE", "PP"]
+    assert second.groups_M is not None
+    assert second.groups_M.tolist() == [0, 1, 0]
+    for matrix in (first, second):
+        seen = evidence_of(matrix)
+        assert (seen.statement, seen.payload, seen.calls_N, seen.values_NMC) == (None, None, None, None)
+        assert (seen.solution_similarity_MM, seen.testing_similarity_NN) == (None, None)
+
+
 def test_a_matrix_with_the_required_fields_only_is_enough(tmp_path: Path) -> None:
     (matrix,) = load_matrices(file_with(tmp_path, GOOD))
     assert matrix.passed_MN.tolist() == [[True, False], [False, False], [False, False]]
@@ -62,7 +104,20 @@ def test_a_file_of_matrices_is_told_from_a_pool(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"v": 3}, "field 'v': this evosyn reads versions 1 to 2"),
+        ({"v": 4}, "field 'v': this evosyn reads versions 1 to 3"),
+        ({"problem": {"statement": 1}}, "field 'problem.statement': must be a text or null"),
+        ({"problem": {"payload": [1]}}, "field 'problem.payload': must be an object or null"),
+        ({"problem": {"human_testing": {}}}, "field 'problem': must be an object with statement and payload"),
+        ({"calls": [None]}, "field 'calls': must be a list of 2"),
+        ({"calls": [None, [None, None]]}, r"field 'calls\[1\]': must be null or 1 of"),
+        ({"calls": [None, [["1", 2]]]}, r"field 'calls\[1\]': must be null or 1 of"),
+        ({"values": [None]}, "field 'values': must be a list of 2"),
+        ({"values": [{"digests": ["f"], "at": [[0], [0], [1]]}, None]}, r"field 'values\[0\]': must be null or"),
+        ({"values": [{"digests": ["f"], "at": [[0], [-1], [0]]}, None]}, r"field 'values\[0\]': must be null or"),
+        ({"values": [{"digests": ["x"], "at": [[0], [0], [0]]}, None]}, r"field 'values\[0\]': must be null or"),
+        ({"values": [None, {"digests": ["1" * 17], "at": [[0], [0], [0]]}]}, r"field 'values\[1\]': must be null or"),
+        ({"solution_similarity": [[1, 0], [0, 1]]}, "field 'solution_similarity': must be 3 x 3 numbers"),
+        ({"testing_similarity": [[1, "x"], [0, 1]]}, "field 'testing_similarity': must be 2 x 2 numbers"),
         ({"problem_id": ""}, "field 'problem_id': must be a text"),
         ({"verdicts": []}, "field 'verdicts': must be a list of texts"),
         ({"verdicts": ["PF", "P", "PP"]}, r"field 'verdicts\[1\]': must have 2 letters"),

@@ -15,7 +15,7 @@ from evosyn.strategies import known_names, load_known, load_strategy
 from evosyn.strategies.evidence import evidence_of, select
 from evosyn.strategies.ranking import dense_ranks
 from evosyn.strategies.running import _harness
-from evosyn.strategies.running.sandboxed import pack
+from evosyn.strategies.running.packing import pack
 
 NAMES = known_names()
 

@@ -17,7 +17,8 @@ from evosyn.sharing import Company
 from evosyn.strategies import known_names, load_known
 from evosyn.strategies.evidence import evidence_of
 from evosyn.strategies.ranking import dense_ranks
-from evosyn.strategies.running.sandboxed import STRATEGY_LIMITS, SandboxedRunner, harness, pack
+from evosyn.strategies.running.packing import pack
+from evosyn.strategies.running.sandboxed import STRATEGY_LIMITS, SandboxedRunner, harness
 
 GOOD = load_known("initial")
 

@@ -91,14 +91,15 @@ def _canonical(key: Json) -> bytes:
         first, step = key.start if len(key) else 0, key.step if len(key) > 1 else 0
         return b"r%x %x %x" % (len(key), first, step)
     if isinstance(key, int | float | complex | Fraction | Decimal):
-        return _number(key)
+        return number_bytes(key)
     return b"n" if key is None else b"o%x" % id(key)
 
 
-def _number(key: int | float | complex | Fraction | Decimal) -> bytes:
+def number_bytes(key: int | float | complex | Fraction | Decimal) -> bytes:
+    """Equal for equal numbers of whatever type, and for no others; NaN is like nothing but itself."""
     if isinstance(key, complex):
         if key.imag != 0:
-            return b"c" + _number(key.real) + b" " + _number(key.imag)
+            return b"c" + number_bytes(key.real) + b" " + number_bytes(key.imag)
         key = key.real
     if key != key:
         return b"o%x" % id(key)

@@ -29,6 +29,7 @@ from evosyn.domains.python.lifting import (
     short,
 )
 from evosyn.domains.python.preparing import decided
+from evosyn.domains.python.value_digests import digest_of
 from evosyn.jobs import Call, CallsJob, CellResult, Check, ChecksJob, ItemOutcome, Job, Limits, Status
 from evosyn.parsing import BOM
 from evosyn.records import Json, Problem, Solution, Testing, Verdict
@@ -67,6 +68,7 @@ class PlacedTesting:
     Attributes:
         cases: in the order of the testing.
         places: of the cases' verdicts, among those of all checks, all coded items and one BROKEN.
+        singles: for each case the one call that it makes; -1 where it makes another number, or runs as code.
         calls, items: the table's calls and the coded items that it depends on.
         broken: why the testing cannot pass, or "".
         loads: the coded item that says whether the solution loads, for a testing that never calls it; else -1.
@@ -78,6 +80,7 @@ class PlacedTesting:
     broken: str = ""
     loads: int = -1
     places: tuple[int, ...] = ()
+    singles: tuple[int, ...] = ()
 
 
 class Table:
@@ -186,11 +189,16 @@ class Prepared:
         verdicts = [decided(check.judge, table) for check in self.checks]
         verdicts += [coded_verdict(item) for item in items]
         verdicts.append(Verdict.BROKEN)
-        return tuple([_read_off(cell, table, items, verdicts) for cell in self.cells])
+        digests = [*map(digest_of, table), 0]
+        return tuple([_read_off(cell, table, items, verdicts, digests) for cell in self.cells])
 
 
 def _read_off(
-    cell: PlacedTesting, table: Sequence[ItemOutcome], items: Sequence[ItemOutcome], verdicts: Sequence[Verdict]
+    cell: PlacedTesting,
+    table: Sequence[ItemOutcome],
+    items: Sequence[ItemOutcome],
+    verdicts: Sequence[Verdict],
+    digests: Sequence[int],
 ) -> CellResult:
     cases = tuple([verdicts[place] for place in cell.places])
     seconds = sum([table[index].seconds for index in cell.calls])
@@ -202,12 +210,12 @@ def _read_off(
         loads = coded_verdict(items[cell.loads])
         if loads is not PASS:
             return CellResult(loads, (loads,) * len(cases), seconds, items[cell.loads].detail)
-    verdict = verdict_of(cases)
+    verdict, values = verdict_of(cases), tuple([digests[index] for index in cell.singles])
     if verdict is PASS or verdict is FAIL:
-        return CellResult(verdict, cases, seconds)
+        return CellResult(verdict, cases, seconds, "", values)
     failed = [*(table[index] for index in cell.calls), *(items[index] for index in cell.items)]
     detail = next((outcome.detail for outcome in failed if outcome.status is not OK), "")
-    return CellResult(verdict, cases, seconds, detail)
+    return CellResult(verdict, cases, seconds, detail, values)
 
 
 def verdict_of(cases: Sequence[Verdict]) -> Verdict:
@@ -234,7 +242,7 @@ def prepare(problem: Problem, testings: Sequence[Testing]) -> Prepared:
     """All testings of one problem, for any number of solutions; a testing of another domain's kind is broken."""
     context, table = context_of(problem), Table()
     found = [_prepared(testing, context, table) for testing in testings]
-    cells = tuple([_placed(cell, len(table.checks), len(table.coded)) for cell in found])
+    cells = tuple([_placed(cell, table) for cell in found])
     return Prepared(context.entry_point, tuple(table.calls), tuple(table.checks), tuple(table.coded), cells)
 
 
@@ -249,12 +257,15 @@ def _prepared(testing: Testing, context: Context, table: Table) -> PlacedTesting
         return _cell([CasePlace()], table, reason[:400])
 
 
-def _placed(cell: PlacedTesting, checks: int, coded: int) -> PlacedTesting:
+def _placed(cell: PlacedTesting, table: Table) -> PlacedTesting:
+    checks, coded = len(table.checks), len(table.coded)
     places = [
         case.check if case.check >= 0 else checks + case.item if case.item >= 0 else checks + coded
         for case in cell.cases
     ]
-    return replace(cell, places=tuple(places))
+    calls = [table.checks[case.check].calls if case.check >= 0 else () for case in cell.cases]
+    singles = tuple([indices[0] if len(indices) == 1 else -1 for indices in calls])
+    return replace(cell, places=tuple(places), singles=singles if max(singles, default=-1) >= 0 else ())
 
 
 def _prepare_cases(testing: Testing, _context: Context, table: Table) -> PlacedTesting:

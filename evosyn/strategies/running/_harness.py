@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import builtins
 import gc
+import json
 import sys
 import time
 import types
@@ -67,6 +68,24 @@ def _texts(key: str) -> Callable[..., tuple[str, ...]]:
     return lambda pack, *place: tuple(pack["texts"][number] for number in pack[key][place[-1]])
 
 
+def _more(key: str, read: Callable[..., Any]) -> Callable[..., Any]:
+    """What may be unknown: None, or what `read` makes of it."""
+
+    def reader(pack: dict[str, Any], m: int, n: int, *place: int) -> Any:
+        value = pack["more"][place[-1]][key]
+        return None if value is None else read(pack, value, m, n)
+
+    return reader
+
+
+def _calls(pack: dict[str, Any], numbers: Sequence[int | None], *_: int) -> tuple[Any, ...]:
+    return tuple([None if number is None else pack["calls"][number] for number in numbers])
+
+
+def _values(_pack: dict[str, Any], found: Sequence[bytes | None], m: int, _n: int) -> list[Any]:
+    return [None if data is None else np.frombuffer(data, np.uint64).reshape(m, -1) for data in found]
+
+
 READERS: dict[str, Callable[..., Any]] = {
     "passed": _grid("passed"),
     "known": _grid("known"),
@@ -77,6 +96,13 @@ READERS: dict[str, Callable[..., Any]] = {
     "testing_groups": lambda pack, _m, n, _mn, _at_m, at_n, *_: pack["testing_groups"][at_n : at_n + n],
     "solution_texts": _texts("solution_texts"),
     "testing_texts": _texts("testing_texts"),
+    "verdicts": _more("verdicts", lambda _pack, data, m, n: np.frombuffer(data, "<U1").reshape(m, n)),
+    "statement": _more("statement", lambda pack, number, *_: pack["texts"][number]),
+    "payload": _more("payload", lambda pack, number, *_: json.loads(pack["texts"][number])),
+    "calls": _more("calls", _calls),
+    "values": _more("values", _values),
+    "solution_similarity": _more("solution_similarity", lambda _pack, data, m, _n: np.frombuffer(data).reshape(m, m)),
+    "testing_similarity": _more("testing_similarity", lambda _pack, data, _m, n: np.frombuffer(data).reshape(n, n)),
 }
 DTYPES = {
     "passed": np.bool_,
@@ -94,7 +120,7 @@ def main(program: str, context: dict[str, Any], argument: dict[str, Any]) -> dic
     """Rank every evidence by one program.
 
     Args:
-        context: what `runner.pack` made.
+        context: what `packing.pack` made.
         argument: `screen` evidences come first; the rest is not begun if they took more than their share of
             `budget_s`. With `company`, other programs rank in this process before and after.
 
@@ -121,7 +147,7 @@ def admitted(program: str) -> bool:
 
 
 def set_policy(source: str) -> None:
-    """Load the text of `evosyn.sandbox.company`, before any program; `runner.harness` appends the call."""
+    """Load the text of `evosyn.sandbox.company`, before any program; `sandboxed.harness` appends the call."""
     module = types.ModuleType("company")
     sys.modules[module.__name__] = module
     exec(compile(source, "<company>", "exec", dont_inherit=True), module.__dict__)

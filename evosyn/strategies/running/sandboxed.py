@@ -23,6 +23,7 @@ from evosyn.jobs import HarnessJob, ItemOutcome, Limits, Status
 from evosyn.ports import Sandbox
 from evosyn.records import Evidence, Invalid, Json, Ranking
 from evosyn.sharing import Company
+from evosyn.strategies.running.packing import pack, size_of, source
 
 SCREEN = 3
 """Evidences that a program ranks before the time of all of them is estimated."""
@@ -40,15 +41,11 @@ JOBS_A_CORE = 3
 """Programs share a process only where there is work enough for that many jobs a core."""
 
 
-def _source(name: str) -> str:
-    return (resources.files("evosyn.strategies.running") / name).read_text(encoding="utf-8")
-
-
 @cache
 def harness() -> str:
     """The source that runs around a program: ours, with the policy that decides which may share a process."""
     policy = (resources.files("evosyn.sandbox") / "company.py").read_text(encoding="utf-8")
-    return f"{_source('_harness.py')}\n\nset_policy({policy!r})\n"
+    return f"{source('_harness.py')}\n\nset_policy({policy!r})\n"
 
 
 class SandboxedRunner:
@@ -171,7 +168,7 @@ class SandboxedRunner:
             if known is evidences:
                 return key, size
         packed = pack(evidences)
-        size = sum(len(part) for part in [*packed.values(), *packed["texts"]] if isinstance(part, bytes | str))
+        size = size_of(packed)
         key = self._sandbox.share(packed)
         self._shared = [*self._shared[1 - REMEMBERED :], (evidences, key, size)]
         return key, size
@@ -186,46 +183,6 @@ class SandboxedRunner:
             output_kb=self._limits.output_kb + scores * BYTES_PER_SCORE // 1024,
             memory_mb=self._limits.memory_mb + 3 * self._context(evidences)[1] // 2**20,
         )
-
-
-def pack(evidences: Sequence[Evidence]) -> dict[str, Json]:
-    """What the harness reads: plain data, every array as bytes one after the other, every text once."""
-    numbers: dict[str, int] = {}
-
-    def listed(texts: Sequence[str]) -> list[int]:
-        return [numbers.setdefault(text, len(numbers)) for text in texts]
-
-    solution_texts = [listed(evidence.solution_texts) for evidence in evidences]
-    testing_texts = [listed(evidence.testing_texts) for evidence in evidences]
-    cases = [array for evidence in evidences for array in evidence.cases_NMC]
-    return {
-        "places": _places(evidences),
-        "scores": sum(sum(evidence.passed_MN.shape) for evidence in evidences),
-        "passed": b"".join(evidence.passed_MN.astype(np.bool_).tobytes() for evidence in evidences),
-        "known": b"".join(evidence.known_MN.astype(np.bool_).tobytes() for evidence in evidences),
-        "durations": b"".join(evidence.durations_MN.astype(np.float64).tobytes() for evidence in evidences),
-        "copies": b"".join(evidence.copies_M.astype(np.int64).tobytes() for evidence in evidences),
-        "solution_groups": b"".join(evidence.solution_group_M.astype(np.int64).tobytes() for evidence in evidences),
-        "testing_groups": b"".join(evidence.testing_group_N.astype(np.int64).tobytes() for evidence in evidences),
-        "case_counts": np.array([array.shape[1] for array in cases], np.int64).tobytes(),
-        "cases": b"".join(array.astype(np.bool_).tobytes() for array in cases),
-        "texts": list(numbers),
-        "solution_texts": solution_texts,
-        "testing_texts": testing_texts,
-        "lists": _source("_paper_form.py"),
-    }
-
-
-def _places(evidences: Sequence[Evidence]) -> list[tuple[int, ...]]:
-    """For each evidence its M and N, and where it starts in the arrays over cells, solutions, testings and cases."""
-    places: list[tuple[int, ...]] = []
-    at_mn = at_m = at_n = at_c = 0
-    for evidence in evidences:
-        m, n = evidence.passed_MN.shape
-        places.append((m, n, at_mn, at_m, at_n, at_c))
-        at_c += sum(array.size for array in evidence.cases_NMC)
-        at_mn, at_m, at_n = at_mn + m * n, at_m + m, at_n + n
-    return places
 
 
 def _read(outcome: ItemOutcome, evidences: Sequence[Evidence], limits: Limits) -> tuple[Ranking, ...] | Invalid:

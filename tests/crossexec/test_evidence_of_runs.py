@@ -1,0 +1,106 @@
+"""What an execution records for strategies beside verdicts: calls, values, the problem; and nothing that is human."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from evosyn import registry
+from evosyn.crossexec.executor import CrossExecutor
+from evosyn.crossexec.judge import Judge
+from evosyn.crossexec.verdict_cache import SqliteVerdicts
+from evosyn.jobs import Limits
+from evosyn.matrices import matrix_from_json, matrix_to_json
+from evosyn.ports import Sandbox, VerdictCache
+from evosyn.records import ParsedCall, PassMatrix, Problem, Ranking, Solution, Testing
+from evosyn.sandbox import open_sandbox
+from evosyn.strategies.evidence import evidence_of
+from evosyn.strategies.running.packing import pack
+from evosyn.strategies.running.sandboxed import SandboxedRunner
+
+DOMAINS = {name: registry.factory("domains", name)() for name in ("python-function", "python-stdin")}
+PROBLEM = Problem(
+    "double",
+    "python-function",
+    "Return twice x.",
+    payload={"entry_point": "double", "starter_code": "def double(x):\n    pass\n"},
+    human_testing=Testing("cases", {"cases": [{"input": [7001], "output": 14002}]}),
+    reference_solution="def double(x):\n    return x * 7002 // 3501\n",
+    meta={"recorded_verdicts": ["7003"], "recorded_human": "7004", "copies": [1, 1, 1, 1]},
+)
+SOLUTIONS = [
+    Solution(f"def double(x):\n    return {body}\n") for body in ("2 * x", "x * 2.0", "x * x", "[][x] if x else 0")
+]
+TESTINGS = [
+    Testing("cases", {"cases": [{"input": [0], "output": 0}, {"input": [3], "output": 6}]}),
+    Testing("asserts", {"asserts": ["assert double(3) == 6", "assert double(1) == double(2) / 2"]}),
+    Testing("asserts", {"asserts": ["import os\nassert double(3) == 6"]}),
+    Testing("cases", {"cases": {"python": "def build_cases():\n    return [{'input': [2], 'output': 4}] * 2"}}),
+]
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    with open_sandbox("local", workers=2, numpy=True, allow_weak=True) as opened:
+        yield opened
+
+
+def matrix_of(sandbox: Sandbox, cache: VerdictCache | None = None) -> PassMatrix:
+    made = CrossExecutor(Judge(sandbox, DOMAINS, Limits(cpu_s=2.0), cache))
+    return made.matrices([(PROBLEM, SOLUTIONS, TESTINGS)])[0]
+
+
+def test_calls_and_values_stand_beside_the_cases_that_they_are_of(sandbox: Sandbox) -> None:
+    matrix = matrix_of(sandbox)
+    assert ["".join(row) for row in matrix.verdicts_MN] == ["PPPP", "PPPP", "FFFP", "EEEE"]
+    three = ParsedCall("[3]", "6")
+    assert matrix.calls_N == ((ParsedCall("[0]", "0"), three), (three, None), (None,), None)
+    assert matrix.values_NMC is not None
+    cases, asserts, code, built = matrix.values_NMC
+    assert cases is not None
+    assert asserts is not None
+    assert built is not None
+    assert code is None, "what runs as code gives us no values"
+    assert len({*cases[:3, 0].tolist()}) == 1
+    assert cases[0, 1] == cases[1, 1] == asserts[0, 0] != cases[2, 1], "2 * 3 equals 3 * 2.0"
+    assert cases[3, 1] == 0, "it raises"
+    assert asserts[:, 1].tolist() == [0] * 4, "two calls in one case"
+    assert len({*built[:3].ravel().tolist()}) == 1
+    assert (matrix.statement, matrix.payload) == (PROBLEM.statement, PROBLEM.payload)
+
+
+def test_a_cache_and_a_file_give_the_same_evidence_again(sandbox: Sandbox, tmp_path: Path) -> None:
+    with SqliteVerdicts(tmp_path / "v.sqlite") as cache:
+        first, second = matrix_of(sandbox, cache), matrix_of(sandbox, cache)
+    again = matrix_from_json(matrix_to_json(first))
+    for other in (second, again):
+        assert other.calls_N == first.calls_N
+        for one, two in zip(first.values_NMC or (), other.values_NMC or (), strict=True):
+            np.testing.assert_array_equal(one, two)  # type: ignore[arg-type]
+
+
+def test_nothing_human_of_a_problem_reaches_strategies(sandbox: Sandbox) -> None:
+    evidence = evidence_of(matrix_of(sandbox))
+    for text in (repr(evidence), repr(pack([evidence]))):
+        assert "Return twice x." in text
+        for secret in ("7001", "14002", "7002", "7003", "7004", "recorded", "human"):
+            assert secret not in text
+
+
+def test_a_strategy_in_the_sandbox_can_rank_by_what_solutions_gave(sandbox: Sandbox) -> None:
+    program = (
+        "def rank(evidence):\n"
+        "    given = evidence.values[0]\n"
+        "    agreeing = ((given[:, None] == given[None]) & (given > 0)[:, None]).mean(2).sum(1)\n"
+        "    asked = [sum(len(call[0]) for call in calls if call) if calls else 0 for calls in evidence.calls]\n"
+        "    assert evidence.verdicts[3][0] == 'E' and evidence.payload['entry_point'] == 'double'\n"
+        "    assert evidence.statement and evidence.solution_similarity is None\n"
+        "    return agreeing, asked\n"
+    )
+    ((ranking,),) = SandboxedRunner(sandbox).rank([program], [evidence_of(matrix_of(sandbox))])  # type: ignore[misc]
+    assert isinstance(ranking, Ranking)
+    assert ranking.solution_scores_M.tolist() == [3.0, 3.0, 2.5, 2.0]
+    assert ranking.testing_scores_N.tolist() == [6.0, 3.0, 0.0, 0.0]

@@ -1,0 +1,79 @@
+"""Digests of what calls gave: equal exactly where the values are, whatever the types and orders that do not count."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+from collections import OrderedDict, deque
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evosyn.domains.python.compare import same_value
+from evosyn.domains.python.value_digests import LARGEST, digest_of
+from evosyn.jobs import ItemOutcome, Status
+
+SCALARS = st.none() | st.booleans() | st.integers(-3, 3) | st.integers() | st.floats() | st.text(max_size=3)
+HASHED = SCALARS | st.tuples(SCALARS, SCALARS)
+VALUES = st.recursive(
+    SCALARS | st.binary(max_size=3) | st.frozensets(HASHED, max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(SCALARS, inner, max_size=3) | st.tuples(inner, inner),
+    max_leaves=6,
+)
+
+
+def digest(value: Any) -> int:
+    return digest_of(ItemOutcome(Status.OK, value))
+
+
+@given(st.lists(VALUES, min_size=2, max_size=8))
+def test_digests_are_equal_where_values_are_and_nowhere_else(values: list[Any]) -> None:
+    for one, other in itertools.combinations(values, 2):
+        if digest(one) == digest(other):
+            assert same_value(one, other)
+        elif type(one) is type(other):
+            assert one != other
+
+
+@given(VALUES)
+def test_a_value_has_one_digest_of_64_bits(value: Any) -> None:
+    found = digest(value)
+    assert 0 < found < 2**64
+    assert digest(copy.deepcopy(value)) == found
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (1, 1.0),
+        (1, True),
+        (0.0, -0.0),
+        (Fraction(1, 2), 0.5),
+        ([1, 2], (1.0, 2)),
+        ({1, 2}, frozenset([2.0, 1])),
+        ({"a": 1, "b": [2]}, OrderedDict([("b", (2,)), ("a", 1)])),
+        (float("nan"), -float("nan")),
+        ([float("nan")], [float("nan")]),
+        (10**40, float(10**40) if float(10**40) == 10**40 else 10**40),
+    ],
+)
+def test_values_that_comparison_finds_equal_have_equal_digests(one: Any, other: Any) -> None:
+    assert digest(one) == digest(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("1", 1), (b"1", "1"), ([[1], 2], [1, [2]]), (["ab", "c"], ["a", "bc"]), ({1: 2}, {1, 2}), ([], {}), ("", [])],
+)
+def test_values_that_differ_have_other_digests(one: Any, other: Any) -> None:
+    assert digest(one) != digest(other)
+
+
+def test_what_gave_no_value_is_of_another_kind_or_too_large_has_none() -> None:
+    assert digest_of(ItemOutcome(Status.EXCEPTION, None, "ValueError: x")) == 0
+    assert digest(deque([1])) == 0
+    assert digest([0] * LARGEST) != 0
+    assert digest([[0] * LARGEST]) == 0
