@@ -9,7 +9,6 @@ import pytest
 from evosyn.crossexec.judge import Cell, Judge
 from evosyn.domains.python_stdin import PythonStdin
 from evosyn.jobs import Limits
-from evosyn.ports import Sandbox
 from evosyn.records import Problem, Solution, Testing, Verdict
 from evosyn.sandbox import open_sandbox
 from evosyn.testings import FormatError

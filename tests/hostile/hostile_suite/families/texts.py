@@ -84,7 +84,8 @@ SLOW_TO_PARSE = {
 
 
 def _slow(kind: str, size: int) -> Attack:
-    return text(f"{kind}, {size} characters", SLOW_TO_PARSE[kind](size))
+    words = {mode: words | {"not-plain-data"} for mode, words in BAD.items()}
+    return Attack(f"{kind}, {size} characters", whole=SLOW_TO_PARSE[kind](size), dressed=False, allowed=words)
 
 
 SLOW_TEXTS = solutions(
