@@ -16,7 +16,8 @@ from evosyn.records import Json, canonical_json
 
 MAX_REPLY = 1_000_000
 """Characters of a reply that are read."""
-_FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[ \t]*([\w+.-]*)[^\n]*\n(.*?)(?:^[ \t]*\1[ \t]*$|\Z)", re.M | re.S)
+_FENCE = re.compile(r"^[ \t]*+(`{3,}+|~{3,}+)[ \t]*+([\w+.-]*+)[^\n]*+\n(.*?)(?:^[ \t]*+\1[ \t]*$|\Z)", re.M | re.S)
+"""Possessive, so that a megabyte of backticks is read once and not once for each of them."""
 _TEXT_OR_TRAILING_COMMA = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[\]}])', re.S)
 
 
