@@ -24,7 +24,7 @@ from tests.contracts import test_domains, test_sandboxes
 
 COUNT = itertools.count()
 NOTHING = Protection("", "weak", "")
-ShortAnswer = type(test_domains.create())
+ShortAnswer = type(test_domains.TestShortAnswer.make())
 
 
 def spoiled(contract, part, **changes):

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from short_answer import create
+from test_short_answer import TestShortAnswer
 
 from evosyn import registry
 from evosyn.contracts import DomainContract, DomainSample
@@ -12,10 +12,10 @@ from evosyn.domains import load_pools
 from evosyn.jobs import Limits
 from evosyn.records import Problem, Solution, Testing
 
+__all__ = ["TestShortAnswer"]
 NAMES = registry.names("domains")
 DOUBLE = Problem("double", "python-function", "Return the text twice, one after the other.", {"entry_point": "f"})
 TWICE = Problem("twice", "python-stdin", "Read a line and print it twice, one after the other.")
-AREA = Problem("area", "short-answer", "A rectangle is 2 m wide and 7 m long. What is its area?", {"unit": "m"})
 ONCE = "def f(text):\n    return text\n"
 RIGHT = "def f(text):\n    return 2 * text\n"
 CASES = [{"input": ["ab "], "output": "ab ab "}, {"input": [""], "output": ""}]
@@ -86,11 +86,6 @@ class TestFound(DomainContract):
         domain, (problem, testing, right, *_) = self.make(), self.samples[0]
         plans = [domain.plan(problem, Solution(right), (testing,) * count, Limits()) for count in (1, 3)]
         assert len({tuple(items(job) for job in plan.jobs) for plan in plans}) == 1
-
-
-class TestShortAnswer(DomainContract):
-    make = staticmethod(create)
-    samples = (DomainSample(AREA, Testing("answer", {"accepts": ["14"]}), right="14 m", wrong="15"),)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -1,8 +1,8 @@
-"""What is evolved, ours and that of the example outside of the package, keeps the contract of its kind."""
+"""What is evolved, ours and that of the example outside of the package (with its proposer), keeps its contract."""
 
 import numpy as np
 import pytest
-from bit_strings import START, BitStrings
+from test_bit_strings import TestBitStrings, TestFlipping
 
 from evosyn.contracts import EvolvedContract, GenomeContract
 from evosyn.errors import SandboxUnavailable
@@ -15,6 +15,8 @@ from evosyn.strategies.running.sandboxed import SandboxedRunner
 from evosyn.synthesis.recipes._evolve_config import EvolveConfig
 from evosyn.synthesis.recipes._evolve_inputs import select
 from evosyn.synthesis.recipes._evolve_strategies import EvolvedStrategies
+
+__all__ = ["TestBitStrings", "TestFlipping"]
 
 
 class TestStrategyTexts(GenomeContract):
@@ -44,8 +46,3 @@ class TestStrategies(EvolvedContract):
         ]
         config = EvolveConfig(scoring=ConsistencyConfig(M=5, N=4, draws=2), finalists=2)
         return EvolvedStrategies(self.runner, select(matrices, config, simulated=False), config)
-
-
-class TestBitStrings(EvolvedContract):
-    make = staticmethod(BitStrings)
-    text = START.text

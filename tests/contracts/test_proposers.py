@@ -1,8 +1,7 @@
-"""Every proposer that the registry finds, and that of the example outside of the package, keeps their contract."""
+"""Every proposer that the registry finds, also for what is evolved outside of the package, keeps their contract."""
 
 import pytest
 from bit_strings import START, BitStrings
-from bit_strings import create as flipping
 
 from evosyn import registry
 from evosyn.contracts import ProposerContract
@@ -21,11 +20,6 @@ class TestFound(ProposerContract):
     @pytest.fixture(autouse=True, params=NAMES)
     def _named(self, request):
         self.make = registry.factory("proposers", request.param)
-
-
-class TestFlipping(ProposerContract):
-    make = staticmethod(flipping)
-    parent = START.text
 
 
 class TestRewritingBits(ProposerContract):
