@@ -26,6 +26,10 @@ ODD_TEXTS = (
 """Replies and programs as models write them on a bad day, and as an attacker would: none may make a reader raise."""
 
 
+def _nothing() -> None:
+    raise AssertionError("the test class needs `make = staticmethod(create)`, or a method of that name")
+
+
 class Contract:
     """One kind of plug-in.
 
@@ -33,7 +37,7 @@ class Contract:
         make: makes the plug-in anew at each call, with the same settings: `make = staticmethod(create)`, or a method.
     """
 
-    make: Callable[..., Any]
+    make: Callable[..., Any] = staticmethod(_nothing)
 
     def given(self, hook: str, example: str) -> Any:
         """The value of a hook that the subclass has to set."""

@@ -299,3 +299,10 @@ def test_help_that_imports_a_trainer_is_seen(tmp_path, monkeypatch):
 
     with pytest.raises(AssertionError, match=r"imports .'trl'."):
         experiment(eager.create).test_its_help_names_every_option_and_imports_no_trainer()
+
+
+def test_a_class_without_its_hooks_says_what_is_missing():
+    with pytest.raises(AssertionError, match=r"make = staticmethod.create."):
+        contracts.AxisContract().test_its_range_is_declared_and_the_same_each_time()
+    with pytest.raises(AssertionError, match="Spoiled needs `samples`, such as: samples ="):
+        spoiled(DomainContract, ShortAnswer).test_a_canary_is_never_accepted()
