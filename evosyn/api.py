@@ -1,8 +1,8 @@
 """evosyn from Python: load problems, execute solutions against testings, rank both, pay rewards.
 
-`import evosyn` gives these names; everything else in the package is its own affair and may change. Whatever a model
-wrote runs in the sandbox only. Each function opens one for its call; who calls often passes one that stays open
-(`evosyn.open_sandbox(numpy=True)`). docs/api.md.
+`import evosyn` gives these names; everything else in the package but `evosyn.contracts` is its own affair and may
+change. Whatever a model wrote runs in the sandbox only. Each function opens one for its call; who calls often passes
+one that stays open (`evosyn.open_sandbox(numpy=True)`). docs/api.md.
 """
 
 from __future__ import annotations

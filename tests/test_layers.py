@@ -14,7 +14,7 @@ from evosyn import registry
 ROOT = Path(evosyn.__file__).parent
 TOP = 7
 LAYER = {
-    "cli": TOP, "view": TOP, "api": TOP, "__init__": TOP, "__main__": TOP,
+    "cli": TOP, "view": TOP, "api": TOP, "contracts": TOP, "__init__": TOP, "__main__": TOP,
     "simulation": 6,
     "synthesis": 5, "train": 5,
     "workbench": 4,
@@ -78,6 +78,15 @@ def test_no_module_imports_a_heavy_library_at_its_top(path: Path) -> None:
         [node for node in ast.parse(path.read_text()).body if isinstance(node, ast.Import | ast.ImportFrom)], []
     )
     assert not {name.split(".")[0] for name in imported(top)} & HEAVY
+
+
+def test_contracts_ship_without_a_test_framework_and_nothing_imports_them() -> None:
+    for path in MODULES:
+        names = {f"{name}." for name in imported(ast.parse(path.read_text()))}
+        if part_of(path) == "contracts":
+            assert not {name for name in names if name.startswith(("pytest.", "hypothesis.", "_pytest."))}, path
+        else:
+            assert not {name for name in names if name.startswith("evosyn.contracts.")}, path
 
 
 def test_a_class_name_stands_once() -> None:

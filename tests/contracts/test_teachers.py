@@ -1,144 +1,98 @@
-"""Every teacher keeps the contract of `ports.Teacher`, whatever answers behind it."""
+"""Every teacher keeps the contract of `ports.Teacher`, whatever answers behind it, and one from outside as well."""
 
-import asyncio
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
-from pathlib import Path
+import json
 
 import pytest
 
-from evosyn.chat import Message, Reply, Request
+from evosyn import registry
+from evosyn.contracts import TeacherContract
+from evosyn.contracts.teachers import complete
 from evosyn.domains import load_pools
 from evosyn.domains.python_function import PythonFunction
-from evosyn.ports import Teacher
-from evosyn.registry import factory
 from evosyn.sandbox import open_sandbox
 from evosyn.simulation.scripted_server import ScriptedServer
 from evosyn.teachers.cache import request_key
 
 PROBLEM = next(pool.problem for pool in load_pools("builtin:python-seeds") if pool.problem.domain == "python-function")
-ASKED = [PythonFunction().ask("solution", PROBLEM, sample, {"temperature": 1.0, "max_tokens": 8}) for sample in (0, 1)]
-Opened = Callable[[], Teacher]
 
 
-def echo(body: object, occurrence: int) -> str:
-    return f"reply {occurrence} to {len(str(body))} characters"
+class Asked(TeacherContract):
+    requests = [PythonFunction().ask("solution", PROBLEM, n, {"temperature": 1.0, "max_tokens": 8}) for n in (0, 1)]  # noqa: RUF012
+
+    def made(self, name, **options):
+        self.make = lambda: registry.factory("teachers", name)(**options)
+
+    def served(self, folder, transport):
+        with ScriptedServer(lambda body, occurrence: f"reply {occurrence} to {len(str(body))} characters") as server:
+            place = {"base_url": server.base_url, "cache": folder / "replies.sqlite"}
+            self.made("litellm", model="openai/m", transport=transport, **place)
+            yield
+
+    def test_only_the_simulation_says_that_it_is_one(self):
+        assert self.make().simulated == (self.make().name in ("offline-teacher", "scripted"))
 
 
-@contextmanager
-def offline(_folder: Path) -> Iterator[Opened]:
-    with open_sandbox(workers=1) as sandbox:
-        yield lambda: factory("teachers", "offline")(seed=0, sandbox=sandbox)
+class TestOffline(Asked):
+    takes_any_text = False
+
+    @pytest.fixture(autouse=True)
+    def _made(self):
+        with open_sandbox(workers=1) as sandbox:
+            self.made("offline", seed=0, sandbox=sandbox)
+            yield
 
 
-@contextmanager
-def served(transport: str, folder: Path) -> Iterator[Opened]:
-    with ScriptedServer(echo) as server:
-        yield lambda: factory("teachers", "litellm")(
-            model="openai/m", base_url=server.base_url, transport=transport, cache=folder / "replies.sqlite"
-        )
+class TestCompatible(Asked):
+    @pytest.fixture(autouse=True)
+    def _made(self, tmp_path):
+        yield from self.served(tmp_path, "compatible")
 
 
-@contextmanager
-def compatible(folder: Path) -> Iterator[Opened]:
-    with served("compatible", folder) as opened:
-        yield opened
+@pytest.mark.slow
+class TestLitellm(Asked):
+    @pytest.fixture(autouse=True)
+    def _made(self, tmp_path):
+        yield from self.served(tmp_path, "litellm")
 
 
-@contextmanager
-def litellm(folder: Path) -> Iterator[Opened]:
-    with served("litellm", folder) as opened:
-        yield opened
+class TestReplay(TestCompatible):
+    takes_any_text = False
+
+    @pytest.fixture(autouse=True)
+    def _replayed(self, _made, tmp_path):
+        complete(self.make(), self.requests)
+        self.made("replay", file=tmp_path / "replies.sqlite", model="openai/m")
 
 
-@contextmanager
-def replay(folder: Path) -> Iterator[Opened]:
-    with compatible(folder) as opened:
-        complete(opened(), ASKED)
-    yield lambda: factory("teachers", "replay")(file=folder / "replies.sqlite", model="openai/m")
+class TestMailbox(Asked):
+    takes_any_text = False
+
+    @pytest.fixture(autouse=True)
+    def _made(self, tmp_path):
+        for number, request in enumerate(self.requests):
+            (tmp_path / f"{request_key('mailbox', request)}.reply.md").write_text(f"by hand {number}")
+        self.made("mailbox", directory=tmp_path, poll_s=0.01)
 
 
-@contextmanager
-def mailbox(folder: Path) -> Iterator[Opened]:
-    for number, request in enumerate(ASKED):
-        (folder / f"{request_key('mailbox', request)}.reply.md").write_text(f"by hand {number}")
-    yield lambda: factory("teachers", "mailbox")(directory=folder, poll_s=0.01)
+@pytest.mark.slow
+class TestLocal(Asked):
+    @pytest.fixture(autouse=True)
+    def _made(self, tmp_path):
+        pytest.importorskip("torch")
+        from tests.teachers.test_local import build
+
+        build(tmp_path / "model", context=4096)
+        self.made("local", path=tmp_path / "model", device="cpu", cache=tmp_path / "replies.sqlite")
 
 
-@contextmanager
-def local(folder: Path) -> Iterator[Opened]:
-    pytest.importorskip("torch")
-    from tests.teachers.test_local import build
-
-    build(folder / "model", context=4096)
-    yield lambda: factory("teachers", "local")(path=folder / "model", device="cpu", cache=folder / "replies.sqlite")
-
-
-KINDS = [
-    offline,
-    compatible,
-    replay,
-    mailbox,
-    pytest.param(litellm, marks=pytest.mark.slow),
-    pytest.param(local, marks=pytest.mark.slow),
-]
+class TestOutside(Asked):
+    @pytest.fixture(autouse=True)
+    def _made(self, tmp_path, monkeypatch):
+        (tmp_path / "script.json").write_text(json.dumps({"solution": ["14", "I would say {statement}"]}))
+        monkeypatch.setenv("EVOSYN_SCRIPT", str(tmp_path / "script.json"))
+        self.made("scripted:create")
 
 
-def complete(teacher: Teacher, requests: list[Request]) -> list[Reply]:
-    async def main() -> list[Reply]:
-        try:
-            return list(await asyncio.gather(*(teacher.complete(request) for request in requests)))
-        finally:
-            await teacher.aclose()
-
-    return asyncio.run(main())
-
-
-@pytest.fixture(params=KINDS)
-def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Opened]:
-    with ExitStack() as stack:
-        yield stack.enter_context(request.param(tmp_path))
-
-
-def test_a_teacher_answers_each_request_under_its_own_id_and_the_same_one_alike(opened: Opened) -> None:
-    teacher = opened()
-    assert isinstance(teacher, Teacher)
-    first, second, *again = complete(teacher, [*ASKED, *ASKED])
-    assert (first.id, second.id) == tuple(reply.id for reply in again)
-    assert first.id != second.id, "another sample is another call"
-    assert [reply.text for reply in again] == [first.text, second.text]
-    assert all(reply.text or reply.failure for reply in (first, second))
-    assert all(teacher.name.split("/")[0] in reply.model for reply in (first, second))
-    later = complete(opened(), ASKED)
-    assert [(reply.id, reply.text) for reply in later] == [(first.id, first.text), (second.id, second.text)]
-
-
-def test_only_the_simulation_says_that_it_is_one(opened: Opened) -> None:
-    teacher = opened()
-    assert teacher.simulated == (teacher.name == "offline-teacher")
-    complete(teacher, [])
-
-
-def test_a_request_can_be_given_up_without_harm_to_the_others(opened: Opened) -> None:
-    async def main() -> Reply:
-        teacher = opened()
-        try:
-            lost = asyncio.create_task(teacher.complete(ASKED[0]))
-            kept = asyncio.create_task(teacher.complete(ASKED[1]))
-            await asyncio.sleep(0)
-            lost.cancel()
-            return await kept
-        finally:
-            await teacher.aclose()
-
-    reply = asyncio.run(main())
-    assert reply.text or reply.failure
-
-
-def test_a_message_of_any_text_is_taken(opened: Opened, request: pytest.FixtureRequest) -> None:
-    kind = request.node.callspec.params["opened"]
-    if kind in (offline, replay, mailbox):
-        pytest.skip("knows its own problems, recordings or letters only")
-    odd = Request((Message("user", "naïve \U0001f40d \x00 </s> {{x}} ```"),), "solution", {"max_tokens": 4})
-    (reply,) = complete(opened(), [odd])
-    assert reply.failure in (None, "truncated", "empty")
+def test_every_teacher_that_the_registry_finds_is_held_to_it():
+    held = {"litellm", "local", "mailbox", "offline", "replay"}
+    assert set(registry.names("teachers")) == held

@@ -1,0 +1,309 @@
+"""Each property of each contract is broken by a small plug-in, and the contract says so."""
+
+import asyncio
+import itertools
+import json
+from types import SimpleNamespace
+from unittest import SkipTest
+
+import pytest
+from bit_strings import START, BitStrings, Flipping, Ones
+from pydantic import BaseModel
+
+from evosyn import contracts
+from evosyn.chat import Message, Parsed, Reply, Request
+from evosyn.contracts import ProposerContract, SandboxContract, TeacherContract
+from evosyn.contracts.domains import DomainContract
+from evosyn.domains.python_function import PythonFunction
+from evosyn.errors import EvosynError
+from evosyn.evaluators.axes.strictness import Strictness
+from evosyn.jobs import CallsJob, CellResult, ItemOutcome, Protection, Status
+from evosyn.ports import Axis, Comparison, ExperimentTools, Proposal
+from evosyn.records import Candidate, Evaluation, ParsedCall, Solution, Verdict
+from tests.contracts import test_domains, test_sandboxes
+
+COUNT = itertools.count()
+NOTHING = Protection("", "weak", "")
+ShortAnswer = type(test_domains.TestShortAnswer.make())
+
+
+def spoiled(contract, part, **changes):
+    """A contract for a part of which something was changed for the worse."""
+    return type("Spoiled", (contract,), {"make": type("Part", (part,), changes)})()
+
+
+def answer(**changes):
+    return spoiled(test_domains.TestShortAnswer, ShortAnswer, **changes)
+
+
+def function(**changes):
+    broken = spoiled(DomainContract, PythonFunction, **changes)
+    broken.samples = test_domains.SAMPLES["python-function"][:2]
+    return broken
+
+
+def fixed(plan, verdict):
+    return SimpleNamespace(jobs=plan.jobs, judge=lambda _: (CellResult(verdict),))
+
+
+def axis(**changes):
+    return spoiled(contracts.AxisContract, Strictness, **changes)
+
+
+def sandbox(**changes):
+    held = type("Part", (test_sandboxes.Counting,), changes)
+    made = type("Spoiled", (SandboxContract,), {})()
+    made.make = lambda *, workers=None, allow_weak=False, numpy=False, hash_seed=0: held(
+        test_sandboxes.local.create(workers=workers)
+    )
+    return made
+
+
+def bits(contract=contracts.EvolvedContract, **changes):
+    broken = spoiled(contract, BitStrings, **changes)
+    broken.text = START.text
+    return broken
+
+
+def scoring(*evaluations):
+    def evaluate(_self, candidates):
+        return [evaluations[len(candidates) % len(evaluations)] for _ in candidates]
+
+    return type("Broken", (Ones,), {"evaluate": evaluate})()
+
+
+class Echo:
+    name, simulated, closed = "echo", True, False
+
+    async def complete(self, request):
+        return Reply(f"r_{request.sample}", f"echo {request.sample}", self.name)
+
+    async def aclose(self): ...
+
+
+class Shared(Echo):
+    """All requests wait for one task, and giving one up ends it."""
+
+    work = None
+
+    async def complete(self, request):
+        self.work = self.work or asyncio.create_task(asyncio.sleep(0.05))
+        await self.work
+        return await super().complete(request)
+
+
+class ClosedOnce(Echo):
+    async def aclose(self):
+        if self.closed:
+            raise ValueError("it is closed")
+        self.closed = True
+
+
+def teacher(part=Echo, **changes):
+    return spoiled(TeacherContract, part, **changes)
+
+
+def replying(**fields):
+    async def complete(self, request):
+        given = {"id": f"r_{request.sample}", "text": "echo", "model": self.name, **fields}
+        return Reply(**{name: value(request) if callable(value) else value for name, value in given.items()})
+
+    return teacher(complete=complete)
+
+
+class Asking:
+    """A proposer that asks a model."""
+
+    name = "asking"
+
+    def __init__(self, teacher):
+        self.teacher = teacher
+
+    async def propose(self, context):
+        reply = await self.teacher.complete(Request((), "strategy"))
+        parents = (context.parent.candidate.id,)
+        if reply.failure or not reply.text:
+            return Proposal(waste=reply.failure or "empty", replies=(reply.id,), cost=reply.cost)
+        return Proposal((Candidate(reply.text, parents, self.name),), replies=(reply.id,), cost=reply.cost)
+
+
+def proposer(part=Flipping, **changes):
+    broken = spoiled(ProposerContract, part, **changes)
+    broken.parent = START.text
+    return broken
+
+
+def proposing(make):
+    async def propose(_self, context):
+        return make(context)
+
+    return proposer(propose=propose)
+
+
+class Swallowing(Asking):
+    async def propose(self, context):
+        try:
+            return await super().propose(context)
+        except EvosynError:
+            return Proposal(waste="dead")
+
+
+class Free(Asking):
+    async def propose(self, context):
+        await self.teacher.complete(Request((), "strategy"))
+        return Proposal((Candidate(context.parent.candidate.text),))
+
+
+class Trusting(Asking):
+    async def propose(self, context):
+        return Proposal((Candidate(json.loads((await self.teacher.complete(Request((), "strategy"))).text)),))
+
+
+class Bare(BaseModel):
+    upto: int = 3
+
+
+def create_bare(tools: ExperimentTools, config: Bare):
+    return SimpleNamespace(run=lambda _: Comparison({"at": next(COUNT)}, "counted"))
+
+
+def experiment(create, small=None):
+    return type("Spoiled", (contracts.ExperimentContract,), {"make": staticmethod(create), "small": small})()
+
+
+def moved(context):
+    return Proposal((Candidate(str(next(COUNT)), (context.parent.candidate.id,), "flipping"),))
+
+
+BROKEN = [
+    ("it_is_a_domain_and_has_a_sample_of_every_kind", answer(name="other")),
+    ("it_is_a_domain_and_has_a_sample_of_every_kind", function()),
+    ("what_fits_is_taken", answer(check_testing=lambda *_: "misfit: none")),
+    ("what_fits_is_taken", answer(check_problem=lambda *_: None)),
+    ("what_fits_is_taken", answer(check_shape=lambda *_: None)),
+    ("the_key_changes", answer(key=lambda _, problem: problem.statement)),
+    ("the_key_changes", answer(key=lambda self, _: str(id(self)))),
+    ("solutions_that_are_the_same", answer(same=lambda *_: "", decide=lambda _, _p, one, _t: one.text == "15")),
+    ("what_a_student_should_write", answer(show=lambda *_: (Message("assistant", "```\nas you like\n```"),))),
+    ("what_a_student_should_write", answer(show=lambda *_: (Message("user", "14"),))),
+    ("a_right_solution_passes", answer(decide=lambda *_: True)),
+    ("a_right_solution_passes", answer(decide=lambda *_: Verdict.UNKNOWN)),
+    ("a_testing_of_another_kind", answer(check_testing=lambda *_: None)),
+    ("only_what_our_machine", function(plan=lambda self, *a: fixed(PythonFunction.plan(self, *a), Verdict.FAIL))),
+    ("only_what_our_machine", function(plan=lambda self, *a: fixed(PythonFunction.plan(self, *a), Verdict.PASS))),
+    ("expected_outputs", function(plan=lambda _, _p, _s, ts, _l: SimpleNamespace(jobs=(CallsJob(ts[0].text, "f", ()),)))),
+    ("generators_are_expanded", function(plan=lambda *_: None)),
+    ("generators_are_expanded", function(expand=lambda *_: SimpleNamespace(jobs=(), testings=lambda _: ()))),
+    ("requests_show", answer(ask=lambda _, what, one, n, p, more=(): Request((Message("user", f"{one}{more}"),), what, p, n))),
+    ("requests_show", answer(ask=lambda _, what, *_a: Request((Message("user", "Go."),), what))),
+    ("arbitrary_text", answer(read_testing=lambda _, text, _p: json.loads(text))),
+    ("arbitrary_text", answer(read_solution=lambda *_: Parsed(None, "No!"))),
+    ("what_a_testing_asks", answer(calls=lambda *_: (ParsedCall("x" * 5000, None),))),
+    ("a_canary", answer(canary=lambda *_: Solution("14"))),
+    ("its_range_is_declared", axis(axis=property(lambda _: Axis("strictness", 0.0, 1.0 + next(COUNT), 10)))),
+    ("values_are_finite", axis(measure=lambda *_: float("nan"))),
+    ("values_are_finite", axis(measure=lambda _, seen: float(seen.draws.blocks[0].passed_BMN[0, 0, 0] / (2 + next(COUNT))))),
+    ("a_matrix_that_says_nothing", axis(measure=lambda *_: float("nan"))),
+    ("it_is_made_with_the_common", type("Spoiled", (SandboxContract,), {"make": staticmethod(lambda workers: None)})()),
+    ("it_names_what_it_protects", sandbox(__enter__=lambda self: setattr(self, "protection", NOTHING) or self)),
+    ("every_kind_of_job_ends", sandbox(run=lambda self, jobs, **_: [(ItemOutcome(Status.OK, 1),) for _ in jobs])),
+    ("results_come_in_the_order", sandbox(run=lambda self, jobs, **told: self.behind.run(jobs, **told)[::-1])),
+    ("results_come_in_the_order", sandbox(run=lambda self, jobs, on_done=None: self.behind.run(jobs))),
+    ("a_program_leaves_nothing", sandbox(run=lambda *_, **_n: [[ItemOutcome(Status.OK, next(COUNT))]])),
+    ("shared_data_reach", sandbox(run=lambda *_, **_n: [(ItemOutcome(Status.OK, None),)])),
+    ("it_has_a_name_and_says", teacher(simulated="yes")),
+    ("each_request_is_answered", replying(id="r_0")),
+    ("each_request_is_answered", replying(text=lambda _: str(next(COUNT)))),
+    ("a_reply_says_who", replying(model="another")),
+    ("a_reply_says_who", replying(cost=-1.0)),
+    ("a_reply_says_who", replying(text="")),
+    ("a_request_can_be_given_up", teacher(Shared)),
+    ("a_message_of_any_text", replying(text=lambda request: {"Say hello.": "Hello."}[request.messages[0].content])),
+    ("it_closes_twice", teacher(ClosedOnce)),
+    ("it_is_a_proposer", proposer(name="")),
+    ("a_proposal_has_candidates", proposing(lambda _: Proposal())),
+    ("a_proposal_has_candidates", proposing(lambda _: Proposal(waste="Too bad!"))),
+    ("a_proposal_has_candidates", proposing(lambda _: Proposal((Candidate("0", ("c_stranger",), "flipping"),)))),
+    ("the_same_context", proposing(moved)),
+    ("what_a_model_was_paid", proposer(Free)),
+    ("no_reply_of_a_model", proposer(Trusting)),
+    ("a_spent_budget", proposer(Swallowing)),
+    ("it_has_its_words", bits(question="Say it.")),
+    ("it_knows_its_own", bits(key=lambda *_: None)),
+    ("it_knows_its_own", bits(key=lambda *_: str(next(COUNT)))),
+    ("a_reply_that_quotes", bits(read=lambda *_: Parsed("0" * 32))),
+    ("arbitrary_text", bits(key=lambda _, text: str(int(text, 2)))),
+    ("its_header", bits(__init__=lambda self: setattr(self, "header", {"at": next(COUNT)}))),
+    ("an_evaluation_fills", bits(evaluator=scoring(Evaluation(0.5)))),
+    ("an_evaluation_fills", bits(evaluator=scoring(Evaluation(0.5, None, (1, 1)), Evaluation(0.4, None, (1, 1))))),
+    ("a_bad_candidate", bits(evaluator=scoring(Evaluation(None)))),
+    ("merit_is_an_order", bits(merit=lambda _, elite: (-(elite.evaluation.score or 0.0),))),
+    ("merit_is_an_order", bits(merit=lambda *_: (float("nan"),))),
+    ("a_search_ends", bits(finish=lambda *_: {"best": next(COUNT)})),
+    ("a_search_ends", bits(finish=lambda *_: {})),
+    ("its_options", experiment(create_bare)),
+    ("its_help", experiment(lambda tools, config: None)),
+    ("a_run_tells", experiment(create_bare, {"upto": 1})),
+]  # fmt: skip
+
+
+def methods(contract):
+    return {name for name in dir(contract) if name.startswith("test_")}
+
+
+def named(start, contract):
+    (name,) = [name for name in methods(contract) if name.startswith(f"test_{start}")]
+    return name
+
+
+@pytest.mark.parametrize(
+    ("start", "broken"), BROKEN, ids=[f"{place}-{start}" for place, (start, _) in enumerate(BROKEN)]
+)
+def test_a_contract_sees_what_breaks_it(start, broken):
+    with pytest.raises((AssertionError, ValueError, KeyError)):
+        getattr(broken, named(start, broken))()
+
+
+def test_every_property_is_broken_by_something():
+    for contract in (getattr(contracts, name) for name in contracts.__all__ if name.endswith("Contract")):
+        held = {named(start, one) for start, one in BROKEN if isinstance(one, contract)}
+        if contract is not contracts.GenomeContract:
+            assert methods(contract) == held, contract.__name__
+
+
+@pytest.mark.parametrize(
+    "good", [answer(), bits(), proposer(), proposer(Asking), teacher()], ids=lambda one: type(one).__mro__[1].__name__
+)
+def test_what_is_not_spoiled_is_taken(good):
+    for name in methods(good):
+        try:
+            getattr(good, name)()
+        except SkipTest:
+            continue
+
+
+EAGER = """
+import trl
+from pydantic import BaseModel
+
+class Config(BaseModel): ...
+
+def create(tools, config: Config): ...
+"""
+
+
+def test_help_that_imports_a_trainer_is_seen(tmp_path, monkeypatch):
+    (tmp_path / "trl.py").write_text("")
+    (tmp_path / "eager.py").write_text(EAGER)
+    monkeypatch.syspath_prepend(tmp_path)
+    import eager
+
+    with pytest.raises(AssertionError, match=r"imports .'trl'."):
+        experiment(eager.create).test_its_help_names_every_option_and_imports_no_trainer()
+
+
+def test_a_class_without_its_hooks_says_what_is_missing():
+    with pytest.raises(AssertionError, match=r"make = staticmethod.create."):
+        contracts.AxisContract().test_its_range_is_declared_and_the_same_each_time()
+    with pytest.raises(AssertionError, match="Spoiled needs `samples`, such as: samples ="):
+        spoiled(DomainContract, ShortAnswer).test_a_canary_is_never_accepted()
