@@ -40,9 +40,10 @@ def serve(data: str | None, setting: str, pool: Path | None, host: str, token_en
     """
     from evosyn import registry
     from evosyn.domains import domains_named
+    from evosyn.hosts import LOOPBACK
     from evosyn.sharing import Company
     from evosyn.train.scoring import Scorer, reward_judge
-    from evosyn.train.service import LOOPBACK, RewardService
+    from evosyn.train.service import RewardService
 
     token = None
     if token_env is not None:

@@ -32,7 +32,8 @@ def command(directory: Path, host: str, port: int, token: str | None, file: Path
         write_export(view, file)
         click.echo(f"written: {file} ({file.stat().st_size / 1024:.0f} KiB); it opens in any browser, offline")
         return
-    from evosyn.view.server import ANY, build_app, open_socket, serve
+    from evosyn.hosts import ANY
+    from evosyn.view.server import build_app, open_socket, serve
 
     app = build_app(view, host=host, token=token)
     with open_socket(host, port) as bound:

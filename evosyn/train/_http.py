@@ -24,10 +24,9 @@ from typing import NamedTuple
 from aiohttp import web
 
 from evosyn.errors import UsageError
+from evosyn.hosts import LOOPBACK, is_ours, named_host
 from evosyn.records import Json
 
-LOOPBACK = ("127.0.0.1", "::1", "localhost")
-ANY = ("0.0.0.0", "::")
 """All addresses of the machine, which has names that we do not know: there the token alone guards."""
 BACKLOG = 1024
 USAGE = "GET /health or POST /score"
@@ -164,8 +163,8 @@ class HttpServer:
 
     def _foreign(self, request: web.Request) -> web.Response | None:
         """Why a request is none of a trainer's: another machine's name in it, or a browser behind it."""
-        named = _name_of(request.headers.get("Host", ""))
-        if named not in (*LOOPBACK, self._host.lower()) and not (self._host in ANY and self._token):
+        named = named_host(request.headers.get("Host", ""))
+        if not is_ours(named, self._host, token=bool(self._token)):
             reason = f"the Host header names {named[:80]!r}, which is not this service; ask {self._host}:{self.port}"
             return _said(HTTPStatus.FORBIDDEN, reason)
         if "Origin" in request.headers:
@@ -269,12 +268,6 @@ def _said(status: HTTPStatus, reason: str, **headers: str) -> web.Response:
 
 def _busy(reason: str) -> web.Response:
     return web.json_response({"error": reason}, status=HTTPStatus.SERVICE_UNAVAILABLE, headers={"Retry-After": "1"})
-
-
-def _name_of(header: str) -> str:
-    """The host of a Host header, without port and brackets."""
-    name = header.strip().lower()
-    return name[1:].partition("]")[0] if name.startswith("[") else name.partition(":")[0]
 
 
 def _bound(host: str, port: int) -> socket.socket:

@@ -22,10 +22,10 @@ from evosyn.domains import check_task
 from evosyn.errors import EvosynError, UsageError
 from evosyn.records import Json
 from evosyn.tasks import Task, task_from_json
-from evosyn.train._http import LOOPBACK, HttpAnswer, HttpServer, ServiceLimits
+from evosyn.train._http import HttpAnswer, HttpServer, ServiceLimits
 from evosyn.train.scoring import Score, Scorer, score_json
 
-__all__ = ["LOOPBACK", "RewardService", "ServiceLimits"]
+__all__ = ["RewardService", "ServiceLimits"]
 
 log = logging.getLogger(__name__)
 

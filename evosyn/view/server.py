@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from evosyn.errors import CorruptRun, MissingExtra, UsageError
+from evosyn.hosts import LOOPBACK, is_ours, named_host
 from evosyn.view.answers import View, encoded
 from evosyn.view.page import page, policy
 
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-LOOPBACK = ("127.0.0.1", "::1", "localhost")
-ANY = ("0.0.0.0", "::")
 COOKIE = "evosyn-view"
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
@@ -131,8 +130,8 @@ def _answer(view: View, request: Request) -> tuple[int, str]:
 
 
 def _refusal(request: Request, host: str, token: str | None) -> tuple[int, str] | None:
-    named = _name_of(request.headers.get("host", ""))
-    if named not in (*LOOPBACK, host.lower()) and not (host in ANY and token):
+    named = named_host(request.headers.get("host", ""))
+    if not is_ours(named, host, token=bool(token)):
         return 403, f"the Host header names {named!r}, which is not this machine; open the address that was printed\n"
     if token is None:
         return None
@@ -143,14 +142,6 @@ def _refusal(request: Request, host: str, token: str | None) -> tuple[int, str] 
     if any(hmac.compare_digest(one.encode(), right.encode()) for one, right in given):
         return None
     return 401, "a token is needed: open the address that was printed, or send Authorization: Bearer\n"
-
-
-def _name_of(header: str) -> str:
-    """The host of a Host header, without port and brackets."""
-    name = header.strip().lower()
-    if name.startswith("["):
-        return name[1:].partition("]")[0]
-    return name.partition(":")[0]
 
 
 def _enter(response: Response, token: str) -> Response:
