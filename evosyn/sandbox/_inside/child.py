@@ -335,35 +335,6 @@ def evaluate(source: str) -> Any:
     return namespace["arguments"]()
 
 
-def run_program(code: bytes, alarm: Alarm, limits: JobLimits, writer: Writer) -> None:
-    """A whole program over standard input and output; writes one record without the output."""
-    status, detail = wire.OK, b""
-    try:
-        alarm.start(limits)
-        try:
-            module = ModuleType("__main__")
-            sys.modules["__main__"] = module
-            exec(marshal.loads(code), module.__dict__)
-            sys.stdout.flush()
-        except TimeLimit:
-            raise
-        except SystemExit as error:
-            status, detail = _exited(error)
-        except BaseException as error:  # noqa: BLE001 - the sandbox boundary
-            status, detail = describe(error)
-        alarm.disarm()
-    except TimeLimit:
-        status, detail = wire.TIMEOUT, b""
-    writer.put(status, alarm.stop(), detail)
-
-
-def _exited(error: SystemExit) -> tuple[int, bytes]:
-    sys.stdout.flush()
-    if error.code is None or (type(error.code) is int and error.code == 0):
-        return wire.OK, b""
-    return describe(error)
-
-
 def die_with_parent() -> None:
     """Ask the kernel to kill this process when its parent ends; changing the uid forgets it, so this comes after."""
     _prctl(1, 9, 0, 0, 0)

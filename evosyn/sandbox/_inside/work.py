@@ -13,7 +13,7 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from evosyn.sandbox._inside import child, forker, rpc
+from evosyn.sandbox._inside import child, forker, rpc, script
 
 CALLS, COMPANY, ARGUMENTS, PROGRAM, TESTING, WARM, COMPILE, RUN, HOST, HARNESS = range(10)
 
@@ -106,7 +106,7 @@ def _printing(boot: forker.Boot, order: forker.Order, code: bytes, streams: tupl
     for place, handle in enumerate(streams):
         os.dup2(handle, place)
         os.close(handle)
-    child.run_program(code, boot.alarm, order.limits, to)
+    script.run(code, boot.alarm, order.limits, to)
 
 
 def _host(boot: forker.Boot, _order: forker.Order, handles: list[int]) -> None:
