@@ -42,7 +42,7 @@ def prepare() -> None:
     site.setquit()
     site.setcopyright()
     site.sethelper()
-    io.open = builtins.open = _streams_too(io.open, io.open)  # type: ignore[assignment]
+    io.open = builtins.open = _streams_too(io.open, io.open)
     os.open = _streams_too(os.open, lambda handle, *_, **__: handle)
     vars(child)["__builtins__"].update({name: getattr(builtins, name) for name in _ADDED})  # those of functions
 
