@@ -256,12 +256,11 @@ def _finish(one: _Open, on_row: OnRow) -> None:
         judged = one.plan if isinstance(one.plan, CellResult) else guarded(one.plan.judge, one.outcomes)
     results = itertools.repeat(judged) if isinstance(judged, CellResult) else iter(judged)
     for outcome in itertools.chain.from_iterable(one.outcomes):
-        is_large = isinstance(outcome, LargeOutcome)
-        is_large = isinstance(outcome, LargeOutcome)
-        if outcome.seconds > one.row.slowest and (is_large or outcome.status is Status.OK):
-            one.row.slowest = outcome.seconds
-        if is_large:
+        if isinstance(outcome, LargeOutcome):
             outcome.forget()  # others may hold it until the batch has ended
+        elif outcome.status is not Status.OK:
+            continue
+        one.row.slowest = max(one.row.slowest, outcome.seconds)
     one.outcomes, one.plan = [], None
     on_row(one.row, [next(results, _TOO_FEW) if fixed is None else fixed for fixed in one.ready.fixed])
 
