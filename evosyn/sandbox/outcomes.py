@@ -31,8 +31,9 @@ class LargeOutcome(ItemOutcome):
         return _looked_at.decoded(self).detail
 
     def forget(self) -> None:
-        """Let go of the value; it must not be asked for any more."""
-        vars(self).update(record=wire.Record(wire.NOT_RUN, self.seconds, b"forgotten"))
+        """Let go of the value; nothing (no text) takes its place."""
+        kind = vars(self)["kind"]
+        vars(self).update(record=wire.Record(wire.OK, self.seconds, b"" if issubclass(kind, StdioJob) else b"N"))
         _looked_at.forget(self)
 
     def __eq__(self, other: object) -> bool:

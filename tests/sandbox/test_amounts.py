@@ -1,4 +1,4 @@
-"""How much is asked and answered: what is large in a job is no other item's burden, never our failure, and bounded here."""
+"""How much is asked and answered: what is large is no other item's burden, never our failure, and bounded here."""
 
 from __future__ import annotations
 

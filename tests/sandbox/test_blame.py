@@ -1,4 +1,4 @@
-"""No answer of a program makes its testing look broken, and what a testing does by itself is not charged to a program."""
+"""No answer of a program makes its testing look broken; what a testing does by itself is not the program's."""
 
 from __future__ import annotations
 
