@@ -19,6 +19,7 @@ from evosyn.jobs import CellResult, ItemOutcome, Job, Limits, Status
 from evosyn.ports import Domain, Expansion, Plan, Sandbox
 from evosyn.records import Problem, Solution, Testing, Verdict
 from evosyn.sandbox.bundling import run_jobs
+from evosyn.sandbox.outcomes import LargeOutcome
 from evosyn.sharing import Company
 
 log = logging.getLogger(__name__)
@@ -255,8 +256,11 @@ def _finish(one: _Open, on_row: OnRow) -> None:
         judged = one.plan if isinstance(one.plan, CellResult) else guarded(one.plan.judge, one.outcomes)
     results = itertools.repeat(judged) if isinstance(judged, CellResult) else iter(judged)
     for outcome in itertools.chain.from_iterable(one.outcomes):
-        if outcome.seconds > one.row.slowest and outcome.status is Status.OK:
-            one.row.slowest = outcome.seconds
+        if isinstance(outcome, LargeOutcome):
+            outcome.forget()  # others may hold it until the batch has ended
+        elif outcome.status is not Status.OK:
+            continue
+        one.row.slowest = max(one.row.slowest, outcome.seconds)
     one.outcomes, one.plan = [], None
     on_row(one.row, [next(results, _TOO_FEW) if fixed is None else fixed for fixed in one.ready.fixed])
 

@@ -39,6 +39,7 @@ MODULES = (
         "landlock",
         "alarm",
         "child",
+        "script",
         "forker",
         "pipes",
         "objects",

@@ -6,18 +6,36 @@ import marshal
 import pickle
 import queue
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
-from evosyn.jobs import CallsJob, Check, ChecksJob, CompanyJob, HarnessJob, ItemOutcome, Job, Limits, Status, StdioJob
+from evosyn.jobs import (
+    Call,
+    CallsJob,
+    Check,
+    ChecksJob,
+    CompanyJob,
+    HarnessJob,
+    ItemOutcome,
+    Job,
+    Limits,
+    StdioJob,
+)
 from evosyn.records import Json
-from evosyn.sandbox._inside import wire
+from evosyn.sandbox._inside import wire, work
 from evosyn.sandbox._inside.alarm import WAITING
 from evosyn.sandbox._inside.supervisor import CALLS, CHECKS, COMPANY, HARNESS, SHARE, STDIO
 from evosyn.sandbox.bundling import harmless
+from evosyn.sandbox.outcomes import LargeOutcome, outcome_of
 
-STATUSES = tuple(Status)
+SEGMENT_BYTES, GROUP_BYTES, GROUP_CALLS = 8 << 20, 1 << 16, 16
+"""What is sent of a job at a time, and what is read of its calls at a time, but for an item that is larger."""
+ANSWERS: Mapping[type[Job], int] = {CallsJob: 32, CompanyJob: 32, ChecksJob: 32, HarnessJob: 32, StdioJob: 256}
+"""Largest answers (`output_kb`) that a job may give. Texts are cheaper to read than values."""
+SMALL_BYTES = 1024
+"""Answers up to here are not counted, so that a testing of small ones does not depend on its neighbours."""
+_TOO_MANY = b"large answers: their sum is over the limit of a job"
 PROGRAM_BYTES = 4 << 20
 SLACK_S = 10.0
 
@@ -28,6 +46,13 @@ class Batch:
 
     done: queue.SimpleQueue[WorkerTask | BaseException] = field(default_factory=queue.SimpleQueue)
     cancelled: bool = False
+
+
+Sent = TypeVar("Sent")
+
+
+class TooLarge(Exception):
+    """A job is too large to be sent."""
 
 
 class Segment(NamedTuple):
@@ -43,16 +68,20 @@ class Segment(NamedTuple):
         limits = self.task.job.limits
         return WAITING * (self.task.left_s + limits.cpu_s) + 4 * limits.wall_s + SLACK_S
 
-    def frame(self) -> bytes:
-        """The request for these items.
+    def request(self) -> tuple[Segment, bytes]:
+        """The frame that asks for these items, or for those at their front that are sent at a time; the others are the
+        task's again.
 
         Raises:
             ValueError: an argument is not plain data.
+            TooLarge: it is sent as a whole or not at all.
         """
         task = self.task
-        kind, body = _body(task.job, task.order)
-        left_s = float(task.left_s)
-        return marshal.dumps((kind, self.first, self.stop, left_s, _limits(task.job.limits), body), 2)
+        kind, body, count = _body(task.job, task.order[self.first : self.stop])
+        sent = self._replace(stop=self.first + count)
+        if sent.stop < self.stop:
+            task.give_back(Segment(task, sent.stop, self.stop))
+        return sent, marshal.dumps((kind, 0, count, float(task.left_s), _limits(task.job.limits), body), 2)
 
 
 @dataclass(eq=False)
@@ -70,6 +99,7 @@ class WorkerTask:
         delivered: its batch has been told; later answers do not count.
         queued: it stands in the queue.
         attempts: how often a worker was lost under it.
+        held: bytes of its answers.
         order: for checks, the position in the job of each item sent.
     """
 
@@ -85,6 +115,7 @@ class WorkerTask:
     delivered: bool = False
     queued: bool = False
     attempts: int = 0
+    held: int = 0
 
     def __post_init__(self) -> None:
         self.records = [None] * self.count
@@ -122,6 +153,7 @@ class WorkerTask:
         ]
         self.records[segment.first : segment.first + len(records)] = records
         self.slow = self.slow or any(record.code == wire.TIMEOUT for record in records)
+        self.held += sum([len(record.payload) for record in records])
         if segment.first + len(records) < segment.stop:
             self.todo.appendleft((segment.first + len(records), segment.stop))
 
@@ -131,14 +163,20 @@ class WorkerTask:
         return bool(self.todo) and self.slow and self.flying * self.job.limits.cpu_s < self.left_s
 
     def finished(self) -> bool:
-        """Whether nothing is left to do; marks what the budget does not reach."""
-        spent = 0.0
+        """Whether nothing is left to do; marks what the budget does not reach, and large answers behind too many."""
+        spent, room = 0.0, ANSWERS[type(self.job)] * self.job.limits.output_kb * 1024
         for position, record in enumerate(self.records):
             if record is None:
                 if spent < self.job.limits.budget_s:
                     return False
             elif spent < self.job.limits.budget_s:
                 spent += record.seconds
+                if len(record.payload) > SMALL_BYTES:
+                    room -= len(record.payload)
+                    if room < 0:
+                        self.records[position] = wire.Record(wire.OUTPUT_LIMIT, record.seconds, _TOO_MANY)
+                elif record.payload is _TOO_MANY:
+                    room = -1
                 continue
             self.records[position] = wire.Record(wire.NOT_RUN, 0.0, b"")
         self.todo.clear()
@@ -153,7 +191,10 @@ class WorkerTask:
         found: list[ItemOutcome | None] = [None] * self.count
         for position, record in zip(self.order, self.records, strict=True):
             if record is not None:
-                found[position] = _outcome(self.job, record)
+                is_large = len(record.payload) > SMALL_BYTES and record.code == wire.OK
+                found[position] = (
+                    LargeOutcome(type(self.job), record) if is_large else outcome_of(type(self.job), record)
+                )
         return tuple(item for item in found if item is not None)
 
 
@@ -198,46 +239,69 @@ def _limits(limits: Limits) -> tuple[float, float, float, int, int]:
     return (float(limits.cpu_s), float(limits.wall_s), float(limits.budget_s), limits.memory_mb, limits.output_kb)
 
 
-def _body(job: Job, order: list[int]) -> tuple[int, bytes]:
+def _body(job: Job, positions: Sequence[int]) -> tuple[int, bytes, int]:
+    """Kind and body of a request for the items of a job at these positions, and for how many of them it is.
+
+    Raises:
+        TooLarge: programs in company are sent together or not at all.
+    """
     if isinstance(job, CallsJob):
-        expressions = {at: call.python for at, call in enumerate(job.calls) if call.python is not None}
-        return CALLS, marshal.dumps((_calls(job), expressions), 2)
+        groups = _fitting((len(group.data), group) for group in _groups([job.calls[at] for at in positions]))
+        count = sum([group.calls for group in groups])
+        expressions = {at: text for at in range(count) if (text := job.calls[positions[at]].python) is not None}
+        head = marshal.dumps((job.program, job.entry_point, tuple([group.calls for group in groups])), 2)
+        parts = work.joined([head, *[group.data for group in groups]])
+        return CALLS, marshal.dumps((parts, expressions), 2), count
     if isinstance(job, CompanyJob):
-        return COMPANY, marshal.dumps((len(job.members), _parts([_calls(member) for member in job.members])), 2)
+        members, room = [], SEGMENT_BYTES
+        for member in job.members:
+            packed = []
+            for group in _groups(member.calls):
+                packed.append(group.data)
+                room -= len(group.data)
+                if room < 0:
+                    raise TooLarge
+            members.append(marshal.dumps((member.program, member.entry_point, packed), 2))
+        return COMPANY, marshal.dumps((len(members), work.joined(members)), 2), len(positions)
     if isinstance(job, ChecksJob):
-        checks = []
-        for position in order:
-            check = job.checks[position]
-            checks.append((check.code, check.call, _is_harmless(check)))
-        return CHECKS, marshal.dumps((job.program, job.entry_point, checks), 2)
+        texts = [job.checks[at] for at in positions]
+        checks = _fitting((len(one.code) + len(one.call), (one.code, one.call, _is_harmless(one))) for one in texts)
+        return CHECKS, marshal.dumps((job.program, job.entry_point, checks), 2), len(checks)
     if isinstance(job, StdioJob):
-        inputs = [text.encode("utf-8", "surrogateescape") for text in job.inputs]
-        return STDIO, marshal.dumps((marshal.dumps(job.program, 2), inputs), 2)
-    parts = _parts([marshal.dumps(part, 2) for part in (job.argument, *(job.programs or (job.program,)))])
-    return HARNESS, marshal.dumps((job.harness, job.context, parts), 2)
+        encoded = (job.inputs[at].encode("utf-8", "surrogateescape") for at in positions)
+        inputs = _fitting((len(text), text) for text in encoded)
+        return STDIO, marshal.dumps((marshal.dumps(job.program, 2), inputs), 2), len(inputs)
+    every = job.programs or (job.program,)
+    programs = _fitting((len(every[at]), marshal.dumps(every[at], 2)) for at in positions)
+    parts = work.joined([marshal.dumps(job.argument, 2), *programs])
+    return HARNESS, marshal.dumps((job.harness, job.context, parts), 2), len(programs)
 
 
-def _calls(job: CallsJob) -> bytes:
-    """What the program's process reads."""
-    calls = [(tuple(call.args), dict(call.kwargs), call.python) for call in job.calls]
-    return marshal.dumps((job.program, job.entry_point, calls), 2)
+def _fitting(sized: Iterable[tuple[int, Sent]]) -> list[Sent]:
+    """Of what is given with its size, as much from the front as is sent at a time; the first one in any case."""
+    found: list[Sent] = []
+    room = SEGMENT_BYTES
+    for size, one in sized:
+        room -= size
+        if room < 0 and found:
+            break
+        found.append(one)
+    return found
 
 
-def _parts(parts: Sequence[bytes]) -> bytes:
-    """A file of parts, as `work.parts` reads it."""
-    numbers = [len(parts), *(len(part) for part in parts)]
-    return b"".join([*(number.to_bytes(4, "little") for number in numbers), *parts])
+class _Group(NamedTuple):
+    """Calls that are read together, encoded."""
+
+    calls: int
+    data: bytes
 
 
-def _outcome(job: Job, record: wire.Record) -> ItemOutcome:
-    if record.code != wire.OK:
-        detail = record.payload.decode("utf-8", "replace")
-        return ItemOutcome(STATUSES[record.code], detail=detail, seconds=record.seconds)
-    if isinstance(job, ChecksJob):
-        return ItemOutcome(Status.OK, seconds=record.seconds)
-    if isinstance(job, StdioJob):
-        return ItemOutcome(Status.OK, record.payload.decode("utf-8", "replace"), seconds=record.seconds)
-    try:
-        return ItemOutcome(Status.OK, wire.decode(record.payload), seconds=record.seconds)
-    except (wire.Malformed, RecursionError) as error:
-        return ItemOutcome(Status.NOT_PLAIN, detail=f"malformed result: {error}", seconds=record.seconds)
+def _groups(calls: Sequence[Call]) -> Iterator[_Group]:
+    """Large calls each for itself, so that a process need only hold those that it makes."""
+    for start in range(0, len(calls), GROUP_CALLS):
+        some = [(tuple(call.args), dict(call.kwargs), call.python) for call in calls[start : start + GROUP_CALLS]]
+        data = marshal.dumps(some, 2)
+        if len(data) <= GROUP_BYTES or len(some) == 1:
+            yield _Group(len(some), data)
+        else:
+            yield from [_Group(1, marshal.dumps([one], 2)) for one in some]

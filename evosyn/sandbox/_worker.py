@@ -15,8 +15,10 @@ from dataclasses import dataclass
 from typing import IO, Protocol, TypeAlias
 
 from evosyn.sandbox._inside import wire
+from evosyn.sandbox._inside.remote import RESULT_BYTES
 
-MAX_FRAME = 96 << 20
+MAX_FRAME = 3 * RESULT_BYTES
+"""More than a supervisor sends: `REPLY_BYTES` and what one process may add to them."""
 START_S = 30.0
 
 

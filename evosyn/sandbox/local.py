@@ -25,12 +25,14 @@ from evosyn.records import Json
 from evosyn.sandbox import _jail, _memory
 from evosyn.sandbox._inside import wire
 from evosyn.sandbox._memory import Memory
-from evosyn.sandbox._tasks import Batch, Segment, WorkerTask, make_task, pickle_context, share_frame
+from evosyn.sandbox._tasks import Batch, Segment, TooLarge, WorkerTask, make_task, pickle_context, share_frame
 from evosyn.sandbox._worker import Launch, Worker, WorkerDied, WorkerRequest
 
 MAX_ATTEMPTS = 3
 MAX_FAILED_STARTS = 3
 SHARE_S = 60.0
+HELD_BYTES = 1 << 20
+"""A job of which we hold more than this goes on before others begin."""
 
 
 class LocalSandbox:
@@ -237,17 +239,21 @@ class _Dispatcher:
             self._queue(task)
         return segment
 
-    def _queue(self, task: WorkerTask) -> None:
+    def _queue(self, task: WorkerTask, *, first: bool = False) -> None:
         if not task.queued:
             task.queued = True
-            self._pool.queue.append(task)
+            (self._pool.queue.appendleft if first else self._pool.queue.append)(task)
 
     def _give(self, worker: Worker, segment: Segment) -> None:
         task = segment.task
         try:
-            frame = segment.frame()
+            segment, frame = segment.request()
         except ValueError as error:
             task.batch.done.put(TypeError(f"job {task.index}: an argument is not plain data: {error}"))
+            return
+        except TooLarge:
+            task.fill(wire.NOT_RUN, b"too large to be sent")
+            self._settle(task)
             return
         key = task.job.context if isinstance(task.job, HarnessJob) else None
         if key is not None and key not in worker.shared:
@@ -298,7 +304,7 @@ class _Dispatcher:
             task.delivered = True
             task.batch.done.put(task)
         elif task.todo:
-            self._queue(task)
+            self._queue(task, first=task.held > HELD_BYTES)
 
     def _bury(self, worker: Worker, reason: str) -> None:
         """Take a dead worker out; its oldest job has lost an attempt, the others have not."""

@@ -7,6 +7,7 @@ So a program cannot spoil what the expression needs and thereby blame the testin
 from __future__ import annotations
 
 import marshal
+import sys
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -17,18 +18,23 @@ from evosyn.sandbox._inside.forker import Order
 from evosyn.sandbox._inside.remote import RESULT_BYTES, Remote, close, new_file
 
 KEPT_BYTES = 8 << 20
+VALUE_BYTES = 8 << 20
+"""Once the values of a request come to this, no others are computed; those calls are asked again."""
 
 
 class Computed(NamedTuple):
     """What became of the expressions of some calls.
 
     Attributes:
-        encoded: for the program's process: by position the encoded value, or None where it has to make it itself.
+        encoded: a file of parts for the program's process: by position, the number of the part with the encoded value,
+            or None where it has to make it itself; then the values.
         broken: by position, the record of a call that cannot be made.
+        stop: from this item on nothing was computed, since the values before it are large.
     """
 
     encoded: bytes
     broken: Mapping[int, wire.Record]
+    stop: int
 
 
 class Arguments:
@@ -40,30 +46,34 @@ class Arguments:
         self._bytes = 0
 
     def of(self, expressions: Mapping[int, str], limits: JobLimits) -> Computed:
-        if not expressions:
-            return Computed(b"", {})
-        missing = list(dict.fromkeys(text for text in expressions.values() if text not in self._known))
-        found = dict(self._known)
-        while missing:  # an expression that takes too long, or ends its process, ends the turn of those behind it
-            made = self._compute(missing, limits)
-            for text, record in zip(missing, made, strict=False):
-                found[text] = record
-                if record.code not in (wire.TIMEOUT, wire.INFRA):
-                    self._keep(text, record)
-            missing = missing[len(made) :]
-        values: dict[int, bytes | None] = {}
+        found: dict[str, wire.Record] = {}
+        places: dict[int, int | None] = {}
+        values: list[bytes] = []
         broken: dict[int, wire.Record] = {}
+        size, stop = 0, sys.maxsize
         for item, text in expressions.items():
-            record = found[text]
+            if size >= VALUE_BYTES:
+                stop = item
+                break
+            record = self._known.get(text) or found.get(text)
+            while record is None:  # one that takes too long, or ends its process, ends the turn of those behind it
+                missing = [one for one in dict.fromkeys(expressions.values()) if one not in {*self._known, *found}]
+                found |= zip(missing, self._compute(missing, limits), strict=False)
+                record = found.get(text)
             if record.code == wire.OK:
-                values[item] = record.payload
+                values.append(record.payload)
+                size += len(record.payload)
+                places[item] = len(values)
             elif record.code == wire.NOT_PLAIN:
-                values[item] = None
+                places[item] = None
             elif record.code == wire.INFRA:
                 broken[item] = record
             else:
                 broken[item] = wire.Record(wire.TESTING_BROKEN, 0.0, b"arguments: " + record.payload)
-        return Computed(marshal.dumps(values, 2), broken)
+        for text, record in found.items():
+            if record.code not in (wire.TIMEOUT, wire.INFRA):
+                self._keep(text, record)
+        return Computed(work.joined([marshal.dumps(places, 2), *values]), broken, stop)
 
     def _compute(self, expressions: list[str], limits: JobLimits) -> list[wire.Record]:
         """A record each, at least one."""
@@ -74,6 +84,8 @@ class Arguments:
             ended, made = to_its_end(self._remote, order, (given,), 1 + len(expressions))
         finally:
             close(given)
+        if ended.full and len(made) > 1:
+            return [_checked(record) for record in made[1:]]  # no fault of the one that found no room
         return [
             _checked(record)
             for record in whole(made[1:], len(expressions), ended, limits)

@@ -17,7 +17,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from evosyn.sandbox._inside import child, forker, landlock, seccomp, work
+from evosyn.sandbox._inside import child, forker, landlock, script, seccomp, work
 from evosyn.sandbox._inside.alarm import Alarm
 from evosyn.sandbox._inside.remote import Remote
 from evosyn.sandbox._inside.supervisor import Supervisor
@@ -35,6 +35,7 @@ def start(requests: int, replies: int, config: Mapping[str, Any]) -> None:
         except ImportError:
             if name == "numpy":
                 raise
+    script.prepare()
     own = {handle: os.dup(handle) for handle in {requests, replies}}
     for handle in {*own} - {0, 1, 2}:
         os.close(handle)  # nothing of the stream may be left where a child could find it
@@ -81,8 +82,10 @@ def _confine(config: Mapping[str, Any]) -> list[str]:
         number = getattr(resource, name)
         hard = resource.getrlimit(number)[1]
         value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        if name != "RLIMIT_STACK":  # scripts raise it, which costs them address space like all else
+            hard = value
         with contextlib.suppress(ValueError, OSError):  # gVisor knows few limits; what holds is seen by the probes
-            resource.setrlimit(number, (value, value))
+            resource.setrlimit(number, (value, hard))
     places, newest = _places(config["readable"]), config.get("landlock_abi", landlock.NEWEST)
     if seccomp.no_new_privileges() and landlock.restrict(places, config["writable"], newest):
         held.append("landlock")

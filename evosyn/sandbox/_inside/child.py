@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import itertools
 import marshal
 import os
 import resource
@@ -203,35 +204,51 @@ class Work(NamedTuple):
     to: Writer
 
 
-def run_calls(body: bytes, items: range, computed: Mapping[int, bytes | None], work: Work) -> None:
-    """Load the program, then make these calls; a record each; ends after a timeout.
+def run_calls(
+    head: bytes, group: Callable[[int], bytes], items: range, computed: Callable[[int], bytes | None], work: Work
+) -> None:
+    """Load the program, then make these calls; a record each; ends after a timeout, and where memory was short.
 
     Args:
+        group: reads the calls of a group; the head says how many each has. Each is read when it is needed, so that what
+            one takes is no other's burden; a call that cannot be read has failed.
         computed: for calls whose arguments are an expression, by position: the encoded value, or None where only this
-            process can have it (it is no plain data). A call of which neither is there gets an empty record.
+            process can have it (it is no plain data). Raises KeyError where neither is there: an empty record.
     """
-    source, entry_point, calls = marshal.loads(body)
+    source, entry_point, counts = marshal.loads(head)
     entry = load_guarded(work.to, work.alarm, work.limits, source, entry_point)
     if entry is None:
         work.to.flush()
         return
 
     def call_computed(python: str, item: int) -> Any:
-        if item not in computed:
+        try:
+            encoded = computed(item)
+        except KeyError:
             return None
-        encoded = computed[item]
         value = plain_arguments(python) if encoded is None else wire.decode_live(encoded)
         return entry(**value) if type(value) is dict else entry(*value)
 
-    spent = 0.0
-    for item in items:
-        args, kwargs, python = calls[item]
-        charged = _call(entry, args, kwargs, work) if python is None else _call(call_computed, (python, item), {}, work)
-        if charged is None:
+    spent, first = 0.0, 0
+    for number, count in enumerate(counts):
+        mine = range(max(first, items.start), min(first + count, items.stop))
+        try:
+            calls = marshal.loads(group(number)) if mine else ()
+        except MemoryError:
+            work.to.put(wire.KILLED, 0.0, b"memory limit: its arguments cannot be read")
             break
-        spent += charged
+        for item in mine:
+            args, kwargs, python = calls[item - first]
+            charged = (
+                _call(entry, args, kwargs, work) if python is None else _call(call_computed, (python, item), {}, work)
+            )
+            spent = work.left_s + 1.0 if charged is None else spent + charged
+            if spent > work.left_s:
+                break
         if spent > work.left_s:
             break
+        first += count
+        calls = ()
     work.to.flush()
 
 
@@ -244,10 +261,10 @@ def run_company(members: Iterable[bytes], work: Work) -> None:
     work.to.put(wire.OK, 0.0, b"")
     spent = 0.0
     for body in members:
-        source, entry_point, calls = marshal.loads(body)
+        source, entry_point, groups = marshal.loads(body)
         entry, record = _loaded(source, entry_point, work.alarm, work.limits)
         spent += record.seconds
-        for args, kwargs, _ in calls:
+        for args, kwargs, _ in itertools.chain.from_iterable(map(marshal.loads, groups)):
             if entry is None:
                 work.to.put(*record)
                 continue
@@ -287,7 +304,7 @@ def run_harness(main: Callable[[str, Any], Any], programs: Iterable[bytes], argu
 
 def _call(entry: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], work: Work) -> float | None:
     """One call and its record; what it is charged, or None after a timeout, since what an interrupted call leaves
-    behind is not trusted."""
+    behind is not trusted, and where memory was short, since what fills it is not the next call's."""
     alarm, to = work.alarm, work.to
     try:
         alarm.start(work.limits)
@@ -303,7 +320,7 @@ def _call(entry: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, A
         return None
     seconds = alarm.stop()
     to.put(code, seconds, detail)
-    return seconds
+    return None if code == wire.KILLED else seconds
 
 
 def plain_arguments(source: str) -> Any:
@@ -333,35 +350,6 @@ def evaluate(source: str) -> Any:
     function.body = ast.parse(source, "<arguments>").body
     exec(compile(ast.fix_missing_locations(tree), "<arguments>", "exec", dont_inherit=True), namespace)
     return namespace["arguments"]()
-
-
-def run_program(code: bytes, alarm: Alarm, limits: JobLimits, writer: Writer) -> None:
-    """A whole program over standard input and output; writes one record without the output."""
-    status, detail = wire.OK, b""
-    try:
-        alarm.start(limits)
-        try:
-            module = ModuleType("__main__")
-            sys.modules["__main__"] = module
-            exec(marshal.loads(code), module.__dict__)
-            sys.stdout.flush()
-        except TimeLimit:
-            raise
-        except SystemExit as error:
-            status, detail = _exited(error)
-        except BaseException as error:  # noqa: BLE001 - the sandbox boundary
-            status, detail = describe(error)
-        alarm.disarm()
-    except TimeLimit:
-        status, detail = wire.TIMEOUT, b""
-    writer.put(status, alarm.stop(), detail)
-
-
-def _exited(error: SystemExit) -> tuple[int, bytes]:
-    sys.stdout.flush()
-    if error.code is None or (type(error.code) is int and error.code == 0):
-        return wire.OK, b""
-    return describe(error)
 
 
 def die_with_parent() -> None:

@@ -19,6 +19,10 @@ LIE_S = 0.5
 """A child that says it was charged less than half of what it computed, by more than this, is charged all of it."""
 
 
+ENDS = frozenset({wire.TIMEOUT, wire.KILLED})
+"""Records behind which a child writes no other; the items that follow are for a new one."""
+
+
 class Ended(NamedTuple):
     """How a child ended, as seen from outside.
 
@@ -62,7 +66,7 @@ def to_its_end(remote: Remote, order: Order, given: Sequence[int], most: int) ->
 
 def whole(made: list[wire.Record], count: int, ended: Ended, limits: JobLimits) -> list[wire.Record]:
     """A record for each of `count` items: the one at which the child ended has failed, those behind it were not run."""
-    if len(made) < count and not (made and made[-1].code == wire.TIMEOUT):
+    if len(made) < count and not (made and made[-1].code in ENDS):
         made = [*made, failure(ended, limits)]
     return made + [wire.Record(wire.NOT_RUN, 0.0, b"")] * (count - len(made))
 

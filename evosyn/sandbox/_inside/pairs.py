@@ -12,11 +12,13 @@ import fcntl
 import marshal
 import os
 import select
+import signal
 import time
 from collections.abc import Sequence
 
 from evosyn.sandbox._inside import rpc, wire, work
 from evosyn.sandbox._inside.alarm import WAITING, JobLimits
+from evosyn.sandbox._inside.answers import HELLO
 from evosyn.sandbox._inside.ended import Ended, failure
 from evosyn.sandbox._inside.forker import Order
 from evosyn.sandbox._inside.remote import RESULT_BYTES, WORD, Remote, Waited, close, new_file, records
@@ -172,6 +174,7 @@ def _fresh_pair(
     answer_r, answer_w = os.pipe()
     texts = new_file(marshal.dumps((entry_point, list(checks)), 2))
     loads, results = new_file(), new_file()
+    has_died = False
     try:
         program = remote.fork(_order(work.PROGRAM, limits, checks), (solution, loads, ask_r, answer_w))
         order = _order(work.TESTING, limits, checks)
@@ -182,17 +185,46 @@ def _fresh_pair(
         exit_ = remote.end(program)
         loading = records(loads, 1, wire.OF_PROGRAMS)
         made = records(results, 1 + len(checks), wire.OF_TESTINGS)
+        died, ended = Ended(exit_, waited.seconds), Ended(judged, waited.seconds)
+        if not ended.killed and ended.status < 0:
+            has_died = _gets_to_a_call(remote, order, texts)
     finally:
         close(texts, loads, results)
-    died, ended = Ended(exit_, waited.seconds), Ended(judged, waited.seconds)
     if ended.killed or judged.unfit:
         missing = failure(ended, limits)
-    elif exit_.alone and ended.status == rpc.EXIT_PEER:
-        missing = failure(died, limits)
+    elif ended.status == rpc.EXIT_PEER:
+        missing = _left(died, limits)
+    elif has_died:
+        detail = b"the testing ended by signal %d on what the program answered" % -ended.status
+        missing = wire.Record(wire.EXCEPTION, ended.seconds, detail)
     else:
         detail = b"the testing " + failure(ended, limits).payload
         missing = wire.Record(wire.TESTING_BROKEN, ended.seconds, detail)
     return _checked(made, checks, loading, died, missing, limits)
+
+
+def _left(program: Ended, limits: JobLimits) -> wire.Record:
+    """What is said of a program whose testing found nobody at the other end of the pipes."""
+    if program.killed and program.status == -signal.SIGKILL:  # by us, afterwards
+        return wire.Record(wire.KILLED, program.seconds, b"it closed the pipes to its testing")
+    return failure(program._replace(exit=program.exit._replace(alone=True)), limits)
+
+
+def _gets_to_a_call(remote: Remote, order: Order, texts: int) -> bool:
+    """Whether a testing that died comes to ask its program for something: there is none now, only its word of having
+    been loaded, so that what it does until then is its own."""
+    ask_r, ask_w = os.pipe()
+    answer_r, answer_w = os.pipe()
+    results = new_file()
+    try:
+        os.write(answer_w, wire.record(wire.OK, 0.0, HELLO))
+        close(ask_r, answer_w)
+        testing = remote.fork(order, (texts, results, ask_w, answer_r))
+        close(ask_w, answer_r)
+        waited = remote.wait((testing,), results, order.limits, order.left_s)
+        return Ended(remote.end(testing), waited.seconds).status == rpc.EXIT_PEER
+    finally:
+        close(results)
 
 
 def _order(kind: int, limits: JobLimits, checks: Sequence[rpc.Check]) -> Order:

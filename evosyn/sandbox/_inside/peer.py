@@ -211,13 +211,20 @@ class Peer:
         place, kind = places[0] if places else (1, Exception)
         if issubclass(kind, _STOPS):
             place, kind = 1, RuntimeError if issubclass(kind, Exception) else BaseException
+        elif issubclass(kind, BaseExceptionGroup):  # what is in it did not cross
+            place, kind = 1, Exception if issubclass(kind, Exception) else BaseException
         label = names[0].rpartition(".")[2]
-        if place == 0:
+        if place == 0 and _is_plain(kind):
             made = _instance(kind, args, text)
-            if str(made) == text:
+            if made is not None and _text(made) == text:
                 return made
-        new = type(label if label.isidentifier() else "ProgramError", (kind,), {"__str__": lambda _: text})
-        return _instance(new, args, text)
+        own = dict(zip(next((_FIELDS[one] for one in kind.__mro__ if one in _FIELDS), ()), args or (), strict=False))
+        space = {**own, "__str__": lambda _: text, "__module__": kind.__module__}
+        new = type(label if label.isidentifier() else "ProgramError", (kind,), space)
+        base = next(one for one in kind.__mro__ if one.__module__ == "builtins")
+        found: BaseException = base.__new__(new)  # type: ignore[call-overload]
+        found.args = (text,) if args is None else args
+        return found
 
     def _class(self, name: str) -> type[BaseException] | None:
         """The class of that name: of the testing, of Python, or of a module that the testing has."""
@@ -267,14 +274,46 @@ def _apply(changes: Any, given: Sequence[Any]) -> None:
         objects.fill(given[place], content)
 
 
-def _instance(kind: type[BaseException], args: tuple[Any, ...] | None, text: str) -> BaseException:
+_FIELDS: Mapping[type, tuple[str, ...]] = {
+    OSError: ("errno", "strerror", "filename"),
+    UnicodeDecodeError: ("encoding", "object", "start", "end", "reason"),
+    UnicodeEncodeError: ("encoding", "object", "start", "end", "reason"),
+    UnicodeTranslateError: ("object", "start", "end", "reason"),
+    SyntaxError: ("msg",),
+    ImportError: ("msg",),
+    SystemExit: ("code",),
+}
+"""What these classes of Python's own make of their arguments."""
+
+
+def _is_plain(kind: type[BaseException]) -> bool:
+    """Whether making an instance runs no code, beside a testing's own, that takes a program's arguments to be sound:
+    Python's own exceptions with more than arguments in them do (`str` of a UnicodeDecodeError reads where its positions
+    say)."""
+    for one in kind.__mro__:
+        if one.__module__ == "builtins":
+            if one is not object and one.__basicsize__ != BaseException.__basicsize__:
+                return False
+        elif one.__module__ != "testing" and not {"__init__", "__new__", "__str__"}.isdisjoint(vars(one)):
+            return False
+    return True
+
+
+def _instance(kind: type[BaseException], args: tuple[Any, ...] | None, text: str) -> BaseException | None:
     for given in (args, (text,)):
         if given is not None:
             try:
                 return kind(*given)
             except Exception:  # noqa: BLE001 - the sandbox boundary: a class of the testing's own, or one that wants more
                 continue
-    return kind.__new__(kind, text)
+    return None
+
+
+def _text(error: BaseException) -> str | None:
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001 - the sandbox boundary
+        return None
 
 
 def _path(value: Any) -> tuple[str, ...] | None:

@@ -25,8 +25,11 @@ LOOK_S = 0.1
 """The shortest time between two looks at a child that goes on working."""
 RESULT_BYTES = 32 << 20
 """What one child may write into its result file."""
+REPLY_BYTES = RESULT_BYTES
+"""Once the records of a request come to this, they are sent; the rest is asked again."""
 
 
+SEALS = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL
 WORD = 0
 """In place of a slot: those are numbered from 1."""
 
@@ -224,11 +227,13 @@ class _Clock:
 
 
 def new_file(data: bytes = b"") -> int:
-    """A file in memory with these contents, at its beginning; to be closed by the caller."""
+    """A file in memory, at its beginning, to be closed by the caller; one with contents cannot be changed any more."""
     handle = os.memfd_create("f", os.MFD_ALLOW_SEALING)
     view, at = memoryview(data), 0
     while at < len(view):
         at += os.pwrite(handle, view[at:], at)
+    if data:
+        fcntl.fcntl(handle, fcntl.F_ADD_SEALS, SEALS)
     return handle
 
 

@@ -29,6 +29,7 @@ KEPT_CHARS = 1 << 20
 SAFE_MODULES = frozenset({"math", "cmath", "itertools"})
 """A testing may use these without an import; what a program imports is nothing to it."""
 TESTING = "<testing>"
+_BUILTINS = dict(builtins.__dict__)  # before `script` adds what scripts have: a testing that calls `exit()` is broken
 Check: TypeAlias = tuple[str, str, bool]
 
 
@@ -39,7 +40,7 @@ class Names(dict[str, Any]):
     """
 
     def __init__(self, peer: Peer) -> None:
-        super().__init__(builtins.__dict__)
+        super().__init__(_BUILTINS)
         self["__solution__"] = lambda name: proxy(peer, str(name))
 
     def __missing__(self, name: str) -> Any:

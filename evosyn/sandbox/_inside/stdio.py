@@ -14,11 +14,11 @@ from evosyn.sandbox._inside import wire, work
 from evosyn.sandbox._inside.alarm import WAITING, JobLimits
 from evosyn.sandbox._inside.ended import Ended, charged, failure
 from evosyn.sandbox._inside.forker import Order
-from evosyn.sandbox._inside.remote import RESULT_BYTES, Remote, close, is_sealed, new_file, records
+from evosyn.sandbox._inside.remote import REPLY_BYTES, RESULT_BYTES, Remote, close, is_sealed, new_file, records
 
 
 def supervise(remote: Remote, items: range, left_s: float, limits: JobLimits, body: bytes) -> list[wire.Record]:
-    """Run the program on these inputs; returns early after a timeout."""
+    """Run the program on these inputs; returns early after a timeout, and when the outputs are large."""
     program, inputs = marshal.loads(body)
     began = time.monotonic()
     found: list[wire.Record] = []
@@ -31,7 +31,7 @@ def supervise(remote: Remote, items: range, left_s: float, limits: JobLimits, bo
             if runs.code is None:  # it does not compile
                 return found + [record] * (len(items) - len(found))
             found.append(record)
-            if record.code == wire.TIMEOUT:
+            if record.code == wire.TIMEOUT or sum([len(one.payload) for one in found]) >= REPLY_BYTES:
                 break
     return found
 

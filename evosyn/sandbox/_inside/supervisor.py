@@ -17,10 +17,10 @@ from typing import Any
 from evosyn.sandbox._inside import pairs, stdio, wire, work
 from evosyn.sandbox._inside.alarm import WAITING, JobLimits
 from evosyn.sandbox._inside.arguments import Arguments
-from evosyn.sandbox._inside.ended import failure, to_its_end, whole
+from evosyn.sandbox._inside.ended import ENDS, failure, to_its_end, whole
 from evosyn.sandbox._inside.forker import Order
 from evosyn.sandbox._inside.hosts import Hosts
-from evosyn.sandbox._inside.remote import RESULT_BYTES, Remote, close, new_file
+from evosyn.sandbox._inside.remote import REPLY_BYTES, RESULT_BYTES, Remote, close, new_file
 
 FRAME = struct.Struct("<I")
 CALLS, COMPANY, CHECKS, STDIO, HARNESS, SHARE = range(6)
@@ -61,6 +61,7 @@ class Supervisor:
         """The records of these calls; fewer than there are where the rest should be asked again."""
         calls, expressions = marshal.loads(body)
         computed = self._arguments.of({item: expressions[item] for item in items if item in expressions}, limits)
+        items = range(items.start, min(items.stop, computed.stop))
         given = [new_file(calls), *([new_file(computed.encoded)] if expressions else [])]
         try:
             found = self._all_calls(items, left_s, limits, given)
@@ -77,6 +78,8 @@ class Supervisor:
         hold = True
         while len(found) < len(items):
             todo = items[len(found) :]
+            if sum([len(record.payload) for record in found]) >= REPLY_BYTES:
+                return found
             left = left_s - max(sum([record.seconds for record in found]), (time.monotonic() - began) / WAITING)
             if left <= 0 and found:
                 return found + [wire.Record(wire.NOT_RUN, 0.0, b"")] * len(todo)
@@ -89,6 +92,8 @@ class Supervisor:
             found += made[1:]
             if len(made) > 1 and made[-1].code == wire.TIMEOUT:
                 return found  # the rest is asked again, perhaps of another worker
+            if len(made) > 1 and made[-1].code in ENDS:
+                continue
             if hold:
                 hold = False  # what the crash took with it runs again, each record written at once
                 continue

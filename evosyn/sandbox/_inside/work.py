@@ -10,10 +10,10 @@ import fcntl
 import gc
 import marshal
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from evosyn.sandbox._inside import child, forker, rpc
+from evosyn.sandbox._inside import child, forker, rpc, script
 
 CALLS, COMPANY, ARGUMENTS, PROGRAM, TESTING, WARM, COMPILE, RUN, HOST, HARNESS = range(10)
 
@@ -40,6 +40,17 @@ def parts(handle: int, first: int, stop: int) -> Iterator[bytes]:
         at += size
 
 
+def joined(parts: Sequence[bytes]) -> bytes:
+    """A file of parts."""
+    numbers = [len(parts), *(len(part) for part in parts)]
+    return b"".join([*(number.to_bytes(4, "little") for number in numbers), *parts])
+
+
+def part(handle: int, number: int) -> bytes:
+    """One part of a file of parts."""
+    return next(parts(handle, number, number + 1))
+
+
 def _work(boot: forker.Boot, order: forker.Order, records: int) -> child.Work:
     to = child.Writer(records, order.limits, bool(order.hold))
     boot.alarm.on_look = to.flush
@@ -48,8 +59,17 @@ def _work(boot: forker.Boot, order: forker.Order, records: int) -> child.Work:
 
 def _calls(boot: forker.Boot, order: forker.Order, handles: list[int]) -> None:
     body, records, *computed = handles
-    known = marshal.loads(take(computed[0])) if computed else {}
-    child.run_calls(take(body), range(order.first, order.stop), known, _work(boot, order, records))
+    places = marshal.loads(part(computed[0], 0)) if computed else {}
+
+    def value(item: int) -> bytes | None:
+        place = places[item]
+        return None if place is None else part(computed[0], place)
+
+    def group(number: int) -> bytes:
+        return part(body, 1 + number)
+
+    items = range(order.first, order.stop)
+    child.run_calls(part(body, 0), group, items, value, _work(boot, order, records))
 
 
 def _company(boot: forker.Boot, order: forker.Order, handles: list[int]) -> None:
@@ -106,7 +126,7 @@ def _printing(boot: forker.Boot, order: forker.Order, code: bytes, streams: tupl
     for place, handle in enumerate(streams):
         os.dup2(handle, place)
         os.close(handle)
-    child.run_program(code, boot.alarm, order.limits, to)
+    script.run(code, boot.alarm, order.limits, to)
 
 
 def _host(boot: forker.Boot, _order: forker.Order, handles: list[int]) -> None:

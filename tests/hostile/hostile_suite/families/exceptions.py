@@ -10,7 +10,7 @@ import builtins
 import random
 
 from hostile_suite.families._make import attack, loads, solutions
-from hostile_suite.model import Attack, Family, allow
+from hostile_suite.model import FRESH, PROGRAM, WARM, Attack, Family, allow
 
 NAMES = sorted(
     name
@@ -157,4 +157,69 @@ def draw_any(stream: random.Random) -> Attack:
     return _raise(stream.choice(NAMES), stream.choice(list(FROM)))
 
 
-FAMILIES: tuple[Family, ...] = (FLOW, MISBEHAVING)
+WILD = (
+    "-2 ** 40",
+    "2 ** 62",
+    "10 ** 400",
+    "'utf-8'",
+    "b'abc'",
+    "'x' * 9",
+    "None",
+    "1.5",
+    "('f', -2 ** 40, 2 ** 40, 't')",
+    "()",
+)
+CLOSES = {
+    "closes": "os.close(fd)",
+    "replaces": "os.dup2(os.open(os.devnull, os.O_RDWR), fd)",
+    "crosses": "os.dup2(3 if fd != 3 else 4, fd)",
+    "floods": "os.set_blocking(fd, False); os.write(fd, bytes(1 << 16))",
+}
+THEN = {
+    "loops": "while True: pass",
+    "sleeps": "import time; time.sleep(1000)",
+    "answers": "return 0",
+    "leaves": "os._exit(0)",
+}
+
+
+def _wild(name: str, args: list[str]) -> Attack:
+    """An exception that calls itself one of Python's own, with arguments that this class would not take."""
+    setup = f"class E(Exception): __module__ = 'builtins'\nE.__name__ = E.__qualname__ = {name!r}"
+    return attack(f"{name}({', '.join(args)})", setup, f"raise E({', '.join(args)})")
+
+
+def _cut(way: str, then: str) -> Attack:
+    body = f"import os, stat\nfor fd in range(3, 64):\n    try:\n        if stat.S_ISFIFO(os.fstat(fd).st_mode): {CLOSES[way]}\n    except OSError: pass\n{THEN[then]}"
+    return attack(f"{way} its pipes and {then}", "", body, modes=(WARM, FRESH, PROGRAM))
+
+
+def _draw_blame(stream: random.Random) -> Attack:
+    if stream.random() < 0.3:
+        return _cut(stream.choice(list(CLOSES)), stream.choice(list(THEN)))
+    name = stream.choice(
+        (*NAMES, "UnicodeDecodeError", "UnicodeEncodeError", "UnicodeTranslateError", "ExceptionGroup")
+    )
+    return _wild(name, [stream.choice(WILD) for _ in range(stream.randrange(7))])
+
+
+BLAMING = solutions(
+    "answers that end a testing",
+    "Whatever a program answers, and however it cuts its ties, its testing's process goes on or the program is the one "
+    "that failed: no testing looks broken for it.",
+    [
+        _wild("UnicodeDecodeError", ["'utf-8'", "b'abc'", "-2 ** 40", "1 - 2 ** 40", "'x'"]),
+        _wild("UnicodeEncodeError", ["'utf-8'", "'abc'", "2 ** 40", "2 ** 40 + 1", "'x'"]),
+        _wild("UnicodeTranslateError", ["'abc'", "2 ** 62", "-2 ** 62", "'x'"]),
+        _wild("SyntaxError", ["'x'", "('f', -2 ** 40, 2 ** 40, 't', -2 ** 40, 2 ** 40)"]),
+        _wild("OSError", ["-2 ** 40", "'x'", "'f'", "2 ** 40", "'g'"]),
+        _wild("ExceptionGroup", ["'g'", "[]"]),
+        _wild("ValueError", ["1 << 20000"]),
+    ]
+    + [_cut("closes", then) for then in THEN]
+    + [_cut("replaces", "answers"), _cut("crosses", "answers"), _cut("floods", "leaves")],
+    draw=_draw_blame,
+    draws=12,
+)  # fmt: skip
+
+FAMILIES: tuple[Family, ...] = (FLOW, MISBEHAVING, BLAMING)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from hostile_suite.families._make import attack, solutions
-from hostile_suite.model import FRESH, PROGRAM, TABLE, WARM, Attack, Family, Role, only
+from hostile_suite.model import FRESH, PROGRAM, STDIO, TABLE, WARM, Attack, Family, Role, only
 
 PASSES = only("pass")
 PASSES_OR_BROKEN = only("pass broken")
@@ -309,4 +309,72 @@ WHOLE_TEXTS = solutions(
 )
 
 
-FAMILIES: tuple[Family, ...] = (FUNCTION_STYLES, WHOLE_TEXTS)
+READS = {
+    "input": "text = input()",
+    "a loop over the stream": "text = ''.join(sys.stdin)",
+    "fileinput": "import fileinput\ntext = ''.join(fileinput.input())",
+    "/dev/stdin": "text = open('/dev/stdin').read()",
+    "a path": "import pathlib\ntext = pathlib.Path('/dev/stdin').read_text()",
+    "/proc/self/fd/0": "text = os.fdopen(os.open('/proc/self/fd/0', os.O_RDONLY)).read()",
+    "arguments or the stream": "text = sys.stdin.read() if len(sys.argv) == 1 else open(sys.argv[1]).read()",
+    "beside its own file": "text = sys.stdin.read()\nassert os.path.isabs(os.path.abspath(__file__))",
+    "with all of the stack": "import resource\nresource.setrlimit(resource.RLIMIT_STACK, (-1, -1))\ntext = input()",
+}
+WRITES = {
+    "print": "print(value)",
+    "a descriptor": "os.write(1, value.encode())",
+    "a file of its own": "open(1, 'w', closefd=False).write(value)",
+    "a file that is kept": "global out\n    out = open(1, 'w')\n    out.write(value)",
+    "/dev/stdout": "open('/dev/stdout', 'w').write(value)",
+    "the first stream": "sys.__stdout__.write(value)",
+    "bytes": "sys.stdout.buffer.write(value.encode())",
+    "what was captured": "import io\n    old, sys.stdout = sys.stdout, io.StringIO()\n    print(value)\n    old.write(sys.stdout.getvalue())",
+}
+MOMENTS = {
+    "at once": "write()",
+    "at exit": "import atexit\natexit.register(write)",
+    "in a thread": "import threading\nthreading.Thread(target=write).start()",
+    "in a thread of a thread": "import threading\nthreading.Thread(target=lambda: threading.Thread(target=write).start()).start()",
+    "later": "import threading\nthreading.Timer(0.02, write).start()",
+    "in a pool": "import concurrent.futures\nconcurrent.futures.ThreadPoolExecutor(2).submit(write)",
+    "in a weak finalizer": "import weakref\nkept = type('Kept', (), {})()\nweakref.finalize(kept, write)",
+}
+ENDS = {
+    "simply": "",
+    "exit": "exit()",
+    "quit": "quit(0)",
+    "an exit of False": "sys.exit(False)",
+    "an exit of 256": "raise SystemExit(256)",
+    "an exit in a function": "def leave():\n    try: exit(0)\n    finally: pass\nleave()",
+    "an exception at exit": "import atexit\natexit.register(lambda: 1 / 0)",
+    "an exception in a thread": "import threading\nthreading.Thread(target=lambda: [][0]).start()",
+    "an exception in a finalizer": "class Odd:\n    def __del__(self): raise ValueError\nodd = Odd()",
+    "a hook": "sys.excepthook = sys.unraisablehook = lambda *a: None",
+    "a handler that holds all": "import signal\nsignal.signal(signal.SIGUSR2, lambda *a: write)",
+}
+
+
+def _script(reads: str, writes: str, moment: str, ends: str) -> Attack:
+    """A right program that reads, writes and ends in these ways."""
+    parts = (READS[reads], "value = json.dumps(honest(*json.loads(text)))", f"def write():\n    {WRITES[writes]}")
+    text = "\n".join(["HONEST\nimport json, os, sys", *parts, MOMENTS[moment], ENDS[ends], ""])
+    return attack(f"{reads}, {writes} {moment}, {ends}", whole=text, modes=(STDIO,), dressed=False)
+
+
+SCRIPTS = solutions(
+    "honest beginnings and ends of scripts",
+    "A right program over standard input passes wherever Python itself would end it with status 0 and the right output: "
+    "with what `site` and the system give at its beginning, and after threads, exit handlers and finalizers.",
+    [_script(reads, "print", "at once", "simply") for reads in READS]
+    + [_script("input", writes, "at once", "simply") for writes in WRITES]
+    + [_script("input", "print", moment, "simply") for moment in MOMENTS]
+    + [_script("input", "print", "at once", ends) for ends in ENDS],
+    words=PASSES,
+    role=Role.HONEST,
+    draw=lambda stream: _script(*[stream.choice(list(ways)) for ways in (READS, WRITES, MOMENTS, ENDS)]),
+    draws=16,
+    modes=(STDIO,),
+)
+
+
+FAMILIES: tuple[Family, ...] = (FUNCTION_STYLES, WHOLE_TEXTS, SCRIPTS)

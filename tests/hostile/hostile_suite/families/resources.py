@@ -244,4 +244,33 @@ def draw_any(stream: random.Random) -> Attack:
     return stream.choice([*BUSY.fixed[:6], *MEMORY.fixed[:6], *OUTPUT.fixed[:4]])
 
 
-FAMILIES: tuple[Family, ...] = (BUSY, WAITING, EVADING, MEMORY, OUTPUT)
+ANSWERS = {
+    "texts": "'a' * {n}",
+    "wide texts": "chr(0x10ffff) * ({n} // 4)",
+    "nothings": "[None] * {n}",
+    "integers": "list(range({n} // 5))",
+    "empty lists": "[[] for _ in range({n} // 11)]",
+    "sets": "[set() for _ in range({n} // 11)]",
+    "a dictionary": "dict.fromkeys(range({n} // 7))",
+    "bytes": "bytes({n})",
+    "a bytearray": "bytearray({n})",
+    "a range": "list(map(float, range({n} // 9)))",
+}
+
+
+def _adding(kind: str, size: int) -> Attack:
+    """Each answer is within its limit."""
+    return calls(f"{kind} of {size} bytes", f"return {ANSWERS[kind].format(n=size)}")
+
+
+ADDING = solutions(
+    "answers that add up",
+    "However much the answers of all calls come to, each within its limit, they fill neither a frame nor our process: "
+    "that is the program's failure and never ours.",
+    [_adding(kind, 1_000_000) for kind in ANSWERS],
+    draw=lambda stream: _adding(stream.choice(list(ANSWERS)), stream.randrange(1 << 10, 1_040_000)),
+    draws=6,
+)
+
+
+FAMILIES: tuple[Family, ...] = (BUSY, WAITING, EVADING, MEMORY, OUTPUT, ADDING)
