@@ -51,7 +51,7 @@ class Batch:
 Sent = TypeVar("Sent")
 
 
-class TooLarge(Exception):
+class TooLargeToSend(Exception):
     """A job is too large to be sent."""
 
 
@@ -74,7 +74,7 @@ class Segment(NamedTuple):
 
         Raises:
             ValueError: an argument is not plain data.
-            TooLarge: it is sent as a whole or not at all.
+            TooLargeToSend: it is sent as a whole or not at all.
         """
         task = self.task
         kind, body, count = _body(task.job, task.order[self.first : self.stop])
@@ -243,7 +243,7 @@ def _body(job: Job, positions: Sequence[int]) -> tuple[int, bytes, int]:
     """Kind and body of a request for the items of a job at these positions, and for how many of them it is.
 
     Raises:
-        TooLarge: programs in company are sent together or not at all.
+        TooLargeToSend: programs in company are sent together or not at all.
     """
     if isinstance(job, CallsJob):
         groups = _fitting((len(group.data), group) for group in _groups([job.calls[at] for at in positions]))
@@ -260,7 +260,7 @@ def _body(job: Job, positions: Sequence[int]) -> tuple[int, bytes, int]:
                 packed.append(group.data)
                 room -= len(group.data)
                 if room < 0:
-                    raise TooLarge
+                    raise TooLargeToSend
             members.append(marshal.dumps((member.program, member.entry_point, packed), 2))
         return COMPANY, marshal.dumps((len(members), work.joined(members)), 2), len(positions)
     if isinstance(job, ChecksJob):

@@ -25,7 +25,7 @@ from evosyn.records import Json
 from evosyn.sandbox import _jail, _memory
 from evosyn.sandbox._inside import wire
 from evosyn.sandbox._memory import Memory
-from evosyn.sandbox._tasks import Batch, Segment, TooLarge, WorkerTask, make_task, pickle_context, share_frame
+from evosyn.sandbox._tasks import Batch, Segment, TooLargeToSend, WorkerTask, make_task, pickle_context, share_frame
 from evosyn.sandbox._worker import Launch, Worker, WorkerDied, WorkerRequest
 
 MAX_ATTEMPTS = 3
@@ -251,7 +251,7 @@ class _Dispatcher:
         except ValueError as error:
             task.batch.done.put(TypeError(f"job {task.index}: an argument is not plain data: {error}"))
             return
-        except TooLarge:
+        except TooLargeToSend:
             task.fill(wire.NOT_RUN, b"too large to be sent")
             self._settle(task)
             return

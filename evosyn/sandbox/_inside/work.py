@@ -65,11 +65,18 @@ def _calls(boot: forker.Boot, order: forker.Order, handles: list[int]) -> None:
         place = places[item]
         return None if place is None else part(computed[0], place)
 
-    def group(number: int) -> bytes:
-        return part(body, 1 + number)
+    spread = parts(body, 0, 1 << 31)
+    head, reached = next(spread), 0
+
+    def group(number: int) -> bytes:  # most jobs have few, and read them in turn
+        nonlocal reached
+        if number != reached:
+            return part(body, 1 + number)
+        reached += 1
+        return next(spread)
 
     items = range(order.first, order.stop)
-    child.run_calls(part(body, 0), group, items, value, _work(boot, order, records))
+    child.run_calls(head, group, items, value, _work(boot, order, records))
 
 
 def _company(boot: forker.Boot, order: forker.Order, handles: list[int]) -> None:
