@@ -27,7 +27,6 @@ from typing import Any
 from evosyn.sandbox._inside import child
 
 HEX = re.compile(rb"[0-9a-f]{10,}")
-ADDRESS = re.compile("0x[0-9a-f]+")
 PART = 10
 """So many characters of a token in a row are its."""
 SECONDS, DEPTH, WIDTH = 0.4, 8, 400
@@ -187,8 +186,7 @@ def turn(
 
 
 def digest(seen: list[str]) -> str:
-    text = ADDRESS.sub("0x", "\x1f".join(seen))  # where an object lies is no secret of a neighbour
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    return hashlib.sha256("\x1f".join(seen).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def plain(source: str) -> Any:

@@ -108,14 +108,23 @@ def fuzz(host: Host, grammar: Grammar, programs: int, alone_every: int = 7, stop
 
 
 def _always_differs(host: Host, grammar: Grammar, members: Sequence[Program], at: int) -> bool:
-    """Whether no way of running the program alone gives what it gave in company: addresses are no finding."""
+    """Whether no way of running the program alone gives what it gave in company. Where its objects lie is no finding: a
+    program that gives something else behind neighbours who hold nothing shows its own addresses."""
     answer = host.ask(grammar.arrays, members, [at], times=12)
     if at >= len(answer["results"]):
         return False
     gave = answer["results"][at]["gave"]
-    return len({one["gave"] for one in answer["alone"][str(at)]}) == 1 and all(
-        one["gave"] != gave for one in answer["alone"][str(at)]
-    )
+    alone = {one["gave"] for one in answer["alone"][str(at)]}
+    if len(alone) > 1 or gave in alone:
+        return False
+    behind = [host.ask(grammar.arrays, [holding_nothing(size), members[at]])["results"] for size in (10, 1_000, 50_000)]
+    return {results[-1]["gave"] for results in behind} == alone
+
+
+def holding_nothing(size: int) -> Program:
+    """A neighbour that only takes memory."""
+    token = "tk" + "0" * 22
+    return Program(f"kept = [[] for _ in range({size})]\n\ndef shown(x):\n    return []\n", token)
 
 
 def everything(language: Language) -> set[str]:
