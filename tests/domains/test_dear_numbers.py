@@ -17,6 +17,8 @@ from evosyn.domains.python.preparing import decided
 from evosyn.jobs import ItemOutcome, Status
 from evosyn.records import Problem, Verdict
 
+pytestmark = pytest.mark.slow
+
 CONTEXT = context_of(Problem("p", "python-function", "x", payload={"entry_point": "f"}))
 KINDS: dict[str, Callable[[int], object]] = {
     "small int": lambda _: 3,

@@ -23,6 +23,8 @@ from evosyn.synthesis.dedup import MinHash, shingle_hashes, words
 from evosyn.train.reward_function import without_marks
 from evosyn.train.shaping import format_score
 
+pytestmark = pytest.mark.slow
+
 # ------------------------------------------------------------------------------------- the same as regular expressions
 MARKDOWN = re.compile(r"^[ \t]*(`{3,}|~{3,})[ \t]*([\w+.-]*)[^\n]*\n(.*?)(?:^[ \t]*\1[ \t]*$|\Z)", re.M | re.S)
 PLAIN = re.compile(r"^```[ \t]*([\w+-]*)[^\n]*\n(.*?)^```[ \t]*$", re.DOTALL | re.MULTILINE)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
+
 from evosyn.jobs import Call, CallsJob, CompanyJob, ItemOutcome, Limits, Status, StdioJob
 from evosyn.ports import Sandbox
 from evosyn.sandbox._inside import wire
 from evosyn.sandbox._tasks import ANSWERS
 from evosyn.sandbox.outcomes import LargeOutcome
+
+pytestmark = pytest.mark.slow
 
 MB = 1 << 20
 TIGHT = Limits(memory_mb=256, budget_s=60.0)

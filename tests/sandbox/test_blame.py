@@ -8,6 +8,8 @@ from evosyn.jobs import Check, ChecksJob, Limits, Status
 from evosyn.ports import Sandbox
 from evosyn.sandbox._inside.peer import Peer
 
+pytestmark = pytest.mark.slow
+
 LOOP = "def check(candidate):\n    for i in range(3):\n        assert candidate(i) == i\n"
 CHECKS = (Check("assert f(1) == 1"), Check(LOOP, "check(candidate)"), Check(f"class Helper: pass\n{LOOP}check(f)"))
 WILD = {

@@ -21,6 +21,8 @@ from evosyn.sandbox import _groups, _jail, _memory, _places, _watch
 from evosyn.sandbox._machine import Machine
 from evosyn.sandbox.local import LocalSandbox
 
+pytestmark = pytest.mark.slow
+
 NOBODYS = Protection("local", "weak", "test")
 
 

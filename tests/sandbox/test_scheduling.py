@@ -13,6 +13,8 @@ from evosyn.jobs import Call, CallsJob, Limits, Status
 from evosyn.ports import Sandbox
 from evosyn.sandbox import open_sandbox
 
+pytestmark = pytest.mark.slow
+
 HANG = "def f(x):\n    while True: pass"
 QUICK = "def f(x): return x"
 

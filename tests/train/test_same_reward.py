@@ -35,6 +35,8 @@ from evosyn.train.scoring import REWARD_LIMITS, Scorer, domains_of, reward_judge
 from evosyn.train.service import RewardService
 from tests.train.reward_rows import DOMAINS, ROWS, Posed, posed
 
+pytestmark = pytest.mark.slow
+
 
 @dataclass(frozen=True)
 class Batch:
