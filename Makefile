@@ -17,9 +17,10 @@ demo-train: demo train
 test: docker
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not long and not consumers" tests
 
-# What `make test` draws a sample of, whole: every hostile text on every backend, and whatever else takes long.
+# What `make test` draws a sample of, whole: every hostile text on every backend, and whatever else takes long. Most of it
+# waits for time limits, so four at a time.
 test-long: docker
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m "long and not consumers" tests
+	$(BIN)/python -m pytest -n 4 --dist worksteal -m "long and not consumers" tests
 
 # TRL, verl, verifiers and OpenRLHF beside the wheel of this project, in an environment that is thrown away afterwards.
 test-consumers: system
