@@ -159,7 +159,9 @@ class Judge:
         ran = sum(bool(row.fresh) for row in rows)
         with self._lock:
             self.executed += ran
-            self.cached += len(cells) - ran
+            self.cached += (
+                sum(not isinstance(made[id(cell.problem), id(cell.testing)], CellResult) for cell in cells) - ran
+            )
         results = []
         for cell in cells:
             one = made[id(cell.problem), id(cell.testing)]

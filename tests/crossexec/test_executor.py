@@ -365,6 +365,14 @@ def test_verify_gives_one_result_for_each_cell_in_order(sandbox: Sandbox) -> Non
     assert made.judge.verify([]) == []
 
 
+def test_a_cell_that_no_domain_decides_is_counted_neither_as_run_nor_as_remembered(sandbox: Sandbox) -> None:
+    judge = Judge(sandbox, DOMAINS, LIMITS)
+    cells = [Cell(DOUBLE, RIGHT, asserts("assert double(2) == 4"))] * 2
+    cells += [Cell(Problem("p", "os-shell", "do it"), RIGHT, Testing("script", {"code": "true"}))]
+    assert [cell.verdict.value for cell in judge.verify(cells)] == ["P", "P", "U"]
+    assert (judge.executed, judge.cached) == (1, 1)
+
+
 def test_a_simulated_teacher_is_named_in_the_matrix(sandbox: Sandbox) -> None:
     simulated = Solution(RIGHT.text, Provenance("offline", simulated=True))
     (matrix,) = executor(sandbox).matrices([(DOUBLE, [simulated], [asserts("assert double(1) == 2")])])
