@@ -157,7 +157,7 @@ def opened(
         config: entries of the jail's configuration that are different.
     """
     planting = Planting(random.Random(repr(seed)))
-    changed = {"readable": ["/"], "dumpable": True, **(config or {})} if backend == OPENED else config
+    changed = {"readable": ["/", "/proc"], "dumpable": True, **(config or {})} if backend == OPENED else config
     sandbox = _sandbox(backend, numpy)  # before anything is changed: what the probing saw is kept for other tests
     with ExitStack() as stack:
         patch = stack.enter_context(pytest.MonkeyPatch.context())

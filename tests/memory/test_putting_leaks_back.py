@@ -181,7 +181,10 @@ MUTATIONS = [
         },
     ),
     Mutation(
-        "a process can be looked into by others", (Mode.TABLE, Mode.FRESH), config={"dumpable": True}, backend="docker"
+        "a process can be looked into by others",
+        (Mode.TABLE, Mode.FRESH),
+        config={"dumpable": True, "readable": ["/", "/proc"]},
+        backend="docker",
     ),
     Mutation(
         "a host has seen the contexts of others",

@@ -103,9 +103,11 @@ def _confine(config: Mapping[str, Any]) -> list[str]:
 
 def _places(readable: Sequence[str]) -> list[str]:
     """The folders to be read; of "/" (in an image of its own) all but those that show other processes."""
-    if "/" not in readable:
-        return list(readable)
-    return [f"/{name}" for name in os.listdir("/") if name not in ("proc", "sys")]  # noqa: PTH208 - no pathlib inside
+    below = os.listdir("/") if "/" in readable else []  # noqa: PTH208 - no pathlib inside
+    return [
+        *(f"/{name}" for name in below if name not in ("proc", "sys")),
+        *(place for place in readable if place != "/"),
+    ]
 
 
 def _take_uid(uids: Sequence[int], keep_read: bool) -> bool:
