@@ -9,6 +9,7 @@ import socket
 import struct
 import time
 from collections import Counter, OrderedDict, defaultdict, deque, namedtuple
+from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 
@@ -231,6 +232,16 @@ def test_keys_made_to_collide_are_refused_quickly(keys: list[object]) -> None:
         with pytest.raises(wire.Malformed, match="colliding"):
             wire.decode(data)
     assert time.thread_time() - began < 2
+
+
+@pytest.mark.parametrize("inside", [lambda key: key, lambda key: (1, key), lambda key: frozenset([key])])
+def test_a_long_integer_is_never_looked_up_among_decimal_numbers(inside: Callable[[object], object]) -> None:
+    long = (1 << 8_000_000) + 12345
+    keys = [inside(key) for key in (Decimal(hash(long)), long)]
+    began = time.thread_time()
+    with pytest.raises(wire.Malformed, match="colliding"):
+        kinds.distinct(keys, of_set=True)
+    assert time.thread_time() - began < 1
 
 
 def _set_of(keys: list[object]) -> bytes:

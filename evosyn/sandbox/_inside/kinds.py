@@ -146,16 +146,35 @@ def is_spread(keys: Sequence[Any], *, of_set: bool) -> bool:
         TypeError: a key cannot be hashed.
     """
     hashes = list(map(hash, keys))
-    if len(keys) <= FEW_KEYS or (_TEXTS_ARE_KEYED and _TEXTS.issuperset(map(type, keys))):
+    if _TEXTS_ARE_KEYED and _TEXTS.issuperset(map(type, keys)):
         return True
     ordered = sorted(hashes)
-    if any(map(operator.eq, ordered, ordered[1:])):
+    collide = any(map(operator.eq, ordered, ordered[1:]))
+    if collide and _slow_to_compare(keys):
+        return False
+    if len(keys) <= FEW_KEYS:
+        return True
+    if collide:
         runs = [len(list(run)) for _, run in itertools.groupby(ordered)]
         if sum([length * length for length in runs]) > 2 * EQUAL_HASHES * len(keys):
             return False
     elif ordered[0] >= 0 and ordered[-1] < len(keys):
         return True  # whole numbers from 0 on have a place each
     return all(_fit(hashes[:count], size, of_set) for size, count in _growth(len(keys), of_set))
+
+
+def _slow_to_compare(keys: Sequence[Any]) -> bool:
+    """Whether decimal numbers stand in them beside integers so long that comparing two of them takes minutes."""
+    decimals = long = False
+    todo = list(keys)
+    while todo:
+        one = todo.pop()
+        if isinstance(one, tuple | frozenset):
+            todo.extend(one)
+        else:
+            long = long or (type(one) is int and one.bit_length() > FRACTION_BITS)
+            decimals = decimals or type(one).__module__ == "decimal"
+    return decimals and long
 
 
 def _growth(count: int, of_set: bool) -> Iterator[tuple[int, int]]:
