@@ -12,7 +12,7 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from evosyn.errors import UsageError
 from evosyn.jobs import Limits
@@ -76,9 +76,18 @@ def _usable_mb(machine: Machine) -> int:
     return machine.total_mb - _watch.reserve_of(machine.total_mb)
 
 
-def share_of(memory_mb: int) -> int:
+def share_of(memory_mb: int = Limits().memory_mb) -> int:
     """What all processes of a worker may use together, in MB, for jobs with this limit."""
     return (PROCESSES + 1) * memory_mb + SLACK_MB
+
+
+class Bounds(Protocol):
+    """What can bound all processes of a worker together: control groups, or an engine of containers."""
+
+    def enter(self, slot: int, /) -> list[str]: ...
+    def allow(self, slot: int, share_mb: int, /) -> bool: ...
+    def leave(self, slot: int, /) -> None: ...
+    def close(self) -> None: ...
 
 
 @dataclass
@@ -88,13 +97,13 @@ class Memory:
     Attributes:
         workers: how many there are at most.
         watch: looks at them.
-        groups: of them, where the machine lets us have some.
+        bounds: on each of them, where the machine lets us have some.
         share: by the limit of one process, what all of a worker's may use together, in MB.
     """
 
     workers: int
     watch: _watch.Watch = field(default_factory=_watch.Watch)
-    groups: _groups.Groups | None = None
+    bounds: Bounds | None = None
     share: Callable[[int], int] = share_of
     _shares_mb: dict[int, int] = field(default_factory=dict)
     _next_look: float = 0.0
@@ -103,10 +112,10 @@ class Memory:
     def enter(self, slot: int) -> list[str]:
         """The beginning of the command line that starts a worker; it bounds the worker before it reads anything."""
         self._shares_mb[slot] = self.share(Limits().memory_mb)
-        if self.groups is None:
+        if self.bounds is None:
             return []
-        command = self.groups.enter(slot)
-        self.groups.allow(slot, self._shares_mb[slot])
+        command = self.bounds.enter(slot)
+        self.bounds.allow(slot, self._shares_mb[slot])
         return command
 
     def allow(self, slot: int, memory_mb: int) -> None:
@@ -115,8 +124,8 @@ class Memory:
         if share_mb <= self._shares_mb.setdefault(slot, self.share(Limits().memory_mb)):
             return
         self._shares_mb[slot] = share_mb
-        if self.groups is not None:
-            self.groups.allow(slot, share_mb)
+        if self.bounds is not None:
+            self.bounds.allow(slot, share_mb)
         if not self._warned and (why := over_commit(self.workers, memory_mb, self.watch.machine)):
             self._warned = True
             _log.warning("%s", why)
@@ -124,8 +133,8 @@ class Memory:
     def leave(self, slot: int) -> None:
         """A worker has ended."""
         self._shares_mb.pop(slot, None)
-        if self.groups is not None:
-            self.groups.leave(slot)
+        if self.bounds is not None:
+            self.bounds.leave(slot)
 
     def look(self, pids: Mapping[int, int]) -> list[int]:
         """End what goes beyond its share; the slots of workers that must be ended because the machine is short.
@@ -151,9 +160,9 @@ class Memory:
         return max(0.0, self._next_look - time.monotonic())
 
     def close(self) -> None:
-        if self.groups is not None:
-            self.groups.close()
-            self.groups = None
+        if self.bounds is not None:
+            self.bounds.close()
+            self.bounds = None
 
 
 def open_memory(workers: int) -> Memory:

@@ -10,10 +10,10 @@ The image is `evosyn-sandbox` (`evosyn sandbox build-image`), or what EVOSYN_SAN
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import platform
 import socket
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
@@ -27,8 +27,9 @@ from evosyn.sandbox.local import LocalSandbox
 IMAGE = "evosyn-sandbox"
 VERSION = "docker-2"
 OWNER_LABEL, HOST_LABEL = "evosyn.sandbox.owner", "evosyn.sandbox.host"
-MEMORY_MB = 4096
 PIDS = 256
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -59,10 +60,11 @@ def create(
     remove_leftovers(client)
     kind = f"{spec.image}@{spec.runtime}"
     version = f"{VERSION}+{spec.runtime or 'runc'}"
-    protection = _probe.protection_from("docker", kind, version, launcher(client, spec), own_view=True)
+    protection = _probe.protection_from("docker", kind, version, Containers(client, spec).launch, own_view=True)
     if protection.level == "weak" and not allow_weak:
         raise SandboxUnavailable(f"the Docker sandbox does not hold: {', '.join(protection.lacks)}")
-    return LocalSandbox(launcher(client, replace(spec, hash_seed=hash_seed)), protection, count)
+    containers = Containers(client, replace(spec, hash_seed=hash_seed))
+    return LocalSandbox(containers.launch, protection, count, _memory.Memory(count, bounds=containers))
 
 
 def remove_leftovers(client: Json) -> int:
@@ -77,29 +79,51 @@ def remove_leftovers(client: Json) -> int:
     return removed
 
 
-def launcher(client: Json, spec: ContainerSpec) -> Callable[[int], tuple[Container, ContainerStream]]:
-    """Starts workers in containers."""
+class Containers:
+    """Starts workers in containers; the engine bounds what each uses (`_memory.Bounds`)."""
 
-    def launch(slot: int) -> tuple[Container, ContainerStream]:
+    def __init__(self, client: Json, spec: ContainerSpec) -> None:
+        self._client, self._spec = client, spec
+        self._names: dict[int, str] = {}
+
+    def launch(self, slot: int) -> tuple[Container, ContainerStream]:
         try:
-            return _launch(client, spec, slot)
+            container, stream = _launch(self._client, self._spec, slot)
         except _errors() as error:
             raise SandboxUnavailable(f"the container did not start: {error}") from error
+        self._names[slot] = container.name
+        return container, stream
 
-    return launch
+    def enter(self, slot: int) -> list[str]:  # noqa: ARG002 - a container is bounded from its start
+        return []
+
+    def allow(self, slot: int, share_mb: int) -> bool:
+        size = share_mb << 20
+        try:
+            self._client.api.update_container(self._names[slot], mem_limit=size, memswap_limit=size)
+        except _errors() as error:
+            _log.warning("the engine lets a container have no more than %d MB: %s", _memory.share_of(), error)
+            return False
+        return True
+
+    def leave(self, slot: int) -> None:
+        self._names.pop(slot, None)
+
+    def close(self) -> None:
+        self._names.clear()
 
 
 class Container:
     """A container as `_worker.Process`."""
 
     def __init__(self, client: Json, name: str) -> None:
-        self._client, self._name = client, name
+        self._client, self.name = client, name
         self.pid = 0  # its processes are the engine's, which limits their memory
         self.stderr: IO[bytes] | None = None
 
     def kill(self) -> None:
         with contextlib.suppress(*_errors()):
-            self._client.api.remove_container(self._name, force=True)
+            self._client.api.remove_container(self.name, force=True)
 
     def wait(self, timeout: float | None = None) -> int:  # noqa: ARG002 - removal has ended it
         return 0
@@ -148,8 +172,8 @@ def _launch(client: Json, spec: ContainerSpec, slot: int) -> tuple[Container, Co
         read_only=True,
         cap_drop=["ALL"],
         security_opt=["no-new-privileges"],
-        mem_limit=f"{MEMORY_MB}m",
-        memswap_limit=f"{MEMORY_MB}m",
+        mem_limit=_memory.share_of() << 20,
+        memswap_limit=_memory.share_of() << 20,
         pids_limit=PIDS,
         auto_remove=True,
         ipc_mode="none",

@@ -294,7 +294,7 @@ def test_groups_of_an_owner_that_was_killed_are_removed_by_the_next() -> None:
     script = (
         "import os, signal\n"
         "from evosyn.sandbox import _memory\n"
-        "groups = _memory.open_memory(1).groups\n"
+        "groups = _memory.open_memory(1).bounds\n"
         "groups.enter(0)\n"
         "print(groups.folders[0], flush=True)\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n"
@@ -333,7 +333,7 @@ def test_two_processes_over_the_share_of_a_worker_are_killed_and_the_rest_goes_o
 ) -> None:
     memory = _memory.Memory(1, share=lambda _: 230)
     if bound == "groups":
-        memory.groups = request.getfixturevalue("groups")
+        memory.bounds = request.getfixturevalue("groups")
         memory.watch = _watch.Watch(replace(memory.watch.machine, proc=Path("/nowhere")), 0)
     with opened(memory, kind) as sandbox:
         checks = (Check("assert f(1) == 1"), Check(HUNGRY), Check("import math\nassert math.sqrt(f(4)) == 2"))
