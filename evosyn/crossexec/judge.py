@@ -84,7 +84,8 @@ class Judge:
         self._lock = threading.Lock()
         self._slots = threading.Semaphore(BATCHES)
         self._alone = threading.Lock()
-        parts = (VERDICTS_VERSION, self.protection.backend, self.protection.version, *vars(self.limits).values())
+        held = self.protection
+        parts = (VERDICTS_VERSION, held.backend, held.level, held.version, *vars(self.limits).values())
         self._salt = "|".join(map(str, parts))
         self.executed = self.cached = 0
 

@@ -5,10 +5,13 @@ It is never imported: `_probe` sends its text into the sandbox, and looks from o
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
+
+MOST_FOLDERS = 20_000
 
 
 def refused(acts: Iterable[Callable[[], object]]) -> bool:
@@ -57,6 +60,20 @@ def unlink(path: str) -> bool:
 
 def mkdir(path: str) -> bool:
     return refused(partial(way, path + "2") for way in (os.mkdir, os.mkfifo, os.mknod))
+
+
+def anywhere(_: object) -> bool:
+    """Whether no folder that can be seen takes a new file."""
+    seen = (folder for folder, _, _ in itertools.islice(os.walk("/"), MOST_FOLDERS))
+    for folder in ("/tmp", "/var/tmp", "/dev/shm", "/run", ".", *seen):
+        path = f"{folder}/evosyn-canary-{os.getpid()}"
+        try:
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+        except OSError:
+            continue
+        os.unlink(path)
+        return False
+    return True
 
 
 def metadata(path: str) -> bool:

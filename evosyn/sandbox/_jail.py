@@ -207,7 +207,8 @@ def _command(spec: JailSpec, control: int) -> list[str]:
         command += ["--tmpfs", hidden]
     for device in _DEVICES:
         command += ["--dev-bind", device, device]
-    return [*command, "--dir", "/tmp", "--chdir", "/tmp", "--remount-ro", "/", "--", *python]
+    sealed = [word for place in (*_hidden(), "/") for word in ("--remount-ro", place)]
+    return [*command, "--dir", "/tmp", "--chdir", "/tmp", *sealed, "--", *python]
 
 
 def _parents(paths: list[str]) -> list[str]:

@@ -11,7 +11,7 @@ import socket
 import tempfile
 from importlib import resources
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from evosyn.jobs import Call, CallsJob, Limits, Protection, Status
 from evosyn.records import Json
@@ -30,6 +30,7 @@ NAMES = {
     "rename": "host files cannot be renamed or linked",
     "unlink": "host files cannot be removed",
     "mkdir": "no new files or folders",
+    "anywhere": "no place that can be written to",
     "metadata": "modes, times and owners of host files cannot be changed",
     "fork": "no new processes",
     "execute": "no other programs",
@@ -48,6 +49,7 @@ _FILES = ("write_file", "truncate", "rename", "unlink", "mkdir", "metadata")
 """Each gets a folder and a file of its own that anybody may change."""
 _OPTIONAL = ("own_uid", "processes", "time_limit")
 """What may be missing from a sandbox that is not weak."""
+_PYTHON = "import sys\ndef python(): return f'{sys.implementation.name} {sys.version.split()[0]}'"
 _cache: dict[tuple[str, str], Protection] = {}
 
 
@@ -72,20 +74,25 @@ def protection_from(backend: str, kind: str, version: str, launch: Launch, *, ow
     """
     key = (backend, kind)
     if key not in _cache:
-        held = _try(launch)
+        held, python = _try(launch)
         lacks = [canary for canary in NAMES if canary not in held]
         enough = set(lacks) <= set(_OPTIONAL)
         level: Literal["strong", "medium", "weak"] = "medium" if enough else "weak"
         if enough and own_view and "processes" in held:
             level = "strong"
-        _cache[key] = Protection(
-            backend, level, version, tuple(NAMES[name] for name in held), tuple(NAMES[name] for name in lacks)
-        )
+        named = (tuple(NAMES[name] for name in names) for names in (held, lacks))
+        _cache[key] = Protection(backend, level, f"{version}, {python}", *named)
     return _cache[key]
 
 
-def _try(launch: Launch) -> list[str]:
-    """The canaries that held."""
+class _Tried(NamedTuple):
+    """The canaries that held, and what Python runs them."""
+
+    held: list[str]
+    python: str
+
+
+def _try(launch: Launch) -> _Tried:
     name = f"EVOSYN_CANARY_{secrets.token_hex(4).upper()}"
     unknown = Protection("local", "weak", VERSION)
     with (
@@ -104,10 +111,11 @@ def _try(launch: Launch) -> list[str]:
         try:
             calls = tuple(Call((canary, arguments.get(canary))) for canary in NAMES if canary != "time_limit")
             hanging = (Call(("time_limit", None)),)
-            outcomes, (hung,) = sandbox.run(
+            outcomes, (hung,), (python,) = sandbox.run(
                 [
                     CallsJob(program, "canary", calls, Limits(wall_s=20.0, budget_s=60.0)),
                     CallsJob(program, "canary", hanging, Limits(wall_s=0.1)),
+                    CallsJob(_PYTHON, "python", (Call(),)),
                 ]
             )
         finally:
@@ -116,7 +124,7 @@ def _try(launch: Launch) -> list[str]:
     held = [call.args[0] for call, outcome in zip(calls, outcomes, strict=True) if outcome.value is True]
     if hung.status is Status.TIMEOUT:
         held.append("time_limit")
-    return [canary for canary in held if canary not in changed]
+    return _Tried([canary for canary in held if canary not in changed], str(python.value))
 
 
 def _target(folder: Path) -> Path:

@@ -95,12 +95,13 @@ class Worker:
     def fileno(self) -> int:
         return self.socket.fileno()
 
-    def send(self, request: WorkerRequest) -> None:
-        """Queue a request; `flush` moves the bytes."""
-        if not self.pending:
-            self.deadline = time.monotonic() + request.longest_s
-        self.pending.append(request)
-        self._out.append(memoryview(len(request.frame).to_bytes(4, "little") + request.frame))
+    def send(self, *requests: WorkerRequest) -> None:
+        """Queue requests, all of them before any byte moves, so that none is lost with the stream."""
+        for request in requests:
+            if not self.pending:
+                self.deadline = time.monotonic() + request.longest_s
+            self.pending.append(request)
+            self._out.append(memoryview(len(request.frame).to_bytes(4, "little") + request.frame))
         self.flush()
 
     def flush(self) -> None:

@@ -65,6 +65,8 @@ class LocalSandbox:
         except BaseException:
             self._pool.cancel(batch)
             raise
+        finally:
+            self._pool.open.pop(id(batch), None)
         return results
 
     def share(self, value: Json) -> str:
@@ -93,9 +95,10 @@ class _Pool:
     memory: Memory
     contexts: dict[str, bytes] = field(default_factory=dict)
     queue: deque[WorkerTask] = field(default_factory=deque)
+    open: dict[int, Batch] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # what collects garbage may close the pool anywhere
         self._cancelled: list[Batch] = []
         self._wake_r, self._wake_w = socket.socketpair()
         self._wake_r.setblocking(False)
@@ -110,14 +113,15 @@ class _Pool:
         Raises:
             SandboxUnavailable: the sandbox is closed, or this is a fork of the process that opened it.
         """
-        if self._closing or os.getpid() != self._pid:
-            raise SandboxUnavailable("this sandbox is closed, or was opened by another process; open a new one")
+        self._check_open()  # before the lock, which a fork may have copied closed
         for task in tasks:
             if not task.todo:
                 task.delivered = True
                 task.batch.done.put(task)
             task.queued = bool(task.todo)
         with self._lock:
+            self._check_open()
+            self.open |= {id(task.batch): task.batch for task in tasks}
             self.queue.extend(task for task in tasks if task.todo)
             if self._thread is None:
                 self._thread = threading.Thread(target=_Dispatcher(self).run, name="evosyn-sandbox", daemon=True)
@@ -125,8 +129,14 @@ class _Pool:
         self.wake()
         return len(tasks)
 
+    def _check_open(self) -> None:
+        if self._closing or os.getpid() != self._pid:
+            raise SandboxUnavailable("this sandbox is closed, or was opened by another process; open a new one")
+
     def cancel(self, batch: Batch) -> None:
         """Forget a batch and end what still works on it."""
+        if os.getpid() != self._pid:
+            return
         batch.cancelled = True
         with self._lock:
             self._cancelled.append(batch)
@@ -148,8 +158,14 @@ class _Pool:
             while self._wake_r.recv(4096):
                 pass
 
-    def give_up(self) -> None:
-        self._closing = True
+    def fail(self, error: BaseException) -> None:
+        """Tell everybody who waits; nobody can be added afterwards."""
+        with self._lock:
+            self._closing = True
+            batches, self.open = list(self.open.values()), {}
+            self.queue.clear()
+        for batch in batches:
+            batch.done.put(error)
 
     @property
     def wake_socket(self) -> socket.socket:
@@ -191,13 +207,12 @@ class _Dispatcher:
                 if self._pool.take_cancelled():
                     self._end_cancelled()
         except BaseException as error:  # noqa: BLE001 - must reach the callers, not die with the thread
-            self._pool.give_up()
-            self._fail_all(error)
+            self._pool.fail(error)
         finally:
             for worker in self._workers:
                 worker.kill()
             self._selector.close()
-            self._fail_all(SandboxUnavailable("the sandbox was closed while jobs were running"))
+            self._pool.fail(SandboxUnavailable("the sandbox was closed while jobs were running"))
 
     def _start_workers(self) -> None:
         wanted = min(self._pool.size, len(self._pool.queue) + sum(1 for worker in self._workers if worker.pending))
@@ -255,15 +270,16 @@ class _Dispatcher:
             task.fill(wire.NOT_RUN, b"too large to be sent")
             self._settle(task)
             return
+        requests = [WorkerRequest(segment, frame, segment.longest_s)]
         key = task.job.context if isinstance(task.job, HarnessJob) else None
         if key is not None and key not in worker.shared:
             if key not in self._pool.contexts:
                 task.batch.done.put(KeyError(f"job {task.index}: context {key!r} was not made by share()"))
                 return
             worker.shared.add(key)
-            worker.send(WorkerRequest(None, share_frame(key, self._pool.contexts[key]), SHARE_S))
+            requests.insert(0, WorkerRequest(None, share_frame(key, self._pool.contexts[key]), SHARE_S))
         self._pool.memory.allow(worker.slot, task.job.limits.memory_mb)
-        worker.send(WorkerRequest(segment, frame, segment.longest_s))
+        worker.send(*requests)
 
     def _wait(self) -> None:
         now = time.monotonic()
@@ -312,6 +328,7 @@ class _Dispatcher:
         self._workers.remove(worker)
         ready = worker.ready
         worker.kill()
+        self._pool.wake()  # its work is for another one, which may have to be started
         self._pool.memory.leave(worker.slot)
         segments = [request.tag for request in worker.pending if isinstance(request.tag, Segment)]
         if not ready:
@@ -352,15 +369,6 @@ class _Dispatcher:
             tags = [request.tag for request in worker.pending]
             if any(isinstance(tag, Segment) and tag.task.batch.cancelled for tag in tags):
                 self._bury(worker, "cancelled")
-
-    def _fail_all(self, error: BaseException) -> None:
-        tags = [request.tag for worker in self._workers for request in worker.pending]
-        tasks = [tag.task for tag in tags if isinstance(tag, Segment)] + list(self._pool.queue)
-        for batch in {id(task.batch): task.batch for task in tasks}.values():
-            batch.done.put(error)
-        self._pool.queue.clear()
-        for worker in self._workers:
-            worker.pending.clear()
 
 
 def create(

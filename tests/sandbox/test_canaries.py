@@ -93,6 +93,19 @@ def test_without_a_jail_and_without_landlock_the_sandbox_is_weak(monkeypatch: py
     assert {"host files cannot be read", "host files cannot be written", "host files cannot be cut"} <= set(found.lacks)
 
 
+@pytest.mark.skipif(_jail.bwrap_path() is None, reason="needs bubblewrap")
+def test_in_a_jail_no_place_can_be_written_to_even_without_landlock(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_probe, "_cache", {})
+    launch = _jail.launcher(_jail.JailSpec("bwrap", landlock_abi=0))
+    found = _probe.protection_from("local", "bwrap-0", "test", launch, own_view=True)
+    assert found.level == "strong"
+    assert _probe.NAMES["anywhere"] in found.holds
+
+
+def test_what_python_runs_the_programs_is_part_of_the_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert protection(landlock.NEWEST, monkeypatch).version == f"test, cpython {sys.version.split()[0]}"
+
+
 @needs_landlock
 @pytest.mark.parametrize(
     ("abi", "call", "lack"),

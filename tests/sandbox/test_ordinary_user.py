@@ -43,6 +43,7 @@ def open_folder() -> Iterator[Path]:
     ("tests", "chosen"),
     [
         ("tests/sandbox/test_jobs.py", "not docker"),
+        ("tests/sandbox/test_canaries.py", "not docker"),
         ("tests/hostile", "not docker and not long"),
         pytest.param("tests/hostile", "not docker and long", marks=pytest.mark.long),
     ],

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
+import socket
 import threading
 import time
 from pathlib import Path
 
 import pytest
 
-from evosyn.jobs import Call, CallsJob, Limits, Status
+from evosyn.errors import SandboxUnavailable
+from evosyn.jobs import Call, CallsJob, HarnessJob, Limits, Protection, Status
 from evosyn.ports import Sandbox
-from evosyn.sandbox import open_sandbox
+from evosyn.sandbox import _jail, open_sandbox
+from evosyn.sandbox.local import LocalSandbox
 
 pytestmark = pytest.mark.slow
 
@@ -82,6 +85,66 @@ def test_a_lost_worker_is_replaced_and_its_job_done_again() -> None:
         threading.Timer(0.5, lambda: [os.kill(pid, 9) for pid in children_of(os.getpid())]).start()
         ((outcome,),) = opened.run([CallsJob("import time\ndef f(x): time.sleep(1); return x", "f", (Call((5,)),))])
     assert (outcome.status, outcome.value) == (Status.OK, 5)
+
+
+class Breaking:
+    """A worker's stream that is gone when something is to be sent."""
+
+    def __init__(self, stream: socket.socket) -> None:
+        self._stream = stream
+
+    def send(self, data: memoryview, /) -> int:
+        raise ConnectionResetError(f"{len(data)} bytes not sent")
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._stream, name)
+
+
+@pytest.mark.parametrize("with_context", [False, True])
+def test_work_that_a_worker_could_not_be_given_is_done_by_the_next(with_context: bool) -> None:
+    launch = _jail.launcher(_jail.JailSpec("bare"))
+
+    def breaking_at_first(slot: int) -> tuple[object, object]:
+        process, stream = launch(slot)
+        return process, Breaking(stream) if slot == 0 else stream
+
+    with LocalSandbox(breaking_at_first, Protection("local", "weak", "test"), 1) as opened:
+        key = opened.share({"a": 1}) if with_context else None
+        job = HarnessJob("def main(program, context, argument):\n    return 7", "", key, 0)
+        found = []
+        runner = threading.Thread(target=lambda: found.extend(opened.run([job])), daemon=True)
+        runner.start()
+        runner.join(60)
+        assert [outcome.value for (outcome,) in found] == [7]
+
+
+def test_jobs_submitted_while_the_sandbox_closes_are_refused() -> None:
+    class ClosedMeanwhile:
+        def __init__(self, lock: threading.RLock) -> None:
+            self._lock = lock
+
+        def __enter__(self) -> None:
+            if threading.current_thread() is submitter:
+                opened._pool._lock = self._lock
+                opened.close()
+            self._lock.__enter__()
+
+        def __exit__(self, *exc: object) -> None:
+            self._lock.__exit__(*exc)
+
+    opened, ended = open_sandbox("local", workers=1), []
+
+    def submit() -> None:
+        with pytest.raises(SandboxUnavailable, match="closed"):
+            opened.run([CallsJob(QUICK, "f", (Call((1,)),))])
+        ended.append(True)
+
+    opened.run([CallsJob(QUICK, "f", (Call((1,)),))])
+    submitter = threading.Thread(target=submit, daemon=True)
+    opened._pool._lock = ClosedMeanwhile(opened._pool._lock)
+    submitter.start()
+    submitter.join(60)
+    assert ended
 
 
 def children_of(parent: int) -> list[int]:
