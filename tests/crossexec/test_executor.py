@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -252,6 +253,41 @@ def test_a_timeout_beside_slow_calls_runs_again_alone(sandbox: Sandbox) -> None:
     made = CrossExecutor(Judge(late, DOMAINS, unhurried), config=CrossexecConfig(canaries=False))
     assert letters(made, DOUBLE, [slow], [asserts("assert double(1) == 2")]) == ["P"]
     assert (made.counts.rechecked, made.counts.recovered) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("again", "letter"),
+    [
+        (Status.INFRASTRUCTURE, "T"),
+        (Status.NOT_RUN, "T"),
+        (Status.TIMEOUT, "T"),
+        (Status.OK, "P"),
+        (Status.EXCEPTION, "E"),
+        (Status.KILLED, "K"),
+    ],
+)
+def test_a_timeout_gives_way_only_to_a_second_run_that_says_what_the_program_does(
+    again: Status, letter: str, sandbox: Sandbox
+) -> None:
+    class Late(Recording):
+        """All calls are slow; the last one times out, and comes to something else when it runs again."""
+
+        def run(self, jobs, *, on_done=None):  # type: ignore[no-untyped-def]
+            status = again if self.jobs else Status.TIMEOUT
+            self.jobs += jobs
+            results = []
+            for index, outcomes in enumerate(self._inner.run(jobs)):
+                *others, last = [replace(outcome, seconds=0.9) for outcome in outcomes]
+                results.append((*others, last if status is Status.OK else ItemOutcome(status, seconds=1.0)))
+                if on_done is not None:
+                    on_done(index, results[-1])
+            return results
+
+    judge = Judge(Late(sandbox), DOMAINS, Limits(cpu_s=1.0, wall_s=60.0, budget_s=60.0), retries=0)
+    made = CrossExecutor(judge, config=CrossexecConfig(canaries=False))
+    testings = [asserts("assert double(1) == 2"), asserts("assert double(2) == 4")]
+    assert letters(made, DOUBLE, [RIGHT], testings) == [f"P{letter}"]
+    assert (made.counts.rechecked, made.counts.recovered) == (1, int(letter != "T"))
 
 
 def test_a_budget_bounds_a_program_that_always_hangs(sandbox: Sandbox) -> None:

@@ -284,6 +284,13 @@ def test_records_are_read_from_any_bytes(data: bytes, limit: int) -> None:
         assert record.payload in data or record.code == wire.KILLED
 
 
+@pytest.mark.parametrize("seconds", [-1e300, -1e-9, 1e6, 1e300, float("inf"), float("-inf"), float("nan")])
+def test_seconds_that_no_clock_shows_are_none(seconds: float) -> None:
+    """Negative ones would give a budget back, and none that is huge or no number could be added up."""
+    data = wire.record(wire.OK, seconds, b"N") + wire.record(wire.OK, 0.25, b"T")
+    assert [one.seconds for one in wire.read_records(data, 9, wire.OF_PROGRAMS)] == [0.0, 0.25]
+
+
 @given(st.binary(max_size=400))
 def test_outcomes_are_made_from_any_bytes(data: bytes) -> None:
     task = make_task(Batch(), 0, CallsJob("", "f", (Call(), Call())))

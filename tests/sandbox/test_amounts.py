@@ -46,6 +46,13 @@ def test_computed_arguments_that_are_large_together_break_no_testing(sandbox: Sa
     assert [outcome.value for outcome in outcomes] == [1_000_000 + n for n in range(40)]
 
 
+def test_arguments_that_are_never_done_are_given_up_one_by_one_and_end_no_worker(sandbox: Sandbox) -> None:
+    limits = Limits(cpu_s=0.1, wall_s=0.2, budget_s=60.0)
+    waits = tuple(Call(python=f"__import__('time').sleep({n + 1000})") for n in range(60))
+    (outcomes,) = sandbox.run([CallsJob("def f(x): return x", "f", (*waits, Call((1,))), limits)])
+    assert statuses(outcomes) == ["testing-broken"] * 60 + ["ok"]
+
+
 def test_large_answers_are_no_failure_of_ours_and_small_ones_count_behind_any_number_of_them(sandbox: Sandbox) -> None:
     program = "def f(x): return 'a' * x"
     calls = tuple(Call((1_000_000 if n < 110 else 5,)) for n in range(120))

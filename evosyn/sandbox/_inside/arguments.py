@@ -1,6 +1,6 @@
-"""Arguments that a testing gives as an expression: computed once, where no program is near.
+"""Arguments that a testing gives as an expression: each computed once, where neither a program nor another's is near.
 
-So a program cannot spoil what the expression needs and thereby blame the testing. Only values that are no plain data
+So a program cannot spoil what the expression needs and thereby blame the testing, nor a testing another's. Only values that are no plain data
 (functions, iterators) have to be made in the program's own process; what they raise there is the program's exception.
 """
 
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import marshal
 import sys
+import time
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -19,7 +20,7 @@ from evosyn.sandbox._inside.remote import RESULT_BYTES, Remote, close, new_file
 
 KEPT_BYTES = 8 << 20
 VALUE_BYTES = 8 << 20
-"""Once the values of a request come to this, no others are computed; those calls are asked again."""
+"""Once the values of a request come to this, or took `wall_s`, no others are computed; those calls are asked again."""
 
 
 class Computed(NamedTuple):
@@ -29,7 +30,7 @@ class Computed(NamedTuple):
         encoded: a file of parts for the program's process: by position, the number of the part with the encoded value,
             or None where it has to make it itself; then the values.
         broken: by position, the record of a call that cannot be made.
-        stop: from this item on nothing was computed, since the values before it are large.
+        stop: from this item on nothing was computed, since the values before it are large or took long.
     """
 
     encoded: bytes
@@ -50,16 +51,14 @@ class Arguments:
         places: dict[int, int | None] = {}
         values: list[bytes] = []
         broken: dict[int, wire.Record] = {}
-        size, stop = 0, sys.maxsize
+        size, stop, began = 0, sys.maxsize, time.monotonic()
         for item, text in expressions.items():
-            if size >= VALUE_BYTES:
+            if size >= VALUE_BYTES or time.monotonic() - began >= limits.wall_s:
                 stop = item
                 break
             record = self._known.get(text) or found.get(text)
-            while record is None:  # one that takes too long, or ends its process, ends the turn of those behind it
-                missing = [one for one in dict.fromkeys(expressions.values()) if one not in {*self._known, *found}]
-                found |= zip(missing, self._compute(missing, limits), strict=False)
-                record = found.get(text)
+            if record is None:
+                record = found[text] = self._compute(text, limits)
             if record.code == wire.OK:
                 values.append(record.payload)
                 size += len(record.payload)
@@ -70,27 +69,20 @@ class Arguments:
                 broken[item] = record
             else:
                 broken[item] = wire.Record(wire.TESTING_BROKEN, 0.0, b"arguments: " + record.payload)
-        for text, record in found.items():
-            if record.code not in (wire.TIMEOUT, wire.INFRA):
-                self._keep(text, record)
         return Computed(work.joined([marshal.dumps(places, 2), *values]), broken, stop)
 
-    def _compute(self, expressions: list[str], limits: JobLimits) -> list[wire.Record]:
-        """A record each, at least one."""
-        given = new_file(marshal.dumps(expressions, 2))
-        left_s = limits.cpu_s * (1 + len(expressions))
+    def _compute(self, text: str, limits: JobLimits) -> wire.Record:
+        """Its record, in a process of its own: the expressions of a request are of several testings."""
+        given = new_file(marshal.dumps(text, 2))
         try:
-            order = Order(work.ARGUMENTS, limits, left_s=left_s, most=RESULT_BYTES)
-            ended, made = to_its_end(self._remote, order, (given,), 1 + len(expressions))
+            order = Order(work.ARGUMENTS, limits, left_s=2 * limits.cpu_s, most=RESULT_BYTES)
+            ended, made = to_its_end(self._remote, order, (given,), 2)
         finally:
             close(given)
-        if ended.full and len(made) > 1:
-            return [_checked(record) for record in made[1:]]  # no fault of the one that found no room
-        return [
-            _checked(record)
-            for record in whole(made[1:], len(expressions), ended, limits)
-            if record.code != wire.NOT_RUN
-        ]
+        record = _checked(whole(made[1:], 1, ended, limits)[0])
+        if record.code not in (wire.TIMEOUT, wire.INFRA):
+            self._keep(text, record)
+        return record
 
     def _keep(self, text: str, record: wire.Record) -> None:
         size = len(text) + len(record.payload)
