@@ -29,10 +29,8 @@ def calls(sandbox: Sandbox, program: str, *given: Call, limits: Limits = AMPLE) 
 
 # ------------------------------------------------------------------------------------------------ what is charged
 LIES = """
-import gc, time
-for alarm in gc.get_objects():
-    if type(alarm).__name__ == "Alarm":
-        type(alarm).stop = lambda *_: 0.0
+import sys, time
+sys.modules["evosyn.sandbox._inside.alarm"].Alarm.stop = lambda *_: 0.0
 def work():
     end = time.process_time() + 0.6
     while time.process_time() < end: pass
