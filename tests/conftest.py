@@ -1,5 +1,6 @@
-"""For all tests: interrupts reach the commands that tests start, however the test run itself was started; and the
-figures of the hostile suite are printed at the end, and written as JSON to the file that EVOSYN_HOSTILE_REPORT names.
+"""For all tests: interrupts reach the commands that tests start, however the test run itself was started; hypothesis
+counts no seconds, which are the machine's; and the figures of the hostile suite are printed at the end, and written as
+JSON to the file that EVOSYN_HOSTILE_REPORT names.
 """
 
 from __future__ import annotations
@@ -13,6 +14,10 @@ from typing import Any
 import pytest
 from hostile_suite.findings import report, table
 from hostile_suite.seed import run_seed
+from hypothesis import HealthCheck, settings
+
+settings.register_profile("any load", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any load")
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a background job of a shell; children would inherit it
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -14,7 +14,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evosyn.jobs import Call, CallsJob, ItemOutcome, Status
@@ -45,7 +45,6 @@ plain = st.recursive(
 )
 
 
-patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 Point = namedtuple("Point", "x count")
 small = st.integers(-50, 50)
 beyond_plain = st.recursive(
@@ -91,7 +90,6 @@ def test_plain_data_comes_through_with_all_its_types(value: object) -> None:
     assert shape(wire.decode(wire.encode(value))) == shape(value)
 
 
-@patient
 @given(beyond_plain)
 def test_values_of_pythons_own_types_come_through_as_what_they_are(value: object) -> None:
     decoded = wire.decode(wire.encode(value))
@@ -111,7 +109,6 @@ def test_arbitrary_bytes_are_refused_or_are_plain_data(data: bytes) -> None:
         assert shape(wire.decode(wire.encode(value))) == shape(value)
 
 
-@patient
 @given(beyond_plain, st.data())
 def test_bent_bytes_are_refused_or_are_plain_data(value: object, data: st.DataObject) -> None:
     encoded = bytearray(wire.encode(value))

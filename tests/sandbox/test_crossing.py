@@ -7,7 +7,7 @@ import pytest
 from evosyn.jobs import Call, CallsJob, Check, ChecksJob, ItemOutcome, Limits, Status
 from evosyn.ports import Sandbox
 
-SHORT = Limits(cpu_s=0.5, budget_s=5.0, memory_mb=512)
+SHORT = Limits(cpu_s=1.0, wall_s=60.0, budget_s=60.0, memory_mb=512)
 
 PROGRAM = """
 import collections, enum, fractions, json

@@ -13,10 +13,17 @@ from evosyn.jobs import Call, CallsJob, Check, ChecksJob, HarnessJob, ItemOutcom
 from evosyn.ports import Sandbox
 from evosyn.sandbox import _jail, open_sandbox
 
-SHORT = Limits(wall_s=0.5, budget_s=5.0, memory_mb=512)
+AMPLE = Limits(cpu_s=20.0, wall_s=300.0, budget_s=300.0, memory_mb=512)
+"""So that no load of the machine makes a timeout of what is none."""
+SHORT = Limits(cpu_s=1.0, wall_s=60.0, budget_s=60.0, memory_mb=512)
+"""Where something is to run out of its time."""
 
 
-def one_call(sandbox: Sandbox, program: str, *args: object, limits: Limits = SHORT) -> ItemOutcome:
+def enough_for(status: Status) -> Limits:
+    return SHORT if status is Status.TIMEOUT else AMPLE
+
+
+def one_call(sandbox: Sandbox, program: str, *args: object, limits: Limits = AMPLE) -> ItemOutcome:
     ((outcome,),) = sandbox.run([CallsJob(program, "f", (Call(args),), limits)])
     return outcome
 
@@ -72,7 +79,8 @@ def test_integers_of_any_size_come_back(sandbox: Sandbox) -> None:
     ],
 )
 def test_a_call_ends_with_the_status_that_says_why(sandbox: Sandbox, body: str, status: Status) -> None:
-    assert one_call(sandbox, f"def f(x):\n    {body}", 1).status is status
+    outcome = one_call(sandbox, f"def f(x):\n    {body}", 1, limits=enough_for(status))
+    assert outcome.status is status
 
 
 @pytest.mark.parametrize(
@@ -92,7 +100,7 @@ def test_a_call_ends_with_the_status_that_says_why(sandbox: Sandbox, body: str, 
 def test_a_program_that_does_not_load_gives_the_same_status_to_every_call(
     sandbox: Sandbox, program: str, status: Status
 ) -> None:
-    (outcomes,) = sandbox.run([CallsJob(program, "f", (Call((1,)), Call((2,))), SHORT)])
+    (outcomes,) = sandbox.run([CallsJob(program, "f", (Call((1,)), Call((2,))), enough_for(status))])
     if status is Status.LOAD_ERROR and program.startswith("("):
         assert outcomes[0].status in (Status.LOAD_ERROR, Status.KILLED)
     else:
@@ -157,7 +165,7 @@ PROGRAM = (
     ],
 )
 def test_a_check_says_whose_fault_it_is(sandbox: Sandbox, code: str, status: Status, detail: str) -> None:
-    ((outcome,),) = sandbox.run([ChecksJob(PROGRAM, "f", (Check(code),), SHORT)])
+    ((outcome,),) = sandbox.run([ChecksJob(PROGRAM, "f", (Check(code),), enough_for(status))])
     assert outcome.status is status
     assert outcome.detail.startswith(detail)
 
@@ -187,7 +195,7 @@ def test_checks_do_not_disturb_each_other_and_keep_their_order(sandbox: Sandbox)
 def test_the_call_of_a_check_runs_after_its_code(sandbox: Sandbox) -> None:
     code = "def check(candidate):\n    assert candidate(1) == {}"
     checks = (Check(code.format(2), "check(candidate)"), Check(code.format(5), "check(f)"))
-    (outcomes,) = sandbox.run([ChecksJob(PROGRAM, "f", checks, SHORT)])
+    (outcomes,) = sandbox.run([ChecksJob(PROGRAM, "f", checks, AMPLE)])
     assert [outcome.status for outcome in outcomes] == [Status.OK, Status.EXCEPTION]
 
 
@@ -210,7 +218,7 @@ def test_the_call_of_a_check_runs_after_its_code(sandbox: Sandbox) -> None:
 def test_a_program_over_standard_input(
     sandbox: Sandbox, program: str, given: str, status: Status, value: str | None
 ) -> None:
-    ((outcome,),) = sandbox.run([StdioJob(program, (given,), SHORT)])
+    ((outcome,),) = sandbox.run([StdioJob(program, (given,), enough_for(status))])
     assert (outcome.status, outcome.value) == (status, value)
 
 
@@ -224,7 +232,7 @@ def test_the_first_input_is_treated_like_the_others(sandbox: Sandbox) -> None:
     flood = "while True: print('x' * 1000)"
     crash = "import ctypes\nctypes.string_at(0)"
     for program, status in ((flood, Status.OUTPUT_LIMIT), (crash, Status.KILLED), ("x =", Status.LOAD_ERROR)):
-        (outcomes,) = sandbox.run([StdioJob(program, ("a", "b", "c"), SHORT)])
+        (outcomes,) = sandbox.run([StdioJob(program, ("a", "b", "c"), AMPLE)])
         assert [outcome.status for outcome in outcomes] == [status] * 3
 
 
@@ -240,7 +248,7 @@ if word == "forge":
     os._exit(0)
 print(word)
 """
-    (outcomes,) = sandbox.run([StdioJob(program, ("forge", "a", "forge", "b"), SHORT)])
+    (outcomes,) = sandbox.run([StdioJob(program, ("forge", "a", "forge", "b"), AMPLE)])
     assert [outcome.value for outcome in outcomes[1::2]] == ["a\n", "b\n"]
 
 
@@ -250,9 +258,9 @@ def test_a_testing_process_that_dies_leaves_neither_verdicts_nor_processes_behin
     dies = "package.rpc.serve = lambda *_: os._exit(0)\npackage.boot.start("
     monkeypatch.setattr(_jail, "BOOT", _jail.BOOT.replace("package.boot.start(", dies))
     checks = tuple(Check(f"assert f({x}) == {x}") for x in range(3))
-    job = ChecksJob("def f(x): return x if x < 2 else 0", "f", checks, SHORT)
+    job = ChecksJob("def f(x): return x if x < 2 else 0", "f", checks, AMPLE)
     with open_sandbox("local", workers=1) as opened:
-        opened.run([CallsJob("def f(x): return x", "f", (Call((1,)),), SHORT)])
+        opened.run([CallsJob("def f(x): return x", "f", (Call((1,)),), AMPLE)])
         before = descendants()
         found = opened.run([job] * 20)
         assert descendants() == before, "zombies count"

@@ -12,7 +12,7 @@ import pytest
 
 from evosyn.jobs import Call, CallsJob, ItemOutcome, Limits, Protection, Status, StdioJob
 from evosyn.ports import Sandbox
-from evosyn.sandbox import _jail, open_sandbox
+from evosyn.sandbox import _jail
 from evosyn.sandbox._inside import ended, remote, wire
 from evosyn.sandbox._inside.alarm import WAITING, JobLimits
 from evosyn.sandbox._inside.peer import NoValue, Peer

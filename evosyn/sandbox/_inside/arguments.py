@@ -1,7 +1,8 @@
 """Arguments that a testing gives as an expression: each computed once, where neither a program nor another's is near.
 
-So a program cannot spoil what the expression needs and thereby blame the testing, nor a testing another's. Only values that are no plain data
-(functions, iterators) have to be made in the program's own process; what they raise there is the program's exception.
+So a program cannot spoil what the expression needs and thereby blame the testing, nor one testing another's arguments.
+Only values that are no plain data (functions, iterators) have to be made in the program's own process; what they raise
+there is the program's exception.
 """
 
 from __future__ import annotations
