@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -36,8 +37,17 @@ def test_a_drawn_sample_means_what_python_means(sandbox: Sandbox) -> None:
 
 
 @pytest.mark.long
-def test_thousands_of_drawn_pairs_mean_what_python_means(sandbox: Sandbox) -> None:
-    agree(sandbox, run_seed(), 2400)
+def test_thousands_of_different_pairs_mean_what_python_means(sandbox: Sandbox) -> None:
+    agree(sandbox, run_seed(), 2000)
+
+
+def test_no_pair_is_drawn_twice_and_each_kind_of_testing_is_drawn() -> None:
+    pairs = draw(run_seed(), 2000)
+    must = [pair for pair in pairs if not pair.difference]
+    assert len(set(pairs)) == len(pairs) and len(must) >= 2000
+    kinds = Counter(pair.kind for pair in must)
+    assert min(kinds[kind] for kind in ("asserts", "program", "cases", "stdin")) >= 150, kinds
+    assert len(must) > 8 * (len(pairs) - len(must)), "classes of difference are few beside what must agree"
 
 
 def test_every_class_of_difference_is_drawn_and_documented_by_its_name() -> None:

@@ -5,16 +5,19 @@ Each class stands by this name in docs/crossexec.md, "Where Python means somethi
 
 from __future__ import annotations
 
+import ast
+import json
 from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from evosyn.crossexec.judge import Cell, Judge
 from evosyn.domains.python_function import PythonFunction
+from evosyn.domains.python_stdin import PythonStdin
 from evosyn.jobs import Limits
 from evosyn.ports import Sandbox
-from evosyn.records import Problem, Solution, Testing, Verdict
-from reference_suite import families_conduct, families_values
+from evosyn.records import Json, Problem, Solution, Testing, Verdict
+from reference_suite import families_conduct, families_inputs, families_values
 from reference_suite.drawing import FAMILIES, Pair
 from reference_suite.plain import all_pass
 
@@ -44,7 +47,7 @@ EITHER_WAY = frozenset(
     }
 )
 
-assert FAMILIES and families_conduct and families_values
+assert FAMILIES and families_conduct and families_inputs and families_values
 
 
 class Compared(NamedTuple):
@@ -71,16 +74,19 @@ class Compared(NamedTuple):
 def compare(sandbox: Sandbox, pairs: Sequence[Pair]) -> list[Compared]:
     """Both judgements of each pair."""
     asked = [Cell(_problem(pair, place), Solution(pair.program), _testing(pair)) for place, pair in enumerate(pairs)]
-    cells = Judge(sandbox, {"python-function": PythonFunction()}, LIMITS).verify(asked)
+    domains = {"python-function": PythonFunction(), "python-stdin": PythonStdin()}
+    cells = Judge(sandbox, domains, LIMITS).verify(asked)
     found = zip(pairs, all_pass(pairs), cells, strict=True)
     return [Compared(pair, python, cell.verdict) for pair, python, cell in found]
 
 
 def report(compared: Sequence[Compared]) -> str:
-    """How many pairs agree, and in each class of difference how many differ and how."""
-    lines = [
-        f"{len(compared)} pairs, {sum(one.agrees for one in compared)} agree; Python passes {sum(one.python for one in compared)}"
-    ]
+    """How many pairs agree, by kind, and in each class of difference how many differ and how."""
+    must = [one for one in compared if not one.pair.difference]
+    lines = [f"{len(compared)} distinct pairs, {len(must)} must agree, {sum(one.agrees for one in must)} do"]
+    for kind in dict.fromkeys(one.pair.kind for one in must):
+        members = [one for one in must if one.pair.kind == kind]
+        lines.append(f"  {kind:30}{len(members):6} pairs{sum(one.python for one in members):6} pass in Python")
     for name in sorted(NEVER_ACCEPTS_MORE | EITHER_WAY):
         members = [one for one in compared if one.pair.difference == name]
         kinds = Counter(
@@ -99,6 +105,8 @@ def told(one: Compared) -> str:
 
 
 def _problem(pair: Pair, place: int) -> Problem:
+    if pair.kind == "stdin":
+        return Problem(f"r{place}", "python-stdin", "A drawn problem.")
     return Problem(
         f"r{place}",
         "python-function",
@@ -108,6 +116,14 @@ def _problem(pair: Pair, place: int) -> Problem:
 
 
 def _testing(pair: Pair) -> Testing:
+    if pair.kind in ("cases", "stdin"):
+        pairs = ast.literal_eval(pair.texts[0])
+        return Testing(pair.kind, {"cases": [{"input": _data(one), "output": _data(two)} for one, two in pairs]})
     if pair.kind == "program":
         return Testing("program", {"code": pair.texts[0]})
     return Testing("asserts", {"asserts": list(pair.texts)})
+
+
+def _data(value: Json) -> Json:
+    """The value as a pool file has it: what JSON does not have is given as code."""
+    return value if json.loads(json.dumps(value, default=repr)) == value else {"python": repr(value)}

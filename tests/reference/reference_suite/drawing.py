@@ -20,7 +20,8 @@ class Pair(NamedTuple):
     """One program and one testing.
 
     Attributes:
-        kind, texts: of the testing: `asserts` and each of them, or `program` and its code.
+        kind, texts: of the testing: `asserts` and each of them, `program` and its code, or, for `cases` and `stdin`, a
+            literal of its pairs: arguments and value, input and output.
         difference: the documented class in which evosyn may differ from Python; "" where it must agree.
     """
 
@@ -33,11 +34,18 @@ class Pair(NamedTuple):
     entry_point: str = "f"
 
 
+class Data(NamedTuple):
+    """A testing that is data: an expression over the drawn names, of pairs: arguments (a list, or a dict of names) and
+    the value that a function must give, or an input and the output that a script must print."""
+
+    pairs: str
+
+
 @dataclass(frozen=True)
 class Said:
     """A testing of which a class of difference is known."""
 
-    text: str | tuple[str, ...]
+    text: str | tuple[str, ...] | Data
     difference: str
 
 
@@ -51,7 +59,7 @@ class Family:
 
     name: str
     programs: tuple[str, ...]
-    testings: tuple[str | tuple[str, ...] | Said, ...]
+    testings: tuple[str | tuple[str, ...] | Data | Said, ...]
     values: Mapping[str, Sequence[object]]
     starter: str = STARTER
 
@@ -62,7 +70,7 @@ FAMILIES: list[Family] = []
 def family(
     name: str,
     programs: Sequence[str],
-    testings: Sequence[str | tuple[str, ...] | Said],
+    testings: Sequence[str | tuple[str, ...] | Data | Said],
     starter: str = STARTER,
     **values: Sequence[object],
 ) -> None:
@@ -71,14 +79,14 @@ def family(
 
 
 def draw(seed: str, count: int) -> list[Pair]:
-    """Pairs of all families in turn; the same for the same seed."""
+    """Pairs of all families in turn, each once, until there are so many that must agree; the same for the same seed."""
     rng = random.Random(seed)
     order = list(FAMILIES)
-    pairs = []
-    while len(pairs) < count:
+    pairs: dict[Pair, None] = {}
+    while sum(not pair.difference for pair in pairs) < count:
         rng.shuffle(order)
-        pairs += [_pair(rng, one) for one in order]
-    return pairs[:count]
+        pairs |= dict.fromkeys(_pair(rng, one) for one in order)
+    return list(pairs)
 
 
 def _pair(rng: random.Random, one: Family) -> Pair:
@@ -87,6 +95,10 @@ def _pair(rng: random.Random, one: Family) -> Pair:
     program = Template(rng.choice(one.programs)).substitute(shown)
     testing = rng.choice(one.testings)
     text, difference = (testing.text, testing.difference) if isinstance(testing, Said) else (testing, "")
+    if isinstance(text, Data):
+        pairs = eval(text.pairs, dict(drawn))
+        kind = "stdin" if all(isinstance(given, str) for given, _ in pairs) else "cases"
+        return Pair(one.name, one.starter, program, kind, (repr(pairs),), difference)
     texts = tuple(Template(part).substitute(shown) for part in ((text,) if isinstance(text, str) else text))
     kind = "program" if len(texts) == 1 and "def check(" in texts[0] else "asserts"
     return Pair(one.name, one.starter, program, kind, texts, difference)

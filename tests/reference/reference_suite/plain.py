@@ -1,7 +1,8 @@
 """The reference: program and testing in one plain Python process, one process a pair, nothing between them.
 
 The testing stands behind the starter code and imports everything of the program but what the starter code gives. A pair
-passes where Python comes to the end of both without an exception, within the limits. It knows nothing of evosyn.
+passes where Python comes to the end of both without an exception, within the limits. A script is run as `python
+program.py`, and its output compared word by word. It knows nothing of evosyn.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
@@ -36,12 +38,32 @@ os.write(int(sys.argv[1]), cell["token"].encode())
 """
 
 
+_CASES = """
+import copy
+def _same(got, want):
+    if isinstance(want, (list, tuple)) and isinstance(got, (list, tuple)):
+        return len(got) == len(want) and all(map(_same, got, want))
+    if isinstance(want, dict) and isinstance(got, dict):
+        return got.keys() == want.keys() and all(_same(got[key], want[key]) for key in want)
+    return got == want
+for _given, _want in {pairs}:
+    _given = copy.deepcopy(_given)
+    assert _same({entry}(**_given) if isinstance(_given, dict) else {entry}(*_given), _want)
+"""
+"""Python's `==`, but that lists and tuples are one kind: JSON has no tuples."""
+
+
 def passes(pair: Pair) -> bool:
     """Whether plain Python comes to the end."""
+    if pair.kind == "stdin":
+        return all(_prints(pair.program, given, wanted) for given, wanted in ast.literal_eval(pair.texts[0]))
     token = os.urandom(8).hex()
-    call = [f"check({pair.entry_point})"] if pair.kind == "program" else []
     starter = pair.starter + "\n    pass\n"
-    testing = [*pair.texts, *call]
+    testing = list(pair.texts)
+    if pair.kind == "program":
+        testing.append(f"check({pair.entry_point})")
+    elif pair.kind == "cases":
+        testing = [_CASES.format(pairs=pair.texts[0], entry=pair.entry_point)]
     declared = _declared(starter)
     cell = json.dumps(
         {"program": pair.program, "starter": starter, "declared": declared, "testing": testing, "token": token}
@@ -64,6 +86,42 @@ def passes(pair: Pair) -> bool:
         said = os.read(read, 100)
         os.close(read)
     return done.returncode == 0 and said == token.encode()
+
+
+def _prints(program: str, given: str, wanted: str) -> bool:
+    """Whether `python program.py` comes to a good end and prints the wanted words, line by line."""
+    with tempfile.NamedTemporaryFile("w", suffix=".py") as script:
+        script.write(program)
+        script.flush()
+        limits = f"ulimit -t {CPU_S} && ulimit -v {MEMORY_MB << 10} && ulimit -c 0"
+        try:
+            done = subprocess.run(
+                ["/bin/sh", "-c", f'{limits} && exec "$0" "$1"', sys.executable, script.name],
+                input=given.encode(),
+                capture_output=True,
+                timeout=WALL_S,
+                check=False,
+                env={"PYTHONHASHSEED": "0", "PYTHONUTF8": "1"},
+            )
+        except subprocess.TimeoutExpired:
+            return False
+    lines, want = (text.rstrip().splitlines() for text in (done.stdout.decode(), wanted))
+    if done.returncode != 0 or len(lines) != len(want):
+        return False
+    return all(
+        len(one.split()) == len(two.split()) and all(map(_same_word, one.split(), two.split()))
+        for one, two in zip(lines, want, strict=True)
+    )
+
+
+def _same_word(one: str, two: str) -> bool:
+    """As text, or as numbers where one has a point or an exponent."""
+    if one == two:
+        return True
+    try:
+        return bool({*".eE"} & {*one, *two}) and float(one) == float(two)
+    except ValueError:
+        return False
 
 
 def _declared(starter: str) -> list[str]:
