@@ -126,4 +126,8 @@ def _testing(pair: Pair) -> Testing:
 
 def _data(value: Json) -> Json:
     """The value as a pool file has it: what JSON does not have is given as code."""
-    return value if json.loads(json.dumps(value, default=repr)) == value else {"python": repr(value)}
+    try:
+        is_json = json.loads(json.dumps(value)) == value
+    except TypeError:
+        is_json = False
+    return value if is_json else {"python": repr(value)}
