@@ -3,29 +3,42 @@
 from __future__ import annotations
 
 import ast
+import ctypes
+import os
 import random
-from collections.abc import Callable, Iterator, Sequence
+import resource
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hostile_suite import fitting, tasks
-from hostile_suite.arenas import run_cells
+from hostile_suite.arenas import SPARE_PROCESSES, run_cells
 from hostile_suite.backends import QUICK, Backend
 from hostile_suite.drawing import all_cases, cases_of, sample
 from hostile_suite.families import FAMILIES, theft
 from hostile_suite.findings import Kind, Tally, report, table
 from hostile_suite.host import Host
-from hostile_suite.model import FRESH, PROGRAM, TABLE, WARM, Attack, Case, Role
-from hostile_suite.watching import program_of
+from hostile_suite.model import FRESH, PROGRAM, REWARD, STRATEGY, TABLE, WARM, Attack, Case, Role, only
+from hostile_suite.ranking import run_strategies
+from hostile_suite.rewards import run_rewards
+from hostile_suite.watching import texts_of
 
 from evosyn import registry
 from evosyn import testings as testing_format
 from evosyn.errors import SandboxUnavailable
-from evosyn.jobs import CallsJob, ChecksJob, ItemOutcome, Job, Protection, Status
+from evosyn.jobs import CallsJob, ChecksJob, ItemOutcome, Job, Limits, Protection, Status
 from evosyn.ports import Sandbox
 from evosyn.records import Solution
 
 DOMAIN = registry.factory("domains", "python-function")()
-HARMLESS = next(family for family in FAMILIES if family.name == "guesses")
+HARMLESS, HANGS = (next(one for one in FAMILIES if one.name == name) for name in ("guesses", "busy for ever"))
+ARENAS = {"cells": run_cells, "rewards": run_rewards, "strategies": run_strategies}
 
 
 def nothing(text: str) -> str:
@@ -198,11 +211,15 @@ def _find(sandbox: Sandbox, thieves: Sequence[Attack], seed: str) -> None:
 
 
 # ----------------------------------------------------------------------------------------------------------- oracle
-class Spoilt:
-    """A sandbox of which some outcomes are others."""
+Spoil = Callable[[str, ItemOutcome], ItemOutcome]
+"""Of the text of an item, and its outcome."""
 
-    def __init__(self, inner: Sandbox, spoil: Callable[[Job, ItemOutcome], ItemOutcome]) -> None:
-        self._inner, self._spoil = inner, spoil
+
+class Spoilt:
+    """A sandbox of which some outcomes are others, or whose jobs have other limits."""
+
+    def __init__(self, inner: Sandbox, spoil: Spoil, times: float = 1.0) -> None:
+        self._inner, self._spoil, self._times = inner, spoil, times
 
     @property
     def protection(self) -> Protection:
@@ -212,11 +229,17 @@ class Spoilt:
         self, jobs: Sequence[Job], *, on_done: Callable[[int, tuple[ItemOutcome, ...]], None] | None = None
     ) -> list[tuple[ItemOutcome, ...]]:
         found = []
-        for index, (job, outcomes) in enumerate(zip(jobs, self._inner.run(jobs), strict=True)):
-            found.append(tuple(self._spoil(job, outcome) for outcome in outcomes))
+        given = [replace(job, limits=self._limits(job.limits)) for job in jobs]
+        for index, (job, outcomes) in enumerate(zip(jobs, self._inner.run(given), strict=True)):
+            items = zip(texts_of(job, len(outcomes)), outcomes, strict=True)
+            found.append(tuple(self._spoil(text, outcome) for text, outcome in items))
             if on_done is not None:
                 on_done(index, found[-1])
         return found
+
+    def _limits(self, limits: Limits) -> Limits:
+        cpu_s, wall_s = self._times * limits.cpu_s, self._times * limits.wall_s
+        return replace(limits, cpu_s=cpu_s, wall_s=wall_s, budget_s=self._times * limits.budget_s)
 
     def share(self, value: object) -> str:
         return self._inner.share(value)
@@ -232,92 +255,195 @@ class Spoilt:
 class SpoiltBackend(Backend):
     """A backend whose sandbox is spoilt."""
 
-    def __init__(self, inner: Backend, spoil: Callable[[Job, ItemOutcome], ItemOutcome]) -> None:
+    def __init__(self, inner: Backend, spoil: Spoil, times: float = 1.0) -> None:
         super().__init__(inner.name)
-        self._inner, self._spoil = inner, spoil
+        self._inner, self._spoil, self._times = inner, spoil, times
 
     def sandbox(self, *, numpy: bool = False) -> Sandbox:
-        return Spoilt(self._inner.sandbox(numpy=numpy), self._spoil)
+        return Spoilt(self._inner.sandbox(numpy=numpy), self._spoil, self._times)
 
 
-def _hostile(job: Job) -> bool:
-    text = program_of(job)
-    return "given" in text and text.count("def ") < 4 and "kept" not in text
+def _hostile(text: str) -> bool:
+    return "given" in text and "_kept" not in text
 
 
-def _spoilers(host: Host) -> dict[Kind, Callable[[Job, ItemOutcome], ItemOutcome]]:
-    def becomes(status: Status, when: Callable[[Job], bool]) -> Callable[[Job, ItemOutcome], ItemOutcome]:
-        return lambda job, outcome: ItemOutcome(status) if when(job) else outcome
-
-    def leaks(job: Job, outcome: ItemOutcome) -> ItemOutcome:
-        return ItemOutcome(outcome.status, outcome.value, host.secret) if _hostile(job) else outcome
-
-    def raises(job: Job, outcome: ItemOutcome) -> ItemOutcome:
-        if _hostile(job):
-            raise SandboxUnavailable("the workers cannot be brought back")
-        return outcome
-
-    return {
-        Kind.FALSE_PASS: lambda job, outcome: (
-            ItemOutcome(Status.OK) if _hostile(job) and isinstance(job, ChecksJob) else outcome
-        ),
-        Kind.FALSE_FAIL: becomes(Status.EXCEPTION, lambda job: "kept" in program_of(job)),
-        Kind.INFRASTRUCTURE: becomes(Status.INFRASTRUCTURE, _hostile),
-        Kind.CHOSEN: becomes(Status.TESTING_BROKEN, _hostile),
-        Kind.HOST: leaks,
-        Kind.ENDED: raises,
-    }
+def _ours(text: str) -> bool:
+    return "_kept" in text or "passed.sum" in text
 
 
-@pytest.mark.parametrize(
-    "kind", [Kind.FALSE_PASS, Kind.FALSE_FAIL, Kind.INFRASTRUCTURE, Kind.CHOSEN, Kind.HOST, Kind.ENDED]
-)
-def test_the_oracle_sees_what_must_not_be(kind: Kind, backends: Callable[[str], Backend], host: Host) -> None:
-    case = Case(HARMLESS, Attack("wrong", act="return 0"), "1")
-    clean, spoilt = Tally("bwrap", "1"), Tally("bwrap", "1")
-    run_cells(backends("bwrap"), host, [case], clean)
-    assert clean.findings == []
-    run_cells(SpoiltBackend(backends("bwrap"), _spoilers(host)[kind]), host, [case], spoilt)
+def _becomes(outcome: ItemOutcome, when: Callable[[str], bool] = _hostile) -> Spoil:
+    return lambda text, before: outcome if when(text) else before
+
+
+def _raises(text: str, outcome: ItemOutcome) -> ItemOutcome:
+    if _hostile(text):
+        raise SandboxUnavailable("the workers cannot be brought back")
+    return outcome
+
+
+def _grows(text: str, outcome: ItemOutcome) -> ItemOutcome:
+    return ItemOutcome(outcome.status, bytearray(80 << 20)) if _hostile(text) else outcome
+
+
+SPOILT: Mapping[tuple[str, Kind], Spoil] = {
+    ("cells", Kind.FALSE_PASS): _becomes(ItemOutcome(Status.OK)),  # of checks; of calls it is a value
+    ("cells", Kind.FALSE_FAIL): _becomes(ItemOutcome(Status.EXCEPTION), _ours),
+    ("cells", Kind.INFRASTRUCTURE): _becomes(ItemOutcome(Status.INFRASTRUCTURE)),
+    ("cells", Kind.CHOSEN): _becomes(ItemOutcome(Status.TESTING_BROKEN)),
+    ("cells", Kind.UNEXPECTED): _becomes(ItemOutcome(Status.KILLED)),
+    ("cells", Kind.ENDED): _raises,
+    ("rewards", Kind.FALSE_FAIL): _becomes(ItemOutcome(Status.EXCEPTION), _ours),
+    ("rewards", Kind.INFRASTRUCTURE): _becomes(ItemOutcome(Status.INFRASTRUCTURE)),
+    ("rewards", Kind.CHOSEN): _becomes(ItemOutcome(Status.TESTING_BROKEN)),
+    ("rewards", Kind.UNEXPECTED): _becomes(ItemOutcome(Status.KILLED)),
+    ("rewards", Kind.ENDED): _raises,
+    ("strategies", Kind.FALSE_FAIL): _becomes(ItemOutcome(Status.KILLED), _ours),
+    ("strategies", Kind.ENDED): _raises,
+}
+"""By arena and kind of finding, what makes one of outcomes as they should be."""
+WRONG = Case(HARMLESS, Attack("wrong", act="return 0", allowed=only("wrong")), "1")
+
+
+@pytest.mark.parametrize(("arena", "kind"), SPOILT, ids=lambda part: str(part))
+def test_the_oracle_sees_what_must_not_be(
+    arena: str, kind: Kind, backends: Callable[[str], Backend], host: Host
+) -> None:
+    spoilt = Tally("bwrap", "1")
+    ARENAS[arena](SpoiltBackend(backends("bwrap"), SPOILT[arena, kind]), host, [WRONG], spoilt)
     assert kind in {finding.kind for finding in spoilt.findings}, spoilt.findings
 
 
-@pytest.mark.parametrize(
-    ("deed", "effect"),
-    [
-        (lambda host: (host.folder / "target").write_text("x"), "a host file was changed"),
-        (lambda host: (host.folder / "more").write_text("x"), "a host file was changed"),
-        (lambda host: _connect(host), "connection by TCP"),
-        (lambda host: _datagram(host), "datagram by UDP"),
-        (lambda _: _signal(), "signals to us"),
-    ],
-)
-def test_the_host_notices_what_is_done_to_it(deed: Callable[[Host], object], effect: str, host: Host) -> None:
+@pytest.mark.parametrize("arena", ARENAS)
+def test_the_oracle_sees_nothing_where_nothing_is(arena: str, backends: Callable[[str], Backend], host: Host) -> None:
+    clean = Tally("bwrap", "1")
+    ARENAS[arena](backends("bwrap"), host, [WRONG], clean)
+    assert clean.cells and clean.findings == []
+
+
+@pytest.mark.parametrize("arena", ARENAS)
+def test_the_oracle_sees_our_secret_in_an_outcome(arena: str, backends: Callable[[str], Backend], host: Host) -> None:
+    spoilt = Tally("bwrap", "1")
+    spoil = _becomes(ItemOutcome(Status.EXCEPTION, None, f"ValueError: {host.secret}"))
+    ARENAS[arena](SpoiltBackend(backends("bwrap"), spoil), host, [WRONG], spoilt)
+    assert "our secret came out" in "".join(one.detail for one in spoilt.findings if one.kind is Kind.HOST)
+
+
+BUSY, IDLE = "while True: pass", "import time\ntime.sleep(1000)"
+TIMES = {"cells": 10.0, "rewards": 12.0, "strategies": 6.0}
+"""By how much a limit is too long."""
+
+
+@pytest.mark.parametrize("backend", ["bwrap", pytest.param("docker", marks=pytest.mark.docker)])
+@pytest.mark.parametrize("arena", ["cells", *(pytest.param(one, marks=pytest.mark.long) for one in list(TIMES)[1:])])
+@pytest.mark.parametrize("act", [BUSY, IDLE], ids=["computes", "waits"])
+def test_the_oracle_sees_a_limit_that_is_not_kept_whatever_outcomes_say_of_their_seconds(
+    act: str, arena: str, backend: str, backends: Callable[[str], Backend], host: Host
+) -> None:
+    case = Case(HANGS, Attack("hangs", act=act, modes=(TABLE, REWARD, STRATEGY)), "1")
+    kept, broken = Tally(backend, "1"), Tally(backend, "1")
+    hurried = lambda _, outcome: ItemOutcome(outcome.status, outcome.value, outcome.detail)  # noqa: E731
+    ARENAS[arena](SpoiltBackend(backends(backend), hurried), host, [case], kept)
+    assert Kind.LATE not in {finding.kind for finding in kept.findings}, kept.findings
+    ARENAS[arena](SpoiltBackend(backends(backend), hurried, TIMES[arena]), host, [case], broken)
+    assert Kind.LATE in {finding.kind for finding in broken.findings}, broken.findings
+
+
+def test_the_oracle_sees_seconds_that_no_clock_shows(backends: Callable[[str], Backend], host: Host) -> None:
+    spoilt = Tally("bwrap", "1")
+    spoil = lambda _, outcome: replace(outcome, seconds=float("nan"))  # noqa: E731
+    run_cells(SpoiltBackend(backends("bwrap"), spoil), host, [WRONG], spoilt)
+    assert Kind.LATE in {finding.kind for finding in spoilt.findings}, spoilt.findings
+
+
+def test_the_oracle_sees_processes_that_are_left(
+    backends: Callable[[str], Backend], host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hostile_suite.host.SETTLE_S", 0.2)
+    left: list[subprocess.Popen[bytes]] = []
+
+    def leaves(text: str, outcome: ItemOutcome) -> ItemOutcome:
+        if _hostile(text) and len(left) <= SPARE_PROCESSES:
+            left.append(subprocess.Popen(["sleep", "600"]))
+        return outcome
+
+    spoilt = Tally("bwrap", "1")
+    try:
+        run_cells(SpoiltBackend(backends("bwrap"), leaves), host, [WRONG], spoilt)
+    finally:
+        for process in left:
+            process.kill()
+            process.wait()
+    assert f"{len(left)} processes were left" in "".join(finding.detail for finding in spoilt.findings)
+
+
+def test_the_oracle_sees_our_own_process_grow(
+    backends: Callable[[str], Backend], host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hostile_suite.arenas.OWN_MEMORY_MB", 60)
+    spoilt = Tally("bwrap", "1")
+    run_cells(SpoiltBackend(backends("bwrap"), _grows), host, [WRONG], spoilt)
+    assert "our own process grew" in "".join(finding.detail for finding in spoilt.findings)
+
+
+DEEDS: Mapping[str, tuple[Callable[[Host], object], str]] = {
+    "a file that is written": (lambda host: (host.folder / "target").write_text("x"), "a host file was changed"),
+    "a file that is new": (lambda host: (host.folder / "more").write_text("x"), "a host file was changed"),
+    "a file that is gone": (lambda host: (host.folder / "secret").unlink(), "a host file was changed"),
+    "a file's mode": (lambda host: (host.folder / "target").chmod(0o600), "a host file was changed"),
+    "TCP": (lambda host: socket.create_connection(host.tcp.getsockname(), 5).close(), "connection by TCP"),
+    "UDP": (lambda host: _send(socket.AF_INET, host.udp.getsockname()), "datagram by UDP"),
+    "a socket's name": (lambda host: _connect(f"\0{host.mark}"), "connection by abstract socket"),
+    "a datagram's name": (lambda host: _send(socket.AF_UNIX, f"\0{host.mark}-dgram"), "datagram by abstract datagram"),
+    "a signal": (lambda _: os.kill(os.getpid(), signal.SIGUSR1), "signals to us"),
+    "something left": (lambda host: Path(f"/tmp/{host.mark}").touch(), "left behind"),
+    "our limits": (lambda _: _lower(1), "our own limits, priority or affinity"),
+    "shared memory": (lambda _: _shared(), "shared memory or message queues"),
+}
+
+
+@pytest.mark.parametrize("name", DEEDS)
+def test_the_host_notices_what_is_done_to_it(name: str, host: Host) -> None:
+    deed, effect = DEEDS[name]
     assert host.effects() == []
-    deed(host)
-    assert any(found.startswith(effect) for found in host.effects())
-    for path in host.folder.glob("more"):
-        path.unlink()
-    host.effects()
+    try:
+        deed(host)
+        assert any(found.startswith(effect) for found in host.effects())
+    finally:
+        for path in (host.folder / "more", Path(f"/tmp/{host.mark}")):
+            path.unlink(missing_ok=True)
+        _lower(0)
+        libc.shmctl(libc.shmget(SHARED, 0, 0), 0, None)
+        host.effects()
+    assert host.effects() == []
 
 
-def _connect(host: Host) -> None:
-    import socket
-
-    socket.create_connection(host.tcp.getsockname(), 5).close()
-
-
-def _datagram(host: Host) -> None:
-    import socket
-
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
-        sender.sendto(b"x", host.udp.getsockname())
+def test_the_host_notices_that_the_clock_was_set(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    later = SimpleNamespace(time=lambda: time.time() + 3600, monotonic=time.monotonic)
+    monkeypatch.setattr("hostile_suite.host.time", later)
+    assert host.effects() == ["the clock was set"]
 
 
-def _signal() -> None:
-    import os
-    import signal
+libc = ctypes.CDLL(None)
+SHARED = 0x45564F53
+FILES = resource.getrlimit(resource.RLIMIT_NOFILE)
 
-    os.kill(os.getpid(), signal.SIGUSR1)
+
+def _lower(by: int) -> None:
+    resource.setrlimit(resource.RLIMIT_NOFILE, (FILES[0] - by, FILES[1]))
+
+
+def _shared() -> None:
+    assert libc.shmget(SHARED, 4096, 0o1600) >= 0
+
+
+def _connect(name: str) -> None:
+    with socket.socket(socket.AF_UNIX) as caller:
+        caller.connect(name)
+
+
+def _send(family: int, name: object) -> None:
+    with socket.socket(family, socket.SOCK_DGRAM) as sender:
+        sender.sendto(b"x", name)
 
 
 def test_the_report_counts_cells_and_findings_by_backend_and_mode() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from evosyn import registry
 from evosyn.crossexec.executor import CrossexecConfig, CrossExecutor
@@ -17,7 +18,8 @@ from evosyn.jobs import CallsJob, ItemOutcome, Limits, Status
 from evosyn.records import PassMatrix, Solution
 from hostile_suite.backends import HONEST, PATIENT, QUICK, Backend
 from hostile_suite.findings import Kind, Tally
-from hostile_suite.host import Host, own_memory_mb, settled
+from hostile_suite.host import Host, forget_own_memory, own_memory_mb, settled
+from hostile_suite.meter import Meter
 from hostile_suite.model import LETTER_OF, TABLE, Case, Role, letters
 from hostile_suite.scenes import Column, Row, Scene, function_scenes, stdin_scenes
 from hostile_suite.watching import Watched
@@ -48,7 +50,9 @@ def run_cells(backend: Backend, host: Host, cases: Sequence[Case], tally: Tally)
     scenes = [scene for case in cases for scene in (*function_scenes(case, host.fill), *stdin_scenes(case, host.fill))]
     if not scenes:
         return
-    began, memory = time.monotonic(), own_memory_mb()
+    began = time.monotonic()
+    forget_own_memory()
+    memory = own_memory_mb()
     warm_up(backend)
     before = backend.processes()
     limits = limits_of(cases)
@@ -65,26 +69,35 @@ def run_cells(backend: Backend, host: Host, cases: Sequence[Case], tally: Tally)
 
 def _run(backend: Backend, host: Host, scene: Scene, limits: Limits, tally: Tally) -> None:
     """Run one scene and judge it."""
-    watched = Watched(backend.sandbox(), host.secret)
+    ours = [row.source for row in scene.rows if row.honest is not None and scene.case.family.role is not Role.HONEST]
+    watched = Watched(backend.sandbox(), host.secret, ours)
     executor = CrossExecutor(Judge(watched, DOMAINS, limits, retries=0, recheck=False), config=CONFIG)
     solutions, testings = [Solution(row.source) for row in scene.rows], [column.testing for column in scene.columns]
-    name, mode, began = scene.case.name, scene.columns[0].mode, time.monotonic()
+    name, mode = scene.case.name, scene.columns[0].mode
     tally.cases.add(name)
     try:
-        (matrix,) = executor.matrices([(scene.problem, solutions, testings)])
+        with backend.meter() as meter:
+            (matrix,) = executor.matrices([(scene.problem, solutions, testings)])
     except Exception as error:  # noqa: BLE001 - whatever a text makes of a run is a finding
         tally.find(Kind.ENDED, mode, name, f"{type(error).__name__}: {str(error)[:200]}")
         backend.reopen()
         return
-    took_s = time.monotonic() - began
-    if took_s > watched.most_s:
-        tally.find(Kind.LATE, mode, name, f"{took_s:.1f} s, its limits allow {watched.most_s:.1f} s")
     judge(scene, matrix, watched, tally)
-    look_around(host, watched, name, tally)
+    look_around(host, watched, meter, Place(mode, name), tally)
 
 
-def look_around(host: Host, watched: Watched, names: str, tally: Tally) -> None:
-    """What was touched on our side, and whether our secret came out."""
+class Place(NamedTuple):
+    """Where something was found, when it is no single cell: a mode, and cases."""
+
+    mode: str
+    names: str
+
+
+def look_around(host: Host, watched: Watched, meter: Meter, place: Place, tally: Tally) -> None:
+    """What was touched on our side, whether our secret came out, and whether it took longer than it may."""
+    late, names = watched.late(meter), place.names
+    if late:
+        tally.find(Kind.LATE, place.mode, names, late)
     for effect in host.effects():
         tally.find(Kind.HOST, "all", names, effect)
     for leak in watched.leaks:

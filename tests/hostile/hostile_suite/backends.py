@@ -9,7 +9,7 @@ import contextlib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 from evosyn.errors import EvosynError
@@ -17,6 +17,7 @@ from evosyn.jobs import Limits
 from evosyn.ports import Sandbox
 from evosyn.sandbox import _image, open_sandbox
 from hostile_suite.host import descendants
+from hostile_suite.meter import Meter
 
 BACKENDS = ("bwrap", "bare", "docker")
 
@@ -67,15 +68,24 @@ class Backend:
             self.reopen(numpy=numpy)
 
     def processes(self) -> int:
-        """Processes that its workers hold now, where they can be counted."""
+        """Processes that its workers hold now."""
+        return len(self._pids(self._roots()))
+
+    def meter(self) -> Meter:
+        """Of what its workers do from now on; where the engine runs on another machine it sees nothing."""
+        roots = self._roots()
+        return Meter(lambda: self._pids(roots))
+
+    def _pids(self, roots: Collection[int]) -> set[int]:
+        return descendants(roots) | (set(roots) - {os.getpid()})
+
+    def _roots(self) -> set[int]:
+        """The processes above all of its own: this one, or those of containers."""
         if self.name != "docker":
-            return len(descendants())
-        total = 0
-        for container in _image.docker_client().containers.list(filters={"label": "evosyn.sandbox.owner"}):
-            if container.labels["evosyn.sandbox.owner"].startswith(f"{os.getpid()}-"):
-                with contextlib.suppress(Exception):
-                    total += len(container.top()["Processes"])
-        return total
+            return {os.getpid()}
+        found = _image.docker_client().containers.list(filters={"label": "evosyn.sandbox.owner"})
+        ours = [one for one in found if one.labels["evosyn.sandbox.owner"].startswith(f"{os.getpid()}-")]
+        return {int(container.attrs["State"]["Pid"]) for container in ours}
 
     def _make(self, numpy: bool) -> Sandbox:
         if self.name == "docker":

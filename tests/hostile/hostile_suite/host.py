@@ -13,7 +13,7 @@ import secrets
 import signal
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from types import FrameType
 
@@ -153,20 +153,18 @@ def mentions(value: Json, secret: str, left: int = 10_000) -> bool:
     return False
 
 
-def descendants() -> set[int]:
-    """The processes below this one that have not ended."""
+def descendants(roots: Collection[int]) -> set[int]:
+    """The processes below these that have not ended."""
     parents: dict[int, int] = {}
     for entry in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
             fields = (entry / "stat").read_text().rpartition(")")[2].split()
             if fields[0] != "Z":
                 parents[int(entry.name)] = int(fields[1])
-    found = {os.getpid()}
-    while True:
-        more = {pid for pid, parent in parents.items() if parent in found} - found
-        if not more:
-            return found - {os.getpid()}
+    found = set(roots)
+    while more := {pid for pid, parent in parents.items() if parent in found} - found:
         found |= more
+    return found - set(roots)
 
 
 def settled(count: Callable[[], int], most: int) -> int:
@@ -177,9 +175,15 @@ def settled(count: Callable[[], int], most: int) -> int:
     return found
 
 
+def forget_own_memory() -> None:
+    """From now on `own_memory_mb` tells of what comes."""
+    Path("/proc/self/clear_refs").write_text("5")
+
+
 def own_memory_mb() -> int:
-    """The largest resident size that this process ever had."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    """The largest resident size that this process had since that was forgotten."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:")) // 1024
 
 
 def _settings() -> tuple[object, ...]:

@@ -16,7 +16,7 @@ from evosyn.records import Evidence, Invalid, PassMatrix, Ranking
 from evosyn.strategies.evidence import evidence_of
 from evosyn.strategies.running.sandboxed import SandboxedRunner
 from hostile_suite import fitting, tasks
-from hostile_suite.arenas import look_around, span
+from hostile_suite.arenas import Place, look_around, span
 from hostile_suite.backends import STRATEGY as LIMITS
 from hostile_suite.backends import Backend
 from hostile_suite.findings import Kind, Tally
@@ -50,10 +50,10 @@ def _rank(backend: Backend, host: Host, cases: Sequence[Case], tally: Tally) -> 
     for case in cases:
         task = tasks.draw_task(case.random("strategy"), case.attack.kinds)
         programs += [(fitting.strategy(case.attack, task, host.fill), case), (_honest(stream, honest), None)]
-    watched = Watched(backend.sandbox(numpy=True), host.secret)
-    began = time.monotonic()
+    watched = Watched(backend.sandbox(numpy=True), host.secret, honest)
     try:
-        results = SandboxedRunner(watched, LIMITS).rank([text for text, _ in programs], evidences)
+        with backend.meter() as meter:
+            results = SandboxedRunner(watched, LIMITS).rank([text for text, _ in programs], evidences)
     except Exception as error:  # noqa: BLE001 - whatever a program makes of a run is a finding
         backend.reopen(numpy=True)
         if len(cases) == 1:
@@ -67,10 +67,7 @@ def _rank(backend: Backend, host: Host, cases: Sequence[Case], tally: Tally) -> 
     wanted = {text: _scores(scores, evidences) for text, scores in honest.items()}
     for (text, owner), result in zip(programs, results, strict=True):
         _judge(text, owner, result, wanted, span(cases), tally)
-    took_s = time.monotonic() - began
-    if took_s > watched.most_s:
-        tally.find(Kind.LATE, STRATEGY, span(cases), f"{took_s:.1f} s, its limits allow {watched.most_s:.1f} s")
-    look_around(host, watched, span(cases), tally)
+    look_around(host, watched, meter, Place(STRATEGY, span(cases)), tally)
 
 
 def _judge(

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from evosyn.train.scoring import Score, Scorer, Task, reward_judge
 from hostile_suite import fitting, tasks
-from hostile_suite.arenas import DOMAINS, limits_of, look_around, span, warm_up
+from hostile_suite.arenas import DOMAINS, Place, limits_of, look_around, span, warm_up
 from hostile_suite.backends import Backend
 from hostile_suite.findings import Kind, Tally
 from hostile_suite.host import Host
@@ -30,7 +30,7 @@ class _Entry:
 
     case: Case
     task: Task
-    text: str
+    source: str
     allowed: frozenset[str]
     honest: bool
 
@@ -59,10 +59,7 @@ def _entries(case: Case, host: Host) -> list[_Entry]:
     if case.family.role is Role.STARTER:
         column = Column(column.mode, column.testing, case.words(REWARD))
     task = Task(case.name, scene.problem, column.testing)
-    return [
-        _Entry(case, task, fitting.fenced(row.source), _allowed(scene, row, column), row.honest is not None)
-        for row in scene.rows
-    ]
+    return [_Entry(case, task, row.source, _allowed(scene, row, column), row.honest is not None) for row in scene.rows]
 
 
 def _allowed(scene: Scene, row: Row, column: Column) -> frozenset[str]:
@@ -79,7 +76,7 @@ def _mixed(entries: Sequence[_Entry], first: Case) -> list[_Entry]:
     fillers = []
     for place in range(FILLERS):
         source = task.honest(style=place, pad=f"{place} {tasks.draw_pad(stream)[:5000]}")
-        fillers.append(_Entry(first, asked, fitting.fenced(source), RIGHT, True))
+        fillers.append(_Entry(first, asked, source, RIGHT, True))
     mixed = list(entries)
     for filler in fillers:
         mixed.insert(stream.randrange(len(mixed) + 1), filler)
@@ -87,12 +84,13 @@ def _mixed(entries: Sequence[_Entry], first: Case) -> list[_Entry]:
 
 
 def _score(backend: Backend, host: Host, entries: Sequence[_Entry], tally: Tally) -> None:
-    watched = Watched(backend.sandbox(), host.secret)
+    ours = [entry.source for entry in entries if entry.honest and entry.case.family.role is not Role.HONEST]
+    watched = Watched(backend.sandbox(), host.secret, ours)
     names = span([entry.case for entry in entries])
     scorer = Scorer(reward_judge(watched, DOMAINS, limits_of([entry.case for entry in entries])))
-    began = time.monotonic()
     try:
-        scores = scorer.score([entry.task for entry in entries], [entry.text for entry in entries])
+        with backend.meter() as meter:
+            scores = scorer.score([entry.task for entry in entries], [fitting.fenced(one.source) for one in entries])
     except Exception as error:  # noqa: BLE001 - whatever a text makes of a batch is a finding
         backend.reopen()
         if len(entries) == 1:
@@ -104,10 +102,7 @@ def _score(backend: Backend, host: Host, entries: Sequence[_Entry], tally: Tally
         return
     for entry, score in zip(entries, scores, strict=True):
         _judge(entry, score, tally)
-    took_s = time.monotonic() - began
-    if took_s > watched.most_s:
-        tally.find(Kind.LATE, REWARD, names, f"{took_s:.1f} s, its limits allow {watched.most_s:.1f} s")
-    look_around(host, watched, names, tally)
+    look_around(host, watched, meter, Place(REWARD, names), tally)
 
 
 def _judge(entry: _Entry, score: Score, tally: Tally) -> None:
@@ -117,7 +112,7 @@ def _judge(entry: _Entry, score: Score, tally: Tally) -> None:
     allowed = letters(entry.allowed)
     if letter in allowed:
         if score.share > 0 and not entry.honest and "P" not in allowed and not entry.case.attack.computes:
-            tally.find(Kind.FALSE_PASS, REWARD, entry.case.name, f"share {score.share} for {entry.text[-160:]!r}")
+            tally.find(Kind.FALSE_PASS, REWARD, entry.case.name, f"share {score.share} for {entry.source[-160:]!r}")
         return
     kind = Kind.UNEXPECTED
     if not score.known:
@@ -128,5 +123,5 @@ def _judge(entry: _Entry, score: Score, tally: Tally) -> None:
         kind = Kind.FALSE_PASS
     elif letter in "BN":
         kind = Kind.CHOSEN
-    detail = f"{letter} ({score.detail}), allowed {sorted(allowed)}: {entry.text[-160:]!r}"
+    detail = f"{letter} ({score.detail}), allowed {sorted(allowed)}: {entry.source[-160:]!r}"
     tally.find(kind, REWARD, entry.case.name, detail)

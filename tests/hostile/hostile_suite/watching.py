@@ -6,17 +6,19 @@ an outcome, a run that took longer than its limits.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
-from evosyn.jobs import CompanyJob, ItemOutcome, Job, Protection, Status
+from evosyn.jobs import CompanyJob, HarnessJob, ItemOutcome, Job, Protection, Status
 from evosyn.ports import Sandbox
 from evosyn.records import Json
 from hostile_suite.host import mentions
+from hostile_suite.meter import Meter
 
-ITEM_SLACK_S, JOB_SLACK_S, RUN_SLACK_S = 0.5, 0.1, 20.0
-BUSY_MACHINE = 1.5
-"""By how much a machine with other work may be slower than limits suppose."""
+RUN_S, ITEM_S = 1.0, 0.02
+"""CPU seconds, or seconds of waiting, that a run costs once (a worker starts), and each item of ours."""
+STOP_S = 0.5
+"""How long after its limit an item that swallows its stop may go on, where the supervisor has to wait for its turn."""
 
 
 def program_of(job: Job) -> str:
@@ -35,23 +37,39 @@ class Seen:
     def program(self) -> str:
         return program_of(self.job)
 
-    @property
-    def most_s(self) -> float:
-        """The longest that it may have taken: its limit for each item that ran into it, what others say of theirs."""
-        limits = self.job.limits
-        item_s = limits.wall_s
-        seconds = [
-            item_s + ITEM_SLACK_S if outcome.status is Status.TIMEOUT else min(max(outcome.seconds, 0.0), item_s)
-            for outcome in self.outcomes
-        ]
-        return min(sum(seconds), limits.budget_s + 2 * item_s) + JOB_SLACK_S
+    def most_s(self, quick: Collection[str]) -> float:
+        """The most that it may have computed, or waited: its limit for loading and for each item that ran, of which
+        those that did not run into it are within it; in all no more than its budget and its last item.
+
+        Args:
+            quick: texts of ours that take no time.
+        """
+        limits, seconds = self.job.limits, []
+        for text, outcome in zip(texts_of(self.job, len(self.outcomes)), self.outcomes, strict=True):
+            if outcome.status in (Status.TIMEOUT, Status.KILLED):
+                seconds.append(limits.cpu_s + STOP_S)
+            elif outcome.status is not Status.NOT_RUN:
+                seconds.append(ITEM_S if text in quick else limits.cpu_s)
+        loading_s = 0.0 if seconds and max(seconds) <= ITEM_S else limits.cpu_s
+        return loading_s + min(sum(seconds), limits.budget_s + max(seconds, default=0.0))
+
+
+def texts_of(job: Job, items: int) -> list[str]:
+    """The program that each item is of."""
+    if isinstance(job, CompanyJob):
+        return [member.program for member in job.members for _ in member.calls]
+    return list(job.programs or (job.program,)) if isinstance(job, HarnessJob) else [job.program] * items
 
 
 class Watched:
-    """Implements `ports.Sandbox` around another one."""
+    """Implements `ports.Sandbox` around another one.
 
-    def __init__(self, inner: Sandbox, secret: str) -> None:
-        self._inner, self._secret = inner, secret
+    Args:
+        quick: texts of ours among those that are judged, which take no time.
+    """
+
+    def __init__(self, inner: Sandbox, secret: str, quick: Collection[str] = ()) -> None:
+        self._inner, self._secret, self._quick = inner, secret, frozenset(quick)
         self.seen: list[Seen] = []
         self.leaks: list[str] = []
 
@@ -72,10 +90,11 @@ class Watched:
 
         return self._inner.run(jobs, on_done=done)
 
-    @property
-    def most_s(self) -> float:
-        """The longest that all of it may have taken, with what our own process does on a busy machine."""
-        return BUSY_MACHINE * sum(seen.most_s for seen in self.seen) + RUN_SLACK_S
+    def late(self, meter: Meter) -> str:
+        """How more was computed or waited than the limits allow; empty where it was not."""
+        most_s = RUN_S + sum(seen.most_s(self._quick) for seen in self.seen)
+        said = ((meter.computed_s, "computed"), (meter.waited_s, "waited"))
+        return ", ".join(f"{one_s:.1f} s {what}, limits allow {most_s:.1f} s" for one_s, what in said if one_s > most_s)
 
     def share(self, value: Json) -> str:
         return self._inner.share(value)

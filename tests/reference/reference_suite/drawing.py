@@ -20,8 +20,8 @@ class Pair(NamedTuple):
     """One program and one testing.
 
     Attributes:
-        kind, texts: of the testing: `asserts` and each of them, `program` and its code, or, for `cases` and `stdin`, a
-            literal of its pairs: arguments and value, input and output.
+        kind, texts: of the testing: `asserts` and each of them, `program` and its code, or, for `cases` and `stdin`, the
+            source of its pairs: arguments and value, input and output.
         difference: the documented class in which evosyn may differ from Python; "" where it must agree.
     """
 

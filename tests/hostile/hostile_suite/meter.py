@@ -1,0 +1,109 @@
+"""What the processes of a backend compute, and for how long all of them only wait: seconds that are no machine's load.
+
+Read from outside, in `/proc`; nothing that a program says of its time is taken. While a process wants the processor and
+does not get it, it neither computes nor waits.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import threading
+import time
+from collections.abc import Callable, Collection
+from pathlib import Path
+from typing import NamedTuple
+
+from evosyn.sandbox._inside.alarm import IDLE_SHARE
+
+PAUSE_S = 0.1
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+class Look(NamedTuple):
+    """Some processes at one moment.
+
+    Attributes:
+        cpu_s: what they have computed, and their children that have ended.
+        busy: one of them runs, or would.
+    """
+
+    cpu_s: float
+    busy: bool
+
+
+class Meter:
+    """Looks at processes from the beginning of a `with` to its end, in a thread of its own.
+
+    Args:
+        pids: those that count, now.
+
+    Attributes:
+        computed_s: by them in between.
+        waited_s: while none of them, nor any other thread of ours, did anything.
+    """
+
+    def __init__(self, pids: Callable[[], Collection[int]]) -> None:
+        self._pids = pids
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self.computed_s = self.waited_s = 0.0
+
+    def __enter__(self) -> Meter:
+        self._first, self._at = self._look(), time.monotonic()
+        self._last = self._first
+        self._thread.start()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._stop.set()
+        self._thread.join()
+        self._count()
+
+    def _run(self) -> None:
+        while not self._stop.wait(PAUSE_S):
+            self._count()
+
+    def _count(self) -> None:
+        found, now = self._look(), time.monotonic()
+        took_s = min(now - self._at, 2 * PAUSE_S)  # what was between two late looks is not known
+        if not found.busy and found.cpu_s - self._last.cpu_s < IDLE_SHARE / 2 * took_s:
+            self.waited_s += took_s
+        self.computed_s = max(self.computed_s, found.cpu_s - self._first.cpu_s)
+        self._last, self._at = found, now
+
+    def _look(self) -> Look:
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        looks = [_look(Path(f"/proc/{pid}")) for pid in self._pids()]
+        ours = any(
+            _runs(thread) for thread in _threads(Path("/proc/self")) if int(thread.name) != threading.get_native_id()
+        )
+        cpu_s = used.ru_utime + used.ru_stime + sum(look.cpu_s for look in looks)
+        return Look(cpu_s, ours or any(look.busy for look in looks))
+
+
+def _look(process: Path) -> Look:
+    """A process that has gone is at rest; its parent has its seconds."""
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        own_s, child_s = (sum(map(int, _fields(process)[at : at + 2])) / _TICKS for at in (11, 13))
+        threads = _threads(process)
+        fine_s = sum(int((thread / "schedstat").read_text().split()[0]) for thread in threads) / 1e9
+        return Look(max(own_s, fine_s) + child_s, any(map(_runs, threads)))
+    return Look(0.0, busy=False)
+
+
+def _threads(process: Path) -> list[Path]:
+    return list((process / "task").iterdir())
+
+
+def _runs(thread: Path) -> bool:
+    """Whether it has the processor, or wants it, or waits for a disk."""
+    with contextlib.suppress(OSError, IndexError):
+        return _fields(thread)[0] in "RD"
+    return False
+
+
+def _fields(process: Path) -> list[str]:
+    """Of its `stat`, from the state on."""
+    return (process / "stat").read_text().rpartition(")")[2].split()
