@@ -68,11 +68,16 @@ class Slot:
     """
 
     def __init__(self, sandbox: Sandbox, planting: Planting, channels: str, modes: Sequence[Mode]) -> None:
-        self.planting, self.channels, self.modes = planting, channels, modes
+        self.planting, self.modes = planting, modes
         self.starts: list[Mapping[str, Json]] = []
         self.recording = Recording(sandbox)
-        self.scanners = Scanners(planting, self.recording, channels)
         self.rounds: list[Round] = []
+        self.look(channels)
+
+    def look(self, channels: str) -> None:
+        """From now on in these ways."""
+        self.channels = channels
+        self.scanners = Scanners(self.planting, self.recording, channels)
 
     def draw(self, rounds: int) -> list[Mode]:
         """So many modes in any order, each of them once where there are rounds enough."""

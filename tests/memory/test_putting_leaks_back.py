@@ -16,7 +16,7 @@ import pytest
 from evosyn.records import Json
 from evosyn.sandbox import _jail
 from tests.memory.neighbours import Mode
-from tests.memory.running import OPENED, opened, seed_of_run, told
+from tests.memory.running import OPENED, OWN_MEMORY, opened, seed_of_run, told
 
 SEED = seed_of_run()
 MOST_ROUNDS = 12
@@ -33,6 +33,7 @@ class Mutation:
         changes: by module of `evosyn/sandbox/_inside`, without its ending, what makes its new text of its text.
         config: entries of the jail's configuration that are different.
         backend: where it is looked for.
+        channels: ways of looking, where they are others than that backend's.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Mutation:
     changes: Mapping[str, Callable[[str], str]] = field(default_factory=dict)
     config: Mapping[str, Json] = field(default_factory=dict)
     backend: str = OPENED
+    channels: str = ""
 
 
 def replace_once(source: str, old: str, new: str) -> str:
@@ -142,8 +144,33 @@ class _Clock:
 """,
     ),
 )
+HOLDS = replacing(
+    (
+        """                for handle in handles:
+                    os.close(handle)
+""",
+        """                for handle in handles:
+                    if os.fstat(handle).st_mode & 0o170000 == 0o100000: HELD.append(handle)
+                    else: os.close(handle)
+                while len(HELD) > 40: os.close(HELD.pop(0))
+""",
+    ),
+    (
+        """                os.closerange(low, handle)
+                low = handle + 1
+            os.closerange(low, HIGHEST)
+""",
+        "                pass\n",
+    ),
+    ("HIGHEST = 256\n", "HIGHEST, HELD = 256, []\n"),
+)
 MUTATIONS = [
     Mutation("the ancestor of all reads what it hands on", tuple(Mode), {"forker": READS}),
+    Mutation(
+        "a program has the descriptors of those before it",
+        (Mode.TABLE, Mode.STDIO, Mode.WARM, Mode.FRESH, Mode.STRATEGY),
+        {"forker": HOLDS},
+    ),
     Mutation(
         "the supervisor is the parent of what it supervises",
         tuple(Mode),
@@ -186,6 +213,7 @@ MUTATIONS = [
         config={"dumpable": True, "readable": ["/", "/proc"]},
         backend="docker",
     ),
+    Mutation("a process can be looked into by others, bare", (Mode.TABLE, Mode.FRESH), channels=OWN_MEMORY + "o"),
     Mutation(
         "a host has seen the contexts of others",
         (Mode.HARNESS, Mode.STRATEGY),
@@ -221,7 +249,7 @@ def changed(mutation: Mutation) -> Iterator[None]:
 def test_a_leak_to_be_put_back_still_fits_the_code(mutation: Mutation) -> None:
     before = _jail._sources()
     with changed(mutation):
-        assert _jail._sources() != before or mutation.config
+        assert _jail._sources() != before or mutation.config or mutation.channels
 
 
 def test_a_mutation_whose_text_is_gone_fails() -> None:
@@ -237,6 +265,7 @@ def test_a_leak_that_is_put_back_is_found_in_every_mode_where_it_was(mutation: M
     seed = f"{SEED} {mutation.name}"
     unseen = []
     with opened(mutation.backend, seed, config=mutation.config) as slot, changed(mutation):
+        slot.look(mutation.channels or slot.channels)
         for mode in mutation.modes:
             if not any(slot.round(mode).leaks for _ in range(MOST_ROUNDS)):
                 unseen.append(mode)
