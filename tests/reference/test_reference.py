@@ -33,7 +33,7 @@ def agree(sandbox: Sandbox, seed: str, count: int) -> None:
 
 
 def test_a_drawn_sample_means_what_python_means(sandbox: Sandbox) -> None:
-    agree(sandbox, run_seed(), 60)
+    agree(sandbox, run_seed(), 100)
 
 
 @pytest.mark.long

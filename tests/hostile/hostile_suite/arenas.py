@@ -28,6 +28,8 @@ DOMAINS = {name: registry.factory("domains", name)() for name in ("python-functi
 CONFIG = CrossexecConfig(canaries=False)
 OWN_MEMORY_MB = 800
 """What texts may add to the size of our own process."""
+ALONE = (Role.SOLUTION, Role.COMPANY, Role.VALUE, Role.STRATEGY)
+"""Roles of texts beside which everything else takes no time."""
 SPARE_PROCESSES = 4
 """Processes that a worker may keep for later beside those of its start."""
 _STATUS_KINDS = {
@@ -69,7 +71,7 @@ def run_cells(backend: Backend, host: Host, cases: Sequence[Case], tally: Tally)
 
 def _run(backend: Backend, host: Host, scene: Scene, limits: Limits, tally: Tally) -> None:
     """Run one scene and judge it."""
-    ours = [row.source for row in scene.rows if row.honest is not None and scene.case.family.role is not Role.HONEST]
+    ours = [row.source for row in scene.rows if row.honest is not None and scene.case.family.role in ALONE]
     watched = Watched(backend.sandbox(), host.secret, ours)
     executor = CrossExecutor(Judge(watched, DOMAINS, limits, retries=0, recheck=False), config=CONFIG)
     solutions, testings = [Solution(row.source) for row in scene.rows], [column.testing for column in scene.columns]

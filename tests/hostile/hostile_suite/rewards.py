@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from evosyn.train.scoring import Score, Scorer, Task, reward_judge
 from hostile_suite import fitting, tasks
-from hostile_suite.arenas import DOMAINS, Place, limits_of, look_around, span, warm_up
+from hostile_suite.arenas import ALONE, DOMAINS, Place, limits_of, look_around, span, warm_up
 from hostile_suite.backends import Backend
 from hostile_suite.findings import Kind, Tally
 from hostile_suite.host import Host
@@ -84,7 +84,7 @@ def _mixed(entries: Sequence[_Entry], first: Case) -> list[_Entry]:
 
 
 def _score(backend: Backend, host: Host, entries: Sequence[_Entry], tally: Tally) -> None:
-    ours = [entry.source for entry in entries if entry.honest and entry.case.family.role is not Role.HONEST]
+    ours = [entry.source for entry in entries if entry.honest and entry.case.family.role in ALONE]
     watched = Watched(backend.sandbox(), host.secret, ours)
     names = span([entry.case for entry in entries])
     scorer = Scorer(reward_judge(watched, DOMAINS, limits_of([entry.case for entry in entries])))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
-from evosyn.jobs import CompanyJob, HarnessJob, ItemOutcome, Job, Protection, Status
+from evosyn.jobs import CallsJob, CompanyJob, HarnessJob, ItemOutcome, Job, Protection, Status
 from evosyn.ports import Sandbox
 from evosyn.records import Json
 from hostile_suite.host import mentions
@@ -50,6 +50,8 @@ class Seen:
                 seconds.append(limits.cpu_s + STOP_S)
             elif outcome.status is not Status.NOT_RUN:
                 seconds.append(ITEM_S if text in quick else limits.cpu_s)
+        if isinstance(self.job, CallsJob):  # computed before, and apart
+            seconds += [limits.cpu_s + STOP_S for call in self.job.calls if call.python is not None]
         loading_s = 0.0 if seconds and max(seconds) <= ITEM_S else limits.cpu_s
         return loading_s + min(sum(seconds), limits.budget_s + max(seconds, default=0.0))
 
