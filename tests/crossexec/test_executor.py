@@ -290,6 +290,15 @@ def test_a_timeout_gives_way_only_to_a_second_run_that_says_what_the_program_doe
     assert (made.counts.rechecked, made.counts.recovered) == (1, int(letter != "T"))
 
 
+def test_a_testing_changes_no_other_by_what_its_arguments_do_when_they_are_computed(sandbox: Sandbox) -> None:
+    spoils = "exec('for name in (\\'pow\\', \\'bytes\\', \\'range\\'): __builtins__[name] = lambda *x: 99')"
+    hostile = asserts(f"assert double(1 if {spoils} else 2) == 4")
+    others = [asserts("assert double(pow(2, 3)) == 16"), asserts("assert double(len(bytes(3))) == 6")]
+    made = executor(sandbox, config=CrossexecConfig(canaries=False))
+    assert letters(made, DOUBLE, [RIGHT], [hostile, *others]) == ["PPP"]
+    assert letters(made, DOUBLE, [RIGHT_TOO], others) == ["PP"]
+
+
 def test_a_budget_bounds_a_program_that_always_hangs(sandbox: Sandbox) -> None:
     testings = [asserts(f"assert double({n}) == {2 * n}") for n in range(1, 9)]
     made = executor(sandbox)

@@ -161,7 +161,7 @@ def test_arguments_that_a_testing_wrote_by_hand_never_reach_the_program(payload:
         FORGES.format(payload=wire.encode([7])),
         "import os; os._exit(0)",
         "import math\nmath.sqrt = lambda x: 7\nreturn [1]",
-        "import builtins\nbuiltins.abs = lambda x: 7\nreturn [1]",
+        "__builtins__['abs'] = lambda x: 7\nreturn [1]",
         "return [bytearray(1 << 40)]",
     ],
 )
