@@ -102,7 +102,7 @@ class Containers:
         try:
             self._client.api.update_container(self._names[slot], mem_limit=size, memswap_limit=size)
         except _errors() as error:
-            _log.warning("the engine lets a container have no more than %d MB: %s", _memory.share_of(), error)
+            _log.info("the engine does not let a container have %d MB: %s", share_mb, error)
             return False
         return True
 

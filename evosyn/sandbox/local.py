@@ -30,6 +30,8 @@ from evosyn.sandbox._worker import Launch, Worker, WorkerDied, WorkerRequest
 
 MAX_ATTEMPTS = 3
 MAX_FAILED_STARTS = 3
+RESTART_S = 0.1
+"""How long to wait before another start, for each in a row that has failed."""
 SHARE_S = 60.0
 HELD_BYTES = 1 << 20
 """A job of which we hold more than this goes on before others begin."""
@@ -217,8 +219,12 @@ class _Dispatcher:
     def _start_workers(self) -> None:
         wanted = min(self._pool.size, len(self._pool.queue) + sum(1 for worker in self._workers if worker.pending))
         while len(self._workers) < wanted:
-            worker = Worker(self._pool.launch, self._slots)
             self._slots += 1
+            try:
+                worker = Worker(self._pool.launch, self._slots - 1)
+            except SandboxUnavailable as error:
+                self._has_not_started(str(error))
+                continue
             self._workers.append(worker)
             self._selector.register(worker, selectors.EVENT_READ, worker)
 
@@ -263,8 +269,8 @@ class _Dispatcher:
         task = segment.task
         try:
             segment, frame = segment.request()
-        except ValueError as error:
-            task.batch.done.put(TypeError(f"job {task.index}: an argument is not plain data: {error}"))
+        except (ValueError, TypeError, AttributeError) as error:
+            task.batch.done.put(TypeError(f"job {task.index}: what it is made of is not plain data: {error}"))
             return
         except TooLargeToSend:
             task.fill(wire.NOT_RUN, b"too large to be sent")
@@ -322,8 +328,12 @@ class _Dispatcher:
         elif task.todo:
             self._queue(task, first=task.held > HELD_BYTES)
 
-    def _bury(self, worker: Worker, reason: str) -> None:
-        """Take a dead worker out; its oldest job has lost an attempt, the others have not."""
+    def _bury(self, worker: Worker, reason: str, *, ours: bool = True) -> None:
+        """Take a dead worker out; its oldest job has lost an attempt, the others have not.
+
+        Args:
+            ours: that job may be to blame.
+        """
         self._selector.unregister(worker)
         self._workers.remove(worker)
         ready = worker.ready
@@ -332,11 +342,19 @@ class _Dispatcher:
         self._pool.memory.leave(worker.slot)
         segments = [request.tag for request in worker.pending if isinstance(request.tag, Segment)]
         if not ready:
-            self._failed_starts += 1
-            if self._failed_starts >= MAX_FAILED_STARTS:
-                raise SandboxUnavailable(f"the sandbox does not start: {reason}")
+            self._has_not_started(reason)
         for position, segment in enumerate(segments):
-            self._lost(segment, reason, ours=position == 0)
+            self._lost(segment, reason, ours=ours and position == 0)
+
+    def _has_not_started(self, reason: str) -> None:
+        """
+        Raises:
+            SandboxUnavailable: that was once too often.
+        """
+        self._failed_starts += 1
+        if self._failed_starts >= MAX_FAILED_STARTS:
+            raise SandboxUnavailable(f"the sandbox does not start: {reason}")
+        time.sleep(RESTART_S * self._failed_starts)
 
     def _lost(self, segment: Segment, reason: str, *, ours: bool = True) -> None:
         task = segment.task
@@ -368,7 +386,7 @@ class _Dispatcher:
         for worker in list(self._workers):
             tags = [request.tag for request in worker.pending]
             if any(isinstance(tag, Segment) and tag.task.batch.cancelled for tag in tags):
-                self._bury(worker, "cancelled")
+                self._bury(worker, "cancelled", ours=False)
 
 
 def create(
