@@ -165,6 +165,14 @@ def test_no_item_whatever_it_is_costs_another_its_score(service: RewardService, 
     assert ("error" in answer["scores"][1]) == (answer["scores"][1]["reward"] is None)
 
 
+@pytest.mark.parametrize("depth", range(600, 1000, 7))
+def test_an_item_nested_however_deeply_costs_another_nothing(service: RewardService, depth: int) -> None:
+    deep = {**TASK, "testing": {"kind": "cases", "cases": [{"input": [1], "output": "DEEP"}]}}
+    items = json.dumps([{"task": TASK, "completion": RIGHT}, {"task": deep, "completion": RIGHT}])
+    answer = service.score(b'{"items": ' + items.replace('"DEEP"', "[" * depth + "]" * depth).encode() + b"}")
+    assert answer.status == 400 or (answer.status == 200 and answer.value["scores"][0]["reward"] == 1.0)
+
+
 def test_a_body_beyond_the_limit_is_refused_unread(service: RewardService) -> None:
     status, answer = post(service, b" " * 200_000)
     assert (status, "MB" in answer["error"]) == (413, True)

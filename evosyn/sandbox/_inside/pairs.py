@@ -16,7 +16,7 @@ import signal
 import time
 from collections.abc import Sequence
 
-from evosyn.sandbox._inside import rpc, wire, work
+from evosyn.sandbox._inside import child, rpc, wire, work
 from evosyn.sandbox._inside.alarm import WAITING, JobLimits
 from evosyn.sandbox._inside.answers import HELLO
 from evosyn.sandbox._inside.ended import Ended, charged, failure
@@ -186,16 +186,16 @@ def _fresh_pair(
         loading = records(loads, 1, wire.OF_PROGRAMS)
         made = records(results, 1 + len(checks), wire.OF_TESTINGS)
         died, ended = Ended(exit_, waited.seconds), Ended(judged, waited.seconds)
-        if not ended.killed and ended.status < 0:
+        if not ended.killed and (ended.status < 0 or ended.status == child.EXIT_FULL):
             has_died = _gets_to_a_call(remote, order, texts)
     finally:
         close(texts, loads, results)
-    if ended.killed or judged.unfit:
+    if ended.killed or judged.unfit or ended.status == child.EXIT_TIME:
         missing = failure(ended, limits)
     elif ended.status == rpc.EXIT_PEER:
         missing = _left(died, limits)
     elif has_died:
-        detail = b"the testing ended by signal %d on what the program answered" % -ended.status
+        detail = b"the testing ended on what the program answered: " + failure(ended, limits).payload
         missing = wire.Record(wire.EXCEPTION, ended.seconds, detail)
     else:
         detail = b"the testing " + failure(ended, limits).payload
