@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 
 from evosyn.errors import SandboxUnavailable
 from evosyn.jobs import HarnessJob, ItemOutcome, Job, Protection
+from evosyn.ports import PluginConfig, SandboxTools
 from evosyn.records import Json
 from evosyn.sandbox import _jail, _memory
 from evosyn.sandbox._inside import wire
@@ -389,10 +390,8 @@ class _Dispatcher:
                 self._bury(worker, "cancelled", ours=False)
 
 
-def create(
-    *, workers: int | None = None, allow_weak: bool = False, numpy: bool = False, hash_seed: int = 0
-) -> LocalSandbox:
-    """The best local sandbox that works here; see `open_sandbox`.
+def create(tools: SandboxTools, config: PluginConfig) -> LocalSandbox:  # noqa: ARG001
+    """The best local sandbox that works here; see `ports.SandboxTools`.
 
     Raises:
         SandboxUnavailable: none starts, or all protect too little and `allow_weak` is not set.
@@ -403,7 +402,7 @@ def create(
         raise SandboxUnavailable(
             f"the local sandbox needs Linux, this is {sys.platform}: use --sandbox docker (Docker Desktop, Colima)"
         )
-    count = _memory.chosen_workers(workers)
+    count = _memory.chosen_workers(tools.workers)
     reasons = []
     kinds: tuple[_jail.JailKind, ...] = ("bwrap", "bare") if _jail.bwrap_path() else ("bare",)
     for kind in kinds:
@@ -412,9 +411,9 @@ def create(
         except SandboxUnavailable as error:
             reasons.append(f"{kind}: {error}")
             continue
-        if protection.level != "weak" or (allow_weak and kind == kinds[-1]):
+        if protection.level != "weak" or (tools.allow_weak and kind == kinds[-1]):
             memory = _memory.open_memory(count)
-            spec = _jail.JailSpec(kind, numpy, hash_seed)
+            spec = _jail.JailSpec(kind, tools.numpy, tools.hash_seed)
             return LocalSandbox(_jail.launcher(spec, memory.enter), protection, count, memory)
         reasons.append(f"{kind}: does not hold: {', '.join(protection.lacks)}")
     raise SandboxUnavailable(
