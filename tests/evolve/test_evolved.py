@@ -62,7 +62,7 @@ def test_its_journal_is_its_state_on_every_island(tmp_path):
     report = evolve(tmp_path / "run")
     islands = IslandsConfig(count=3, migrate_every=15)
     state = replay(
-        RunDir(tmp_path / "run").journal, Archipelago(Ones.axes, BitStrings().merit, islands, SeedTree(0))
+        RunDir(tmp_path / "run").journal, Archipelago(Ones.axes, BitStrings({}).merit, islands, SeedTree(0))
     ).state
     assert state.migrations > 3 and all(len(island) > 3 for island in state.islands)
     assert state.report() == {name: report[name] for name in state.report()}
@@ -72,7 +72,7 @@ def test_its_own_order_of_merit_decides_who_holds_a_cell():
     def elite(text: str) -> Elite:
         return Elite(Candidate(text), replace(Ones().evaluate([Candidate(text)])[0], descriptor=()))
 
-    state = Archipelago((), BitStrings().merit, IslandsConfig(), SeedTree(0))
+    state = Archipelago((), BitStrings({}).merit, IslandsConfig(), SeedTree(0))
     scattered, together = elite("0101" * 4 + "0" * 16), elite("1" * 8 + "0" * 24)
     assert scattered.evaluation.score == together.evaluation.score
     assert changes(scattered.candidate.text) > changes(together.candidate.text)
