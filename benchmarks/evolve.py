@@ -40,7 +40,7 @@ from evosyn.evolve.loop import LoopConfig, Search, SearchParts
 from evosyn.evolve.replay import replay
 from evosyn.evolve.schedule import Arm, Schedule
 from evosyn.evolve.stopping import StopConfig
-from evosyn.ports import Axis, Evaluator, Proposal, ProposalContext, Proposer, SearchState
+from evosyn.ports import Axis, Evaluator, ModelTools, Proposal, ProposalContext, Proposer, SearchState, TeacherTools
 from evosyn.program_identity import program_key
 from evosyn.randomness import SeedTree
 from evosyn.records import Candidate, Evaluation, Json, PassMatrix
@@ -51,6 +51,7 @@ from evosyn.strategies.grammar.openings import OPENINGS
 from evosyn.strategies.grammar.reader import Reader
 from evosyn.strategies.grammar.source import read
 from evosyn.strategies.grammar.trees import random_program
+from evosyn.strategies.proposers.genetic import GeneticProposer
 from evosyn.strategies.running.stacked import TreeRunner
 from evosyn.synthesis.recipes._evolve_config import EvolveConfig
 
@@ -180,7 +181,7 @@ def genetic(arguments: argparse.Namespace) -> dict[str, float]:
     start = Candidate(load_known("initial"))
     with folder() as path:
         reader = Reader()
-        proposer = registry.factory("proposers", "genetic")(burst=32, reader=reader)
+        proposer = GeneticProposer(32, reader)
         run = search(
             path / "j",
             SizeEvaluator(),
@@ -229,7 +230,7 @@ def strategies(arguments: argparse.Namespace) -> dict[str, float]:
             evaluator = SeedConsistency(
                 runner, seeds(48, 16, 16), ConsistencyConfig(M=16, N=16, draws=1), axes_named(EvolveConfig().axes)
             )
-            proposer = registry.factory("proposers", "genetic")(burst=32, reader=reader)
+            proposer = GeneticProposer(32, reader)
             start = Candidate(load_known("initial"))
             runner.rank([start.text, *(reader.write(one) for one in OPENINGS.values())], evaluator.draws.evidences)
             with folder() as path:
@@ -248,7 +249,7 @@ def journal(arguments: argparse.Namespace) -> dict[str, float]:
     with folder() as path:
         start = Candidate(load_known("initial"))
         reader = Reader()
-        proposer = registry.factory("proposers", "genetic")(burst=32, reader=reader)
+        proposer = GeneticProposer(32, reader)
         stop = StopConfig(evaluations=arguments.candidates)
         run = search(path / "j", SizeEvaluator(), proposer, start, stop, LoopConfig(lag=8), reader)
         run.run()
@@ -307,14 +308,17 @@ def serve(_: argparse.Namespace) -> dict[str, float]:
 
 def http(arguments: argparse.Namespace) -> dict[str, float]:
     """Iterations a second between the first and the last commit of a run that asks a model for every program."""
-    from evosyn.teachers.litellm import create
-
     os.environ.setdefault("OPENAI_API_KEY", "none")
     found = {}
     with serving() as url, folder() as path:
         for size in arguments.sizes:
-            teacher = create(model="openai/scripted", base_url=url, cache=path / f"r{size}.sqlite")
-            proposer = registry.factory("proposers", "rewrite")(teacher=teacher, genome=StrategyGenome())
+            teacher = registry.make(
+                "teachers",
+                "litellm:openai/scripted",
+                TeacherTools(replies=path / f"r{size}.sqlite"),
+                {"base_url": url},
+            )
+            proposer = registry.make("proposers", "rewrite", ModelTools(StrategyGenome(), teacher))
             fill = StopConfig(evaluations=size)
             loop = LoopConfig(lag=16, concurrency=16)
             before = search(path / f"j{size}", PointEvaluator(), PointProposer(step=0.4), START, fill, loop)

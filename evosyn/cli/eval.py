@@ -75,13 +75,13 @@ def _measure(models: tuple[str, ...], rest: Any, sampling: Any, tasks: Any, sand
         generator = local_generator(name, sampling)
         results.append(evaluate(name, generator, sampling, tasks, scorer, run, on_done=_progress(name, len(tasks))))
     if rest["endpoint"] is not None:
-        from evosyn.teachers.litellm import create
+        from evosyn import registry
+        from evosyn.ports import TeacherTools
         from evosyn.train.generation import TeacherGenerator
 
         name = rest["endpoint"]
-        teacher = create(
-            model=name, base_url=rest["base_url"], api_key_env=rest["api_key_env"], cache=run.file("replies.sqlite")
-        )
+        asked = {key: rest[key] for key in ("base_url", "api_key_env")}
+        teacher = registry.make("teachers", f"litellm:{name}", TeacherTools(replies=run.file("replies.sqlite")), asked)
         served = TeacherGenerator(teacher, sampling)
         results.append(evaluate(name, served, sampling, tasks, scorer, run, on_done=_progress(name, len(tasks))))
     return results

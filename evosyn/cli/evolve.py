@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,6 +47,7 @@ BUDGETS = frozenset({"model-calls", "cost", "time"})
     help="genetic, diff, rewrite, explain, crossover, mailbox:DIR, or a dotted path; repeatable. "
     "[default: genetic; with a model also diff, rewrite and crossover]",
 )
+@click.option("--evolved", help="Not strategies but this plug-in: its name or dotted path.")
 @click.option("--start", multiple=True, help="Known strategy or file to start from; the first is the one to beat.")
 @click.option("--seed", type=int, help="Root of all random choices. [default: 0]")
 @teacher_options
@@ -74,9 +76,15 @@ def command(
     from evosyn.cli._evolve_view import show_report, watching
     from evosyn.synthesis.recipes._evolve_inputs import Source
     from evosyn.synthesis.recipes.evolve import run_evolve
+    from evosyn.synthesis.recipes.evolved import run_evolved
     from evosyn.workbench import Workbench
 
-    config = _config({**values, "source": source}, has_model=bool(values["model"]))
+    config = _config({**values, "source": source})
+    if config.evolved.name is not None:
+        with Workbench(config.workbench, out=out, seed=config.seed) as workbench:
+            report = run_evolved(config, config.evolved.name, out, workbench, more=more or 0)
+        click.echo(json.dumps(report, indent=2))
+        return EXIT_BUDGET if report["stopped"] in BUDGETS else 0
     if config.source is None:
         raise UsageError("SOURCE: name what to evolve on, such as builtin:python-seeds, or give the --config of a run")
     opened = Source(config.source)
@@ -99,16 +107,12 @@ def command(
     return EXIT_BUDGET if report["stopped"] in BUDGETS else 0
 
 
-def _config(values: Mapping[str, Any], *, has_model: bool) -> EvolveConfig:
+def _config(values: Mapping[str, Any]) -> EvolveConfig:
+    """What flags, keys and file say, over the defaults of a search with the model that they name, or of one without."""
     from evosyn.configs.loading import load_config
     from evosyn.synthesis.recipes._evolve_config import EvolveConfig
 
     search = values["search"]
-    arms = dict(_arm(text) for text in values["arms"]) or None
-    if arms is None and search == "genetic":
-        arms = {"genetic": 1.0}
-    if arms is None and has_model and values["file"] is None:
-        arms = MODEL_ARMS
     flags = {
         "seed": values["seed"],
         "scoring.M": values["m"],
@@ -119,15 +123,18 @@ def _config(values: Mapping[str, Any], *, has_model: bool) -> EvolveConfig:
         "start": list(values["start"]) or None,
         "engine": values["engine"],
         "source": values["source"],
+        "evolved.name": values["evolved"],
         **workbench_flags(values),
     }
-    base = []
-    if values["iterations"] is None and values["evaluations"] is None:
-        base = [f"stop.proposals={MODEL_PROPOSALS}"] if has_model else ["stop.evaluations=3000", "stop.plateau=700"]
-    base += ["stop.evaluations=null"] if has_model or values["iterations"] is not None else []
-    own = [*base, "scoring.M=16", "scoring.N=16", "scoring.draws=8"] if values["file"] is None else []
-    sets = [*own, *values["sets"]]
-    config = load_config(EvolveConfig, file=values["file"], sets=sets, flags=flags)
+    load = partial(load_config, EvolveConfig, file=values["file"], sets=values["sets"], flags=flags)
+    given = load()
+    has_model = given.workbench.teacher.model is not None
+    limited = "stop" in given.model_fields_set and given.stop.model_fields_set & {"proposals", "evaluations"}
+    limits = {"stop.proposals": MODEL_PROPOSALS} if has_model else {"stop.evaluations": 3000, "stop.plateau": 700}
+    config = load(defaults={"scoring.M": 16, "scoring.N": 16, "scoring.draws": 8, **({} if limited else limits)})
+    arms = dict(_arm(text) for text in values["arms"]) or ({"genetic": 1.0} if search == "genetic" else None)
+    if arms is None and has_model and "arms" not in given.proposers.model_fields_set:
+        arms = MODEL_ARMS
     return config if arms is None else config.model_copy(update={"proposers": _with_arms(config, arms)})
 
 

@@ -7,12 +7,10 @@ import functools
 import inspect
 import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Literal, get_args, get_origin
 
 import click
-from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from evosyn import registry
@@ -26,7 +24,7 @@ class _Experiments(click.Group):
         return registry.names("experiments")
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        return _command(cmd_name, registry.factory("experiments", cmd_name))
+        return _command(cmd_name, registry.find("experiments", cmd_name))
 
 
 @click.group(cls=_Experiments, short_help="Compare data settings by training on each.")
@@ -34,9 +32,8 @@ def command() -> None:
     """Experiments that train arms which differ in one thing, over several seeds, with the same budget."""
 
 
-def _command(name: str, create: Callable[..., Any]) -> click.Command:
-    config: type[BaseModel] = get_type_hints(create)["config"]
-    fields = config.model_fields
+def _command(name: str, plugin: registry.Plugin) -> click.Command:
+    fields = plugin.config.model_fields
     parts = [key for key in fields if isinstance(fields[key].get_default(call_default_factory=True), dict)]
     told = "; ".join(f"{key}.KEY: {fields[key].description}" for key in parts)
     options: list[click.Parameter] = [
@@ -48,8 +45,8 @@ def _command(name: str, create: Callable[..., Any]) -> click.Command:
         click.Option(["--allow-weak-sandbox"], is_flag=True),
         click.Option(["--json", "as_json"], is_flag=True, help="The report as JSON on standard output."),
     ]
-    run = functools.partial(_run, create, config)
-    return click.Command(name, params=options, callback=run, help=inspect.getdoc(config))
+    run = functools.partial(_run, plugin)
+    return click.Command(name, params=options, callback=run, help=inspect.getdoc(plugin.config))
 
 
 def _option(key: str, field: FieldInfo) -> click.Option:
@@ -65,8 +62,7 @@ def _option(key: str, field: FieldInfo) -> click.Option:
 
 
 def _run(
-    create: Callable[..., Any],
-    config: type[BaseModel],
+    plugin: registry.Plugin,
     *,
     sets: tuple[str, ...],
     out: Path,
@@ -79,7 +75,8 @@ def _run(
     from evosyn.sandbox import open_sandbox
 
     opener = functools.partial(open_sandbox, "local", allow_weak=allow_weak_sandbox)
-    experiment = create(ExperimentTools(opener, tty_note), load_config(config, sets=sets, flags=flags))
+    config = load_config(plugin.config, sets=sets, flags=flags)
+    experiment = plugin.create(ExperimentTools(opener, tty_note), config)
     quiet_libraries()
     with contextlib.redirect_stdout(sys.stderr):  # libraries print; standard output is for the report
         found = experiment.run(out)

@@ -137,6 +137,11 @@ class Evolved(Genome, Protocol):
     """
 
     @property
+    def start(self) -> Sequence[Candidate]:
+        """What every island starts with; the first is valid, and is the one to beat."""
+        ...
+
+    @property
     def evaluator(self) -> Evaluator: ...
 
     @property

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 
 from evosyn.errors import SandboxUnavailable
 from evosyn.jobs import ItemOutcome, Job, Protection
+from evosyn.ports import PluginConfig, SandboxTools
 from evosyn.records import Json
 from evosyn.sandbox import _jail, _memory
 from evosyn.sandbox._memory import Memory
@@ -72,10 +73,8 @@ class LocalSandbox:
         self.close()
 
 
-def create(
-    *, workers: int | None = None, allow_weak: bool = False, numpy: bool = False, hash_seed: int = 0
-) -> LocalSandbox:
-    """The best local sandbox that works here; see `open_sandbox`.
+def create(tools: SandboxTools, config: PluginConfig) -> LocalSandbox:  # noqa: ARG001
+    """The best local sandbox that works here; see `ports.SandboxTools`.
 
     Raises:
         SandboxUnavailable: none starts, or all protect too little and `allow_weak` is not set.
@@ -86,7 +85,7 @@ def create(
         raise SandboxUnavailable(
             f"the local sandbox needs Linux, this is {sys.platform}: use --sandbox docker (Docker Desktop, Colima)"
         )
-    count = _memory.chosen_workers(workers)
+    count = _memory.chosen_workers(tools.workers)
     reasons = []
     kinds: tuple[_jail.JailKind, ...] = ("bwrap", "bare") if _jail.bwrap_path() else ("bare",)
     for kind in kinds:
@@ -95,9 +94,9 @@ def create(
         except SandboxUnavailable as error:
             reasons.append(f"{kind}: {error}")
             continue
-        if protection.level != "weak" or (allow_weak and kind == kinds[-1]):
+        if protection.level != "weak" or (tools.allow_weak and kind == kinds[-1]):
             memory = _memory.open_memory(count)
-            spec = _jail.JailSpec(kind, numpy, hash_seed)
+            spec = _jail.JailSpec(kind, tools.numpy, tools.hash_seed)
             return LocalSandbox(_jail.launcher(spec, memory.enter), protection, count, memory)
         reasons.append(f"{kind}: does not hold: {', '.join(protection.lacks)}")
     raise SandboxUnavailable(

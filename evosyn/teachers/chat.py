@@ -13,10 +13,10 @@ from functools import partial
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from evosyn.budget import Budget
 from evosyn.chat import Reply, Request
 from evosyn.errors import TeacherUnavailable
 from evosyn.randomness import SeedTree
-from evosyn.teachers.budget import Budget
 from evosyn.teachers.cache import ReplyCache, request_key
 from evosyn.teachers.hedge import Lateness
 from evosyn.teachers.limits import AdaptiveLimit, Breaker, PerMinute

@@ -9,7 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from evosyn.cli import group
 from evosyn.simulation.scripted_server import ScriptedServer
 
 SETS = ("scoring.draws=2", "islands.count=2", "proposers.burst=4", "finalists=5")
@@ -179,3 +181,18 @@ def test_ablate_search_asks_the_model_within_its_calls(tmp_path, pool_file):
         requests = server.counts.requests
     assert "evolution" in result.stdout and "Unclosed" not in result.stderr
     assert 6 <= requests <= 4 * 7, "at most one call above the limit, for a repair"
+
+
+@pytest.mark.parametrize("search", [(), ("--proposer", "rewrite", "--iterations", "9"), ("--set", "stop.proposals=7")])
+def test_a_model_that_a_key_or_a_file_names_gives_the_defaults_that_the_flag_gives(search, tmp_path, pool_file):
+    def plan(*words: str) -> dict:
+        line = ["evolve", str(pool_file), "--out", str(tmp_path / "run"), "--dry-run", "--json", *search, *words]
+        return json.loads(CliRunner().invoke(group, line, catch_exceptions=False).stdout)
+
+    (tmp_path / "mine.yaml").write_text("workbench: {teacher: {model: openai/m}}\n")
+    asked = plan("--model", "openai/m")
+    assert plan("--set", "workbench.teacher.model=openai/m") == asked
+    assert plan("--config", str(tmp_path / "mine.yaml")) == asked
+    assert asked != plan() or search
+    if not search:
+        assert (asked["proposals"], asked["evaluations"], "diff" in asked["proposers"]) == (200, None, True)

@@ -17,14 +17,14 @@ from hostile_suite.host import Host
 from hostile_suite.model import FRESH, PROGRAM, TABLE, WARM, Attack, Case, Role
 from hostile_suite.watching import program_of
 
-from evosyn import registry
 from evosyn import testings as testing_format
+from evosyn.domains import domain as domain_named
 from evosyn.errors import SandboxUnavailable
 from evosyn.jobs import CallsJob, ChecksJob, ItemOutcome, Job, Protection, Status
 from evosyn.ports import Sandbox
 from evosyn.records import Solution
 
-DOMAIN = registry.factory("domains", "python-function")()
+DOMAIN = domain_named("python-function")
 HARMLESS = next(family for family in FAMILIES if family.name == "guesses")
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BeforeValidator, Field
 
+from evosyn.ports import PluginConfig
 from evosyn.records import Json
 
 
@@ -17,10 +18,8 @@ Names = Annotated[tuple[str, ...], BeforeValidator(_listed)]
 """Several names; as a text, separated by commas."""
 
 
-class ExperimentConfig(BaseModel):
+class ExperimentConfig(PluginConfig):
     """The options that all experiments share."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     size: Literal["smoke", "cpu", "gpu"] = Field(default="cpu", description="smoke only shows that everything runs.")
     seeds: int = Field(default=5, ge=1, description="How many, from --first-seed.")

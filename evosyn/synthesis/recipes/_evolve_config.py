@@ -12,7 +12,7 @@ from evosyn.evolve.islands import IslandsConfig
 from evosyn.evolve.loop import LoopConfig
 from evosyn.evolve.stopping import StopConfig
 from evosyn.records import Json
-from evosyn.workbench import WorkbenchConfig
+from evosyn.workbench import PluginSection, WorkbenchConfig
 
 
 class PoolConfig(BaseModel):
@@ -34,7 +34,8 @@ class ProposersConfig(BaseModel):
     Attributes:
         arms: proposers with their share of the proposals: `genetic`, `diff`, `rewrite`, `explain`, `crossover`,
             `mailbox:DIR`, or a dotted path; `diff@provider/model` asks that model. Shares need not add up to one.
-        burst: programs in one genetic proposal.
+        burst: programs in one proposal, of the proposers that make several.
+        options: of one arm, or of all arms of one proposer, by its name.
         bandit: move the shares among (model, proposer) pairs towards those that earn most per cost.
     """
 
@@ -43,12 +44,24 @@ class ProposersConfig(BaseModel):
     arms: dict[str, float] = Field(default={"genetic": 1.0}, min_length=1)
     burst: int = Field(default=16, ge=1, le=512)
     bandit: bool = True
+    options: dict[str, dict[str, Json]] = {}
+
+
+class EvolvedConfig(PluginSection):
+    """What is evolved where it is no strategy; further keys are its options.
+
+    Attributes:
+        name: of a plug-in of the kind `evolved`.
+    """
+
+    name: str | None = None
 
 
 class EvolveConfig(BaseModel):
     """All of a run of `evosyn evolve`.
 
     Attributes:
+        evolved: in place of strategies; scoring, axes, start, pool and source are then of no account.
         seed: root of every random choice.
         heldout: share of the problems that only the final report looks at.
         scoring: M, N, draws, k, ties, criterion 1.
@@ -64,6 +77,7 @@ class EvolveConfig(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    evolved: EvolvedConfig = EvolvedConfig()
     seed: int = 0
     heldout: float = Field(default=0.4, gt=0, lt=1)
     scoring: ConsistencyConfig = ConsistencyConfig(M=16, N=16, draws=8)
@@ -93,4 +107,8 @@ class EvolveConfig(BaseModel):
             mode="json", exclude={"stop", "finalists", "company", "source", "workbench"}
         )
         del value["loop"]["concurrency"]
+        if not self.proposers.options:  # as in the journals of earlier versions, here and below
+            del value["proposers"]["options"]
+        if self.evolved.name is None:
+            del value["evolved"]
         return value

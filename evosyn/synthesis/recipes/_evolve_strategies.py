@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from evosyn.evaluators.behaviour import axes_named
 from evosyn.evaluators.consistency import SeedConsistency
 from evosyn.ports import SearchState, StrategyRunner
-from evosyn.records import Json, content_id
+from evosyn.records import Candidate, Json, content_id
 from evosyn.rundir import RunDir
-from evosyn.strategies import PROGRAM
+from evosyn.strategies import PROGRAM, load_strategy
 from evosyn.strategies.genome import StrategyGenome
 from evosyn.strategies.running.stacked import TreeRunner
 from evosyn.synthesis.recipes._evolve_card import card_of
@@ -33,6 +33,7 @@ class EvolvedStrategies(StrategyGenome):
     def __init__(self, behind: StrategyRunner, seeds: Seeds, config: EvolveConfig) -> None:
         super().__init__()
         self._behind, self._seeds, self._config = behind, seeds, config
+        self.start = [Candidate(load_strategy(name), detail={"name": name}) for name in config.start]
         self.runner = TreeRunner(behind, self.reader)
         self.evaluator = SeedConsistency(self.runner, seeds.split.train, config.scoring, axes_named(config.axes))
 

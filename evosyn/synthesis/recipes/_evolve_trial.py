@@ -16,7 +16,7 @@ from evosyn.synthesis.recipes._evolve_config import EvolveConfig
 from evosyn.synthesis.recipes._evolve_finish import WinnerChoice, choose, fresh_scoring
 from evosyn.synthesis.recipes._evolve_inputs import select
 from evosyn.synthesis.recipes._evolve_strategies import EvolvedStrategies
-from evosyn.synthesis.recipes.evolve import proposers_of, search_parts
+from evosyn.synthesis.recipes.evolve import arms_of, search_parts
 from evosyn.workbench import Workbench
 
 
@@ -62,7 +62,7 @@ def run_trial(
     """
     seeds = select(matrices, config, simulated=False)
     evolved = EvolvedStrategies(workbench.runner, seeds, config)
-    parts = search_parts(config, evolved, proposers_of(config, workbench, evolved))
+    parts = search_parts(config, evolved, arms_of(config, workbench, evolved))
     with tempfile.TemporaryDirectory(prefix="evosyn-trial-") as folder:
         journal = Journal(Path(folder) / "journal.jsonl")
         search = Search(parts, journal, islands=config.islands, loop=config.loop, stop=config.stop)

@@ -72,14 +72,15 @@ def endpoint_of(teacher: TeacherConfig) -> ModelEndpoint:
     Raises:
         UsageError: it names none that is OpenAI-compatible.
     """
+    base_url = teacher.options.get("base_url")
     provider, _, name = (teacher.model or "").partition("/")
-    if not name or (provider != "openai" and teacher.base_url is None):
+    if not name or (provider != "openai" and base_url is None):
         raise UsageError(
             "--engine openevolve asks an OpenAI-compatible endpoint: give --model openai/NAME, "
             "or --model provider/NAME with --base-url"
         )
-    url = teacher.base_url or "https://api.openai.com/v1"
-    return ModelEndpoint(name, url, teacher.api_key_env or "OPENAI_API_KEY")
+    key = teacher.options.get("api_key_env", "OPENAI_API_KEY")
+    return ModelEndpoint(name, base_url or "https://api.openai.com/v1", key)
 
 
 class Found(NamedTuple):

@@ -6,16 +6,15 @@ was killed. Du 2025 (EvoSyn), section 3.1; DESIGN.md sections 4 and 5.
 
 from __future__ import annotations
 
-import inspect
 import time
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
 
 import yaml
 
-from evosyn import __version__, registry
+from evosyn import __version__
 from evosyn.errors import UnavailableError, UsageError
+from evosyn.evolve.arms import Arms, open_arms
 from evosyn.evolve.completing import complete
 from evosyn.evolve.events import Fate, Step
 from evosyn.evolve.islands import Archipelago
@@ -23,19 +22,16 @@ from evosyn.evolve.loop import Search, SearchParts
 from evosyn.evolve.proposers._recorded import RecordedProposer
 from evosyn.evolve.schedule import Arm, Schedule
 from evosyn.evolve.stopping import Stop
-from evosyn.ports import Evolved, Proposer, Teacher
+from evosyn.ports import Evolved, Genome, Teacher
 from evosyn.randomness import SeedTree
-from evosyn.records import Candidate, Json
+from evosyn.records import Json
 from evosyn.rundir import RunDir
-from evosyn.strategies import load_strategy
-from evosyn.strategies.genome import StrategyGenome
 from evosyn.synthesis.recipes._evolve_config import EvolveConfig
 from evosyn.synthesis.recipes._evolve_inputs import Seeds, Source, prepare
 from evosyn.synthesis.recipes._evolve_strategies import KIND, EvolvedStrategies
 from evosyn.synthesis.recipes._openevolve import PROGRAMS, endpoint_of, run_openevolve, write_project
 from evosyn.workbench import Workbench
 
-MAILBOX = "mailbox"
 OPENEVOLVE = "openevolve"
 OPENEVOLVE_ITERATIONS = 100
 
@@ -84,11 +80,11 @@ def run_evolve(
     with RunDir(out) as run:
         _claim(run, source, config)
         seeds = prepare(run, source, config, workbench, progress.step)
-        proposers: Mapping[str, Proposer] | None = None
+        arms: Arms | None = None
         if config.engine == OPENEVOLVE:
-            config, proposers = _by_openevolve(run, seeds, config, workbench, progress)
+            config, arms = _by_openevolve(run, seeds, config, workbench, progress)
         evolved = EvolvedStrategies(workbench.runner, seeds, config)
-        parts = search_parts(config, evolved, proposers or proposers_of(config, workbench, evolved))
+        parts = search_parts(config, evolved, arms or arms_of(config, workbench, evolved))
         search = Search(
             parts,
             run.journal,
@@ -104,65 +100,30 @@ def run_evolve(
         return complete(search, run, more=more, began=began, on_end=said)
 
 
-def proposers_of(config: EvolveConfig, workbench: Workbench, genome: StrategyGenome) -> dict[str, Proposer]:
-    """A proposer for each arm of the configuration.
+def arms_of(config: EvolveConfig, workbench: Workbench, genome: Genome) -> Arms:
+    """The arms of the configuration.
 
     Raises:
-        UsageError: an unknown proposer, or one that needs a model where none is named.
+        UsageError: an unknown proposer or option, or one that needs a model where none is named.
     """
-    found: dict[str, Proposer] = {}
-    teachers: dict[str, Teacher] = {}
-    for name in config.proposers.arms:
-        kind, _, directory = name.partition(":")
-        if kind == MAILBOX:
-            mailbox = registry.factory("teachers", MAILBOX)(directory=directory or MAILBOX)
-            found[name] = registry.factory("proposers", "rewrite")(teacher=mailbox, genome=genome)
-            continue
-        _, _, model = name.partition("@")
-        takes = _takes(name)
-        tools: dict[str, object] = {"burst": config.proposers.burst, "reader": genome.reader, "genome": genome}
-        if "teacher" in takes:
-            if model not in teachers:
-                teachers[model] = _asked(workbench, model)
-            tools["teacher"] = teachers[model]
-        given = {tool: value for tool, value in tools.items() if tool in takes}
-        found[name] = registry.factory("proposers", name.partition("@")[0])(**given)
-    return found
+
+    def teacher(model: str | None) -> Teacher:
+        if model is None and not workbench.has_model:
+            raise UsageError("--proposer: this proposer asks a model; name one with --model provider/name")
+        return workbench.teacher(model)
+
+    own = config.proposers
+    return open_arms(own.arms, genome, teacher, shared={"burst": own.burst}, options=own.options)
 
 
-def _asked(workbench: Workbench, model: str) -> Teacher:
-    """The model of this name, or the run's own; the offline teacher proposes no strategies.
-
-    Raises:
-        UsageError: there is none.
-    """
-    if not model and not workbench.has_model:
-        raise UsageError("--proposer: this proposer asks a model; name one with --model provider/name")
-    return workbench.teacher(model or None)
-
-
-def is_free(name: str) -> bool:
-    """Whether an arm asks no model."""
-    return name.partition(":")[0] != MAILBOX and "teacher" not in _takes(name)
-
-
-def _takes(name: str) -> frozenset[str]:
-    """What the `create` of an arm's proposer takes: of `teacher`, `genome`, `burst`, `reader` those it names."""
-    return frozenset(inspect.signature(registry.factory("proposers", name.partition("@")[0])).parameters)
-
-
-def search_parts(config: EvolveConfig, evolved: Evolved, proposers: Mapping[str, Proposer]) -> SearchParts:
-    """The collaborators of a search for strategies."""
+def search_parts(config: EvolveConfig, evolved: Evolved, arms: Arms) -> SearchParts:
+    """The collaborators of a search."""
     seed = SeedTree(config.seed)
     return SearchParts(
         evolved=evolved,
-        proposers=proposers,
-        schedule=Schedule(
-            [Arm(name, weight, free=is_free(name)) for name, weight in config.proposers.arms.items()],
-            seed,
-            bandit=config.proposers.bandit,
-        ),
-        initial=[Candidate(load_strategy(name), detail={"name": name}) for name in config.start],
+        proposers=arms.proposers,
+        schedule=Schedule(arms.schedule, seed, bandit=config.proposers.bandit),
+        initial=evolved.start,
         seed=seed,
     )
 
@@ -191,12 +152,17 @@ def _claim(run: RunDir, source: Source, config: EvolveConfig) -> None:
         raise UsageError(f"--out {run.path}: has a journal and no manifest; choose another directory")
     else:
         run.write_json("manifest.json", {**mine, "evosyn": __version__})
+    write_config(run, config)
+
+
+def write_config(run: RunDir, config: EvolveConfig) -> None:
+    """Keep what a command resolved to, which repeats it."""
     run.write("config.yaml", yaml.safe_dump(config.model_dump(mode="json"), sort_keys=False))
 
 
 def _by_openevolve(
     run: RunDir, seeds: Seeds, config: EvolveConfig, workbench: Workbench, progress: Progress
-) -> tuple[EvolveConfig, dict[str, Proposer]]:
+) -> tuple[EvolveConfig, Arms]:
     """Let OpenEvolve work on the train problems; what it made becomes the proposals of our journal."""
     iterations = config.stop.proposals or OPENEVOLVE_ITERATIONS
     folder = run.file(OPENEVOLVE)
@@ -208,6 +174,5 @@ def _by_openevolve(
         raise UnavailableError(f"OpenEvolve made no program; see {folder}/openevolve.log, then delete {folder}")
     proposers = config.proposers.model_copy(update={"arms": {OPENEVOLVE: 1.0}})
     stop = config.stop.model_copy(update={"proposals": len(programs), "evaluations": None})
-    return config.model_copy(update={"proposers": proposers, "stop": stop}), {
-        OPENEVOLVE: RecordedProposer(OPENEVOLVE, programs)
-    }
+    recorded = {OPENEVOLVE: RecordedProposer(OPENEVOLVE, programs)}
+    return config.model_copy(update={"proposers": proposers, "stop": stop}), Arms(recorded, (Arm(OPENEVOLVE),))
