@@ -90,14 +90,16 @@ def load(kind: type[T], value: Json) -> T:
     return found
 
 
-@cache
-def _adapter(kind: Any) -> TypeAdapter[Any]:
+def _build(kind: Any) -> TypeAdapter[Any]:
     from pydantic import TypeAdapter
 
     # Settings cannot be given for a class of ours, but for a new name of it, and hold for all records inside. NaN is
     # left as it is, so that the text of a line, which allows none, is never a null that nobody wrote.
-    named = NewType("named", kind)  # type: ignore[misc, valid-type]
+    named = NewType("named", kind)  # type: ignore[valid-newtype]
     return TypeAdapter(named, config={"extra": "forbid", "ser_json_inf_nan": "constants"})
+
+
+_adapter: Callable[[Any], TypeAdapter[Any]] = cache(_build)
 
 
 def _told(kind: type, found: ErrorDetails) -> FormatError:
