@@ -1,4 +1,4 @@
-"""Records to JSON and back, by their annotations: one codec for frozen dataclasses and the named tuples inside them.
+"""Records to JSON and back, by their annotations: one codec for frozen dataclasses.
 
 A field that holds its default is left out, so that lines stay short; a key that is no field is refused. What has a form
 of its own on disk (arrays, matrices, testings) says so with `Through`. Pydantic does the work; adapters are built when
