@@ -52,7 +52,7 @@ class BitStrings:
     evaluator, start = Ones(), (START,)
 
     def __init__(self, decided: Mapping[str, Json]) -> None:
-        self.header: Mapping[str, Json] = {"v": 1, "kind": "bit-strings", **decided}
+        self.header: Mapping[str, Json] = {"kind": "bit-strings", **decided}
 
     def key(self, text: str) -> str | None:
         return text if BITS.fullmatch(text) else None

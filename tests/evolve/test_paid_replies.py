@@ -22,9 +22,9 @@ from evosyn.evolve.islands import IslandsConfig
 from evosyn.evolve.loop import LoopConfig, Search, SearchParts
 from evosyn.evolve.schedule import Arm, Schedule
 from evosyn.evolve.stopping import StopConfig
+from evosyn.journal import Journal
 from evosyn.ports import ModelTools
 from evosyn.randomness import SeedTree
-from evosyn.rundir import Journal
 from evosyn.teachers.cache import ReplyCache, request_key
 from evosyn.teachers.chat import ChatConfig, ChatTeacher
 from evosyn.teachers.transports import Answer
