@@ -6,9 +6,13 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Generic, TypeVar
 
 from evosyn.chat import Reply
+from evosyn.dataset import Reject
 from evosyn.ports.stages import Item
+
+T = TypeVar("T", bound=Item)
 
 
 @dataclass(frozen=True)
@@ -41,7 +45,7 @@ def usage_of(replies: Sequence[Reply]) -> Usage:
 
 
 @dataclass
-class RunProgress:
+class RunProgress(Generic[T]):
     """Live counts of one run; the runner and the ledger tell it what happens.
 
     Attributes:
@@ -74,12 +78,17 @@ class RunProgress:
         if not reply.cached:
             self.usage = self.usage.plus(usage_of([reply]))
 
-    def end(self, item: Item, *, resumed: bool = False) -> None:
+    def end(self, item: T, *, resumed: bool = False) -> None:
         """Count an item that has ended, now or before this process began."""
         self.finished += 1
         self.resumed += resumed
-        if item.ended is not None:
-            self.dropped[f"{item.ended.stage}: {item.ended.reason}"] += 1
+        reject = self.fate(item)
+        if reject is not None:
+            self.dropped[f"{reject.stage}: {reject.reason}"] += 1
+
+    def fate(self, item: T) -> Reject | None:
+        """The reject that an item is counted under; None where it is kept."""
+        return item.ended
 
     @property
     def seconds(self) -> float:

@@ -31,12 +31,12 @@ class Runner(Generic[T]):
     """
 
     def __init__(
-        self, stages: Sequence[Stage[T]], ledger: Ledger[T], *, window: int, progress: RunProgress | None = None
+        self, stages: Sequence[Stage[T]], ledger: Ledger[T], *, window: int, progress: RunProgress[T] | None = None
     ) -> None:
         self._stages = stages
         self._ledger = ledger
         self._window = window
-        self._progress = progress or RunProgress()
+        self._progress = progress if progress is not None else RunProgress()
         self._progress.in_stage.update({stage.name: 0 for stage in stages})
 
     async def run(self, items: Iterable[T]) -> None:

@@ -20,35 +20,6 @@ from evosyn.synthesis.prune import Choice, Decision
 
 
 @dataclass(frozen=True)
-class Usage:
-    """What model calls came to: replies used, tokens, dollars (None once a price is unknown), executed cells."""
-
-    calls: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cost: float | None = 0.0
-    cells: int = 0
-
-    def plus(self, other: Usage) -> Usage:
-        cost = None if self.cost is None or other.cost is None else self.cost + other.cost
-        return Usage(
-            self.calls + other.calls,
-            self.input_tokens + other.input_tokens,
-            self.output_tokens + other.output_tokens,
-            cost,
-            self.cells + other.cells,
-        )
-
-
-def usage_of(replies: Sequence[Reply]) -> Usage:
-    """The sum over replies, in their order; a reply from a cache counts with what it cost when it was made."""
-    total = Usage()
-    for reply in replies:
-        total = total.plus(Usage(1, reply.input_tokens, reply.output_tokens, reply.cost))
-    return total
-
-
-@dataclass(frozen=True)
 class Instance:
     """One problem of the run.
 
