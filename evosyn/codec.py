@@ -1,0 +1,119 @@
+"""Records to JSON and back, by their annotations: one codec for frozen dataclasses and the named tuples inside them.
+
+A field that holds its default is left out, so that lines stay short; a key that is no field is refused. What has a form
+of its own on disk (arrays, matrices, testings) says so with `Through`. Pydantic does the work; adapters are built when
+they are first asked for, since importing it takes longer than most commands. DESIGN.md section 4.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, NewType, TypeVar
+
+from evosyn.errors import FormatError
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+    from pydantic_core import CoreSchema, ErrorDetails
+
+    from evosyn.records import Json
+
+T = TypeVar("T")
+
+RULES = {
+    "missing": "is missing",
+    "unexpected_keyword_argument": "is not a field of it",
+    "string_type": "must be a text",
+    "float_type": "must be a number",
+    "float_parsing": "must be a number",
+    "int_type": "must be a whole number",
+    "int_parsing": "must be a whole number",
+    "int_from_float": "must be a whole number",
+    "bool_type": "must be true or false",
+    "tuple_type": "must be a list",
+    "list_type": "must be a list",
+    "dict_type": "must be an object",
+    "mapping_type": "must be an object",
+    "dataclass_type": "must be an object",
+}
+"""What pydantic found, in the words of this project; other findings keep theirs."""
+
+
+@dataclass(frozen=True)
+class Through:
+    """In `Annotated[T, Through(read, write)]`: how a value that is no record stands in JSON.
+
+    Attributes:
+        read: the value of its JSON; raises ValueError (best: FormatError) where it is none.
+        write: the JSON of the value.
+    """
+
+    read: Callable[[Json], Any]
+    write: Callable[[Any], Json]
+
+    def __get_pydantic_core_schema__(self, source: object, handler: object) -> CoreSchema:
+        from pydantic_core import core_schema
+
+        written = core_schema.plain_serializer_function_ser_schema(self.write)
+        return core_schema.no_info_plain_validator_function(self.read, serialization=written)
+
+
+def dump(record: object, *, defaults: bool = False) -> dict[str, Json]:
+    """The JSON object of a record; `load` reads it back.
+
+    Args:
+        defaults: also write the fields that hold their default, for readers that are not ours.
+
+    Raises:
+        ValueError: a field holds what its annotation does not allow.
+    """
+    adapter = _adapter(type(record))
+    found: dict[str, Json] = adapter.dump_python(record, mode="json", exclude_defaults=not defaults, warnings="error")
+    return found
+
+
+def load(kind: type[T], value: Json) -> T:
+    """The record that `dump` wrote, its fields checked.
+
+    Raises:
+        FormatError: naming the field, the rule and the value.
+    """
+    from pydantic_core import ValidationError
+
+    try:
+        found: T = _adapter(kind).validate_python(value)
+    except ValidationError as error:
+        raise _told(kind, error.errors(include_url=False)[0]) from error
+    return found
+
+
+@cache
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    from pydantic import TypeAdapter
+
+    # Settings cannot be given for a class of ours, but for a new name of it, and hold for all records inside. NaN is
+    # left as it is, so that the text of a line, which allows none, is never a null that nobody wrote.
+    named = NewType("named", kind)  # type: ignore[misc, valid-type]
+    return TypeAdapter(named, config={"extra": "forbid", "ser_json_inf_nan": "constants"})
+
+
+def _told(kind: type, found: ErrorDetails) -> FormatError:
+    place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in found["loc"]).lstrip(".")
+    inner = found.get("ctx", {}).get("error")
+    if isinstance(inner, FormatError):
+        return inner.inside(place) if place else inner
+    reason = RULES.get(found["type"]) or found["msg"].replace("Input should", "must").replace("Value error, ", "")
+    if found["type"] == "missing":
+        return FormatError(place, reason)
+    if found["type"] == "unexpected_keyword_argument":
+        return FormatError(place, reason, hint=_near(kind, place))
+    return FormatError(place, reason, found["input"])
+
+
+def _near(kind: type, name: str) -> str:
+    known = [field.name for field in fields(kind)] if is_dataclass(kind) else []
+    near = difflib.get_close_matches(name, known, n=1)
+    return f"Did you mean {near[0]!r}?" if near and "." not in name else ""
