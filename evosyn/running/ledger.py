@@ -10,16 +10,17 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
-from evosyn.chat import Reply, Request
+from evosyn.chat import Message, Reply, Request
+from evosyn.codec import dump, load
 from evosyn.errors import CorruptRun
+from evosyn.journal import Events, Journal
 from evosyn.ports import Teacher
 from evosyn.ports.stages import Item
 from evosyn.records import Json, content_id
-from evosyn.rundir import Journal
 
 T = TypeVar("T", bound=Item)
 Key: TypeAlias = tuple[int, str, int, int]
@@ -30,11 +31,29 @@ DRAIN_S = 300.0
 """Seconds that a run whose budget is spent waits for the calls in flight."""
 
 
-class Form(NamedTuple, Generic[T]):
-    """How items are written: `read` is the reverse of `write`."""
+@dataclass(frozen=True)
+class PaidReply:
+    """Event: a reply has come.
 
-    write: Callable[[T], Json]
-    read: Callable[[Json], T]
+    Attributes:
+        request: digest of what was asked.
+        messages, params: what was asked, of the first request of each kind only; the others are made from the same.
+    """
+
+    key: Key
+    request: str
+    reply: Reply
+    messages: tuple[Message, ...] = ()
+    params: Mapping[str, Json] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Finished:
+    """Event: an item has ended, dropped by a stage or by none."""
+
+    index: int
+    stage: str | None
+    item: Json
 
 
 class Ended(NamedTuple):
@@ -48,8 +67,9 @@ class Ledger(Generic[T]):
     """Replies and items of a run. Making one reads the journal once; finished items stay on disk.
 
     Args:
-        form: of the items.
+        kind: record class of the items.
         on_reply: told each reply that stages are given.
+        older: makes an event of today of one that version 1 of the journal had; such a run can only be read.
 
     Attributes:
         done: the finished items by index.
@@ -59,22 +79,37 @@ class Ledger(Generic[T]):
     def __init__(
         self,
         journal: Journal,
-        form: Form[T],
+        kind: type[T],
         *,
         on_reply: Callable[[Reply], None] = lambda _: None,
+        older: Callable[[dict[str, Json]], Json] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._journal, self._form, self._on_reply, self._clock = journal, form, on_reply, clock
+        self._events = Events[PaidReply | Finished](
+            journal, {"reply": PaidReply, "item": Finished}, older, headless=older is not None
+        )
+        self._kind, self._on_reply, self._clock = kind, on_reply, clock
         self._synced = clock()
-        self._replies: defaultdict[int, dict[Key, Json]] = defaultdict(dict)
+        self._replies: defaultdict[int, dict[Key, PaidReply]] = defaultdict(dict)
         self._calls: set[asyncio.Task[Reply]] = set()
         self.done: dict[int, Ended] = {}
         self.reused = 0
-        for position, event in journal.positions():
-            if event["event"] == "item":
-                self._close(event["index"], Ended(position, event["stage"]))
-            elif event["event"] == "reply":
-                self._replies[event["key"][0]][_key(event["key"])] = event
+        for position, event in self._events.positions():
+            if isinstance(event, Finished):
+                self._close(event.index, Ended(position, event.stage))
+            else:
+                self._replies[event.key[0]][event.key] = event
+
+    def begin(self, header: Mapping[str, Json]) -> None:
+        """Begin the run, or see that it began so.
+
+        Args:
+            header: `kind` and all that decides what becomes of an item; JSON.
+
+        Raises:
+            UsageError: the journal is of another run; names what differs.
+        """
+        self._events.begin(header)
 
     async def ask(self, key: Key, request: Request, teacher: Teacher) -> Reply:
         """The reply in the journal, or the teacher's, which is then written before it is returned.
@@ -83,9 +118,9 @@ class Ledger(Generic[T]):
             BudgetSpent, TeacherUnavailable: from the teacher.
         """
         known = self._replies[key[0]].pop(key, None)
-        if known is not None and known["request"] == _digest(request):
+        if known is not None and known.request == _digest(request):
             self.reused += 1
-            reply = replace(Reply(**known["reply"]), cached=True)
+            reply = replace(known.reply, cached=True)
         else:
             # A task of its own: who asks may be cancelled by another's error, the paid reply is still written.
             call = asyncio.create_task(self._pay(key, request, teacher))
@@ -111,7 +146,7 @@ class Ledger(Generic[T]):
         Args:
             stage: the one that dropped it.
         """
-        position = self._write({"event": "item", "index": item.index, "stage": stage, "item": self._form.write(item)})
+        position = self._write(Finished(item.index, stage, dump(item)))
         self._close(item.index, Ended(position, stage))
 
     def item(self, index: int) -> T:
@@ -120,32 +155,26 @@ class Ledger(Generic[T]):
         Raises:
             CorruptRun: the journal has no such item.
         """
-        if index not in self.done:
-            raise CorruptRun(f"{self._journal.path}: item {index} is not finished; repeat the command")
-        return self._form.read(self._journal.at(self.done[index].position)["item"])
+        event = self._events.at(self.done[index].position) if index in self.done else None
+        if not isinstance(event, Finished):
+            raise CorruptRun(f"{self._events.journal.path}: item {index} is not finished; repeat the command")
+        return load(self._kind, event.item)
 
     def items(self, indices: Iterable[int]) -> Iterator[T]:
         """Finished items in the given order, one in memory at a time."""
         return (self.item(index) for index in indices)
 
-    def replies(self, index: int) -> Iterator[Json]:
-        """The reply events of one item, in the order in which they came; reads the whole journal."""
-        return (e for e in self._journal.events() if e["event"] == "reply" and e["key"][0] == index)
+    def replies(self, index: int) -> Iterator[PaidReply]:
+        """The replies of one item, in the order in which they came; reads the whole journal."""
+        return (event for event in self._events if isinstance(event, PaidReply) and event.key[0] == index)
 
     async def _pay(self, key: Key, request: Request, teacher: Teacher) -> Reply:
         reply = await teacher.complete(request)
         if reply.failure in TRANSIENT:
             return reply
-        event: dict[str, Json] = {
-            "event": "reply",
-            "key": list(key),
-            "request": _digest(request),
-            "reply": asdict(replace(reply, seconds=round(reply.seconds, 3))),
-        }
-        if key[2:] == (0, 0):
-            event["messages"] = [asdict(message) for message in request.messages]
-            event["params"] = dict(request.params)
-        self._write(event)
+        paid = PaidReply(key, _digest(request), replace(reply, seconds=round(reply.seconds, 3)))
+        first = key[2:] == (0, 0)
+        self._write(replace(paid, messages=request.messages, params=dict(request.params)) if first else paid)
         return reply
 
     def _forget(self, call: asyncio.Task[Reply]) -> None:
@@ -157,17 +186,12 @@ class Ledger(Generic[T]):
         self._replies.pop(index, None)
         self.done[index] = ended
 
-    def _write(self, event: Json) -> int:
+    def _write(self, event: PaidReply | Finished) -> int:
         # A killed process loses nothing that was written; the flush to the disk is for power cuts, so once a second.
         due = self._clock() - self._synced >= 1.0
         if due:
             self._synced = self._clock()
-        return self._journal.append(event, sync=due)
-
-
-def _key(value: Json) -> Key:
-    index, kind, slot, attempt = value
-    return index, kind, slot, attempt
+        return self._events.append(event, sync=due)
 
 
 def _digest(request: Request) -> str:

@@ -10,6 +10,7 @@ import pytest
 from evosyn.dataset import SETTINGS, read_dataset, read_rejects
 from evosyn.errors import BudgetSpent, UsageError
 from evosyn.synthesis.config import SynthesizeConfig
+from evosyn.synthesis.instance import ledger_of
 
 CONFIG = SynthesizeConfig(problems=24, solutions=5, testings=4)
 FILES = (
@@ -114,18 +115,18 @@ def test_every_row_walks_back_to_its_replies_matrix_and_seeds(toy, tmp_path):
     toy.run(tmp_path / "d", CONFIG)
     events = [json.loads(line[9:]) for line in (tmp_path / "d" / "journal.jsonl").read_text().splitlines()]
     texts = {event["reply"]["id"]: event["reply"]["text"] for event in events if event["event"] == "reply"}
-    instances = {event["instance"]["index"]: event["instance"] for event in events if event["event"] == "instance"}
+    ledger = ledger_of(tmp_path / "d")
     for setting in SETTINGS:
         for row in read_dataset(tmp_path / "d", setting):
             lineage, scores = json.loads(row.lineage), json.loads(row.scores)
             assert texts[lineage["problem"]["call"]] == row.statement
             assert texts[lineage["solution"]["call"]] == row.solution
-            instance = instances[lineage["index"]]
-            assert instance["testings"][scores["testing"]]["testing"] == json.loads(row.testing)
-            assert instance["matrix"]["problem_id"] == row.problem_id
+            instance = ledger.item(lineage["index"])
+            assert instance.testings[scores["testing"]].to_json() == json.loads(row.testing)
+            assert instance.matrix.problem_id == row.problem_id
             assert set(lineage["seeds"]) <= {seed.problem_id for seed in toy.inputs.seeds}
             if setting != "random":
-                assert instance["matrix"]["verdicts"][scores["solution"]][scores["testing"]] == "P"
+                assert instance.matrix.verdicts_MN[scores["solution"], scores["testing"]] == "P"
                 ranked = json.loads(row.solutions_ranked)
                 assert ranked[0]["source"] == row.solution
                 assert [one["score"] for one in ranked] == sorted((one["score"] for one in ranked), reverse=True)

@@ -9,7 +9,6 @@ from functools import partial
 from evosyn.chat import Reply, Request
 from evosyn.dataset import Reject
 from evosyn.ports import Domain, Teacher
-from evosyn.records import Pool
 from evosyn.running.ledger import Ledger
 from evosyn.running.progress import usage_of
 from evosyn.synthesis.adaptive import Outlook, Size, outlook, rounds
@@ -48,12 +47,12 @@ class DrawPool:
         before = Size(0, 0)
         for size in self._rounds:
             instance = await self._grown(instance, before, size)
-            if size != self._rounds[-1] and not instance.lacking:
+            if size != self._rounds[-1] and not _lacking(instance):
                 judged = await self._judged(instance)
                 if self._is_settled(judged):
                     return judged
             before = size
-        lacking = instance.lacking
+        lacking = _lacking(instance)
         if lacking:
             return instance.drop(lacking, f"no-{lacking}", f"no reply could be read as a {lacking}")
         return instance
@@ -70,14 +69,14 @@ class DrawPool:
         want = Want(size.solutions - before.solutions, size.testings - before.testings, simulated, *before)
         ask = partial(self._ask, instance.index)
         drawn = await draw_pool(problem, self._domains[problem.domain], ask, want, self._config)
-        held = instance.pool or Pool(problem, (), ())
         rejects = [
             Reject(one.kind, one.reason, "reply", instance.index, problem.problem_id, (), one.reply.id, one.detail)
             for one in drawn.rejected
         ]
         return replace(
             instance,
-            pool=Pool(problem, held.solutions + drawn.pool.solutions, held.testings + drawn.pool.testings),
+            solutions=(*(instance.solutions or ()), *drawn.pool.solutions),
+            testings=(*(instance.testings or ()), *drawn.pool.testings),
             rejects=(*instance.rejects, *rejects),
             usage=instance.usage.plus(usage_of([attempt.reply for attempt in drawn.attempts])),
         )
@@ -85,3 +84,10 @@ class DrawPool:
     async def _ask(self, index: int, kind: Kind, slot: int, attempt: int, request: Request) -> Reply:
         teacher = self._teachers[slot % len(self._teachers)]
         return await self._ledger.ask((index, kind, slot, attempt), request, teacher)
+
+
+def _lacking(instance: Instance) -> str:
+    """`solution` or `testing`, whichever it has none of; empty where it can be executed."""
+    if not instance.solutions:
+        return "solution"
+    return "" if instance.testings else "testing"

@@ -12,7 +12,7 @@ from evosyn.running.batches import Batches
 from evosyn.running.progress import Usage
 from evosyn.strategies.evidence import evidence_of
 from evosyn.synthesis.config import SynthesizeConfig
-from evosyn.synthesis.instance import Instance, ranked
+from evosyn.synthesis.instance import Instance, kept_of
 from evosyn.synthesis.prune import STRATEGY_INVALID, decide
 
 
@@ -39,7 +39,7 @@ class JudgePool:
         return instance if instance.decision is not None else await self.judged(instance)
 
     def _judge(self, batch: Sequence[Instance]) -> list[Instance]:
-        pools = [instance.drawn for instance in batch]
+        pools = [instance.pool for instance in batch if instance.pool is not None]
         matrices = self._crossexec.matrices([(pool.problem, pool.solutions, pool.testings) for pool in pools])
         rankings = self._rank(matrices)
         return [self._prune(*parts) for parts in zip(batch, matrices, rankings, strict=True)]
@@ -57,7 +57,7 @@ class JudgePool:
         decision = decide(matrix, ranking, self._config, self._tree.child("instance", instance.index))
         judged = replace(
             instance,
-            matrix=ranked(matrix),
+            executed=kept_of(matrix),
             ranking=ranking,
             decision=decision,
             usage=instance.usage.plus(Usage(cells=int(matrix.verdicts_MN.size))),
