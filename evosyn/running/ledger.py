@@ -56,7 +56,7 @@ class Finished:
     item: Json
 
 
-class Ended(NamedTuple):
+class Closed(NamedTuple):
     """Where the journal has a finished item, and the stage that dropped it, if one did."""
 
     position: int
@@ -92,11 +92,11 @@ class Ledger(Generic[T]):
         self._synced = clock()
         self._replies: defaultdict[int, dict[Key, PaidReply]] = defaultdict(dict)
         self._calls: set[asyncio.Task[Reply]] = set()
-        self.done: dict[int, Ended] = {}
+        self.done: dict[int, Closed] = {}
         self.reused = 0
         for position, event in self._events.positions():
             if isinstance(event, Finished):
-                self._close(event.index, Ended(position, event.stage))
+                self._close(event.index, Closed(position, event.stage))
             else:
                 self._replies[event.key[0]][event.key] = event
 
@@ -147,7 +147,7 @@ class Ledger(Generic[T]):
             stage: the one that dropped it.
         """
         position = self._write(Finished(item.index, stage, dump(item)))
-        self._close(item.index, Ended(position, stage))
+        self._close(item.index, Closed(position, stage))
 
     def item(self, index: int) -> T:
         """A finished item.
@@ -182,7 +182,7 @@ class Ledger(Generic[T]):
         if not call.cancelled():
             call.exception()  # seen: whoever asked may be gone
 
-    def _close(self, index: int, ended: Ended) -> None:
+    def _close(self, index: int, ended: Closed) -> None:
         self._replies.pop(index, None)
         self.done[index] = ended
 

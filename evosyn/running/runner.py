@@ -53,9 +53,9 @@ class Runner(Generic[T]):
         flying: set[asyncio.Task[None]] = set()
         try:
             for number, item in enumerate(items):
+                flying.add(asyncio.create_task(self._carry(number, item, posts)))
                 if len(flying) == self._window:
                     flying = await _some(flying)
-                flying.add(asyncio.create_task(self._carry(number, item, posts)))
             while flying:
                 flying = await _some(flying)
         except BudgetSpent:

@@ -15,7 +15,7 @@ from evosyn.synthesis.instance import Instance
 class Deduplicate:
     """Compares with the seeds and with every problem that it has let pass."""
 
-    name = "deduplicate"
+    name = "dedup"
     concurrency = None
 
     def __init__(self, config: DedupConfig, seeds: Sequence[Problem]) -> None:
