@@ -23,23 +23,18 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-RULES = {
-    "missing": "is missing",
-    "unexpected_keyword_argument": "is not a field of it",
-    "string_type": "must be a text",
-    "float_type": "must be a number",
-    "float_parsing": "must be a number",
-    "int_type": "must be a whole number",
-    "int_parsing": "must be a whole number",
-    "int_from_float": "must be a whole number",
-    "bool_type": "must be true or false",
-    "tuple_type": "must be a list",
-    "list_type": "must be a list",
-    "dict_type": "must be an object",
-    "mapping_type": "must be an object",
-    "dataclass_type": "must be an object",
+WORDS = {
+    "string": "a text",
+    "float": "a number",
+    "int": "a whole number",
+    "bool": "true or false",
+    "tuple": "a list",
+    "list": "a list",
+    "dict": "an object",
+    "mapping": "an object",
+    "dataclass": "an object",
 }
-"""What pydantic found, in the words of this project; other findings keep theirs."""
+"""What this project calls what pydantic asks for."""
 
 
 @dataclass(frozen=True)
@@ -90,14 +85,16 @@ def load(kind: type[T], value: Json) -> T:
     return found
 
 
-@cache
-def _adapter(kind: Any) -> TypeAdapter[Any]:
+def _build(kind: Any) -> TypeAdapter[Any]:
     from pydantic import TypeAdapter
 
     # Settings cannot be given for a class of ours, but for a new name of it, and hold for all records inside. NaN is
     # left as it is, so that the text of a line, which allows none, is never a null that nobody wrote.
-    named = NewType("named", kind)  # type: ignore[misc, valid-type]
+    named = NewType("named", kind)  # type: ignore[valid-newtype]
     return TypeAdapter(named, config={"extra": "forbid", "ser_json_inf_nan": "constants"})
+
+
+_adapter: Callable[[Any], TypeAdapter[Any]] = cache(_build)
 
 
 def _told(kind: type, found: ErrorDetails) -> FormatError:
@@ -105,12 +102,13 @@ def _told(kind: type, found: ErrorDetails) -> FormatError:
     inner = found.get("ctx", {}).get("error")
     if isinstance(inner, FormatError):
         return inner.inside(place) if place else inner
-    reason = RULES.get(found["type"]) or found["msg"].replace("Input should", "must").replace("Value error, ", "")
     if found["type"] == "missing":
-        return FormatError(place, reason)
+        return FormatError(place, "is missing")
     if found["type"] == "unexpected_keyword_argument":
-        return FormatError(place, reason, hint=_near(kind, place))
-    return FormatError(place, reason, found["input"])
+        return FormatError(place, "is not a field of it", hint=_near(kind, place))
+    asked = WORDS.get(found["type"].partition("_")[0])
+    reason = found["msg"].replace("Input should", "must") if asked is None else f"must be {asked}"
+    return FormatError(place, f"{reason}, not {type(found['input']).__name__}", found["input"])
 
 
 def _near(kind: type, name: str) -> str:

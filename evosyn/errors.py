@@ -65,6 +65,10 @@ class FormatError(ValueError):
         """The same of a value that stands in this field."""
         return FormatError(f"{field}.{self.field}" if self.field else field, self.reason, self.value, hint=self.hint)
 
+    def at(self, path: str | Path, line: int | None) -> InputError:
+        """The same of a line of a file."""
+        return InputError(path, self.reason, line=line, field=self.field, value=self.value, hint=self.hint)
+
 
 class BudgetSpent(EvosynError):
     """A hard limit in money, tokens, calls, evaluations or time was reached; the run is saved and resumable."""

@@ -57,9 +57,7 @@ def iter_matrices(path: str | Path) -> Iterator[PassMatrix]:
         try:
             matrix = matrix_from_json(value)
         except FormatError as error:
-            raise InputError(
-                path, error.reason, line=number, field=error.field, value=error.value, hint=error.hint
-            ) from error
+            raise error.at(path, number) from error
         name = matrix.problem_id
         if name in first_seen:
             hint = f"It stands in line {first_seen[name]} already"

@@ -75,7 +75,7 @@ def scan_pools(source: str | Path, check: Check | None = None) -> Iterator[Pool 
             if check is not None:
                 check(pool)
         except FormatError as error:
-            yield InputError(path, error.reason, line=number, field=error.field, value=error.value, hint=error.hint)
+            yield error.at(path, number)
             continue
         name = pool.problem.problem_id
         if name in first_seen:

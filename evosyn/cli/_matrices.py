@@ -63,13 +63,16 @@ def split_of_run(folder: Path) -> RunSplit | None:
     run = RunDir(folder)
     if not run.file("journal.jsonl").is_file() or not run.file("manifest.json").is_file():
         return None
-    start = next(run.journal.events(), None)
-    if start is None or start.get("kind") != "evolve":
+    if run.read_json("manifest.json").get("kind") != "evolve":
         return None
+    from evosyn.evolve.events import events_of
     from evosyn.synthesis.recipes._evolve_config import EvolveConfig
     from evosyn.synthesis.recipes._evolve_inputs import MATRICES, select, split_all
 
-    config = EvolveConfig.model_validate(start["config"])
+    header = events_of(run.journal).header()
+    if header is None:
+        return None
+    config = EvolveConfig.model_validate(header["config"])
     found = select(split_all(load_matrices(run.file(MATRICES)), config), config, simulated=False).split
     return RunSplit(*[frozenset(matrix.problem_id for matrix in side) for side in (found.train, found.heldout)])
 

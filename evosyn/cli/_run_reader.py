@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from evosyn.errors import UsageError
 
 if TYPE_CHECKING:
-    from evosyn.evolve.events import Fate, Step, Trial
+    from evosyn.evolve.events import Committed, Fate, Step, Trial
     from evosyn.evolve.islands import Archipelago
     from evosyn.records import Json
 
@@ -54,14 +54,16 @@ class Run:
     """
 
     def __init__(self, path: Path) -> None:
+        from evosyn.evolve.events import events_of
         from evosyn.rundir import RunDir
 
         self.path, self.dir = path, RunDir(path)
         self.manifest: dict[str, Json] = self.dir.read_json("manifest.json")
-        start = next(self.dir.journal.events(), None)
-        if start is None:
+        self.events = events_of(self.dir.journal)
+        header = self.events.header()
+        if header is None:
             raise UsageError(f"{path}: the search has not begun; repeat its `evosyn evolve` command")
-        self.config: dict[str, Json] = start["config"]
+        self.config: dict[str, Json] = header["config"]
 
     @property
     def report(self) -> dict[str, Json] | None:
@@ -73,13 +75,15 @@ class Run:
 
     def entries(self) -> Iterator[Entry]:
         """Every candidate in the order of the journal."""
-        from evosyn.evolve.events import step_from_json
+        for event in self.commits():
+            for trial, fate in zip(event.step.trials, event.fates, strict=True):
+                yield Entry(event.step, trial, fate)
 
-        for event in self.dir.journal.events():
-            if event["t"] == "proposal":
-                step, fates = step_from_json(event)
-                for trial, fate in zip(step.trials, fates, strict=True):
-                    yield Entry(step, trial, fate)
+    def commits(self) -> Iterator[Committed]:
+        """Every committed step in the order of the journal."""
+        from evosyn.evolve.events import Committed
+
+        return (event for event in self.events if isinstance(event, Committed))
 
     def find(self, names: list[str]) -> list[Entry]:
         """The entries of these ids (a prefix that fits one is enough; `best` and `initial` are names too).
@@ -104,7 +108,7 @@ class Run:
         """The state of the search at the end of the journal."""
         from evosyn.evolve.replay import replay
 
-        return replay(self.dir.journal, self._empty()).state
+        return replay(self.events, self._empty()).state
 
     def lineage(self, entry: Entry) -> list[Entry]:
         """The candidate, its first parent, that one's first parent, and so on to an initial program."""
@@ -119,13 +123,8 @@ class Run:
 
     def decision(self, entry: Entry) -> CommitDecision:
         """Replays the journal up to just before `entry` and looks at what stood there."""
-        from evosyn.evolve.events import step_from_json
-
         state = self._empty()
-        for event in self.dir.journal.events():
-            if event["t"] != "proposal":
-                continue
-            step, _ = step_from_json(event)
+        for step in (event.step for event in self.commits()):
             if step.index == entry.step.index:
                 earlier = [trial.candidate.id for trial in step.trials].index(entry.id)
                 state.commit(replace(step, trials=step.trials[:earlier]))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evosyn.cli._inspect_data import _order
+from evosyn.codec import dump
 from evosyn.dataset import SETTINGS, iterate_dataset, parquet_path, read_rejects
 from evosyn.errors import UsageError
 from evosyn.records import Invalid, Ranking
@@ -75,7 +76,7 @@ class DataView:
     def _rejects(self) -> Sequence[Mapping[str, Json]]:
         if not self._dir.file("rejects.jsonl").exists():
             return []
-        return [reject.to_json() for reject in read_rejects(self.path)]
+        return [dump(reject, defaults=True) for reject in read_rejects(self.path)]
 
     def _read(self, setting: str) -> list[dict[str, Json]]:
         if not parquet_path(self.path, setting).exists():

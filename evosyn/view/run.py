@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from evosyn.cli._inspect_run import _diff, _entry_json, _fate_line, _replies
 from evosyn.cli._run_reader import Entry, Run
 from evosyn.errors import UsageError
-from evosyn.evolve.events import step_from_json
+from evosyn.evolve.events import Committed
 from evosyn.view.answers import DETAILED, Fresh, cut, listing
 
 if TYPE_CHECKING:
@@ -147,17 +147,17 @@ class RunView:
         place = self._index.get().places.get(name)
         if place is None:
             raise UsageError(f"{self.path}: has no candidate {name!r}; ids look like c_0123456789abcdef")
-        step, fates = step_from_json(self._run.dir.journal.at(place[0]))
-        return Entry(step, step.trials[place[1]], fates[place[1]])
+        event = self._run.events.at(place[0])
+        assert isinstance(event, Committed)
+        return Entry(event.step, event.step.trials[place[1]], event.fates[place[1]])
 
     def _read(self) -> Index:
         index = Index([], {})
-        for position, event in self._run.dir.journal.positions():
-            if event["t"] != "proposal":
+        for position, event in self._run.events.positions():
+            if not isinstance(event, Committed):
                 continue
-            step, fates = step_from_json(event)
-            for at, (trial, fate) in enumerate(zip(step.trials, fates, strict=True)):
-                entry = Entry(step, trial, fate)
+            for at, (trial, fate) in enumerate(zip(event.step.trials, event.fates, strict=True)):
+                entry = Entry(event.step, trial, fate)
                 index.places.setdefault(entry.id, (position, at))
                 index.rows.append(_row(entry, len(index.rows)))
         return index
