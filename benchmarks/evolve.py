@@ -54,7 +54,7 @@ from evosyn.strategies.grammar.reader import Reader
 from evosyn.strategies.grammar.source import read
 from evosyn.strategies.grammar.trees import random_program
 from evosyn.strategies.running.stacked import TreeRunner
-from evosyn.synthesis.recipes._evolve_config import EvolveConfig
+from evosyn.synthesis.search.config import EvolveConfig
 
 
 class SizeEvaluator:

@@ -11,20 +11,17 @@ import asyncio
 import threading
 from pathlib import Path
 
-import yaml
-
-from evosyn import __version__
 from evosyn.ports.stages import Stage
 from evosyn.randomness import SeedTree
-from evosyn.records import Json, content_id
+from evosyn.records import Json
 from evosyn.rundir import RunDir
 from evosyn.running.ledger import Ledger
 from evosyn.running.runner import Runner
-from evosyn.strategies import PROGRAM, strategy_id
+from evosyn.strategies import strategy_id
 from evosyn.synthesis.card import how_made
 from evosyn.synthesis.config import SynthesizeConfig
 from evosyn.synthesis.decontaminate import OverlapIndex, open_index
-from evosyn.synthesis.inputs import Asked, Inputs
+from evosyn.synthesis.inputs import Asked, Inputs, claim
 from evosyn.synthesis.instance import Instance
 from evosyn.synthesis.outputs import OutputPlan, import_ahead, write_outputs
 from evosyn.synthesis.problems import Briefs
@@ -36,8 +33,6 @@ from evosyn.synthesis.stages.draw import DrawPool
 from evosyn.synthesis.stages.judge import JudgePool
 from evosyn.synthesis.stages.make import MakeProblem
 from evosyn.workbench import Workbench
-
-KIND = "synthesize"
 
 
 def synthesize(
@@ -62,7 +57,7 @@ def synthesize(
     progress.asked = config.problems
     with RunDir(out) as run:
         ledger = Ledger(run.journal, Instance, on_reply=progress.reply)
-        _begin(run, ledger, inputs, config, asked, workbench)
+        claim(run, ledger, inputs, config, asked, workbench.sandbox.protection)
         stages = stages_of(inputs, config, workbench, asked, ledger, benchmarks)
         runner = Runner(stages, ledger, window=2 * max(16, workbench.config.teacher.calls), progress=progress)
         threading.Thread(target=import_ahead, daemon=True).start()
@@ -108,34 +103,3 @@ async def _run(runner: Runner[Instance], problems: int, asked: Asked) -> None:
 
 def _tree(config: SynthesizeConfig) -> SeedTree:
     return SeedTree(config.seed).child("synthesize")
-
-
-def _begin(
-    run: RunDir,
-    ledger: Ledger[Instance],
-    inputs: Inputs,
-    config: SynthesizeConfig,
-    asked: Asked,
-    workbench: Workbench,
-) -> None:
-    """Take the directory for this synthesis, or see that it is ours; write config, manifest and strategy."""
-    run.claim(KIND)
-    strategy, seeds = strategy_id(inputs.strategy), content_id("i_", [seed.id for seed in inputs.seeds])
-    ledger.begin({"kind": KIND, **config.identity(), "strategy": strategy, "seeds": seeds, "teacher": asked.names})
-    protection = workbench.sandbox.protection
-    run.write(PROGRAM, inputs.strategy)
-    run.write("config.yaml", yaml.safe_dump(config.model_dump(mode="json"), sort_keys=False))
-    run.write_json(
-        "manifest.json",
-        {
-            "kind": KIND,
-            "evosyn": __version__,
-            "strategy": strategy,
-            "strategy_from": inputs.strategy_from,
-            "seeds_from": inputs.seeds_from,
-            "seeds": len(inputs.seeds),
-            "teacher": asked.names,
-            "simulated": asked.simulated,
-            "sandbox": f"{protection.level} {protection.backend}",
-        },
-    )
