@@ -102,16 +102,14 @@ class RunDir:
         return self.path.joinpath(*parts)
 
     def claim(self, kind: str) -> None:
-        """See that the directory is new, or of this kind of run by its manifest.
+        """See that the directory is of this kind of run, or has no manifest yet.
 
         Raises:
             UsageError: it holds something else.
         """
-        has_manifest = self.file("manifest.json").is_file()
-        held = self.read_json("manifest.json").get("kind") if has_manifest else None
-        if held != kind if has_manifest else self.journal.path.exists():
-            what = f"a run of another kind ({held})" if has_manifest else "a journal and no manifest"
-            raise UsageError(f"--out {self.path}: holds {what}; choose another directory")
+        held = self.read_json("manifest.json").get("kind") if self.file("manifest.json").is_file() else kind
+        if held != kind:
+            raise UsageError(f"--out {self.path}: holds a run of another kind ({held}); choose another directory")
 
     def write(self, name: str, data: str | bytes) -> Path:
         """Write one file of the run atomically and return its path."""
