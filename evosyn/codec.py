@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+UNKNOWN = "unexpected_keyword_argument"
 WORDS = {
     "string": "a text",
     "float": "a number",
@@ -81,7 +82,10 @@ def load(kind: type[T], value: Json) -> T:
     try:
         found: T = _adapter(kind).validate_python(value)
     except ValidationError as error:
-        raise _told(kind, error.errors(include_url=False)[0]) from error
+        found_wrong = error.errors(include_url=False)
+        # A mistyped name makes two errors: the unknown field tells more than the missing one.
+        unknown = (one for one in found_wrong if one["type"] == UNKNOWN)
+        raise _told(kind, next(unknown, found_wrong[0])) from error
     return found
 
 
@@ -104,7 +108,7 @@ def _told(kind: type, found: ErrorDetails) -> FormatError:
         return inner.inside(place) if place else inner
     if found["type"] == "missing":
         return FormatError(place, "is missing")
-    if found["type"] == "unexpected_keyword_argument":
+    if found["type"] == UNKNOWN:
         return FormatError(place, "is not a field of it", hint=_near(kind, place))
     asked = WORDS.get(found["type"].partition("_")[0])
     reason = found["msg"].replace("Input should", "must") if asked is None else f"must be {asked}"
@@ -112,6 +116,6 @@ def _told(kind: type, found: ErrorDetails) -> FormatError:
 
 
 def _near(kind: type, name: str) -> str:
-    known = [field.name for field in fields(kind)] if is_dataclass(kind) else []
+    known = [field.name for field in fields(kind)] if is_dataclass(kind) and "." not in name else []
     near = difflib.get_close_matches(name, known, n=1)
-    return f"Did you mean {near[0]!r}?" if near and "." not in name else ""
+    return f"Did you mean {near[0]!r}?" if near else f"Fields: {', '.join(known)}" if known else ""

@@ -5,6 +5,9 @@ DESIGN.md section 4.
 
 from __future__ import annotations
 
+from typing import Annotated, TypeAlias
+
+from evosyn.codec import Through
 from evosyn.errors import FormatError as FormatError
 from evosyn.records import Json, Provenance, Testing, canonical_json
 
@@ -28,3 +31,7 @@ def testing_from_json(value: Json, provenance: Provenance = UNKNOWN_PROVENANCE) 
     except (ValueError, TypeError, RecursionError) as error:
         raise FormatError("", f"is not JSON: {error}") from error
     return Testing(kind, body, provenance)
+
+
+StoredTesting: TypeAlias = Annotated[Testing, Through(testing_from_json, Testing.to_json)]
+"""A testing in a record, as its TESTING object: without its provenance."""
