@@ -57,8 +57,8 @@ def synthesize(
     progress.asked = config.problems
     with RunDir(out) as run:
         ledger = Ledger(run.journal, Instance, on_reply=progress.reply)
-        claim(run, ledger, inputs, config, asked, workbench.sandbox.protection)
         stages = stages_of(inputs, config, workbench, asked, ledger, benchmarks)
+        claim(run, ledger, inputs, config, asked, workbench.sandbox.protection)
         runner = Runner(stages, ledger, window=2 * max(16, workbench.config.teacher.calls), progress=progress)
         threading.Thread(target=import_ahead, daemon=True).start()
         asyncio.run(_run(runner, config.problems, asked))
