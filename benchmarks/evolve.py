@@ -55,7 +55,7 @@ from evosyn.strategies.grammar.source import read
 from evosyn.strategies.grammar.trees import random_program
 from evosyn.strategies.proposers.genetic import GeneticProposer
 from evosyn.strategies.running.stacked import TreeRunner
-from evosyn.synthesis.recipes._evolve_config import EvolveConfig
+from evosyn.synthesis.search.config import EvolveConfig
 
 
 class SizeEvaluator:

@@ -49,7 +49,7 @@ from evosyn.strategies.evidence import evidence_of
 from evosyn.strategies.running.sandboxed import SandboxedRunner
 from evosyn.synthesis.adaptive import AdaptiveConfig, Outlook, Size, outlook, rounds
 from evosyn.synthesis.generate import draw_pools
-from evosyn.synthesis.ledger import Ledger
+from evosyn.synthesis.instance import ledger_of
 from evosyn.synthesis.prune import PruneConfig, decide
 
 POOL = Path(__file__).parents[2] / "shared" / "data" / "humaneval_codegen16b_even.jsonl.gz"
@@ -121,7 +121,7 @@ def executions_alone(folder: Path) -> float:
 def startup() -> float:
     """Seconds for imports and for opening two sandboxes."""
     code = (
-        "import evosyn.synthesis.recipes.synthesize, evosyn.teachers.litellm, evosyn.crossexec.executor\n"
+        "import evosyn.synthesis.recipes.problems, evosyn.teachers.litellm, evosyn.crossexec.executor\n"
         "from evosyn.sandbox import open_sandbox\n"
         "with open_sandbox(), open_sandbox(workers=1, numpy=True): pass\n"
     )
@@ -192,7 +192,7 @@ def memory(problems: int = 100_000, seconds: float = 60.0) -> None:
             time.sleep(0.5)
         process.send_signal(signal.SIGINT)
         process.communicate()
-        ledger = Ledger(RunDir(folder / "data").journal)
+        ledger = ledger_of(folder / "data")
         print(f"{problems} problems queued, {len(ledger.done)} ended in {seconds:.0f} s: peak {peak / 1024:.0f} MB")
 
 

@@ -122,12 +122,18 @@ class Events(Generic[E]):
     Args:
         kinds: the record class of each name.
         older: makes an event of today of one that an earlier version wrote, and leaves others as they are.
+        headless: earlier versions had no first event; such a journal can be read, and begun again cannot.
     """
 
     def __init__(
-        self, journal: Journal, kinds: Mapping[str, type[E]], older: Callable[[dict[str, Json]], Json] | None = None
+        self,
+        journal: Journal,
+        kinds: Mapping[str, type[E]],
+        older: Callable[[dict[str, Json]], Json] | None = None,
+        *,
+        headless: bool = False,
     ) -> None:
-        self.journal, self._kinds, self._older = journal, kinds, older
+        self.journal, self._kinds, self._older, self._headless = journal, kinds, older, headless
         self._names = {kind: name for name, kind in kinds.items()}
 
     def begin(self, header: Mapping[str, Json]) -> None:
@@ -147,7 +153,7 @@ class Events(Generic[E]):
 
     def header(self) -> dict[str, Json] | None:
         """What the journal began with, or None while it is empty."""
-        first = next(self._values(), None)
+        first = next(self._values(headless=False), None)
         return None if first is None else {key: value for key, value in first[1].items() if key not in ("event", "v")}
 
     def __iter__(self) -> Iterator[E]:
@@ -161,7 +167,7 @@ class Events(Generic[E]):
 
     def positions(self) -> Iterator[tuple[int, E]]:
         """The same, each with the byte where its line starts, for reading single events again with `at`."""
-        for position, value in self._values():
+        for position, value in self._values(headless=self._headless):
             if value.get("event") != BEGIN:
                 yield position, self._record(position, value)
 
@@ -173,10 +179,11 @@ class Events(Generic[E]):
         """Add one event; as `Journal.append`."""
         return self.journal.append({"event": self._names[type(event)], **dump(event)}, sync=sync)
 
-    def _values(self) -> Iterator[tuple[int, dict[str, Json]]]:
+    def _values(self, *, headless: bool) -> Iterator[tuple[int, dict[str, Json]]]:
         for position, value in self.journal.positions():
             event = self._of_today(value)
-            if position == 0 and (event.get("event") != BEGIN or event.get("v") != VERSION):
+            begins = event.get("event") == BEGIN
+            if position == 0 and not (event.get("v") == VERSION if begins else headless):
                 raise UsageError(
                     f"{self.journal.path}: is no journal of version {VERSION}; use the evosyn that wrote it, or "
                     "choose another --out"
@@ -204,6 +211,8 @@ class Events(Generic[E]):
 
 def _difference(held: Mapping[str, Json], given: Mapping[str, Json]) -> str:
     """Names the first settings that differ between a journal and the command."""
+    if held.get("kind") != given.get("kind"):
+        return f"the run directory holds a run of another kind ({held.get('kind')}); choose another --out"
     flat_held, flat_given = _flat(held), _flat(given)
     changed = [key for key in sorted({*flat_held, *flat_given}) if flat_held.get(key) != flat_given.get(key)]
     shown = "; ".join(f"{key}: {flat_held.get(key)!r} there, {flat_given.get(key)!r} asked for" for key in changed[:4])

@@ -101,6 +101,16 @@ class RunDir:
     def file(self, *parts: str) -> Path:
         return self.path.joinpath(*parts)
 
+    def claim(self, kind: str) -> None:
+        """See that the directory is of this kind of run, or has no manifest yet.
+
+        Raises:
+            UsageError: it holds something else.
+        """
+        held = self.read_json("manifest.json").get("kind") if self.file("manifest.json").is_file() else kind
+        if held != kind:
+            raise UsageError(f"--out {self.path}: holds a run of another kind ({held}); choose another directory")
+
     def write(self, name: str, data: str | bytes) -> Path:
         """Write one file of the run atomically and return its path."""
         path = self.file(name)

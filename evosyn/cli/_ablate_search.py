@@ -17,8 +17,8 @@ from evosyn.errors import UsageError
 
 if TYPE_CHECKING:
     from evosyn.cli._matrices import MatrixSource
-    from evosyn.synthesis.recipes._evolve_config import EvolveConfig
-    from evosyn.synthesis.recipes._evolve_trial import SearchTrial
+    from evosyn.synthesis.search.config import EvolveConfig
+    from evosyn.synthesis.search.trial import SearchTrial
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 SEARCHES = ("evolve", "iid", "sequential", "hillclimb")
@@ -193,7 +193,7 @@ def _compare(names: Sequence[str], values: dict[str, Any]) -> tuple[MatrixSource
     from evosyn.cli._matrices import matrices_of
     from evosyn.cli._workbench import workbench_of
     from evosyn.strategies import load_strategy
-    from evosyn.synthesis.recipes._evolve_trial import run_trial
+    from evosyn.synthesis.search.trial import run_trial
 
     found = []
     given = {"out": values["out"], "verdicts": values["verdicts"], "seed": values["seed"]}
@@ -213,7 +213,7 @@ def _compare(names: Sequence[str], values: dict[str, Any]) -> tuple[MatrixSource
 def _config(name: str, seed: int, values: Mapping[str, Any], *, has_model: bool) -> EvolveConfig:
     from evosyn.cli.evolve import MODEL_ARMS
     from evosyn.configs.loading import load_config
-    from evosyn.synthesis.recipes._evolve_config import EvolveConfig, ProposersConfig
+    from evosyn.synthesis.search.config import EvolveConfig, ProposersConfig
 
     flags = {
         "seed": seed,

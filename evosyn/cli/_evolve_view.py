@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from evosyn.evolve.events import Fate, Step
     from evosyn.evolve.islands import Archipelago
     from evosyn.records import Json
-    from evosyn.synthesis.recipes._evolve_config import EvolveConfig
-    from evosyn.synthesis.recipes.evolve import Progress
+    from evosyn.synthesis.search.config import EvolveConfig
+    from evosyn.synthesis.search.progress import SearchProgress
 
 LINE_EVERY_S = 5.0
 REFRESH_S = 0.2
 
 
 @contextmanager
-def watching(config: EvolveConfig, *, show: bool) -> Iterator[Progress]:
+def watching(config: EvolveConfig, *, show: bool) -> Iterator[SearchProgress]:
     """Progress on standard error while the body runs."""
-    from evosyn.synthesis.recipes.evolve import Quiet
+    from evosyn.synthesis.search.progress import Quiet
 
     if not show:
         yield Quiet()
@@ -44,7 +44,7 @@ def watching(config: EvolveConfig, *, show: bool) -> Iterator[Progress]:
 
 
 class Lines:
-    """Implements `Progress`: updates a status line, or prints a line every few seconds where there is no terminal."""
+    """Implements `SearchProgress`: updates a status line, or prints lines where there is no terminal."""
 
     def __init__(self, config: EvolveConfig, console: Console, status: Status | None) -> None:
         self._config, self._console, self._status = config, console, status

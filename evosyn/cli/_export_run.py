@@ -42,9 +42,9 @@ def strategy(directory: Path, out: Path | None, name: str | None) -> None:
 def openevolve(directory: Path, out: Path, iterations: int, **endpoint: str | None) -> None:
     """Write the task so that `openevolve-run` works on it: the same seeds, the same sandboxed scores."""
     from evosyn.pools import load_matrices
-    from evosyn.synthesis.recipes._evolve_config import EvolveConfig
-    from evosyn.synthesis.recipes._evolve_inputs import MATRICES, select, split_all
-    from evosyn.synthesis.recipes._openevolve import ModelEndpoint, write_project
+    from evosyn.synthesis.search.config import EvolveConfig
+    from evosyn.synthesis.search.inputs import MATRICES, select, split_all
+    from evosyn.synthesis.search.openevolve import ModelEndpoint, write_project
 
     run = Run(directory)
     config = EvolveConfig.model_validate(run.config)

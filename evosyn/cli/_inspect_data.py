@@ -19,8 +19,8 @@ from evosyn.errors import UsageError
 if TYPE_CHECKING:
     from evosyn.dataset import Sample
     from evosyn.records import Json
+    from evosyn.running.ledger import Ledger, PaidReply
     from evosyn.synthesis.instance import Instance
-    from evosyn.synthesis.ledger import Ledger
 
 WIDEST = 64
 """Rows and columns of a matrix that are shown."""
@@ -58,11 +58,12 @@ def show_data(
 
 def _overview(path: Path, as_json: bool) -> None:
     from evosyn.rundir import RunDir
+    from evosyn.synthesis.instance import ledger_of
 
     run = RunDir(path)
     manifest = run.read_json("manifest.json")
     if not run.file("report.json").exists():
-        done = len(_ledger(path).done)
+        done = len(ledger_of(path).done)
         click.echo(f"{path}: not finished, {done} problems have ended; repeat the `evosyn synthesize` command to go on")
         return
     report = run.read_json("report.json")
@@ -84,20 +85,21 @@ def _overview(path: Path, as_json: bool) -> None:
 
 def _samples(path: Path, count: int, setting: str, as_json: bool) -> None:
     from evosyn.dataset import read_dataset
+    from evosyn.synthesis.instance import ledger_of
 
     rows = read_dataset(path, setting)
     if not rows:
         raise UsageError(f"{path}: the setting {setting} holds no row; `evosyn inspect {path}` says why")
     count = min(count, len(rows))
     chosen = [rows[at * len(rows) // count] for at in range(count)]
-    ledger = _ledger(path)
+    ledger = ledger_of(path)
     if as_json:
         from evosyn.dataset import to_row
 
         click.echo(json.dumps([to_row(row) for row in chosen], indent=2, ensure_ascii=False))
         return
     for row in chosen:
-        _sample(row, ledger.instance(json.loads(row.lineage)["index"]))
+        _sample(row, ledger.item(json.loads(row.lineage)["index"]))
 
 
 def _sample(row: Sample, instance: Instance) -> None:
@@ -117,14 +119,19 @@ def _sample(row: Sample, instance: Instance) -> None:
 
 
 def _why(path: Path, name: str, as_json: bool) -> None:
-    ledger = _ledger(path)
-    instance = ledger.instance(_index_of(path, ledger, name))
-    replies = {event["reply"]["id"]: event for event in ledger.replies(instance.index)}
-    prompts = {event["key"][1]: event for event in replies.values() if "messages" in event}
-    if as_json:
-        from evosyn.synthesis.instance import instance_to_json
+    from evosyn.synthesis.instance import ledger_of
 
-        story = {"instance": instance_to_json(instance), "replies": list(replies.values())}
+    ledger = ledger_of(path)
+    instance = ledger.item(_index_of(path, ledger, name))
+    replies = {event.reply.id: event for event in ledger.replies(instance.index)}
+    prompts = {event.key[1]: event for event in replies.values() if event.messages}
+    if as_json:
+        from evosyn.codec import dump
+
+        story = {
+            "instance": dump(instance, defaults=True),
+            "replies": [dump(event, defaults=True) for event in replies.values()],
+        }
         click.echo(json.dumps(story, indent=2, ensure_ascii=False))
         return
     problem = instance.problem
@@ -139,7 +146,7 @@ def _why(path: Path, name: str, as_json: bool) -> None:
     _fate(instance)
 
 
-def _judgement(instance: Instance, prompts: Mapping[str, Json], replies: Mapping[str, Json]) -> None:
+def _judgement(instance: Instance, prompts: Mapping[str, PaidReply], replies: Mapping[str, PaidReply]) -> None:
     decision, pool = instance.decision, instance.pool
     if pool is None:
         return
@@ -243,33 +250,26 @@ def _short(value: Json, limit: int = 70) -> str:
     return text if len(text) <= limit else text[: limit - 3] + "..."
 
 
-def _prompt(event: Json, title: str) -> None:
+def _prompt(event: PaidReply | None, title: str) -> None:
     if event is None:
         return
     _head(title)
-    for message in event["messages"]:
-        click.echo(f"[{message['role']}] {safe(message['content'])}")
+    for message in event.messages:
+        click.echo(f"[{message.role}] {safe(message.content)}")
 
 
-def _reply(event: Json, title: str) -> None:
+def _reply(event: PaidReply | None, title: str) -> None:
     if event is None:
         return
-    _head(f"{title}: {event['reply']['model']}, {event['reply']['id']}")
-    click.echo(safe(event["reply"]["text"]))
+    _head(f"{title}: {event.reply.model}, {event.reply.id}")
+    click.echo(safe(event.reply.text))
 
 
 def _head(text: str) -> None:
     click.secho(f"\n{text}", bold=True)
 
 
-def _ledger(path: Path) -> Ledger:
-    from evosyn.rundir import RunDir
-    from evosyn.synthesis.ledger import Ledger
-
-    return Ledger(RunDir(path).journal)
-
-
-def _index_of(path: Path, ledger: Ledger, name: str) -> int:
+def _index_of(path: Path, ledger: Ledger[Instance], name: str) -> int:
     from evosyn.dataset import SETTINGS, iterate_dataset, parquet_path
     from evosyn.synthesis.problems import problem_name
 

@@ -51,7 +51,7 @@ def show_matrix(run: Run, problem: str, strategy: str | None, as_json: bool) -> 
 
 def _matrix(run: Run, problem: str) -> PassMatrix:
     from evosyn.pools import load_matrices
-    from evosyn.synthesis.recipes._evolve_inputs import MATRICES
+    from evosyn.synthesis.search.inputs import MATRICES
 
     file = run.dir.file(MATRICES)
     if not file.is_file():

@@ -66,8 +66,8 @@ def split_of_run(folder: Path) -> RunSplit | None:
     if run.read_json("manifest.json").get("kind") != "evolve":
         return None
     from evosyn.evolve.events import events_of
-    from evosyn.synthesis.recipes._evolve_config import EvolveConfig
-    from evosyn.synthesis.recipes._evolve_inputs import MATRICES, select, split_all
+    from evosyn.synthesis.search.config import EvolveConfig
+    from evosyn.synthesis.search.inputs import MATRICES, select, split_all
 
     header = events_of(run.journal).header()
     if header is None:

@@ -14,7 +14,7 @@ import click
 
 from evosyn.cli._workbench import sandbox_options, workbench_of
 from evosyn.errors import InputError, UsageError
-from evosyn.records import Json, Pool, Problem, Solution, Testing, content_id
+from evosyn.records import Json, PassMatrix, Pool, Problem, Solution, Testing, content_id
 
 if TYPE_CHECKING:
     from evosyn.crossexec.executor import CellCounts, CrossExecutor
@@ -132,10 +132,12 @@ def _execute(run: RunDir, executor: CrossExecutor, items: Iterator[Item], progre
     Raises:
         UsageError: the journal is of other input or other settings.
     """
-    from evosyn.jsonlines import write_lines
-    from evosyn.matrices import matrix_to_json
+    from evosyn.crossexec.executor import ExecutedProblem
+    from evosyn.journal import Events
+    from evosyn.pools import write_matrices
 
-    salt = executor.meta()
+    events = Events(run.journal, {"matrix": ExecutedProblem})
+    events.begin({"kind": "crossexec", **executor.meta()})
     keys: list[str] = []
     totals = dict.fromkeys(("problems", "cells", "human_cells", "resumed", "broken_testings", "vacuous_testings"), 0)
 
@@ -147,37 +149,36 @@ def _execute(run: RunDir, executor: CrossExecutor, items: Iterator[Item], progre
         totals["resumed"] += resumed
 
     def remaining() -> Iterator[Item]:
-        for event in run.journal.events():
+        for event in events:
             item = next(items, None)
-            if item is None or _key(item, salt) != event["key"]:
-                raise UsageError(f"--out {run.path}: holds matrices of another pool or of other settings; name another")
+            if item is None or _key(item) != event.key:
+                raise UsageError(f"--out {run.path}: holds matrices of another pool or another M or N; name another")
             progress.known(len(item[1]) * (len(item[2]) + (item[0].human_testing is not None)))
             count(item, 1)
         for item in items:
             count(item, 0)
-            keys.append(_key(item, salt))
+            keys.append(_key(item))
             yield item
 
     for index, matrix in executor.stream(remaining()):
-        run.journal.append({"key": keys[index], "matrix": matrix_to_json(matrix)})
+        events.append(ExecutedProblem(keys[index], matrix))
     run.journal.sync()
 
-    def finished() -> Iterator[Json]:
-        for event in run.journal.events():
-            matrix = event["matrix"]
-            totals["broken_testings"] += sum(set(column) == {"B"} for column in zip(*matrix["verdicts"], strict=True))
-            totals["vacuous_testings"] += len(matrix.get("meta", {}).get("vacuous", ()))
-            yield matrix
+    def finished() -> Iterator[PassMatrix]:
+        for event in events:
+            totals["broken_testings"] += int((event.matrix.verdicts_MN == "B").all(axis=0).sum())
+            totals["vacuous_testings"] += len(event.matrix.meta.get("vacuous", ()))
+            yield event.matrix
 
-    write_lines(run.file("matrices.jsonl"), finished())
+    write_matrices(run.file("matrices.jsonl"), finished())
     return totals
 
 
-def _key(item: Item, salt: dict[str, Json]) -> str:
+def _key(item: Item) -> str:
     problem, solutions, testings = item
     human = None if problem.human_testing is None else problem.human_testing.id
     ids = [[solution.id for solution in solutions], [testing.id for testing in testings]]
-    return content_id("x_", [problem.problem_id, problem.id, human, *ids, salt])
+    return content_id("x_", [problem.problem_id, problem.id, human, *ids])
 
 
 class CellProgress:

@@ -16,7 +16,7 @@ from evosyn.pools import BUILTIN
 
 if TYPE_CHECKING:
     from evosyn.records import Json
-    from evosyn.synthesis.recipes._evolve_config import EvolveConfig
+    from evosyn.synthesis.search.config import EvolveConfig
 
 FILE = click.Path(dir_okay=False, path_type=Path)
 SEARCHES = ("evolve", "genetic", "iid", "sequential", "hillclimb")
@@ -74,9 +74,9 @@ def command(
     not beat the initial strategy on the held-out problems.
     """
     from evosyn.cli._evolve_view import show_report, watching
-    from evosyn.synthesis.recipes._evolve_inputs import Source
-    from evosyn.synthesis.recipes.evolve import run_evolve
     from evosyn.synthesis.recipes.evolved import run_evolved
+    from evosyn.synthesis.recipes.strategy import run_evolve
+    from evosyn.synthesis.search.inputs import Source
     from evosyn.workbench import Workbench
 
     config = _config({**values, "source": source})
@@ -110,7 +110,7 @@ def command(
 def _config(values: Mapping[str, Any]) -> EvolveConfig:
     """What flags, keys and file say, over the defaults of a search with the model that they name, or of one without."""
     from evosyn.configs.loading import load_config
-    from evosyn.synthesis.recipes._evolve_config import EvolveConfig
+    from evosyn.synthesis.search.config import EvolveConfig
 
     search = values["search"]
     flags = {

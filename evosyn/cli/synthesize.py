@@ -13,7 +13,7 @@ from evosyn.errors import UsageError
 if TYPE_CHECKING:
     from evosyn.records import Json
     from evosyn.synthesis.config import SynthesizeConfig
-    from evosyn.synthesis.recipes.synthesize import Inputs
+    from evosyn.synthesis.inputs import Inputs
     from evosyn.workbench import Workbench
 
 FILE = click.Path(dir_okay=False, path_type=Path)
@@ -52,8 +52,8 @@ def command(run: Path | None, out: Path, dry_run: bool, as_json: bool, quiet: bo
     from evosyn.cli._synthesis_view import watching
     from evosyn.configs.loading import load_config
     from evosyn.synthesis.config import SynthesizeConfig
-    from evosyn.synthesis.recipes.synthesize import synthesize
-    from evosyn.synthesis.tally import RunTally
+    from evosyn.synthesis.progress import SynthesisProgress
+    from evosyn.synthesis.recipes.problems import synthesize
     from evosyn.workbench import Workbench
 
     flags = {name: values[name] for name in ("problems", "solutions", "testings", "seed", "seeds")}
@@ -73,15 +73,15 @@ def command(run: Path | None, out: Path, dry_run: bool, as_json: bool, quiet: bo
             if config.workbench.teacher.model and not as_json:
                 click.echo(f"(the sampled replies are kept in {out}/replies.sqlite and are not asked for again)")
             return
-        tally = RunTally()
-        with watching(tally, not (quiet or as_json), _asked(config)):
-            report = synthesize(inputs, config, workbench, out, tally)
+        progress = SynthesisProgress()
+        with watching(progress, not (quiet or as_json), _asked(config)):
+            report = synthesize(inputs, config, workbench, out, progress)
     _show(report, as_json) if as_json else _summary(report, out)
 
 
 def _inputs(run: Path, seeds: str | None) -> Inputs:
     from evosyn.domains import load_pools
-    from evosyn.synthesis.recipes.synthesize import Inputs
+    from evosyn.synthesis.inputs import Inputs
 
     file = run if run.suffix == ".py" else run / "strategy.py"
     if not file.is_file():

@@ -19,6 +19,7 @@ from evosyn.crossexec.judge import BATCHES, Judge
 from evosyn.crossexec.rows import Row
 from evosyn.errors import UsageError
 from evosyn.jobs import CellResult
+from evosyn.matrices import StoredMatrix
 from evosyn.randomness import SeedTree
 from evosyn.records import Json, PassMatrix, Problem, Solution, Testing, Verdict
 
@@ -76,6 +77,18 @@ class CellCounts:
     @property
     def cells_per_s(self) -> float:
         return (self.cells + self.human_cells) / self.wall_s if self.wall_s > 0 else 0.0
+
+
+@dataclass(frozen=True)
+class ExecutedProblem:
+    """Event of a journal: the matrix of one problem.
+
+    Attributes:
+        key: digest of what was executed.
+    """
+
+    key: str
+    matrix: StoredMatrix
 
 
 @dataclass

@@ -8,19 +8,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evosyn.cli._inspect_data import _ledger, _order
+from evosyn.cli._inspect_data import _order
 from evosyn.codec import dump
 from evosyn.dataset import SETTINGS, iterate_dataset, parquet_path, read_rejects
 from evosyn.errors import UsageError
 from evosyn.records import Invalid, Ranking
 from evosyn.rundir import RunDir
+from evosyn.synthesis.instance import Instance, ledger_of
 from evosyn.view.answers import DETAILED, Fresh, cut, listing
 
 if TYPE_CHECKING:
     from evosyn.dataset import Sample
     from evosyn.records import Json, PassMatrix, Pool
-    from evosyn.synthesis.instance import Instance
-    from evosyn.synthesis.ledger import Ledger
+    from evosyn.running.ledger import Ledger
 
 SEARCHED = ("id", "problem_id", "domain", "title", "model", "statement")
 REJECTS_SEARCHED = ("stage", "reason", "item", "problem_id", "detail", "settings")
@@ -33,7 +33,7 @@ class DataView:
         self.path = path
         self._dir = RunDir(path)
         self._dir.read_json("manifest.json")
-        self._ledger: Fresh[Ledger] = Fresh(path / "journal.jsonl", lambda: _ledger(path))
+        self._ledger: Fresh[Ledger[Instance]] = Fresh(path / "journal.jsonl", lambda: ledger_of(path))
         self._rows: dict[str, Fresh[list[dict[str, Json]]]] = {
             setting: Fresh(parquet_path(path, setting), lambda setting=setting: self._read(setting))  # type: ignore[misc]
             for setting in SETTINGS
@@ -87,7 +87,7 @@ class DataView:
         ledger = self._ledger.get()
         if index not in ledger.done:
             raise UsageError(f"{self.path}: has no finished problem {index}; it has {len(ledger.done)}")
-        instance = ledger.instance(index)
+        instance = ledger.item(index)
         problem = instance.problem
         unusable = Counter(f"{one.stage}: {one.reason}" for one in instance.rejects if one.item == "reply")
         value: dict[str, Json] = {

@@ -13,9 +13,9 @@ from evosyn.sandbox import open_sandbox
 from evosyn.strategies import load_known
 from evosyn.strategies.genome import StrategyGenome
 from evosyn.strategies.running.sandboxed import SandboxedRunner
-from evosyn.synthesis.recipes._evolve_config import EvolveConfig
-from evosyn.synthesis.recipes._evolve_inputs import select
-from evosyn.synthesis.recipes._evolve_strategies import EvolvedStrategies
+from evosyn.synthesis.search.config import EvolveConfig
+from evosyn.synthesis.search.inputs import select
+from evosyn.synthesis.search.strategies import EvolvedStrategies
 
 __all__ = ["TestBitStrings", "TestFlipping"]
 

@@ -19,11 +19,11 @@ from evosyn.evolve.stopping import StopConfig
 from evosyn.pools import write_matrices
 from evosyn.records import Evaluation, Invalid, PassMatrix, Ranking
 from evosyn.rundir import RunDir
-from evosyn.synthesis.recipes._evolve_config import EvolveConfig
-from evosyn.synthesis.recipes._evolve_finish import _tied
-from evosyn.synthesis.recipes._evolve_inputs import Source, select
-from evosyn.synthesis.recipes._evolve_trial import run_trial
-from evosyn.synthesis.recipes.evolve import run_evolve
+from evosyn.synthesis.recipes.strategy import run_evolve
+from evosyn.synthesis.search.config import EvolveConfig
+from evosyn.synthesis.search.inputs import Source, select
+from evosyn.synthesis.search.trial import run_trial
+from evosyn.synthesis.search.winner import _tied
 from evosyn.workbench import Workbench
 
 SCORING = ConsistencyConfig(M=5, N=4, draws=2)

@@ -9,7 +9,7 @@ from evosyn.cli._inspect_data import is_data_directory, matrix_lines, safe, show
 from evosyn.dataset import read_dataset, read_rejects
 from evosyn.errors import UsageError
 from evosyn.synthesis.config import SynthesizeConfig
-from evosyn.synthesis.ledger import Ledger
+from evosyn.synthesis.instance import ledger_of
 
 CONFIG = SynthesizeConfig(problems=24, solutions=5, testings=4)
 
@@ -73,9 +73,7 @@ def test_samples_show_statement_matrix_testing_and_two_solutions(data, capsys):
 def test_the_matrix_is_shown_with_the_chosen_pair_first(data):
     row = read_dataset(data)[0]
     scores = json.loads(row.scores)
-    from evosyn.rundir import RunDir
-
-    instance = Ledger(RunDir(data).journal).instance(json.loads(row.lineage)["index"])
+    instance = ledger_of(data).item(json.loads(row.lineage)["index"])
     lines = list(matrix_lines(instance, scores))
     assert lines[0].strip() == "v"
     assert lines[1].startswith(f"> s{scores['solution']}")

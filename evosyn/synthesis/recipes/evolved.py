@@ -14,8 +14,9 @@ from evosyn.evolve.loop import Search
 from evosyn.ports import Evolved, EvolvedTools
 from evosyn.records import Json
 from evosyn.rundir import RunDir
-from evosyn.synthesis.recipes._evolve_config import EvolveConfig
-from evosyn.synthesis.recipes.evolve import arms_of, search_parts, write_config
+from evosyn.synthesis.search.config import EvolveConfig
+from evosyn.synthesis.search.inputs import write_config
+from evosyn.synthesis.search.parts import arms_of, search_parts
 from evosyn.workbench import Workbench
 
 

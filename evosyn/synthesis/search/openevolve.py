@@ -23,19 +23,26 @@ import yaml
 from evosyn.errors import MissingExtra, UnavailableError, UsageError
 from evosyn.evaluators.consistency import SeedConsistency
 from evosyn.evaluators.draws import ConsistencyConfig
+from evosyn.evolve.arms import Arms
+from evosyn.evolve.proposers._recorded import RecordedProposer
+from evosyn.evolve.schedule import Arm
 from evosyn.pools import load_matrices, write_matrices
 from evosyn.records import Candidate, Json, PassMatrix
-from evosyn.rundir import write_atomic
+from evosyn.rundir import RunDir, write_atomic
 from evosyn.sandbox import open_sandbox
 from evosyn.strategies import load_strategy
 from evosyn.strategies.genome import TIE_METRIC, StrategyGenome
 from evosyn.strategies.running.sandboxed import SandboxedRunner
-from evosyn.synthesis.recipes._evolve_config import EvolveConfig
-from evosyn.workbench import TeacherConfig
+from evosyn.synthesis.search.config import EvolveConfig
+from evosyn.synthesis.search.inputs import Seeds
+from evosyn.synthesis.search.progress import SearchProgress
+from evosyn.workbench import TeacherConfig, Workbench
 
 if TYPE_CHECKING:
     from openevolve.evaluation_result import EvaluationResult
 
+OPENEVOLVE = "openevolve"
+ITERATIONS = 100
 PROGRAMS = "programs.jsonl"
 TRACE = "trace.jsonl"
 START, END = "# EVOLVE-BLOCK-START", "# EVOLVE-BLOCK-END"
@@ -44,7 +51,7 @@ EVALUATOR = '''"""Scores a strategy program on the matrices beside this file; wr
 
 from pathlib import Path
 
-from evosyn.synthesis.recipes._openevolve import evaluate_file
+from evosyn.synthesis.search.openevolve import evaluate_file
 
 
 def evaluate(program_path):
@@ -133,6 +140,24 @@ def run_openevolve(folder: Path, iterations: int) -> list[Found]:
             raise UnavailableError(f"OpenEvolve ended with exit code {done.returncode}; see {folder}/openevolve.log")
         _collect(trace, stored)
     return [Found(**json.loads(line)) for line in stored.read_text(encoding="utf-8").splitlines()]
+
+
+def by_openevolve(
+    run: RunDir, seeds: Seeds, config: EvolveConfig, workbench: Workbench, progress: SearchProgress
+) -> tuple[EvolveConfig, Arms]:
+    """Let OpenEvolve work on the train problems; what it made becomes the proposals of our journal."""
+    iterations = config.stop.proposals or ITERATIONS
+    folder = run.file(OPENEVOLVE)
+    if not folder.joinpath(PROGRAMS).is_file():
+        progress.said(f"OpenEvolve runs for {iterations} iterations; its log is {folder}/openevolve.log")
+        write_project(folder, seeds.split.train, config, endpoint_of(workbench.config.teacher), iterations)
+    programs = run_openevolve(folder, iterations)
+    if not programs:
+        raise UnavailableError(f"OpenEvolve made no program; see {folder}/openevolve.log, then delete {folder}")
+    proposers = config.proposers.model_copy(update={"arms": {OPENEVOLVE: 1.0}})
+    stop = config.stop.model_copy(update={"proposals": len(programs), "evaluations": None})
+    recorded = {OPENEVOLVE: RecordedProposer(OPENEVOLVE, programs)}
+    return config.model_copy(update={"proposers": proposers, "stop": stop}), Arms(recorded, (Arm(OPENEVOLVE),))
 
 
 def evaluate_file(program_path: str | Path, folder: Path) -> EvaluationResult:

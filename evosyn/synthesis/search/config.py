@@ -14,6 +14,8 @@ from evosyn.evolve.stopping import StopConfig
 from evosyn.records import Json
 from evosyn.workbench import PluginSection, WorkbenchConfig
 
+KIND = "evolve"
+
 
 class PoolConfig(BaseModel):
     """What is drawn for each seed problem where the source brings no solutions and testings.

@@ -12,11 +12,11 @@ from evosyn.evolve.islands import Archipelago
 from evosyn.evolve.loop import Search
 from evosyn.journal import Journal
 from evosyn.records import Candidate, Evaluation, PassMatrix
-from evosyn.synthesis.recipes._evolve_config import EvolveConfig
-from evosyn.synthesis.recipes._evolve_finish import WinnerChoice, choose, fresh_scoring
-from evosyn.synthesis.recipes._evolve_inputs import select
-from evosyn.synthesis.recipes._evolve_strategies import EvolvedStrategies
-from evosyn.synthesis.recipes.evolve import arms_of, search_parts
+from evosyn.synthesis.search.config import EvolveConfig
+from evosyn.synthesis.search.inputs import select
+from evosyn.synthesis.search.parts import arms_of, search_parts
+from evosyn.synthesis.search.strategies import EvolvedStrategies
+from evosyn.synthesis.search.winner import WinnerChoice, choose, fresh_scoring
 from evosyn.workbench import Workbench
 
 

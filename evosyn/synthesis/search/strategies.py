@@ -12,12 +12,10 @@ from evosyn.rundir import RunDir
 from evosyn.strategies import PROGRAM, load_strategy
 from evosyn.strategies.genome import StrategyGenome
 from evosyn.strategies.running.stacked import TreeRunner
-from evosyn.synthesis.recipes._evolve_card import card_of
-from evosyn.synthesis.recipes._evolve_config import EvolveConfig
-from evosyn.synthesis.recipes._evolve_finish import boards, choose, report_of, strategy_file
-from evosyn.synthesis.recipes._evolve_inputs import Seeds
-
-KIND = "evolve"
+from evosyn.synthesis.search.card import card_of
+from evosyn.synthesis.search.config import KIND, EvolveConfig
+from evosyn.synthesis.search.inputs import Seeds
+from evosyn.synthesis.search.winner import boards, choose, report_of, strategy_file
 
 
 class EvolvedStrategies(StrategyGenome):

@@ -1,4 +1,4 @@
-"""The pipeline: every item accounted for, one dataset whatever the concurrency or the interruptions."""
+"""The recipe of a synthesis: every item accounted for, one dataset whatever the concurrency or the interruptions."""
 
 import hashlib
 import json
@@ -9,7 +9,9 @@ import pytest
 
 from evosyn.dataset import SETTINGS, read_dataset, read_rejects
 from evosyn.errors import BudgetSpent, UsageError
-from evosyn.synthesis.config import SynthesizeConfig
+from evosyn.synthesis.config import FilterConfig, SynthesizeConfig
+from evosyn.synthesis.decontaminate import DecontaminateConfig
+from evosyn.synthesis.instance import ledger_of
 
 CONFIG = SynthesizeConfig(problems=24, solutions=5, testings=4)
 FILES = (
@@ -114,18 +116,18 @@ def test_every_row_walks_back_to_its_replies_matrix_and_seeds(toy, tmp_path):
     toy.run(tmp_path / "d", CONFIG)
     events = [json.loads(line[9:]) for line in (tmp_path / "d" / "journal.jsonl").read_text().splitlines()]
     texts = {event["reply"]["id"]: event["reply"]["text"] for event in events if event["event"] == "reply"}
-    instances = {event["instance"]["index"]: event["instance"] for event in events if event["event"] == "instance"}
+    ledger = ledger_of(tmp_path / "d")
     for setting in SETTINGS:
         for row in read_dataset(tmp_path / "d", setting):
             lineage, scores = json.loads(row.lineage), json.loads(row.scores)
             assert texts[lineage["problem"]["call"]] == row.statement
             assert texts[lineage["solution"]["call"]] == row.solution
-            instance = instances[lineage["index"]]
-            assert instance["testings"][scores["testing"]]["testing"] == json.loads(row.testing)
-            assert instance["matrix"]["problem_id"] == row.problem_id
+            instance = ledger.item(lineage["index"])
+            assert instance.testings[scores["testing"]].to_json() == json.loads(row.testing)
+            assert instance.matrix.problem_id == row.problem_id
             assert set(lineage["seeds"]) <= {seed.problem_id for seed in toy.inputs.seeds}
             if setting != "random":
-                assert instance["matrix"]["verdicts"][scores["solution"]][scores["testing"]] == "P"
+                assert instance.matrix.verdicts_MN[scores["solution"], scores["testing"]] == "P"
                 ranked = json.loads(row.solutions_ranked)
                 assert ranked[0]["source"] == row.solution
                 assert [one["score"] for one in ranked] == sorted((one["score"] for one in ranked), reverse=True)
@@ -149,6 +151,38 @@ def test_cut_at_any_byte_the_journal_resumes_to_the_same_dataset(toy, tmp_path):
         journal.write_bytes(raw[:cut])
         toy.run(tmp_path / "d", CONFIG)
         assert content(tmp_path / "d") == before
+
+
+def test_killed_before_the_manifest_was_written_it_goes_on(toy, tmp_path):
+    toy.run(tmp_path / "d", CONFIG)
+    before, journal = content(tmp_path / "d"), tmp_path / "d" / "journal.jsonl"
+    journal.write_bytes(journal.read_bytes().splitlines(keepends=True)[0])
+    (tmp_path / "d" / "manifest.json").unlink()
+    toy.run(tmp_path / "d", CONFIG)
+    assert content(tmp_path / "d") == before
+
+
+def test_a_directory_of_another_command_is_refused_and_left_alone(toy, tmp_path):
+    (tmp_path / "d").mkdir()
+    (tmp_path / "d" / "manifest.json").write_text('{"kind": "evolve"}')
+    with pytest.raises(UsageError, match=r"another kind \(evolve\)"):
+        toy.run(tmp_path / "d", CONFIG)
+    assert sorted(path.name for path in (tmp_path / "d").iterdir()) == [".lock", "manifest.json"]
+
+
+def test_contaminated_and_repeated_problems_are_dropped_by_their_stages(toy, tmp_path):
+    toy.run(tmp_path / "a", CONFIG)
+    problems = [json.loads(line) for line in (tmp_path / "a" / "problems.jsonl").read_text().splitlines()]
+    benchmark = tmp_path / "benchmark.jsonl"
+    benchmark.write_text(json.dumps({"statement": problems[3]["statement"]}) + "\n")
+    config = CONFIG.model_copy(
+        update={"filter": FilterConfig(decontaminate=DecontaminateConfig(files=(str(benchmark),)))}
+    )
+    report = toy.run(tmp_path / "b", config)
+    assert report["dropped"]["benchmark-overlap"] == report["stages"]["decontaminate"]["dropped"] >= 1
+    ledger = ledger_of(tmp_path / "b")
+    ended = {ledger.done[index].stage for index in range(24)}
+    assert {"decontaminate", None} <= ended <= {"make", "decontaminate", "dedup", "draw", "judge", None}
 
 
 @pytest.mark.parametrize("folder", ["", "dataset"])

@@ -5,9 +5,9 @@ from __future__ import annotations
 from evosyn.evaluators.card import CardRequest, make_card, render
 from evosyn.ports import SearchState, StrategyRunner
 from evosyn.strategies import known_names, load_known
-from evosyn.synthesis.recipes._evolve_config import EvolveConfig
-from evosyn.synthesis.recipes._evolve_finish import WinnerChoice, fresh_scoring, name_of_initial
-from evosyn.synthesis.recipes._evolve_inputs import Seeds
+from evosyn.synthesis.search.config import EvolveConfig
+from evosyn.synthesis.search.inputs import Seeds
+from evosyn.synthesis.search.winner import WinnerChoice, fresh_scoring, name_of_initial
 
 
 def card_of(

@@ -23,8 +23,8 @@ from evosyn.randomness import SeedTree
 from evosyn.records import Candidate, Elite, Evaluation, Json
 from evosyn.strategies import EVOLVED_BY, known_names, load_known
 from evosyn.strategies.genome import TIE_METRIC
-from evosyn.synthesis.recipes._evolve_config import EvolveConfig
-from evosyn.synthesis.recipes._evolve_inputs import Seeds
+from evosyn.synthesis.search.config import EvolveConfig
+from evosyn.synthesis.search.inputs import Seeds
 
 EVOLVED = "evolved"
 MIN_DRAWS = 20

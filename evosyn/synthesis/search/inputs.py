@@ -11,6 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import yaml
+
+from evosyn import __version__
 from evosyn.domains import load_pools
 from evosyn.errors import InputError, UsageError
 from evosyn.evaluators.draws import ConsistencyConfig
@@ -20,7 +23,7 @@ from evosyn.pools import BUILTIN, is_matrices_file, load_matrices, write_matrice
 from evosyn.records import KNOWN_VERDICTS, Json, PassMatrix, Pool, Verdict
 from evosyn.rundir import RunDir
 from evosyn.synthesis.generate import draw_pools
-from evosyn.synthesis.recipes._evolve_config import EvolveConfig
+from evosyn.synthesis.search.config import KIND, EvolveConfig
 from evosyn.workbench import Workbench
 
 MATRICES = "matrices/matrices.jsonl.gz"
@@ -96,6 +99,37 @@ class Source:
                     field="human_testing",
                     hint="Add one, or leave the problem out",
                 )
+
+
+def claim(run: RunDir, source: Source, config: EvolveConfig) -> None:
+    """Take the directory for this source, or see that it is ours.
+
+    Raises:
+        UsageError: it holds something else.
+    """
+    mine = {
+        "kind": KIND,
+        "source": source.name,
+        "source_digest": source.digest,
+        "drawn": None if source.recorded else list(config.drawn),
+    }
+    run.claim(KIND)
+    if run.file("manifest.json").is_file():
+        held = run.read_json("manifest.json")
+        for key in ("source_digest", "drawn"):
+            if held.get(key) != mine[key]:
+                raise UsageError(
+                    f"--out {run.path}: holds a run with another {key} ({held.get(key)!r} there, {mine[key]!r} asked "
+                    "for); choose another directory"
+                )
+    else:
+        run.write_json("manifest.json", {**mine, "evosyn": __version__})
+    write_config(run, config)
+
+
+def write_config(run: RunDir, config: EvolveConfig) -> None:
+    """Keep what a command resolved to, which repeats it."""
+    run.write("config.yaml", yaml.safe_dump(config.model_dump(mode="json"), sort_keys=False))
 
 
 def prepare(

@@ -17,15 +17,16 @@ from evosyn.matrices import write_matrices
 from evosyn.pools import write_pools
 from evosyn.records import Json, PassMatrix, Pool
 from evosyn.rundir import RunDir
+from evosyn.running.ledger import Ledger
 from evosyn.synthesis.card import CardFacts, render_card
-from evosyn.synthesis.ledger import Ledger
+from evosyn.synthesis.instance import Instance
 from evosyn.synthesis.plots import columns_of, draw
 from evosyn.synthesis.report import Figures, distributions
 from evosyn.synthesis.samples import SampleMaker
 
 
 @dataclass(frozen=True)
-class Finish:
+class OutputPlan:
     """What the writers need besides the journal.
 
     Attributes:
@@ -42,18 +43,18 @@ class Finish:
     licence: str
 
 
-def prepare() -> None:
+def import_ahead() -> None:
     """Import what the writers need; done beside the model calls, nobody waits for it after them."""
     for name in ("matplotlib.figure", "matplotlib.backends.backend_agg", "pyarrow.parquet", "pandas"):
         if importlib.util.find_spec(name.partition(".")[0]) is not None:  # pyarrow uses pandas where it is
             importlib.import_module(name)
 
 
-def finish(run: RunDir, ledger: Ledger, plan: Finish) -> dict[str, Json]:
+def write_outputs(run: RunDir, ledger: Ledger[Instance], plan: OutputPlan) -> dict[str, Json]:
     """Write all files and return the value of `report.json`."""
     figures = Figures()
     rejects: list[Reject] = []
-    for instance in ledger.instances(plan.count):
+    for instance in ledger.items(range(plan.count)):
         figures.see(instance)
         rejects.extend(instance.rejects)
     write_rejects(run.path, rejects)
@@ -77,22 +78,22 @@ def finish(run: RunDir, ledger: Ledger, plan: Finish) -> dict[str, Json]:
     return report
 
 
-def _problems(ledger: Ledger, count: int) -> Iterator[Pool]:
-    for instance in ledger.instances(count):
+def _problems(ledger: Ledger[Instance], count: int) -> Iterator[Pool]:
+    for instance in ledger.items(range(count)):
         if instance.problem is not None:
             yield Pool(instance.problem, (), ())
 
 
-def _candidates(ledger: Ledger, count: int) -> Iterator[Pool]:
-    return (instance.pool for instance in ledger.instances(count) if instance.pool is not None)
+def _candidates(ledger: Ledger[Instance], count: int) -> Iterator[Pool]:
+    return (instance.pool for instance in ledger.items(range(count)) if instance.pool is not None)
 
 
-def _matrices(ledger: Ledger, count: int) -> Iterator[PassMatrix]:
-    return (instance.matrix for instance in ledger.instances(count) if instance.matrix is not None)
+def _matrices(ledger: Ledger[Instance], count: int) -> Iterator[PassMatrix]:
+    return (instance.matrix for instance in ledger.items(range(count)) if instance.matrix is not None)
 
 
-def _samples(ledger: Ledger, plan: Finish, setting: str) -> Iterator[Sample]:
-    for instance in ledger.instances(plan.count):
+def _samples(ledger: Ledger[Instance], plan: OutputPlan, setting: str) -> Iterator[Sample]:
+    for instance in ledger.items(range(plan.count)):
         sample = plan.maker.make(instance, setting)
         if sample is not None:
             yield sample
