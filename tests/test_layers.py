@@ -15,7 +15,7 @@ ROOT = Path(evosyn.__file__).parent
 TOP = 7
 LAYER = {
     "cli": TOP, "view": TOP, "api": TOP, "contracts": TOP, "__init__": TOP, "__main__": TOP,
-    "simulation": 6,
+    "simulation": 6, "reading": 6,
     "synthesis": 5, "train": 5,
     "workbench": 4,
     "evaluators": 3,

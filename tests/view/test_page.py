@@ -74,7 +74,7 @@ def test_an_export_holds_the_answers_that_the_server_gives(run_dir):
 
 def test_an_export_is_bounded(run_dir, monkeypatch):
     monkeypatch.setattr(answers, "LISTED", 5)
-    monkeypatch.setattr("evosyn.view.run.DETAILED", 4)
+    monkeypatch.setattr("evosyn.view.answers.DETAILED", 4)
     held = json.loads(Elements(exported(open_view(run_dir))).scripts[0])
     assert len(held["candidates"]["rows"]) == 5 and len(held) == 6
 
