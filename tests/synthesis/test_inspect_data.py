@@ -5,7 +5,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from evosyn.cli._inspect_data import side_by_side, testing_lines
+from evosyn.cli import _inspect_data as printed
 from evosyn.cli._texts import matrix_lines
 from evosyn.cli.inspect import command
 from evosyn.dataset import read_dataset, read_rejects
@@ -93,7 +93,7 @@ def test_an_unfinished_directory_says_how_to_go_on(data):
 
 def test_control_characters_of_models_never_reach_the_terminal():
     assert safe("a\x1b[31mred\r\n\tb\x9b") == "a\\x1b[31mred\\r\n\tb\\x9b"
-    assert "\x1b" not in "".join(side_by_side("a\x1b", "b\nc\nd"))
+    assert "\x1b" not in "".join(printed.side_by_side("a\x1b", "b\nc\nd"))
 
 
 @pytest.mark.parametrize(
@@ -106,4 +106,4 @@ def test_control_characters_of_models_never_reach_the_terminal():
     ],
 )
 def test_every_kind_of_testing_is_shown_line_by_line(testing, shown):
-    assert list(testing_lines(testing)) == shown
+    assert list(printed.testing_lines(testing)) == shown
