@@ -15,13 +15,13 @@ ROOT = Path(evosyn.__file__).parent
 TOP = 7
 LAYER = {
     "cli": TOP, "view": TOP, "api": TOP, "contracts": TOP, "__init__": TOP, "__main__": TOP,
-    "simulation": 6, "reading": 6,
+    "reading": 6, "simulation": 6,
     "synthesis": 5, "train": 5,
     "workbench": 4,
     "evaluators": 3,
     "crossexec": 2,
     "domains": 1.5,  # how values travel between processes is the sandbox's
-    "evolve": 1, "sandbox": 1, "teachers": 1, "strategies": 1,
+    "evolve": 1, "strategies": 1, "sandbox": 1, "teachers": 1,
 }  # fmt: skip
 """Everything else is ground: 0."""
 HEAVY = {
