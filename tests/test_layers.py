@@ -142,3 +142,13 @@ def test_the_engine_names_nothing_that_is_evolved() -> None:
     nouns = re.compile("strateg|testing|solution|matrix|environment|genetic", re.IGNORECASE)
     files = [path for path in (ROOT / "evolve").rglob("*") if path.suffix in {".py", ".md"}]
     assert not {str(path): nouns.findall(path.read_text()) for path in files if nouns.search(path.read_text())}
+
+
+def test_only_the_two_faces_read_directories() -> None:
+    readers = {
+        part_of(path)
+        for path in MODULES
+        for name in imported(ast.parse(path.read_text()))
+        if f"{name}.".startswith("evosyn.reading.")
+    }
+    assert readers == {"reading", "cli", "view"}

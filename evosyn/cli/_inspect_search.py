@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from evosyn.cli._evolve_view import leaderboard, report_console
+from evosyn.cli._evolve_view import print_leaderboard
+from evosyn.cli._tables import print_table
 from evosyn.cli._texts import head, print_matrix
 from evosyn.reading.plain import safe
 
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
     )
     from evosyn.records import Json
 
-COLUMNS = ("proposals", "candidates", "duplicate", "same behaviour", "invalid", "kept", "wasted", "gain", "cost")
+COLUMNS = ("name", "proposals", "candidates", "duplicate", "same behaviour", "invalid", "kept", "wasted", "gain",
+           "cost")  # fmt: skip
 
 
 def print_overview(run: SearchOverview) -> None:
@@ -42,7 +44,7 @@ def print_overview(run: SearchOverview) -> None:
         best = "none" if run.best is None else f"{run.best['id']} {run.best['score']:.4f}"
         click.echo(f"not finished ({run.progress}); best so far: {best}. Repeat the `evosyn evolve` command to go on")
     else:
-        report_console().print(leaderboard(run.report))
+        print_leaderboard(run.report)
         click.echo(f"ended by {run.report['stopped']}; winner {run.report['best']['id']}")
     steps = ", ".join(f"{point.score:.4f} at {point.evaluations}" for point in run.curve[-6:])
     click.echo(f"best so far (evaluations): {steps}")
@@ -120,27 +122,16 @@ PRINTERS: Mapping[str, Callable[[Any], None]] = {
 
 
 def _proposers(proposers: Mapping[str, Json]) -> None:
-    from rich.table import Table
-
-    table = Table(title="proposers", title_justify="left")
-    table.add_column("name")
-    for column in COLUMNS:
-        table.add_column(column, justify="right")
+    rows = []
     for name, row in proposers.items():
         fates, total = row["fates"], max(row["candidates"], 1)
         kept = fates.get("new", 0) + fates.get("improved", 0)
         invalid = fates.get("invalid", 0) + fates.get("no-program", 0)
         shares = (fates.get("duplicate", 0), fates.get("same-behaviour", 0), invalid, kept)
-        table.add_row(
-            name,
-            str(row["proposals"]),
-            str(row["candidates"]),
-            *(f"{100 * count / total:.1f} %" for count in shares),
-            str(sum(row["wasted"].values())),
-            f"{row['gain']:.4f}",
-            f"${row['cost']:.4f}" if row["cost"] else "",
-        )
-    report_console().print(table)
+        told = (f"{row['gain']:.4f}", f"${row['cost']:.4f}" if row["cost"] else "")
+        percents = (f"{100 * count / total:.1f} %" for count in shares)
+        rows.append((name, row["proposals"], row["candidates"], *percents, sum(row["wasted"].values()), *told))
+    print_table("proposers", COLUMNS, rows)
     for name, row in proposers.items():
         for reason, count in sorted(row["wasted"].items(), key=lambda item: -item[1]):
             click.echo(safe(f"  {name}: {count} x {reason}"))

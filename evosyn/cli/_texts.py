@@ -27,7 +27,8 @@ def matrix_lines(matrix: MatrixShown) -> Iterator[str]:
     """The verdicts, best solutions and testings first, with their scores; > and v mark what was chosen."""
     human = any(one.human is not None for one in matrix.solutions)
     marks = "".join("v" if one.chosen else " " for one in matrix.testings)
-    yield f"{'':16}{marks}{'  human' if human else ''}".rstrip()
+    if human or marks.strip():
+        yield f"{'':16}{marks}{'  human' if human else ''}".rstrip()
     for one in matrix.solutions:
         score = "" if one.score is None else f"{one.score:.4g}"
         mark, said = ">" if one.chosen else " ", f"  {one.human}" if one.human else ""

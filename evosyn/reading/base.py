@@ -18,6 +18,7 @@ from evosyn.rundir import RunDir
 from evosyn.strategies import load_strategy, strategy_name
 
 T = TypeVar("T")
+REPORT = "report.json"
 
 
 @dataclass(frozen=True)
@@ -80,15 +81,11 @@ class Reading:
         """The questions that a reader will want answered, lists first, then at most so many about single things."""
         yield "overview"
 
-    def read(self, name: str) -> dict[str, Json] | None:
-        """A JSON file of the directory, or None where it is not written yet."""
-        found: dict[str, Json] | None = self.dir.read_json(name) if self.dir.file(name).exists() else None
-        return found
-
     @property
     def report(self) -> dict[str, Json] | None:
         """report.json, or None while the run is not finished."""
-        return self.read("report.json")
+        found: dict[str, Json] | None = self.dir.read_json(REPORT) if self.dir.file(REPORT).exists() else None
+        return found
 
 
 class Fresh(Generic[T]):

@@ -23,6 +23,7 @@ SIGNS = (
     ("eval", frozenset({"bench", "models", "ks"}), "completions"),
     ("experiment", frozenset({"arms", "differences", "verdict"}), "seed-0"),
     ("crossexec", frozenset({"cells", "executed", "human_cells"}), "verdicts.sqlite"),
+    ("train", frozenset({"method", "lineage", "metrics"}), "metrics.jsonl"),
 )
 """Of commands that write no manifest: kind, keys of the report, and what is there before the report."""
 
