@@ -35,16 +35,18 @@ from evosyn import registry
 from evosyn.evaluators.behaviour import axes_named
 from evosyn.evaluators.consistency import SeedConsistency
 from evosyn.evaluators.draws import ConsistencyConfig
+from evosyn.evolve.events import events_of
 from evosyn.evolve.islands import Archipelago, IslandsConfig
 from evosyn.evolve.loop import LoopConfig, Search, SearchParts
 from evosyn.evolve.replay import replay
 from evosyn.evolve.schedule import Arm, Schedule
 from evosyn.evolve.stopping import StopConfig
+from evosyn.journal import Journal
 from evosyn.ports import Axis, Evaluator, Proposal, ProposalContext, Proposer, SearchState
 from evosyn.program_identity import program_key
 from evosyn.randomness import SeedTree
 from evosyn.records import Candidate, Evaluation, Json, PassMatrix
-from evosyn.rundir import Journal, RunDir
+from evosyn.rundir import RunDir
 from evosyn.strategies import load_known
 from evosyn.strategies.genome import StrategyGenome, merit_of
 from evosyn.strategies.grammar.openings import OPENINGS
@@ -255,7 +257,8 @@ def journal(arguments: argparse.Namespace) -> dict[str, float]:
         size = (path / "j").stat().st_size
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         began = time.perf_counter()
-        found = replay(Journal(path / "j"), Archipelago(SizeEvaluator.axes, merit_of, IslandsConfig(), SeedTree(1)))
+        empty = Archipelago(SizeEvaluator.axes, merit_of, IslandsConfig(), SeedTree(1))
+        found = replay(events_of(Journal(path / "j")), empty)
         seconds = time.perf_counter() - began
     assert found.state.fingerprint() == run.state.fingerprint()
     return {

@@ -12,10 +12,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple, TypeAlias
+from typing import Annotated, Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+from evosyn.codec import Through
+from evosyn.errors import FormatError
 
 Json: TypeAlias = Any
 """A value that `json.loads` can give: the only place where `Any` is meant."""
@@ -238,11 +241,22 @@ class PassMatrix:
         return content_id("m_", [self.problem_id, ["".join(row) for row in self.verdicts_MN], human])
 
 
+def _numbers(value: Json) -> NDArray[np.float64]:
+    try:
+        return np.array(value, dtype=np.float64)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise FormatError("", "must be a list of numbers", value) from error
+
+
+Scores: TypeAlias = Annotated[NDArray[np.float64], Through(_numbers, np.ndarray.tolist)]
+"""Numbers, in JSON as a list."""
+
+
 class Ranking(NamedTuple):
     """What a strategy says of one problem: finite scores, higher is better."""
 
-    solution_scores_M: NDArray[np.float64]
-    testing_scores_N: NDArray[np.float64]
+    solution_scores_M: Scores
+    testing_scores_N: Scores
 
 
 @dataclass(frozen=True)

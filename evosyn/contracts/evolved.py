@@ -67,7 +67,7 @@ class EvolvedContract(GenomeContract):
         assert isinstance(evolved, Evolved), f"{evolved!r} lacks a part of ports.Evolved"
         headers = [canonical_json(dict(one.header)) for one in (evolved, self.make())]
         assert headers[0] == headers[1], "header: differs from call to call, so no run could be taken up again"
-        assert evolved.header, "header: all that decides the course of a search, and a version"
+        assert evolved.header.get("kind"), "header: names its `kind`, and all that decides the course of a search"
 
     def test_an_evaluation_fills_its_axes_and_depends_on_the_text_alone(self) -> None:
         evaluator, candidates = self.make().evaluator, [Candidate("nothing of that kind"), Candidate(self._text())]

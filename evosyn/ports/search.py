@@ -141,8 +141,8 @@ class Evolved(Genome, Protocol):
 
     @property
     def header(self) -> Mapping[str, Json]:
-        """What a run is made of: its first event. A run is resumed only with an equal header, so all that decides the
-        course of the search stands there: configuration, inputs, a version."""
+        """What a run is made of: its first event, with its `kind` (`Events.begin`). A run is resumed only with an equal
+        header, so all that decides the course of the search stands there: configuration, inputs."""
         ...
 
     def merit(self, elite: Elite) -> Merit:

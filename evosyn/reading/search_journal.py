@@ -5,15 +5,15 @@ This is the one place of the reading room that knows the events of a search.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-from evosyn.evolve.events import Fate, Step, Trial, step_from_json
+from evosyn.evolve.events import Committed, Event, Fate, Step, Trial, events_of
 from evosyn.evolve.islands import Archipelago
 from evosyn.evolve.replay import replay
+from evosyn.journal import Journal
 from evosyn.records import Json
-from evosyn.rundir import Journal
 
 
 class Entry(NamedTuple):
@@ -47,34 +47,31 @@ class JournalPlace(NamedTuple):
 
 def config_of(journal: Journal) -> dict[str, Json] | None:
     """The configuration that the search was started with; None before it begins."""
-    start = next(journal.events(), None)
-    return None if start is None else start["config"]
+    header = events_of(journal).header()
+    return None if header is None else header["config"]
 
 
 def entries(journal: Journal) -> Iterator[tuple[JournalPlace, Entry]]:
     """Every candidate with its place, in the order of the journal."""
     number = 0
-    for byte, event in journal.positions():
-        for at, entry in enumerate(_entries(event) if event["t"] == "proposal" else ()):
+    for byte, event in events_of(journal).positions():
+        for at, entry in enumerate(_entries(event)):
             yield JournalPlace(number, byte, at), entry
             number += 1
 
 
 def entry_at(journal: Journal, place: JournalPlace) -> Entry:
-    return _entries(journal.at(place.byte))[place.at]
+    return _entries(events_of(journal).at(place.byte))[place.at]
 
 
 def folded(journal: Journal, empty: Archipelago) -> Archipelago:
     """The state of the search at the end of the journal."""
-    return replay(journal, empty).state
+    return replay(events_of(journal), empty).state
 
 
 def folded_before(journal: Journal, empty: Archipelago, entry: Entry) -> Archipelago:
     """The state just before `entry` was committed."""
-    for event in journal.events():
-        if event["t"] != "proposal":
-            continue
-        step, _ = step_from_json(event)
+    for step in (event.step for event in events_of(journal) if isinstance(event, Committed)):
         if step.index == entry.step.index:
             earlier = [trial.candidate.id for trial in step.trials].index(entry.id)
             empty.commit(replace(step, trials=step.trials[:earlier]))
@@ -83,6 +80,8 @@ def folded_before(journal: Journal, empty: Archipelago, entry: Entry) -> Archipe
     return empty
 
 
-def _entries(event: Mapping[str, Json]) -> list[Entry]:
-    step, fates = step_from_json(event)
-    return [Entry(step, trial, fate) for trial, fate in zip(step.trials, fates, strict=True)]
+def _entries(event: Event) -> list[Entry]:
+    """The candidates of a committed step; none of any other event."""
+    if not isinstance(event, Committed):
+        return []
+    return [Entry(event.step, trial, fate) for trial, fate in zip(event.step.trials, event.fates, strict=True)]

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, field, replace
 import numpy as np
 
 from evosyn.chat import Reply
+from evosyn.codec import dump
 from evosyn.dataset import SETTINGS, Reject
 from evosyn.matrices import matrix_from_json, matrix_to_json
 from evosyn.pools import problem_from_json, problem_to_json, testing_from_json
@@ -96,7 +97,7 @@ def instance_to_json(instance: Instance) -> dict[str, Json]:
     value: dict[str, Json] = {
         "index": instance.index,
         "brief": dict(instance.brief),
-        "rejects": [reject.to_json() for reject in instance.rejects],
+        "rejects": [dump(reject, defaults=True) for reject in instance.rejects],
         "usage": asdict(instance.usage),
     }
     if instance.problem is not None:

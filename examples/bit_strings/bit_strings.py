@@ -52,7 +52,7 @@ class BitStrings:
     evaluator = Ones()
 
     def __init__(self, **decided: Json) -> None:
-        self.header: Mapping[str, Json] = {"v": 1, "kind": "bit-strings", **decided}
+        self.header: Mapping[str, Json] = {"kind": "bit-strings", **decided}
 
     def key(self, text: str) -> str | None:
         return text if BITS.fullmatch(text) else None

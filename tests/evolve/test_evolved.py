@@ -13,6 +13,7 @@ from evosyn import registry
 from evosyn.chat import Reply, Request
 from evosyn.errors import BudgetSpent, TeacherUnavailable, UsageError
 from evosyn.evolve.completing import complete
+from evosyn.evolve.events import events_of
 from evosyn.evolve.islands import Archipelago, IslandsConfig
 from evosyn.evolve.loop import LoopConfig, Search, SearchParts
 from evosyn.evolve.replay import replay
@@ -59,9 +60,8 @@ def test_a_run_that_was_cut_off_goes_on_to_the_same_journal(tmp_path, share):
 def test_its_journal_is_its_state_on_every_island(tmp_path):
     report = evolve(tmp_path / "run")
     islands = IslandsConfig(count=3, migrate_every=15)
-    state = replay(
-        RunDir(tmp_path / "run").journal, Archipelago(Ones.axes, BitStrings().merit, islands, SeedTree(0))
-    ).state
+    empty = Archipelago(Ones.axes, BitStrings().merit, islands, SeedTree(0))
+    state = replay(events_of(RunDir(tmp_path / "run").journal), empty).state
     assert state.migrations > 3 and all(len(island) > 3 for island in state.islands)
     assert state.report() == {name: report[name] for name in state.report()}
 

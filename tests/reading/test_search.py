@@ -8,11 +8,12 @@ import pytest
 
 from evosyn.dataset import read_dataset
 from evosyn.errors import UsageError
-from evosyn.evolve.events import Fate, Step, Trial, step_to_json
+from evosyn.evolve.events import Fate, Step, Trial, committed, events_of
 from evosyn.reading.data import DataReading
 from evosyn.reading.opening import open_directory
 from evosyn.reading.plain import plain
 from evosyn.reading.search import SearchReading
+from evosyn.reading.search_journal import entries
 from evosyn.records import Candidate
 from evosyn.rundir import Journal
 
@@ -31,10 +32,9 @@ def test_a_row_of_a_dataset_leads_to_its_seeds_its_calls_and_the_line_of_the_jou
     run = open_directory(run_dir)
     story = run.answer("candidate", lineage["strategy"])
     assert story.id == lineage["strategy"] == json.loads((run_dir / "report.json").read_text())["best"]["id"]
-    lines = [json.loads(line[9:]) for line in (run_dir / "journal.jsonl").read_bytes().splitlines()]
-    proposals = [line for line in lines if line["t"] == "proposal"]
-    (line,) = (one for one in proposals if one["i"] == story.proposal)
-    assert story.id in [one["id"] for one in line["c"]]
+    place = next(place for place, entry in entries(run.journal) if entry.id == story.id)
+    line = (run_dir / "journal.jsonl").read_bytes()[place.byte :].split(b"\n")[0]
+    assert repr(story.text) in repr(json.loads(line[9:]))
     assert story.lineage[0].id == story.id and story.lineage[-1].parents == ()
     for child, parent in pairwise(story.lineage):
         assert child.parents[0] == parent.id and parent.proposal <= child.proposal
@@ -51,7 +51,7 @@ def test_a_later_copy_of_an_ancestor_is_no_ancestor(run_dir, tmp_path):
     steps = max(entry.step.index for entry in before.entries())
     journal = Journal(copy / "journal.jsonl")
     step = Step(steps + 1, 0, "genetic", stranger.id, (Trial(repeat, parent.trial.key, None),))
-    journal.append(step_to_json(step, (Fate.DUPLICATE,)))
+    events_of(journal).append(committed(step, (Fate.DUPLICATE,)))
     journal.close()
     assert [row.id for row in SearchReading(copy, "evolve").lineage(best[0].id)] == [row.id for row in best]
 

@@ -40,7 +40,7 @@ class EvolvedStrategies(StrategyGenome):
     def header(self) -> Mapping[str, Json]:
         split = self._seeds.split
         inputs = content_id("i_", [[one.digest for one in split.train], [one.digest for one in split.heldout]])
-        return {"v": 1, "kind": KIND, "config": self._config.identity(), "inputs": inputs}
+        return {"kind": KIND, "config": self._config.identity(), "inputs": inputs}
 
     def finish(self, state: SearchState, run: RunDir) -> dict[str, Json]:
         """Write `strategy.py` and `card.md`."""

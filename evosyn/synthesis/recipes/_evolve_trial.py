@@ -10,8 +10,8 @@ from typing import NamedTuple
 from evosyn.evaluators.consistency import SeedConsistency
 from evosyn.evolve.islands import Archipelago
 from evosyn.evolve.loop import Search
+from evosyn.journal import Journal
 from evosyn.records import Candidate, Evaluation, PassMatrix
-from evosyn.rundir import Journal
 from evosyn.synthesis.recipes._evolve_config import EvolveConfig
 from evosyn.synthesis.recipes._evolve_finish import WinnerChoice, choose, fresh_scoring
 from evosyn.synthesis.recipes._evolve_inputs import select
