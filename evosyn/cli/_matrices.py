@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from evosyn.domains import load_pools
-from evosyn.errors import InputError, UsageError
+from evosyn.errors import InputError
+from evosyn.evaluators.intervals import Split
 from evosyn.pools import is_matrices_file, load_matrices
+from evosyn.reading.matrices import stored_matrices
+from evosyn.reading.opening import kind_of, open_directory
+from evosyn.reading.search import SearchReading
 from evosyn.records import PassMatrix, Pool
 from evosyn.workbench import Workbench
-
-
-class RunSplit(NamedTuple):
-    """Problems of a run of `evosyn evolve`, by name: those that the winner was chosen on, and those held out."""
-
-    train: frozenset[str]
-    heldout: frozenset[str]
 
 
 class MatrixSource(NamedTuple):
@@ -44,7 +40,7 @@ def matrices_of(source: str, workbench: Workbench, *, split: bool = False) -> Ma
     """
     path = Path(source)
     if path.is_dir():
-        matrices = [matrix for file in _files_of(path) for matrix in load_matrices(file)]
+        matrices = stored_matrices(path)
     elif is_matrices_file(source):
         matrices = load_matrices(source)
     else:
@@ -56,35 +52,10 @@ def matrices_of(source: str, workbench: Workbench, *, split: bool = False) -> Ma
     return MatrixSource(path.name, matrices)
 
 
-def split_of_run(folder: Path) -> RunSplit | None:
+def split_of_run(folder: Path) -> Split | None:
     """How the run in `folder` split its problems; None where it is no run of `evosyn evolve`, or has not begun."""
-    from evosyn.rundir import RunDir
-
-    run = RunDir(folder)
-    if not run.file("journal.jsonl").is_file() or not run.file("manifest.json").is_file():
-        return None
-    if run.read_json("manifest.json").get("kind") != "evolve":
-        return None
-    from evosyn.evolve.events import events_of
-    from evosyn.synthesis.search.config import EvolveConfig
-    from evosyn.synthesis.search.inputs import MATRICES, select, split_all
-
-    header = events_of(run.journal).header()
-    if header is None:
-        return None
-    config = EvolveConfig.model_validate(header["config"])
-    found = select(split_all(load_matrices(run.file(MATRICES)), config), config, simulated=False).split
-    return RunSplit(*[frozenset(matrix.problem_id for matrix in side) for side in (found.train, found.heldout)])
-
-
-def _files_of(folder: Path) -> Iterator[Path]:
-    found = [folder / "matrices.jsonl", *sorted((folder / "matrices").glob("*.jsonl*"))]
-    found = [file for file in found if file.is_file()]
-    if not found:
-        raise UsageError(
-            f"--pool {folder}: holds no matrices; give a run of `evosyn evolve` or `evosyn crossexec`, or a pool file"
-        )
-    yield from found
+    reading = open_directory(folder) if kind_of(folder) == "evolve" else None
+    return reading.split() if isinstance(reading, SearchReading) and reading.begun else None
 
 
 def _execute(pools: list[Pool], source: str, workbench: Workbench) -> list[PassMatrix]:

@@ -13,6 +13,7 @@ from evosyn.rundir import write_atomic
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from rich.console import Console
 
 Cell = str | int | float | bool
 
@@ -56,12 +57,20 @@ def shown(cell: Cell) -> str:
 
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Cell]]) -> None:
     """Show the table in the terminal."""
-    from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table
 
-    table = Table(title=title, title_justify="left")
+    table = Table(title=escape(title), title_justify="left")
     for number, column in enumerate(columns):
-        table.add_column(column, justify="left" if number == 0 else "right")
+        table.add_column(escape(column), justify="left" if number == 0 else "right")
     for row in rows:
-        table.add_row(*(shown(cell) for cell in row))
-    Console().print(table)
+        table.add_row(*(escape(shown(cell)) for cell in row))
+    wide_console().print(table)
+
+
+def wide_console() -> Console:
+    """A console that is wide enough for the tables where there is no terminal."""
+    from rich.console import Console
+
+    console = Console()
+    return console if console.is_terminal else Console(width=110)

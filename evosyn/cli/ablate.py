@@ -127,9 +127,9 @@ def by_size(spec: str, sizes: str, **shared: Any) -> None:
     `relaxed` is the share kept without zero-variance pruning; beside it stand the balanced accuracy of the testings and
     the share of right top solutions among what is kept, where the pool has human verdicts.
     """
-    from evosyn.cli._retention import ablate_size
     from evosyn.cli._tables import Cell, print_table, write_plot, write_table
     from evosyn.strategies import load_strategy, strategy_name
+    from evosyn.synthesis.retention import ablate_size
 
     program, wanted = load_strategy(spec), whole_numbers("--sizes", sizes)
     pool, rows = _with_runner(

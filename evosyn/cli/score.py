@@ -93,7 +93,7 @@ def _chosen(pool: MatrixSource, path: Path, which: str | None) -> tuple[MatrixSo
     which = which or "heldout"
     if which == "all":
         return pool, which
-    names = split.heldout if which == "heldout" else split.train
+    names = {matrix.problem_id for matrix in (split.heldout if which == "heldout" else split.train)}
     return pool._replace(matrices=[matrix for matrix in pool.matrices if matrix.problem_id in names]), which
 
 
@@ -105,7 +105,8 @@ def _known_before(specs: Sequence[str], pool: MatrixSource) -> dict[str, int]:
     found = {}
     for spec in specs:
         split = split_of_run(Path(spec)) if Path(spec).is_dir() else None
-        count = 0 if split is None else sum(matrix.problem_id in split.train for matrix in pool.matrices)
+        seeds = set() if split is None else {matrix.problem_id for matrix in split.train}
+        count = sum(matrix.problem_id in seeds for matrix in pool.matrices)
         if count:
             found[strategy_name(spec)] = count
     return found

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 import yaml
 
-from evosyn.cli._run_reader import Run
 from evosyn.domains import load_pools
 from evosyn.errors import UsageError
 from evosyn.evaluators.draws import ConsistencyConfig
 from evosyn.evolve.events import Committed, Continued, events_of
 from evosyn.evolve.stopping import StopConfig
 from evosyn.pools import write_matrices
+from evosyn.reading.search import SearchReading
 from evosyn.records import Evaluation, Invalid, PassMatrix, Ranking
 from evosyn.rundir import RunDir
 from evosyn.synthesis.recipes.strategy import run_evolve
@@ -144,7 +144,7 @@ def old(tmp_path: Path) -> Path:
 
 
 def test_the_state_of_an_old_run_is_what_it_was(old):
-    state = Run(old).state()
+    state = SearchReading(old, "evolve").state
     assert state.fingerprint() == "e8f9b7f5b2e6ea5851115a12a102ca4dd793d7417cb6e04a1266fd3be867ca56"
     assert state.best is not None and state.best.candidate.id == "c_50917d732e2280e3"
     assert (state.evaluations, len(state.record), state.migrations) == (31, 20, 2)
