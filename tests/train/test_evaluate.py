@@ -17,7 +17,7 @@ from evosyn.pools import write_pools
 from evosyn.ports import Sandbox
 from evosyn.records import Pool, Problem, Testing
 from evosyn.rundir import RunDir
-from evosyn.train.evaluate import Result, bench_tasks, evaluate, level_of, summary, write_plot
+from evosyn.train.evaluate import Result, bench_tasks, evaluate, level_of, summary, write_picture
 from evosyn.train.generation import TokenSampling
 from evosyn.train.scoring import Scorer, domains_of, reward_judge
 
@@ -84,7 +84,7 @@ def test_pass_at_k_and_levels_come_from_human_testings(bench: Path, sandbox: San
             evaluate("after", strong, sampling, tasks, scorer, run),
         ]
         table = summary(results, [1, 2], seed=0)
-        write_plot(run, table)
+        write_picture(run, table)
         assert (run.path / "eval.png").read_bytes().startswith(b"\x89PNG")
     before, after = table["models"]
     assert before["pass@1"]["mean"] == pytest.approx(0.5 / 3, abs=1e-5)
