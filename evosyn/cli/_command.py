@@ -1,7 +1,7 @@
 """A command that stands on a configuration: its flags are short names of keys, the rest is `--set KEY=VALUE`.
 
-One way in for all of them: preset, then `--config FILE`, then `--set`, then flags; the config.yaml that a run wrote is such
-a file and repeats it. Who is asked and where programs run is the section `workbench` of it.
+One way in for all of them: preset, then `--config FILE`, then `--set`, then flags; the config.yaml that a run wrote is
+such a file and repeats it. Who is asked and where programs run is its section `workbench`.
 """
 
 from __future__ import annotations

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from evosyn.cli._workbench import sandbox_options, teacher_options, workbench_flags
+from evosyn.cli._command import ConfiguredCommand, config_options, sandbox_options, teacher_options
 from evosyn.errors import EXIT_BUDGET, CheckFailed, UsageError
 from evosyn.pools import BUILTIN
 
@@ -17,14 +16,47 @@ if TYPE_CHECKING:
     from evosyn.records import Json
     from evosyn.synthesis.recipes._evolve_config import EvolveConfig
 
-FILE = click.Path(dir_okay=False, path_type=Path)
 SEARCHES = ("evolve", "genetic", "iid", "sequential", "hillclimb")
 MODEL_ARMS = {"diff": 0.25, "rewrite": 0.15, "crossover": 0.1, "genetic": 0.5}
 MODEL_PROPOSALS = 200
 BUDGETS = frozenset({"model-calls", "cost", "time"})
 
 
-@click.command(short_help="Evolve a filtering strategy on seed problems.")
+class EvolveCommand(ConfiguredCommand):
+    """With defaults that depend on whether a model is asked."""
+
+    def configuration(self, values: dict[str, Any], **given: Any) -> Any:
+        iterations, evaluations, file = values["iterations"], values["evaluations"], values["file"]
+        search, has_model = values["search"], bool(values["model"])
+        arms = dict(_arm(text) for text in values.pop("arms")) or None
+        if search == "genetic":
+            values["search"], arms = "evolve", arms or {"genetic": 1.0}
+        if arms is None and has_model and file is None:
+            arms = MODEL_ARMS
+        base = []
+        if iterations is None and evaluations is None:
+            base = [f"stop.proposals={MODEL_PROPOSALS}"] if has_model else ["stop.evaluations=3000", "stop.plateau=700"]
+        base += ["stop.evaluations=null"] if has_model or iterations is not None else []
+        base += ["scoring.M=16", "scoring.N=16", "scoring.draws=8"]
+        config = super().configuration(values, base=() if file else tuple(base), **given)
+        if arms is None:
+            return config
+        return config.model_copy(update={"proposers": config.proposers.model_copy(update={"arms": arms})})
+
+
+@click.command(
+    cls=EvolveCommand,
+    kind="evosyn.synthesis.recipes._evolve_config:EvolveConfig",
+    keys={
+        "m": "scoring.M",
+        "n": "scoring.N",
+        "evaluations": "stop.evaluations",
+        "iterations": "stop.proposals",
+        "search": "islands.search",
+    },
+    needs={"source": "SOURCE: name what to evolve on, such as builtin:python-seeds"},
+    short_help="Evolve a filtering strategy on seed problems.",
+)
 @click.argument("source", required=False)
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), required=True, help="Run directory.")
 @click.option("-M", "m", type=click.IntRange(2), help="Solutions of a draw. [default: 16]")
@@ -50,20 +82,11 @@ BUDGETS = frozenset({"model-calls", "cost", "time"})
 @click.option("--seed", type=int, help="Root of all random choices. [default: 0]")
 @teacher_options
 @sandbox_options
-@click.option("--config", "file", type=FILE, help="YAML file, such as the config.yaml of a run; flags win over it.")
-@click.option(
-    "--set",
-    "sets",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="Any key of config.yaml: islands.exploration=0.3, stop.target=0.9, workbench.teacher.calls=8",
-)
+@config_options("islands.exploration=0.3, stop.target=0.9, workbench.teacher.calls=8")
 @click.option("--dry-run", is_flag=True, help="Say what it would take, and stop.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON and nothing else.")
 @click.option("--quiet", is_flag=True, help="No progress.")
-def command(
-    source: str | None, out: Path, more: int | None, as_json: bool, quiet: bool, dry_run: bool, **values: Any
-) -> int:
+def command(config: EvolveConfig, out: Path, more: int | None, as_json: bool, quiet: bool, dry_run: bool) -> int:
     """Evolve a filtering strategy.
 
     SOURCE is builtin:python-seeds, a pool file (with recorded solutions and testings, or without: then they are drawn
@@ -76,14 +99,12 @@ def command(
     from evosyn.synthesis.recipes.evolve import run_evolve
     from evosyn.workbench import Workbench
 
-    config = _config({**values, "source": source}, has_model=bool(values["model"]))
-    if config.source is None:
-        raise UsageError("SOURCE: name what to evolve on, such as builtin:python-seeds, or give the --config of a run")
-    opened = Source(config.source)
+    source = str(config.source)
+    opened = Source(source)
     if dry_run:
         _show_plan(opened, config, as_json)
         return 0
-    default = "offline" if config.source.startswith(BUILTIN) else None
+    default = "offline" if source.startswith(BUILTIN) else None
     with (
         watching(config, show=not (quiet or as_json)) as progress,
         Workbench(config.workbench, out=out, seed=config.seed, company=config.company, default=default) as workbench,
@@ -97,42 +118,6 @@ def command(
             f"everything is written to {out}. More problems, draws or evaluations may help"
         )
     return EXIT_BUDGET if report["stopped"] in BUDGETS else 0
-
-
-def _config(values: Mapping[str, Any], *, has_model: bool) -> EvolveConfig:
-    from evosyn.configs.loading import load_config
-    from evosyn.synthesis.recipes._evolve_config import EvolveConfig
-
-    search = values["search"]
-    arms = dict(_arm(text) for text in values["arms"]) or None
-    if arms is None and search == "genetic":
-        arms = {"genetic": 1.0}
-    if arms is None and has_model and values["file"] is None:
-        arms = MODEL_ARMS
-    flags = {
-        "seed": values["seed"],
-        "scoring.M": values["m"],
-        "scoring.N": values["n"],
-        "stop.evaluations": values["evaluations"],
-        "stop.proposals": values["iterations"],
-        "islands.search": {"genetic": "evolve"}.get(search, search),
-        "start": list(values["start"]) or None,
-        "engine": values["engine"],
-        "source": values["source"],
-        **workbench_flags(values),
-    }
-    base = []
-    if values["iterations"] is None and values["evaluations"] is None:
-        base = [f"stop.proposals={MODEL_PROPOSALS}"] if has_model else ["stop.evaluations=3000", "stop.plateau=700"]
-    base += ["stop.evaluations=null"] if has_model or values["iterations"] is not None else []
-    own = [*base, "scoring.M=16", "scoring.N=16", "scoring.draws=8"] if values["file"] is None else []
-    sets = [*own, *values["sets"]]
-    config = load_config(EvolveConfig, file=values["file"], sets=sets, flags=flags)
-    return config if arms is None else config.model_copy(update={"proposers": _with_arms(config, arms)})
-
-
-def _with_arms(config: EvolveConfig, arms: dict[str, float]) -> Any:
-    return config.proposers.model_copy(update={"arms": arms})
 
 
 def _arm(text: str) -> tuple[str, float]:

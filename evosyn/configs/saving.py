@@ -37,9 +37,8 @@ def save_config(out: Path, config: BaseModel) -> None:
         try:
             load_config(type(config), file=path)
         except UsageError as error:
-            raise UsageError(
-                f"--out {out}: is of another command, or of another version; name another: {error}"
-            ) from error
+            told = f"--out {out}: was written by another command or version; choose another --out"
+            raise UsageError(f"{told}\n{error}") from error
     write_atomic(path, as_yaml(config))
 
 

@@ -98,8 +98,8 @@ def evaluate(
     with path.open("a", encoding="utf-8") as file:
         for start in range(0, len(missing), generator.chunk):
             chunk = missing[start : start + generator.chunk]
-            chats = [domains[task.problem.domain].ask("solution", task.problem, 0, {}).messages for task in chunk]
-            drawn = generator.generate(chats, [task.row_id for task in chunk])
+            asked = [domains[task.problem.domain].ask("solution", task.problem, 0, {}) for task in chunk]
+            drawn = generator.generate(asked, [task.row_id for task in chunk])
             for task, texts in zip(chunk, drawn, strict=True):
                 file.write(json.dumps({"problem_id": task.row_id, "completions": texts}) + "\n")
                 kept[task.row_id] = texts

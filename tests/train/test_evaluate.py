@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from evosyn.chat import Message
+from evosyn.chat import Request
 from evosyn.domains import load_pools
 from evosyn.errors import UsageError
 from evosyn.jobs import Limits
@@ -34,11 +34,11 @@ class Scripted:
         self._right, self._samples = right, samples
         self.asked: list[str] = []
 
-    def generate(self, chats: Sequence[Sequence[Message]], names: Sequence[str]) -> list[list[str]]:
+    def generate(self, requests: Sequence[Request], names: Sequence[str]) -> list[list[str]]:
         self.asked += names
         texts = []
-        for name, chat in zip(names, chats, strict=True):
-            assert name in chat[-1].content
+        for name, request in zip(names, requests, strict=True):
+            assert name in request.messages[-1].content
             text, count = self._right.get(name, ("", 0))
             good, bad = RIGHT.format(name=name, text=text), WRONG.format(name=name)
             texts.append([good] * count + [bad] * (self._samples - count))

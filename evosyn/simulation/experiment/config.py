@@ -4,17 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 
-from evosyn.records import Json
+from evosyn.configs.loading import LISTED
 
-
-def _listed(value: Json) -> Json:
-    return tuple(part.strip() for part in value.split(",")) if isinstance(value, str) else value
-
-
-Names = Annotated[tuple[str, ...], BeforeValidator(_listed)]
-"""Several names; as a text, separated by commas."""
+Names = Annotated[tuple[str, ...], LISTED]
 
 
 class ExperimentConfig(BaseModel):

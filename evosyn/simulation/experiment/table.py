@@ -194,7 +194,9 @@ def write_curves(run: RunDir, records: Sequence[Json]) -> None:
             colour = f"C{number}"
             if all("log" in record for record in mine):
                 rewards = np.array([_smooth([row["reward"] for row in record["log"]]) for record in mine])
-                left.plot(np.arange(1, rewards.shape[1] + 1), rewards.mean(axis=0), color=colour, label=arm, linewidth=1.3)
+                left.plot(
+                    np.arange(1, rewards.shape[1] + 1), rewards.mean(axis=0), color=colour, label=arm, linewidth=1.3
+                )
             steps = [point["step"] for point in mine[0]["curve"]]
             values = np.array([[point["sampled"] for point in record["curve"]] for record in mine])
             style = "--" if arm.startswith("distill") else "-"
