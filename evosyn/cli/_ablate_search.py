@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from evosyn.synthesis.recipes._evolve_config import EvolveConfig
     from evosyn.synthesis.recipes._evolve_trial import SearchTrial
 
+OUT = click.option("--out", type=click.Path(file_okay=False, path_type=Path), default="ablations", show_default=True)
 MODEL_CALLS = 100
 DEFAULTS = ("scoring.M=16", "scoring.N=16", "scoring.draws=8", "heldout=0.5", "stop.evaluations=1000")
 
@@ -42,7 +43,7 @@ class RepeatedSearch(ConfiguredCommand):
 def _options(function: Option) -> Option:
     keys = (
         SOURCE,
-        click.option("--out", type=click.Path(file_okay=False, path_type=Path), default="ablations", show_default=True),
+        OUT,
         click.option("-M", "m", type=click.IntRange(2), help="[default: 16]"),
         click.option("-N", "n", type=click.IntRange(2), help="[default: 16]"),
         click.option("--draws", type=click.IntRange(1), help="Draws of each problem. [default: 8]"),
@@ -168,9 +169,6 @@ def curve(config: CurveAblationConfig, out: Path) -> None:
     publish(out, "ablate-curve", Figure(title, columns, rows, draw), config)
     held = _mean(compared[0].scores)
     click.echo(f"held-out score of the winner: {held:.3f}, initial: {_initial(compared[0]):.3f}")
-
-
-COMMANDS: tuple[click.Command, ...] = (search, curve)
 
 
 def verdicts(compared: Sequence[Compared]) -> list[str]:

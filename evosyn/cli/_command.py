@@ -143,6 +143,11 @@ def sandbox_options(command: Option) -> Option:
     return with_options(command, _SANDBOX)
 
 
+def out_option(told: str) -> Callable[[Option], Option]:
+    """Add `--out`, the directory of a run."""
+    return click.option("--out", type=click.Path(file_okay=False, path_type=Path), required=True, help=told)
+
+
 def config_options(example: str) -> Callable[[Option], Option]:
     """Add `--config` and `--set`, with an example of a key."""
     told = f"Any key of the configuration, such as {example}; repeatable."

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from evosyn.cli._command import ConfiguredCommand, Option, with_options
+from evosyn.cli._command import ConfiguredCommand, Option, out_option, with_options
 
 if TYPE_CHECKING:
     from evosyn.train.config import TrainingConfig
@@ -22,12 +22,7 @@ if TYPE_CHECKING:
 SETTING = click.option("--setting", type=click.Choice(["evosyn", "relaxed", "random"]), help="[default: evosyn]")
 _OPTIONS = (
     click.option("--model", help="Local path, hub id, or builtin:tiny (a demonstration model made on the spot)."),
-    click.option(
-        "--out",
-        type=click.Path(file_okay=False, path_type=Path),
-        required=True,
-        help="Run directory; the same command again resumes it.",
-    ),
+    out_option("Run directory; the same command again resumes it."),
     SETTING,
     click.option("--steps", type=int, help="Optimizer steps. [default: 200]"),
     click.option("--seed", type=int, help="[default: 0]"),

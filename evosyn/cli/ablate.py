@@ -5,14 +5,13 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from evosyn.cli._ablate_search import OUT, curve, search
 from evosyn.cli._command import ConfiguredCommand, config_options, sandbox_options
 from evosyn.cli._matrices import NEEDED, SOURCE, SPLIT, VERDICTS, opened
 
@@ -20,30 +19,16 @@ if TYPE_CHECKING:
     from evosyn.cli._configs import KAblationConfig, SizeAblationConfig
     from evosyn.evaluators.intervals import Interval
 
-SEARCHES = "evosyn.cli._ablate_search"
-OUT = click.option("--out", type=click.Path(file_okay=False, path_type=Path), default="ablations", show_default=True)
 DRAWS = click.option("--draws", type=click.IntRange(1), help="Subsamples of each problem. [default: 20]")
 
 
-class AblateGroup(click.Group):
-    """The group, with the subcommands of `_ablate_search` (its `COMMANDS`, a sequence of click commands)."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted({*super().list_commands(ctx), *_searches()})
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        return super().get_command(ctx, cmd_name) or _searches().get(cmd_name)
-
-
-@click.group(cls=AblateGroup, short_help="The ablations of the paper: k, size, curve, search.")
+@click.group(short_help="The ablations of the paper: k, size, curve, search.")
 def command() -> None:
     """The ablations of the paper, on your own pool."""
 
 
-def _searches() -> dict[str, click.Command]:
-    if importlib.util.find_spec(SEARCHES) is None:
-        return {}
-    return {found.name: found for found in importlib.import_module(SEARCHES).COMMANDS if found.name}
+command.add_command(search)
+command.add_command(curve)
 
 
 @command.command(

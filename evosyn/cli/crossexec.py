@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from evosyn.cli._command import ConfiguredCommand, config_options, sandbox_options
+from evosyn.cli._command import ConfiguredCommand, config_options, out_option, sandbox_options
 from evosyn.cli._matrices import VERDICTS
 from evosyn.errors import InputError, UsageError
 from evosyn.records import Json, Pool, Problem, Solution, Testing, content_id
@@ -34,12 +34,7 @@ Item = tuple[Problem, Sequence[Solution], Sequence[Testing]]
     short_help="Execute a whole pool and write its matrices.",
 )
 @click.argument("source", metavar="POOL", required=False)
-@click.option(
-    "--out",
-    required=True,
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Directory to write matrices.jsonl into.",
-)
+@out_option("Directory to write matrices.jsonl into.")
 @click.option("-M", "m", type=click.IntRange(1), help="The first M solutions of each problem. [default: all]")
 @click.option("-N", "n", type=click.IntRange(1), help="The first N testings of each problem. [default: all]")
 @click.option("--timeout", type=click.FloatRange(0.05, 600), help="CPU seconds for a call. [default: 3]")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from evosyn.cli._command import ConfiguredCommand, config_options, sandbox_options, teacher_options
+from evosyn.cli._command import ConfiguredCommand, config_options, out_option, sandbox_options, teacher_options
 from evosyn.cli._training import quiet_libraries
 from evosyn.errors import UsageError
 from evosyn.records import Json
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 )
 @click.argument("models", nargs=-1)
 @click.option("--bench", help="Pool with human testings (.jsonl[.gz]) or builtin:python-seeds.")
-@click.option("--out", type=click.Path(file_okay=False, path_type=Path), required=True, help="Resumable run directory.")
+@out_option("Resumable run directory.")
 @click.option("--samples", type=click.IntRange(1), help="Completions per problem. [default: 1]")
 @click.option("--k", "ks", type=click.IntRange(1), multiple=True, help="pass@k to report. [default: 1, and --samples]")
 @click.option("--temperature", type=click.FloatRange(0), help="[default: 0 for one sample, else 0.8]")

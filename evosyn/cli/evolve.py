@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from evosyn.cli._command import ConfiguredCommand, config_options, sandbox_options, teacher_options
+from evosyn.cli._command import ConfiguredCommand, config_options, out_option, sandbox_options, teacher_options
 from evosyn.errors import EXIT_BUDGET, CheckFailed, UsageError
 from evosyn.pools import BUILTIN
 
@@ -58,7 +58,7 @@ class EvolveCommand(ConfiguredCommand):
     short_help="Evolve a filtering strategy on seed problems.",
 )
 @click.argument("source", required=False)
-@click.option("--out", type=click.Path(file_okay=False, path_type=Path), required=True, help="Run directory.")
+@out_option("Run directory.")
 @click.option("-M", "m", type=click.IntRange(2), help="Solutions of a draw. [default: 16]")
 @click.option("-N", "n", type=click.IntRange(2), help="Testings of a draw. [default: 16]")
 @click.option("--evaluations", type=click.IntRange(1), help="Programs to evaluate. [default: 3000 without a model]")

@@ -15,7 +15,7 @@ from pydantic import BaseModel, create_model
 from pydantic.fields import FieldInfo
 
 from evosyn import registry
-from evosyn.cli._command import ConfiguredCommand, config_options, sandbox_options
+from evosyn.cli._command import ConfiguredCommand, config_options, out_option, sandbox_options
 from evosyn.cli._training import quiet_libraries, tty_note
 from evosyn.workbench import SandboxConfig, WorkbenchConfig
 
@@ -58,7 +58,7 @@ def _command(name: str, create: Callable[..., Any]) -> click.Command:
 
     @sandbox_options
     @config_options(f"these ({told})" if told else "workbench.sandbox.workers=4")
-    @click.option("--out", type=click.Path(file_okay=False, path_type=Path), required=True, help="Resumable directory.")
+    @out_option("Resumable directory.")
     @click.option("--json", "as_json", is_flag=True, help="The report as JSON on standard output.")
     def run(config: BaseModel, out: Path, as_json: bool) -> None:
         _run(create, config, out, as_json=as_json)

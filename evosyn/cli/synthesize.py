@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from evosyn.cli._command import ConfiguredCommand, config_options, sandbox_options, teacher_options
+from evosyn.cli._command import ConfiguredCommand, config_options, out_option, sandbox_options, teacher_options
 from evosyn.errors import UsageError
 
 if TYPE_CHECKING:
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from evosyn.synthesis.config import SynthesizeConfig
     from evosyn.synthesis.recipes.synthesize import Inputs
     from evosyn.workbench import Workbench
-
-DIRECTORY = click.Path(file_okay=False, path_type=Path)
 
 
 @click.command(
@@ -27,7 +25,7 @@ DIRECTORY = click.Path(file_okay=False, path_type=Path)
     short_help="Make new problems, cross-execute, rank, prune; write a dataset.",
 )
 @click.argument("run", required=False)
-@click.option("--out", type=DIRECTORY, required=True, help="Dataset directory; the same command again resumes it.")
+@out_option("Dataset directory; the same command again resumes it.")
 @click.option("--problems", type=click.IntRange(1), help="New problems to ask for. [default: 100]")
 @click.option("-M", "solutions", type=click.IntRange(1), help="Solutions for each problem. [default: 16]")
 @click.option("-N", "testings", type=click.IntRange(1), help="Testings for each problem. [default: 16]")

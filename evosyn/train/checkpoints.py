@@ -41,15 +41,7 @@ def trim_metrics(path: Path, step: int) -> None:
     """Drop the lines of `metrics.jsonl` after `step` (steps that a resumed run does again), and a torn last line."""
     if not path.exists():
         return
-    kept = []
-    for line in path.read_text(encoding="utf-8").splitlines():
-        try:
-            row = json.loads(line)
-        except ValueError:
-            break
-        if row["step"] <= step:
-            kept.append(line + "\n")
-    write_atomic(path, "".join(kept))
+    write_atomic(path, "".join(json.dumps(row) + "\n" for row in read_metrics(path) if row["step"] <= step))
 
 
 def read_metrics(path: Path) -> list[dict[str, Json]]:

@@ -64,7 +64,9 @@ class TransformersGenerator:
         import torch
 
         sampling = self._sampling
-        turns = [[{"role": message.role, "content": message.content} for message in request.messages] for request in requests]
+        turns = [
+            [{"role": message.role, "content": message.content} for message in request.messages] for request in requests
+        ]
         encoded = self._tokenizer.apply_chat_template(
             turns, add_generation_prompt=True, return_tensors="pt", return_dict=True, padding=True
         ).to(self._model.device)
