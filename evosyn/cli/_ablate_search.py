@@ -44,11 +44,18 @@ def _options(function: Option) -> Option:
     keys = (
         SOURCE,
         OUT,
-        click.option("-M", "m", type=click.IntRange(2), help="[default: 16]"),
-        click.option("-N", "n", type=click.IntRange(2), help="[default: 16]"),
-        click.option("--draws", type=click.IntRange(1), help="Draws of each problem. [default: 8]"),
-        click.option("--evaluations", type=click.IntRange(10), help="Of each search. [default: 1000]"),
-        click.option("--calls", type=click.IntRange(1), help="Model calls of each search. [default: 100 with a model]"),
+        click.option("-M", "scoring__M", type=click.IntRange(2), help="[default: 16]"),
+        click.option("-N", "scoring__N", type=click.IntRange(2), help="[default: 16]"),
+        click.option("--draws", "scoring__draws", type=click.IntRange(1), help="Draws of each problem. [default: 8]"),
+        click.option(
+            "--evaluations", "stop__evaluations", type=click.IntRange(10), help="Of each search. [default: 1000]"
+        ),
+        click.option(
+            "--calls",
+            "stop__model_calls",
+            type=click.IntRange(1),
+            help="Model calls of each search. [default: 100 with a model]",
+        ),
         click.option("--seeds", type=click.IntRange(2), help="Repeats; each splits anew. [default: 5]"),
         click.option("--seed", type=int, help="First of the seeds. [default: 0]"),
         teacher_options,
@@ -56,15 +63,6 @@ def _options(function: Option) -> Option:
         config_options("heldout=0.3 (all of `evosyn evolve`)"),
     )
     return with_options(function, keys)
-
-
-KEYS = {
-    "m": "scoring.M",
-    "n": "scoring.N",
-    "draws": "scoring.draws",
-    "evaluations": "stop.evaluations",
-    "calls": "stop.model_calls",
-}
 
 
 class Compared(NamedTuple):
@@ -86,7 +84,6 @@ class Compared(NamedTuple):
     "search",
     cls=RepeatedSearch,
     kind="evosyn.cli._configs:SearchAblationConfig",
-    keys=KEYS,
     needs=NEEDED,
     short_help="Evolution against baselines at equal budget.",
 )
@@ -134,7 +131,6 @@ def search(config: SearchAblationConfig, out: Path) -> None:
     "curve",
     cls=RepeatedSearch,
     kind="evosyn.cli._configs:CurveAblationConfig",
-    keys=KEYS,
     needs=NEEDED,
     short_help="Best score by evaluation, over several seeds.",
 )

@@ -20,38 +20,35 @@ if TYPE_CHECKING:
 
 Option = TypeVar("Option", bound=Callable[..., Any])
 
+
+def _bench(option: str, key: str, told: str, **more: Any) -> Callable[[Any], Any]:
+    return click.option(option, f"workbench__{key}", help=told, **more)
+
+
 _TEACHER = (
-    click.option("--model", help="A real model: provider/name in litellm's words, or local:PATH (transformers, vLLM)."),
-    click.option("--teacher", help="offline (a simulation), mailbox:DIR, replay:FILE, or package.module:factory."),
-    click.option("--base-url", help="Endpoint of the model, such as http://localhost:8000/v1 for vLLM."),
-    click.option("--api-key-env", metavar="NAME", help="Environment variable that holds the key of the model."),
-    click.option("--max-cost", type=float, help="Stop (resumable, exit 3) after this many dollars."),
+    _bench("--model", "teacher__model", "A real model: provider/name in litellm's words, or local:PATH."),
+    _bench(
+        "--teacher", "teacher__name", "offline (a simulation), mailbox:DIR, replay:FILE, or package.module:factory."
+    ),
+    _bench("--base-url", "teacher__base_url", "Endpoint of the model, such as http://localhost:8000/v1 for vLLM."),
+    _bench("--api-key-env", "teacher__api_key_env", "Environment variable with the model's key.", metavar="NAME"),
+    _bench("--max-cost", "budget__max_cost", "Stop (resumable, exit 3) after this many dollars.", type=float),
 )
 _SANDBOX = (
-    click.option("--sandbox", help="Where programs run: local, docker, or a dotted path. [default: local]"),
-    click.option("--workers", type=click.IntRange(1), help="Programs that run at once. [default: one a core]"),
-    click.option("--allow-weak-sandbox", is_flag=True, help="Run even where the sandbox protects too little."),
+    _bench("--sandbox", "sandbox__backend", "Where programs run: local, docker, or a dotted path. [default: local]"),
+    _bench("--workers", "sandbox__workers", "Programs at once. [default: one a core]", type=click.IntRange(1)),
+    _bench("--allow-weak-sandbox", "sandbox__allow_weak", "Run even where it protects too little.", is_flag=True),
 )
-_TEACHER_KEYS = {
-    "model": "workbench.teacher.model",
-    "teacher": "workbench.teacher.name",
-    "base_url": "workbench.teacher.base_url",
-    "api_key_env": "workbench.teacher.api_key_env",
-    "max_cost": "workbench.budget.max_cost",
-}
-_SANDBOX_KEYS = {
-    "sandbox": "workbench.sandbox.backend",
-    "workers": "workbench.sandbox.workers",
-    "allow_weak_sandbox": "workbench.sandbox.allow_weak",
-}
 
 
 class ConfiguredCommand(click.Command):
     """A command whose function gets `config` in place of the parameters that are keys of it.
 
+    A parameter is named for its key, with two underscores for a dot: `scoring__draws`. What was not given, a flag
+    that is off included, is left to the file.
+
     Args:
         kind: `module:Class` of the configuration, loaded when the command runs, or the class.
-        keys: keys of the parameters that are not named like one; `KEY=VALUE` for a flag that stands for that.
         needs: what is said where a key has no value, by key.
         moved: keys that stand for options of former versions under another name.
     """
@@ -60,13 +57,12 @@ class ConfiguredCommand(click.Command):
         self,
         *args: Any,
         kind: str | type[BaseModel],
-        keys: Mapping[str, str] | None = None,
         needs: Mapping[str, str] | None = None,
         moved: Mapping[str, str] | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
-        self._kind, self._keys, self._needs, self._moved = kind, keys or {}, needs or {}, moved or {}
+        self._kind, self._needs, self._moved = kind, needs or {}, moved or {}
 
     @property
     def kind(self) -> type[BaseModel]:
@@ -96,25 +92,14 @@ class ConfiguredCommand(click.Command):
         """
         from evosyn.configs.loading import load_config
 
-        keys = self._all_keys()
-        said = {key: values.pop(name) for name, key in keys.items() if name in values}
-        given = {key: value for key, value in said.items() if value is not None and value is not False and value != ()}
-        flags = {key: list(value) if isinstance(value, tuple) else value for key, value in given.items()}
-        pairs = [key for key in flags if "=" in key]
-        return load_config(
-            self.kind,
-            preset=preset,
-            file=values.pop("file"),
-            sets=[*base, *values.pop("sets"), *pairs],
-            flags={key: value for key, value in flags.items() if key not in pairs},
-        )
-
-    def _all_keys(self) -> dict[str, str]:
-        """By parameter."""
         fields = self.kind.model_fields
-        own = {str(each.name): str(each.name) for each in self.params if each.name in fields}
-        bench = {**_TEACHER_KEYS, **_SANDBOX_KEYS} if "workbench" in fields else {}
-        return {**{name: key for name, key in bench.items() if name not in own}, **own, **self._keys}
+        keys = {name: values.pop(name) for name in list(values) if name.partition("__")[0] in fields}
+        given = {name: value for name, value in keys.items() if value is not False and value != ()}
+        flags = {
+            name.replace("__", "."): list(value) if isinstance(value, tuple) else value for name, value in given.items()
+        }
+        sets = [*base, *values.pop("sets")]
+        return load_config(self.kind, preset=preset, file=values.pop("file"), sets=sets, flags=flags)
 
     def _refuse(self, error: click.NoSuchOption, command: str) -> NoReturn:
         """

@@ -26,7 +26,7 @@ _OPTIONS = (
     SETTING,
     click.option("--steps", type=int, help="Optimizer steps. [default: 200]"),
     click.option("--seed", type=int, help="[default: 0]"),
-    click.option("--report-to", type=click.Choice(["none", "wandb", "trackio", "tensorboard"])),
+    click.option("--report-to", "keep__report_to", type=click.Choice(["none", "wandb", "trackio", "tensorboard"])),
     click.option("--pad-token", help="For tokenizers that have none."),
     click.option("--print-config", is_flag=True, help="Show the exact TRL configuration and launch lines, and stop."),
 )
@@ -35,9 +35,9 @@ _OPTIONS = (
 class TrainingCommand(ConfiguredCommand):
     """A command that trains; `builtin:tiny` brings a preset of its own, below everything that the user says."""
 
-    def __init__(self, *args: Any, keys: Mapping[str, str] | None = None, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         needs = {"data": "DATA: name a dataset", "model": "--model: name one, such as builtin:tiny"}
-        super().__init__(*args, keys={"report_to": "keep.report_to", **(keys or {})}, needs=needs, **kwargs)
+        super().__init__(*args, needs=needs, **kwargs)
 
     def configuration(self, values: dict[str, Any], **given: Any) -> Any:
         said = super().configuration(dict(values), **given)

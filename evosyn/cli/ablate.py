@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from evosyn.cli._configs import KAblationConfig, SizeAblationConfig
     from evosyn.evaluators.intervals import Interval
 
-DRAWS = click.option("--draws", type=click.IntRange(1), help="Subsamples of each problem. [default: 20]")
-
 
 @click.group(short_help="The ablations of the paper: k, size, curve, search.")
 def command() -> None:
@@ -35,12 +33,6 @@ command.add_command(curve)
     "k",
     cls=ConfiguredCommand,
     kind="evosyn.cli._configs:KAblationConfig",
-    keys={
-        "m": "scoring.M",
-        "n": "scoring.N",
-        **{name: f"scoring.{name}" for name in ("draws", "ties", "seed")},
-        "keep_short": "scoring.short=keep",
-    },
     needs=NEEDED,
     short_help="Score for k = 1, 2, 4, 8, with and without criterion 1.",
 )
@@ -48,12 +40,19 @@ command.add_command(curve)
 @OUT
 @click.option("--strategy", "strategies", multiple=True, help="Repeatable. [default: initial]")
 @click.option("--ks", help="Values of k, with commas. [default: 1,2,4,8]")
-@click.option("-M", "m", type=click.IntRange(2), help="[default: 16]")
-@click.option("-N", "n", type=click.IntRange(2), help="[default: 16]")
-@click.option("--ties", type=click.Choice(["expected", "stable", "random"]), help="[default: expected]")
-@click.option("--keep-short", is_flag=True, help="Keep problems with fewer than M or N, with what they have.")
-@DRAWS
-@click.option("--seed", type=int, help="[default: 0]")
+@click.option("-M", "scoring__M", type=click.IntRange(2), help="[default: 16]")
+@click.option("-N", "scoring__N", type=click.IntRange(2), help="[default: 16]")
+@click.option(
+    "--ties", "scoring__ties", type=click.Choice(["expected", "stable", "random"]), help="[default: expected]"
+)
+@click.option(
+    "--keep-short",
+    "scoring__short",
+    flag_value="keep",
+    help="Keep problems with fewer than M or N, with what they have.",
+)
+@click.option("--draws", "scoring__draws", type=click.IntRange(1), help="Subsamples of each problem. [default: 20]")
+@click.option("--seed", "scoring__seed", type=int, help="[default: 0]")
 @SPLIT
 @VERDICTS
 @sandbox_options
@@ -101,7 +100,7 @@ def by_k(config: KAblationConfig, out: Path) -> None:
 @OUT
 @click.option("--strategy", help="Known name, file or run. [default: gap]")
 @click.option("--sizes", help="Values of M = N, with commas. [default: 4,8,16]")
-@DRAWS
+@click.option("--draws", type=click.IntRange(1), help="Subsamples of each problem. [default: 20]")
 @click.option("--seed", type=int, help="[default: 0]")
 @SPLIT
 @VERDICTS

@@ -28,15 +28,14 @@ Item = tuple[Problem, Sequence[Solution], Sequence[Testing]]
 @click.command(
     cls=ConfiguredCommand,
     kind="evosyn.cli._configs:ExecutionConfig",
-    keys={"m": "M", "n": "N"},
     needs={"source": "POOL: name a pool with recorded solutions and testings"},
     moved={"cache": "verdicts"},
     short_help="Execute a whole pool and write its matrices.",
 )
 @click.argument("source", metavar="POOL", required=False)
 @out_option("Directory to write matrices.jsonl into.")
-@click.option("-M", "m", type=click.IntRange(1), help="The first M solutions of each problem. [default: all]")
-@click.option("-N", "n", type=click.IntRange(1), help="The first N testings of each problem. [default: all]")
+@click.option("-M", "M", type=click.IntRange(1), help="The first M solutions of each problem. [default: all]")
+@click.option("-N", "N", type=click.IntRange(1), help="The first N testings of each problem. [default: all]")
 @click.option("--timeout", type=click.FloatRange(0.05, 600), help="CPU seconds for a call. [default: 3]")
 @click.option("--budget", type=click.FloatRange(0.05), help="CPU seconds for a whole solution. [default: 10 x timeout]")
 @click.option("--memory", type=click.IntRange(64), help="MiB for a solution. [default: 1024]")

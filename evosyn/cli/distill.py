@@ -17,13 +17,12 @@ if TYPE_CHECKING:
 @click.command(
     cls=TrainingCommand,
     kind="evosyn.train.config:DistillConfig",
-    keys={"per_problem": "fit.per_problem"},
     short_help="SFT or DPO on a dataset.",
 )
 @click.argument("data", required=False)
 @training_options
 @click.option("--method", type=click.Choice(["sft", "dpo"]), help="[default: sft]")
-@click.option("--per-problem", type=int, help="Solutions per problem to learn from. [default: 1]")
+@click.option("--per-problem", "fit__per_problem", type=int, help="Solutions per problem to learn from. [default: 1]")
 @config_options("fit.batch=32")
 def command(config: DistillConfig, out: Path, **rest: bool) -> None:
     """Teach a model the best solutions of the dataset DATA (SFT), or to prefer them over refused ones (DPO)."""

@@ -26,11 +26,11 @@ class EvolveCommand(ConfiguredCommand):
     """With defaults that depend on whether a model is asked."""
 
     def configuration(self, values: dict[str, Any], **given: Any) -> Any:
-        iterations, evaluations, file = values["iterations"], values["evaluations"], values["file"]
-        search, has_model = values["search"], bool(values["model"])
+        iterations, evaluations, file = values["stop__proposals"], values["stop__evaluations"], values["file"]
+        search, has_model = values["islands__search"], bool(values["workbench__teacher__model"])
         arms = dict(_arm(text) for text in values.pop("arms")) or None
         if search == "genetic":
-            values["search"], arms = "evolve", arms or {"genetic": 1.0}
+            values["islands__search"], arms = "evolve", arms or {"genetic": 1.0}
         if arms is None and has_model and file is None:
             arms = MODEL_ARMS
         base = []
@@ -47,28 +47,32 @@ class EvolveCommand(ConfiguredCommand):
 @click.command(
     cls=EvolveCommand,
     kind="evosyn.synthesis.recipes._evolve_config:EvolveConfig",
-    keys={
-        "m": "scoring.M",
-        "n": "scoring.N",
-        "evaluations": "stop.evaluations",
-        "iterations": "stop.proposals",
-        "search": "islands.search",
-    },
     needs={"source": "SOURCE: name what to evolve on, such as builtin:python-seeds"},
     short_help="Evolve a filtering strategy on seed problems.",
 )
 @click.argument("source", required=False)
 @out_option("Run directory.")
-@click.option("-M", "m", type=click.IntRange(2), help="Solutions of a draw. [default: 16]")
-@click.option("-N", "n", type=click.IntRange(2), help="Testings of a draw. [default: 16]")
-@click.option("--evaluations", type=click.IntRange(1), help="Programs to evaluate. [default: 3000 without a model]")
+@click.option("-M", "scoring__M", type=click.IntRange(2), help="Solutions of a draw. [default: 16]")
+@click.option("-N", "scoring__N", type=click.IntRange(2), help="Testings of a draw. [default: 16]")
+@click.option(
+    "--evaluations",
+    "stop__evaluations",
+    type=click.IntRange(1),
+    help="Programs to evaluate. [default: 3000 without a model]",
+)
 @click.option(
     "--iterations",
+    "stop__proposals",
     type=click.IntRange(1),
     help="Proposals to make; a genetic one is a burst of programs. [default: 200 with a model]",
 )
 @click.option("--continue", "more", type=click.IntRange(1), help="Add this many evaluations (or iterations) to a run.")
-@click.option("--search", type=click.Choice(SEARCHES), help="evolve, or an equal-budget baseline. [default: evolve]")
+@click.option(
+    "--search",
+    "islands__search",
+    type=click.Choice(SEARCHES),
+    help="evolve, or an equal-budget baseline. [default: evolve]",
+)
 @click.option("--engine", type=click.Choice(["evosyn", "openevolve"]), help="Who searches. [default: evosyn]")
 @click.option(
     "--proposer",

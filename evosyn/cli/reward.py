@@ -24,7 +24,7 @@ def command() -> None:
     """The reward as a service. For functions to import instead, see docs/reward.md."""
 
 
-@command.command(cls=ConfiguredCommand, kind="evosyn.cli._configs:ServiceConfig", keys={"alone": "company=false"})
+@command.command(cls=ConfiguredCommand, kind="evosyn.cli._configs:ServiceConfig")
 @click.argument("data", required=False)
 @SETTING
 @click.option("--pool", help="Problems with human testings.")
@@ -32,7 +32,12 @@ def command() -> None:
 @click.option("--port", type=click.IntRange(0, 65535), help="[default: 8765]")
 @click.option("--token-env", metavar="NAME", help="Environment variable with the token; required off loopback.")
 @sandbox_options
-@click.option("--alone", is_flag=True, help="A process of its own for every completion (docs/sandbox.md, Company).")
+@click.option(
+    "--alone",
+    "company",
+    flag_value="false",
+    help="A process of its own for every completion (docs/sandbox.md, Company).",
+)
 @config_options("company=false")
 def serve(config: ServiceConfig) -> None:
     """Answer POST /score and GET /health until stopped.

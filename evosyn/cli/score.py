@@ -25,32 +25,35 @@ if TYPE_CHECKING:
 @click.command(
     cls=ConfiguredCommand,
     kind="evosyn.cli._configs:ScoreConfig",
-    keys={
-        "m": "scoring.M",
-        "n": "scoring.N",
-        **{name: f"scoring.{name}" for name in ("draws", "ties", "k", "seed", "solvable")},
-        "keep_short": "scoring.short=keep",
-    },
     needs=NEEDED,
     moved={"no_criterion1": "scoring.criterion1"},
     short_help="Score strategies on a pool or on recorded matrices.",
 )
 @click.option("--strategy", "strategies", multiple=True, help="Known name, file or run. [default: all known]")
 @SOURCE
-@click.option("-M", "m", type=click.IntRange(2), help="Solutions of a draw. [default: all]")
-@click.option("-N", "n", type=click.IntRange(2), help="Testings of a draw. [default: all]")
-@click.option("--draws", type=click.IntRange(1), help="M x N draws a problem. [default: 20]")
-@click.option("--ties", type=click.Choice(["expected", "stable", "random"]), help="[default: expected]")
-@click.option("--k", type=click.IntRange(1), help="Criterion 2 on the k best and worst. [default: 1]")
-@click.option("--solvable", is_flag=True, help="Leave out problems without a single right solution.")
-@click.option("--keep-short", is_flag=True, help="Keep problems with fewer than M or N, with what they have.")
+@click.option("-M", "scoring__M", type=click.IntRange(2), help="Solutions of a draw. [default: all]")
+@click.option("-N", "scoring__N", type=click.IntRange(2), help="Testings of a draw. [default: all]")
+@click.option("--draws", "scoring__draws", type=click.IntRange(1), help="M x N draws a problem. [default: 20]")
+@click.option(
+    "--ties", "scoring__ties", type=click.Choice(["expected", "stable", "random"]), help="[default: expected]"
+)
+@click.option("--k", "scoring__k", type=click.IntRange(1), help="Criterion 2 on the k best and worst. [default: 1]")
+@click.option(
+    "--solvable", "scoring__solvable", is_flag=True, help="Leave out problems without a single right solution."
+)
+@click.option(
+    "--keep-short",
+    "scoring__short",
+    flag_value="keep",
+    help="Keep problems with fewer than M or N, with what they have.",
+)
 @SPLIT
 @click.option(
     "--problems",
     type=click.Choice(["all", "heldout", "train"]),
     help="Where --pool is a run of `evosyn evolve`: which of its problems. [default: heldout for a run]",
 )
-@click.option("--seed", type=int, help="Of draws, random ties and intervals. [default: 0]")
+@click.option("--seed", "scoring__seed", type=int, help="Of draws, random ties and intervals. [default: 0]")
 @click.option("--card", type=click.Path(path_type=Path), help="Write the card of the first --strategy to this file.")
 @VERDICTS
 @sandbox_options

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 @click.command(
     cls=ConfiguredCommand,
     kind="evosyn.synthesis.config:SynthesizeConfig",
-    keys={"decontaminate": "filter.decontaminate.files", "adaptive": "draw.adaptive={}"},
     needs={"run": "RUN: name the directory that `evosyn evolve` wrote"},
     short_help="Make new problems, cross-execute, rank, prune; write a dataset.",
 )
@@ -31,14 +30,24 @@ if TYPE_CHECKING:
 @click.option("-N", "testings", type=click.IntRange(1), help="Testings for each problem. [default: 16]")
 @click.option("--seeds", "seeds", help="Pool file of seed problems; by default the one that RUN was evolved on.")
 @click.option(
-    "--decontaminate", multiple=True, metavar="FILE[::FIELD]", help="Benchmark to keep out (JSON lines or parquet)."
+    "--decontaminate",
+    "filter__decontaminate__files",
+    multiple=True,
+    metavar="FILE[::FIELD]",
+    help="Benchmark to keep out (JSON lines or parquet).",
 )
 @click.option("--seed", type=int, help="Root of all random choices. [default: 0]")
 @teacher_options
 @click.option("--also-model", "also", multiple=True, help="Further models that take turns at solutions and testings.")
 @sandbox_options
 @config_options("filter.dedup.threshold=0.7")
-@click.option("--adaptive", is_flag=True, help="Start small, stop settled and hopeless problems, grow the others.")
+@click.option(
+    "--adaptive",
+    "draw__adaptive",
+    type=click.UNPROCESSED,
+    flag_value={},
+    help="Start small, stop settled and hopeless problems, grow the others.",
+)
 @click.option("--dry-run", is_flag=True, help="Say what it would take, from a sample of two problems, and stop.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON and nothing else.")
 @click.option("--quiet", is_flag=True, help="No progress.")

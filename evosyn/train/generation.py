@@ -46,8 +46,8 @@ class TransformersGenerator:
     """A model and tokenizer in this process.
 
     Args:
-        at_once: requests in one padded batch. With 1, each draws from its own stream, whatever else is run; with more, the
-            requests of a batch share one.
+        at_once: requests in one padded batch. With 1, each draws from its own stream, whatever else is run; with
+            more, those of a batch share one.
     """
 
     def __init__(self, model: Any, tokenizer: Any, sampling: TokenSampling, *, at_once: int = 1) -> None:
