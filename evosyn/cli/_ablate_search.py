@@ -16,6 +16,7 @@ from evosyn.cli._command import (
     ConfiguredCommand,
     Option,
     config_options,
+    flag,
     sandbox_options,
     teacher_options,
     with_options,
@@ -44,17 +45,15 @@ def _options(function: Option) -> Option:
     keys = (
         SOURCE,
         OUT,
-        click.option("-M", "scoring__M", type=click.IntRange(2), help="[default: 16]"),
-        click.option("-N", "scoring__N", type=click.IntRange(2), help="[default: 16]"),
-        click.option("--draws", "scoring__draws", type=click.IntRange(1), help="Draws of each problem. [default: 8]"),
-        click.option(
-            "--evaluations", "stop__evaluations", type=click.IntRange(10), help="Of each search. [default: 1000]"
-        ),
-        click.option(
+        flag("-M", "scoring.M", "[default: 16]", type=click.IntRange(2)),
+        flag("-N", "scoring.N", "[default: 16]", type=click.IntRange(2)),
+        flag("--draws", "scoring.draws", "Draws of each problem. [default: 8]", type=click.IntRange(1)),
+        flag("--evaluations", "stop.evaluations", "Of each search. [default: 1000]", type=click.IntRange(10)),
+        flag(
             "--calls",
-            "stop__model_calls",
+            "stop.model_calls",
+            "Model calls of each search. [default: 100 with a model]",
             type=click.IntRange(1),
-            help="Model calls of each search. [default: 100 with a model]",
         ),
         click.option("--seeds", type=click.IntRange(2), help="Repeats; each splits anew. [default: 5]"),
         click.option("--seed", type=int, help="First of the seeds. [default: 0]"),

@@ -21,23 +21,36 @@ if TYPE_CHECKING:
 Option = TypeVar("Option", bound=Callable[..., Any])
 
 
-def _bench(option: str, key: str, told: str, **more: Any) -> Callable[[Any], Any]:
-    return click.option(option, f"workbench__{key}", help=told, **more)
+def flag(option: str, key: str, told: str = "", **more: Any) -> Callable[[Any], Any]:
+    """An option that stands for a dotted key."""
+    return click.option(option, key.replace(".", "__"), help=told, **more)
 
 
 _TEACHER = (
-    _bench("--model", "teacher__model", "A real model: provider/name in litellm's words, or local:PATH."),
-    _bench(
-        "--teacher", "teacher__name", "offline (a simulation), mailbox:DIR, replay:FILE, or package.module:factory."
+    flag("--model", "workbench.teacher.model", "A real model: provider/name in litellm's words, or local:PATH."),
+    flag(
+        "--teacher",
+        "workbench.teacher.name",
+        "offline (a simulation), mailbox:DIR, replay:FILE, or package.module:factory.",
     ),
-    _bench("--base-url", "teacher__base_url", "Endpoint of the model, such as http://localhost:8000/v1 for vLLM."),
-    _bench("--api-key-env", "teacher__api_key_env", "Environment variable with the model's key.", metavar="NAME"),
-    _bench("--max-cost", "budget__max_cost", "Stop (resumable, exit 3) after this many dollars.", type=float),
+    flag(
+        "--base-url", "workbench.teacher.base_url", "Endpoint of the model, such as http://localhost:8000/v1 for vLLM."
+    ),
+    flag(
+        "--api-key-env", "workbench.teacher.api_key_env", "Environment variable with the model's key.", metavar="NAME"
+    ),
+    flag("--max-cost", "workbench.budget.max_cost", "Stop (resumable, exit 3) after this many dollars.", type=float),
 )
 _SANDBOX = (
-    _bench("--sandbox", "sandbox__backend", "Where programs run: local, docker, or a dotted path. [default: local]"),
-    _bench("--workers", "sandbox__workers", "Programs at once. [default: one a core]", type=click.IntRange(1)),
-    _bench("--allow-weak-sandbox", "sandbox__allow_weak", "Run even where it protects too little.", is_flag=True),
+    flag(
+        "--sandbox",
+        "workbench.sandbox.backend",
+        "Where programs run: local, docker, or a dotted path. [default: local]",
+    ),
+    flag("--workers", "workbench.sandbox.workers", "Programs at once. [default: one a core]", type=click.IntRange(1)),
+    flag(
+        "--allow-weak-sandbox", "workbench.sandbox.allow_weak", "Run even where it protects too little.", is_flag=True
+    ),
 )
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from evosyn.cli._command import ConfiguredCommand, Option, out_option, with_options
+from evosyn.cli._command import ConfiguredCommand, Option, flag, out_option, with_options
 
 if TYPE_CHECKING:
     from evosyn.train.config import TrainingConfig
@@ -26,7 +26,7 @@ _OPTIONS = (
     SETTING,
     click.option("--steps", type=int, help="Optimizer steps. [default: 200]"),
     click.option("--seed", type=int, help="[default: 0]"),
-    click.option("--report-to", "keep__report_to", type=click.Choice(["none", "wandb", "trackio", "tensorboard"])),
+    flag("--report-to", "keep.report_to", type=click.Choice(["none", "wandb", "trackio", "tensorboard"])),
     click.option("--pad-token", help="For tokenizers that have none."),
     click.option("--print-config", is_flag=True, help="Show the exact TRL configuration and launch lines, and stop."),
 )

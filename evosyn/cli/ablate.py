@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from evosyn.cli._ablate_search import OUT, curve, search
-from evosyn.cli._command import ConfiguredCommand, config_options, sandbox_options
+from evosyn.cli._command import ConfiguredCommand, config_options, flag, sandbox_options
 from evosyn.cli._matrices import NEEDED, SOURCE, SPLIT, VERDICTS, opened
 
 if TYPE_CHECKING:
@@ -40,19 +40,12 @@ command.add_command(curve)
 @OUT
 @click.option("--strategy", "strategies", multiple=True, help="Repeatable. [default: initial]")
 @click.option("--ks", help="Values of k, with commas. [default: 1,2,4,8]")
-@click.option("-M", "scoring__M", type=click.IntRange(2), help="[default: 16]")
-@click.option("-N", "scoring__N", type=click.IntRange(2), help="[default: 16]")
-@click.option(
-    "--ties", "scoring__ties", type=click.Choice(["expected", "stable", "random"]), help="[default: expected]"
-)
-@click.option(
-    "--keep-short",
-    "scoring__short",
-    flag_value="keep",
-    help="Keep problems with fewer than M or N, with what they have.",
-)
-@click.option("--draws", "scoring__draws", type=click.IntRange(1), help="Subsamples of each problem. [default: 20]")
-@click.option("--seed", "scoring__seed", type=int, help="[default: 0]")
+@flag("-M", "scoring.M", "[default: 16]", type=click.IntRange(2))
+@flag("-N", "scoring.N", "[default: 16]", type=click.IntRange(2))
+@flag("--ties", "scoring.ties", "[default: expected]", type=click.Choice(["expected", "stable", "random"]))
+@flag("--keep-short", "scoring.short", "Keep problems with fewer than M or N, with what they have.", flag_value="keep")
+@flag("--draws", "scoring.draws", "Subsamples of each problem. [default: 20]", type=click.IntRange(1))
+@flag("--seed", "scoring.seed", "[default: 0]", type=int)
 @SPLIT
 @VERDICTS
 @sandbox_options

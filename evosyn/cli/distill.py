@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from evosyn.cli._command import config_options
+from evosyn.cli._command import config_options, flag
 from evosyn.cli._training import TrainingCommand, begin, print_config, show_report, training_options
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @click.argument("data", required=False)
 @training_options
 @click.option("--method", type=click.Choice(["sft", "dpo"]), help="[default: sft]")
-@click.option("--per-problem", "fit__per_problem", type=int, help="Solutions per problem to learn from. [default: 1]")
+@flag("--per-problem", "fit.per_problem", "Solutions per problem to learn from. [default: 1]", type=int)
 @config_options("fit.batch=32")
 def command(config: DistillConfig, out: Path, **rest: bool) -> None:
     """Teach a model the best solutions of the dataset DATA (SFT), or to prefer them over refused ones (DPO)."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from evosyn.cli._command import ConfiguredCommand, config_options, out_option, sandbox_options, teacher_options
+from evosyn.cli._command import ConfiguredCommand, config_options, flag, out_option, sandbox_options, teacher_options
 from evosyn.errors import EXIT_BUDGET, CheckFailed, UsageError
 from evosyn.pools import BUILTIN
 
@@ -52,26 +52,20 @@ class EvolveCommand(ConfiguredCommand):
 )
 @click.argument("source", required=False)
 @out_option("Run directory.")
-@click.option("-M", "scoring__M", type=click.IntRange(2), help="Solutions of a draw. [default: 16]")
-@click.option("-N", "scoring__N", type=click.IntRange(2), help="Testings of a draw. [default: 16]")
-@click.option(
-    "--evaluations",
-    "stop__evaluations",
-    type=click.IntRange(1),
-    help="Programs to evaluate. [default: 3000 without a model]",
+@flag("-M", "scoring.M", "Solutions of a draw. [default: 16]", type=click.IntRange(2))
+@flag("-N", "scoring.N", "Testings of a draw. [default: 16]", type=click.IntRange(2))
+@flag(
+    "--evaluations", "stop.evaluations", "Programs to evaluate. [default: 3000 without a model]", type=click.IntRange(1)
 )
-@click.option(
+@flag(
     "--iterations",
-    "stop__proposals",
+    "stop.proposals",
+    "Proposals to make; a genetic one is a burst of programs. [default: 200 with a model]",
     type=click.IntRange(1),
-    help="Proposals to make; a genetic one is a burst of programs. [default: 200 with a model]",
 )
 @click.option("--continue", "more", type=click.IntRange(1), help="Add this many evaluations (or iterations) to a run.")
-@click.option(
-    "--search",
-    "islands__search",
-    type=click.Choice(SEARCHES),
-    help="evolve, or an equal-budget baseline. [default: evolve]",
+@flag(
+    "--search", "islands.search", "evolve, or an equal-budget baseline. [default: evolve]", type=click.Choice(SEARCHES)
 )
 @click.option("--engine", type=click.Choice(["evosyn", "openevolve"]), help="Who searches. [default: evosyn]")
 @click.option(

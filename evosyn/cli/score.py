@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from evosyn.cli._command import ConfiguredCommand, config_options, sandbox_options
+from evosyn.cli._command import ConfiguredCommand, config_options, flag, sandbox_options
 from evosyn.cli._matrices import NEEDED, SOURCE, SPLIT, VERDICTS
 from evosyn.errors import UsageError
 
@@ -31,29 +31,20 @@ if TYPE_CHECKING:
 )
 @click.option("--strategy", "strategies", multiple=True, help="Known name, file or run. [default: all known]")
 @SOURCE
-@click.option("-M", "scoring__M", type=click.IntRange(2), help="Solutions of a draw. [default: all]")
-@click.option("-N", "scoring__N", type=click.IntRange(2), help="Testings of a draw. [default: all]")
-@click.option("--draws", "scoring__draws", type=click.IntRange(1), help="M x N draws a problem. [default: 20]")
-@click.option(
-    "--ties", "scoring__ties", type=click.Choice(["expected", "stable", "random"]), help="[default: expected]"
-)
-@click.option("--k", "scoring__k", type=click.IntRange(1), help="Criterion 2 on the k best and worst. [default: 1]")
-@click.option(
-    "--solvable", "scoring__solvable", is_flag=True, help="Leave out problems without a single right solution."
-)
-@click.option(
-    "--keep-short",
-    "scoring__short",
-    flag_value="keep",
-    help="Keep problems with fewer than M or N, with what they have.",
-)
+@flag("-M", "scoring.M", "Solutions of a draw. [default: all]", type=click.IntRange(2))
+@flag("-N", "scoring.N", "Testings of a draw. [default: all]", type=click.IntRange(2))
+@flag("--draws", "scoring.draws", "M x N draws a problem. [default: 20]", type=click.IntRange(1))
+@flag("--ties", "scoring.ties", "[default: expected]", type=click.Choice(["expected", "stable", "random"]))
+@flag("--k", "scoring.k", "Criterion 2 on the k best and worst. [default: 1]", type=click.IntRange(1))
+@flag("--solvable", "scoring.solvable", "Leave out problems without a single right solution.", is_flag=True)
+@flag("--keep-short", "scoring.short", "Keep problems with fewer than M or N, with what they have.", flag_value="keep")
 @SPLIT
 @click.option(
     "--problems",
     type=click.Choice(["all", "heldout", "train"]),
     help="Where --pool is a run of `evosyn evolve`: which of its problems. [default: heldout for a run]",
 )
-@click.option("--seed", "scoring__seed", type=int, help="Of draws, random ties and intervals. [default: 0]")
+@flag("--seed", "scoring.seed", "Of draws, random ties and intervals. [default: 0]", type=int)
 @click.option("--card", type=click.Path(path_type=Path), help="Write the card of the first --strategy to this file.")
 @VERDICTS
 @sandbox_options

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from evosyn.cli._command import ConfiguredCommand, config_options, out_option, sandbox_options, teacher_options
+from evosyn.cli._command import ConfiguredCommand, config_options, flag, out_option, sandbox_options, teacher_options
 from evosyn.errors import UsageError
 
 if TYPE_CHECKING:
@@ -29,24 +29,24 @@ if TYPE_CHECKING:
 @click.option("-M", "solutions", type=click.IntRange(1), help="Solutions for each problem. [default: 16]")
 @click.option("-N", "testings", type=click.IntRange(1), help="Testings for each problem. [default: 16]")
 @click.option("--seeds", "seeds", help="Pool file of seed problems; by default the one that RUN was evolved on.")
-@click.option(
+@flag(
     "--decontaminate",
-    "filter__decontaminate__files",
+    "filter.decontaminate.files",
+    "Benchmark to keep out (JSON lines or parquet).",
     multiple=True,
     metavar="FILE[::FIELD]",
-    help="Benchmark to keep out (JSON lines or parquet).",
 )
 @click.option("--seed", type=int, help="Root of all random choices. [default: 0]")
 @teacher_options
 @click.option("--also-model", "also", multiple=True, help="Further models that take turns at solutions and testings.")
 @sandbox_options
 @config_options("filter.dedup.threshold=0.7")
-@click.option(
+@flag(
     "--adaptive",
-    "draw__adaptive",
+    "draw.adaptive",
+    "Start small, stop settled and hopeless problems, grow the others.",
     type=click.UNPROCESSED,
     flag_value={},
-    help="Start small, stop settled and hopeless problems, grow the others.",
 )
 @click.option("--dry-run", is_flag=True, help="Say what it would take, from a sample of two problems, and stop.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON and nothing else.")
