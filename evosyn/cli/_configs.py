@@ -6,9 +6,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, PositiveInt
+from pydantic import Field, PositiveInt
 
-from evosyn.configs.loading import LISTED
+from evosyn.configs.section import LISTED, Section
 from evosyn.evaluators.draws import ConsistencyConfig
 from evosyn.synthesis.recipes._evolve_config import EvolveConfig
 from evosyn.workbench import WorkbenchConfig
@@ -17,11 +17,7 @@ SearchName = Literal["evolve", "iid", "sequential", "hillclimb"]
 SEARCHES: tuple[SearchName, ...] = get_args(SearchName)
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class MatricesConfig(_Frozen):
+class MatricesConfig(Section):
     """What every command over matrices is told.
 
     Attributes:
@@ -98,7 +94,7 @@ class SearchAblationConfig(CurveAblationConfig):
     searches: Annotated[tuple[SearchName, ...], LISTED] = SEARCHES
 
 
-class ExecutionConfig(_Frozen):
+class ExecutionConfig(Section):
     """`evosyn crossexec`.
 
     Attributes:
@@ -123,13 +119,13 @@ class ExecutionConfig(_Frozen):
     workbench: WorkbenchConfig = WorkbenchConfig()
 
 
-class CheckConfig(_Frozen):
+class CheckConfig(Section):
     """`evosyn pool check`."""
 
     workbench: WorkbenchConfig = WorkbenchConfig()
 
 
-class AuditConfig(_Frozen):
+class AuditConfig(Section):
     """`evosyn audit`: `settings` of the dataset `data` against the human testings of the pool `against`."""
 
     data: str = ""
@@ -138,7 +134,7 @@ class AuditConfig(_Frozen):
     workbench: WorkbenchConfig = WorkbenchConfig()
 
 
-class ServiceConfig(_Frozen):
+class ServiceConfig(Section):
     """`evosyn reward serve`.
 
     Attributes:

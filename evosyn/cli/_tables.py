@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from evosyn.records import Json
 from evosyn.rundir import write_atomic
 
 if TYPE_CHECKING:
@@ -52,6 +54,15 @@ def write_table(folder: Path, name: str, columns: Sequence[str], rows: Sequence[
     for path, text in files.items():
         write_atomic(path, text)
     return list(files)
+
+
+def show_figures(figures: Mapping[str, Json], *, as_json: bool) -> None:
+    """Named values, one a line, or as JSON."""
+    if as_json:
+        click.echo(json.dumps(figures, indent=2, ensure_ascii=False))
+        return
+    for name, value in figures.items():
+        click.echo(f"{name.replace('_', ' '):28} {value}")
 
 
 def shown(cell: Cell) -> str:

@@ -132,6 +132,8 @@ def _arm(text: str) -> tuple[str, float]:
 
 
 def _show_plan(source: Any, config: EvolveConfig, as_json: bool) -> None:
+    from evosyn.cli._tables import show_figures
+
     problems = len(source.pools) or len(source.matrices)
     solutions, testings = config.drawn
     drawn = 0 if source.recorded else problems * (solutions + testings)
@@ -144,8 +146,4 @@ def _show_plan(source: Any, config: EvolveConfig, as_json: bool) -> None:
         "proposals": config.stop.proposals,
         "proposers": config.proposers.arms,
     }
-    if as_json:
-        click.echo(json.dumps(plan, indent=2))
-        return
-    for name, value in plan.items():
-        click.echo(f"{name:16} {value}")
+    show_figures(plan, as_json=as_json)

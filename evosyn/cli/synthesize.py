@@ -59,6 +59,7 @@ def command(config: SynthesizeConfig, out: Path, dry_run: bool, as_json: bool, q
     dataset/{evosyn,relaxed,random}.parquet.
     """
     from evosyn.cli._synthesis_view import watching
+    from evosyn.cli._tables import show_figures
     from evosyn.synthesis.recipes.synthesize import synthesize
     from evosyn.synthesis.tally import RunTally
     from evosyn.workbench import Workbench
@@ -67,14 +68,14 @@ def command(config: SynthesizeConfig, out: Path, dry_run: bool, as_json: bool, q
     limits = config.execute.limits
     with Workbench(config.workbench, out=out, seed=config.seed, limits=limits, default="offline") as workbench:
         if dry_run:
-            _show(_estimate(inputs, config, workbench), as_json)
+            show_figures(_estimate(inputs, config, workbench), as_json=as_json)
             if config.workbench.teacher.model and not as_json:
                 click.echo(f"(the sampled replies are kept in {out}/replies.sqlite and are not asked for again)")
             return
         tally = RunTally()
         with watching(tally, not (quiet or as_json), _asked(config)):
             report = synthesize(inputs, config, workbench, out, tally)
-    _show(report, as_json) if as_json else _summary(report, out)
+    show_figures(report, as_json=True) if as_json else _summary(report, out)
 
 
 def _inputs(run: Path, seeds: str | None) -> Inputs:
@@ -118,16 +119,6 @@ def _estimate(inputs: Inputs, config: SynthesizeConfig, workbench: Workbench) ->
     teacher = workbench.teacher()
     sampled = asyncio.run(sample(inputs.seeds, workbench.domains, teacher, config))
     return {"teacher": teacher.name, **estimate(config, sampled, config.workbench.teacher.calls)}
-
-
-def _show(value: dict[str, Json], as_json: bool) -> None:
-    import json
-
-    if as_json:
-        click.echo(json.dumps(value, indent=2, ensure_ascii=False))
-        return
-    for name, what in value.items():
-        click.echo(f"{name.replace('_', ' '):28} {what}")
 
 
 def _summary(report: dict[str, Json], out: Path) -> None:

@@ -14,15 +14,13 @@ from pathlib import Path
 from typing import TypeVar
 
 import yaml
-from pydantic import BaseModel, BeforeValidator, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from evosyn.errors import UsageError
 from evosyn.records import Json
 
 SECRET = "secret"
 """The type of a validation error whose input must not be shown."""
-LISTED = BeforeValidator(lambda value: [part.strip() for part in value.split(",")] if isinstance(value, str) else value)
-"""For a field of several values: as a text, they are separated by commas."""
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
 

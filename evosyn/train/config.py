@@ -8,18 +8,15 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from evosyn.configs.section import Section
 from evosyn.limits import LimitsConfig
 from evosyn.train.scoring import REWARD_LIMITS
 from evosyn.workbench import WorkbenchConfig
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class RolloutConfig(_Frozen):
+class RolloutConfig(Section):
     """How completions are drawn.
 
     Attributes:
@@ -45,7 +42,7 @@ class RolloutConfig(_Frozen):
     gpu_share: float = Field(default=0.3, gt=0, lt=1)
 
 
-class OptimConfig(_Frozen):
+class OptimConfig(Section):
     """How weights move.
 
     Attributes:
@@ -92,7 +89,7 @@ class RewardConfig(LimitsConfig):
     company: bool = True
 
 
-class MemoryConfig(_Frozen):
+class MemoryConfig(Section):
     """What makes a model fit.
 
     Attributes:
@@ -113,7 +110,7 @@ class MemoryConfig(_Frozen):
     deepspeed: str | None = None
 
 
-class KeepConfig(_Frozen):
+class KeepConfig(Section):
     """What is written, and where it is reported.
 
     Attributes:
@@ -131,7 +128,7 @@ class KeepConfig(_Frozen):
     threads: int = Field(default=1, ge=1)
 
 
-class TinyConfig(_Frozen):
+class TinyConfig(Section):
     """`builtin:tiny`: a randomly initialised model made on the spot, and its warm start by SFT.
 
     Attributes:
@@ -152,7 +149,7 @@ class TinyConfig(_Frozen):
     prompt_chars: int = Field(default=240, ge=20)
 
 
-class TrainingConfig(_Frozen):
+class TrainingConfig(Section):
     """What every training run is told.
 
     Attributes:
@@ -189,7 +186,7 @@ class RlvrConfig(TrainingConfig):
         return self.algorithm
 
 
-class FitConfig(_Frozen):
+class FitConfig(Section):
     """How SFT and DPO move weights.
 
     Attributes:
@@ -220,7 +217,7 @@ class DistillConfig(TrainingConfig):
     fit: FitConfig = FitConfig()
 
 
-class EvalConfig(_Frozen):
+class EvalConfig(Section):
     """One evaluation (`evosyn eval`).
 
     Attributes:

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from evosyn.chat import Message, Parsed, Reply, Request
+from evosyn.configs.section import Section
 from evosyn.ports import Genome, Proposal, ProposalContext, Teacher
 from evosyn.records import Candidate, Elite
 from evosyn.templates import render
@@ -20,7 +21,7 @@ PROMPTS = "evosyn.evolve"
 CHARACTERS_PER_TOKEN = 3.5
 
 
-class ModelProposerConfig(BaseModel):
+class ModelProposerConfig(Section):
     """How a model is asked for programs.
 
     Attributes:
@@ -29,8 +30,6 @@ class ModelProposerConfig(BaseModel):
         prompt_tokens: about how long a prompt may be (estimated at 3.5 characters a token).
         repair: one more call when a reply cannot be used.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     temperature: float = Field(default=0.8, ge=0.0, le=2.0)
     max_tokens: int = Field(default=4096, ge=16)

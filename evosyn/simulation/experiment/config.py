@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from evosyn.configs.loading import LISTED
+from evosyn.configs.section import LISTED, Section
 
 Names = Annotated[tuple[str, ...], LISTED]
 
 
-class ExperimentConfig(BaseModel):
+class ExperimentConfig(Section):
     """The options that all experiments share."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     size: Literal["smoke", "cpu", "gpu"] = Field(default="cpu", description="smoke only shows that everything runs.")
     seeds: int = Field(default=5, ge=1, description="How many, from --first-seed.")
