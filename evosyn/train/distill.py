@@ -14,7 +14,7 @@ from evosyn.records import Json
 from evosyn.train.config import DistillConfig
 from evosyn.train.data import dpo_rows, fit_lengths, sft_rows
 from evosyn.train.models import adapter_config, context_of
-from evosyn.train.run import OnRow, Prepared, Start, run_training
+from evosyn.train.run import OnRow, PreparedTrainer, Start, run_training
 from evosyn.train.settings import fit_settings
 
 NAMES = {"sft": ("loss", "mean_token_accuracy"), "dpo": ("loss", "rewards/margins", "rewards/accuracies")}
@@ -26,7 +26,7 @@ def distill(config: DistillConfig, out: Path, *, on_row: OnRow | None = None) ->
     return run_training(config, out, lambda start: _prepare(config, start), on_row)
 
 
-def _prepare(config: DistillConfig, start: Start) -> Prepared:
+def _prepare(config: DistillConfig, start: Start) -> PreparedTrainer:
     from datasets import Dataset
 
     if config.method == "sft":
@@ -45,7 +45,7 @@ def _prepare(config: DistillConfig, start: Start) -> Prepared:
         peft_config=adapter_config(config.memory),
     )
     names = NAMES[config.method]
-    return Prepared(trainer, settings, left_out, names, names, lambda _: {"rows": len(rows)})
+    return PreparedTrainer(trainer, settings, left_out, names, names, lambda _: {"rows": len(rows)})
 
 
 def _rows(config: DistillConfig, start: Start) -> tuple[list[Json], int]:

@@ -22,7 +22,7 @@ from evosyn.train.data import fit_lengths, prompt_of, tasks_of
 from evosyn.train.models import adapter_config, check_context
 from evosyn.train.report import mean_of
 from evosyn.train.rewards import RewardFunction, pass_histogram
-from evosyn.train.run import Metrics, OnRow, Prepared, Start, run_training
+from evosyn.train.run import Metrics, OnRow, PreparedTrainer, Start, run_training
 from evosyn.train.scoring import Scorer, reward_judge
 from evosyn.train.settings import grpo_settings, resolve, world_size
 
@@ -45,7 +45,7 @@ def train_rlvr(config: RlvrConfig, out: Path, sandbox: Sandbox, *, on_row: OnRow
     return run_training(config, out, lambda start: _prepare(config, start, sandbox), on_row)
 
 
-def _prepare(config: RlvrConfig, start: Start, sandbox: Sandbox) -> Prepared:
+def _prepare(config: RlvrConfig, start: Start, sandbox: Sandbox) -> PreparedTrainer:
     from datasets import Dataset
     from trl import GRPOConfig
 
@@ -82,7 +82,7 @@ def _prepare(config: RlvrConfig, start: Start, sandbox: Sandbox) -> Prepared:
             "pass_histogram": pass_histogram(reward.passes),
         }
 
-    return Prepared(trainer, settings, left_out, METRICS, ("reward", "pass_rate"), own, reward)
+    return PreparedTrainer(trainer, settings, left_out, METRICS, ("reward", "pass_rate"), own, reward)
 
 
 def _rows(config: RlvrConfig, start: Start) -> tuple[list[dict[str, Json]], int]:

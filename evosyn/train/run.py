@@ -55,7 +55,7 @@ class Start:
     resources: ExitStack
 
 
-class Prepared(NamedTuple):
+class PreparedTrainer(NamedTuple):
     """What a method adds to a run.
 
     Attributes:
@@ -76,7 +76,7 @@ class Prepared(NamedTuple):
 
 
 def run_training(
-    config: RlvrConfig | DistillConfig, out: Path, prepare: Callable[[Start], Prepared], on_row: OnRow | None
+    config: RlvrConfig | DistillConfig, out: Path, prepare: Callable[[Start], PreparedTrainer], on_row: OnRow | None
 ) -> dict[str, Json]:
     """Run or go on with one training, and return its report (also in `report.json`).
 
@@ -131,7 +131,7 @@ def _load(config: RlvrConfig | DistillConfig, run: RunDir, samples: Sequence[Sam
 
 
 def _train(
-    config: RlvrConfig | DistillConfig, start: Start, prepared: Prepared, on_row: OnRow | None
+    config: RlvrConfig | DistillConfig, start: Start, prepared: PreparedTrainer, on_row: OnRow | None
 ) -> dict[str, Json]:
     from evosyn.train.callbacks import MetricsWriter, RunWatch
 
