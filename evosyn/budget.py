@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from evosyn.chat import Reply
+from evosyn.configs.section import Section
 from evosyn.errors import BudgetSpent, UsageError
 
 
-class BudgetConfig(BaseModel):
+class BudgetConfig(Section):
     """What a run may spend; None is no limit. Replies from the cache cost nothing.
 
     Attributes:
@@ -18,8 +19,6 @@ class BudgetConfig(BaseModel):
         max_tokens: input and output tokens together.
         max_calls: calls sent to the endpoint.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     max_cost: float | None = Field(default=None, ge=0)
     max_tokens: int | None = Field(default=None, ge=0)

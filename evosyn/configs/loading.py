@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import TypeVar
@@ -134,6 +134,15 @@ def _explain(model: type[BaseModel], error: ValidationError, source: str) -> str
             got = "" if problem["type"] == SECRET else f" (got {problem['input']!r})"
             lines.append(f"{source}: {'.'.join(path)}: {problem['msg']}{got}")
     return "\n".join(lines)
+
+
+def dotted_keys(model: type[BaseModel], prefix: str = "") -> Iterator[str]:
+    """Every key of a configuration that holds a value."""
+    for name, field in model.model_fields.items():
+        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+            yield from dotted_keys(field.annotation, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}"
 
 
 def _keys_at(model: type[BaseModel], path: Sequence[str]) -> list[str]:

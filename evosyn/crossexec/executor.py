@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from evosyn.configs.section import Section
 from evosyn.crossexec.grid import Grid, Place
 from evosyn.crossexec.judge import BATCHES, Judge
 from evosyn.crossexec.rows import Row
@@ -26,7 +27,7 @@ from evosyn.records import Json, PassMatrix, Problem, Solution, Testing, Verdict
 Item = tuple[Problem, Sequence[Solution], Sequence[Testing]]
 
 
-class CrossexecConfig(BaseModel):
+class CrossexecConfig(Section):
     """How a cross-execution is run; none of it may change a verdict that is not flaky.
 
     Attributes:
@@ -36,8 +37,6 @@ class CrossexecConfig(BaseModel):
         rows: rows in flight together; bounds the memory.
         seed: draws the sample.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     repeat: int = Field(default=1, ge=1, le=100)
     sample: float = Field(default=0.05, ge=0.0, le=1.0)

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple, Protocol, runtime_checkable
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from evosyn.configs.section import Section
 from evosyn.errors import UsageError
 from evosyn.evolve.evaluating import Evaluating, EvaluationMessage
 from evosyn.evolve.events import Continued, Fate, Step, Stopped, Trial, committed, events_of, rounded
@@ -36,7 +37,7 @@ CALLS_OF_ONE = 2
 """Model calls that one proposal may use: the second one repairs."""
 
 
-class LoopConfig(BaseModel):
+class LoopConfig(Section):
     """How far the loop works ahead.
 
     Attributes:
@@ -44,8 +45,6 @@ class LoopConfig(BaseModel):
             is: another lag gives another journal.
         concurrency: proposals being made at once, at most `lag`. Changes the speed only.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     lag: int = Field(default=8, ge=1, le=4096)
     concurrency: int = Field(default=8, ge=1, le=4096)

@@ -11,22 +11,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from pydantic import BaseModel, ConfigDict
-
 from evosyn.budget import Budget, BudgetConfig
+from evosyn.configs.section import Section
 from evosyn.ports.asking import Teacher
 from evosyn.ports.judging import Sandbox
 from evosyn.ports.search import Genome
 from evosyn.records import Json
 
 
-class PluginConfig(BaseModel):
+class PluginConfig(Section):
     """The options of a plug-in: a base for its own, or as it is where it has none.
 
-    Every field has a default, but that which is the argument (`Argument`). An unknown key is refused.
+    Every field has a default, but that which is the argument (`Argument`).
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class Argument(NamedTuple):

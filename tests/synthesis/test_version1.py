@@ -6,8 +6,9 @@ import shutil
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
-from evosyn.cli._inspect_data import show_data
+from evosyn.cli.inspect import command
 from evosyn.dataset import read_dataset, read_rejects
 from evosyn.errors import UsageError
 from evosyn.matrices import matrix_from_json, matrix_to_json
@@ -45,12 +46,14 @@ def test_its_problems_are_read_as_its_files_have_them(old):
     assert {one.provenance.call for pool in pools for one in (*pool.solutions, *pool.testings)} <= calls
 
 
-def test_it_is_inspected_down_to_the_prompts(old, capsys):
-    show_data(old)
-    assert "SIMULATED" in capsys.readouterr().out
+def inspected(*line: str) -> str:
+    return CliRunner().invoke(command, line, catch_exceptions=False).output
+
+
+def test_it_is_inspected_down_to_the_prompts(old):
+    assert "(a simulation)" in inspected(str(old))
     row = read_dataset(old)[0]
-    show_data(old, why=row.id)
-    shown = capsys.readouterr().out
+    shown = inspected(str(old), "--why", row.id)
     assert "problems like:" in shown
     assert row.matrix_digest in shown
 

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
+from evosyn.configs.section import LISTED
 from evosyn.ports import PluginConfig
-from evosyn.records import Json
 
-
-def _listed(value: Json) -> Json:
-    return tuple(part.strip() for part in value.split(",")) if isinstance(value, str) else value
-
-
-Names = Annotated[tuple[str, ...], BeforeValidator(_listed)]
+Names = Annotated[tuple[str, ...], LISTED]
 """Several names; as a text, separated by commas."""
 
 
