@@ -16,14 +16,14 @@ from dataclasses import replace
 
 from evosyn.crossexec.executor import CrossExecutor
 from evosyn.crossexec.judge import Judge
-from evosyn.domains import load_pools
+from evosyn.domains import domains_named, load_pools
 from evosyn.evaluators.draws import ConsistencyConfig
 from evosyn.evaluators.leaderboard import make_leaderboard
+from evosyn.ports import TeacherTools
 from evosyn.records import PassMatrix, Pool, Problem, Solution
-from evosyn.registry import factory
 from evosyn.sandbox import open_sandbox
 from evosyn.simulation.author.calibration import QUANTILES, RATES, RECORDED, measured, rates, separation, spread
-from evosyn.simulation.offline import DOMAINS, create
+from evosyn.simulation.offline import DOMAINS, OfflineConfig, create
 from evosyn.strategies import known_names, load_known
 from evosyn.strategies.running.sandboxed import SandboxedRunner
 from evosyn.synthesis.generate import draw_pools
@@ -38,11 +38,14 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=4, help="teachers of so many seeds share the problems")
     parser.add_argument("--strategies", action="store_true")
     options = parser.parse_args()
-    domains = {name: factory("domains", name)() for name in DOMAINS}
+    domains = domains_named(DOMAINS)
     seeds = [pool.problem for pool in load_pools("builtin:python-seeds")]
     seeds = seeds[:: max(1, len(seeds) // options.problems)] if options.problems else seeds
     with open_sandbox(numpy=options.strategies) as sandbox:
-        teachers = [create(seed=n, sandbox=sandbox, strength=options.strength) for n in range(options.seeds)]
+        teachers = [
+            create(TeacherTools(seed=n, sandbox=lambda: sandbox), OfflineConfig(strength=options.strength))
+            for n in range(options.seeds)
+        ]
         shared = [(teacher, seeds[n :: options.seeds]) for n, teacher in enumerate(teachers)]
         started = time.perf_counter()
         pools = [

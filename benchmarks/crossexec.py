@@ -30,9 +30,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from evosyn import registry
 from evosyn.crossexec.executor import CrossexecConfig, CrossExecutor
 from evosyn.crossexec.judge import Judge
+from evosyn.domains import domain as domain_named
 from evosyn.domains import load_pools
 from evosyn.jobs import Call, CallsJob, Check, ChecksJob, Limits, Status, StdioJob
 from evosyn.records import Problem, Solution, Testing
@@ -207,7 +207,7 @@ class Jailed:
 
     def __init__(self, sandbox: Any, mode: str) -> None:
         self._sandbox, self._mode = sandbox, mode
-        self._domain = registry.factory("domains", "python-function")()
+        self._domain = domain_named("python-function")
 
     def __call__(self, rows: Sequence[Row]) -> list[bool]:
         limits = Limits(cpu_s=WALL_S, budget_s=10 * WALL_S)
@@ -351,7 +351,7 @@ def growth() -> None:
     problem = rows[0].problem
     solutions = [Solution(f"{rows[0].solution.text}\n# {n}\nn{n} = {n}\n") for n in range(16)]
     testings = [Testing("cases", {"cases": [{"input": [[1.0, n], 0.5], "output": False}]}) for n in range(16)]
-    domain = registry.factory("domains", "python-function")()
+    domain = domain_named("python-function")
     with open_sandbox("local") as sandbox:
         executor = CrossExecutor(Judge(sandbox, {domain.name: domain}), config=CrossexecConfig(canaries=False))
         bare_problem = Problem(
@@ -367,7 +367,7 @@ def growth() -> None:
 
 
 def memory(cells: int) -> None:
-    domain = registry.factory("domains", "python-function")()
+    domain = domain_named("python-function")
     count = cells // 256
     items = (
         (

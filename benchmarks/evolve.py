@@ -35,24 +35,27 @@ from evosyn import registry
 from evosyn.evaluators.behaviour import axes_named
 from evosyn.evaluators.consistency import SeedConsistency
 from evosyn.evaluators.draws import ConsistencyConfig
+from evosyn.evolve.events import events_of
 from evosyn.evolve.islands import Archipelago, IslandsConfig
 from evosyn.evolve.loop import LoopConfig, Search, SearchParts
 from evosyn.evolve.replay import replay
 from evosyn.evolve.schedule import Arm, Schedule
 from evosyn.evolve.stopping import StopConfig
-from evosyn.ports import Axis, Evaluator, Proposal, ProposalContext, Proposer, SearchState
+from evosyn.journal import Journal
+from evosyn.ports import Axis, Evaluator, ModelTools, Proposal, ProposalContext, Proposer, SearchState, TeacherTools
 from evosyn.program_identity import program_key
 from evosyn.randomness import SeedTree
 from evosyn.records import Candidate, Evaluation, Json, PassMatrix
-from evosyn.rundir import Journal, RunDir
+from evosyn.rundir import RunDir
 from evosyn.strategies import load_known
 from evosyn.strategies.genome import StrategyGenome, merit_of
 from evosyn.strategies.grammar.openings import OPENINGS
 from evosyn.strategies.grammar.reader import Reader
 from evosyn.strategies.grammar.source import read
 from evosyn.strategies.grammar.trees import random_program
+from evosyn.strategies.proposers.genetic import GeneticProposer
 from evosyn.strategies.running.stacked import TreeRunner
-from evosyn.synthesis.recipes._evolve_config import EvolveConfig
+from evosyn.synthesis.search.config import EvolveConfig
 
 
 class SizeEvaluator:
@@ -180,7 +183,7 @@ def genetic(arguments: argparse.Namespace) -> dict[str, float]:
     start = Candidate(load_known("initial"))
     with folder() as path:
         reader = Reader()
-        proposer = registry.factory("proposers", "genetic")(burst=32, reader=reader)
+        proposer = GeneticProposer(32, reader)
         run = search(
             path / "j",
             SizeEvaluator(),
@@ -229,7 +232,7 @@ def strategies(arguments: argparse.Namespace) -> dict[str, float]:
             evaluator = SeedConsistency(
                 runner, seeds(48, 16, 16), ConsistencyConfig(M=16, N=16, draws=1), axes_named(EvolveConfig().axes)
             )
-            proposer = registry.factory("proposers", "genetic")(burst=32, reader=reader)
+            proposer = GeneticProposer(32, reader)
             start = Candidate(load_known("initial"))
             runner.rank([start.text, *(reader.write(one) for one in OPENINGS.values())], evaluator.draws.evidences)
             with folder() as path:
@@ -248,14 +251,15 @@ def journal(arguments: argparse.Namespace) -> dict[str, float]:
     with folder() as path:
         start = Candidate(load_known("initial"))
         reader = Reader()
-        proposer = registry.factory("proposers", "genetic")(burst=32, reader=reader)
+        proposer = GeneticProposer(32, reader)
         stop = StopConfig(evaluations=arguments.candidates)
         run = search(path / "j", SizeEvaluator(), proposer, start, stop, LoopConfig(lag=8), reader)
         run.run()
         size = (path / "j").stat().st_size
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         began = time.perf_counter()
-        found = replay(Journal(path / "j"), Archipelago(SizeEvaluator.axes, merit_of, IslandsConfig(), SeedTree(1)))
+        empty = Archipelago(SizeEvaluator.axes, merit_of, IslandsConfig(), SeedTree(1))
+        found = replay(events_of(Journal(path / "j")), empty)
         seconds = time.perf_counter() - began
     assert found.state.fingerprint() == run.state.fingerprint()
     return {
@@ -307,14 +311,17 @@ def serve(_: argparse.Namespace) -> dict[str, float]:
 
 def http(arguments: argparse.Namespace) -> dict[str, float]:
     """Iterations a second between the first and the last commit of a run that asks a model for every program."""
-    from evosyn.teachers.litellm import create
-
     os.environ.setdefault("OPENAI_API_KEY", "none")
     found = {}
     with serving() as url, folder() as path:
         for size in arguments.sizes:
-            teacher = create(model="openai/scripted", base_url=url, cache=path / f"r{size}.sqlite")
-            proposer = registry.factory("proposers", "rewrite")(teacher=teacher, genome=StrategyGenome())
+            teacher = registry.make(
+                "teachers",
+                "litellm:openai/scripted",
+                TeacherTools(replies=path / f"r{size}.sqlite"),
+                {"base_url": url},
+            )
+            proposer = registry.make("proposers", "rewrite", ModelTools(StrategyGenome(), teacher))
             fill = StopConfig(evaluations=size)
             loop = LoopConfig(lag=16, concurrency=16)
             before = search(path / f"j{size}", PointEvaluator(), PointProposer(step=0.4), START, fill, loop)

@@ -20,10 +20,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from evosyn import registry
 from evosyn.crossexec.executor import CrossExecutor, Item
 from evosyn.crossexec.judge import Judge
-from evosyn.domains import load_pools
+from evosyn.domains import domains_named, load_pools
 from evosyn.jobs import Limits
 from evosyn.records import Solution, Testing
 from evosyn.sandbox import open_sandbox
@@ -70,7 +69,7 @@ def busy(loops: int) -> Iterator[None]:
 
 def letters(items: Sequence[Item], cpu_s: float) -> NDArray[np.str_]:
     """All letters of one run, case by case."""
-    domains = {name: registry.factory("domains", name)() for name in {problem.domain for problem, _, _ in items}}
+    domains = domains_named({problem.domain for problem, _, _ in items})
     with open_sandbox("local") as sandbox:
         made = CrossExecutor(Judge(sandbox, domains, Limits(cpu_s=cpu_s, budget_s=10 * cpu_s))).matrices(items)
     return np.concatenate([matrix.verdicts_MN.ravel() for matrix in made])

@@ -30,8 +30,8 @@ from evosyn.evolve.stopping import StopConfig
 from evosyn.pools import is_matrices_file, load_matrices, write_matrices
 from evosyn.records import PassMatrix
 from evosyn.strategies import known_names, load_known
-from evosyn.synthesis.recipes._evolve_config import EvolveConfig
-from evosyn.synthesis.recipes._evolve_trial import run_trial
+from evosyn.synthesis.search.config import EvolveConfig
+from evosyn.synthesis.search.trial import run_trial
 from evosyn.workbench import Workbench
 
 PAPER = ("initial", "gap", "coverage", "tfidf", "inverse", "exclusion", "hardness", "codet")

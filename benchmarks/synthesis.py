@@ -33,23 +33,23 @@ from pathlib import Path
 import numpy as np
 from _replies import script
 
-from evosyn import registry
 from evosyn.crossexec.executor import CrossExecutor
 from evosyn.crossexec.judge import Judge
-from evosyn.domains import load_pools
+from evosyn.domains import domains_named, load_pools
 from evosyn.pools import load_matrices, write_pools
+from evosyn.ports import TeacherTools
 from evosyn.randomness import SeedTree
 from evosyn.records import Invalid, PassMatrix, Ranking
 from evosyn.rundir import RunDir
 from evosyn.sandbox import open_sandbox
-from evosyn.simulation.offline import DOMAINS, create
+from evosyn.simulation.offline import DOMAINS, OfflineConfig, create
 from evosyn.simulation.scripted_server import Faults, ScriptedServer
 from evosyn.strategies import load_known
 from evosyn.strategies.evidence import evidence_of
 from evosyn.strategies.running.sandboxed import SandboxedRunner
 from evosyn.synthesis.adaptive import AdaptiveConfig, Outlook, Size, outlook, rounds
 from evosyn.synthesis.generate import draw_pools
-from evosyn.synthesis.ledger import Ledger
+from evosyn.synthesis.instance import ledger_of
 from evosyn.synthesis.prune import PruneConfig, decide
 
 POOL = Path(__file__).parents[2] / "shared" / "data" / "humaneval_codegen16b_even.jsonl.gz"
@@ -110,7 +110,7 @@ def one_pipeline(problems: int, latency_s: float, concurrency: int) -> None:
 def executions_alone(folder: Path) -> float:
     """Seconds to cross-execute the candidates of the run with nothing else going on."""
     pools = load_pools(folder / "data" / "candidates.jsonl")
-    domains = {name: registry.factory("domains", name)() for name in {pool.problem.domain for pool in pools}}
+    domains = domains_named({pool.problem.domain for pool in pools})
     with open_sandbox() as sandbox:
         crossexec = CrossExecutor(Judge(sandbox, domains))
         began = time.monotonic()
@@ -121,7 +121,7 @@ def executions_alone(folder: Path) -> float:
 def startup() -> float:
     """Seconds for imports and for opening two sandboxes."""
     code = (
-        "import evosyn.synthesis.recipes.synthesize, evosyn.teachers.litellm, evosyn.crossexec.executor\n"
+        "import evosyn.synthesis.recipes.problems, evosyn.teachers.litellm, evosyn.crossexec.executor\n"
         "from evosyn.sandbox import open_sandbox\n"
         "with open_sandbox(), open_sandbox(workers=1, numpy=True): pass\n"
     )
@@ -192,7 +192,7 @@ def memory(problems: int = 100_000, seconds: float = 60.0) -> None:
             time.sleep(0.5)
         process.send_signal(signal.SIGINT)
         process.communicate()
-        ledger = Ledger(RunDir(folder / "data").journal)
+        ledger = ledger_of(folder / "data")
         print(f"{problems} problems queued, {len(ledger.done)} ended in {seconds:.0f} s: peak {peak / 1024:.0f} MB")
 
 
@@ -217,10 +217,12 @@ class Arm:
 
 def bundled() -> list[PassMatrix]:
     """The bundled seeds with 20 solutions and 20 testings each by the offline teacher (a simulation), executed here."""
-    domains = {name: registry.factory("domains", name)() for name in DOMAINS}
+    domains = domains_named(DOMAINS)
     seeds = [pool.problem for pool in load_pools("builtin:python-seeds")]
     with open_sandbox() as sandbox:
-        pools = draw_pools(seeds, create(sandbox=sandbox), domains, solutions=20, testings=20)
+        pools = draw_pools(
+            seeds, create(TeacherTools(sandbox=lambda: sandbox), OfflineConfig()), domains, solutions=20, testings=20
+        )
         return CrossExecutor(Judge(sandbox, domains)).matrices(
             [(one.problem, one.solutions, one.testings) for one in pools]
         )

@@ -21,9 +21,10 @@ from pathlib import Path
 from typing import Any
 
 from evosyn.chat import Message, Reply, Request
+from evosyn.ports import TeacherTools
 from evosyn.simulation.scripted_server import Faults, ScriptedServer
-from evosyn.teachers.chat import ChatConfig, ChatTeacher
-from evosyn.teachers.litellm import create
+from evosyn.teachers.chat import ChatTeacher
+from evosyn.teachers.litellm import LitellmConfig, create
 from evosyn.teachers.transports import CompatibleTransport, Endpoint, LitellmTransport, Transport
 
 ANSWER = "def solve(x):\n    return x * 7 + 3\n" * 8
@@ -117,6 +118,11 @@ def row(what: str, value: str, bound: str) -> None:
     print(f"{what:<78} {value:>22}   {bound}", flush=True)
 
 
+def made(url: str, cache: Path, *, calls: int = 64, timeout_s: float = 300.0) -> ChatTeacher:
+    config = LitellmConfig(model="openai/m", base_url=url, timeout_s=timeout_s)
+    return create(TeacherTools(calls=calls, replies=cache), config)
+
+
 def throughput(count: int, folder: Path) -> None:
     asked = requests(count)
     for concurrency, bound in ((64, "1.06x"), (256, "1.30x")):
@@ -126,10 +132,7 @@ def throughput(count: int, folder: Path) -> None:
                 endpoint = Endpoint("openai/m", url, None, 60.0)
                 run: Callable[[], Awaitable[Any]]
                 if name == "evosyn":
-                    config = ChatConfig(concurrency=concurrency)
-                    teacher = create(
-                        model="openai/m", base_url=url, cache=folder / f"{concurrency}.sqlite", config=config
-                    )
+                    teacher = made(url, folder / f"{concurrency}.sqlite", calls=concurrency)
                     run = partial(ask, teacher, asked)
                 elif name == "bare aiohttp":
                     run = partial(bare, url, asked, concurrency)
@@ -147,7 +150,7 @@ def reruns(count: int, folder: Path) -> None:
     with server() as (url, counts):
 
         def teacher() -> ChatTeacher:
-            return create(model="openai/m", base_url=url, cache=folder / "rerun.sqlite")
+            return made(url, folder / "rerun.sqlite")
 
         asked = requests(count)
         timed(lambda: ask(teacher(), asked))
@@ -166,7 +169,7 @@ def reruns(count: int, folder: Path) -> None:
 
 def admitted(count: int, folder: Path) -> None:
     with server(latency_s=0.5, admitted_per_s=50.0) as (url, counts):
-        teacher = create(model="openai/m", base_url=url, cache=folder / "rate.sqlite")
+        teacher = made(url, folder / "rate.sqlite")
         _, wall, _ = timed(lambda: ask(teacher, requests(count)))
         refused = counts()["answers"].get("429", 0)
     row(
@@ -181,7 +184,7 @@ def faulty(count: int, folder: Path) -> None:
     walls = {}
     for name, bad in (("well", {}), ("faulty", faults)):
         with server(latency_s=0.5, faults=bad) as (url, counts):
-            teacher = create(model="openai/m", base_url=url, cache=folder / f"{name}.sqlite", timeout_s=5.0)
+            teacher = made(url, folder / f"{name}.sqlite", timeout_s=5.0)
             replies, walls[name], _ = timed(lambda teacher=teacher: ask(teacher, requests(count)))
             answers = counts()["answers"]
     usable = sum(reply.failure is None for reply in replies)
@@ -203,7 +206,7 @@ def killed(count: int, folder: Path) -> None:
             time.sleep(0.05)
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
-        teacher = create(model="openai/m", base_url=url, cache=cache)
+        teacher = made(url, cache)
         timed(lambda: ask(teacher, requests(count)))
         repeated = counts()["requests"] - count
     row(f"kill -9 in the middle of {count}, rerun: calls repeated", f"{repeated}", "at most 64 in flight")
@@ -221,7 +224,7 @@ def main() -> None:
         return
     if arguments.ask:
         url, count, cache = arguments.ask
-        timed(lambda: ask(create(model="openai/m", base_url=url, cache=Path(cache)), requests(int(count))))
+        timed(lambda: ask(made(url, Path(cache)), requests(int(count))))
         return
     scale = 10 if arguments.quick else 1
     row("what", "measured", "bound")

@@ -24,9 +24,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from evosyn import registry
 from evosyn.chat import Message
 from evosyn.dataset import Sample, sample_id, write_dataset
+from evosyn.domains import domains_named
 from evosyn.records import Json, Problem, content_id
 from evosyn.sandbox import open_sandbox
 from evosyn.simulation.experiment.toy_language import (
@@ -106,7 +106,7 @@ class Timer:
 
 def measure(tasks: list[Task], texts: list[str], batch: int) -> Rates:
     """All ways in turns, batch by batch, so that a changing load meets them alike; everything on one core."""
-    domains = {"python-function": registry.factory("domains", "python-function")()}
+    domains = domains_named(["python-function"])
     ours, alone, fresh, jailed = Timer(), Timer(), Timer(), Timer()
     right, agree = 0, True
     with open_sandbox("local", workers=2, allow_weak=True) as sandbox:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 from evosyn.chat import Message
-from evosyn.errors import UsageError
+from evosyn.codec import dump, load
+from evosyn.errors import FormatError, UsageError
+from evosyn.jsonlines import read_lines, write_lines
 from evosyn.records import FLAT_PAYLOAD, Json, Problem, Provenance, Testing, canonical_json, content_id
 from evosyn.rundir import write_atomic
 
@@ -113,9 +115,6 @@ class Reject:
     reply: str | None = None
     detail: str = ""
 
-    def to_json(self) -> dict[str, Json]:
-        return {**asdict(self), "settings": list(self.settings)}
-
 
 def sample_id(setting: str, problem_id: str, testing: str, solution: str) -> str:
     """The id of a row: a hash of what it holds."""
@@ -124,29 +123,24 @@ def sample_id(setting: str, problem_id: str, testing: str, solution: str) -> str
 
 def to_row(sample: Sample) -> dict[str, Json]:
     """The sample as one flat row; `prompt` becomes a list of `{"role", "content"}`."""
-    row = {field.name: getattr(sample, field.name) for field in fields(sample)}
-    row["prompt"] = [{"role": message.role, "content": message.content} for message in sample.prompt]
-    return row
+    return dump(sample, defaults=True)
 
 
 def from_row(row: Mapping[str, Json]) -> Sample:
     """The reverse of `to_row`; columns that this version does not know are ignored.
 
     Raises:
-        UsageError: a column is missing.
+        UsageError: a column is missing, or holds what is none of its values.
     """
-    names = [field.name for field in fields(Sample)]
     if "payload" not in row and "entry_point" in row:
         flat = {name: row[name] for name in FLAT_PAYLOAD if row.get(name) is not None}
         row = {**row, "payload": canonical_json(flat)}
-    missing = [name for name in names if name not in row]
-    if missing:
+    try:
+        return load(Sample, {field.name: row[field.name] for field in fields(Sample) if field.name in row})
+    except FormatError as error:
         raise UsageError(
-            f"dataset: the column {missing[0]!r} is missing; is it a dataset that `evosyn synthesize` wrote?"
-        )
-    values = {name: row[name] for name in names}
-    values["prompt"] = tuple(Message(role=turn["role"], content=turn["content"]) for turn in row["prompt"])
-    return Sample(**values)
+            f"dataset: the column {error.field!r} {error.reason}; is it a dataset that `evosyn synthesize` wrote?"
+        ) from error
 
 
 def parquet_path(directory: str | Path, setting: str = "evosyn") -> Path:
@@ -236,19 +230,24 @@ def read_rejects(directory: str | Path) -> list[Reject]:
     """The rows of `rejects.jsonl`, in the order of the problems.
 
     Raises:
-        UsageError: there is none.
+        UsageError: there is none, or a line of it is damaged.
     """
     file = Path(directory) / "rejects.jsonl"
     if not file.is_file():
         raise UsageError(f"{file}: no such file; make it with `evosyn synthesize RUN --out {directory}`")
-    with file.open(encoding="utf-8") as lines:
-        rows = [json.loads(line) for line in lines]
-    return [Reject(**{**row, "settings": tuple(row["settings"])}) for row in rows]
+    if not file.stat().st_size:
+        return []
+    found = []
+    for number, value in read_lines(file):
+        try:
+            found.append(load(Reject, value))
+        except FormatError as error:
+            raise error.at(file, number) from error
+    return found
 
 
 def write_rejects(directory: str | Path, rejects: Sequence[Reject]) -> Path:
     """Write `rejects.jsonl` atomically."""
     path = Path(directory) / "rejects.jsonl"
-    lines = [json.dumps(reject.to_json(), ensure_ascii=False, sort_keys=True) for reject in rejects]
-    write_atomic(path, "".join(line + "\n" for line in lines))
+    write_lines(path, (dump(reject, defaults=True) for reject in rejects))
     return path

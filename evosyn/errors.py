@@ -54,6 +54,22 @@ class InputError(UsageError):
         self.path, self.line, self.field = str(path), line, field
 
 
+class FormatError(ValueError):
+    """A value breaks the format: the field, the rule, the value and what to do. Readers of files add file and line."""
+
+    def __init__(self, field: str, reason: str, value: object = None, *, hint: str = "") -> None:
+        super().__init__(f"{field}: {reason}" if field else reason)
+        self.field, self.reason, self.value, self.hint = field, reason, value, hint
+
+    def inside(self, field: str) -> FormatError:
+        """The same of a value that stands in this field."""
+        return FormatError(f"{field}.{self.field}" if self.field else field, self.reason, self.value, hint=self.hint)
+
+    def at(self, path: str | Path, line: int | None) -> InputError:
+        """The same of a line of a file."""
+        return InputError(path, self.reason, line=line, field=self.field, value=self.value, hint=self.hint)
+
+
 class BudgetSpent(EvosynError):
     """A hard limit in money, tokens, calls, evaluations or time was reached; the run is saved and resumable."""
 

@@ -12,7 +12,8 @@ ANY = ("0.0.0.0", "::")
 def named_host(header: str) -> str:
     """The host of a Host header, without port and brackets."""
     name = header.strip().lower()
-    return name[1:].partition("]")[0] if name.startswith("[") else name.partition(":")[0]
+    host, _, port = name[1:].partition("]") if name.startswith("[") else name.partition(":")
+    return host if not port or port.removeprefix(":").isdecimal() else name
 
 
 def is_ours(named: str, host: str, *, token: bool) -> bool:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
+from evosyn.configs.section import Section
 from evosyn.jobs import Limits
 from evosyn.records import Json
 
 
-class LimitsConfig(BaseModel):
+class LimitsConfig(Section):
     """What one execution may use. A file with `wall_s` alone, as older versions wrote it, means `cpu_s`.
 
     Attributes:
@@ -17,8 +18,6 @@ class LimitsConfig(BaseModel):
         budget_s: seconds for all of them together.
         memory_mb: address space of one process.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     cpu_s: float = Field(default=3.0, gt=0)
     wall_s: float = Field(default=0.0, ge=0)

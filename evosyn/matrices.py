@@ -8,9 +8,11 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Annotated, TypeAlias
 
 import numpy as np
 
+from evosyn.codec import Through
 from evosyn.errors import InputError
 from evosyn.jsonlines import read_lines, write_lines
 from evosyn.records import Digests, Json, Letters, ParsedCall, ParsedCalls, PassMatrix, Verdict
@@ -55,9 +57,7 @@ def iter_matrices(path: str | Path) -> Iterator[PassMatrix]:
         try:
             matrix = matrix_from_json(value)
         except FormatError as error:
-            raise InputError(
-                path, error.reason, line=number, field=error.field, value=error.value, hint=error.hint
-            ) from error
+            raise error.at(path, number) from error
         name = matrix.problem_id
         if name in first_seen:
             hint = f"It stands in line {first_seen[name]} already"
@@ -151,6 +151,10 @@ def matrix_from_json(value: Mapping[str, Json]) -> PassMatrix:
         testing_similarity_NN=_numbers(value, "testing_similarity", (N, N), "numbers"),
         meta=meta,
     )
+
+
+StoredMatrix: TypeAlias = Annotated[PassMatrix, Through(matrix_from_json, matrix_to_json)]
+"""A matrix in a record: on disk as a line of a file of matrices."""
 
 
 def _rows(letters: Letters) -> list[str]:

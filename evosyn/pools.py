@@ -6,17 +6,18 @@ that breaks the format gets a message with file, line, field, value and what to 
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields, replace
 from importlib import resources
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
+from evosyn.codec import load
 from evosyn.errors import InputError
 from evosyn.jsonlines import scan_lines, write_lines
 from evosyn.matrices import is_matrices_file, load_matrices, write_matrices
-from evosyn.records import FLAT_PAYLOAD, Json, Pool, Problem, Provenance, Solution, Testing, canonical_json
-from evosyn.testings import FormatError, testing_from_json
+from evosyn.records import FLAT_PAYLOAD, Json, Pool, Problem, Provenance, Solution, canonical_json
+from evosyn.testings import FormatError, StoredTesting, testing_from_json
 
 __all__ = [
     "FormatError", "is_matrices_file", "iter_pools", "load_matrices", "load_pools", "pool_from_json", "pool_to_json",
@@ -24,11 +25,33 @@ __all__ = [
 ]  # fmt: skip
 
 BUILTIN = "builtin:"
-PROBLEM_FIELDS = (
-    "problem_id", "domain", "statement", *FLAT_PAYLOAD, "payload", "human_testing", "reference_solution", "meta",
-)  # fmt: skip
-POOL_FIELDS = (*PROBLEM_FIELDS, "solutions", "testings")
 Check: TypeAlias = Callable[[Pool], None]
+
+
+@dataclass(frozen=True)
+class ProblemLine:
+    """The problem fields of a line, as they stand in the file."""
+
+    problem_id: str
+    domain: str
+    statement: str
+    entry_point: str | None = None
+    starter_code: str | None = None
+    payload: Mapping[str, Json] | None = None
+    human_testing: StoredTesting | None = None
+    reference_solution: str | None = None
+    meta: Mapping[str, Json] | None = None
+
+
+@dataclass(frozen=True)
+class PoolLine(ProblemLine):
+    """A line of a pool file."""
+
+    solutions: tuple[str, ...] | None = None
+    testings: tuple[StoredTesting, ...] | None = None
+
+
+PROBLEM_FIELDS = tuple(field.name for field in fields(ProblemLine))
 
 
 def load_pools(source: str | Path, check: Check | None = None) -> list[Pool]:
@@ -75,7 +98,7 @@ def scan_pools(source: str | Path, check: Check | None = None) -> Iterator[Pool 
             if check is not None:
                 check(pool)
         except FormatError as error:
-            yield InputError(path, error.reason, line=number, field=error.field, value=error.value, hint=error.hint)
+            yield error.at(path, number)
             continue
         name = pool.problem.problem_id
         if name in first_seen:
@@ -99,17 +122,14 @@ def pool_from_json(value: Mapping[str, Json], *, line: int = 0, source: str = "h
     Raises:
         FormatError: naming the field.
     """
-    _known_keys(value, POOL_FIELDS)
-    problem = problem_from_json({key: value[key] for key in PROBLEM_FIELDS if key in value}, line=line, source=source)
+    found = load(PoolLine, value)
+    problem = _problem(found, line, source)
     maker = Provenance(source=str(problem.meta.get("source", "recorded")), parents=(problem.id,))
-    texts = _typed(value, "solutions", list, []) or []
-    for index, text in enumerate(texts):
-        if not isinstance(text, str):
-            raise FormatError(f"solutions[{index}]", "must be source text", text)
-    testings = []
-    for index, item in enumerate(_typed(value, "testings", list, []) or []):
-        testings.append(_prefixed(f"testings[{index}]", item, maker))
-    return Pool(problem, tuple(Solution(text, maker) for text in texts), tuple(testings))
+    return Pool(
+        problem,
+        tuple(Solution(text, maker) for text in found.solutions or ()),
+        tuple(replace(testing, provenance=maker) for testing in found.testings or ()),
+    )
 
 
 def problem_from_json(value: Mapping[str, Json], *, line: int = 0, source: str = "human") -> Problem:
@@ -118,23 +138,7 @@ def problem_from_json(value: Mapping[str, Json], *, line: int = 0, source: str =
     Raises:
         FormatError: naming the field.
     """
-    _known_keys(value, PROBLEM_FIELDS)
-    problem_id = _text(value, "problem_id")
-    domain = _text(value, "domain")
-    statement = _text(value, "statement")
-    meta = _typed(value, "meta", dict, {}) or {}
-    human = value.get("human_testing")
-    return Problem(
-        problem_id=problem_id,
-        domain=domain,
-        statement=statement,
-        payload=payload_of(value),
-        human_testing=None if human is None else _prefixed("human_testing", human, Provenance(source=source)),
-        reference_solution=_typed(value, "reference_solution", str, None),
-        meta=meta,
-        provenance=Provenance(source=source),
-        line=line,
-    )
+    return _problem(load(ProblemLine, value), line, source)
 
 
 def pool_to_json(pool: Pool) -> dict[str, Json]:
@@ -160,22 +164,8 @@ def problem_to_json(problem: Problem) -> dict[str, Json]:
     }
 
 
-def payload_of(value: Mapping[str, Json]) -> dict[str, Json]:
-    """The payload of a line: its object `payload`, and the fields of it that stand at the top.
-
-    Raises:
-        FormatError: one of them has another type, or stands in both places.
-    """
-    found = dict(_typed(value, "payload", dict, {}) or {})
-    for name in FLAT_PAYLOAD:
-        given = _typed(value, name, str, None)
-        if given is not None and found.setdefault(name, given) != given:
-            raise FormatError(name, "stands in payload too, and differently", given, hint="Write it once")
-    return {name: item for name, item in found.items() if item is not None}
-
-
 def payload_to_json(payload: Mapping[str, Json]) -> dict[str, Json]:
-    """The fields of a line that hold the payload; `payload_of` reads them back."""
+    """The fields of a line that hold the payload; `problem_from_json` reads them back."""
     rest = {name: value for name, value in payload.items() if name not in FLAT_PAYLOAD}
     return {**{name: payload.get(name) for name in FLAT_PAYLOAD}, **({"payload": rest} if rest else {})}
 
@@ -215,38 +205,35 @@ def _builtin(source: str) -> Iterator[_Object | InputError]:
             yield _Object(Path(str(entry)), None, value)
 
 
-def _known_keys(value: Mapping[str, Json], known: tuple[str, ...]) -> None:
-    for key in value:
-        if key not in known:
-            near = difflib.get_close_matches(str(key), known, n=1)
-            hint = f"Did you mean {near[0]!r}?" if near else "Fields of your own belong into meta"
-            raise FormatError(str(key), "is not a field of the pool format", hint=hint)
+def _problem(found: ProblemLine, line: int, source: str) -> Problem:
+    for name in ("problem_id", "domain", "statement"):
+        text: str = getattr(found, name)
+        if not text.strip():
+            raise FormatError(name, "must not be blank", text)
+    for name in ("payload", "meta"):
+        _check_json(name, getattr(found, name))
+    testing, made = found.human_testing, Provenance(source=source)
+    return Problem(
+        problem_id=found.problem_id,
+        domain=found.domain,
+        statement=found.statement,
+        payload=_payload(found),
+        human_testing=None if testing is None else replace(testing, provenance=made),
+        reference_solution=found.reference_solution,
+        meta=found.meta or {},
+        provenance=made,
+        line=line,
+    )
 
 
-def _prefixed(field: str, value: Json, provenance: Provenance) -> Testing:
-    try:
-        return testing_from_json(value, provenance)
-    except FormatError as error:
-        raise error.inside(field) from error
-
-
-def _text(value: Mapping[str, Json], key: str) -> str:
-    text = _typed(value, key, str, None)
-    if text is None:
-        raise FormatError(key, "is missing", hint=f"Add {key!r}, a text")
-    if not text.strip():
-        raise FormatError(key, "must not be blank", text)
-    return str(text)
-
-
-def _typed(value: Mapping[str, Json], key: str, kind: type, default: Json) -> Json:
-    found = value.get(key, default)
-    if found is None or isinstance(found, kind):
-        if kind is dict and found:
-            _check_json(key, found)
-        return found
-    words: dict[type, str] = {str: "a text", list: "a list", dict: "an object"}
-    raise FormatError(key, f"must be {words[kind]}, not {type(found).__name__}", found)
+def _payload(found: ProblemLine) -> dict[str, Json]:
+    """The object `payload` of a line, and the fields of it that stand at the top."""
+    payload = dict(found.payload or {})
+    for name in FLAT_PAYLOAD:
+        given = getattr(found, name)
+        if given is not None and payload.setdefault(name, given) != given:
+            raise FormatError(name, "stands in payload too, and differently", given, hint="Write it once")
+    return {name: item for name, item in payload.items() if item is not None}
 
 
 def _check_json(key: str, value: Json) -> None:

@@ -12,10 +12,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+from evosyn.codec import Through
+from evosyn.errors import FormatError
+
+if TYPE_CHECKING:
+    from pydantic_core import CoreSchema
 
 Json: TypeAlias = Any
 """A value that `json.loads` can give: the only place where `Any` is meant."""
@@ -239,10 +245,23 @@ class PassMatrix:
 
 
 class Ranking(NamedTuple):
-    """What a strategy says of one problem: finite scores, higher is better."""
+    """What a strategy says of one problem: finite scores, higher is better. In JSON two lists."""
 
     solution_scores_M: NDArray[np.float64]
     testing_scores_N: NDArray[np.float64]
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: object, handler: object) -> CoreSchema:
+        written = Through(_ranking, lambda ranking: [scores.tolist() for scores in ranking])
+        return written.__get_pydantic_core_schema__(source, handler)
+
+
+def _ranking(value: Json) -> Ranking:
+    try:
+        solutions, testings = (np.array(scores, dtype=np.float64) for scores in value)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise FormatError("", "must be two lists of numbers", value) from error
+    return Ranking(solutions, testings)
 
 
 @dataclass(frozen=True)

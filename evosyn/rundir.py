@@ -1,8 +1,4 @@
-"""A run directory: paths, atomic writes, one writer at a time, and the append-only journal that is the truth of a run.
-
-State is always replay(journal). A torn last line (power cut, kill -9) is dropped; a damaged line before it means that
-the directory is corrupt. It knows nothing of what the events mean. DESIGN.md section 4.
-"""
+"""A run directory: its paths, atomic writes, one writer at a time, and the journal in it. DESIGN.md section 4."""
 
 from __future__ import annotations
 
@@ -10,7 +6,6 @@ import fcntl
 import json
 import os
 import tempfile
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,7 +13,8 @@ from types import TracebackType
 from typing import IO
 
 from evosyn.errors import CorruptRun, RunLocked, UsageError
-from evosyn.records import Json, canonical_json
+from evosyn.journal import Journal as Journal
+from evosyn.records import Json
 
 SCHEMA = 1
 
@@ -45,97 +41,6 @@ def write_atomic(path: Path, data: str | bytes) -> None:
     raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
     with replacing(path) as file:
         file.write(raw)
-
-
-class Journal:
-    """An append-only file of JSON events, one a line, each with a checksum.
-
-    Opening for writing cuts a torn last line off. `append` returns after the bytes are with the kernel; `sync` (or
-    `append(..., sync=True)`) after they are on the disk, which is what a paid reply deserves.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._file: IO[bytes] | None = None
-
-    def events(self) -> Iterator[Json]:
-        """Every whole event in order.
-
-        Raises:
-            CorruptRun: a line that is not the last one is damaged.
-        """
-        yield from (event for event, _ in self._read())
-
-    def positions(self) -> Iterator[tuple[int, Json]]:
-        """Every whole event with the byte where its line starts, for reading single events again with `at`."""
-        start = 0
-        for event, end in self._read():
-            yield start, event
-            start = end
-
-    def at(self, position: int) -> Json:
-        """The event whose line starts at `position`."""
-        with self.path.open("rb") as file:
-            file.seek(position)
-            return json.loads(file.readline()[9:-1])
-
-    def append(self, event: Json, *, sync: bool = False) -> int:
-        """Add one event (JSON).
-
-        Returns:
-            The byte where its line starts.
-
-        Raises:
-            OSError: the disk is full or gone; what stood before is untouched.
-        """
-        body = canonical_json(event).encode("utf-8", "surrogatepass")
-        file = self._writer()
-        position = file.tell()
-        file.write(b"%08x %s\n" % (zlib.crc32(body), body))
-        file.flush()
-        if sync:
-            os.fsync(file.fileno())
-        return position
-
-    def sync(self) -> None:
-        if self._file is not None:
-            self._file.flush()
-            os.fsync(self._file.fileno())
-
-    def close(self) -> None:
-        if self._file is not None:
-            self._file.close()
-            self._file = None
-
-    def _writer(self) -> IO[bytes]:
-        if self._file is None:
-            end = 0
-            for _, after in self._read():
-                end = after
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = self.path.open("ab")
-            self._file.truncate(end)
-            self._file.seek(end)
-        return self._file
-
-    def _read(self) -> Iterator[tuple[Json, int]]:
-        if not self.path.exists():
-            return
-        size, end = self.path.stat().st_size, 0
-        with self.path.open("rb") as file:
-            for number, line in enumerate(file, 1):
-                start, end = end, end + len(line)
-                body = line[9:-1]
-                whole = line.endswith(b"\n") and line[:8] == b"%08x" % zlib.crc32(body)
-                if whole:
-                    yield json.loads(body), end
-                elif end == size:
-                    return
-                else:
-                    raise CorruptRun(
-                        f"{self.path}:{number}: damaged event at byte {start}; the lines before it are whole. "
-                        "Copy them to a new directory, or start again with another --out"
-                    )
 
 
 class RunDir:
@@ -195,6 +100,16 @@ class RunDir:
 
     def file(self, *parts: str) -> Path:
         return self.path.joinpath(*parts)
+
+    def claim(self, kind: str) -> None:
+        """See that the directory is of this kind of run, or has no manifest yet.
+
+        Raises:
+            UsageError: it holds something else.
+        """
+        held = self.read_json("manifest.json").get("kind") if self.file("manifest.json").is_file() else kind
+        if held != kind:
+            raise UsageError(f"--out {self.path}: holds a run of another kind ({held}); choose another directory")
 
     def write(self, name: str, data: str | bytes) -> Path:
         """Write one file of the run atomically and return its path."""

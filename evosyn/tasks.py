@@ -8,20 +8,19 @@ nothing. DESIGN.md sections 3 and 4.
 
 from __future__ import annotations
 
-import difflib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
+from typing import Annotated, TypeAlias
 
+from evosyn.codec import Through, load
 from evosyn.dataset import Sample
 from evosyn.errors import UsageError
 from evosyn.pools import payload_to_json, problem_from_json
 from evosyn.records import FLAT_PAYLOAD, Json, Problem, Testing
 from evosyn.testings import FormatError, testing_from_json
 
-FIELDS = ("id", "domain", "problem_id", "statement", *FLAT_PAYLOAD, "payload", "meta", "testing")
 DEFAULT_DOMAIN = "python-function"
 """Of a task that names none."""
 NAMELESS, UNSAID = "task", "(not given)"
@@ -47,6 +46,39 @@ class Task:
     def key(self) -> str:
         """Content key of what decides, without the completion."""
         return f"{self.problem.domain}\x1f{self.problem.id}\x1f{self.testing.id}"
+
+
+def _parsed(value: Json) -> Json:
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError) as error:
+        reason = f"is a text that is not JSON ({str(error)[:80]})"
+        raise FormatError("", reason, hint="See docs/reward.md") from error
+
+
+def _testing(value: Json) -> Testing:
+    return testing_from_json(_parsed(value))
+
+
+Free: TypeAlias = Annotated[Json, Through(_parsed, lambda value: value)]
+"""A value, or its JSON text, as in the columns of a dataset."""
+
+
+@dataclass(frozen=True)
+class TaskLine:
+    """A task as it travels; only `testing` (and, for functions, `entry_point`) must be there."""
+
+    testing: Annotated[Testing, Through(_testing, Testing.to_json)]
+    id: str | None = None
+    domain: str | None = None
+    problem_id: str | None = None
+    statement: str | None = None
+    entry_point: str | None = None
+    starter_code: str | None = None
+    payload: Free = None
+    meta: Free = None
 
 
 def task_of(sample: Sample, check: Check | None = None) -> Task:
@@ -87,9 +119,7 @@ def task_text(task: Task) -> str:
 
 
 def task_from_json(value: Json, where: str = "task", check: Check | None = None) -> Task:
-    """A task from its JSON, as an object or as text; only `testing` (and, for functions, `entry_point`) must be there.
-
-    `testing`, `payload` and `meta` may be JSON text themselves, as in the columns of a dataset.
+    """A task from its JSON (`TaskLine`), as an object or as text.
 
     Args:
         check: what else it must be, such as a task of its domain (`evosyn.domains.check_task`); raises FormatError.
@@ -97,63 +127,19 @@ def task_from_json(value: Json, where: str = "task", check: Check | None = None)
     Raises:
         UsageError: it is not one: `where`, the field, the rule and what to do.
     """
-    given = _object(_read(value, where), where)
-    for name in given:
-        if name not in FIELDS:
-            near = difflib.get_close_matches(str(name), FIELDS, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"fields: {', '.join(FIELDS)}"
-            raise UsageError(f"{where}: {str(name)[:40]!r} is not a field of a task; {hint}")
-    if given.get("testing") is None:
-        raise UsageError(f"{where}: needs a testing, as in docs/reward.md")
-    texts = {
-        name: _text(given, name, default, where)
-        for name, default in (("domain", DEFAULT_DOMAIN), ("problem_id", NAMELESS), ("statement", UNSAID))
-    }
-    rest = {name: given.get(name) for name in FLAT_PAYLOAD}
-    payload = _read(given.get("payload"), f"{where}.payload")
     try:
-        problem = problem_from_json(
-            {**texts, **rest, "payload": payload, "meta": _read(given.get("meta"), f"{where}.meta")}
-        )
-    except FormatError as error:
-        raise UsageError(f"{where}.{_said(error)}") from error
-    try:
-        testing = testing_from_json(_read(given["testing"], f"{where}.testing"))
-    except FormatError as error:
-        raise UsageError(f"{where}.testing{'.' if error.field else ': '}{_said(error)}") from error
-    task = Task(_text(given, "id", texts["problem_id"], where), problem, testing)
-    if check is not None:
-        try:
+        given = load(TaskLine, _parsed(value))
+        fields = {
+            "problem_id": NAMELESS if given.problem_id is None else given.problem_id,
+            "domain": DEFAULT_DOMAIN if given.domain is None else given.domain,
+            "statement": UNSAID if given.statement is None else given.statement,
+            **{name: getattr(given, name) for name in (*FLAT_PAYLOAD, "payload", "meta")},
+        }
+        problem = problem_from_json(fields)
+        task = Task(problem.problem_id if given.id is None else given.id, problem, given.testing)
+        if check is not None:
             check(task)
-        except FormatError as error:
-            raise UsageError(f"{where}.{_said(error)}") from error
+    except FormatError as error:
+        hint = f". {error.hint}" if error.hint else ""
+        raise UsageError(f"{where}{'.' if error.field else ': '}{error}{hint}") from error
     return task
-
-
-def _read(value: Json, where: str) -> Json:
-    """A value, or the value of its JSON text."""
-    if not isinstance(value, str):
-        return value
-    try:
-        return json.loads(value)
-    except (ValueError, RecursionError) as error:
-        raise UsageError(f"{where}: is a text that is not JSON ({str(error)[:80]}); see docs/reward.md") from error
-
-
-def _object(value: Json, where: str) -> Mapping[str, Json]:
-    if not isinstance(value, Mapping):
-        raise UsageError(f"{where}: must be a JSON object, not {type(value).__name__}; see docs/reward.md")
-    return value
-
-
-def _text(given: Mapping[str, Json], name: str, default: str, where: str) -> str:
-    value = given.get(name)
-    if value is None:
-        return default
-    if not isinstance(value, str):
-        raise UsageError(f"{where}.{name}: must be a text or null, not {type(value).__name__}")
-    return value
-
-
-def _said(error: FormatError) -> str:
-    return f"{error}{f'. {error.hint}' if error.hint else ''}"

@@ -5,21 +5,13 @@ DESIGN.md section 4.
 
 from __future__ import annotations
 
+from typing import Annotated, TypeAlias
+
+from evosyn.codec import Through
+from evosyn.errors import FormatError as FormatError
 from evosyn.records import Json, Provenance, Testing, canonical_json
 
 UNKNOWN_PROVENANCE = Provenance()
-
-
-class FormatError(ValueError):
-    """A value breaks the format: the field, the rule, the value and what to do. Readers of files add file and line."""
-
-    def __init__(self, field: str, reason: str, value: object = None, *, hint: str = "") -> None:
-        super().__init__(f"{field}: {reason}" if field else reason)
-        self.field, self.reason, self.value, self.hint = field, reason, value, hint
-
-    def inside(self, field: str) -> FormatError:
-        """The same of a value that stands in this field."""
-        return FormatError(f"{field}.{self.field}" if self.field else field, self.reason, self.value, hint=self.hint)
 
 
 def testing_from_json(value: Json, provenance: Provenance = UNKNOWN_PROVENANCE) -> Testing:
@@ -39,3 +31,7 @@ def testing_from_json(value: Json, provenance: Provenance = UNKNOWN_PROVENANCE) 
     except (ValueError, TypeError, RecursionError) as error:
         raise FormatError("", f"is not JSON: {error}") from error
     return Testing(kind, body, provenance)
+
+
+StoredTesting: TypeAlias = Annotated[Testing, Through(testing_from_json, Testing.to_json)]
+"""A testing in a record, as its TESTING object: without its provenance."""

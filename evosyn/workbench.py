@@ -6,93 +6,93 @@ run, what may be spent. Secrets are no part of it, only names of environment var
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from evosyn import registry
+from evosyn.budget import Budget, BudgetConfig
 from evosyn.configs.loading import SECRET
 from evosyn.errors import UsageError
 from evosyn.jobs import Limits
-from evosyn.ports import Crossexec, Domain, Sandbox, StrategyRunner, Teacher
+from evosyn.ports import Crossexec, Domain, Sandbox, StrategyRunner, Teacher, TeacherTools
+from evosyn.records import Json
 from evosyn.sharing import Company
-from evosyn.teachers.budget import Budget, BudgetConfig
 
 if TYPE_CHECKING:
     from evosyn.crossexec.judge import Judge
 
-LOCAL = "local:"
+OFFLINE = "offline"
+ANY_MODEL = "litellm:provider/name"
+ONCE_WRITTEN = (("timeout_s", 300.0), ("hedge", True))
+"""Defaults that stood in each config.yaml, whatever teacher it named."""
 SECRET_WORDS = ("key", "token", "secret", "password", "signature", "sig")
 
 
-class TeacherConfig(BaseModel):
-    """Who is asked, and how.
+class PluginSection(BaseModel):
+    """A section whose further keys are the options of the plug-in that it names, which says which it knows."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    @property
+    def options(self) -> dict[str, Json]:
+        return dict(self.model_extra or {})
+
+    @model_validator(mode="before")
+    @classmethod
+    def _given(cls, given: Json) -> Json:
+        """What is null is not given: earlier versions wrote the options of all teachers into each config.yaml."""
+        if not isinstance(given, dict):
+            return given
+        if held := [key for key, value in given.items() if _holds_secret(value)]:
+            rule = f"{held[0]} holds a secret, which would be written into config.yaml; name it with api_key_env"
+            raise PydanticCustomError(SECRET, rule)
+        return {key: value for key, value in given.items() if value is not None and (key, value) not in ONCE_WRITTEN}
+
+
+class TeacherConfig(PluginSection):
+    """Who is asked, and how; further keys are options of that teacher (docs/models.md).
 
     Attributes:
         model: a real model: `provider/name` in litellm's words, or `local:PATH`.
-        name: instead of a model `offline`, `mailbox:DIR`, `replay:FILE@MODEL`, or a dotted path.
-        strength: of the offline teacher: weak, mixed, strong.
-        base_url: endpoint of the model; without a key in it.
-        api_key_env: environment variable that holds the key.
+        name: instead of a model a plug-in: `offline`, `mailbox:DIR`, `replay:FILE@MODEL`, a dotted path.
         replies: reply cache to share with other runs; None for one of this run.
-        calls: model calls in flight at most.
-        requests_per_minute, tokens_per_minute: limits of the account.
-        timeout_s: of one call.
-        hedge: ask again where a call hangs.
-        device, dtype, engine: of `local:PATH`.
-        price_in, price_out: dollars for a million tokens, where litellm does not know them.
+        calls: requests in flight at most.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     model: str | None = None
     name: str | None = None
-    strength: str | None = None
-    base_url: str | None = None
-    api_key_env: str | None = None
     replies: Path | None = None
     calls: int = Field(default=64, ge=1)
-    requests_per_minute: float | None = Field(default=None, gt=0)
-    tokens_per_minute: float | None = Field(default=None, gt=0)
-    timeout_s: float = Field(default=300.0, gt=0)
-    hedge: bool = True
-    device: str | None = None
-    dtype: str | None = None
-    engine: str | None = None
-    price_in: float | None = Field(default=None, ge=0)
-    price_out: float | None = Field(default=None, ge=0)
-
-    @field_validator("base_url")
-    @classmethod
-    def _without_secret(cls, url: str | None) -> str | None:
-        parts = urlsplit(url or "")
-        names = [name.lower() for name, _ in parse_qsl(parts.query)]
-        if "@" in parts.netloc or any(word in name for name in names for word in SECRET_WORDS):
-            rule = "holds a secret, which would be written into config.yaml; name it with api_key_env"
-            raise PydanticCustomError(SECRET, rule)
-        return url
 
     @property
-    def is_local(self) -> bool:
-        return bool(self.model and self.model.startswith(LOCAL))
+    def spec(self) -> str | None:
+        """The plug-in that is named; a model that is none by itself is one of litellm.
+
+        Raises:
+            UsageError: both a model and another teacher.
+        """
+        if self.model and self.name:
+            raise UsageError("--model and --teacher exclude each other: a model is a teacher")
+        if self.model and self.model.partition(":")[0] not in registry.names("teachers"):
+            return f"litellm:{self.model}"
+        return self.model or self.name
 
 
-class SandboxConfig(BaseModel):
-    """Where programs run.
+class SandboxConfig(PluginSection):
+    """Where programs run; further keys are options of that sandbox.
 
     Attributes:
         backend: `local`, `docker`, or a dotted path.
         workers: programs at the same time; None for one a core.
         allow_weak: run even where the sandbox cannot protect this machine well.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     backend: str = "local"
     workers: int | None = Field(default=None, ge=1)
@@ -137,6 +137,7 @@ class Workbench:
         default: str | None = None,
     ) -> None:
         self.config = config or WorkbenchConfig()
+        self._refuse_strangers(default)
         self.budget = Budget(self.config.budget)
         self._out, self._seed, self._limits, self._company, self._default = out, seed, limits, company, default
         self._verdicts = verdicts or (out / "verdicts.sqlite" if out else None)
@@ -182,33 +183,36 @@ class Workbench:
     @property
     def has_model(self) -> bool:
         """Whether a teacher is named that may be asked for more than the offline one can say."""
-        teacher = self.config.teacher
-        return teacher.model is not None or teacher.name not in (None, "offline")
+        return (self.config.teacher.spec or OFFLINE).partition(":")[0] != OFFLINE
 
     def teacher(self, model: str | None = None) -> Teacher:
-        """The teacher of the configuration, or the model of this name asked in the same way; the caller closes it.
+        """The teacher of the configuration, or that of another name asked in the same way; the caller closes it.
 
         Raises:
             UsageError: none or two are named, or what is named does not exist.
         """
         config = self.config.teacher
-        if model is not None:
-            config = config.model_copy(update={"model": model, "name": None, "strength": None})
-        return open_teacher(
-            config,
-            seed=self._seed,
-            sandbox=lambda: self.sandbox,
-            replies=self._replies,
-            budget=self.budget,
-            default=self._default,
-        )
+        spec = config.spec or self._default if model is None else TeacherConfig(model=model).spec
+        if spec is None:
+            raise UsageError("no teacher: give --model provider/name, or --teacher offline for the built-in simulation")
+        found = registry.find("teachers", spec)
+        options = config.options if model is None else found.shared(config.options)
+        teacher: Teacher = found.make(self._tools, options)
+        return teacher
 
     def open_sandbox(self, *, workers: int | None = None, numpy: bool = False, hash_seed: int = 0) -> Sandbox:
         """One more sandbox, closed with the others."""
         from evosyn.sandbox import open_sandbox
 
-        backend, weak = self.config.sandbox.backend, self.config.sandbox.allow_weak
-        opened = open_sandbox(backend, workers=workers, allow_weak=weak, numpy=numpy, hash_seed=hash_seed)
+        config = self.config.sandbox
+        opened = open_sandbox(
+            config.backend,
+            workers=workers,
+            allow_weak=config.allow_weak,
+            numpy=numpy,
+            hash_seed=hash_seed,
+            options=config.options,
+        )
         return self._open.enter_context(opened)
 
     def close(self) -> None:
@@ -220,103 +224,28 @@ class Workbench:
     def __exit__(self, *exc: object) -> None:
         self.close()
 
+    def _refuse_strangers(self, default: str | None) -> None:
+        """Options are checked before anything is written; those of arms that name models where no teacher is named.
+
+        Raises:
+            UsageError: one that the plug-in does not know.
+        """
+        teacher, sandbox = self.config.teacher, self.config.sandbox
+        if teacher.options:
+            registry.find("teachers", teacher.spec or default or ANY_MODEL).configured(teacher.options)
+        if sandbox.options:
+            registry.find("sandboxes", sandbox.backend).configured(sandbox.options)
+
     @property
-    def _replies(self) -> Path | None:
-        return self.config.teacher.replies or (self._out / "replies.sqlite" if self._out else None)
+    def _tools(self) -> TeacherTools:
+        config = self.config.teacher
+        replies = config.replies or (self._out / "replies.sqlite" if self._out else None)
+        return TeacherTools(self._seed, config.calls, replies, self.budget, lambda: self.sandbox)
 
 
-def open_teacher(
-    config: TeacherConfig,
-    *,
-    seed: int,
-    sandbox: Callable[[], Sandbox],
-    replies: Path | None,
-    budget: Budget,
-    default: str | None = None,
-) -> Teacher:
-    """The teacher that a configuration stands for.
-
-    Args:
-        seed: of the run; the offline teacher's draws depend on it.
-        sandbox: opens the one where the offline teacher runs input generators.
-        replies: reply cache.
-        budget: shared with other teachers of the run.
-        default: what to fall back on where neither a model nor a teacher was named; None makes that an error.
-
-    Raises:
-        UsageError: both or neither named, or what was named does not exist.
-    """
-    if config.model and config.name:
-        raise UsageError("--model and --teacher exclude each other: a model is a teacher")
-    _refuse_strays(config)
-    if config.model:
-        make = _local if config.is_local else _model
-        return make(config, replies, seed, budget)
-    spec = config.name or default
-    if spec is None:
-        raise UsageError("no teacher: give --model provider/name, or --teacher offline for the built-in simulation")
-    kind, _, rest = spec.partition(":")
-    make_named = partial(registry.factory, "teachers")
-    if kind == "mailbox":
-        return cast(Teacher, make_named("mailbox")(directory=rest or "mailbox"))
-    if kind == "replay":
-        file, _, model = rest.partition("@")
-        if not model:
-            raise UsageError(f"--teacher {spec!r}: write it as replay:FILE@provider/name, naming the recorded model")
-        return cast(Teacher, make_named("replay")(file=file, model=model))
-    strength = {} if config.strength is None else {"strength": config.strength}
-    return cast(Teacher, make_named(spec)(seed=seed, sandbox=sandbox(), **strength))
-
-
-def _refuse_strays(config: TeacherConfig) -> None:
-    """
-    Raises:
-        UsageError: a setting of another kind of teacher.
-    """
-    for name, value in (("device", config.device), ("dtype", config.dtype), ("engine", config.engine)):
-        if value is not None and not config.is_local:
-            raise UsageError(f"workbench.teacher.{name}: is of a model in this process: --model local:PATH")
-    if config.base_url and config.is_local:
-        raise UsageError("--base-url: a model in this process has no endpoint; leave it out, or name a served model")
-    asked = config.model or config.name or "offline"
-    if config.strength is not None and asked != "offline":
-        raise UsageError(f"workbench.teacher.strength: is of the offline teacher, not of {asked!r}")
-
-
-def _local(config: TeacherConfig, replies: Path | None, seed: int, budget: Budget) -> Teacher:
-    from evosyn.teachers.local import create
-
-    return create(
-        path=str(config.model).removeprefix(LOCAL),
-        device=config.device or "auto",
-        dtype=config.dtype or "auto",
-        engine=config.engine or "auto",
-        batch=config.calls,
-        seed=seed,
-        cache=replies,
-        budget=budget,
-    )
-
-
-def _model(config: TeacherConfig, replies: Path | None, seed: int, budget: Budget) -> Teacher:  # noqa: ARG001
-    from evosyn.teachers.chat import ChatConfig
-    from evosyn.teachers.litellm import create
-
-    chat = ChatConfig(
-        concurrency=config.calls,
-        requests_per_minute=config.requests_per_minute,
-        tokens_per_minute=config.tokens_per_minute,
-        price_in=config.price_in,
-        price_out=config.price_out,
-    )
-    if not config.hedge:
-        chat = chat.model_copy(update={"hedge": None})
-    return create(
-        model=str(config.model),
-        base_url=config.base_url,
-        api_key_env=config.api_key_env,
-        timeout_s=config.timeout_s,
-        cache=replies,
-        config=chat,
-        budget=budget,
-    )
+def _holds_secret(value: Json) -> bool:
+    if not isinstance(value, str) or "://" not in value:
+        return False
+    parts = urlsplit(value)
+    names = [name.lower() for name, _ in parse_qsl(parts.query)]
+    return "@" in parts.netloc or any(word in name for name in names for word in SECRET_WORDS)

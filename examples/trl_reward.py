@@ -11,7 +11,7 @@ import sys
 from datasets import load_dataset
 from trl import GRPOConfig, GRPOTrainer
 
-from evosyn.train.reward_function import trl_reward
+from evosyn import trl_reward
 
 
 def main(data: str, model: str) -> None:

@@ -1,15 +1,40 @@
-"""The registry: parts by name or dotted path, and a helpful error for anything else."""
+"""The registry: plug-ins by name, dotted path or entry point, made in one way; a helpful error for anything else."""
+
+from pathlib import Path
+from typing import Annotated
 
 import pytest
 
 from evosyn import registry
 from evosyn.errors import UsageError
+from evosyn.ports import Argument, DomainTools, PluginConfig, TeacherTools
+from evosyn.teachers.mailbox import MailboxTeacher
+
+
+class SizedConfig(PluginConfig):
+    label: Annotated[str, Argument("LABEL")] = "none"
+    size: int = 1
+
+
+def sized(tools: TeacherTools, config: SizedConfig) -> tuple[TeacherTools, SizedConfig]:
+    return tools, config
+
+
+def plain(tools: DomainTools, config: PluginConfig) -> str:  # noqa: ARG001
+    return "plain"
+
+
+def without_types(tools, config): ...  # type: ignore[no-untyped-def]
+
+
+def of_a_dictionary(tools: TeacherTools, config: dict[str, int]) -> None: ...
 
 
 @pytest.mark.parametrize("kind", registry.HOMES)
-def test_every_listed_name_of_a_kind_can_be_made_or_is_a_plain_module(kind: str) -> None:
+def test_all_that_is_listed_has_the_one_form(kind: str) -> None:
     for name in registry.names(kind):
         assert name == name.lower()
+        assert registry.find(kind, name).text == name
 
 
 def test_no_name_stands_in_two_homes() -> None:
@@ -18,14 +43,44 @@ def test_no_name_stands_in_two_homes() -> None:
         assert len(set(names)) == len(names)
 
 
-def test_a_dotted_path_loads_a_part_of_the_user() -> None:
-    assert registry.factory("proposers", "fractions:Fraction").__name__ == "Fraction"
+def test_a_dotted_path_makes_a_part_of_the_user_with_its_tools_and_options() -> None:
+    tools = TeacherTools(seed=5)
+    assert registry.make("teachers", f"{__name__}:sized", tools, {"size": 3}) == (tools, SizedConfig(size=3))
 
 
-def test_an_unknown_name_offers_the_nearest() -> None:
-    with pytest.raises(UsageError, match="python-function"):
-        registry.factory("domains", "python-funktion")
-    with pytest.raises(UsageError, match="cannot load"):
-        registry.factory("domains", "no.such:thing")
-    with pytest.raises(UsageError, match="unknown kind"):
-        registry.factory("things", "x")
+def test_what_follows_a_name_or_a_dotted_path_is_its_argument(tmp_path: Path) -> None:
+    assert isinstance(registry.make("teachers", f"mailbox:{tmp_path}/a:b", TeacherTools()), MailboxTeacher)
+    assert (tmp_path / "a:b").is_dir()
+    _, config = registry.make("teachers", f"{__name__}:sized:x:y", TeacherTools())
+    assert config.label == "x:y"
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "says"),
+    [
+        ("domains", "python-funktion", "did you mean python-function"),
+        ("teachers", "mailbx:DIR", "did you mean mailbox"),
+        ("domains", "no.such:thing", "cannot load"),
+        ("things", "x", "unknown kind"),
+        ("domains", f"{__name__}:plain:more", "takes nothing after its name"),
+        (
+            "teachers",
+            f"{__name__}:without_types",
+            "tools are not annotated. The form is create.tools: TeacherTools",
+        ),
+        ("teachers", f"{__name__}:of_a_dictionary", "its config is dict"),
+        ("teachers", f"{__name__}:plain", "its tools are DomainTools"),
+        ("teachers", "fractions:Fraction", "Fraction' does not name a plug-in of this kind: it takes "),
+        ("teachers", "os:sep", "cannot be read"),
+    ],
+)
+def test_what_cannot_be_made_is_refused_with_what_to_do(kind: str, text: str, says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        registry.make(kind, text, TeacherTools())
+
+
+def test_an_option_that_does_not_exist_names_the_nearest() -> None:
+    with pytest.raises(UsageError, match=r"sized': unknown key 'sise'; did you mean 'size'"):
+        registry.make("teachers", f"{__name__}:sized", TeacherTools(), {"sise": 3})
+    with pytest.raises(UsageError, match="unknown key 'size'; known: none"):
+        registry.make("domains", f"{__name__}:plain", DomainTools(), {"size": 3})

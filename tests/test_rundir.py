@@ -1,4 +1,4 @@
-"""Run directories: an append-only journal that survives being cut anywhere, one writer, atomic files."""
+"""Run directories: one writer, atomic files."""
 
 import json
 import os
@@ -7,49 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
-from evosyn.errors import CorruptRun, RunLocked, UsageError
-from evosyn.rundir import Journal, RunDir, write_atomic
-
-EVENTS = st.lists(st.dictionaries(st.text(max_size=5), st.integers() | st.text(max_size=20), max_size=3), max_size=8)
-
-
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-@given(EVENTS, st.data())
-def test_a_journal_cut_at_any_byte_keeps_every_whole_event_and_can_be_continued(
-    tmp_path: Path, events: list[dict[str, object]], data: st.DataObject
-) -> None:
-    path = tmp_path / "journal.jsonl"
-    path.unlink(missing_ok=True)
-    journal = Journal(path)
-    ends = [0]
-    for event in events:
-        journal.append(event)
-        ends.append(path.stat().st_size)
-    journal.close()
-    cut = data.draw(st.integers(0, ends[-1]))
-    if path.exists():
-        os.truncate(path, cut)
-    whole = sum(end <= cut for end in ends) - 1
-    again = Journal(path)
-    assert list(again.events()) == events[:whole]
-    again.append({"after": 1}, sync=True)
-    again.close()
-    assert list(Journal(path).events()) == [*events[:whole], {"after": 1}]
-
-
-def test_damage_before_the_last_line_is_an_error_that_names_the_line(tmp_path: Path) -> None:
-    path = tmp_path / "journal.jsonl"
-    journal = Journal(path)
-    for number in range(3):
-        journal.append({"n": number})
-    journal.close()
-    lines = path.read_bytes().splitlines(keepends=True)
-    path.write_bytes(lines[0] + lines[1].replace(b"1", b"7", 1) + lines[2])
-    with pytest.raises(CorruptRun, match=r"journal\.jsonl:2"):
-        list(Journal(path).events())
+from evosyn.errors import RunLocked, UsageError
+from evosyn.rundir import RunDir, write_atomic
 
 
 def test_a_second_writer_is_refused_and_the_first_goes_on(tmp_path: Path) -> None:

@@ -6,47 +6,62 @@ not. Simple baselines often suffice (arXiv 2602.16805); Figure 4a of Du 2025 is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from evosyn.cli._workbench import sandbox_options, teacher_options
-from evosyn.errors import UsageError
+from evosyn.cli._command import (
+    ConfiguredCommand,
+    Option,
+    config_options,
+    flag,
+    sandbox_options,
+    teacher_options,
+    with_options,
+)
+from evosyn.cli._matrices import NEEDED, SOURCE
 
 if TYPE_CHECKING:
+    from evosyn.cli._configs import CurveAblationConfig, SearchAblationConfig
     from evosyn.cli._matrices import MatrixSource
-    from evosyn.synthesis.recipes._evolve_config import EvolveConfig
-    from evosyn.synthesis.recipes._evolve_trial import SearchTrial
+    from evosyn.synthesis.search.config import EvolveConfig
+    from evosyn.synthesis.search.trial import SearchTrial
 
-Command = TypeVar("Command", bound=Callable[..., Any])
-SEARCHES = ("evolve", "iid", "sequential", "hillclimb")
+OUT = click.option("--out", type=click.Path(file_okay=False, path_type=Path), default="ablations", show_default=True)
 MODEL_CALLS = 100
-
-_OPTIONS = (
-    click.option("--pool", "source", required=True, help="Pool file, matrices file, or a directory with matrices."),
-    click.option("--out", type=click.Path(file_okay=False, path_type=Path), default="ablations", show_default=True),
-    click.option("-M", "m", type=click.IntRange(2), default=16, show_default=True),
-    click.option("-N", "n", type=click.IntRange(2), default=16, show_default=True),
-    click.option("--draws", type=click.IntRange(1), default=8, show_default=True, help="Draws of each problem."),
-    click.option("--evaluations", type=click.IntRange(10), default=1000, show_default=True, help="Of each search."),
-    click.option("--calls", type=click.IntRange(1), help="Model calls of each search. [default: 100 with a model]"),
-    click.option("--seeds", type=click.IntRange(2), default=5, show_default=True, help="Repeats; each splits anew."),
-    click.option("--heldout", type=float, default=0.5, show_default=True),
-    click.option("--seed", type=int, default=0, show_default=True, help="First of the seeds."),
-    click.option("--config", "file", type=click.Path(dir_okay=False, path_type=Path), help="YAML of `evosyn evolve`."),
-    click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help="Any key of `evosyn evolve`."),
-    click.option("--split-testings", is_flag=True, help="Make every single case or assert a testing of its own."),
-    click.option("--verdicts", type=click.Path(path_type=Path), help="File that remembers executed cells of a pool."),
-)
+DEFAULTS = {"scoring.M": 16, "scoring.N": 16, "scoring.draws": 8, "heldout": 0.5, "stop.evaluations": 1000}
 
 
-def _options(function: Command) -> Command:
-    function = teacher_options(sandbox_options(function))
-    for option in reversed(_OPTIONS):
-        function = option(function)
-    return function
+class RepeatedSearch(ConfiguredCommand):
+    """A command on the configuration of `evosyn evolve`, with defaults of its own where no file is given."""
+
+    def configuration(self, values: dict[str, Any], **given: Any) -> Any:
+        return super().configuration(values, defaults=DEFAULTS, **given)
+
+
+def _options(function: Option) -> Option:
+    keys = (
+        SOURCE,
+        OUT,
+        flag("-M", "scoring.M", "[default: 16]", type=click.IntRange(2)),
+        flag("-N", "scoring.N", "[default: 16]", type=click.IntRange(2)),
+        flag("--draws", "scoring.draws", "Draws of each problem. [default: 8]", type=click.IntRange(1)),
+        flag("--evaluations", "stop.evaluations", "Of each search. [default: 1000]", type=click.IntRange(10)),
+        flag(
+            "--calls",
+            "stop.model_calls",
+            "Model calls of each search. [default: 100 with a model]",
+            type=click.IntRange(1),
+        ),
+        click.option("--seeds", type=click.IntRange(2), help="Repeats; each splits anew. [default: 5]"),
+        click.option("--seed", type=int, help="First of the seeds. [default: 0]"),
+        teacher_options,
+        sandbox_options,
+        config_options("heldout=0.3 (all of `evosyn evolve`)"),
+    )
+    return with_options(function, keys)
 
 
 class Compared(NamedTuple):
@@ -64,21 +79,26 @@ class Compared(NamedTuple):
         return [trial.score for trial in self.trials]
 
 
-@click.command("search", short_help="Evolution against baselines at equal budget.")
-@click.option("--searches", default=",".join(SEARCHES), show_default=True, help="Which to compare, with commas.")
+@click.command(
+    "search",
+    cls=RepeatedSearch,
+    kind="evosyn.cli._configs:SearchAblationConfig",
+    needs=NEEDED,
+    short_help="Evolution against baselines at equal budget.",
+)
+@click.option("--searches", help="Which to compare, with commas. [default: evolve,iid,sequential,hillclimb]")
 @_options
-def search(searches: str, **values: Any) -> None:
+def search(config: SearchAblationConfig, out: Path) -> None:
     """Does evolution beat simple searches on this pool?
 
     Every search gets the same number of evaluations (with --model also of model calls), the same proposers, the same
     way to choose a winner, and the same splits; the table shows held-out scores over the seeds with intervals, and the
     paired difference to `evolve`.
     """
-    from evosyn.cli._tables import Cell, print_table, write_plot, write_table
+    from evosyn.cli._tables import Cell, Figure, publish
     from evosyn.evaluators.intervals import bootstrap
 
-    names = _names(searches)
-    pool, compared = _compare(names, values)
+    pool, compared = _compare(config.searches, config, out)
     columns = ("search", "held out", "low", "high", "train", "fall", "bal. acc.", "minus evolve", "low ", "high ")
     rows: list[tuple[Cell, ...]] = []
     reference = next((one.scores for one in compared if one.search == "evolve"), None)
@@ -97,30 +117,33 @@ def search(searches: str, **values: Any) -> None:
         shown = [row for row in rows if row[0] != "initial strategy"]
         axes.bar([str(row[0]) for row in shown], [float(row[1]) for row in shown])
         axes.axhline(_mean(start), linestyle="--", color="gray", label="initial strategy")
-        axes.set(ylabel="held-out score of the winner", title=_title(pool, "searches at equal budget"))
+        axes.set(ylabel="held-out score of the winner", title=pool.titled("searches at equal budget"))
         axes.legend()
 
-    files = write_table(values["out"], "ablate-search", columns, rows)
-    files.append(write_plot(values["out"] / "ablate-search.png", draw))
-    title = f"{values['evaluations']} evaluations each, {values['seeds']} seeds"
-    print_table(_title(pool, title), columns, rows)
+    title = pool.titled(f"{config.stop.evaluations} evaluations each, {config.seeds} seeds")
+    publish(out, "ablate-search", Figure(title, columns, rows, draw), config)
     for line in verdicts(compared):
         click.echo(line)
-    click.echo("wrote " + ", ".join(map(str, files)))
 
 
-@click.command("curve", short_help="Best score by evaluation, over several seeds.")
+@click.command(
+    "curve",
+    cls=RepeatedSearch,
+    kind="evosyn.cli._configs:CurveAblationConfig",
+    needs=NEEDED,
+    short_help="Best score by evaluation, over several seeds.",
+)
 @_options
-def curve(**values: Any) -> None:
+def curve(config: CurveAblationConfig, out: Path) -> None:
     """Figure 4a: how the best score grows with the evaluations, mean and range over seeds.
 
     The score is that on the train problems, which search and selection make look better than it is; the held-out score
     of the winner stands at the end. With --model the model proposes too.
     """
-    from evosyn.cli._tables import Cell, print_table, write_plot, write_table
+    from evosyn.cli._tables import Cell, Figure, publish
 
-    pool, compared = _compare(("evolve",), values)
-    points = _points(values["evaluations"])
+    pool, compared = _compare(("evolve",), config, out)
+    points = _points(config.stop.evaluations or max(trial.state.curve[-1].evaluations for trial in compared[0].trials))
     curves = [[best_at(trial, point) for point in points] for trial in compared[0].trials]
     columns = ("evaluations", "best so far", "lowest", "highest")
     rows: list[tuple[Cell, ...]] = [
@@ -134,18 +157,13 @@ def curve(**values: Any) -> None:
         for name, style in (("evolved", "o"), ("initial", "x")):
             held = _mean([trial.heldout[name].score or 0.0 for trial in compared[0].trials])
             axes.plot(points[-1:], [held], style, label=f"{name}, held out")
-        axes.set(xscale="log", xlabel="evaluations", ylabel="seed consistency", title=_title(pool, "evolution"))
+        axes.set(xscale="log", xlabel="evaluations", ylabel="seed consistency", title=pool.titled("evolution"))
         axes.legend(fontsize=8)
 
-    files = write_table(values["out"], "ablate-curve", columns, rows)
-    files.append(write_plot(values["out"] / "ablate-curve.png", draw))
-    print_table(_title(pool, f"best score by evaluation, {values['seeds']} seeds"), columns, rows)
+    title = pool.titled(f"best score by evaluation, {config.seeds} seeds")
+    publish(out, "ablate-curve", Figure(title, columns, rows, draw), config)
     held = _mean(compared[0].scores)
     click.echo(f"held-out score of the winner: {held:.3f}, initial: {_initial(compared[0]):.3f}")
-    click.echo("wrote " + ", ".join(map(str, files)))
-
-
-COMMANDS: tuple[click.Command, ...] = (search, curve)
 
 
 def verdicts(compared: Sequence[Compared]) -> list[str]:
@@ -189,60 +207,43 @@ def _points(evaluations: int) -> list[int]:
     return sorted(points)
 
 
-def _compare(names: Sequence[str], values: dict[str, Any]) -> tuple[MatrixSource, list[Compared]]:
-    from evosyn.cli._matrices import matrices_of
-    from evosyn.cli._workbench import workbench_of
+def _compare(names: Sequence[str], config: CurveAblationConfig, out: Path) -> tuple[MatrixSource, list[Compared]]:
+    from evosyn.cli._matrices import opened
     from evosyn.strategies import load_strategy
-    from evosyn.synthesis.recipes._evolve_trial import run_trial
+    from evosyn.synthesis.search.trial import run_trial
 
     found = []
-    given = {"out": values["out"], "verdicts": values["verdicts"], "seed": values["seed"]}
-    with workbench_of(values, **given) as workbench:
-        pool = matrices_of(values["source"], workbench, split=values["split_testings"])
+    with opened(config, out=out, seed=config.seed) as (pool, workbench):
         for name in names:
             trials = []
-            for seed in range(values["seed"], values["seed"] + values["seeds"]):
-                config = _config(name, seed, values, has_model=workbench.has_model)
-                others = {"initial": load_strategy(config.start[0])}
-                trials.append(run_trial(config, pool.matrices, workbench, others=others))
+            for seed in range(config.seed, config.seed + config.seeds):
+                trial = _trial(config, name, seed, has_model=workbench.has_model)
+                others = {"initial": load_strategy(trial.start[0])}
+                trials.append(run_trial(trial, pool.matrices, workbench, others=others))
                 click.echo(f"{name}, seed {seed}: held out {trials[-1].score:.3f}", err=True)
             found.append(Compared(name, tuple(trials)))
     return pool, found
 
 
-def _config(name: str, seed: int, values: Mapping[str, Any], *, has_model: bool) -> EvolveConfig:
+def _trial(config: CurveAblationConfig, name: str, seed: int, *, has_model: bool) -> EvolveConfig:
+    """The configuration of one search; with a model it asks the proposers that `evosyn evolve` would ask."""
     from evosyn.cli.evolve import MODEL_ARMS
-    from evosyn.configs.loading import load_config
-    from evosyn.synthesis.recipes._evolve_config import EvolveConfig, ProposersConfig
+    from evosyn.synthesis.search.config import ProposersConfig
 
-    flags = {
-        "seed": seed,
-        "heldout": values["heldout"],
-        "scoring.M": values["m"],
-        "scoring.N": values["n"],
-        "scoring.draws": values["draws"],
-        "scoring.seed": seed,
-        "stop.evaluations": values["evaluations"],
-        "stop.model_calls": values["calls"] or (MODEL_CALLS if has_model else None),
-        "islands.search": name,
-    }
-    config = load_config(EvolveConfig, file=values["file"], sets=values["sets"], flags=flags)
-    if not has_model or config.proposers.arms != ProposersConfig().arms:
-        return config
-    proposers = config.proposers.model_copy(update={"arms": MODEL_ARMS})
-    return config.model_copy(update={"proposers": proposers})
-
-
-def _names(text: str) -> list[str]:
-    """
-    Raises:
-        UsageError: not one of the searches.
-    """
-    names = list(dict.fromkeys(part.strip() for part in text.split(",")))
-    for name in names:
-        if name not in SEARCHES:
-            raise UsageError(f"--searches {name!r}: must be of {', '.join(SEARCHES)}")
-    return names
+    stop, proposers = config.stop, config.proposers
+    if has_model and stop.model_calls is None:
+        stop = stop.model_copy(update={"model_calls": MODEL_CALLS})
+    if has_model and proposers.arms == ProposersConfig().arms:
+        proposers = proposers.model_copy(update={"arms": MODEL_ARMS})
+    return config.model_copy(
+        update={
+            "seed": seed,
+            "scoring": config.scoring.model_copy(update={"seed": seed}),
+            "islands": config.islands.model_copy(update={"search": name}),
+            "stop": stop,
+            "proposers": proposers,
+        }
+    )
 
 
 def _initial(compared: Compared) -> float:
@@ -255,7 +256,3 @@ def _mean(values: Sequence[float]) -> float:
 
 def _ends(values: Sequence[float]) -> tuple[float, float]:
     return min(values), max(values)
-
-
-def _title(pool: MatrixSource, what: str) -> str:
-    return f"{pool.name}{' (simulated)' if pool.simulated else ''}: {what}"

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from evosyn.cli._tables import Cell, print_table, wide_console
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.status import Status
@@ -18,17 +20,17 @@ if TYPE_CHECKING:
     from evosyn.evolve.events import Fate, Step
     from evosyn.evolve.islands import Archipelago
     from evosyn.records import Json
-    from evosyn.synthesis.recipes._evolve_config import EvolveConfig
-    from evosyn.synthesis.recipes.evolve import Progress
+    from evosyn.synthesis.search.config import EvolveConfig
+    from evosyn.synthesis.search.progress import SearchProgress
 
 LINE_EVERY_S = 5.0
 REFRESH_S = 0.2
 
 
 @contextmanager
-def watching(config: EvolveConfig, *, show: bool) -> Iterator[Progress]:
+def watching(config: EvolveConfig, *, show: bool) -> Iterator[SearchProgress]:
     """Progress on standard error while the body runs."""
-    from evosyn.synthesis.recipes.evolve import Quiet
+    from evosyn.synthesis.search.progress import Quiet
 
     if not show:
         yield Quiet()
@@ -44,7 +46,7 @@ def watching(config: EvolveConfig, *, show: bool) -> Iterator[Progress]:
 
 
 class Lines:
-    """Implements `Progress`: updates a status line, or prints a line every few seconds where there is no terminal."""
+    """Implements `SearchProgress`: updates a status line, or prints lines where there is no terminal."""
 
     def __init__(self, config: EvolveConfig, console: Console, status: Status | None) -> None:
         self._config, self._console, self._status = config, console, status
@@ -97,8 +99,8 @@ def show_report(report: Mapping[str, Json], out: Path) -> None:
     """Print leaderboards, verdict and the winner's source."""
     from rich.syntax import Syntax
 
-    console = report_console()
-    console.print(leaderboard(report))
+    console = wide_console()
+    print_leaderboard(report)
     best, initial = report["best"], report["initial"]
     console.print(
         f"winner {best['id']}: held out {best['heldout_score']:.3f} against {initial['heldout_score']:.3f} of the "
@@ -116,45 +118,22 @@ def show_report(report: Mapping[str, Json], out: Path) -> None:
     click.echo(f"written: {out}/strategy.py, report.json, journal.jsonl; look closer with: evosyn inspect {out}")
 
 
-def report_console() -> Console:
-    """A console that is wide enough for the tables where there is no terminal."""
-    from rich.console import Console
-
-    console = Console()
-    return console if console.is_terminal else Console(width=110)
-
-
-def leaderboard(report: Mapping[str, Json]) -> object:
+def print_leaderboard(report: Mapping[str, Json]) -> None:
     """One table over train and held-out problems, best held-out score first."""
-    from rich.table import Table
-
     boards = report["leaderboard"]
     train = {row["strategy"]: row for row in boards["train"]["strategies"]}
     label = "  SIMULATED: drawn from a stand-in for a model" if report["simulated"] else ""
     sizes = f"M={boards['train']['M']}, N={boards['train']['N']}, ties {boards['train']['ties']}"
-    table = Table(title=f"seed consistency, {sizes}{label}", title_justify="left")
-    table.add_column("strategy")
-    heads = (
-        f"train ({boards['train']['problems']})",
-        f"held out ({boards['heldout']['problems']})",
-        "95 %",
-        "criterion 1",
-        "testing bal. acc.",
-    )
-    for head in heads:
-        table.add_column(head, justify="right")
+    sides = (f"train ({boards['train']['problems']})", f"held out ({boards['heldout']['problems']})")
+    columns = ("strategy", *sides, "95 %", "criterion 1", "testing bal. acc.")
+    rows: list[tuple[Cell, ...]] = []
     for row in boards["heldout"]["strategies"]:
-        name = f"[bold]{row['strategy']}[/bold]" if row["strategy"] == "evolved" else row["strategy"]
+        name = row["strategy"]
         if row["invalid"] is not None:
-            table.add_row(name, "invalid", "", "", "", "")
+            rows.append((name, "invalid", "", "", "", ""))
             continue
-        table.add_row(
-            name,
-            f"{train[row['strategy']]['score']:.3f}",
-            f"{row['score']:.3f}",
-            f"{row['ci'][0]:.3f} to {row['ci'][1]:.3f}",
-            f"{row['criterion1']:.3f}",
-            f"{row['testing_balanced_accuracy']:.3f}",
-        )
-    table.add_row("oracle", f"{boards['train']['oracle']:.3f}", f"{boards['heldout']['oracle']:.3f}", style="dim")
-    return table
+        interval = f"{row['ci'][0]:.3f} to {row['ci'][1]:.3f}"
+        rows.append((name, train[name]["score"], row["score"], interval, row["criterion1"],
+                     row["testing_balanced_accuracy"]))  # fmt: skip
+    rows.append(("oracle", boards["train"]["oracle"], boards["heldout"]["oracle"], "", "", ""))
+    print_table(f"seed consistency, {sizes}{label}", columns, rows)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from evosyn.cli._run_reader import Run
 from evosyn.errors import UsageError
+from evosyn.reading.search import SearchReading
 
 
 @click.command("strategy", short_help="The winner of a run as one self-contained file.")
@@ -18,9 +18,9 @@ def strategy(directory: Path, out: Path | None, name: str | None) -> None:
     """Write the winning strategy (numpy only, no evosyn needed) with its scores in the head comment."""
     from evosyn.rundir import write_atomic
 
-    run = Run(directory)
+    run = SearchReading(directory, "evolve")
     if name is not None:
-        text = run.find([name])[0].trial.candidate.text
+        text = run.find(name).trial.candidate.text
     elif run.dir.file("strategy.py").is_file():
         text = run.dir.file("strategy.py").read_text(encoding="utf-8")
     else:
@@ -41,17 +41,13 @@ def strategy(directory: Path, out: Path | None, name: str | None) -> None:
 @click.option("--api-key-env", default="OPENAI_API_KEY", show_default=True, help="Variable that holds the key.")
 def openevolve(directory: Path, out: Path, iterations: int, **endpoint: str | None) -> None:
     """Write the task so that `openevolve-run` works on it: the same seeds, the same sandboxed scores."""
-    from evosyn.pools import load_matrices
-    from evosyn.synthesis.recipes._evolve_config import EvolveConfig
-    from evosyn.synthesis.recipes._evolve_inputs import MATRICES, select, split_all
-    from evosyn.synthesis.recipes._openevolve import ModelEndpoint, write_project
+    from evosyn.synthesis.search.openevolve import ModelEndpoint, write_project
 
-    run = Run(directory)
-    config = EvolveConfig.model_validate(run.config)
-    matrices = split_all(load_matrices(run.dir.file(MATRICES)), config)
-    train = select(matrices, config, simulated=bool(run.manifest.get("simulated"))).split.train
+    run = SearchReading(directory, "evolve")
     url, model = endpoint["base_url"] or "https://api.openai.com/v1", endpoint["model"] or "your-model"
-    write_project(out, train, config, ModelEndpoint(model, url, str(endpoint["api_key_env"])), iterations)
+    write_project(
+        out, run.split().train, run.config, ModelEndpoint(model, url, str(endpoint["api_key_env"])), iterations
+    )
     click.echo(f"wrote {out}; run it there with:")
     click.echo(f"  openevolve-run initial_program.py evaluator.py --config config.yaml --iterations {iterations}")
 

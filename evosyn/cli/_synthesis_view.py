@@ -14,43 +14,42 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from evosyn.records import Json
-    from evosyn.synthesis.tally import RunTally
+    from evosyn.synthesis.progress import SynthesisProgress
 
 LINE_EVERY_S = 10.0
-STAGES = ("making", "drawing", "executing")
 
 
 @contextmanager
-def watching(tally: RunTally, show: bool, teacher: str) -> Iterator[None]:
+def watching(progress: SynthesisProgress, show: bool, teacher: str) -> Iterator[None]:
     """Show the counts while the body runs; nothing where `show` is false."""
     if not show:
         yield
         return
     if sys.stderr.isatty():
-        with _live(tally, teacher):
+        with _live(progress, teacher):
             yield
         return
     click.echo(f"teacher: {teacher}", err=True)
     stop = threading.Event()
-    thread = threading.Thread(target=_lines, args=(tally, stop), daemon=True)
+    thread = threading.Thread(target=_lines, args=(progress, stop), daemon=True)
     thread.start()
     try:
         yield
     finally:
         stop.set()
         thread.join()
-        click.echo(line_of(tally), err=True)
+        click.echo(line_of(progress), err=True)
 
 
-def line_of(tally: RunTally) -> str:
+def line_of(progress: SynthesisProgress) -> str:
     """One line of progress."""
-    stages = ", ".join(f"{tally.in_stage[name]} {name}" for name in STAGES)
-    eta = "" if tally.eta_s is None else f", about {_time(tally.eta_s)} to go"
-    money = "" if not tally.usage.cost else f", ${tally.usage.cost:.4f}"
+    stages = ", ".join(f"{count} in {name}" for name, count in progress.in_stage.items())
+    eta = "" if progress.eta_s is None else f", about {_time(progress.eta_s)} to go"
+    money = "" if not progress.usage.cost else f", ${progress.usage.cost:.4f}"
     return (
-        f"{tally.finished}/{tally.asked} problems ended ({tally.kept['evosyn']} kept), {stages}, "
-        f"{tally.replies} replies ({tally.cached} from cache, {tally.unusable} unusable){money}, "
-        f"{_time(tally.seconds)}{eta}"
+        f"{progress.finished}/{progress.asked} problems ended ({progress.kept['evosyn']} kept), {stages}, "
+        f"{progress.replies} replies ({progress.cached} from cache, {progress.unusable} unusable){money}, "
+        f"{_time(progress.seconds)}{eta}"
     )
 
 
@@ -73,40 +72,40 @@ def funnel(report: Mapping[str, Json]) -> None:
     )
 
 
-def _lines(tally: RunTally, stop: threading.Event) -> None:
+def _lines(progress: SynthesisProgress, stop: threading.Event) -> None:
     while not stop.wait(LINE_EVERY_S):
-        click.echo(line_of(tally), err=True)
+        click.echo(line_of(progress), err=True)
 
 
 @contextmanager
-def _live(tally: RunTally, teacher: str) -> Iterator[None]:
+def _live(progress: SynthesisProgress, teacher: str) -> Iterator[None]:
     from rich.console import Console
     from rich.live import Live
 
     class View:
         def __rich__(self) -> Table:
-            return _table(tally, teacher)
+            return _table(progress, teacher)
 
     with Live(View(), console=Console(stderr=True), refresh_per_second=4):
         yield
 
 
-def _table(tally: RunTally, teacher: str) -> Table:
+def _table(progress: SynthesisProgress, teacher: str) -> Table:
     from rich.table import Table
 
     table = Table.grid(padding=(0, 2))
     rows = {
         "teacher": teacher,
-        "problems": f"{tally.finished}/{tally.asked} ended, {tally.kept['evosyn']} kept "
-        f"(relaxed {tally.kept['relaxed']}), {tally.resumed} from before",
-        "stages": "  ".join(f"{name} {tally.in_stage[name]}" for name in STAGES),
-        "dropped": "  ".join(f"{reason} {count}" for reason, count in tally.dropped.most_common(5)) or "none",
-        "replies": f"{tally.replies} ({tally.cached} from cache, {tally.unusable} unusable), "
-        f"{tally.usage.input_tokens} + {tally.usage.output_tokens} tokens, "
-        + ("unknown price" if tally.usage.cost is None else f"${tally.usage.cost:.4f}"),
-        "time": f"{_time(tally.seconds)}"
-        + ("" if tally.eta_s is None else f", about {_time(tally.eta_s)} to go")
-        + f", {tally.replies / max(tally.seconds, 0.001):.1f} replies/s",
+        "problems": f"{progress.finished}/{progress.asked} ended, {progress.kept['evosyn']} kept "
+        f"(relaxed {progress.kept['relaxed']}), {progress.resumed} from before",
+        "stages": "  ".join(f"{name} {count}" for name, count in progress.in_stage.items()),
+        "dropped": "  ".join(f"{reason} {count}" for reason, count in progress.dropped.most_common(5)) or "none",
+        "replies": f"{progress.replies} ({progress.cached} from cache, {progress.unusable} unusable), "
+        f"{progress.usage.input_tokens} + {progress.usage.output_tokens} tokens, "
+        + ("unknown price" if progress.usage.cost is None else f"${progress.usage.cost:.4f}"),
+        "time": f"{_time(progress.seconds)}"
+        + ("" if progress.eta_s is None else f", about {_time(progress.eta_s)} to go")
+        + f", {progress.replies / max(progress.seconds, 0.001):.1f} replies/s",
     }
     for name, what in rows.items():
         table.add_row(f"[bold]{name}[/bold]", what)

@@ -1,20 +1,46 @@
-"""One table in three forms, csv, md and png, written beside each other."""
+"""One table in three forms, csv, md and png, written beside each other and shown."""
 
 from __future__ import annotations
 
 import csv
 import io
+import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import click
+
+from evosyn.records import Json
 from evosyn.rundir import write_atomic
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    from pydantic import BaseModel
+    from rich.console import Console
 
 Cell = str | int | float | bool
+
+
+class Figure(NamedTuple):
+    """A table with its picture; `title` and `columns` as people read them."""
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    draw: Callable[[Any], None]
+
+
+def publish(folder: Path, name: str, figure: Figure, config: BaseModel) -> None:
+    """Show the table, and write it as `name.csv`, `.md` and `.png` with the configuration, `name.yaml`, beside it."""
+    from evosyn.configs.saving import as_yaml
+    from evosyn.plots import write_plot
+
+    files = write_table(folder, name, figure.columns, figure.rows)
+    files.append(write_plot(folder / f"{name}.png", figure.draw, size=(6, 4)))
+    write_atomic(folder / f"{name}.yaml", as_yaml(config))
+    print_table(figure.title, figure.columns, figure.rows)
+    click.echo("wrote " + ", ".join(map(str, [*files, folder / f"{name}.yaml"])))
 
 
 def write_table(folder: Path, name: str, columns: Sequence[str], rows: Sequence[Sequence[Cell]]) -> list[Path]:
@@ -31,18 +57,13 @@ def write_table(folder: Path, name: str, columns: Sequence[str], rows: Sequence[
     return list(files)
 
 
-def write_plot(path: Path, draw: Callable[[Axes], None]) -> Path:
-    """Let `draw` fill one pair of axes and write them as a png."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6, 4), layout="constrained")
-    FigureCanvasAgg(figure)
-    draw(figure.subplots())
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=120)
-    write_atomic(path, buffer.getvalue())
-    return path
+def show_figures(figures: Mapping[str, Json], *, as_json: bool) -> None:
+    """Named values, one a line, or as JSON."""
+    if as_json:
+        click.echo(json.dumps(figures, indent=2, ensure_ascii=False))
+        return
+    for name, value in figures.items():
+        click.echo(f"{name.replace('_', ' '):28} {value}")
 
 
 def shown(cell: Cell) -> str:
@@ -56,12 +77,20 @@ def shown(cell: Cell) -> str:
 
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Cell]]) -> None:
     """Show the table in the terminal."""
-    from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table
 
-    table = Table(title=title, title_justify="left")
+    table = Table(title=escape(title), title_justify="left")
     for number, column in enumerate(columns):
-        table.add_column(column, justify="left" if number == 0 else "right")
+        table.add_column(escape(column), justify="left" if number == 0 else "right")
     for row in rows:
-        table.add_row(*(shown(cell) for cell in row))
-    Console().print(table)
+        table.add_row(*(escape(shown(cell)) for cell in row))
+    wide_console().print(table)
+
+
+def wide_console() -> Console:
+    """A console that is wide enough for the tables where there is no terminal."""
+    from rich.console import Console
+
+    console = Console()
+    return console if console.is_terminal else Console(width=110)

@@ -5,70 +5,81 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
-from evosyn.cli._workbench import sandbox_options, workbench_of
+from evosyn.cli._command import ConfiguredCommand, config_options, out_option, sandbox_options
+from evosyn.cli._matrices import VERDICTS
 from evosyn.errors import InputError, UsageError
-from evosyn.records import Json, Pool, Problem, Solution, Testing, content_id
+from evosyn.records import Json, PassMatrix, Pool, Problem, Solution, Testing, content_id
 
 if TYPE_CHECKING:
+    from evosyn.cli._configs import ExecutionConfig
     from evosyn.crossexec.executor import CellCounts, CrossExecutor
     from evosyn.rundir import RunDir
 
-AnyCommand = TypeVar("AnyCommand", bound=Callable[..., Any])
 Item = tuple[Problem, Sequence[Solution], Sequence[Testing]]
 
 
-@click.command(short_help="Execute a whole pool and write its matrices.")
-@click.argument("source", metavar="POOL")
-@click.option("--out", required=True, type=click.Path(path_type=Path), help="Directory to write matrices.jsonl into.")
-@click.option("-M", "m", type=click.IntRange(1), help="The first M solutions of each problem. [default: all]")
-@click.option("-N", "n", type=click.IntRange(1), help="The first N testings of each problem. [default: all]")
-@click.option(
-    "--timeout", type=click.FloatRange(0.05, 600), default=3.0, show_default=True, help="CPU seconds for a call."
+@click.command(
+    cls=ConfiguredCommand,
+    kind="evosyn.cli._configs:ExecutionConfig",
+    needs={"source": "POOL: name a pool with recorded solutions and testings"},
+    moved={"cache": "verdicts"},
+    short_help="Execute a whole pool and write its matrices.",
 )
+@click.argument("source", metavar="POOL", required=False)
+@out_option("Directory to write matrices.jsonl into.")
+@click.option("-M", "M", type=click.IntRange(1), help="The first M solutions of each problem. [default: all]")
+@click.option("-N", "N", type=click.IntRange(1), help="The first N testings of each problem. [default: all]")
+@click.option("--timeout", type=click.FloatRange(0.05, 600), help="CPU seconds for a call. [default: 3]")
 @click.option("--budget", type=click.FloatRange(0.05), help="CPU seconds for a whole solution. [default: 10 x timeout]")
-@click.option("--memory", type=click.IntRange(64), default=1024, show_default=True, help="MiB for a solution.")
-@click.option("--repeat", type=click.IntRange(1), default=1, show_default=True, help="Look for flaky cells: K runs.")
-@click.option("--sample", type=click.FloatRange(0, 1), default=0.05, show_default=True, help="Share of rows repeated.")
-@click.option("--cache", type=click.Path(path_type=Path), help="Verdict cache file. [default: OUT/verdicts.sqlite]")
-@click.option("--seed", type=int, default=0, show_default=True, help="Draws the rows that are repeated.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output.")
+@click.option("--memory", type=click.IntRange(64), help="MiB for a solution. [default: 1024]")
+@click.option("--repeat", type=click.IntRange(1), help="Look for flaky cells: K runs. [default: 1]")
+@click.option("--sample", type=click.FloatRange(0, 1), help="Share of rows repeated. [default: 0.05]")
+@click.option("--seed", type=int, help="Draws the rows that are repeated. [default: 0]")
+@VERDICTS
 @sandbox_options
-def command(source: str, out: Path, cache: Path | None, as_json: bool, **flags: Any) -> int:
+@config_options("verdicts=FILE")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output.")
+def command(config: ExecutionConfig, out: Path, as_json: bool) -> int:
     """Run every solution of POOL against every testing of its problem, and the human testing, each once.
 
     Writes OUT/matrices.jsonl, which `evolve`, `score` and `ablate` take in place of a pool, and OUT/report.json.
     The same command again goes on where it stopped. Problems without solutions or testings are left out.
     """
+    from evosyn.configs.saving import save_config
     from evosyn.crossexec.executor import CrossexecConfig, CrossExecutor
     from evosyn.crossexec.judge import Judge
     from evosyn.crossexec.verdict_cache import SqliteVerdicts
     from evosyn.domains import iter_pools
     from evosyn.jobs import Limits
     from evosyn.rundir import RunDir
+    from evosyn.workbench import Workbench
 
-    survey = _survey(source, iter_pools(source), flags["m"], flags["n"])
-    timeout: float = flags["timeout"]
-    limits = Limits(timeout, budget_s=flags["budget"] or 10 * timeout, memory_mb=flags["memory"])
-    config = CrossexecConfig(repeat=flags["repeat"], sample=flags["sample"], seed=flags["seed"])
+    survey = _survey(config.source, iter_pools(config.source), config.M, config.N)
+    limits = Limits(config.timeout, budget_s=config.budget or 10 * config.timeout, memory_mb=config.memory)
+    flaky = CrossexecConfig(repeat=config.repeat, sample=config.sample, seed=config.seed)
     with (
         RunDir(out) as run,
-        SqliteVerdicts(cache or run.file("verdicts.sqlite")) as verdicts,
-        workbench_of(flags) as workbench,
+        SqliteVerdicts(config.verdicts or run.file("verdicts.sqlite")) as verdicts,
+        Workbench(config.workbench) as workbench,
     ):
         # flaky cells are looked for under another hash seed
-        other = workbench.open_sandbox(workers=flags["workers"], hash_seed=1) if config.repeat > 1 else None
+        workers = config.workbench.sandbox.workers
+        other = workbench.open_sandbox(workers=workers, hash_seed=1) if config.repeat > 1 else None
         progress = CellProgress(survey.cells)
         judge = Judge(workbench.sandbox, workbench.domains, limits, verdicts, other=other)
-        executor = CrossExecutor(judge, config=config, progress=progress.row)
-        items = (_item(pool, flags["m"], flags["n"]) for pool in iter_pools(source) if _usable(pool))
+        executor = CrossExecutor(judge, config=flaky, progress=progress.row)
+        items = (_item(pool, config.M, config.N) for pool in iter_pools(config.source) if _usable(pool))
+        if not run.file("config.yaml").exists():
+            save_config(out, config)
         totals = _execute(run, executor, items, progress)
+        save_config(out, config)
         progress.end()
         report = {**_figures(executor.counts), **totals, "skipped": survey.skipped, **executor.meta()}
         report["cache_damaged"] = verdicts.damaged
@@ -132,10 +143,12 @@ def _execute(run: RunDir, executor: CrossExecutor, items: Iterator[Item], progre
     Raises:
         UsageError: the journal is of other input or other settings.
     """
-    from evosyn.jsonlines import write_lines
-    from evosyn.matrices import matrix_to_json
+    from evosyn.crossexec.executor import ExecutedProblem
+    from evosyn.journal import Events
+    from evosyn.pools import write_matrices
 
-    salt = executor.meta()
+    events = Events(run.journal, {"matrix": ExecutedProblem})
+    events.begin({"kind": "crossexec", **executor.meta()})
     keys: list[str] = []
     totals = dict.fromkeys(("problems", "cells", "human_cells", "resumed", "broken_testings", "vacuous_testings"), 0)
 
@@ -147,37 +160,36 @@ def _execute(run: RunDir, executor: CrossExecutor, items: Iterator[Item], progre
         totals["resumed"] += resumed
 
     def remaining() -> Iterator[Item]:
-        for event in run.journal.events():
+        for event in events:
             item = next(items, None)
-            if item is None or _key(item, salt) != event["key"]:
-                raise UsageError(f"--out {run.path}: holds matrices of another pool or of other settings; name another")
+            if item is None or _key(item) != event.key:
+                raise UsageError(f"--out {run.path}: holds matrices of another pool or another M or N; name another")
             progress.known(len(item[1]) * (len(item[2]) + (item[0].human_testing is not None)))
             count(item, 1)
         for item in items:
             count(item, 0)
-            keys.append(_key(item, salt))
+            keys.append(_key(item))
             yield item
 
     for index, matrix in executor.stream(remaining()):
-        run.journal.append({"key": keys[index], "matrix": matrix_to_json(matrix)})
+        events.append(ExecutedProblem(keys[index], matrix))
     run.journal.sync()
 
-    def finished() -> Iterator[Json]:
-        for event in run.journal.events():
-            matrix = event["matrix"]
-            totals["broken_testings"] += sum(set(column) == {"B"} for column in zip(*matrix["verdicts"], strict=True))
-            totals["vacuous_testings"] += len(matrix.get("meta", {}).get("vacuous", ()))
-            yield matrix
+    def finished() -> Iterator[PassMatrix]:
+        for event in events:
+            totals["broken_testings"] += int((event.matrix.verdicts_MN == "B").all(axis=0).sum())
+            totals["vacuous_testings"] += len(event.matrix.meta.get("vacuous", ()))
+            yield event.matrix
 
-    write_lines(run.file("matrices.jsonl"), finished())
+    write_matrices(run.file("matrices.jsonl"), finished())
     return totals
 
 
-def _key(item: Item, salt: dict[str, Json]) -> str:
+def _key(item: Item) -> str:
     problem, solutions, testings = item
     human = None if problem.human_testing is None else problem.human_testing.id
     ids = [[solution.id for solution in solutions], [testing.id for testing in testings]]
-    return content_id("x_", [problem.problem_id, problem.id, human, *ids, salt])
+    return content_id("x_", [problem.problem_id, problem.id, human, *ids])
 
 
 class CellProgress:

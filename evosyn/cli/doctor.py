@@ -7,7 +7,7 @@ import importlib.util
 import json
 import platform
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
@@ -125,16 +125,15 @@ def _gpu() -> Finding:
 def _model(model: str, base_url: str | None) -> Finding:
     from evosyn import registry
     from evosyn.chat import Message, Request
-
-    create: Callable[..., object] = registry.factory("teachers", "litellm")
+    from evosyn.ports import Teacher, TeacherTools
 
     async def ask() -> str:
-        teacher = create(model=model, base_url=base_url)
+        teacher: Teacher = registry.make("teachers", f"litellm:{model}", TeacherTools(), {"base_url": base_url})
         try:
             request = Request((Message("user", "Say yes."),), "solution", {"max_tokens": 1})
-            reply = await teacher.complete(request)  # type: ignore[attr-defined]
+            reply = await teacher.complete(request)
         finally:
-            await teacher.aclose()  # type: ignore[attr-defined]
+            await teacher.aclose()
         return reply.failure or ""
 
     try:

@@ -2,92 +2,102 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from evosyn.cli._train_common import quiet_libraries
-from evosyn.cli._workbench import sandbox_options, workbench_of
+from evosyn.cli._command import ConfiguredCommand, config_options, out_option, sandbox_options, teacher_options
+from evosyn.cli._training import quiet_libraries
 from evosyn.errors import UsageError
-from evosyn.ports import Sandbox
 from evosyn.records import Json
 
+if TYPE_CHECKING:
+    from evosyn.train.config import EvalConfig
+    from evosyn.train.generation import Generator, TokenSampling
+    from evosyn.workbench import Workbench
 
-@click.command(short_help="pass@k of a model on a pool of problems.")
+
+@click.command(
+    cls=ConfiguredCommand,
+    kind="evosyn.train.config:EvalConfig",
+    needs={"bench": "--bench: name a pool with human testings, such as builtin:python-seeds"},
+    moved={"endpoint": "workbench.teacher.model"},
+    short_help="pass@k of a model on a pool of problems.",
+)
 @click.argument("models", nargs=-1)
-@click.option("--bench", required=True, help="Pool with human testings (.jsonl[.gz]) or builtin:python-seeds.")
-@click.option("--out", type=click.Path(file_okay=False, path_type=Path), required=True, help="Resumable run directory.")
-@click.option("--samples", type=click.IntRange(1), default=1, show_default=True, help="Completions per problem.")
+@click.option("--bench", help="Pool with human testings (.jsonl[.gz]) or builtin:python-seeds.")
+@out_option("Resumable run directory.")
+@click.option("--samples", type=click.IntRange(1), help="Completions per problem. [default: 1]")
 @click.option("--k", "ks", type=click.IntRange(1), multiple=True, help="pass@k to report. [default: 1, and --samples]")
-@click.option("--temperature", type=click.FloatRange(0), default=None, help="[default: 0 for one sample, else 0.8]")
-@click.option("--max-tokens", type=click.IntRange(1), default=512, show_default=True, help="Length of a completion.")
-@click.option("--limit", type=click.IntRange(1), default=None, help="Only the first so many problems.")
-@click.option("--seed", type=int, default=0, show_default=True)
-@click.option("--endpoint", default=None, help="Also a served model: provider/name in litellm's words.")
-@click.option("--base-url", default=None, help="Its endpoint, such as http://localhost:8000/v1 for vLLM.")
-@click.option("--api-key-env", metavar="NAME", default=None, help="Environment variable with its key.")
+@click.option("--temperature", type=click.FloatRange(0), help="[default: 0 for one sample, else 0.8]")
+@click.option("--max-tokens", type=click.IntRange(1), help="Length of a completion. [default: 512]")
+@click.option("--limit", type=click.IntRange(1), help="Only the first so many problems.")
+@click.option("--seed", type=int, help="[default: 0]")
+@teacher_options
 @sandbox_options
+@config_options("workbench.teacher.calls=256")
 @click.option("--json", "as_json", is_flag=True, help="The table as JSON on standard output.")
-def command(models: tuple[str, ...], bench: str, out: Path, **rest: Any) -> None:
+def command(config: EvalConfig, out: Path, as_json: bool) -> None:
     """Measure MODELS (local paths or hub ids) on the problems of a pool: unbiased pass@k, judged by the human testings.
 
-    The first model is the one that the others are compared with, problem by problem.
+    A served model (--model) or another teacher is measured beside them. The first one is what the others are compared
+    with, problem by problem.
     """
+    from evosyn.configs.saving import save_config
     from evosyn.domains import load_pools
     from evosyn.rundir import RunDir
-    from evosyn.train.evaluate import bench_tasks, summary, write_plot
+    from evosyn.train.evaluate import bench_tasks, evaluate, summary, write_picture
     from evosyn.train.generation import TokenSampling
+    from evosyn.train.scoring import Scorer, domains_of, reward_judge
+    from evosyn.workbench import Workbench
 
-    if not models and rest["endpoint"] is None:
-        raise UsageError("MODELS: name at least one, or a served one with --endpoint")
-    samples = rest["samples"]
-    temperature = rest["temperature"] if rest["temperature"] is not None else (0.0 if samples == 1 else 0.8)
-    ks = sorted(set(rest["ks"]) or {1, samples})
+    samples = config.samples
+    temperature = config.temperature if config.temperature is not None else (0.0 if samples == 1 else 0.8)
+    ks = sorted(set(config.ks) or {1, samples})
     if ks[-1] > samples:
         raise UsageError(f"--k {ks[-1]}: needs at least so many --samples (got {samples})")
-    if models:
+    served = bool(config.workbench.teacher.model or config.workbench.teacher.name)
+    if not config.models and not served:
+        raise UsageError("MODELS: name at least one, or a served one with --model")
+    if config.models:
         from evosyn.train.models import require_train
 
         require_train()
     quiet_libraries()
-    tasks = bench_tasks(load_pools(bench))[: rest["limit"]]
-    sampling = TokenSampling(samples, temperature, max_tokens=rest["max_tokens"], seed=rest["seed"])
-    flags = {name: rest[name] for name in ("sandbox", "workers", "allow_weak_sandbox")}
-    with RunDir(out) as run, workbench_of(flags) as workbench:
-        results = _measure(models, rest, sampling, tasks, workbench.sandbox, run)
-        table = {"bench": bench, "problems": len(tasks), "samples": samples, "temperature": temperature}
-        table |= summary(results, ks, rest["seed"])
+    tasks = bench_tasks(load_pools(config.bench))[: config.limit]
+    sampling = TokenSampling(samples, temperature, max_tokens=config.max_tokens, seed=config.seed)
+    with RunDir(out) as run, Workbench(config.workbench, out=out, seed=config.seed) as workbench:
+        save_config(out, config)
+        scorer = Scorer(reward_judge(workbench.sandbox, domains_of(tasks)))
+        results = [
+            evaluate(name, generator, sampling, tasks, scorer, run, on_done=_progress(name, len(tasks)))
+            for name, generator in _generators(config, sampling, workbench if served else None)
+        ]
+        table = {"bench": config.bench, "problems": len(tasks), "samples": samples, "temperature": temperature}
+        table |= summary(results, ks, config.seed)
         run.write_json("report.json", table)
-        write_plot(run, table)
-    _show(table, as_json=rest["as_json"])
+        write_picture(run, table)
+    click.echo(json.dumps(table, indent=2)) if as_json else _show(table)
     click.echo(f"wrote {out / 'report.json'}, {out / 'eval.png'}", err=True)
 
 
-def _measure(models: tuple[str, ...], rest: Any, sampling: Any, tasks: Any, sandbox: Sandbox, run: Any) -> list[Any]:
-    from evosyn.train.evaluate import evaluate
-    from evosyn.train.generation import local_generator
-    from evosyn.train.scoring import Scorer, domains_of, reward_judge
+def _generators(
+    config: EvalConfig, sampling: TokenSampling, workbench: Workbench | None
+) -> Iterator[tuple[str, Generator]]:
+    """The models one after the other, each loaded when it is its turn."""
+    from evosyn.train.generation import TeacherGenerator, local_generator
 
-    scorer = Scorer(reward_judge(sandbox, domains_of(tasks)))
-    results = []
-    for name in models:
-        generator = local_generator(name, sampling)
-        results.append(evaluate(name, generator, sampling, tasks, scorer, run, on_done=_progress(name, len(tasks))))
-    if rest["endpoint"] is not None:
-        from evosyn.teachers.litellm import create
-        from evosyn.train.generation import TeacherGenerator
-
-        name = rest["endpoint"]
-        teacher = create(
-            model=name, base_url=rest["base_url"], api_key_env=rest["api_key_env"], cache=run.file("replies.sqlite")
-        )
-        served = TeacherGenerator(teacher, sampling)
-        results.append(evaluate(name, served, sampling, tasks, scorer, run, on_done=_progress(name, len(tasks))))
-    return results
+    for name in config.models:
+        yield name, local_generator(name, sampling)
+    if workbench is not None:
+        teacher = workbench.teacher()
+        yield config.workbench.teacher.model or teacher.name, TeacherGenerator(teacher, sampling)
 
 
-def _progress(name: str, total: int) -> Any:
+def _progress(name: str, total: int) -> Callable[[int], None]:
     def told(done: int) -> None:
         if done % max(1, total // 10) == 0 or done == total:
             click.echo(f"{name}: {done}/{total} problems", err=True)
@@ -95,34 +105,25 @@ def _progress(name: str, total: int) -> Any:
     return told
 
 
-def _show(table: Json, *, as_json: bool) -> None:
-    import json
+def _show(table: Json) -> None:
+    from evosyn.cli._tables import print_table
 
-    if as_json:
-        click.echo(json.dumps(table, indent=2))
-        return
-    from rich.console import Console
-    from rich.table import Table
-
-    shown = Table(title=f"{table['bench']}: {table['problems']} problems, {table['samples']} samples each")
-    shown.add_column("model")
     heads = [f"pass@{k}" for k in table["ks"]]
-    for head in heads:
-        shown.add_column(f"{head} [95 %]")
-    shown.add_column(f"gain in {heads[0]}")
+    first = heads[0]
     levels = sorted({level for row in table["models"] for level in row["levels"]})
-    for level in levels:
-        shown.add_column(f"{level} {heads[0]}")
+    rows = []
     for row in table["models"]:
-        cells = [_cell(row[head]) for head in heads]
-        gain = _cell(row[f"gain@{table['ks'][0]}"], signed=True) if f"gain@{table['ks'][0]}" in row else "-"
+        gain = f"gain@{table['ks'][0]}"
         found = [row["levels"].get(level) for level in levels]
-        per_level = [f"{part[heads[0]]['mean']:.3f}" if part else "-" for part in found]
-        shown.add_row(row["model"], *cells, gain, *per_level)
-    Console(width=None).print(shown)
+        per_level = [f"{part[first]['mean']:.3f}" if part else "-" for part in found]
+        shown = _cell(row[gain], signed=True) if gain in row else "-"
+        rows.append((row["model"], *(_cell(row[head]) for head in heads), shown, *per_level))
+    columns = ("model", *(f"{head} [95 %]" for head in heads), f"gain in {first}")
+    title = f"{table['bench']}: {table['problems']} problems, {table['samples']} samples each"
+    print_table(title, (*columns, *(f"{level} {first}" for level in levels)), rows)
 
 
-def _cell(value: Json, *, signed: bool = False) -> str:
+def _cell(value: Any, *, signed: bool = False) -> str:
     mean = f"{value['mean']:+.3f}" if signed else f"{value['mean']:.3f}"
     if value["low"] is None:
         return mean

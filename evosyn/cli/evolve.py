@@ -3,40 +3,68 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from evosyn.cli._workbench import sandbox_options, teacher_options, workbench_flags
+from evosyn.cli._command import ConfiguredCommand, config_options, flag, out_option, sandbox_options, teacher_options
 from evosyn.errors import EXIT_BUDGET, CheckFailed, UsageError
 from evosyn.pools import BUILTIN
 
 if TYPE_CHECKING:
     from evosyn.records import Json
-    from evosyn.synthesis.recipes._evolve_config import EvolveConfig
+    from evosyn.synthesis.search.config import EvolveConfig
 
-FILE = click.Path(dir_okay=False, path_type=Path)
 SEARCHES = ("evolve", "genetic", "iid", "sequential", "hillclimb")
 MODEL_ARMS = {"diff": 0.25, "rewrite": 0.15, "crossover": 0.1, "genetic": 0.5}
 MODEL_PROPOSALS = 200
+DEFAULTS = {"scoring.M": 16, "scoring.N": 16, "scoring.draws": 8}
 BUDGETS = frozenset({"model-calls", "cost", "time"})
 
 
-@click.command(short_help="Evolve a filtering strategy on seed problems.")
+class EvolveCommand(ConfiguredCommand):
+    """With defaults that depend on whether a model is asked."""
+
+    def configuration(self, values: dict[str, Any], **given: Any) -> Any:
+        search = values["islands__search"]
+        if search == "genetic":
+            values["islands__search"] = "evolve"
+        arms = dict(_arm(text) for text in values.pop("arms")) or ({"genetic": 1.0} if search == "genetic" else None)
+        said = super().configuration(dict(values), **given)
+        has_model = said.workbench.teacher.model is not None
+        limited = "stop" in said.model_fields_set and said.stop.model_fields_set & {"proposals", "evaluations"}
+        limits = {"stop.proposals": MODEL_PROPOSALS} if has_model else {"stop.evaluations": 3000, "stop.plateau": 700}
+        config = super().configuration(values, defaults=DEFAULTS if limited else {**DEFAULTS, **limits}, **given)
+        if arms is None and has_model and "arms" not in said.proposers.model_fields_set:
+            arms = MODEL_ARMS
+        if arms is None:
+            return config
+        return config.model_copy(update={"proposers": config.proposers.model_copy(update={"arms": arms})})
+
+
+@click.command(
+    cls=EvolveCommand,
+    kind="evosyn.synthesis.search.config:EvolveConfig",
+    short_help="Evolve a filtering strategy on seed problems.",
+)
 @click.argument("source", required=False)
-@click.option("--out", type=click.Path(file_okay=False, path_type=Path), required=True, help="Run directory.")
-@click.option("-M", "m", type=click.IntRange(2), help="Solutions of a draw. [default: 16]")
-@click.option("-N", "n", type=click.IntRange(2), help="Testings of a draw. [default: 16]")
-@click.option("--evaluations", type=click.IntRange(1), help="Programs to evaluate. [default: 3000 without a model]")
-@click.option(
+@out_option("Run directory.")
+@flag("-M", "scoring.M", "Solutions of a draw. [default: 16]", type=click.IntRange(2))
+@flag("-N", "scoring.N", "Testings of a draw. [default: 16]", type=click.IntRange(2))
+@flag(
+    "--evaluations", "stop.evaluations", "Programs to evaluate. [default: 3000 without a model]", type=click.IntRange(1)
+)
+@flag(
     "--iterations",
+    "stop.proposals",
+    "Proposals to make; a genetic one is a burst of programs. [default: 200 with a model]",
     type=click.IntRange(1),
-    help="Proposals to make; a genetic one is a burst of programs. [default: 200 with a model]",
 )
 @click.option("--continue", "more", type=click.IntRange(1), help="Add this many evaluations (or iterations) to a run.")
-@click.option("--search", type=click.Choice(SEARCHES), help="evolve, or an equal-budget baseline. [default: evolve]")
+@flag(
+    "--search", "islands.search", "evolve, or an equal-budget baseline. [default: evolve]", type=click.Choice(SEARCHES)
+)
 @click.option("--engine", type=click.Choice(["evosyn", "openevolve"]), help="Who searches. [default: evosyn]")
 @click.option(
     "--proposer",
@@ -46,24 +74,16 @@ BUDGETS = frozenset({"model-calls", "cost", "time"})
     help="genetic, diff, rewrite, explain, crossover, mailbox:DIR, or a dotted path; repeatable. "
     "[default: genetic; with a model also diff, rewrite and crossover]",
 )
+@flag("--evolved", "evolved.name", "Not strategies but this plug-in: its name or dotted path.")
 @click.option("--start", multiple=True, help="Known strategy or file to start from; the first is the one to beat.")
 @click.option("--seed", type=int, help="Root of all random choices. [default: 0]")
 @teacher_options
 @sandbox_options
-@click.option("--config", "file", type=FILE, help="YAML file, such as the config.yaml of a run; flags win over it.")
-@click.option(
-    "--set",
-    "sets",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="Any key of config.yaml: islands.exploration=0.3, stop.target=0.9, workbench.teacher.calls=8",
-)
+@config_options("islands.exploration=0.3, stop.target=0.9, workbench.teacher.calls=8")
 @click.option("--dry-run", is_flag=True, help="Say what it would take, and stop.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON and nothing else.")
 @click.option("--quiet", is_flag=True, help="No progress.")
-def command(
-    source: str | None, out: Path, more: int | None, as_json: bool, quiet: bool, dry_run: bool, **values: Any
-) -> int:
+def command(config: EvolveConfig, out: Path, more: int | None, as_json: bool, quiet: bool, dry_run: bool) -> int:
     """Evolve a filtering strategy.
 
     SOURCE is builtin:python-seeds, a pool file (with recorded solutions and testings, or without: then they are drawn
@@ -72,18 +92,24 @@ def command(
     not beat the initial strategy on the held-out problems.
     """
     from evosyn.cli._evolve_view import show_report, watching
-    from evosyn.synthesis.recipes._evolve_inputs import Source
-    from evosyn.synthesis.recipes.evolve import run_evolve
+    from evosyn.synthesis.recipes.evolved import run_evolved
+    from evosyn.synthesis.recipes.strategy import run_evolve
+    from evosyn.synthesis.search.inputs import Source
     from evosyn.workbench import Workbench
 
-    config = _config({**values, "source": source}, has_model=bool(values["model"]))
+    if config.evolved.name is not None:
+        with Workbench(config.workbench, out=out, seed=config.seed) as workbench:
+            report = run_evolved(config, config.evolved.name, out, workbench, more=more or 0)
+        click.echo(json.dumps(report, indent=2))
+        return EXIT_BUDGET if report["stopped"] in BUDGETS else 0
     if config.source is None:
         raise UsageError("SOURCE: name what to evolve on, such as builtin:python-seeds, or give the --config of a run")
-    opened = Source(config.source)
+    source = config.source
+    opened = Source(source)
     if dry_run:
         _show_plan(opened, config, as_json)
         return 0
-    default = "offline" if config.source.startswith(BUILTIN) else None
+    default = "offline" if source.startswith(BUILTIN) else None
     with (
         watching(config, show=not (quiet or as_json)) as progress,
         Workbench(config.workbench, out=out, seed=config.seed, company=config.company, default=default) as workbench,
@@ -97,42 +123,6 @@ def command(
             f"everything is written to {out}. More problems, draws or evaluations may help"
         )
     return EXIT_BUDGET if report["stopped"] in BUDGETS else 0
-
-
-def _config(values: Mapping[str, Any], *, has_model: bool) -> EvolveConfig:
-    from evosyn.configs.loading import load_config
-    from evosyn.synthesis.recipes._evolve_config import EvolveConfig
-
-    search = values["search"]
-    arms = dict(_arm(text) for text in values["arms"]) or None
-    if arms is None and search == "genetic":
-        arms = {"genetic": 1.0}
-    if arms is None and has_model and values["file"] is None:
-        arms = MODEL_ARMS
-    flags = {
-        "seed": values["seed"],
-        "scoring.M": values["m"],
-        "scoring.N": values["n"],
-        "stop.evaluations": values["evaluations"],
-        "stop.proposals": values["iterations"],
-        "islands.search": {"genetic": "evolve"}.get(search, search),
-        "start": list(values["start"]) or None,
-        "engine": values["engine"],
-        "source": values["source"],
-        **workbench_flags(values),
-    }
-    base = []
-    if values["iterations"] is None and values["evaluations"] is None:
-        base = [f"stop.proposals={MODEL_PROPOSALS}"] if has_model else ["stop.evaluations=3000", "stop.plateau=700"]
-    base += ["stop.evaluations=null"] if has_model or values["iterations"] is not None else []
-    own = [*base, "scoring.M=16", "scoring.N=16", "scoring.draws=8"] if values["file"] is None else []
-    sets = [*own, *values["sets"]]
-    config = load_config(EvolveConfig, file=values["file"], sets=sets, flags=flags)
-    return config if arms is None else config.model_copy(update={"proposers": _with_arms(config, arms)})
-
-
-def _with_arms(config: EvolveConfig, arms: dict[str, float]) -> Any:
-    return config.proposers.model_copy(update={"arms": arms})
 
 
 def _arm(text: str) -> tuple[str, float]:
@@ -149,6 +139,8 @@ def _arm(text: str) -> tuple[str, float]:
 
 
 def _show_plan(source: Any, config: EvolveConfig, as_json: bool) -> None:
+    from evosyn.cli._tables import show_figures
+
     problems = len(source.pools) or len(source.matrices)
     solutions, testings = config.drawn
     drawn = 0 if source.recorded else problems * (solutions + testings)
@@ -161,8 +153,4 @@ def _show_plan(source: Any, config: EvolveConfig, as_json: bool) -> None:
         "proposals": config.stop.proposals,
         "proposers": config.proposers.arms,
     }
-    if as_json:
-        click.echo(json.dumps(plan, indent=2))
-        return
-    for name, value in plan.items():
-        click.echo(f"{name:16} {value}")
+    show_figures(plan, as_json=as_json)

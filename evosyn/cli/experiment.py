@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import inspect
 import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args, get_origin
 
 import click
-from pydantic import BaseModel
+from pydantic import BaseModel, create_model
 from pydantic.fields import FieldInfo
 
 from evosyn import registry
-from evosyn.cli._train_common import quiet_libraries, tty_note
+from evosyn.cli._command import ConfiguredCommand, config_options, out_option, sandbox_options
+from evosyn.cli._training import quiet_libraries, tty_note
+from evosyn.workbench import SandboxConfig, WorkbenchConfig
+
+if TYPE_CHECKING:
+    from evosyn.ports import Sandbox
 
 
 class _Experiments(click.Group):
@@ -26,7 +29,25 @@ class _Experiments(click.Group):
         return registry.names("experiments")
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        return _command(cmd_name, registry.factory("experiments", cmd_name))
+        return _command(cmd_name, registry.find("experiments", cmd_name))
+
+
+class SandboxOpener(NamedTuple):
+    """Opens the sandbox of a configuration; implements `ports.OpenSandbox`, so it travels between processes."""
+
+    config: SandboxConfig
+
+    def __call__(self, *, workers: int | None, numpy: bool = False) -> Sandbox:
+        from evosyn.sandbox import open_sandbox
+
+        config = self.config
+        return open_sandbox(
+            config.backend,
+            workers=workers or config.workers,
+            allow_weak=config.allow_weak,
+            numpy=numpy,
+            options=config.options,
+        )
 
 
 @click.group(cls=_Experiments, short_help="Compare data settings by training on each.")
@@ -34,22 +55,35 @@ def command() -> None:
     """Experiments that train arms which differ in one thing, over several seeds, with the same budget."""
 
 
-def _command(name: str, create: Callable[..., Any]) -> click.Command:
-    config: type[BaseModel] = get_type_hints(create)["config"]
-    fields = config.model_fields
+def _command(name: str, plugin: registry.Plugin) -> click.Command:
+    fields = plugin.config.model_fields
     parts = [key for key in fields if isinstance(fields[key].get_default(call_default_factory=True), dict)]
     told = "; ".join(f"{key}.KEY: {fields[key].description}" for key in parts)
-    options: list[click.Parameter] = [
-        *(_option(key, field) for key, field in fields.items() if key not in parts),
-        click.Option(["--set", "sets"], multiple=True, metavar="KEY=VALUE", help=f"Any of these keys. {told}".strip()),
-        click.Option(
-            ["--out"], type=click.Path(file_okay=False, path_type=Path), required=True, help="Resumable run directory."
-        ),
-        click.Option(["--allow-weak-sandbox"], is_flag=True),
-        click.Option(["--json", "as_json"], is_flag=True, help="The report as JSON on standard output."),
-    ]
-    run = functools.partial(_run, create, config)
-    return click.Command(name, params=options, callback=run, help=inspect.getdoc(config))
+
+    @sandbox_options
+    @config_options(f"these ({told})" if told else "workbench.sandbox.workers=4")
+    @out_option("Resumable directory.")
+    @click.option("--json", "as_json", is_flag=True, help="The report as JSON on standard output.")
+    def run(config: BaseModel, out: Path, as_json: bool) -> None:
+        _run(plugin, config, out, as_json=as_json)
+
+    own = [_option(key, field) for key, field in fields.items() if key not in parts]
+    made = click.command(
+        name, cls=ConfiguredCommand, kind=_whole(name, plugin.config), help=inspect.getdoc(plugin.config)
+    )(run)
+    made.params[:0] = own
+    return made
+
+
+def _whole(name: str, config: type[BaseModel]) -> type[BaseModel]:
+    """The configuration of an experiment with what every run's has."""
+    command = f"experiment {name}"
+    more: dict[str, Any] = {
+        "command": (Literal[command], command),
+        "workbench": (WorkbenchConfig, WorkbenchConfig()),
+    }
+    whole: type[BaseModel] = create_model(config.__name__, __base__=config, **more)
+    return whole
 
 
 def _option(key: str, field: FieldInfo) -> click.Option:
@@ -64,22 +98,12 @@ def _option(key: str, field: FieldInfo) -> click.Option:
     )
 
 
-def _run(
-    create: Callable[..., Any],
-    config: type[BaseModel],
-    *,
-    sets: tuple[str, ...],
-    out: Path,
-    allow_weak_sandbox: bool,
-    as_json: bool,
-    **flags: Any,
-) -> None:
-    from evosyn.configs.loading import load_config
+def _run(plugin: registry.Plugin, config: Any, out: Path, *, as_json: bool) -> None:
+    from evosyn.configs.saving import save_config
     from evosyn.ports import ExperimentTools
-    from evosyn.sandbox import open_sandbox
 
-    opener = functools.partial(open_sandbox, "local", allow_weak=allow_weak_sandbox)
-    experiment = create(ExperimentTools(opener, tty_note), load_config(config, sets=sets, flags=flags))
+    experiment = plugin.create(ExperimentTools(SandboxOpener(config.workbench.sandbox), tty_note), config)
+    save_config(out, config)
     quiet_libraries()
     with contextlib.redirect_stdout(sys.stderr):  # libraries print; standard output is for the report
         found = experiment.run(out)

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 from pathlib import Path
 from typing import Any
 
 import click
 
-from evosyn.errors import UsageError
+from evosyn.cli._export_run import COMMANDS as RUN_EXPORTS
 
 DIRECTORY = click.Path(file_okay=False, path_type=Path)
 
 
 class Exports(click.Group):
-    """`evosyn export DATA --format F`; `evosyn export strategy RUN` and other nouns where they are installed."""
+    """`evosyn export DATA --format F`; `evosyn export strategy RUN` and `evosyn export openevolve RUN`."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        return ["data", *_run_exports()]
+        return ["data", *RUN_EXPORTS]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name == "data":
             return data
-        return _run_exports().get(cmd_name)
+        return RUN_EXPORTS.get(cmd_name)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -76,14 +74,3 @@ def data(directory: Path, form: str, out: Path | None, setting: str, as_json: bo
     click.echo(f"use: {exported.usage}")
     if url:
         click.echo(f"pushed to {url}")
-
-
-def _run_exports() -> dict[str, click.Command]:
-    """The exports of run directories, from their own module where it is installed."""
-    name = "evosyn.cli._export_run"
-    if importlib.util.find_spec(name) is None:
-        return {}
-    commands: dict[str, click.Command] = importlib.import_module(name).COMMANDS
-    if not all(isinstance(one, click.Command) for one in commands.values()):
-        raise UsageError(f"{name}: COMMANDS must map names to click commands")
-    return commands

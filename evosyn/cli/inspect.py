@@ -1,16 +1,26 @@
-"""`evosyn inspect`: what any directory that evosyn wrote holds, and why. The kind of the directory chooses the view."""
+"""`evosyn inspect`: what any directory that evosyn wrote holds, and why. `evosyn.reading` answers, this prints."""
 
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import json
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from evosyn.errors import UsageError
+
+if TYPE_CHECKING:
+    from evosyn.reading.base import Reading
+    from evosyn.reading.matrices import MatrixShown
+
+QUESTIONS = {"islands": "islands", "program": "candidate", "lineage": "lineage", "diff": "difference",
+             "prompt": "prompt", "matrix": "matrix", "why": "why", "sample": "sample"}  # fmt: skip
+"""For each option that asks for something the question of the reading behind it."""
+PRINTERS = {"evolve": "evosyn.cli._inspect_search", "synthesize": "evosyn.cli._inspect_data"}
+"""For the kinds of directories with forms of their own where they are printed."""
 
 
 @click.command(short_help="Show any run directory: leaderboard, lineage, matrices, why.")
@@ -20,87 +30,77 @@ from evosyn.errors import UsageError
 @click.option("--lineage", metavar="ID", help="Run: the ancestors of a candidate.")
 @click.option("--diff", nargs=2, metavar="A B", help="Run: the difference between two candidates.")
 @click.option("--prompt", metavar="ID", help="Run: the exact prompt and reply behind a candidate.")
-@click.option("--matrix", metavar="PROBLEM", help="Run: a matrix with the ranking that --strategy gives it.")
-@click.option("--strategy", help="With --matrix: candidate, known strategy or file. [default: the winner]")
+@click.option("--matrix", metavar="PROBLEM", help="A problem's matrix, ranked by --strategy.")
+@click.option("--strategy", help="With --matrix: candidate, known strategy or file. [default: the run's own]")
 @click.option(
     "--why", metavar="ID", help="Run: every decision about a candidate. Data: why a sample was kept or dropped."
 )
-@click.option("--sample", "samples", type=click.IntRange(1), help="Data: show so many samples.")
-@click.option("--setting", default="evosyn", show_default=True, help="Data: which of the three settings.")
+@click.option("--sample", type=click.IntRange(1), help="Data: show so many samples.")
+@click.option("--setting", default="evosyn", show_default=True, help="With --sample: which of the three settings.")
 @click.option("--json", "as_json", is_flag=True, help="The same as JSON.")
-def command(directory: Path, **options: Any) -> None:
-    """Show what DIRECTORY holds: a run of `evosyn evolve`, a dataset of `evosyn synthesize`, or any other run.
+def command(directory: Path, as_json: bool, strategy: str | None, setting: str, **asked: Any) -> None:
+    """Show what DIRECTORY holds: a search, a dataset, a training or any other run, finished or not.
 
     Candidates are named by their id, by the beginning of it, or as `best` and `initial`.
     """
-    kind = _kind(directory)
-    if kind == "evolve":
-        _run(directory, options)
-    elif kind == "synthesize":
-        from evosyn.cli._inspect_data import show_data
+    from evosyn.reading.opening import open_directory
+    from evosyn.reading.plain import plain
 
-        as_json, setting = options["as_json"], options["setting"]
-        show_data(directory, why=options["why"], samples=options["samples"], as_json=as_json, setting=setting)
+    reading = open_directory(directory)
+    wanted = {option: value for option, value in asked.items() if value}
+    _check(reading, wanted, strategy)
+    option = next(iter(wanted), "overview")
+    if option == "matrix" and (strategy is not None or reading.kind == "evolve"):
+        answer: object = _ranked(reading, wanted[option], strategy or "best")
     else:
-        _other(directory, kind, options["as_json"])
+        answer = reading.answer(QUESTIONS.get(option, option), *_given(wanted.get(option, True), setting))
+    if as_json:
+        click.echo(json.dumps(plain(answer), indent=2, ensure_ascii=False))
+    else:
+        importlib.import_module(PRINTERS.get(reading.kind, "evosyn.cli._inspect_summary")).PRINTERS[option](answer)
 
 
-def _kind(directory: Path) -> str:
-    """The kind that the manifest names, or that the files betray.
+def _given(value: bool | int | str | tuple[str, str], setting: str) -> tuple[str, ...]:
+    """What stands with an option: nothing for a flag, one name or two, or a number of rows of a setting."""
+    if isinstance(value, tuple):
+        return value
+    if isinstance(value, str):
+        return (value,)
+    return () if value is True else (setting, str(value))
+
+
+def _check(reading: Reading, wanted: Mapping[str, Any], strategy: str | None) -> None:
+    """
+    Raises:
+        UsageError: several things are asked for at once, or one that a directory of this kind does not hold.
+    """
+    if len(wanted) > 1:
+        raise UsageError(f"{' and '.join(f'--{option}' for option in wanted)}: give one of them")
+    if strategy is not None and "matrix" not in wanted:
+        raise UsageError(f"--strategy {strategy}: ranks a matrix; name a problem with --matrix")
+    for option in wanted:
+        if QUESTIONS[option] not in reading.asks:
+            known = ", ".join(f"--{one}" for one, question in QUESTIONS.items() if question in reading.asks)
+            raise UsageError(
+                f"--{option}: {reading.path} is a directory of {reading.made_by} and holds none; "
+                f"it takes {known or 'no such option'}"
+            )
+
+
+def _ranked(reading: Reading, problem: str, strategy: str) -> MatrixShown:
+    """A matrix with the ranking that a strategy gives it.
 
     Raises:
-        UsageError: it is no directory of ours.
+        UsageError: no such problem or strategy, or the strategy is invalid on it.
     """
-    if not directory.is_dir():
-        raise UsageError(f"{directory}: is not a directory; give one that an evosyn command wrote")
-    for name in ("manifest.json", "report.json"):
-        try:
-            kind = json.loads((directory / name).read_text(encoding="utf-8")).get("kind")
-        except (OSError, ValueError, AttributeError):
-            continue
-        if isinstance(kind, str):
-            return kind
-    if not (directory / "report.json").is_file():
-        raise UsageError(f"{directory}: holds nothing that an evosyn command writes (no manifest.json, no report.json)")
-    return "report"
+    from evosyn.reading.matrices import shown_matrix
+    from evosyn.records import Invalid
+    from evosyn.strategies.evidence import evidence_of
+    from evosyn.workbench import Workbench, WorkbenchConfig
 
-
-def _run(directory: Path, options: dict[str, Any]) -> None:
-    from evosyn.cli import _inspect_run as views
-    from evosyn.cli._run_reader import Run
-
-    run, as_json = Run(directory), options["as_json"]
-    if options["matrix"]:
-        from evosyn.cli._inspect_matrix import show_matrix
-
-        show_matrix(run, options["matrix"], options["strategy"], as_json)
-    elif options["diff"]:
-        first, second = options["diff"]
-        views.show_diff(run, first, second, as_json)
-    elif options["islands"]:
-        views.show_islands(run, as_json)
-    else:
-        for name in ("program", "lineage", "why", "prompt"):
-            if options[name]:
-                getattr(views, f"show_{name}")(run, options[name], as_json)
-                return
-        views.show_overview(run, as_json)
-
-
-def _other(directory: Path, kind: str, as_json: bool) -> None:
-    """A directory of another command: its own view if there is one, else its report."""
-    module = f"evosyn.cli._inspect_{kind.replace('-', '_')}"
-    if kind.replace("-", "_").isidentifier() and importlib.util.find_spec(module) is not None:
-        importlib.import_module(module).show(directory, as_json=as_json)
-        return
-    file = directory / "report.json"
-    if not file.is_file():
-        raise UsageError(f"{directory}: has no report yet; repeat the command that writes it")
-    report = json.loads(file.read_text(encoding="utf-8"))
-    if as_json:
-        click.echo(json.dumps(report, indent=2))
-        return
-    click.secho(f"{directory}: {kind}", bold=True)
-    for key, value in report.items():
-        shown = value if isinstance(value, str | int | float | bool | None) else json.dumps(value)
-        click.echo(f"  {key}: {shown if len(str(shown)) < 200 else str(shown)[:197] + '...'}")
+    matrix, (name, text) = reading.pass_matrix(problem), reading.program(strategy)
+    with Workbench(WorkbenchConfig()) as workbench:
+        (found,) = workbench.runner.rank([text], [evidence_of(matrix)])
+    if isinstance(found, Invalid):
+        raise UsageError(f"the strategy is invalid on this problem: {found.reason}")
+    return shown_matrix(matrix, found[0], by=name)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from evosyn.cli._workbench import sandbox_options, workbench_of
+from evosyn.cli._command import ConfiguredCommand, config_options, sandbox_options
 from evosyn.errors import InputError
 from evosyn.ports import Domain
 from evosyn.records import Pool, Problem
 
 if TYPE_CHECKING:
+    from evosyn.cli._configs import CheckConfig
     from evosyn.workbench import Workbench
 
 
@@ -29,17 +30,21 @@ def command() -> None:
     """Work with pool files: seed problems, with or without recorded solutions and testings (see docs/pools.md)."""
 
 
-@command.command("check", short_help="Validate a pool file.")
+@command.command(
+    "check", cls=ConfiguredCommand, kind="evosyn.cli._configs:CheckConfig", short_help="Validate a pool file."
+)
 @click.argument("source", metavar="FILE")
 @click.option("--execute", is_flag=True, help="Also run every reference and alternative against its human testing.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output.")
 @sandbox_options
-def check(source: str, execute: bool, as_json: bool, **flags: Any) -> int:
+@config_options("workbench.sandbox.backend=docker")
+def check(config: CheckConfig, source: str, execute: bool, as_json: bool) -> int:
     """Say line, field and reason for whatever is wrong with FILE, and what to do about it.
 
     FILE is a .jsonl or .jsonl.gz file in the pool format, or builtin:python-seeds. Ends with 1 if something is wrong.
     """
     from evosyn.domains import scan_pools
+    from evosyn.workbench import Workbench
 
     pools: list[Pool] = []
     findings: list[PoolFinding] = []
@@ -48,7 +53,7 @@ def check(source: str, execute: bool, as_json: bool, **flags: Any) -> int:
             findings.append(PoolFinding(True, str(found)))
         else:
             pools.append(found)
-    with workbench_of(flags) as workbench:
+    with Workbench(config.workbench) as workbench:
         for pool in pools:
             findings += _testings(source, pool, workbench.domains[pool.problem.domain])
         if execute and pools:

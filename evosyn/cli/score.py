@@ -3,69 +3,73 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from evosyn.cli._workbench import sandbox_options
+from evosyn.cli._command import ConfiguredCommand, config_options, flag, sandbox_options
+from evosyn.cli._matrices import NEEDED, SOURCE, SPLIT, VERDICTS
 from evosyn.errors import UsageError
 
 if TYPE_CHECKING:
+    from evosyn.cli._configs import ScoreConfig
     from evosyn.cli._matrices import MatrixSource
     from evosyn.evaluators.draws import ConsistencyConfig
-    from evosyn.evaluators.leaderboard import Leaderboard
+    from evosyn.evaluators.leaderboard import BoardRow, Leaderboard
     from evosyn.ports import StrategyRunner
     from evosyn.records import PassMatrix
 
 
-@click.command(short_help="Score strategies on a pool or on recorded matrices.")
-@click.option("--strategy", "specs", multiple=True, help="Known name, file or run; repeatable. [default: all known]")
-@click.option("--pool", "source", required=True, help="Pool file, matrices file, or a directory that holds matrices.")
-@click.option("-M", "m", type=click.IntRange(2), help="Solutions of a draw. [default: all]")
-@click.option("-N", "n", type=click.IntRange(2), help="Testings of a draw. [default: all]")
-@click.option("--draws", type=click.IntRange(1), default=20, show_default=True, help="M x N draws a problem.")
-@click.option("--ties", type=click.Choice(["expected", "stable", "random"]), default="expected", show_default=True)
-@click.option("--k", type=click.IntRange(1), default=1, show_default=True, help="Criterion 2 on the k best and worst.")
-@click.option("--no-criterion1", is_flag=True, help="Do not ask that the top solution is right.")
-@click.option("--solvable", is_flag=True, help="Leave out problems without a single right solution.")
-@click.option("--keep-short", is_flag=True, help="Keep problems with fewer than M or N, with what they have.")
-@click.option("--split-testings", is_flag=True, help="Make every single case or assert a testing of its own.")
+@click.command(
+    cls=ConfiguredCommand,
+    kind="evosyn.cli._configs:ScoreConfig",
+    needs=NEEDED,
+    moved={"no_criterion1": "scoring.criterion1"},
+    short_help="Score strategies on a pool or on recorded matrices.",
+)
+@click.option("--strategy", "strategies", multiple=True, help="Known name, file or run. [default: all known]")
+@SOURCE
+@flag("-M", "scoring.M", "Solutions of a draw. [default: all]", type=click.IntRange(2))
+@flag("-N", "scoring.N", "Testings of a draw. [default: all]", type=click.IntRange(2))
+@flag("--draws", "scoring.draws", "M x N draws a problem. [default: 20]", type=click.IntRange(1))
+@flag("--ties", "scoring.ties", "[default: expected]", type=click.Choice(["expected", "stable", "random"]))
+@flag("--k", "scoring.k", "Criterion 2 on the k best and worst. [default: 1]", type=click.IntRange(1))
+@flag("--solvable", "scoring.solvable", "Leave out problems without a single right solution.", is_flag=True)
+@flag("--keep-short", "scoring.short", "Keep problems with fewer than M or N, with what they have.", flag_value="keep")
+@SPLIT
 @click.option(
     "--problems",
     type=click.Choice(["all", "heldout", "train"]),
     help="Where --pool is a run of `evosyn evolve`: which of its problems. [default: heldout for a run]",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Of draws, random ties and intervals.")
+@flag("--seed", "scoring.seed", "Of draws, random ties and intervals. [default: 0]", type=int)
 @click.option("--card", type=click.Path(path_type=Path), help="Write the card of the first --strategy to this file.")
-@click.option("--verdicts", type=click.Path(path_type=Path), help="File that remembers executed cells of a pool.")
+@VERDICTS
 @sandbox_options
+@config_options("scoring.draws=50")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output.")
-def command(specs: tuple[str, ...], source: str, as_json: bool, **flags: Any) -> int:
+def command(config: ScoreConfig, card: Path | None, as_json: bool) -> int:
     """Score strategies by how well their choices agree with the human testings of a pool.
 
     Beside the score stands the balanced accuracy of the testing that a strategy chooses: a high score with a bad
     testing is luck or a trick. Of a run of `evosyn evolve` only the problems that it held out are scored. Ends with 1
     if one of the strategies is invalid.
     """
-    from evosyn.cli._matrices import matrices_of
-    from evosyn.cli._workbench import workbench_of
+    from evosyn.cli._matrices import opened
     from evosyn.evaluators.leaderboard import make_leaderboard
     from evosyn.rundir import write_atomic
 
-    config = consistency_config(flags)
-    programs = named_programs(specs)
-    with workbench_of(flags, verdicts=flags["verdicts"]) as workbench:
-        pool, which = _chosen(
-            matrices_of(source, workbench, split=flags["split_testings"]), Path(source), flags["problems"]
-        )
-        known_before = _known_before(specs, pool)
+    programs = named_programs(config.strategies)
+    with opened(config) as (found, workbench):
+        pool, which = _chosen(found, Path(str(config.source)), config.problems)
+        known_before = _known_before(config.strategies, pool)
         runner = workbench.runner
-        board = make_leaderboard(runner, pool.matrices, programs, config)
-        if flags["card"] is not None:
+        board = make_leaderboard(runner, pool.matrices, programs, config.scoring)
+        if card is not None:
             name, text = next(iter(programs.items()))
-            write_atomic(flags["card"], _card(runner, pool.matrices, name, text, config))
+            write_atomic(card, _card(runner, pool.matrices, name, text, config.scoring))
     if as_json:
         more = {"pool": pool.name, "simulated": pool.simulated, "of_run": which, "chosen_on": known_before}
         click.echo(json.dumps({**more, **board.to_json()}, indent=2))
@@ -93,7 +97,7 @@ def _chosen(pool: MatrixSource, path: Path, which: str | None) -> tuple[MatrixSo
     which = which or "heldout"
     if which == "all":
         return pool, which
-    names = split.heldout if which == "heldout" else split.train
+    names = {matrix.problem_id for matrix in (split.heldout if which == "heldout" else split.train)}
     return pool._replace(matrices=[matrix for matrix in pool.matrices if matrix.problem_id in names]), which
 
 
@@ -105,7 +109,8 @@ def _known_before(specs: Sequence[str], pool: MatrixSource) -> dict[str, int]:
     found = {}
     for spec in specs:
         split = split_of_run(Path(spec)) if Path(spec).is_dir() else None
-        count = 0 if split is None else sum(matrix.problem_id in split.train for matrix in pool.matrices)
+        seeds = set() if split is None else {matrix.problem_id for matrix in split.train}
+        count = sum(matrix.problem_id in seeds for matrix in pool.matrices)
         if count:
             found[strategy_name(spec)] = count
     return found
@@ -122,17 +127,7 @@ def _card(
     return render(make_card(runner, request, config))
 
 
-def consistency_config(flags: Mapping[str, Any]) -> ConsistencyConfig:
-    """How to measure, from the options that say so."""
-    from evosyn.evaluators.draws import ConsistencyConfig
-
-    same = {name: flags[name] for name in ("draws", "ties", "k", "seed", "solvable")}
-    short = "keep" if flags["keep_short"] else "skip"
-    sizes = {"M": flags["m"], "N": flags["n"], "short": short}
-    return ConsistencyConfig.model_validate({**same, **sizes, "criterion1": not flags["no_criterion1"]})
-
-
-def named_programs(specs: tuple[str, ...]) -> dict[str, str]:
+def named_programs(specs: Sequence[str]) -> dict[str, str]:
     """Program texts by the names that tables show; all known ones where none is named."""
     from evosyn.strategies import known_names, load_strategy, strategy_name
 
@@ -145,38 +140,29 @@ def named_programs(specs: tuple[str, ...]) -> dict[str, str]:
 
 def show(board: Leaderboard, name: str, *, simulated: bool) -> None:
     """Print the table."""
-    from rich.console import Console
-    from rich.table import Table
+    from evosyn.cli._tables import print_table
 
     config = board.config
     sizes = f"M={config.M or 'all'}, N={config.N or 'all'}, {config.draws} draws, ties {config.ties}, k={config.k}"
     label = " (simulated: not a model's work)" if simulated else ""
-    table = Table(title=f"{name}{label}: {len(board.problems)} problems, {sizes}", title_justify="left")
-    table.add_column("strategy")
-    for column in ("score", "95 % interval", "criterion 1", "testing: bal. acc.", "precision"):
-        table.add_column(column, justify="right")
-    for row in board.rows:
-        figures = row.evaluation.metrics
-        if row.interval is None:
-            table.add_row(row.name, "invalid", "", "", "", "")
-            continue
-        table.add_row(
-            row.name,
-            f"{row.evaluation.score:.3f}",
-            f"{row.interval.low:.3f} to {row.interval.high:.3f}",
-            f"{figures['criterion1']:.3f}",
-            f"{figures['testing_balanced_accuracy']:.3f}",
-            f"{figures['testing_precision']:.3f}",
-        )
-    table.add_row("oracle", f"{board.oracle:.3f}", "", "", "", "", style="dim")
-    console = Console()
-    console.print(table)
+    columns = ("strategy", "score", "95 % interval", "criterion 1", "testing: bal. acc.", "precision")
+    rows = [*map(_cells, board.rows), ("oracle", f"{board.oracle:.3f}", "", "", "", "")]
+    print_table(f"{name}{label}: {len(board.problems)} problems, {sizes}", columns, rows)
     preferred = board.winner()
     if preferred is not None and len(board.rows) > 1:
         reason = f"the best testing of the {len(board.tied())} whose score chance could not tell from the best"
-        console.print(f"preferred: {preferred.name} ({reason})", markup=False)
+        click.echo(f"preferred: {preferred.name} ({reason})")
     for row in board.rows:
         if row.evaluation.invalid:
-            console.print(f"{row.name} is invalid: {row.evaluation.invalid}", markup=False)
+            click.echo(f"{row.name} is invalid: {row.evaluation.invalid}")
     for reason, count in board.skipped.items():
-        console.print(f"skipped {count} problems: {reason}", markup=False)
+        click.echo(f"skipped {count} problems: {reason}")
+
+
+def _cells(row: BoardRow) -> tuple[str, ...]:
+    if row.interval is None:
+        return (row.name, "invalid", "", "", "", "")
+    figures = row.evaluation.metrics
+    shown = (figures[name] for name in ("criterion1", "testing_balanced_accuracy", "testing_precision"))
+    interval = f"{row.interval.low:.3f} to {row.interval.high:.3f}"
+    return (row.name, f"{row.evaluation.score:.3f}", interval, *(f"{value:.3f}" for value in shown))

@@ -3,46 +3,55 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from evosyn.cli._workbench import sandbox_options, teacher_options, workbench_flags
+from evosyn.cli._command import ConfiguredCommand, config_options, flag, out_option, sandbox_options, teacher_options
 from evosyn.errors import UsageError
 
 if TYPE_CHECKING:
     from evosyn.records import Json
     from evosyn.synthesis.config import SynthesizeConfig
-    from evosyn.synthesis.recipes.synthesize import Inputs
+    from evosyn.synthesis.inputs import Inputs
     from evosyn.workbench import Workbench
 
-FILE = click.Path(dir_okay=False, path_type=Path)
-DIRECTORY = click.Path(file_okay=False, path_type=Path)
 
-
-@click.command(short_help="Make new problems, cross-execute, rank, prune; write a dataset.")
-@click.argument("run", required=False, type=click.Path(path_type=Path))
-@click.option("--out", type=DIRECTORY, required=True, help="Dataset directory; the same command again resumes it.")
+@click.command(
+    cls=ConfiguredCommand,
+    kind="evosyn.synthesis.config:SynthesizeConfig",
+    needs={"run": "RUN: name the directory that `evosyn evolve` wrote"},
+    short_help="Make new problems, cross-execute, rank, prune; write a dataset.",
+)
+@click.argument("run", required=False)
+@out_option("Dataset directory; the same command again resumes it.")
 @click.option("--problems", type=click.IntRange(1), help="New problems to ask for. [default: 100]")
 @click.option("-M", "solutions", type=click.IntRange(1), help="Solutions for each problem. [default: 16]")
 @click.option("-N", "testings", type=click.IntRange(1), help="Testings for each problem. [default: 16]")
 @click.option("--seeds", "seeds", help="Pool file of seed problems; by default the one that RUN was evolved on.")
-@click.option(
-    "--decontaminate", multiple=True, metavar="FILE[::FIELD]", help="Benchmark to keep out (JSON lines or parquet)."
+@flag(
+    "--decontaminate",
+    "filter.decontaminate.files",
+    "Benchmark to keep out (JSON lines or parquet).",
+    multiple=True,
+    metavar="FILE[::FIELD]",
 )
 @click.option("--seed", type=int, help="Root of all random choices. [default: 0]")
 @teacher_options
 @click.option("--also-model", "also", multiple=True, help="Further models that take turns at solutions and testings.")
 @sandbox_options
-@click.option("--config", "file", type=FILE, help="YAML file; flags win over it.")
-@click.option(
-    "--set", "sets", multiple=True, metavar="KEY=VALUE", help="Any configuration key: filter.dedup.threshold=0.7"
+@config_options("filter.dedup.threshold=0.7")
+@flag(
+    "--adaptive",
+    "draw.adaptive",
+    "Start small, stop settled and hopeless problems, grow the others.",
+    type=click.UNPROCESSED,
+    flag_value={},
 )
-@click.option("--adaptive", is_flag=True, help="Start small, stop settled and hopeless problems, grow the others.")
 @click.option("--dry-run", is_flag=True, help="Say what it would take, from a sample of two problems, and stop.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON and nothing else.")
 @click.option("--quiet", is_flag=True, help="No progress.")
-def command(run: Path | None, out: Path, dry_run: bool, as_json: bool, quiet: bool, **values: Any) -> None:
+def command(config: SynthesizeConfig, out: Path, dry_run: bool, as_json: bool, quiet: bool) -> None:
     """Synthesize a dataset with the strategy of RUN.
 
     RUN is a directory that `evosyn evolve` wrote, or the text of a strategy (a .py file; then give --seeds). The
@@ -50,38 +59,28 @@ def command(run: Path | None, out: Path, dry_run: bool, as_json: bool, quiet: bo
     dataset/{evosyn,relaxed,random}.parquet.
     """
     from evosyn.cli._synthesis_view import watching
-    from evosyn.configs.loading import load_config
-    from evosyn.synthesis.config import SynthesizeConfig
-    from evosyn.synthesis.recipes.synthesize import synthesize
-    from evosyn.synthesis.tally import RunTally
+    from evosyn.cli._tables import show_figures
+    from evosyn.synthesis.progress import SynthesisProgress
+    from evosyn.synthesis.recipes.problems import synthesize
     from evosyn.workbench import Workbench
 
-    flags = {name: values[name] for name in ("problems", "solutions", "testings", "seed", "seeds")}
-    flags["filter.decontaminate.files"] = list(values["decontaminate"]) or None
-    flags["draw.adaptive"] = {} if values["adaptive"] else None
-    flags["also"] = list(values["also"]) or None
-    flags["run"] = str(run) if run else None
-    flags |= workbench_flags(values)
-    config = load_config(SynthesizeConfig, file=values["file"], sets=values["sets"], flags=flags)
-    if config.run is None:
-        raise UsageError("RUN: name the directory that `evosyn evolve` wrote, or give the --config of a synthesis")
-    inputs = _inputs(Path(config.run), config.seeds)
+    inputs = _inputs(Path(str(config.run)), config.seeds)
     limits = config.execute.limits
     with Workbench(config.workbench, out=out, seed=config.seed, limits=limits, default="offline") as workbench:
         if dry_run:
-            _show(_estimate(inputs, config, workbench), as_json)
+            show_figures(_estimate(inputs, config, workbench), as_json=as_json)
             if config.workbench.teacher.model and not as_json:
                 click.echo(f"(the sampled replies are kept in {out}/replies.sqlite and are not asked for again)")
             return
-        tally = RunTally()
-        with watching(tally, not (quiet or as_json), _asked(config)):
-            report = synthesize(inputs, config, workbench, out, tally)
-    _show(report, as_json) if as_json else _summary(report, out)
+        progress = SynthesisProgress()
+        with watching(progress, not (quiet or as_json), _asked(config)):
+            report = synthesize(inputs, config, workbench, out, progress)
+    show_figures(report, as_json=True) if as_json else _summary(report, out)
 
 
 def _inputs(run: Path, seeds: str | None) -> Inputs:
     from evosyn.domains import load_pools
-    from evosyn.synthesis.recipes.synthesize import Inputs
+    from evosyn.synthesis.inputs import Inputs
 
     file = run if run.suffix == ".py" else run / "strategy.py"
     if not file.is_file():
@@ -120,16 +119,6 @@ def _estimate(inputs: Inputs, config: SynthesizeConfig, workbench: Workbench) ->
     teacher = workbench.teacher()
     sampled = asyncio.run(sample(inputs.seeds, workbench.domains, teacher, config))
     return {"teacher": teacher.name, **estimate(config, sampled, config.workbench.teacher.calls)}
-
-
-def _show(value: dict[str, Json], as_json: bool) -> None:
-    import json
-
-    if as_json:
-        click.echo(json.dumps(value, indent=2, ensure_ascii=False))
-        return
-    for name, what in value.items():
-        click.echo(f"{name.replace('_', ' '):28} {what}")
 
 
 def _summary(report: dict[str, Json], out: Path) -> None:

@@ -1,4 +1,4 @@
-"""`evosyn view`: a run or a dataset in the browser, or as one HTML file."""
+"""`evosyn view`: any directory in the browser, or as one HTML file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ import click
 )
 @click.option("--no-browser", is_flag=True, help="Only print the address.")
 def command(directory: Path, host: str, port: int, token: str | None, file: Path | None, no_browser: bool) -> None:
-    """Show what DIRECTORY holds: a run of `evosyn evolve` or a dataset of `evosyn synthesize`, finished or not.
+    """Show what DIRECTORY holds: a search, a dataset, a training or any other run, finished or not.
 
     Serving needs the extra `view`; --export needs nothing.
     """

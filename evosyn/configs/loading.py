@@ -8,7 +8,8 @@ names the file, the key and the nearest valid one; secrets are never values here
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import TypeVar
@@ -21,6 +22,8 @@ from evosyn.records import Json
 
 SECRET = "secret"
 """The type of a validation error whose input must not be shown."""
+PART = re.compile(r'"([^"]+)"|([^."]+)')
+"""One part of a dotted key; quoted it may hold dots, as a dotted path does."""
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
 
@@ -31,6 +34,7 @@ def load_config(
     file: Path | None = None,
     sets: Sequence[str] = (),
     flags: Mapping[str, Json] | None = None,
+    defaults: Mapping[str, Json] | None = None,
 ) -> ModelT:
     """Build `model` from its sources, the later over the earlier.
 
@@ -39,11 +43,14 @@ def load_config(
         file: the user's YAML file.
         sets: `dotted.key=value` pairs, the value read as YAML.
         flags: dotted keys of command-line flags that were given; None values are left out.
+        defaults: dotted keys under all of these.
 
     Raises:
         UsageError: naming source, key, value, rule and the nearest valid key.
     """
     merged: dict[str, Json] = {}
+    for key, value in (defaults or {}).items():
+        _merge(merged, _nested(key, value))
     if preset is not None:
         _merge(merged, _read_preset(preset))
     if file is not None:
@@ -56,10 +63,22 @@ def load_config(
     for key, value in (flags or {}).items():
         if value is not None:
             _merge(merged, _nested(key, value))
+    return validated(model, merged, str(file or preset or "--set"))
+
+
+def validated(model: type[ModelT], values: Mapping[str, Json], source: str) -> ModelT:
+    """`model` with these values.
+
+    Args:
+        source: where they come from, for messages.
+
+    Raises:
+        UsageError: naming source, key, value, rule and the nearest valid key.
+    """
     try:
-        return model.model_validate(merged)
+        return model.model_validate(values)
     except ValidationError as error:
-        raise UsageError(_explain(model, error, str(file or preset or "--set"))) from error
+        raise UsageError(_explain(model, error, source)) from error
 
 
 def preset_names() -> list[str]:
@@ -89,8 +108,8 @@ def _read_yaml(where: str, text: str) -> Json:
 
 
 def _nested(key: str, value: Json) -> Json:
-    for part in reversed(key.split(".")):
-        value = {part: value}
+    for quoted, plain in reversed(PART.findall(key)):
+        value = {quoted or plain: value}
     return value
 
 
@@ -108,12 +127,22 @@ def _explain(model: type[BaseModel], error: ValidationError, source: str) -> str
         path = [str(part) for part in problem["loc"]]
         if problem["type"] == "extra_forbidden":
             near = difflib.get_close_matches(path[-1], _keys_at(model, path[:-1]), n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else f"; known: {', '.join(_keys_at(model, path[:-1]))}"
+            known = ", ".join(_keys_at(model, path[:-1])) or "none"
+            hint = f"; did you mean {near[0]!r}?" if near else f"; known: {known}"
             lines.append(f"{source}: unknown key {'.'.join(path)!r}{hint}")
         else:
             got = "" if problem["type"] == SECRET else f" (got {problem['input']!r})"
             lines.append(f"{source}: {'.'.join(path)}: {problem['msg']}{got}")
     return "\n".join(lines)
+
+
+def dotted_keys(model: type[BaseModel], prefix: str = "") -> Iterator[str]:
+    """Every key of a configuration that holds a value."""
+    for name, field in model.model_fields.items():
+        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+            yield from dotted_keys(field.annotation, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}"
 
 
 def _keys_at(model: type[BaseModel], path: Sequence[str]) -> list[str]:

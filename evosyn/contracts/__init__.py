@@ -1,7 +1,7 @@
-"""The contracts of plug-ins as test classes: subclass one in your own tests, set `make` to your `create`, and run them.
+"""The contracts of plug-ins as test classes: subclass one in your own tests, set `create` to yours, and run them.
 
     class TestShortAnswer(DomainContract):
-        make = staticmethod(create)
+        create = staticmethod(create)
         samples = (DomainSample(problem, testing, right="14", wrong="15"),)
 
 Every test method is one property that evosyn relies on, named as a sentence; its failure says what to do. They need

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from evosyn.contracts.base import Contract
+from evosyn.contracts.base import PluginContract
 from evosyn.evaluators.behaviour import Behaviour, BehaviourAxis
 from evosyn.evaluators.criteria import judge
 from evosyn.evaluators.draws import ConsistencyConfig, make_draws
@@ -16,8 +16,10 @@ CONFIG = ConsistencyConfig()
 PROGRAM = "def rank(e):\n    return 1, 2\n"
 
 
-class AxisContract(Contract):
-    """Subclass it, and set `make`."""
+class AxisContract(PluginContract):
+    """Subclass it, and set `create`."""
+
+    kind = "axes"
 
     def test_its_range_is_declared_and_the_same_each_time(self) -> None:
         axis = self.make().axis

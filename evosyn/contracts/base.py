@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 from unittest import SkipTest
 
 from evosyn.chat import Parsed
-from evosyn.errors import UnavailableError
+from evosyn.errors import UnavailableError, UsageError
 from evosyn.ports import Sandbox
+from evosyn.ports.plugins import TOOLS
+from evosyn.records import Json
+from evosyn.registry import Plugin
+from evosyn.registry import plugin as as_plugin
 from evosyn.sandbox import open_sandbox
 
 NAMED_REASON = re.compile(r"[a-z][a-z-]*(: .+)?", re.DOTALL)
@@ -26,24 +30,66 @@ ODD_TEXTS = (
 """Replies and programs as models write them on a bad day, and as an attacker would: none may make a reader raise."""
 
 
-def _nothing() -> None:
-    raise AssertionError("the test class needs `make = staticmethod(create)`, or a method of that name")
-
-
 class Contract:
-    """One kind of plug-in.
+    """What is held to its port.
 
     Attributes:
-        make: makes the plug-in anew at each call, with the same settings: `make = staticmethod(create)`, or a method.
+        make: makes it anew at each call, with the same settings.
     """
 
-    make: Callable[..., Any] = staticmethod(_nothing)
+    make: Callable[..., Any]
 
     def given(self, hook: str, example: str) -> Any:
         """The value of a hook that the subclass has to set."""
         value = getattr(self, hook, None)
         assert value, f"{type(self).__name__} needs `{hook}`, such as: {example}"
         return value
+
+
+class PluginContract(Contract):
+    """A plug-in of a kind that the registry makes: `create(tools, config)`.
+
+    Attributes:
+        kind: of the registry.
+        create: the plug-in's: `create = staticmethod(create)`.
+        options: of its config.
+    """
+
+    kind = ""
+    create: Callable[..., Any] | None = None
+    options: Mapping[str, Json] = {}
+
+    def make(self) -> Any:
+        """The plug-in, made anew with the same tools and options."""
+        return self.plugin.make(self.tools(), self.options)
+
+    def tools(self) -> object:
+        """What it is lent."""
+        return TOOLS[self.kind]()
+
+    @property
+    def plugin(self) -> Plugin:
+        """
+        Raises:
+            AssertionError: `create` has another form.
+        """
+        create = self.given("create", "create = staticmethod(create)")
+        try:
+            return as_plugin(self.kind, getattr(create, "__qualname__", repr(create)), create)
+        except UsageError as error:
+            raise AssertionError(str(error)) from error
+
+    def test_its_create_takes_tools_and_a_config_with_defaults_that_refuses_an_unknown_key(self) -> None:
+        found = self.plugin
+        marked = found.argument_field
+        lacking = [name for name, field in found.config.model_fields.items() if field.is_required() and name != marked]
+        assert not lacking, f"config: {lacking} have no default, which only the argument after the name needs not"
+        try:
+            found.configured({**self.options, "no_such_option": 1})
+        except UsageError as error:
+            assert "no_such_option" in str(error), f"config: an unknown key is refused by its name, not with {error}"
+        else:
+            raise AssertionError("config: takes an unknown key; leave `model_config` as PluginConfig has it")
 
 
 def odd_texts(*good: str) -> Iterator[str]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple, get_args
 
 from evosyn.chat import Message, Purpose
-from evosyn.contracts.base import Contract, a_sandbox, odd_texts, read_or_refused, told
+from evosyn.contracts.base import PluginContract, a_sandbox, odd_texts, read_or_refused, told
 from evosyn.crossexec.executor import CrossExecutor
 from evosyn.crossexec.judge import Cell, Judge
 from evosyn.jobs import CallsJob, CellResult, ChecksJob, CompanyJob, HarnessJob, ItemOutcome, Job, Limits, Status
@@ -37,14 +37,15 @@ class DomainSample(NamedTuple):
     hidden: str = ""
 
 
-class DomainContract(Contract):
-    """Subclass it, and set `make` and `samples`.
+class DomainContract(PluginContract):
+    """Subclass it, and set `create` and `samples`.
 
     Attributes:
         samples: one for each kind of testing at least; a generator of testings, where the domain has such.
         undecisive: "statement", or fields of the payload, that decide no verdict and that `key` therefore leaves out.
     """
 
+    kind = "domains"
     samples: Sequence[DomainSample] = ()
     undecisive: Collection[str] = ()
 

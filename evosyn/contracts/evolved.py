@@ -6,7 +6,7 @@ import math
 import tempfile
 from pathlib import Path
 
-from evosyn.contracts.base import Contract, odd_texts, read_or_refused, told
+from evosyn.contracts.base import Contract, PluginContract, odd_texts, read_or_refused, told
 from evosyn.evolve.completing import complete
 from evosyn.evolve.islands import IslandsConfig
 from evosyn.evolve.loop import LoopConfig, Search, SearchParts
@@ -59,15 +59,17 @@ class GenomeContract(Contract):
         return text
 
 
-class EvolvedContract(GenomeContract):
-    """Subclass it, and set `make` and `text`, of which the evaluator must give a score."""
+class EvolvedContract(PluginContract, GenomeContract):
+    """Subclass it, and set `create`."""
+
+    kind = "evolved"
 
     def test_its_header_is_json_and_the_same_each_time(self) -> None:
         evolved = self.make()
         assert isinstance(evolved, Evolved), f"{evolved!r} lacks a part of ports.Evolved"
         headers = [canonical_json(dict(one.header)) for one in (evolved, self.make())]
         assert headers[0] == headers[1], "header: differs from call to call, so no run could be taken up again"
-        assert evolved.header, "header: all that decides the course of a search, and a version"
+        assert evolved.header.get("kind"), "header: names its `kind`, and all that decides the course of a search"
 
     def test_an_evaluation_fills_its_axes_and_depends_on_the_text_alone(self) -> None:
         evaluator, candidates = self.make().evaluator, [Candidate("nothing of that kind"), Candidate(self._text())]
@@ -104,12 +106,17 @@ class EvolvedContract(GenomeContract):
         assert {**first, "wall_s": 0} == {**again, "wall_s": 0}, "finish: another report of the same search"
         assert "best" in first, "finish: its part of the report says which is the `best`"
 
+    def _text(self) -> str:
+        (first, *_) = self.make().start or [None]
+        assert first, "start: a search begins with one candidate at least"
+        return str(first.text)
+
     def _search(self, out: Path) -> dict[str, Json]:
         tree = SeedTree(0)
         with RunDir(out) as run:
             schedule = Schedule([Arm("repeating", free=True)], tree)
-            start = Candidate(self._text())
-            parts = SearchParts(self.make(), {"repeating": Repeating()}, schedule, [start], tree)
+            evolved = self.make()
+            parts = SearchParts(evolved, {"repeating": Repeating()}, schedule, evolved.start, tree)
             stop = StopConfig(proposals=2)
             return complete(Search(parts, run.journal, islands=IslandsConfig(), loop=LoopConfig(), stop=stop), run)
 

@@ -8,12 +8,10 @@ import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, get_args, get_type_hints
+from typing import Any, get_args
 from unittest import SkipTest
 
-from pydantic import BaseModel
-
-from evosyn.contracts.base import Contract
+from evosyn.contracts.base import PluginContract
 from evosyn.ports import Comparison, ExperimentTools
 from evosyn.records import Json, canonical_json
 from evosyn.sandbox import open_sandbox
@@ -27,20 +25,20 @@ HELP = (
 )
 
 
-class ExperimentContract(Contract):
-    """Subclass it, and set `make`.
+class ExperimentContract(PluginContract):
+    """Subclass it, and set `create`.
 
     Attributes:
         small: options with which it is done in seconds; None leaves out to run it.
         compares_arms: whether it trains arms over seeds in three sizes, as those of evosyn do.
     """
 
+    kind = "experiments"
     small: Mapping[str, Json] | None = None
     compares_arms = False
 
     def test_its_options_are_a_model_with_a_default_for_everything(self) -> None:
-        fields = self._config().model_fields
-        self._config()()
+        fields = self.plugin.config.model_fields
         dumb = [name for name, field in fields.items() if not field.description]
         assert not dumb, f"config: {dumb} have no description, which is their help"
         if self.compares_arms:
@@ -49,7 +47,8 @@ class ExperimentContract(Contract):
             assert get_args(fields["size"].annotation) == ("smoke", "cpu", "gpu"), "config: sizes smoke, cpu and gpu"
 
     def test_its_help_names_every_option_and_imports_no_trainer(self) -> None:
-        where = f"{self.make.__module__}:{self.make.__qualname__}"
+        create = self.plugin.create
+        where = f"{create.__module__}:{create.__qualname__}"
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         told = subprocess.run(
             [sys.executable, "-c", HELP, where], env=environment, capture_output=True, text=True, check=False
@@ -57,28 +56,20 @@ class ExperimentContract(Contract):
         assert told.returncode == 0, f"evosyn experiment {where} --help: {told.stderr[-2000:]}"
         loaded = told.stderr.rpartition("loaded:")[2].split()
         assert not loaded, f"--help imports {loaded}: import them where the run needs them"
-        for name in self._config().model_fields:
+        for name in self.plugin.config.model_fields:
             assert f"--{name.replace('_', '-')}" in told.stdout or f"{name}.KEY" in told.stdout, f"--help: lacks {name}"
 
     def test_a_run_tells_what_it_found_and_the_same_call_tells_it_again(self) -> None:
         if self.small is None:
             raise SkipTest("`small` says no options with which it is done in seconds")
-        config = self._config()(**self.small)
         with tempfile.TemporaryDirectory() as folder:
-            first, again = (self._run(config, Path(folder)) for _ in range(2))
+            first, again = (self._run(self.small, Path(folder)) for _ in range(2))
         assert first.text.strip(), "Comparison.text: nothing for people"
         assert canonical_json(dict(first.report)) == canonical_json(dict(again.report)), "run: again, another report"
 
-    def _run(self, config: BaseModel, out: Path) -> Comparison:
-        found: Comparison = self.make(ExperimentTools(opened, lambda _: None), config).run(out)
+    def _run(self, small: Mapping[str, Json], out: Path) -> Comparison:
+        found: Comparison = self.plugin.make(ExperimentTools(opened, lambda _: None), small).run(out)
         return found
-
-    def _config(self) -> type[BaseModel]:
-        hints: dict[str, Any] = get_type_hints(self.make)
-        assert list(hints)[:2] == ["tools", "config"], f"create: takes {list(hints)}, not (tools, config), annotated"
-        config: type[BaseModel] = hints["config"]
-        assert issubclass(config, BaseModel), f"create: `config` is a pydantic model, not {config!r}"
-        return config
 
 
 def opened(*, workers: int | None, numpy: bool = False) -> Any:

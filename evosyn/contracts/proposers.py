@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 from collections.abc import Sequence
 from unittest import SkipTest
 
 from evosyn.chat import Reply, Request
-from evosyn.contracts.base import NAMED_REASON, Contract, odd_texts, told
+from evosyn.contracts.base import NAMED_REASON, PluginContract, odd_texts, told
 from evosyn.contracts.teachers import FAILURES
 from evosyn.errors import BudgetSpent, EvosynError, TeacherUnavailable
-from evosyn.ports import Genome, Proposal, ProposalContext, Proposer
+from evosyn.ports import Genome, ModelTools, Proposal, ProposalContext, Proposer, ProposerTools
 from evosyn.records import Candidate, Elite, Evaluation, canonical_json
 
 COST = 0.25
 
 
-class ProposerContract(Contract):
-    """Subclass it, and set `make` and `parent`; `make` is given what it names of `teacher`, `genome` and `burst`.
+class ProposerContract(PluginContract):
+    """Subclass it, and set `create`, `genome` and `parent`.
 
     Attributes:
-        parent, others: texts of what is evolved: one to change, and further ones to learn from.
-        genome: what is evolved, for proposers that ask a model.
+        genome: what is evolved.
+        parent, others: texts of it: one to change, and further ones to learn from.
         reply: of a model that has found something better.
     """
 
+    kind = "proposers"
     parent: str = ""
     others: Sequence[str] = ()
     genome: Genome | None = None
@@ -79,15 +79,15 @@ class ProposerContract(Contract):
             raise AssertionError(f"propose: swallows {type(error).__name__}, which must end the run")
 
     def _with_model(self, teacher: Saying) -> Proposer:
-        if "teacher" not in inspect.signature(self.make).parameters:
+        if not issubclass(self.plugin.tools, ModelTools):
             raise SkipTest("it asks no model")
         return self._made(teacher)
 
     def _made(self, teacher: Saying | None = None) -> Proposer:
-        tools = {"teacher": teacher or Saying(self.reply), "genome": self.genome, "burst": 3}
-        takes = inspect.signature(self.make).parameters
-        assert self.genome or "genome" not in takes, "the proposer takes a genome: set `genome` to what is evolved"
-        made: Proposer = self.make(**{name: tool for name, tool in tools.items() if name in takes})
+        genome = self.given("genome", "genome = BitStrings()")
+        asks = issubclass(self.plugin.tools, ModelTools)
+        tools = ModelTools(genome, teacher or Saying(self.reply)) if asks else ProposerTools(genome)
+        made: Proposer = self.plugin.make(tools, self.options)
         return made
 
     def _context(self, index: int = 0) -> ProposalContext:

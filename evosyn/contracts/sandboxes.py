@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
 from unittest import SkipTest
 
-from evosyn.contracts.base import Contract
+from evosyn.contracts.base import PluginContract
 from evosyn.errors import UnavailableError
 from evosyn.jobs import Call, CallsJob, Check, ChecksJob, CompanyJob, HarnessJob, ItemOutcome, Job, Status, StdioJob
-from evosyn.ports import Sandbox
+from evosyn.ports import Sandbox, SandboxTools
 
 ADDING = tuple(CallsJob(f"def f(x): return x + {number}", "f", (Call((1,)), Call((2,)))) for number in range(5))
 ENDS: tuple[tuple[Job, list[tuple[Status, object]]], ...] = (
@@ -31,12 +29,14 @@ ENDS: tuple[tuple[Job, list[tuple[Status, object]]], ...] = (
 HARNESS = "def main(program, context, argument):\n    return [program, context['a'], argument]\n"
 
 
-class SandboxContract(Contract):
-    """Subclass it, and set `make`; a sandbox that cannot be opened on this machine is skipped."""
+class SandboxContract(PluginContract):
+    """Subclass it, and set `create`; a sandbox that cannot be opened on this machine is skipped."""
 
-    def test_it_is_made_with_the_common_arguments(self) -> None:
-        lacking = {"workers", "allow_weak", "numpy", "hash_seed"} - set(inspect.signature(self.make).parameters)
-        assert not lacking, f"create: takes no {', '.join(sorted(lacking))}; see evosyn.sandbox.open_sandbox"
+    kind = "sandboxes"
+
+    def tools(self) -> SandboxTools:
+        """One worker."""
+        return SandboxTools(workers=1)
 
     def test_it_names_what_it_protects_and_closes_twice(self) -> None:
         sandbox = self._opened()
@@ -84,8 +84,8 @@ class SandboxContract(Contract):
         assert (outcome.status, outcome.value) == (Status.OK, ["text", 1, 2]), f"run: a harness ends in {outcome}"
 
     def _opened(self) -> Sandbox:
-        make: Callable[..., Sandbox] = self.make
         try:
-            return make(workers=1)
+            opened: Sandbox = self.make()
+            return opened
         except UnavailableError as error:
             raise SkipTest(str(error)) from error

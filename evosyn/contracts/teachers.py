@@ -7,21 +7,22 @@ from collections.abc import Sequence
 from unittest import SkipTest
 
 from evosyn.chat import Message, Reply, Request
-from evosyn.contracts.base import Contract
+from evosyn.contracts.base import PluginContract
 from evosyn.ports import Teacher
 
 FAILURES = {"empty", "truncated", "refused", "timeout", "server", "transport"}
 ODD = Request((Message("user", "naïve \U0001f40d \x00 </s> {{x}} ```"),), "solution", {"max_tokens": 4})
 
 
-class TeacherContract(Contract):
-    """Subclass it, and set `make`: each call gives a teacher with the same settings and the same memory of replies.
+class TeacherContract(PluginContract):
+    """Subclass it, and set `create`; where the teacher remembers replies, `tools` names the file.
 
     Attributes:
         requests: two that differ in their `sample` alone, both of which it can answer.
         takes_any_text: False for one that knows its own problems or recordings only.
     """
 
+    kind = "teachers"
     requests: Sequence[Request] = tuple(Request((Message("user", "Say hello."),), "solution", sample=n) for n in (0, 1))
     takes_any_text = True
 

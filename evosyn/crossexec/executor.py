@@ -12,20 +12,22 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from evosyn.configs.section import Section
 from evosyn.crossexec.grid import Grid, Place
 from evosyn.crossexec.judge import BATCHES, Judge
 from evosyn.crossexec.rows import Row
 from evosyn.errors import UsageError
 from evosyn.jobs import CellResult
+from evosyn.matrices import StoredMatrix
 from evosyn.randomness import SeedTree
 from evosyn.records import Json, PassMatrix, Problem, Solution, Testing, Verdict
 
 Item = tuple[Problem, Sequence[Solution], Sequence[Testing]]
 
 
-class CrossexecConfig(BaseModel):
+class CrossexecConfig(Section):
     """How a cross-execution is run; none of it may change a verdict that is not flaky.
 
     Attributes:
@@ -35,8 +37,6 @@ class CrossexecConfig(BaseModel):
         rows: rows in flight together; bounds the memory.
         seed: draws the sample.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     repeat: int = Field(default=1, ge=1, le=100)
     sample: float = Field(default=0.05, ge=0.0, le=1.0)
@@ -76,6 +76,18 @@ class CellCounts:
     @property
     def cells_per_s(self) -> float:
         return (self.cells + self.human_cells) / self.wall_s if self.wall_s > 0 else 0.0
+
+
+@dataclass(frozen=True)
+class ExecutedProblem:
+    """Event of a journal: the matrix of one problem.
+
+    Attributes:
+        key: digest of what was executed.
+    """
+
+    key: str
+    matrix: StoredMatrix
 
 
 @dataclass

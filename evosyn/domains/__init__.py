@@ -1,4 +1,4 @@
-"""Domains, one a file: `create()` gives a `ports.Domain`, a family of checkable tasks. Here they are found by name.
+"""Domains, one a file: `create` gives a `ports.Domain`, a family of checkable tasks. Here they are found by name.
 
 Pool files are read through here, so that every line is one of its domain.
 """
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from evosyn import pools, registry
 from evosyn.errors import InputError, UsageError
-from evosyn.ports import Domain
+from evosyn.ports import Domain, DomainTools
 from evosyn.records import Pool, Problem, Solution, Testing
 from evosyn.tasks import Task
 from evosyn.testings import FormatError
@@ -24,16 +24,14 @@ _lock = threading.Lock()
 def domain(name: str) -> Domain:
     """The domain of this name: one of ours, an entry point, or the dotted path of a `create`; made once.
 
-    Names stand in pool files, so a dotted path may name nothing else than a `create`.
+    Names stand in pool files: the registry calls nothing that is not of the form of a domain's `create`.
 
     Raises:
         UsageError: there is none.
     """
-    if ":" in name and name.rpartition(":")[2] != "create":
-        raise UsageError(f"domains: {name!r} must end in ':create', the function that gives the domain")
     with _lock:
         if name not in _made:
-            _made[name] = registry.factory("domains", name)()
+            _made[name] = registry.make("domains", name, DomainTools())
         return _made[name]
 
 

@@ -21,13 +21,14 @@ from evosyn.domains.python.preparing import Recent, refuse_generators
 from evosyn.domains.python.shapes import is_generator
 from evosyn.domains.python.table import Prepared, prepare
 from evosyn.jobs import CellResult, ItemOutcome, Job, Limits
+from evosyn.ports import DomainTools, PluginConfig
 from evosyn.records import Json, ParsedCalls, Problem, Solution, Testing
 from evosyn.testings import FormatError
 
 NAME = "python-function"
 
 
-def create() -> PythonFunction:
+def create(tools: DomainTools, config: PluginConfig) -> PythonFunction:  # noqa: ARG001
     """The domain, ready to use."""
     return PythonFunction()
 

@@ -21,13 +21,14 @@ from evosyn.domains.python.preparing import Recent, decided, refuse_generators
 from evosyn.domains.python.shapes import is_encodable, is_generator
 from evosyn.domains.python.table import verdict_of
 from evosyn.jobs import CellResult, ItemOutcome, Job, Limits, Status, StdioJob
+from evosyn.ports import DomainTools, PluginConfig
 from evosyn.records import Json, ParsedCalls, Problem, Solution, Testing, Verdict
 from evosyn.testings import FormatError
 
 NAME = "python-stdin"
 
 
-def create() -> PythonStdin:
+def create(tools: DomainTools, config: PluginConfig) -> PythonStdin:  # noqa: ARG001
     """The domain, ready to use."""
     return PythonStdin()
 

@@ -1,6 +1,6 @@
 """What a strategy did on all draws, and the axes that describe it: the seam for axes of one's own.
 
-An axis is one module of `evosyn.evaluators.axes` (or a dotted path) whose `create()` returns a `BehaviourAxis`.
+An axis is one module of `evosyn.evaluators.axes` (or a dotted path) whose `create` returns a `BehaviourAxis`.
 DESIGN.md section 5, "MAP-Elites".
 """
 
@@ -15,7 +15,7 @@ import numpy as np
 from evosyn import registry
 from evosyn.evaluators.criteria import Outcome
 from evosyn.evaluators.draws import Block, Draws, Floats
-from evosyn.ports import Axis
+from evosyn.ports import Axis, AxisTools
 
 DEFAULT_AXES = ("strictness", "pass-count-correlation", "program-size")
 
@@ -66,4 +66,4 @@ def axes_named(names: Sequence[str] = DEFAULT_AXES) -> tuple[BehaviourAxis, ...]
     Raises:
         UsageError: nothing of that name.
     """
-    return tuple(registry.factory("axes", name)() for name in names)
+    return tuple(registry.make("axes", name, AxisTools()) for name in names)

@@ -14,8 +14,9 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from evosyn.configs.section import Section
 from evosyn.errors import UsageError
 from evosyn.randomness import SeedTree
 from evosyn.records import KNOWN_VERDICTS, Evidence, PassMatrix, Verdict
@@ -26,7 +27,7 @@ Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 
 
-class ConsistencyConfig(BaseModel):
+class ConsistencyConfig(Section):
     """How seed consistency is measured.
 
     Attributes:
@@ -39,8 +40,6 @@ class ConsistencyConfig(BaseModel):
         short: what becomes of a problem with fewer than M solutions or N testings: `skip` it, or `keep` what it has.
         solvable: leave out problems without a single right solution.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     M: int | None = Field(default=None, ge=2)
     N: int | None = Field(default=None, ge=2)

@@ -74,13 +74,7 @@ class Leaderboard:
     def to_json(self) -> dict[str, Json]:
         """The keys that programs read (DESIGN.md section 4), without the name of the pool."""
         return {
-            "M": self.config.M,
-            "N": self.config.N,
-            "draws": self.config.draws,
-            "ties": self.config.ties,
-            "k": self.config.k,
-            "criterion1": self.config.criterion1,
-            "seed": self.config.seed,
+            **self.config.model_dump(),
             "problems": len(self.problems),
             "skipped": dict(self.skipped),
             "oracle": self.oracle,

@@ -1,4 +1,4 @@
-"""What the journal of a search holds: one event a committed proposal, and its reading back into records.
+"""What the journal of a search holds: one event a committed proposal, and where the search stopped and went on.
 
 An event holds the facts (texts, evaluations, costs) and what was decided from them; the state is the fold of the facts,
 and the decisions are stored so that a reader needs no replay and a replay can check itself. DESIGN.md section 4.
@@ -6,10 +6,11 @@ and the decisions are stored so that a reader needs no replay and a replay can c
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import TypeAlias
 
+from evosyn.journal import BEGIN, VERSION, Events, Journal
 from evosyn.records import Candidate, Evaluation, Json
 
 
@@ -38,8 +39,8 @@ class Trial:
     """
 
     candidate: Candidate
-    key: str | None
-    evaluation: Evaluation | None
+    key: str | None = None
+    evaluation: Evaluation | None = None
 
 
 @dataclass(frozen=True)
@@ -74,92 +75,80 @@ def rounded(evaluation: Evaluation) -> Evaluation:
     )
 
 
-def step_to_json(step: Step, fates: tuple[Fate, ...]) -> dict[str, Json]:
-    """The journal event of a committed step; feedback is kept for candidates that can become parents."""
-    event: dict[str, Json] = {
-        "t": "proposal",
-        "i": step.index,
-        "island": step.island,
-        "by": step.proposer,
-        "parent": step.parent,
-        "c": [_trial_to_json(trial, fate, step) for trial, fate in zip(step.trials, fates, strict=True)],
+@dataclass(frozen=True)
+class Committed:
+    """The event of one committed step.
+
+    Attributes:
+        fates: what was decided about each trial.
+    """
+
+    step: Step
+    fates: tuple[Fate, ...]
+
+
+@dataclass(frozen=True)
+class Continued:
+    """So many proposals or evaluations (whichever are limited) were granted on top."""
+
+    more: int
+
+
+@dataclass(frozen=True)
+class Stopped:
+    """The search ended; a later event takes it back."""
+
+    reason: str
+
+
+Event: TypeAlias = Committed | Continued | Stopped
+
+
+def events_of(journal: Journal) -> Events[Event]:
+    """The events of a search."""
+    return Events[Event](journal, {"proposal": Committed, "continue": Continued, "stop": Stopped}, _of_version_1)
+
+
+def committed(step: Step, fates: tuple[Fate, ...]) -> Committed:
+    """The event of a step; feedback is kept for candidates that can become parents."""
+    return Committed(replace(step, trials=tuple(map(_remembered, step.trials, fates))), fates)
+
+
+def _remembered(trial: Trial, fate: Fate) -> Trial:
+    if trial.evaluation is None or fate in KEPT:
+        return trial
+    return replace(trial, evaluation=replace(trial.evaluation, feedback=()))
+
+
+def _of_version_1(line: dict[str, Json]) -> dict[str, Json]:
+    """An event of version 1 as one of today. A run that was begun then is continued with events of today."""
+    if "t" not in line:
+        return line
+    name = line.pop("t")
+    if name == "start":
+        return {**line, "event": BEGIN, "v": VERSION}
+    if name != "proposal":
+        return {**line, "event": name}
+    first = [] if line["parent"] is None else [line["parent"]]
+    trials = [
+        {
+            "candidate": {
+                "text": one["text"],
+                "parents": one.get("parents", first),
+                "proposer": one.get("by", line["by"]),
+                "detail": one.get("detail", {}),
+            },
+            "key": one.get("key"),
+            "evaluation": one.get("e"),
+        }
+        for one in line["c"]
+    ]
+    step: dict[str, Json] = {
+        "index": line["i"],
+        "island": line["island"],
+        "proposer": line["by"],
+        "parent": line["parent"],
+        "trials": trials,
+        **{name: line[name] for name in ("waste", "replies", "cost") if name in line},
     }
-    if step.waste is not None:
-        event["waste"] = step.waste
-    if step.replies:
-        event["replies"] = list(step.replies)
-    if step.cost:
-        event["cost"] = step.cost
-    return event
-
-
-def step_from_json(event: Mapping[str, Json]) -> tuple[Step, tuple[Fate, ...]]:
-    """The step and the fates that were decided when it was committed."""
-    trials = tuple(_trial_from_json(trial, event) for trial in event["c"])
-    step = Step(
-        index=event["i"],
-        island=event["island"],
-        proposer=event["by"],
-        parent=event["parent"],
-        trials=trials,
-        waste=event.get("waste"),
-        replies=tuple(event.get("replies", ())),
-        cost=event.get("cost", 0.0),
-    )
-    return step, tuple(Fate(trial["fate"]) for trial in event["c"])
-
-
-def _trial_to_json(trial: Trial, fate: Fate, step: Step) -> dict[str, Json]:
-    candidate = trial.candidate
-    out: dict[str, Json] = {"id": candidate.id, "text": candidate.text, "fate": fate.value}
-    if trial.key is not None:
-        out["key"] = trial.key
-    if candidate.parents != (() if step.parent is None else (step.parent,)):
-        out["parents"] = list(candidate.parents)
-    if candidate.proposer != step.proposer:
-        out["by"] = candidate.proposer
-    if candidate.detail:
-        out["detail"] = dict(candidate.detail)
-    if trial.evaluation is not None:
-        out["e"] = _evaluation_to_json(trial.evaluation, feedback=fate in KEPT)
-    return out
-
-
-def _trial_from_json(out: Mapping[str, Json], event: Mapping[str, Json]) -> Trial:
-    parent = event["parent"]
-    candidate = Candidate(
-        text=out["text"],
-        parents=tuple(out["parents"]) if "parents" in out else (() if parent is None else (parent,)),
-        proposer=out.get("by", event["by"]),
-        detail=out.get("detail", {}),
-    )
-    return Trial(candidate, out.get("key"), _evaluation_from_json(out["e"]) if "e" in out else None)
-
-
-def _evaluation_to_json(evaluation: Evaluation, *, feedback: bool) -> dict[str, Json]:
-    out: dict[str, Json] = {"score": evaluation.score}
-    if evaluation.invalid is not None:
-        out["invalid"] = evaluation.invalid
-    if evaluation.descriptor:
-        out["descriptor"] = list(evaluation.descriptor)
-    if evaluation.metrics:
-        out["metrics"] = dict(evaluation.metrics)
-    if evaluation.per_seed:
-        out["per_seed"] = list(evaluation.per_seed)
-    if evaluation.signature:
-        out["signature"] = evaluation.signature
-    if feedback and evaluation.feedback:
-        out["feedback"] = list(evaluation.feedback)
-    return out
-
-
-def _evaluation_from_json(out: Mapping[str, Json]) -> Evaluation:
-    return Evaluation(
-        score=out["score"],
-        invalid=out.get("invalid"),
-        descriptor=tuple(out.get("descriptor", ())),
-        metrics=out.get("metrics", {}),
-        per_seed=tuple(out.get("per_seed", ())),
-        signature=out.get("signature", ""),
-        feedback=tuple(out.get("feedback", ())),
-    )
+    return {"event": name, "step": step, "fates": [one["fate"] for one in line["c"]]}

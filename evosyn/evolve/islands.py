@@ -12,8 +12,9 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from evosyn.configs.section import Section
 from evosyn.evolve import selection
 from evosyn.evolve.archive import AddStatus, Archive
 from evosyn.evolve.events import KEPT, Fate, Step, Trial
@@ -26,7 +27,7 @@ REMEMBERED_REPEATS = 4
 AROUND_MODEL = 0.5
 
 
-class IslandsConfig(BaseModel):
+class IslandsConfig(Section):
     """How the islands are run.
 
     Attributes:
@@ -41,8 +42,6 @@ class IslandsConfig(BaseModel):
         search: `evolve`, or a baseline without inspirations: parents are always the first candidate (`iid`), the latest
             valid one (`sequential`), the best so far (`hillclimb`).
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     count: int = Field(default=4, ge=1, le=64)
     exploration: float = Field(default=0.2, ge=0.0, le=1.0)

@@ -14,19 +14,20 @@ from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple, Protocol, runtime_checkable
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from evosyn.configs.section import Section
 from evosyn.errors import UsageError
 from evosyn.evolve.evaluating import Evaluating, EvaluationMessage
-from evosyn.evolve.events import Fate, Step, Trial, rounded, step_to_json
+from evosyn.evolve.events import Continued, Fate, Step, Stopped, Trial, committed, events_of, rounded
 from evosyn.evolve.islands import Archipelago, Ask, IslandsConfig
 from evosyn.evolve.replay import replay
 from evosyn.evolve.schedule import Schedule
 from evosyn.evolve.stopping import Stop, StopConfig, extended, reason_to_stop
+from evosyn.journal import Journal
 from evosyn.ports import Evolved, Proposal, ProposalContext, Proposer
 from evosyn.randomness import SeedTree
-from evosyn.records import Candidate, Evaluation, Json
-from evosyn.rundir import Journal
+from evosyn.records import Candidate, Evaluation
 
 SYNC_SECONDS = 2.0
 SYNC_PAID_SECONDS = 0.1
@@ -36,7 +37,7 @@ CALLS_OF_ONE = 2
 """Model calls that one proposal may use: the second one repairs."""
 
 
-class LoopConfig(BaseModel):
+class LoopConfig(Section):
     """How far the loop works ahead.
 
     Attributes:
@@ -44,8 +45,6 @@ class LoopConfig(BaseModel):
             is: another lag gives another journal.
         concurrency: proposals being made at once, at most `lag`. Changes the speed only.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     lag: int = Field(default=8, ge=1, le=4096)
     concurrency: int = Field(default=8, ge=1, le=4096)
@@ -109,7 +108,7 @@ class Search:
         if stop.proposals is None and stop.evaluations is None:
             raise UsageError("a search needs a limit: set proposals or evaluations")
         self.evolved = parts.evolved
-        self._parts, self._journal, self._loop_config, self.limits = parts, journal, loop, stop
+        self._parts, self._events, self._loop_config, self.limits = parts, events_of(journal), loop, stop
         self._on_commit, self._clock, self._started = on_commit, clock, clock()
         self._asked: dict[int, _Asked] = {}
         self._proposed: dict[int, Proposal] = {}
@@ -122,7 +121,7 @@ class Search:
         self._synced = self._started
         self._syncing: asyncio.TimerHandle | None = None
         empty = Archipelago(self.evolved.evaluator.axes, self.evolved.merit, islands, parts.seed)
-        found = replay(journal, empty, self._ask_ahead, loop.lag)
+        found = replay(self._events, empty, self._ask_ahead, loop.lag)
         self.state = found.state
         self._found = found
         self.limits = extended(stop, found.extra)
@@ -130,7 +129,8 @@ class Search:
 
     def continue_for(self, more: int) -> None:
         """Grant `more` proposals or evaluations on top of what is committed (or planned, if that is later)."""
-        self._journal.append({"t": "continue", "more": more}, sync=True)
+        self._events.begin(self.evolved.header)
+        self._events.append(Continued(more), sync=True)
         self.limits, self._continued_at = extended(self.limits, more), self.state.evaluations
 
     def run(self) -> Stop:
@@ -145,16 +145,12 @@ class Search:
         if reason is None:
             reason = asyncio.run(self._main())
         if reason.value != self._found.stopped or self._next:
-            self._journal.append({"t": "stop", "reason": reason.value}, sync=True)
+            self._events.append(Stopped(reason.value), sync=True)
             self.state.forget_streaks()
         return reason
 
     def _begin(self) -> None:
-        header = {"t": "start", **self.evolved.header}
-        if self._found.start is None:
-            self._journal.append(header, sync=True)
-        elif self._found.start != header:
-            raise UsageError(_difference(self._found.start, header))
+        self._events.begin(self.evolved.header)
         if self.state.initial:
             return
         candidates = list(self._parts.initial)
@@ -293,7 +289,7 @@ class Search:
         fates = self.state.commit(step)
         now = self._clock()
         sync = step.index < 0 or now - self._synced > SYNC_SECONDS
-        self._journal.append(step_to_json(step, fates), sync=sync)
+        self._events.append(committed(step, fates), sync=sync)
         if sync:
             self._synced = now
         elif step.replies and self._syncing is None:
@@ -305,7 +301,7 @@ class Search:
     def _sync(self) -> None:
         """Put what was committed on the disk: one wait for many commits."""
         self._syncing = None
-        self._journal.sync()
+        self._events.journal.sync()
         self._synced = self._clock()
 
     def _ask_ahead(self, state: Archipelago) -> None:
@@ -323,21 +319,3 @@ class Search:
 def _report_failure(inbox: asyncio.Queue[EvaluationMessage], task: asyncio.Task[None]) -> None:
     if not task.cancelled() and (error := task.exception()) is not None:
         inbox.put_nowait(EvaluationMessage(error=error))
-
-
-def _difference(held: Mapping[str, Json], given: Mapping[str, Json]) -> str:
-    """Names the first settings that differ between a journal and the command."""
-    flat_held, flat_given = _flat(held), _flat(given)
-    changed = [key for key in sorted({*flat_held, *flat_given}) if flat_held.get(key) != flat_given.get(key)]
-    shown = "; ".join(f"{key}: {flat_held.get(key)!r} there, {flat_given.get(key)!r} asked for" for key in changed[:4])
-    return f"the run directory holds a run with other settings ({shown}). Repeat its command, or choose another --out"
-
-
-def _flat(value: Mapping[str, Json], prefix: str = "") -> dict[str, Json]:
-    out: dict[str, Json] = {}
-    for key, item in value.items():
-        if isinstance(item, Mapping):
-            out.update(_flat(item, f"{prefix}{key}."))
-        else:
-            out[prefix + key] = item
-    return out

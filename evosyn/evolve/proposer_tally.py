@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from evosyn.codec import dump
 from evosyn.evolve.events import Fate, Step
 from evosyn.records import Json
 
@@ -51,13 +52,6 @@ class Tally:
 
     def to_json(self) -> dict[str, Json]:
         """As reports show it."""
-        return {
-            "proposals": self.proposals,
-            "candidates": self.candidates,
-            "evaluated": self.evaluations,
-            "fates": dict(self.fates),
-            "wasted": dict(self.wasted),
-            "replies": self.replies,
-            "cost": self.cost,
-            "gain": round(self.gain, 6),
-        }
+        counts = dump(self, defaults=True)
+        del counts["streak"]
+        return {**counts, "evaluated": self.evaluations, "gain": round(self.gain, 6)}

@@ -7,37 +7,36 @@ to, so a journal that was edited, or that another version decided differently, i
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple
 
 from evosyn.errors import CorruptRun
-from evosyn.evolve.events import step_from_json
+from evosyn.evolve.events import Committed, Continued, Event, Stopped
 from evosyn.evolve.islands import Archipelago
-from evosyn.records import Json
-from evosyn.rundir import Journal
+from evosyn.journal import Events
 
-PROPOSAL_MARK = b'"t":"proposal"'
+PROPOSAL_MARKS = b'"event":"proposal"', b'"t":"proposal"'
+"""Of a line of today, and of version 1."""
 
 
 class Replayed(NamedTuple):
     """A state and what stands around it.
 
     Attributes:
-        start: the journal's first event, or None for an empty journal.
         stopped: reason of a stop event that nothing follows, or None.
         extra: what `--continue` has granted in all, and continued_at the evaluations when it last did.
     """
 
     state: Archipelago
-    start: Json | None
     stopped: str | None
     extra: int = 0
     continued_at: int = 0
 
 
 def replay(
-    journal: Journal, state: Archipelago, on_commit: Callable[[Archipelago], None] | None = None, last: int = 0
+    events: Events[Event], state: Archipelago, on_commit: Callable[[Archipelago], None] | None = None, last: int = 0
 ) -> Replayed:
-    """Fold a journal.
+    """Fold the events of a journal.
 
     Args:
         state: empty; it is what changes.
@@ -46,41 +45,38 @@ def replay(
     Raises:
         CorruptRun: damaged lines, a gap in the numbers, or decisions that differ from the fold's.
     """
-    start: Json | None = None
     stopped: str | None = None
     extra = continued_at = 0
-    total = 0 if on_commit is None else _proposals(journal)
-    for event in journal.events():
-        kind = event["t"]
-        if kind == "start":
-            start = event
-        elif kind == "stop":
-            stopped = event["reason"]
+    total = 0 if on_commit is None else _proposals(events)
+    for event in events:
+        if isinstance(event, Stopped):
+            stopped = event.reason
             state.forget_streaks()
-        elif kind == "continue":
-            extra, continued_at, stopped = extra + event["more"], state.evaluations, None
-        elif kind == "proposal":
+        elif isinstance(event, Continued):
+            extra, continued_at, stopped = extra + event.more, state.evaluations, None
+        else:
             stopped = None
-            _fold(state, event, journal)
+            _fold(state, event, events.journal.path)
             if on_commit is not None and state.steps >= total - 1 - last:
                 on_commit(state)
-    return Replayed(state, start, stopped, extra, continued_at)
+    return Replayed(state, stopped, extra, continued_at)
 
 
-def _fold(state: Archipelago, event: Json, journal: Journal) -> None:
-    step, fates = step_from_json(event)
+def _fold(state: Archipelago, event: Committed, path: Path) -> None:
+    step = event.step
     if step.index != (state.steps if state.initial else -1):
-        raise CorruptRun(f"{journal.path}: proposal {step.index} follows after {state.steps} proposals")
+        raise CorruptRun(f"{path}: proposal {step.index} follows after {state.steps} proposals")
     decided = state.commit(step)
-    if decided != fates:
+    if decided != event.fates:
         raise CorruptRun(
-            f"{journal.path}: proposal {step.index} was decided {[fate.value for fate in fates]}, the replay says "
+            f"{path}: proposal {step.index} was decided {[fate.value for fate in event.fates]}, the replay says "
             f"{[fate.value for fate in decided]}; the journal was edited or written by another version"
         )
 
 
-def _proposals(journal: Journal) -> int:
-    if not journal.path.exists():
+def _proposals(events: Events[Event]) -> int:
+    path = events.journal.path
+    if not path.exists():
         return 0
-    with journal.path.open("rb") as file:
-        return sum(PROPOSAL_MARK in line for line in file)
+    with path.open("rb") as file:
+        return sum(any(mark in line for mark in PROPOSAL_MARKS) for line in file)

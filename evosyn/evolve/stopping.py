@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from evosyn.configs.section import Section
 from evosyn.evolve.islands import Archipelago
 
 
@@ -29,7 +30,7 @@ BUDGETS = frozenset({Stop.REPLIES, Stop.COST, Stop.TIME})
 """Limits that cut a search short of what was planned."""
 
 
-class StopConfig(BaseModel):
+class StopConfig(Section):
     """The limits of a search; whichever comes first. None = no such limit. At least one of the first two is set.
 
     Attributes:
@@ -41,8 +42,6 @@ class StopConfig(BaseModel):
         plateau: evaluations without a better best.
         failures: wasted proposals of one proposer in a row that end the search as failing.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     proposals: int | None = Field(default=None, ge=0)
     evaluations: int | None = Field(default=None, ge=0)

@@ -8,8 +8,21 @@ program or reply is returned as data while a broken machine is raised (`evosyn.e
 from __future__ import annotations
 
 from evosyn.ports.asking import Teacher
-from evosyn.ports.experiments import Comparison, Experiment, ExperimentTools, OpenSandbox
+from evosyn.ports.experiments import Comparison, Experiment
 from evosyn.ports.judging import Crossexec, Domain, Expansion, Plan, Sandbox, VerdictCache
+from evosyn.ports.plugins import (
+    Argument,
+    AxisTools,
+    DomainTools,
+    EvolvedTools,
+    ExperimentTools,
+    ModelTools,
+    OpenSandbox,
+    PluginConfig,
+    ProposerTools,
+    SandboxTools,
+    TeacherTools,
+)
 from evosyn.ports.search import (
     Axis,
     Evaluator,
@@ -24,25 +37,34 @@ from evosyn.ports.search import (
 )
 
 __all__ = [
+    "Argument",
     "Axis",
+    "AxisTools",
     "Comparison",
     "Crossexec",
     "Domain",
+    "DomainTools",
     "Evaluator",
     "Evolved",
+    "EvolvedTools",
     "Expansion",
     "Experiment",
     "ExperimentTools",
     "Genome",
     "Merit",
+    "ModelTools",
     "OpenSandbox",
     "Plan",
+    "PluginConfig",
     "Proposal",
     "ProposalContext",
     "Proposer",
+    "ProposerTools",
     "Sandbox",
+    "SandboxTools",
     "SearchState",
     "StrategyRunner",
     "Teacher",
+    "TeacherTools",
     "VerdictCache",
 ]

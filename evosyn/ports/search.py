@@ -137,12 +137,17 @@ class Evolved(Genome, Protocol):
     """
 
     @property
+    def start(self) -> Sequence[Candidate]:
+        """What every island starts with; the first is valid, and is the one to beat."""
+        ...
+
+    @property
     def evaluator(self) -> Evaluator: ...
 
     @property
     def header(self) -> Mapping[str, Json]:
-        """What a run is made of: its first event. A run is resumed only with an equal header, so all that decides the
-        course of the search stands there: configuration, inputs, a version."""
+        """What a run is made of: its first event, with its `kind` (`Events.begin`). A run is resumed only with an equal
+        header, so all that decides the course of the search stands there: configuration, inputs."""
         ...
 
     def merit(self, elite: Elite) -> Merit:

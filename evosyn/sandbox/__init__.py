@@ -5,8 +5,11 @@ Nothing heavy is imported before a sandbox is opened. DESIGN.md section 5, docs/
 
 from __future__ import annotations
 
-from evosyn.ports import Sandbox
-from evosyn.registry import factory
+from collections.abc import Mapping
+
+from evosyn import registry
+from evosyn.ports import Sandbox, SandboxTools
+from evosyn.records import Json
 
 
 def open_sandbox(
@@ -16,21 +19,18 @@ def open_sandbox(
     allow_weak: bool = False,
     numpy: bool = False,
     hash_seed: int = 0,
+    options: Mapping[str, Json] | None = None,
 ) -> Sandbox:
     """Open a sandbox by name; close it, or use it as a context manager.
 
     Args:
         name: `local`, `docker`, or anything else that the registry finds.
-        workers: how many programs run at the same time; None for one per core that we may use, as far as their
-            memory fits the machine.
-        allow_weak: accept less protection than the sandbox demands by default.
-        numpy: have numpy imported in the workers (for HarnessJobs of ours).
-        hash_seed: PYTHONHASHSEED of the programs; another seed shows answers that depend on the order of sets.
+        workers, allow_weak, numpy, hash_seed: see `ports.SandboxTools`.
+        options: of its own config.
 
     Raises:
         SandboxUnavailable: it does not work here, or protects too little and `allow_weak` is not set.
-        UsageError: no sandbox of that name.
+        UsageError: no sandbox of that name, or an option that it does not know.
     """
-    make = factory("sandboxes", name)
-    sandbox: Sandbox = make(workers=workers, allow_weak=allow_weak, numpy=numpy, hash_seed=hash_seed)
+    sandbox: Sandbox = registry.make("sandboxes", name, SandboxTools(workers, allow_weak, numpy, hash_seed), options)
     return sandbox

@@ -31,43 +31,14 @@ from evosyn.sandbox._inside import landlock
 
 JailKind = Literal["bwrap", "bare"]
 MODULES = (
-    *(
-        "kinds",
-        "trees",
-        "wire",
-        "seccomp",
-        "landlock",
-        "alarm",
-        "child",
-        "script",
-        "forker",
-        "pipes",
-        "objects",
-        "answers",
-        "proxies",
-        "peer",
-        "rpc",
-        "work",
-        "remote",
-        "ended",
-        "arguments",
-    ),
-    *("hosts", "pairs", "stdio", "supervisor", "boot"),
-)
+    "colliding", "kinds", "trees", "wire", "seccomp", "landlock", "alarm", "child", "script", "forker", "pipes",
+    "objects", "answers", "proxies", "peer", "rpc", "work", "remote", "ended", "arguments", "hosts", "pairs", "stdio",
+    "supervisor", "boot",
+)  # fmt: skip
 """In the order in which they need each other."""
 WARM = (
-    "math",
-    "re",
-    "collections",
-    "itertools",
-    "functools",
-    "typing",
-    "string",
-    "heapq",
-    "bisect",
-    "copy",
-    "operator",
-)
+    "math", "re", "collections", "itertools", "functools", "typing", "string", "heapq", "bisect", "copy", "operator",
+)  # fmt: skip
 FIRST_UID = 2_000_000_000
 NOBODY = 65534
 RLIMITS = {

@@ -107,7 +107,7 @@ class Memory:
     share: Callable[[int], int] = share_of
     _shares_mb: dict[int, int] = field(default_factory=dict)
     _next_look: float = 0.0
-    _warned: bool = False
+    _warned: set[str] = field(default_factory=set)
 
     def enter(self, slot: int) -> list[str]:
         """The beginning of the command line that starts a worker; it bounds the worker before it reads anything."""
@@ -115,7 +115,7 @@ class Memory:
         if self.bounds is None:
             return []
         command = self.bounds.enter(slot)
-        self.bounds.allow(slot, self._shares_mb[slot])
+        self._bound(slot, self.bounds)
         return command
 
     def allow(self, slot: int, memory_mb: int) -> None:
@@ -125,9 +125,19 @@ class Memory:
             return
         self._shares_mb[slot] = share_mb
         if self.bounds is not None:
-            self.bounds.allow(slot, share_mb)
-        if not self._warned and (why := over_commit(self.workers, memory_mb, self.watch.machine)):
-            self._warned = True
+            self._bound(slot, self.bounds)
+        if why := over_commit(self.workers, memory_mb, self.watch.machine):
+            self._warn(why)
+
+    def _bound(self, slot: int, bounds: Bounds) -> None:
+        if not bounds.allow(slot, self._shares_mb[slot]):
+            self._warn(
+                f"a worker could not be bounded to {self._shares_mb[slot]} MB; what bounded it before still does"
+            )
+
+    def _warn(self, why: str) -> None:
+        if why not in self._warned:
+            self._warned.add(why)
             _log.warning("%s", why)
 
     def leave(self, slot: int) -> None:

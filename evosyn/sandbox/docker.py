@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import IO
 
 from evosyn.errors import SandboxUnavailable
+from evosyn.ports import PluginConfig, SandboxTools
 from evosyn.records import Json
 from evosyn.sandbox import _filter, _jail, _memory, _owners
 from evosyn.sandbox._image import NUMPY_LABEL, PYTHON_LABEL, docker_client
@@ -43,10 +44,8 @@ class ContainerSpec:
     hash_seed: int = 0
 
 
-def create(
-    *, workers: int | None = None, allow_weak: bool = False, numpy: bool = False, hash_seed: int = 0
-) -> LocalSandbox:
-    """The Docker sandbox; see `open_sandbox`.
+def create(tools: SandboxTools, config: PluginConfig) -> LocalSandbox:  # noqa: ARG001
+    """The Docker sandbox; see `ports.SandboxTools`.
 
     Raises:
         MissingExtra: the docker SDK is not installed.
@@ -54,16 +53,16 @@ def create(
     """
     from evosyn.sandbox import _probe
 
-    count = _memory.chosen_workers(workers)
+    count = _memory.chosen_workers(tools.workers)
     client = docker_client()
-    spec = _spec(client, numpy)
+    spec = _spec(client, tools.numpy)
     remove_leftovers(client)
     kind = f"{spec.image}@{spec.runtime}"
     version = f"{VERSION}+{spec.runtime or 'runc'}"
     protection = _probe.protection_from("docker", kind, version, Containers(client, spec).launch, own_view=True)
-    if protection.level == "weak" and not allow_weak:
+    if protection.level == "weak" and not tools.allow_weak:
         raise SandboxUnavailable(f"the Docker sandbox does not hold: {', '.join(protection.lacks)}")
-    containers = Containers(client, replace(spec, hash_seed=hash_seed))
+    containers = Containers(client, replace(spec, hash_seed=tools.hash_seed))
     return LocalSandbox(containers.launch, protection, count, _memory.Memory(count, bounds=containers))
 
 
@@ -102,7 +101,7 @@ class Containers:
         try:
             self._client.api.update_container(self._names[slot], mem_limit=size, memswap_limit=size)
         except _errors() as error:
-            _log.warning("the engine lets a container have no more than %d MB: %s", _memory.share_of(), error)
+            _log.info("the engine does not let a container have %d MB: %s", share_mb, error)
             return False
         return True
 

@@ -10,10 +10,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import Annotated
+
+from pydantic import Field
 
 from evosyn.chat import Reply, Request
 from evosyn.errors import UsageError
-from evosyn.ports import Sandbox
+from evosyn.ports import Argument, PluginConfig, Sandbox, TeacherTools
 from evosyn.randomness import SeedTree
 from evosyn.records import Problem, canonical_json, content_id
 from evosyn.simulation.author.knowledge import Knowledge, resolve
@@ -30,21 +33,27 @@ DOMAINS = ("python-function", "python-stdin")
 __all__ = ["DOMAINS", "NAME", "Knowledge", "Mistake", "OfflineTeacher", "create", "resolve"]
 
 
-def create(
-    *, seed: int = 0, sandbox: Sandbox | None = None, strength: str = "mixed", workers: int = 4
-) -> OfflineTeacher:
-    """The offline teacher.
-
-    Args:
-        seed: another seed gives other mistakes, other testings and other problems.
-        sandbox: where generators, references and mutants run; needed for solutions and testings, owned by the caller.
+class OfflineConfig(PluginConfig):
+    """
+    Attributes:
         strength: `weak` (fitted to one weak model), `strong` (to many models of all sizes), `mixed` (half-way).
         workers: problems that are studied at the same time.
+    """
+
+    strength: Annotated[str, Argument("STRENGTH")] = "mixed"
+    workers: int = Field(default=4, ge=1)
+
+
+def create(tools: TeacherTools, config: OfflineConfig) -> OfflineTeacher:
+    """The offline teacher. Another seed gives other mistakes, other testings and other problems.
+
+    Generators, references and mutants run in `tools.sandbox`, which solutions and testings need.
 
     Raises:
         UsageError: no such strength.
     """
-    return OfflineTeacher(SeedTree(seed).child(NAME, strength), profile_named(strength), sandbox, workers)
+    tree, profile = SeedTree(tools.seed).child(NAME, config.strength), profile_named(config.strength)
+    return OfflineTeacher(tree, profile, tools.sandbox and tools.sandbox(), config.workers)
 
 
 class OfflineTeacher:
@@ -165,7 +174,7 @@ class OfflineTeacher:
                 f"{', '.join(DOMAINS)}; use a model (--model provider/name)"
             )
         if self._sandbox is None:
-            raise UsageError("offline teacher: solutions and testings need a sandbox; give create(sandbox=...)")
+            raise UsageError("offline teacher: solutions and testings need a sandbox; give TeacherTools(sandbox=...)")
         knowledge = resolve(problem)
         tree = self._tree.child(knowledge.key)
         return study(knowledge, self._sandbox, tree, self._profile.mistakes)

@@ -8,12 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 import yaml
 
 from evosyn import __version__
 from evosyn.dataset import SETTINGS
-from evosyn.records import Json
+from evosyn.jobs import Protection
+from evosyn.records import Json, content_id
+from evosyn.strategies import PROGRAM, strategy_id
+from evosyn.synthesis.config import SynthesizeConfig
+from evosyn.synthesis.inputs import Asked, Inputs
 from evosyn.templates import render
 
 SIZES = ((1000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
@@ -110,3 +115,21 @@ def _distribution_table(report: Mapping[str, Json]) -> str:
     if not rows:
         return "The evosyn setting holds no row."
     return "\n".join([f"| evosyn | {' | '.join(names)} |", "|" + "---|" * (len(names) + 1), *rows])
+
+
+def how_made(inputs: Inputs, config: SynthesizeConfig, asked: Asked, protection: Protection) -> dict[str, str]:
+    """The lines of the card on how the data was made."""
+    ranked_by, dedup = strategy_id(inputs.strategy), config.filter.dedup
+    benchmarks = ", ".join(Path(spec.partition("::")[0]).name for spec in config.filter.decontaminate.files)
+    return {
+        "teacher": f"`{asked.names}`" + (" (a simulation)" if asked.simulated else ""),
+        "strategy": f"`{ranked_by}`, from {inputs.strategy_from}; its text stands in `{PROGRAM}`",
+        "seeds": f"{len(inputs.seeds)} problems from {inputs.seeds_from}",
+        "M x N": f"{config.solutions} solutions x {config.testings} testings per problem",
+        "seed": str(config.seed),
+        "deduplication": f"exact, and Jaccard similarity from {dedup.threshold:g} on word {dedup.shingle}-grams, "
+        "against the seeds and each other",
+        "decontamination": f"against {benchmarks}" if benchmarks else "none: no benchmark was named",
+        "sandbox": f"{protection.level} {protection.backend}",
+        "canary": content_id("evosyn-canary-", [ranked_by, config.seed, inputs.seeds_from]),
+    }

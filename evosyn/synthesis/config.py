@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from evosyn.limits import LimitsConfig
-from evosyn.records import Json, content_id
+from evosyn.records import Json
 from evosyn.synthesis.decontaminate import DecontaminateConfig
 from evosyn.synthesis.dedup import DedupConfig
 from evosyn.synthesis.generate import DrawConfig
@@ -40,7 +40,7 @@ _SPEED: dict[str, Any] = {
     **dict.fromkeys(("problems", "also", "run", "seeds", "workbench"), True),
     "execute": {"batch"},
 }
-"""What decides no instance, or stands in the fingerprint under another name."""
+"""What decides no instance, or stands in the journal under another name."""
 
 
 class SynthesizeConfig(BaseModel):
@@ -71,7 +71,6 @@ class SynthesizeConfig(BaseModel):
     execute: ExecuteConfig = ExecuteConfig()
     filter: FilterConfig = FilterConfig()
 
-    def fingerprint(self, **inputs: Json) -> str:
-        """A digest of everything that decides the content of an instance; speed and number of problems do not."""
-        value = self.model_dump(mode="json", exclude=_SPEED)
-        return content_id("f_", [value, inputs])
+    def identity(self) -> dict[str, Json]:
+        """What decides the content of an instance; speed and number of problems do not."""
+        return self.model_dump(mode="json", exclude=_SPEED)

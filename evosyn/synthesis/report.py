@@ -14,9 +14,10 @@ import numpy as np
 
 from evosyn.dataset import SETTINGS, Sample
 from evosyn.records import Json
-from evosyn.synthesis.instance import Instance, Usage
+from evosyn.running.progress import Usage
+from evosyn.synthesis.instance import Instance
 
-STAGES = ("problem", "dedup", "decontaminate", "solution", "testing", "crossexec", "rank", "prune")
+STAGES = ("problem", "decontaminate", "dedup", "solution", "testing", "crossexec", "rank", "prune")
 """In the order in which an instance can be dropped."""
 
 

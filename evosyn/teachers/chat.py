@@ -11,12 +11,13 @@ import logging
 import re
 from functools import partial
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from evosyn.budget import Budget
 from evosyn.chat import Reply, Request
+from evosyn.configs.section import Section
 from evosyn.errors import TeacherUnavailable
 from evosyn.randomness import SeedTree
-from evosyn.teachers.budget import Budget
 from evosyn.teachers.cache import ReplyCache, request_key
 from evosyn.teachers.hedge import Lateness
 from evosyn.teachers.limits import AdaptiveLimit, Breaker, PerMinute
@@ -31,7 +32,7 @@ REFUSED_AT_FIRST = 16
 _ENDS_THE_RUN = {Failure.AUTH, Failure.NO_MODEL}
 
 
-class ChatConfig(BaseModel):
+class ChatConfig(Section):
     """How a model is asked.
 
     Attributes:
@@ -43,8 +44,6 @@ class ChatConfig(BaseModel):
         requests_per_minute, tokens_per_minute: limits of the account, None for none.
         price_in, price_out: dollars for a million tokens, where the provider's price is unknown.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     concurrency: int = Field(default=64, ge=1, le=4096)
     retries: int = Field(default=4, ge=0)

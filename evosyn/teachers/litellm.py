@@ -6,11 +6,12 @@ a tenth of the processor time for each call. Neither is imported before it is ne
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from evosyn.errors import UsageError
-from evosyn.teachers.budget import Budget, BudgetConfig
+from evosyn.ports import Argument, PluginConfig, TeacherTools
 from evosyn.teachers.cache import ReplyCache
 from evosyn.teachers.chat import ChatConfig, ChatTeacher
 from evosyn.teachers.structured import Structured
@@ -19,43 +20,57 @@ from evosyn.teachers.transports import CompatibleTransport, Endpoint, LitellmTra
 COMPATIBLE = ("openai", "hosted_vllm", "ollama_chat", "lm_studio", "llamafile")
 
 
-def create(
-    *,
-    model: str,
-    base_url: str | None = None,
-    api_key_env: str | None = None,
-    transport: Literal["auto", "litellm", "compatible"] = "auto",
-    timeout_s: float = 300.0,
-    cache: Path | None = None,
-    config: ChatConfig | None = None,
-    budget: Budget | None = None,
-) -> ChatTeacher:
-    """A teacher for `model`.
-
-    Args:
+class LitellmConfig(PluginConfig):
+    """
+    Attributes:
         model: `provider/name` in litellm's words, such as `openai/gpt-4o-mini` or `hosted_vllm/Qwen/Qwen3-8B`.
-        base_url: endpoint, where it is not the provider's own.
+        base_url: endpoint, where it is not the provider's own; without a key in it.
         api_key_env: name of the environment variable with the key; by default the provider's usual one.
         transport: `auto` takes plain aiohttp for a compatible endpoint with a `base_url`, litellm otherwise.
-        timeout_s: seconds for one call.
-        cache: SQLite file of replies; None keeps them in memory only.
+        timeout_s: of one call.
+        hedge: ask again where a call hangs.
+        requests_per_minute, tokens_per_minute: limits of the account.
+        price_in, price_out: dollars for a million tokens, where litellm does not know them.
+    """
+
+    model: Annotated[str, Argument("provider/name")]
+    base_url: str | None = None
+    api_key_env: str | None = None
+    transport: Literal["auto", "litellm", "compatible"] = "auto"
+    timeout_s: float = Field(default=300.0, gt=0)
+    hedge: bool = True
+    requests_per_minute: float | None = Field(default=None, gt=0)
+    tokens_per_minute: float | None = Field(default=None, gt=0)
+    price_in: float | None = Field(default=None, ge=0)
+    price_out: float | None = Field(default=None, ge=0)
+
+
+def create(tools: TeacherTools, config: LitellmConfig) -> ChatTeacher:
+    """A teacher for `config.model`.
 
     Raises:
-        UsageError: no provider in `model`, or the named variable is not set.
+        UsageError: no provider in the model, or the named variable is not set.
     """
+    model = config.model
     provider, slash, _ = model.partition("/")
     if not slash:
         raise UsageError(
             f"--model {model!r}: write it as provider/name, for example openai/{model} or hosted_vllm/{model}"
         )
-    endpoint = Endpoint(model, base_url, api_key_env, timeout_s)
+    endpoint = Endpoint(model, config.base_url, config.api_key_env, config.timeout_s)
     endpoint.key()
-    compatible = base_url is not None and provider in COMPATIBLE
+    compatible = config.base_url is not None and provider in COMPATIBLE
     chosen: Transport
-    if transport == "compatible" or (transport == "auto" and compatible):
+    if config.transport == "compatible" or (config.transport == "auto" and compatible):
         chosen = CompatibleTransport(endpoint)
     else:
         chosen = LitellmTransport(endpoint)
-    return ChatTeacher(
-        model, Structured(chosen), config or ChatConfig(), ReplyCache(cache), budget or Budget(BudgetConfig())
+    chat = ChatConfig(
+        concurrency=tools.calls,
+        requests_per_minute=config.requests_per_minute,
+        tokens_per_minute=config.tokens_per_minute,
+        price_in=config.price_in,
+        price_out=config.price_out,
     )
+    chat = chat if config.hedge else chat.model_copy(update={"hedge": None})
+    return ChatTeacher(model, Structured(chosen), chat, ReplyCache(tools.replies), tools.budget)

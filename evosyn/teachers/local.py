@@ -15,17 +15,17 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from functools import partial
 from pathlib import Path
+from typing import Annotated, Literal
 
 from evosyn.chat import Request
 from evosyn.errors import UsageError
+from evosyn.ports import Argument, PluginConfig, TeacherTools
 from evosyn.randomness import SeedTree
 from evosyn.teachers._local import Engine, LocalAsk, open_engine
-from evosyn.teachers.budget import Budget, BudgetConfig
 from evosyn.teachers.cache import ReplyCache, request_key
 from evosyn.teachers.chat import ChatConfig, ChatTeacher
 from evosyn.teachers.transports import Answer, Failure, TransportError
 
-ENGINES = ("auto", "transformers", "vllm")
 PARAMETERS = ("temperature", "top_p", "top_k", "max_tokens", "stop", "chat_template_kwargs")
 SAMPLED_BYTES = 1 << 16
 
@@ -107,33 +107,29 @@ class LocalTransport:
         return self._engine.answers(asks)
 
 
-def create(
-    *,
-    path: str | Path,
-    device: str = "auto",
-    dtype: str = "auto",
-    engine: str = "auto",
-    batch: int = 32,
-    seed: int = 0,
-    cache: Path | None = None,
-    budget: Budget | None = None,
-) -> ChatTeacher:
-    """A teacher that generates with the model in `path`.
-
-    Args:
+class LocalModelConfig(PluginConfig):
+    """
+    Attributes:
         path: directory in the format of transformers, with a chat template.
         device: `auto`, `cpu`, `cuda`, `cuda:1`, `mps`; vLLM takes the GPUs that it sees.
         dtype: `auto` (as stored), `bfloat16`, `float16`, `float32`.
-        engine: one of `ENGINES`; `auto` is vLLM where it is installed and a GPU is there.
-        batch: most requests answered together.
-        cache: SQLite file of replies; None keeps them in memory only.
+        engine: `auto` is vLLM where it is installed and a GPU is there.
+    """
+
+    path: Annotated[Path, Argument("PATH")]
+    device: str = "auto"
+    dtype: str = "auto"
+    engine: Literal["auto", "transformers", "vllm"] = "auto"
+
+
+def create(tools: TeacherTools, config: LocalModelConfig) -> ChatTeacher:
+    """A teacher that generates with the model in `config.path`; it answers `tools.calls` requests together.
 
     Raises:
         UsageError: no such directory, no model in it, or the library is not installed.
     """
-    folder = Path(path).expanduser()
-    if engine not in ENGINES:
-        raise UsageError(f"workbench.teacher.engine {engine!r}: one of {', '.join(ENGINES)}")
+    path, engine = config.path, config.engine
+    folder = path.expanduser()
     if not folder.is_dir():
         raise UsageError(
             f"--model local:{path}: no such directory; fetch a model first: hf download OWNER/NAME --local-dir {path}"
@@ -147,9 +143,11 @@ def create(
                 f"{'vllm' if library == 'vllm' else 'evosyn[train]'}"
             )
     name = f"local/{folder.resolve().name}-{digest_of(folder)}"
-    transport = LocalTransport(name, lambda: open_engine(engine, folder, device, dtype), batch, seed)
-    config = ChatConfig(concurrency=batch, hedge=None, retries=0)
-    return ChatTeacher(name, transport, config, ReplyCache(cache), budget or Budget(BudgetConfig()))
+    transport = LocalTransport(
+        name, lambda: open_engine(engine, folder, config.device, config.dtype), tools.calls, tools.seed
+    )
+    chat = ChatConfig(concurrency=tools.calls, hedge=None, retries=0)
+    return ChatTeacher(name, transport, chat, ReplyCache(tools.replies), tools.budget)
 
 
 def digest_of(folder: Path) -> str:

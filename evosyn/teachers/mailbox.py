@@ -8,23 +8,33 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
 
 from evosyn.chat import Reply, Request
 from evosyn.errors import UsageError
+from evosyn.ports import Argument, PluginConfig, TeacherTools
 from evosyn.rundir import write_atomic
 from evosyn.teachers.cache import request_key
 
 
-class MailboxTeacher:
-    """Implements `ports.Teacher` over a directory.
-
-    Args:
+class MailboxConfig(PluginConfig):
+    """
+    Attributes:
         directory: where prompts and replies lie.
         poll_s: seconds between looks for a reply.
     """
 
-    def __init__(self, directory: Path, poll_s: float = 0.5) -> None:
-        self._directory, self._poll_s = directory, poll_s
+    directory: Annotated[Path, Argument("DIR")] = Path("mailbox")
+    poll_s: float = Field(default=0.5, gt=0)
+
+
+class MailboxTeacher:
+    """Implements `ports.Teacher` over a directory."""
+
+    def __init__(self, config: MailboxConfig) -> None:
+        self._directory, self._poll_s = config.directory, config.poll_s
 
     @property
     def name(self) -> str:
@@ -50,15 +60,14 @@ class MailboxTeacher:
         return None
 
 
-def create(*, directory: str | Path, poll_s: float = 0.5) -> MailboxTeacher:
-    """A mailbox in `directory`, made if absent.
+def create(tools: TeacherTools, config: MailboxConfig) -> MailboxTeacher:  # noqa: ARG001
+    """A mailbox in a directory, made if absent.
 
     Raises:
         UsageError: it cannot be made.
     """
-    path = Path(directory)
     try:
-        path.mkdir(parents=True, exist_ok=True)
+        config.directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UsageError(f"mailbox {path}: {error.strerror}") from error
-    return MailboxTeacher(path, poll_s)
+        raise UsageError(f"mailbox {config.directory}: {error.strerror}") from error
+    return MailboxTeacher(config)

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import sqlite3
 from pathlib import Path
+from typing import Annotated, NamedTuple
+
+from pydantic import BeforeValidator
 
 from evosyn.chat import Reply, Request
 from evosyn.errors import TeacherUnavailable, UsageError
+from evosyn.ports import Argument, PluginConfig, TeacherTools
 from evosyn.teachers.cache import ReplyCache, request_key
 
 
@@ -47,13 +51,36 @@ class ReplayTeacher:
         self._cache.close()
 
 
-def create(*, file: str | Path, model: str) -> ReplayTeacher:
-    """Replay `file`, the reply cache of an earlier run with `model`.
+class Recording(NamedTuple):
+    """A file of replies, and the model that they are of."""
+
+    file: Path
+    model: str
+
+
+def _recording(text: str) -> Recording:
+    file, _, model = text.partition("@")
+    if not model:
+        raise ValueError("write it as replay:FILE@provider/name, naming the recorded model")
+    return Recording(Path(file), model)
+
+
+class ReplayConfig(PluginConfig):
+    """
+    Attributes:
+        recording: the reply cache of an earlier run, and the model that it asked.
+    """
+
+    recording: Annotated[Recording, BeforeValidator(_recording), Argument("FILE@provider/name")]
+
+
+def create(tools: TeacherTools, config: ReplayConfig) -> ReplayTeacher:  # noqa: ARG001
+    """Replay a recording.
 
     Raises:
         UsageError: no such file, or not a recording.
     """
-    path = Path(file)
+    path, model = config.recording
     if not path.is_file():
         raise UsageError(f"replay {path}: no such file; a recording is the replies file of an earlier run")
     try:

@@ -12,6 +12,7 @@ import asyncio
 import contextlib
 import hmac
 import json
+import logging
 import resource
 import socket
 import threading
@@ -27,7 +28,6 @@ from evosyn.errors import UsageError
 from evosyn.hosts import LOOPBACK, is_ours, named_host
 from evosyn.records import Json
 
-"""All addresses of the machine, which has names that we do not know: there the token alone guards."""
 BACKLOG = 1024
 USAGE = "GET /health or POST /score"
 FULL = (
@@ -124,6 +124,7 @@ class HttpServer:
         self._loop = asyncio.get_running_loop()
         app = web.Application(client_max_size=self._most_bytes, middlewares=[self._guard])
         app.add_routes([web.get("/health", self._get_health), web.post("/score", self._post_score)])
+        logging.getLogger("aiohttp.server").setLevel(logging.CRITICAL)  # a traceback for each request that is none
         runner = web.AppRunner(
             app, access_log=None, keepalive_timeout=self._limits.socket_s, lingering_time=LINGER_S, shutdown_timeout=1.0
         )

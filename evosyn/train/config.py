@@ -8,17 +8,15 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from evosyn.configs.section import Section
 from evosyn.limits import LimitsConfig
 from evosyn.train.scoring import REWARD_LIMITS
+from evosyn.workbench import WorkbenchConfig
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class RolloutConfig(_Frozen):
+class RolloutConfig(Section):
     """How completions are drawn.
 
     Attributes:
@@ -44,7 +42,7 @@ class RolloutConfig(_Frozen):
     gpu_share: float = Field(default=0.3, gt=0, lt=1)
 
 
-class OptimConfig(_Frozen):
+class OptimConfig(Section):
     """How weights move.
 
     Attributes:
@@ -91,7 +89,7 @@ class RewardConfig(LimitsConfig):
     company: bool = True
 
 
-class MemoryConfig(_Frozen):
+class MemoryConfig(Section):
     """What makes a model fit.
 
     Attributes:
@@ -112,7 +110,7 @@ class MemoryConfig(_Frozen):
     deepspeed: str | None = None
 
 
-class KeepConfig(_Frozen):
+class KeepConfig(Section):
     """What is written, and where it is reported.
 
     Attributes:
@@ -130,7 +128,7 @@ class KeepConfig(_Frozen):
     threads: int = Field(default=1, ge=1)
 
 
-class TinyConfig(_Frozen):
+class TinyConfig(Section):
     """`builtin:tiny`: a randomly initialised model made on the spot, and its warm start by SFT.
 
     Attributes:
@@ -151,22 +149,44 @@ class TinyConfig(_Frozen):
     prompt_chars: int = Field(default=240, ge=20)
 
 
-class RlvrConfig(_Frozen):
-    """One RLVR run (`evosyn train`)."""
+class TrainingConfig(Section):
+    """What every training run is told.
 
-    algorithm: Literal["grpo", "dapo", "dr_grpo"] = "grpo"
+    Attributes:
+        data: dataset directory (or one parquet file), and `setting` in it.
+        model: local path, hub id or `builtin:tiny`.
+        steps: optimizer steps.
+        pad_token: for tokenizers that have none.
+    """
+
+    command: str
+    data: str = ""
+    setting: str = "evosyn"
+    model: str = ""
     steps: int = Field(default=200, ge=1)
     seed: int = 0
     pad_token: str | None = None
-    rollout: RolloutConfig = RolloutConfig()
-    optim: OptimConfig = OptimConfig()
-    reward: RewardConfig = RewardConfig()
     memory: MemoryConfig = MemoryConfig()
     keep: KeepConfig = KeepConfig()
     tiny: TinyConfig = TinyConfig()
 
 
-class FitConfig(_Frozen):
+class RlvrConfig(TrainingConfig):
+    """One RLVR run (`evosyn train`); `workbench` says where completions run."""
+
+    command: Literal["train"] = "train"
+    algorithm: Literal["grpo", "dapo", "dr_grpo"] = "grpo"
+    rollout: RolloutConfig = RolloutConfig()
+    optim: OptimConfig = OptimConfig()
+    reward: RewardConfig = RewardConfig()
+    workbench: WorkbenchConfig = WorkbenchConfig()
+
+    @property
+    def method(self) -> str:
+        return self.algorithm
+
+
+class FitConfig(Section):
     """How SFT and DPO move weights.
 
     Attributes:
@@ -189,14 +209,35 @@ class FitConfig(_Frozen):
     schedule: Literal["constant_with_warmup", "linear", "cosine"] = "cosine"
 
 
-class DistillConfig(_Frozen):
+class DistillConfig(TrainingConfig):
     """One distillation run (`evosyn distill`)."""
 
+    command: Literal["distill"] = "distill"
     method: Literal["sft", "dpo"] = "sft"
-    steps: int = Field(default=200, ge=1)
-    seed: int = 0
-    pad_token: str | None = None
     fit: FitConfig = FitConfig()
-    memory: MemoryConfig = MemoryConfig()
-    keep: KeepConfig = KeepConfig()
-    tiny: TinyConfig = TinyConfig()
+
+
+class EvalConfig(Section):
+    """One evaluation (`evosyn eval`).
+
+    Attributes:
+        models: local paths or hub ids; the first is the one that the others are compared with.
+        bench: pool with human testings.
+        samples: completions per problem.
+        ks: pass@k to report; none given: 1 and `samples`.
+        temperature: None is 0 for one sample, else 0.8.
+        max_tokens: length of a completion.
+        limit: only the first so many problems.
+        workbench: a served model to measure as well (`teacher`), and where completions run.
+    """
+
+    command: Literal["eval"] = "eval"
+    models: tuple[str, ...] = ()
+    bench: str = ""
+    samples: int = Field(default=1, ge=1)
+    ks: tuple[int, ...] = ()
+    temperature: float | None = Field(default=None, ge=0)
+    max_tokens: int = Field(default=512, ge=1)
+    limit: int | None = Field(default=None, ge=1)
+    seed: int = 0
+    workbench: WorkbenchConfig = WorkbenchConfig()

@@ -10,9 +10,10 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from evosyn.errors import UsageError
+from evosyn.plots import write_plot
 from evosyn.randomness import SeedTree
 from evosyn.records import Json, Pool, content_id
 from evosyn.rundir import RunDir
@@ -97,8 +98,8 @@ def evaluate(
     with path.open("a", encoding="utf-8") as file:
         for start in range(0, len(missing), generator.chunk):
             chunk = missing[start : start + generator.chunk]
-            chats = [domains[task.problem.domain].ask("solution", task.problem, 0, {}).messages for task in chunk]
-            drawn = generator.generate(chats, [task.row_id for task in chunk])
+            asked = [domains[task.problem.domain].ask("solution", task.problem, 0, {}) for task in chunk]
+            drawn = generator.generate(asked, [task.row_id for task in chunk])
             for task, texts in zip(chunk, drawn, strict=True):
                 file.write(json.dumps({"problem_id": task.row_id, "completions": texts}) + "\n")
                 kept[task.row_id] = texts
@@ -141,39 +142,24 @@ def pass_values(outcomes: Sequence[BenchOutcome], k: int) -> list[float]:
     return values
 
 
-def write_plot(run: RunDir, table: Mapping[str, Json]) -> None:
+def write_picture(run: RunDir, table: Mapping[str, Json]) -> None:
     """`eval.png`: pass@k of each model with its interval."""
-    import io
+    names, ks = [row["model"] for row in table["models"]], table["ks"]
 
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+    def draw(axes: Any) -> None:
+        for place, k in enumerate(ks):
+            cells = [row[f"pass@{k}"] for row in table["models"]]
+            across = [number + 0.12 * (place - (len(ks) - 1) / 2) for number in range(len(names))]
+            means = [cell["mean"] for cell in cells]
+            below = [0 if cell["low"] is None else cell["mean"] - cell["low"] for cell in cells]
+            above = [0 if cell["high"] is None else cell["high"] - cell["mean"] for cell in cells]
+            axes.errorbar(across, means, yerr=[below, above], fmt="o", capsize=3, label=f"pass@{k}")
+        axes.set_xticks(range(len(names)), [Path(name).name or name for name in names], rotation=20, fontsize=8)
+        axes.set_ylim(0, 1)
+        axes.grid(axis="y", alpha=0.3)
+        axes.legend(fontsize=8)
 
-    figure = Figure(figsize=(6.4, 3.8), layout="constrained")
-    FigureCanvasAgg(figure)
-    axes = figure.add_subplot()
-    models = [row["model"] for row in table["models"]]
-    for place, k in enumerate(table["ks"]):
-        cells = [row[f"pass@{k}"] for row in table["models"]]
-        across = [number + 0.12 * (place - (len(table["ks"]) - 1) / 2) for number in range(len(models))]
-        means = [cell["mean"] for cell in cells]
-        spread = [
-            [
-                mean - (cell["low"] if cell["low"] is not None else mean)
-                for mean, cell in zip(means, cells, strict=True)
-            ],
-            [
-                (cell["high"] if cell["high"] is not None else mean) - mean
-                for mean, cell in zip(means, cells, strict=True)
-            ],
-        ]
-        axes.errorbar(across, means, yerr=spread, fmt="o", capsize=3, label=f"pass@{k}")
-    axes.set_xticks(range(len(models)), [Path(name).name or name for name in models], rotation=20, fontsize=8)
-    axes.set_ylim(0, 1)
-    axes.grid(axis="y", alpha=0.3)
-    axes.legend(fontsize=8)
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=120)
-    run.write("eval.png", buffer.getvalue())
+    write_plot(run.file("eval.png"), draw)
 
 
 def _kept(path: Path) -> dict[str, list[str]]:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from evosyn.chat import Message, Request
+from evosyn.chat import Request
 from evosyn.ports import Teacher
 from evosyn.randomness import SeedTree
 
@@ -31,40 +31,42 @@ class TokenSampling:
 
 
 class Generator(Protocol):
-    """Draws `sampling.samples` completions for each chat; an empty text where the model gave nothing usable.
+    """Draws `sampling.samples` completions for each request; an empty text where the model gave nothing usable.
 
     Attributes:
-        chunk: how many chats a caller should give at once; what is lost at most when it is killed.
+        chunk: how many requests a caller should give at once; what is lost at most when it is killed.
     """
 
     chunk: int
 
-    def generate(self, chats: Sequence[Sequence[Message]], names: Sequence[str]) -> list[list[str]]: ...
+    def generate(self, requests: Sequence[Request], names: Sequence[str]) -> list[list[str]]: ...
 
 
 class TransformersGenerator:
     """A model and tokenizer in this process.
 
     Args:
-        at_once: chats in one padded batch. With 1, each draws from its own stream, whatever else is run; with more, the
-            chats of a batch share one.
+        at_once: requests in one padded batch. With 1, each draws from its own stream, whatever else is run; with
+            more, those of a batch share one.
     """
 
     def __init__(self, model: Any, tokenizer: Any, sampling: TokenSampling, *, at_once: int = 1) -> None:
         self._model, self._tokenizer, self._sampling = model, tokenizer, sampling
         self.chunk = at_once
 
-    def generate(self, chats: Sequence[Sequence[Message]], names: Sequence[str]) -> list[list[str]]:
+    def generate(self, requests: Sequence[Request], names: Sequence[str]) -> list[list[str]]:
         found: list[list[str]] = []
-        for start in range(0, len(chats), self.chunk):
-            found += self._several(chats[start : start + self.chunk], names[start : start + self.chunk])
+        for start in range(0, len(requests), self.chunk):
+            found += self._several(requests[start : start + self.chunk], names[start : start + self.chunk])
         return found
 
-    def _several(self, chats: Sequence[Sequence[Message]], names: Sequence[str]) -> list[list[str]]:
+    def _several(self, requests: Sequence[Request], names: Sequence[str]) -> list[list[str]]:
         import torch
 
         sampling = self._sampling
-        turns = [[{"role": message.role, "content": message.content} for message in chat] for chat in chats]
+        turns = [
+            [{"role": message.role, "content": message.content} for message in request.messages] for request in requests
+        ]
         encoded = self._tokenizer.apply_chat_template(
             turns, add_generation_prompt=True, return_tensors="pt", return_dict=True, padding=True
         ).to(self._model.device)
@@ -74,7 +76,7 @@ class TransformersGenerator:
             "do_sample": True, "temperature": sampling.temperature, "top_p": sampling.top_p, "top_k": 0
         }  # fmt: skip
         wanted = 1 if greedy else sampling.samples
-        texts: list[list[str]] = [[] for _ in chats]
+        texts: list[list[str]] = [[] for _ in requests]
         devices = [self._model.device] if self._model.device.type == "cuda" else []
         with torch.random.fork_rng(devices=devices), torch.inference_mode():
             torch.manual_seed(SeedTree(sampling.seed).child("generate", *names).integer() % 2**63)
@@ -111,22 +113,22 @@ def local_generator(name: str, sampling: TokenSampling) -> TransformersGenerator
 
 
 class TeacherGenerator:
-    """A model behind the teacher port: cached, budgeted and retried there. All chats go out at once."""
+    """A model behind the teacher port: cached, budgeted and retried there. All requests go out at once."""
 
     chunk = 1_000_000
 
     def __init__(self, teacher: Teacher, sampling: TokenSampling) -> None:
         self._teacher, self._sampling = teacher, sampling
 
-    def generate(self, chats: Sequence[Sequence[Message]], names: Sequence[str]) -> list[list[str]]:
+    def generate(self, requests: Sequence[Request], names: Sequence[str]) -> list[list[str]]:
         del names
         sampling = self._sampling
         params = {"temperature": sampling.temperature, "top_p": sampling.top_p, "max_tokens": sampling.max_tokens}
 
         async def draw_all() -> list[list[str]]:
             asked = [
-                self._teacher.complete(Request(tuple(chat), "solution", params=params, sample=sample))
-                for chat in chats
+                self._teacher.complete(replace(request, params=params, sample=sample))
+                for request in requests
                 for sample in range(sampling.samples)
             ]
             try:

@@ -6,14 +6,13 @@ It starts nothing and imports no torch.
 from __future__ import annotations
 
 import importlib.util
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from evosyn.records import Json
-from evosyn.train.config import MemoryConfig
+from evosyn.configs.saving import as_yaml
+from evosyn.train.config import MemoryConfig, TrainingConfig
 
 
 def precision(memory: MemoryConfig) -> tuple[bool, bool]:
@@ -25,16 +24,15 @@ def precision(memory: MemoryConfig) -> tuple[bool, bool]:
     return (not cpu if memory.bf16 is None else memory.bf16), cpu
 
 
-def render(frozen: Mapping[str, Json], trl: Mapping[str, Any], argv: Sequence[str]) -> str:
+def render(config: TrainingConfig, trl: Mapping[str, Any], argv: Sequence[str]) -> str:
     """YAML with the resolved configuration, TRL's keyword arguments and launch lines."""
-    document = {"evosyn": dict(frozen), "trl": dict(trl)}
-    text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
-    return text + "\n".join(["# launch", *(f"#   {line}" for line in launch_lines(argv, trl))]) + "\n"
+    text = as_yaml({"evosyn": config.model_dump(mode="json"), "trl": dict(trl)})
+    return text + "\n".join(["# launch", *(f"#   {line}" for line in launch_lines(config.model, argv, trl))]) + "\n"
 
 
-def launch_lines(argv: Sequence[str], trl: Mapping[str, Any]) -> list[str]:
+def launch_lines(model: str, argv: Sequence[str], trl: Mapping[str, Any]) -> list[str]:
     """One process, all GPUs of a machine, two machines; the vLLM server where one is used."""
-    command = "-m evosyn " + " ".join(_quote(part) for part in argv if part != "--print-config")
+    command = "-m evosyn " + " ".join(shlex.quote(part) for part in argv if part != "--print-config")
     lines = [
         f"one process:   python {command}",
         f"8 GPUs:        torchrun --standalone --nproc-per-node 8 {command}",
@@ -42,7 +40,6 @@ def launch_lines(argv: Sequence[str], trl: Mapping[str, Any]) -> list[str]:
         f"--rdzv-endpoint $MASTER_ADDR:29500 {command}",
     ]
     if trl.get("vllm_mode") == "server":
-        model = argv[argv.index("--model") + 1] if "--model" in argv else "MODEL"
         lines.append(
             f"vLLM server:   VLLM_SERVER_DEV_MODE=1 vllm serve {model} --weight-transfer-config "
             f'\'{{"backend": "nccl"}}\''
@@ -50,9 +47,3 @@ def launch_lines(argv: Sequence[str], trl: Mapping[str, Any]) -> list[str]:
     if "deepspeed" in trl and importlib.util.find_spec("deepspeed") is None:
         lines.append("deepspeed is not installed here: pip install --no-build-isolation deepspeed (after torch)")
     return lines
-
-
-def _quote(part: str) -> str:
-    import shlex
-
-    return shlex.quote(part)

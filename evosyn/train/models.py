@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from evosyn.errors import MissingExtra, UnavailableError, UsageError
-from evosyn.train.config import DistillConfig, MemoryConfig, RlvrConfig
+from evosyn.train.config import MemoryConfig, RlvrConfig, TrainingConfig
 
 
 def require_train() -> None:
@@ -26,7 +26,7 @@ def require_train() -> None:
             raise MissingExtra(package, "train", "training")
 
 
-def require_options(config: RlvrConfig | DistillConfig) -> None:
+def require_options(config: TrainingConfig) -> None:
     """
     Raises:
         UsageError: an option that was asked for needs a package that is not installed, or another option.

@@ -10,8 +10,10 @@ import json
 from collections.abc import Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 from evosyn.dataset import Sample
+from evosyn.plots import write_plot
 from evosyn.records import Json, content_id
 from evosyn.rundir import RunDir
 
@@ -66,26 +68,19 @@ def mean_of(rows: Sequence[Mapping[str, Json]], name: str) -> float | None:
 
 def write_curve(run: RunDir, rows: Sequence[Mapping[str, Json]], names: Sequence[str], title: str) -> None:
     """`curve.png`: the named metrics over steps."""
-    import io
 
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+    def draw(axes: Any) -> None:
+        for name in names:
+            points = [(row["step"], row[name]) for row in rows if isinstance(row.get(name), int | float)]
+            if points:
+                axes.plot([step for step, _ in points], [value for _, value in points], label=name, linewidth=1.5)
+        axes.set_xlabel("step")
+        axes.set_title(title, fontsize=9)
+        axes.grid(alpha=0.3)
+        if axes.lines:
+            axes.legend(fontsize=8)
 
-    figure = Figure(figsize=(6.4, 3.6), layout="constrained")
-    FigureCanvasAgg(figure)
-    axes = figure.add_subplot()
-    for name in names:
-        points = [(row["step"], row[name]) for row in rows if isinstance(row.get(name), int | float)]
-        if points:
-            axes.plot([step for step, _ in points], [value for _, value in points], label=name, linewidth=1.5)
-    axes.set_xlabel("step")
-    axes.set_title(title, fontsize=9)
-    axes.grid(alpha=0.3)
-    if axes.lines:
-        axes.legend(fontsize=8)
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=120)
-    run.write("curve.png", buffer.getvalue())
+    write_plot(run.file("curve.png"), draw)
 
 
 def write_card(folder: Path, report: Mapping[str, Json]) -> None:

@@ -71,11 +71,11 @@ class RewardFunction:
         """A reward per completion; None where the sandbox could not judge it."""
         del columns
         started = self._clock()
-        texts = [completion_text(completion) for completion in completions]
-        lengths = [len(text) for text in texts] if completion_ids is None else [len(ids) for ids in completion_ids]
-        self._wait()
-        self.drawn += len(texts)
+        self.drawn += len(completions)
         try:
+            texts = [completion_text(completion) for completion in completions]
+            lengths = [len(text) for text in texts] if completion_ids is None else [len(ids) for ids in completion_ids]
+            self._wait()
             scores = self._scores(row_id, texts)
             rewards = [
                 self._pay(score, text, length) for score, text, length in zip(scores, texts, lengths, strict=True)

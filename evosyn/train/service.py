@@ -119,9 +119,13 @@ class RewardService:
             return f"{where}: an id or a task, not both"
         if "task" in item:
             try:
-                return _Wanted(task_from_json(item["task"], f"{where}.task", self._check), completion)
+                wanted = _Wanted(task_from_json(item["task"], f"{where}.task", self._check), completion)
+                _ = wanted.task.key  # made here, where what is nested too deeply is the fault of this item alone
+                return wanted
             except UsageError as error:
                 return str(error)
+            except RecursionError:
+                return f"{where}.task: is nested too deeply"
         name = item.get("id")
         if not isinstance(name, str):
             return f"{where}: needs the id of a row (a text) or a task"

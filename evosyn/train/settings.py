@@ -15,7 +15,7 @@ from typing import Any
 from evosyn.errors import UsageError
 from evosyn.randomness import SeedTree
 from evosyn.records import Json
-from evosyn.train.config import DistillConfig, KeepConfig, MemoryConfig, RlvrConfig
+from evosyn.train.config import DistillConfig, RlvrConfig, TrainingConfig
 
 _ALGORITHMS: Mapping[str, Mapping[str, Any]] = {
     "grpo": {"loss_type": "grpo", "scale_rewards": "group", "epsilon_high": None, "oversample": 1, "shape": "none"},
@@ -58,8 +58,7 @@ def grpo_settings(config: RlvrConfig, out: Path, *, bf16: bool, cpu: bool) -> di
     batch = rollout.group * rollout.prompts
     micro, steps = _divide(batch, optim.micro_batch, "rollout.group * rollout.prompts")
     settings = {
-        **_common(config.seed, config.keep, config.memory, out, bf16=bf16, cpu=cpu),
-        "max_steps": config.steps,
+        **_common(config, out, bf16=bf16, cpu=cpu),
         "learning_rate": optim.learning_rate,
         "lr_scheduler_type": optim.schedule,
         "warmup_steps": round(optim.warmup * config.steps),
@@ -100,8 +99,7 @@ def fit_settings(config: DistillConfig, out: Path, *, bf16: bool, cpu: bool) -> 
     fit = config.fit
     micro, steps = _divide(fit.batch, fit.micro_batch, "fit.batch")
     settings = {
-        **_common(config.seed, config.keep, config.memory, out, bf16=bf16, cpu=cpu),
-        "max_steps": config.steps,
+        **_common(config, out, bf16=bf16, cpu=cpu),
         "learning_rate": fit.learning_rate,
         "lr_scheduler_type": fit.schedule,
         "warmup_steps": round(fit.warmup * config.steps),
@@ -139,24 +137,25 @@ def deepspeed_file(name: str) -> Path:
     raise UsageError(f"memory.deepspeed {name!r}: no such file, nor one of the presets {', '.join(PRESETS)}")
 
 
-def _common(seed: int, keep: KeepConfig, memory: MemoryConfig, out: Path, *, bf16: bool, cpu: bool) -> dict[str, Json]:
+def _common(config: TrainingConfig, out: Path, *, bf16: bool, cpu: bool) -> dict[str, Json]:
     settings: dict[str, Json] = {
         "output_dir": str(out / "checkpoints"),
-        "seed": SeedTree(seed).child("trl").integer() % 2**31,
+        "max_steps": config.steps,
+        "seed": SeedTree(config.seed).child("trl").integer() % 2**31,
         "bf16": bf16,
-        "gradient_checkpointing": memory.gradient_checkpointing,
+        "gradient_checkpointing": config.memory.gradient_checkpointing,
         "logging_steps": 1,
         "logging_nan_inf_filter": False,
         "save_strategy": "steps",
-        "save_steps": keep.every,
-        "save_total_limit": keep.last,
-        "report_to": keep.report_to,
+        "save_steps": config.keep.every,
+        "save_total_limit": config.keep.last,
+        "report_to": config.keep.report_to,
         "disable_tqdm": True,
     }
     if cpu:
         settings["use_cpu"] = True
-    if memory.deepspeed is not None:
-        settings["deepspeed"] = str(deepspeed_file(memory.deepspeed))
+    if config.memory.deepspeed is not None:
+        settings["deepspeed"] = str(deepspeed_file(config.memory.deepspeed))
     return settings
 
 

@@ -7,15 +7,13 @@ An answer is bounded, holds no text that could mislead a reader (control and dir
 from __future__ import annotations
 
 import json
-import math
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Generic, Protocol, TypeVar
 
-from evosyn.cli._inspect_data import safe
-from evosyn.cli.inspect import _kind
 from evosyn.errors import UsageError
+from evosyn.reading.base import Listed, Reading
+from evosyn.reading.opening import open_directory
+from evosyn.reading.plain import plain, safe
 from evosyn.records import Json
 
 LISTED = 500
@@ -24,75 +22,44 @@ DETAILED = 200
 """Candidates or problems that an export holds with everything about them."""
 LONGEST = 20_000
 """Characters of one text in an answer."""
-KINDS = ("evolve", "synthesize")
-
-T = TypeVar("T")
+ORDERS = ("score", "newest", "oldest")
 
 
-class View(Protocol):
-    """One directory as questions and answers.
+class View:
+    """One directory as questions and answers in JSON."""
 
-    `answer` raises UsageError for a question that has no answer here. `contents` names the questions whose answers make
-    a page that needs no server, the lists first.
-    """
+    def __init__(self, reading: Reading) -> None:
+        self._reading = reading
 
-    def answer(self, question: str, query: Mapping[str, str]) -> Json: ...
+    def answer(self, question: str, query: Mapping[str, str]) -> Json:
+        """
+        Args:
+            question: one that the reading answers, what must be given after slashes, such as `candidate/ID`.
+            query: of a list: `q`, words that must all occur, and `sort`, one of `ORDERS`.
 
-    def contents(self) -> Iterator[str]: ...
+        Raises:
+            UsageError: the question has no answer here.
+        """
+        found = self._reading.answer(*question.split("/", 2))
+        return _listing(found, query) if isinstance(found, Listed) else plain(found)
+
+    def contents(self) -> Iterator[str]:
+        """The questions whose answers make a page that needs no server, the lists first."""
+        return self._reading.highlights(DETAILED)
 
 
 def open_view(path: Path) -> View:
-    """The view of a directory, by its kind.
+    """The view of a directory.
 
     Raises:
-        UsageError: it is no directory of ours, or of a kind that has no view.
+        UsageError: it is no directory of ours.
     """
-    if path.is_dir():
-        held = [one for one in sorted(path.iterdir()) if one.is_dir() and _viewable(one)]
-        if held and not _viewable(path):
-            raise UsageError(f"{path}: holds several directories; give one: {', '.join(map(str, held[:5]))}")
-    kind = _kind(path)
-    if kind == "evolve":
-        from evosyn.view.run import RunView
-
-        return RunView(path)
-    if kind == "synthesize":
-        from evosyn.view.data import DataView
-
-        return DataView(path)
-    raise UsageError(
-        f"{path}: is a directory of kind {kind!r}; the page shows those of `evosyn evolve` and `evosyn synthesize`. "
-        f"Use: evosyn inspect {path}"
-    )
+    return View(open_directory(path))
 
 
-class Fresh(Generic[T]):
-    """A value made from a file, made again when the file has changed; safe for several threads."""
-
-    def __init__(self, file: Path, make: Callable[[], T]) -> None:
-        self._file, self._make, self._lock = file, make, threading.Lock()
-        self._held: tuple[object, T] | None = None
-
-    def get(self) -> T:
-        with self._lock:
-            stamp = self._stamp()
-            if self._held is None or self._held[0] != stamp:
-                self._held = (stamp, self._make())
-            return self._held[1]
-
-    def _stamp(self) -> object:
-        try:
-            status = self._file.stat()
-        except FileNotFoundError:
-            return None
-        return status.st_size, status.st_mtime_ns
-
-
-def listing(rows: Sequence[Mapping[str, Json]], query: Mapping[str, str], columns: Sequence[str]) -> dict[str, Json]:
-    """The first rows in which every word of `query["q"]` stands in one of `columns`."""
-    words = query.get("q", "").lower().split()
-    found = [row for row in rows if _fits(row, words, columns)]
-    return {"total": len(rows), "matching": len(found), "rows": found[:LISTED], "columns": list(columns)}
+def encoded(value: Json) -> str:
+    """An answer as ASCII JSON, its texts escaped and cut."""
+    return json.dumps(_clean(plain(value)), allow_nan=False, separators=(",", ":"))
 
 
 def cut(text: str) -> str:
@@ -100,21 +67,22 @@ def cut(text: str) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}\n... ({len(text) - LONGEST} more characters)"
 
 
-def encoded(value: Json) -> str:
-    """An answer as ASCII JSON, its texts escaped and its numbers finite."""
-    return json.dumps(_clean(value), allow_nan=False, separators=(",", ":"))
+def _listing(found: Listed[object], query: Mapping[str, str]) -> dict[str, Json]:
+    """The first rows in which every word of `query["q"]` stands in one of the columns."""
+    rows, words = _sorted([plain(row) for row in found.rows], query.get("sort")), query.get("q", "").lower().split()
+    fitting = [row for row in rows if _fits(row, words, found.columns)]
+    return {"total": len(rows), "matching": len(fitting), "rows": fitting[:LISTED], "columns": list(found.columns)}
 
 
-def _clean(value: Json) -> Json:
-    if isinstance(value, str):
-        return safe(value)
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {safe(str(key)): _clean(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_clean(one) for one in value]
-    return value
+def _sorted(rows: list[Json], order: str | None) -> list[Json]:
+    """Rows with a score by it, or by their number; other rows as they are."""
+    if order not in (None, "", *ORDERS):
+        raise UsageError(f"sort={order!r}: one of {', '.join(ORDERS)}")
+    if not rows or "score" not in rows[0] or order == "oldest":
+        return rows
+    if order == "newest":
+        return rows[::-1]
+    return sorted(rows, key=lambda row: (row["score"] is None, -(row["score"] or 0.0), row["number"]))
 
 
 def _fits(row: Mapping[str, Json], words: Sequence[str], columns: Sequence[str]) -> bool:
@@ -124,8 +92,9 @@ def _fits(row: Mapping[str, Json], words: Sequence[str], columns: Sequence[str])
     return all(word in text for word in words)
 
 
-def _viewable(path: Path) -> bool:
-    try:
-        return _kind(path) in KINDS
-    except UsageError:
-        return False
+def _clean(value: Json) -> Json:
+    if isinstance(value, str):
+        return safe(cut(value))
+    if isinstance(value, dict):
+        return {safe(key): _clean(one) for key, one in value.items()}
+    return [_clean(one) for one in value] if isinstance(value, list) else value

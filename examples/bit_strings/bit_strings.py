@@ -16,7 +16,7 @@ from evosyn.evolve.islands import IslandsConfig
 from evosyn.evolve.loop import LoopConfig, Search, SearchParts
 from evosyn.evolve.schedule import Arm, Schedule
 from evosyn.evolve.stopping import StopConfig
-from evosyn.ports import Axis, Proposal, ProposalContext, SearchState
+from evosyn.ports import Axis, EvolvedTools, PluginConfig, Proposal, ProposalContext, ProposerTools, SearchState
 from evosyn.randomness import SeedTree
 from evosyn.records import Candidate, Elite, Evaluation, Json
 from evosyn.rundir import RunDir
@@ -49,10 +49,10 @@ class BitStrings:
     purpose = "bit-string"
     task = "A string of 32 characters, each 0 or 1: the more ones the better, and among these the fewer changes."
     question = "which bits are 0 that could be 1?"
-    evaluator = Ones()
+    evaluator, start = Ones(), (START,)
 
-    def __init__(self, **decided: Json) -> None:
-        self.header: Mapping[str, Json] = {"v": 1, "kind": "bit-strings", **decided}
+    def __init__(self, decided: Mapping[str, Json]) -> None:
+        self.header: Mapping[str, Json] = {"kind": "bit-strings", **decided}
 
     def key(self, text: str) -> str | None:
         return text if BITS.fullmatch(text) else None
@@ -70,13 +70,22 @@ class BitStrings:
         return {"kind": "bit-strings", "best": {"id": best.candidate.id, "score": best.evaluation.score}}
 
 
+def create(tools: EvolvedTools, config: PluginConfig) -> BitStrings:  # noqa: ARG001
+    return BitStrings(tools.decided)
+
+
+class FlippingConfig(PluginConfig):
+    burst: int = 1
+    chance: float = 0.06
+
+
 class Flipping:
     """The proposer: flips each bit of the parent with a small chance."""
 
     name = "flipping"
 
-    def __init__(self, burst: int = 1, chance: float = 0.06) -> None:
-        self._burst, self._chance = burst, chance
+    def __init__(self, config: FlippingConfig) -> None:
+        self._burst, self._chance = config.burst, config.chance
 
     async def propose(self, context: ProposalContext) -> Proposal:
         rng = SeedTree(context.seed).child(self.name, context.index).random()
@@ -88,8 +97,8 @@ class Flipping:
         return Proposal(tuple(made))
 
 
-def create(*, burst: int = 1) -> Flipping:
-    return Flipping(burst)
+def flipping(tools: ProposerTools, config: FlippingConfig) -> Flipping:  # noqa: ARG001
+    return Flipping(config)
 
 
 def evolve(out: Path, seed: int = 0, proposals: int = 200) -> dict[str, Json]:
@@ -97,8 +106,8 @@ def evolve(out: Path, seed: int = 0, proposals: int = 200) -> dict[str, Json]:
     tree, islands = SeedTree(seed), IslandsConfig(count=3, migrate_every=15)
     with RunDir(out) as run:
         parts = SearchParts(
-            evolved=BitStrings(seed=seed, islands=islands.model_dump()),
-            proposers={"flipping": create(burst=2)},
+            evolved=BitStrings({"seed": seed, "islands": islands.model_dump()}),
+            proposers={"flipping": Flipping(FlippingConfig(burst=2))},
             schedule=Schedule([Arm("flipping", free=True)], tree),
             initial=[START],
             seed=tree,

@@ -1,15 +1,15 @@
 """Bit strings and their proposer are held to their contracts: `pytest test_bit_strings.py`."""
 
-from bit_strings import START, BitStrings, create
+from bit_strings import START, BitStrings, create, flipping
 
 from evosyn.contracts import EvolvedContract, ProposerContract
 
 
 class TestBitStrings(EvolvedContract):
-    make = staticmethod(BitStrings)
-    text = START.text
+    create = staticmethod(create)
 
 
 class TestFlipping(ProposerContract):
-    make = staticmethod(create)
+    create = staticmethod(flipping)
+    genome = BitStrings({})
     parent = START.text

@@ -1,13 +1,15 @@
 """A teacher written outside of evosyn: it answers from a file of replies, `{"problem": [...], "solution": [...], ...}`.
 
-The file is named by EVOSYN_SCRIPT. In a reply `{statement}` stands for the statement of the problem.
+`--teacher scripted:create:FILE` names it, by default `script.json`. In a reply `{statement}` stands for the statement
+of the problem.
 """
 
 import json
-import os
 from pathlib import Path
+from typing import Annotated
 
 from evosyn.chat import Reply, Request
+from evosyn.ports import Argument, PluginConfig, TeacherTools
 from evosyn.records import content_id
 
 
@@ -30,5 +32,9 @@ class Scripted:
     async def aclose(self) -> None: ...
 
 
-def create(**_options: object) -> Scripted:
-    return Scripted(json.loads(Path(os.environ["EVOSYN_SCRIPT"]).read_text(encoding="utf-8")))
+class ScriptedConfig(PluginConfig):
+    script: Annotated[Path, Argument("FILE")] = Path("script.json")
+
+
+def create(tools: TeacherTools, config: ScriptedConfig) -> Scripted:  # noqa: ARG001
+    return Scripted(json.loads(config.script.read_text(encoding="utf-8")))

@@ -3,6 +3,7 @@
 from pydantic import BaseModel
 
 from evosyn.domains.base import BaseDomain
+from evosyn.ports import DomainTools, PluginConfig
 from evosyn.records import Problem, Solution, Testing
 
 
@@ -27,5 +28,5 @@ class ShortAnswer(BaseDomain):
         return self.same(problem, solution) in {self.same(problem, Solution(one)) for one in testing.body["accepts"]}
 
 
-def create() -> ShortAnswer:
+def create(tools: DomainTools, config: PluginConfig) -> ShortAnswer:  # noqa: ARG001
     return ShortAnswer()

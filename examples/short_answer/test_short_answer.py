@@ -10,5 +10,5 @@ ACCEPTS = Testing("answer", {"accepts": ["14"]})
 
 
 class TestShortAnswer(DomainContract):
-    make = staticmethod(create)
+    create = staticmethod(create)
     samples = (DomainSample(AREA, ACCEPTS, right="14 m", wrong="15"),)

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from evosyn import registry
 from evosyn.crossexec.executor import CrossExecutor
 from evosyn.crossexec.judge import Judge
-from evosyn.domains import load_pools
+from evosyn.domains import domains_named, load_pools
 from evosyn.ports import Sandbox
 from evosyn.records import Problem
 from evosyn.sandbox import open_sandbox
@@ -24,7 +23,7 @@ def sandbox() -> Iterator[Sandbox]:
 @pytest.fixture(scope="session")
 def crossexec(sandbox: Sandbox) -> CrossExecutor:
     names = ("python-function", "python-stdin")
-    return CrossExecutor(Judge(sandbox, {name: registry.factory("domains", name)() for name in names}))
+    return CrossExecutor(Judge(sandbox, domains_named(names)))
 
 
 @pytest.fixture(scope="session")

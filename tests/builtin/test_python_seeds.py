@@ -11,11 +11,12 @@ import pytest
 import evosyn
 from evosyn.crossexec.executor import CrossExecutor
 from evosyn.crossexec.judge import Judge
+from evosyn.domains import domains_named
 from evosyn.jobs import Call, CallsJob, Limits, Status, StdioJob
-from evosyn.ports import Sandbox
+from evosyn.ports import Sandbox, TeacherTools
 from evosyn.randomness import SeedTree
 from evosyn.records import Json, Problem, Solution, Testing
-from evosyn.registry import factory
+from evosyn.registry import make
 
 FOLDER = Path(evosyn.__file__).parent / "builtin" / "python_seeds"
 INPUTS = 32
@@ -210,8 +211,8 @@ def test_all_human_testings_reject_the_mistakes_of_the_offline_teacher(
 
 def assert_rejected(sandbox: Sandbox, problems: list[Problem]) -> None:
     """Of each problem's mutants that differ from the reference on drawn inputs, at least 95 % fail its testing."""
-    teacher = factory("teachers", "offline")(seed=0, sandbox=sandbox)
-    domains = {name: factory("domains", name)() for name in ("python-function", "python-stdin")}
+    teacher = make("teachers", "offline", TeacherTools(sandbox=lambda: sandbox))
+    domains = domains_named(("python-function", "python-stdin"))
     short = CrossExecutor(Judge(sandbox, domains, Limits(wall_s=2.0, budget_s=3.0), recheck=False))
     items = []
     for problem in problems:

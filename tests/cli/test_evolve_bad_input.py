@@ -1,6 +1,5 @@
 """Every kind of bad strategy and bad reply in one search: each gets its verdict, none stops it or harms another."""
 
-import json
 import os
 import subprocess
 import sys
@@ -9,8 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from evosyn.evolve.events import KEPT, Committed, Fate, events_of
 from evosyn.pools import write_matrices
 from evosyn.records import PassMatrix
+from evosyn.rundir import RunDir
 from evosyn.simulation.scripted_server import ScriptedServer
 
 GOOD = """import numpy as np
@@ -92,9 +93,9 @@ def out(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def proposals(out) -> list[dict]:
-    events = [json.loads(line[9:]) for line in (out / "journal.jsonl").read_bytes().splitlines()]
-    return [event for event in events if event["t"] == "proposal" and event["i"] >= 0]
+def proposals(out) -> list[Committed]:
+    events = events_of(RunDir(out).journal)
+    return [event for event in events if isinstance(event, Committed) and event.step.index >= 0]
 
 
 def inspect(out: Path, *options: str) -> str:
@@ -105,31 +106,32 @@ def inspect(out: Path, *options: str) -> str:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_bad_strategy_has_its_reason_in_the_journal_and_in_inspect(out, proposals, name):
-    (candidate,) = proposals[list(PROGRAMS).index(name)]["c"]
+    event = proposals[list(PROGRAMS).index(name)]
+    (trial,) = event.step.trials
     reason = PROGRAMS[name][1]
-    assert candidate["fate"] == "invalid" and reason in candidate["e"]["invalid"]
-    assert reason.split()[0] in inspect(out, "--why", candidate["id"])
+    assert event.fates == (Fate.INVALID,) and reason in trial.evaluation.invalid
+    assert reason.split()[0] in inspect(out, "--why", trial.candidate.id)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", REPLIES)
 def test_a_bad_reply_is_waste_with_a_name(out, proposals, name):
-    event = proposals[len(PROGRAMS) + list(REPLIES).index(name)]
+    step = proposals[len(PROGRAMS) + list(REPLIES).index(name)].step
     waste = REPLIES[name][1]
-    assert event["waste"] == waste and not event["c"] and event["replies"]
+    assert step.waste == waste and not step.trials and step.replies
     assert waste in inspect(out)
 
 
 @pytest.mark.slow
 def test_ties_everywhere_are_scored_as_such_and_warned_of(out, proposals):
-    (candidate,) = proposals[-2]["c"]
-    assert candidate["fate"] in {"new", "improved", "not-better"}
-    assert candidate["e"]["score"] < proposals[-1]["c"][0]["e"]["score"]
-    assert "solution scores are constant" in inspect(out, "--program", candidate["id"])
+    (tied,), (good,) = (event.step.trials for event in proposals[-2:])
+    assert set(proposals[-2].fates) <= {*KEPT, Fate.NOT_BETTER}
+    assert tied.evaluation.score < good.evaluation.score
+    assert "solution scores are constant" in inspect(out, "--program", tied.candidate.id)
 
 
 @pytest.mark.slow
 def test_the_good_program_after_all_of_them_is_scored(proposals):
-    (candidate,) = proposals[-1]["c"]
-    assert candidate["fate"] in {"new", "improved", "not-better", "same-behaviour"}
-    assert candidate["e"]["score"] > 0
+    (trial,) = proposals[-1].step.trials
+    assert set(proposals[-1].fates) <= {*KEPT, Fate.NOT_BETTER, Fate.SAME_BEHAVIOUR}
+    assert trial.evaluation.score > 0

@@ -9,7 +9,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from evosyn.cli import group
+from evosyn.evolve.events import Committed, Fate, events_of
+from evosyn.rundir import RunDir
 from evosyn.simulation.scripted_server import ScriptedServer
 
 SETS = ("scoring.draws=2", "islands.count=2", "proposers.burst=4", "finalists=5")
@@ -35,8 +39,8 @@ def evolve(source: Path, out: Path, server: ScriptedServer, *more: str, **option
     return subprocess.run(arguments, capture_output=True, text=True, timeout=300, env=environment, **options)
 
 
-def journal(out: Path) -> list[dict]:
-    return [json.loads(line[9:]) for line in (out / "journal.jsonl").read_bytes().splitlines()]
+def commits(out: Path) -> list[Committed]:
+    return [event for event in events_of(RunDir(out).journal) if isinstance(event, Committed)]
 
 
 def test_models_and_genetic_bursts_work_on_one_archive(tmp_path, pool_file):
@@ -46,10 +50,10 @@ def test_models_and_genetic_bursts_work_on_one_archive(tmp_path, pool_file):
         requests = server.counts.requests
     report = json.loads((tmp_path / "out" / "report.json").read_text())
     assert 5 < report["model_calls"] == requests
-    events = [event for event in journal(tmp_path / "out") if event["t"] == "proposal"]
-    modelled = {one["id"] for event in events if event.get("replies") for one in event["c"]}
-    assert any(event["by"] == "genetic" and event["parent"] in modelled for event in events)
-    assert any(event.get("waste") for event in events)
+    steps = [event.step for event in commits(tmp_path / "out")]
+    modelled = {trial.candidate.id for step in steps if step.replies for trial in step.trials}
+    assert any(step.proposer == "genetic" and step.parent in modelled for step in steps)
+    assert any(step.waste for step in steps)
     assert b"sk-secret" not in b"".join(path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file())
 
 
@@ -104,7 +108,8 @@ def test_arms_name_proposers_models_and_shares(tmp_path, arm, pool_file):
 def test_inspect_shows_the_prompt_and_the_reply(tmp_path, pool_file):
     with ScriptedServer(program) as server:
         evolve(pool_file, tmp_path / "out", server, "--iterations", "12", "--proposer", "rewrite")
-    made = next(one["id"] for event in journal(tmp_path / "out") if event.get("replies") for one in event["c"])
+    steps = [event.step for event in commits(tmp_path / "out")]
+    made = next(trial.candidate.id for step in steps if step.replies for trial in step.trials)
     shown = subprocess.run(
         [sys.executable, "-m", "evosyn", "inspect", str(tmp_path / "out"), "--prompt", made],
         capture_output=True,
@@ -144,11 +149,10 @@ def test_hostile_programs_are_data_with_a_reason_and_none_stops_the_run(tmp_path
         result = evolve(pool_file, tmp_path / "out", server, *arguments)
     assert result.returncode in (0, 1), result.stderr
     reasons = {
-        one["text"]: one["e"]["invalid"]
-        for event in journal(tmp_path / "out")
-        if event["t"] == "proposal"
-        for one in event["c"]
-        if one["fate"] == "invalid"
+        trial.candidate.text: trial.evaluation.invalid
+        for event in commits(tmp_path / "out")
+        for trial, fate in zip(event.step.trials, event.fates, strict=True)
+        if fate is Fate.INVALID
     }
     for text, said in HOSTILE.items():
         if text in reasons:
@@ -179,3 +183,18 @@ def test_ablate_search_asks_the_model_within_its_calls(tmp_path, pool_file):
         requests = server.counts.requests
     assert "evolution" in result.stdout and "Unclosed" not in result.stderr
     assert 6 <= requests <= 4 * 7, "at most one call above the limit, for a repair"
+
+
+@pytest.mark.parametrize("search", [(), ("--proposer", "rewrite", "--iterations", "9"), ("--set", "stop.proposals=7")])
+def test_a_model_that_a_key_or_a_file_names_gives_the_defaults_that_the_flag_gives(search, tmp_path, pool_file):
+    def plan(*words: str) -> dict:
+        line = ["evolve", str(pool_file), "--out", str(tmp_path / "run"), "--dry-run", "--json", *search, *words]
+        return json.loads(CliRunner().invoke(group, line, catch_exceptions=False).stdout)
+
+    (tmp_path / "mine.yaml").write_text("workbench: {teacher: {model: openai/m}}\n")
+    asked = plan("--model", "openai/m")
+    assert plan("--set", "workbench.teacher.model=openai/m") == asked
+    assert plan("--config", str(tmp_path / "mine.yaml")) == asked
+    assert asked != plan() or search
+    if not search:
+        assert (asked["proposals"], asked["evaluations"], "diff" in asked["proposers"]) == (200, None, True)

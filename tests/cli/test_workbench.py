@@ -6,25 +6,32 @@ from pathlib import Path
 import click
 import pytest
 from click.testing import CliRunner
+from pydantic import BaseModel
 
-from evosyn.cli._workbench import sandbox_options, teacher_options, workbench_flags
-from evosyn.configs.loading import load_config
+from evosyn.cli._command import ConfiguredCommand, config_options, sandbox_options, teacher_options
 from evosyn.errors import UsageError
 from evosyn.workbench import Workbench, WorkbenchConfig
+
+
+class Configured(BaseModel):
+    """The configuration of some command."""
+
+    workbench: WorkbenchConfig = WorkbenchConfig()
+
 
 SERVED = ("--model", "openai/m", "--base-url", "http://127.0.0.1:9/v1")
 
 
 def config_of(*line: str) -> WorkbenchConfig:
-    """The configuration of a command line; `--set` without the section's name."""
-    found = []
+    """The section of a command line."""
+    found: list[WorkbenchConfig] = []
 
-    @click.command()
+    @click.command(cls=ConfiguredCommand, kind=Configured)
     @teacher_options
     @sandbox_options
-    @click.option("--set", "sets", multiple=True)
-    def command(sets: tuple[str, ...], **values: object) -> None:
-        found.append(load_config(WorkbenchConfig, sets=sets, flags=workbench_flags(values, "")))
+    @config_options("seed=1")
+    def command(config: Configured) -> None:
+        found.append(config.workbench)
 
     assert CliRunner().invoke(command, line, catch_exceptions=False).exit_code == 0
     return found[0]
@@ -44,12 +51,17 @@ def test_flags_are_keys_of_the_section() -> None:
 
 @pytest.mark.parametrize("strength", ["weak", "mixed", "strong"])
 def test_the_strength_is_that_of_the_offline_teacher(strength: str, tmp_path: Path) -> None:
-    assert opened(tmp_path, "--teacher", "offline", "--set", f"teacher.strength={strength}")._profile.name == strength
+    assert (
+        opened(tmp_path, "--teacher", "offline", "--set", f"workbench.teacher.strength={strength}")._profile.name
+        == strength
+    )
 
 
 def test_limits_of_the_account_and_hedging_reach_the_teacher_of_a_model(tmp_path: Path) -> None:
     keys = ("requests_per_minute=50", "tokens_per_minute=9000", "calls=7", "hedge=false")
-    config = opened(tmp_path, *SERVED, *(word for key in keys for word in ("--set", f"teacher.{key}")))._config
+    config = opened(
+        tmp_path, *SERVED, *(word for key in keys for word in ("--set", f"workbench.teacher.{key}"))
+    )._config
     assert (config.requests_per_minute, config.tokens_per_minute, config.concurrency) == (50.0, 9000.0, 7)
     assert config.hedge is None
     assert opened(tmp_path, *SERVED)._config.hedge is not None
@@ -59,11 +71,11 @@ def test_limits_of_the_account_and_hedging_reach_the_teacher_of_a_model(tmp_path
     ("line", "says"),
     [
         (("--model", "openai/m", "--teacher", "offline"), "exclude each other"),
-        (("--model", "openai/m", "--set", "teacher.strength=weak"), "strength"),
-        (("--teacher", "mailbox:x", "--set", "teacher.strength=weak"), "strength"),
-        (("--model", "openai/m", "--set", "teacher.device=cpu"), "device"),
-        (("--teacher", "offline", "--set", "teacher.dtype=float32"), "dtype"),
-        (("--model", "openai/m", "--set", "teacher.engine=vllm"), "engine"),
+        (("--model", "openai/m", "--set", "workbench.teacher.strength=weak"), "strength"),
+        (("--teacher", "mailbox:x", "--set", "workbench.teacher.strength=weak"), "strength"),
+        (("--model", "openai/m", "--set", "workbench.teacher.device=cpu"), "device"),
+        (("--teacher", "offline", "--set", "workbench.teacher.dtype=float32"), "dtype"),
+        (("--model", "openai/m", "--set", "workbench.teacher.engine=vllm"), "engine"),
         (("--model", "local:/x", "--base-url", "http://h/v1"), "--base-url"),
         (("--model", "local:/nowhere/at/all"), "no such directory"),
         ((), "no teacher"),

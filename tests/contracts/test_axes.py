@@ -16,7 +16,7 @@ def test_the_default_axes_are_found():
 class TestFound(AxisContract):
     @pytest.fixture(autouse=True, params=NAMES)
     def _named(self, request):
-        self.make = registry.factory("axes", request.param)
+        self.create = registry.find("axes", request.param).create
 
     def test_it_has_the_name_by_which_it_is_found(self, request):
         assert request.node.callspec.params["_named"] == self.make().axis.name

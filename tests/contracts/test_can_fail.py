@@ -7,8 +7,7 @@ from types import SimpleNamespace
 from unittest import SkipTest
 
 import pytest
-from bit_strings import START, BitStrings, Flipping, Ones
-from pydantic import BaseModel
+from bit_strings import START, BitStrings, Flipping, FlippingConfig, Ones
 
 from evosyn import contracts
 from evosyn.chat import Message, Parsed, Reply, Request
@@ -18,18 +17,31 @@ from evosyn.domains.python_function import PythonFunction
 from evosyn.errors import EvosynError
 from evosyn.evaluators.axes.strictness import Strictness
 from evosyn.jobs import CallsJob, CellResult, ItemOutcome, Protection, Status
-from evosyn.ports import Axis, Comparison, ExperimentTools, Proposal
+from evosyn.ports import Axis, Comparison, ExperimentTools, PluginConfig, Proposal, ProposerTools, SandboxTools
+from evosyn.ports.plugins import TOOLS
 from evosyn.records import Candidate, Evaluation, ParsedCall, Solution, Verdict
 from tests.contracts import test_domains, test_sandboxes
 
 COUNT = itertools.count()
 NOTHING = Protection("", "weak", "")
-ShortAnswer = type(test_domains.TestShortAnswer.make())
+ShortAnswer = type(test_domains.TestShortAnswer().make())
 
 
 def spoiled(contract, part, **changes):
     """A contract for a part of which something was changed for the worse."""
-    return type("Spoiled", (contract,), {"make": type("Part", (part,), changes)})()
+    worse = type("Part", (part,), changes)
+
+    lent = ProposerTools if issubclass(part, Flipping) else TOOLS[contract.kind]
+
+    def create(tools: lent, config: PluginConfig):
+        made = {
+            Asking: lambda: worse(tools.teacher),
+            Flipping: lambda: worse(FlippingConfig()),
+            BitStrings: lambda: worse({}),
+        }
+        return next((make for base, make in made.items() if issubclass(part, base)), worse)()
+
+    return type("Spoiled", (contract,), {"create": staticmethod(create)})()
 
 
 def answer(**changes):
@@ -52,17 +64,15 @@ def axis(**changes):
 
 def sandbox(**changes):
     held = type("Part", (test_sandboxes.Counting,), changes)
-    made = type("Spoiled", (SandboxContract,), {})()
-    made.make = lambda *, workers=None, allow_weak=False, numpy=False, hash_seed=0: held(
-        test_sandboxes.local.create(workers=workers)
-    )
-    return made
+
+    def create(tools: SandboxTools, config: PluginConfig):
+        return held(test_sandboxes.local.create(tools, config))
+
+    return type("Spoiled", (SandboxContract,), {"create": staticmethod(create)})()
 
 
-def bits(contract=contracts.EvolvedContract, **changes):
-    broken = spoiled(contract, BitStrings, **changes)
-    broken.text = START.text
-    return broken
+def bits(**changes):
+    return spoiled(contracts.EvolvedContract, BitStrings, **changes)
 
 
 def scoring(*evaluations):
@@ -129,7 +139,7 @@ class Asking:
 
 def proposer(part=Flipping, **changes):
     broken = spoiled(ProposerContract, part, **changes)
-    broken.parent = START.text
+    broken.parent, broken.genome = START.text, BitStrings({})
     return broken
 
 
@@ -159,7 +169,7 @@ class Trusting(Asking):
         return Proposal((Candidate(json.loads((await self.teacher.complete(Request((), "strategy"))).text)),))
 
 
-class Bare(BaseModel):
+class Bare(PluginConfig):
     upto: int = 3
 
 
@@ -168,14 +178,39 @@ def create_bare(tools: ExperimentTools, config: Bare):
 
 
 def experiment(create, small=None):
-    return type("Spoiled", (contracts.ExperimentContract,), {"make": staticmethod(create), "small": small})()
+    return type("Spoiled", (contracts.ExperimentContract,), {"create": staticmethod(create), "small": small})()
 
 
 def moved(context):
     return Proposal((Candidate(str(next(COUNT)), (context.parent.candidate.id,), "flipping"),))
 
 
+class Loose(PluginConfig):
+    model_config = {"extra": "allow"}  # noqa: RUF012
+
+
+class Demanding(PluginConfig):
+    size: int
+
+
+def of_another_form(contract):
+    """Plug-ins whose `create` is none of this kind: what it takes, what it names, what its config demands or lets pass."""
+    tools = TOOLS[contract.kind]
+
+    def bare(): ...
+    def unnamed(tools, config: PluginConfig): ...
+    def foreign(tools: Echo, config: PluginConfig): ...
+    def untyped(tools: tools, config: dict): ...
+    def demanding(tools: tools, config: Demanding): ...
+    def loose(tools: tools, config: Loose): ...
+
+    creates = (bare, unnamed, foreign, untyped, demanding, loose)
+    return [type("Spoiled", (contract,), {"create": staticmethod(create)})() for create in creates]
+
+
+PLUGINS = [getattr(contracts, name) for name in contracts.__all__ if hasattr(getattr(contracts, name), "kind")]
 BROKEN = [
+    *(("its_create", broken) for contract in PLUGINS for broken in of_another_form(contract)),
     ("it_is_a_domain_and_has_a_sample_of_every_kind", answer(name="other")),
     ("it_is_a_domain_and_has_a_sample_of_every_kind", function()),
     ("what_fits_is_taken", answer(check_testing=lambda *_: "misfit: none")),
@@ -204,7 +239,6 @@ BROKEN = [
     ("values_are_finite", axis(measure=lambda *_: float("nan"))),
     ("values_are_finite", axis(measure=lambda _, seen: float(seen.draws.blocks[0].passed_BMN[0, 0, 0] / (2 + next(COUNT))))),
     ("a_matrix_that_says_nothing", axis(measure=lambda *_: float("nan"))),
-    ("it_is_made_with_the_common", type("Spoiled", (SandboxContract,), {"make": staticmethod(lambda workers: None)})()),
     ("it_names_what_it_protects", sandbox(__enter__=lambda self: setattr(self, "protection", NOTHING) or self)),
     ("every_kind_of_job_ends", sandbox(run=lambda self, jobs, **_: [(ItemOutcome(Status.OK, 1),) for _ in jobs])),
     ("results_come_in_the_order", sandbox(run=lambda self, jobs, **told: self.behind.run(jobs, **told)[::-1])),
@@ -233,7 +267,7 @@ BROKEN = [
     ("it_knows_its_own", bits(key=lambda *_: str(next(COUNT)))),
     ("a_reply_that_quotes", bits(read=lambda *_: Parsed("0" * 32))),
     ("arbitrary_text", bits(key=lambda _, text: str(int(text, 2)))),
-    ("its_header", bits(__init__=lambda self: setattr(self, "header", {"at": next(COUNT)}))),
+    ("its_header", bits(__init__=lambda self, _: setattr(self, "header", {"at": next(COUNT)}))),
     ("an_evaluation_fills", bits(evaluator=scoring(Evaluation(0.5)))),
     ("an_evaluation_fills", bits(evaluator=scoring(Evaluation(0.5, None, (1, 1)), Evaluation(0.4, None, (1, 1))))),
     ("a_bad_candidate", bits(evaluator=scoring(Evaluation(None)))),
@@ -284,11 +318,11 @@ def test_what_is_not_spoiled_is_taken(good):
 
 EAGER = """
 import trl
-from pydantic import BaseModel
+from evosyn.ports import ExperimentTools, PluginConfig
 
-class Config(BaseModel): ...
+class Config(PluginConfig): ...
 
-def create(tools, config: Config): ...
+def create(tools: ExperimentTools, config: Config): ...
 """
 
 
@@ -303,7 +337,7 @@ def test_help_that_imports_a_trainer_is_seen(tmp_path, monkeypatch):
 
 
 def test_a_class_without_its_hooks_says_what_is_missing():
-    with pytest.raises(AssertionError, match=r"make = staticmethod.create."):
-        contracts.AxisContract().test_its_range_is_declared_and_the_same_each_time()
+    with pytest.raises(AssertionError, match=r"Spoiled needs `create`, such as: create = staticmethod.create."):
+        type("Spoiled", (contracts.AxisContract,), {})().test_its_range_is_declared_and_the_same_each_time()
     with pytest.raises(AssertionError, match="Spoiled needs `samples`, such as: samples ="):
         spoiled(DomainContract, ShortAnswer).test_a_canary_is_never_accepted()

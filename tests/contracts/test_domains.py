@@ -8,6 +8,7 @@ from test_short_answer import TestShortAnswer
 from evosyn import registry
 from evosyn.contracts import DomainContract, DomainSample
 from evosyn.contracts.domains import items
+from evosyn.domains import domain as domain_named
 from evosyn.domains import load_pools
 from evosyn.jobs import Limits
 from evosyn.records import Problem, Solution, Testing
@@ -71,7 +72,7 @@ noise = st.text(max_size=200) | st.lists(
 class TestFound(DomainContract):
     @pytest.fixture(autouse=True, params=NAMES)
     def _named(self, request):
-        self.make, self.samples = registry.factory("domains", request.param), SAMPLES.get(request.param, ())
+        self.create, self.samples = registry.find("domains", request.param).create, SAMPLES.get(request.param, ())
 
     def test_every_bundled_problem_fits_and_its_reference_is_read_back(self):
         domain = self.make()
@@ -92,4 +93,4 @@ class TestFound(DomainContract):
 @settings(max_examples=300, deadline=None)
 @given(text=noise)
 def test_drawn_texts_never_raise_either(name, text):
-    DomainContract.reads_or_refuses(registry.factory("domains", name)(), SAMPLES[name][0].problem, text)
+    DomainContract.reads_or_refuses(domain_named(name), SAMPLES[name][0].problem, text)

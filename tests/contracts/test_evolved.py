@@ -7,14 +7,15 @@ from test_bit_strings import TestBitStrings, TestFlipping
 from evosyn.contracts import EvolvedContract, GenomeContract
 from evosyn.errors import SandboxUnavailable
 from evosyn.evaluators.draws import ConsistencyConfig
+from evosyn.ports import EvolvedTools, PluginConfig
 from evosyn.records import PassMatrix
 from evosyn.sandbox import open_sandbox
 from evosyn.strategies import load_known
 from evosyn.strategies.genome import StrategyGenome
 from evosyn.strategies.running.sandboxed import SandboxedRunner
-from evosyn.synthesis.recipes._evolve_config import EvolveConfig
-from evosyn.synthesis.recipes._evolve_inputs import select
-from evosyn.synthesis.recipes._evolve_strategies import EvolvedStrategies
+from evosyn.synthesis.search.config import EvolveConfig
+from evosyn.synthesis.search.inputs import select
+from evosyn.synthesis.search.strategies import EvolvedStrategies
 
 __all__ = ["TestBitStrings", "TestFlipping"]
 
@@ -25,8 +26,6 @@ class TestStrategyTexts(GenomeContract):
 
 
 class TestStrategies(EvolvedContract):
-    text = load_known("initial")
-
     @pytest.fixture(autouse=True, scope="class")
     @classmethod
     def _running(cls):
@@ -35,14 +34,18 @@ class TestStrategies(EvolvedContract):
         except SandboxUnavailable as error:
             pytest.skip(str(error))
         with sandbox:
-            cls.runner = SandboxedRunner(sandbox)
+            cls.create = staticmethod(strategies(SandboxedRunner(sandbox)))
             yield
 
-    def make(self):
+
+def strategies(runner):
+    def create(tools: EvolvedTools, config: PluginConfig):  # noqa: ARG001
         rng = np.random.default_rng(0)
         cells, human = rng.random((8, 6, 5)) < 0.5, np.arange(6) % 2 == 0
         matrices = [
             PassMatrix(f"p{n}", np.where(one, "P", "F"), np.where(human, "P", "F")) for n, one in enumerate(cells)
         ]
         config = EvolveConfig(scoring=ConsistencyConfig(M=5, N=4, draws=2), finalists=2)
-        return EvolvedStrategies(self.runner, select(matrices, config, simulated=False), config)
+        return EvolvedStrategies(runner, select(matrices, config, simulated=False), config)
+
+    return create

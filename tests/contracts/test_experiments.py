@@ -4,12 +4,12 @@ import json
 
 import pytest
 from click.testing import CliRunner
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from evosyn import registry
 from evosyn.cli import group
 from evosyn.contracts import ExperimentContract
-from evosyn.ports import Comparison, ExperimentTools
+from evosyn.ports import Comparison, ExperimentTools, PluginConfig
 
 NAMES = registry.names("experiments")
 
@@ -23,10 +23,10 @@ class TestFound(ExperimentContract):
 
     @pytest.fixture(autouse=True, params=NAMES)
     def _named(self, request):
-        self.make = registry.factory("experiments", request.param)
+        self.create = registry.find("experiments", request.param).create
 
 
-class Config(BaseModel):
+class Config(PluginConfig):
     """Counts to a number."""
 
     upto: int = Field(default=3, description="Where it ends.")
@@ -48,7 +48,7 @@ def create(tools: ExperimentTools, config: Config) -> Counting:
 
 
 class TestOutside(ExperimentContract):
-    make = staticmethod(create)
+    create = staticmethod(create)
     small = {"upto": 2}  # noqa: RUF012
 
 

@@ -19,9 +19,10 @@ class TestFound(ProposerContract):
 
     @pytest.fixture(autouse=True, params=NAMES)
     def _named(self, request):
-        self.make = registry.factory("proposers", request.param)
+        self.create = registry.find("proposers", request.param).create
+        self.options = {"burst": 3} if request.param == "genetic" else {}
 
 
 class TestRewritingBits(ProposerContract):
-    make = staticmethod(registry.factory("proposers", "rewrite"))
-    parent, genome, reply = START.text, BitStrings(), f"Set all: {'1' * 32}"
+    create = staticmethod(registry.find("proposers", "rewrite").create)
+    parent, genome, reply = START.text, BitStrings({}), f"Set all: {'1' * 32}"

@@ -4,6 +4,7 @@ import pytest
 
 from evosyn import registry
 from evosyn.contracts import SandboxContract
+from evosyn.ports import PluginConfig, SandboxTools
 from evosyn.sandbox import local
 
 NAMES = registry.names("sandboxes")
@@ -16,7 +17,7 @@ def test_there_is_a_local_and_a_docker_sandbox():
 class TestFound(SandboxContract):
     @pytest.fixture(autouse=True, params=NAMES)
     def _named(self, request):
-        self.make = registry.factory("sandboxes", request.param)
+        self.create = registry.find("sandboxes", request.param).create
 
 
 class Counting:
@@ -37,9 +38,9 @@ class Counting:
         self.close()
 
 
-def create(*, workers=None, allow_weak=False, numpy=False, hash_seed=0):
-    return Counting(local.create(workers=workers, allow_weak=allow_weak, numpy=numpy, hash_seed=hash_seed))
+def create(tools: SandboxTools, config: PluginConfig):
+    return Counting(local.create(tools, config))
 
 
 class TestOutside(SandboxContract):
-    make = staticmethod(create)
+    create = staticmethod(create)

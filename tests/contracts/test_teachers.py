@@ -9,6 +9,7 @@ from evosyn.contracts import TeacherContract
 from evosyn.contracts.teachers import complete
 from evosyn.domains import load_pools
 from evosyn.domains.python_function import PythonFunction
+from evosyn.ports import TeacherTools
 from evosyn.sandbox import open_sandbox
 from evosyn.simulation.scripted_server import ScriptedServer
 from evosyn.teachers.cache import request_key
@@ -19,13 +20,14 @@ PROBLEM = next(pool.problem for pool in load_pools("builtin:python-seeds") if po
 class Asked(TeacherContract):
     requests = [PythonFunction().ask("solution", PROBLEM, n, {"temperature": 1.0, "max_tokens": 8}) for n in (0, 1)]  # noqa: RUF012
 
-    def made(self, name, **options):
-        self.make = lambda: registry.factory("teachers", name)(**options)
+    def made(self, name, tools=None, **options):
+        self.create, self.options = registry.find("teachers", name).create, options
+        self.tools = lambda: tools or TeacherTools()
 
     def served(self, folder, transport):
         with ScriptedServer(lambda body, occurrence: f"reply {occurrence} to {len(str(body))} characters") as server:
-            place = {"base_url": server.base_url, "cache": folder / "replies.sqlite"}
-            self.made("litellm", model="openai/m", transport=transport, **place)
+            tools = TeacherTools(replies=folder / "replies.sqlite")
+            self.made("litellm", tools, model="openai/m", transport=transport, base_url=server.base_url)
             yield
 
     def test_only_the_simulation_says_that_it_is_one(self):
@@ -38,7 +40,7 @@ class TestOffline(Asked):
     @pytest.fixture(autouse=True)
     def _made(self):
         with open_sandbox(workers=1) as sandbox:
-            self.made("offline", seed=0, sandbox=sandbox)
+            self.made("offline", TeacherTools(sandbox=lambda: sandbox))
             yield
 
 
@@ -61,7 +63,7 @@ class TestReplay(TestCompatible):
     @pytest.fixture(autouse=True)
     def _replayed(self, _made, tmp_path):
         complete(self.make(), self.requests)
-        self.made("replay", file=tmp_path / "replies.sqlite", model="openai/m")
+        self.made("replay", recording=f"{tmp_path}/replies.sqlite@openai/m")
 
 
 class TestMailbox(Asked):
@@ -82,15 +84,15 @@ class TestLocal(Asked):
         from tests.teachers.test_local import build
 
         build(tmp_path / "model", context=4096)
-        self.made("local", path=tmp_path / "model", device="cpu", cache=tmp_path / "replies.sqlite")
+        tools = TeacherTools(replies=tmp_path / "replies.sqlite")
+        self.made("local", tools, path=tmp_path / "model", device="cpu")
 
 
 class TestOutside(Asked):
     @pytest.fixture(autouse=True)
-    def _made(self, tmp_path, monkeypatch):
+    def _made(self, tmp_path):
         (tmp_path / "script.json").write_text(json.dumps({"solution": ["14", "I would say {statement}"]}))
-        monkeypatch.setenv("EVOSYN_SCRIPT", str(tmp_path / "script.json"))
-        self.made("scripted:create")
+        self.made("scripted:create", script=tmp_path / "script.json")
 
 
 def test_every_teacher_that_the_registry_finds_is_held_to_it():

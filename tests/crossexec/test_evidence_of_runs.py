@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evosyn import registry
 from evosyn.crossexec.executor import CrossExecutor
 from evosyn.crossexec.judge import Judge
 from evosyn.crossexec.verdict_cache import SqliteVerdicts
+from evosyn.domains import domains_named
 from evosyn.jobs import Limits
 from evosyn.matrices import matrix_from_json, matrix_to_json
 from evosyn.ports import Sandbox, VerdictCache
@@ -21,7 +21,7 @@ from evosyn.strategies.evidence import evidence_of
 from evosyn.strategies.running.packing import pack
 from evosyn.strategies.running.sandboxed import SandboxedRunner
 
-DOMAINS = {name: registry.factory("domains", name)() for name in ("python-function", "python-stdin")}
+DOMAINS = domains_named(("python-function", "python-stdin"))
 PROBLEM = Problem(
     "double",
     "python-function",

@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import pytest
 
-from evosyn import registry
 from evosyn.crossexec.executor import CrossexecConfig, CrossExecutor
 from evosyn.crossexec.judge import Cell, Judge
 from evosyn.crossexec.verdict_cache import MemoryVerdicts, SqliteVerdicts
+from evosyn.domains import domains_named
 from evosyn.domains.python_function import PythonFunction
 from evosyn.errors import UsageError
 from evosyn.jobs import CellResult, ItemOutcome, Job, Limits, Protection, Status
@@ -22,7 +22,7 @@ from evosyn.ports import Crossexec, Expansion, Plan, Sandbox, VerdictCache
 from evosyn.records import Problem, Provenance, Solution, Testing, Verdict
 from evosyn.sandbox import open_sandbox
 
-DOMAINS = {name: registry.factory("domains", name)() for name in ("python-function", "python-stdin")}
+DOMAINS = domains_named(("python-function", "python-stdin"))
 LIMITS = Limits(wall_s=1.0, budget_s=4.0)
 DOUBLE = Problem(
     "double",

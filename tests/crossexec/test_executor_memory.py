@@ -10,6 +10,7 @@ pytestmark = pytest.mark.slow
 SCRIPT = '''
 import re, sys
 from pathlib import Path
+from evosyn.domains import domains_named
 from evosyn import registry
 from evosyn.crossexec.executor import CrossExecutor
 from evosyn.crossexec.judge import Judge
@@ -41,7 +42,7 @@ def items(problems, M, N):
         )
 
 problems, remembered = map(int, sys.argv[1:])
-domains = {"python-function": registry.factory("domains", "python-function")()}
+domains = domains_named(["python-function"])
 made = CrossExecutor(Judge(Instant(), domains, cache=MemoryVerdicts(remembered)))
 cells = sum(matrix.verdicts_MN.size for _, matrix in made.stream(items(problems, 64, 64)))
 assert cells == made.counts.cells == problems * 64 * 64

@@ -4,10 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from evosyn import registry
 from evosyn.crossexec.executor import CrossExecutor
 from evosyn.crossexec.judge import Judge
-from evosyn.domains import load_pools
+from evosyn.domains import domains_named, load_pools
 from evosyn.sandbox import open_sandbox
 
 REAL = Path(__file__).parents[3] / "shared" / "data" / "humaneval_codegen16b_even.jsonl.gz"
@@ -27,7 +26,7 @@ def test_pass_and_not_pass_agree_with_the_recorded_verdicts() -> None:
         recorded.append([seen[m][:N] for m in quick])
         humans.append([human[m] for m in quick])
     with open_sandbox("local", allow_weak=True) as sandbox:
-        domains = {"python-function": registry.factory("domains", "python-function")()}
+        domains = domains_named(["python-function"])
         made = CrossExecutor(Judge(sandbox, domains))
         matrices = made.matrices(items)
     cells = 0

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
+from typing import NamedTuple
 
 import pytest
 
@@ -22,24 +23,76 @@ from evosyn.sandbox import open_sandbox
 from evosyn.testings import FormatError
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "short_answer"
-ENTRY_POINTS = "[evosyn.domains]\nshort-answer = short_answer:create\n[evosyn.teachers]\nscripted = scripted:create\n"
-
-
-PROPOSER = """
-from evosyn.ports import Proposal
+BITS = EXAMPLE.parent / "bit_strings" / "bit_strings.py"
+ENTRY_POINTS = """
+[evosyn.domains]
+short-answer = short_answer:create
+[evosyn.teachers]
+script = scripted:create
+[evosyn.proposers]
+comments = commenting:create
+flips = bit_strings:flipping
+[evosyn.evolved]
+bits = bit_strings:create
+[evosyn.sandboxes]
+noted = noting:create
+[evosyn.axes]
+length = lines:create
+"""
+MODULES = {
+    "commenting.py": """
+from evosyn.ports import PluginConfig, Proposal, ProposerTools
 from evosyn.records import Candidate
+
+class Config(PluginConfig):
+    word: str = "seen"
 
 class Commenting:
     name = "commenting"
 
+    def __init__(self, word):
+        self.word = word
+
     async def propose(self, context):
         parent = context.parent.candidate
-        return Proposal((Candidate(f"{parent.text}\\nseen = {context.index}\\n", (parent.id,), self.name),))
+        text = f"{parent.text}\\n{self.word} = {context.index}\\n"
+        return Proposal((Candidate(text, (parent.id,), self.name),))
 
-def create():
-    return Commenting()
-"""
-SCRIPTED = ("--teacher", "scripted", "--problems", "14", "-M", "6", "-N", "4")
+def create(tools: ProposerTools, config: Config):
+    return Commenting(config.word)
+""",
+    "noting.py": """
+import sys
+from evosyn.ports import PluginConfig, SandboxTools
+from evosyn.sandbox import local
+
+class Config(PluginConfig):
+    note: str = "nothing"
+
+def create(tools: SandboxTools, config: Config):
+    print("a sandbox of ours:", config.note, file=sys.stderr)
+    return local.create(tools, PluginConfig())
+""",
+    "lines.py": """
+from typing import Annotated
+from evosyn.ports import Argument, Axis, AxisTools, PluginConfig
+
+class Config(PluginConfig):
+    most: Annotated[int, Argument("MOST")] = 64
+
+class Lines:
+    def __init__(self, most):
+        self.axis = Axis("lines", 0, most, 8)
+
+    def measure(self, behaviour):
+        return float(min(self.axis.high, behaviour.text.count(chr(10))))
+
+def create(tools: AxisTools, config: Config):
+    return Lines(config.most)
+""",
+}
+"""Plug-ins of the kinds of which there is no example."""
+SCRIPTED = ("--teacher", "script", "--problems", "14", "-M", "6", "-N", "4")
 
 
 def loaded() -> ModuleType:
@@ -83,12 +136,13 @@ def installed(tmp_path: Path) -> dict[str, str]:
     """The environment of a machine on which the example is installed."""
     site = tmp_path / "site"
     (site / "short_answer-0.1.dist-info").mkdir(parents=True)
-    for source in EXAMPLE.glob("*.py"):
+    for source in (*EXAMPLE.glob("*.py"), BITS):
         (site / source.name).write_bytes(source.read_bytes())
     about = {"METADATA": "Metadata-Version: 2.1\nName: short-answer\nVersion: 0.1\n", "entry_points.txt": ENTRY_POINTS}
     for name, text in about.items():
         (site / "short_answer-0.1.dist-info" / name).write_text(text)
-    (site / "commenting.py").write_text(PROPOSER)
+    for name, text in MODULES.items():
+        (site / name).write_text(text)
     replies = {
         "problem": [
             "```json\n" + json.dumps({"title": f"Area {n}", "statement": question(n).statement, "unit": "m"}) + "\n```"
@@ -104,15 +158,92 @@ def installed(tmp_path: Path) -> dict[str, str]:
     (tmp_path / "script.json").write_text(json.dumps(replies))
     (tmp_path / "pool.jsonl").write_text("".join(json.dumps(line(number)) + "\n" for number in range(2, 14)))
     path = os.pathsep.join([str(site), str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")])
-    return {**os.environ, "PYTHONPATH": path, "EVOSYN_SCRIPT": str(tmp_path / "script.json")}
+    return {**os.environ, "PYTHONPATH": path}
 
 
-def evosyn(installed: dict[str, str], cwd: Path, *words: str) -> str:
+def evosyn(installed: dict[str, str], cwd: Path, *words: str, ends: tuple[int, ...] = (0,), both: bool = False) -> str:
     done = subprocess.run(
         [sys.executable, "-m", "evosyn", *words], cwd=cwd, env=installed, capture_output=True, text=True, check=False
     )
-    assert done.returncode == 0, f"evosyn {' '.join(words)}\n{done.stdout[-2000:]}{done.stderr[-3000:]}"
-    return done.stdout
+    assert done.returncode in ends, f"evosyn {' '.join(words)}\n{done.stdout[-2000:]}{done.stderr[-3000:]}"
+    return done.stdout + done.stderr if both else done.stdout
+
+
+class Names(NamedTuple):
+    """How plug-ins that are installed are named."""
+
+    domain: str
+    teacher: str
+    proposer: str
+    sandbox: str
+    axis: str
+    evolved: str
+    flipping: str
+
+
+DOTTED = Names(
+    "short_answer:create", "scripted:create:script.json", "commenting:create", "noting:create", "lines:create:32",
+    "bit_strings:create", "bit_strings:flipping",
+)  # fmt: skip
+ENTRIES = Names("short-answer", "script:script.json", "comments", "noted", "length:32", "bits", "flips")
+
+
+@pytest.mark.parametrize("names", [DOTTED, ENTRIES], ids=["dotted paths", "entry points"])
+def test_a_search_takes_a_plug_in_of_every_kind_with_its_options(
+    installed: dict[str, str], tmp_path: Path, names: Names
+) -> None:
+    lines = [json.dumps({**line(number), "domain": names.domain}) for number in range(2, 8)]
+    bare = [
+        {key: value for key, value in json.loads(one).items() if key not in ("solutions", "testings")} for one in lines
+    ]
+    (tmp_path / "pool.jsonl").write_text("".join(json.dumps(one) + "\n" for one in bare))
+    said = evosyn(
+        *(installed, tmp_path, "evolve", "pool.jsonl", "-M", "3", "-N", "2", "--iterations", "5", "--out", "run"),
+        *("--teacher", names.teacher, "--sandbox", names.sandbox, "--proposer", names.proposer, "--quiet"),
+        *("--set", "workbench.sandbox.note=hello", "--set", f"axes=[{names.axis}]", "--set", "finalists=1"),
+        *("--set", f'proposers.options."{names.proposer}".word=noticed', "--set", "scoring.draws=1"),
+        *("--set", "pool.solutions=4", "--set", "pool.testings=3"),
+        ends=(0, 1),
+        both=True,
+    )
+    assert "a sandbox of ours: hello" in said
+    journal = (tmp_path / "run" / "journal.jsonl").read_text()
+    assert "noticed = 3" in journal and '"seen = ' not in journal
+    said = evosyn(
+        *(installed, tmp_path, "evolve", "--config", "run/config.yaml", "--out", "again", "--quiet"),
+        ends=(0, 1),
+        both=True,
+    )
+    assert "a sandbox of ours: hello" in said, "the file of a run repeats the options of its plug-ins"
+    assert (tmp_path / "again" / "journal.jsonl").read_text() == journal
+
+
+@pytest.mark.parametrize("names", [DOTTED, ENTRIES], ids=["dotted paths", "entry points"])
+def test_a_search_takes_something_else_to_evolve(installed: dict[str, str], tmp_path: Path, names: Names) -> None:
+    words = ("evolve", "--evolved", names.evolved, "--proposer", names.flipping, "--iterations", "150")
+    options = ("--set", f'proposers.options."{names.flipping}".chance=0.1', "--set", "proposers.burst=2")
+    report = json.loads(evosyn(installed, tmp_path, *words, *options, "--out", "bits"))
+    assert report["kind"] == "bit-strings" and report["best"]["score"] > 0.7
+    again = json.loads(evosyn(installed, tmp_path, "evolve", "--config", "bits/config.yaml", "--out", "again"))
+    assert {**again, "wall_s": 0} == {**report, "wall_s": 0}
+
+
+@pytest.mark.parametrize(
+    ("option", "says"),
+    [
+        ("workbench.sandbox.noot=1", "sandboxes 'noted': unknown key 'noot'; did you mean 'note'"),
+        ("workbench.teacher.scrip=1", "teachers 'script': unknown key 'scrip'; did you mean 'script'"),
+        ("proposers.options.comments.wort=1", "proposers 'comments': unknown key 'wort'; did you mean 'word'"),
+        ("proposers.options.coments.word=1", "no arm is named 'coments'; did you mean 'comments'"),
+        ("evolved.size=1", "evolved 'bits': unknown key 'size'; known: none"),
+    ],
+)
+def test_an_option_that_no_plug_in_knows_is_refused(
+    installed: dict[str, str], tmp_path: Path, option: str, says: str
+) -> None:
+    words = ("--evolved", "bits", "--proposer", "comments", "--iterations", "2", "--out", "run", "--quiet")
+    parts = ("--sandbox", "noted", "--teacher", "script", "--set", option)
+    assert says in evosyn(installed, tmp_path, "evolve", *words, *parts, ends=(2,), both=True)
 
 
 @pytest.mark.slow
@@ -124,7 +255,7 @@ def test_every_command_takes_a_domain_that_is_installed(installed: dict[str, str
     run("crossexec", "pool.jsonl", "--out", "matrices")
     first = json.loads((tmp_path / "matrices" / "matrices.jsonl").read_text().splitlines()[0])
     assert (first["verdicts"][0], first["human"], first["groups"]) == ("PPFF", "PPPFFF", [0, 0, 0, 1, 2, 3])
-    arms = ("--proposer", "commenting:create=1", "--proposer", "genetic=3")
+    arms = ("--proposer", "comments=1", "--proposer", "genetic=3")
     run("evolve", "pool.jsonl", "-M", "4", "-N", "4", "--evaluations", "120", "--out", "run", "--quiet", *arms)
     assert '"commenting"' in (tmp_path / "run" / "journal.jsonl").read_text()
     run("synthesize", "run", "--out", "data", "--quiet", *SCRIPTED)
@@ -171,7 +302,7 @@ def test_a_student_learns_the_answers_of_a_domain_that_is_installed(installed: d
 
 
 def test_answers_that_only_python_takes_for_the_same_are_told_apart() -> None:
-    domain = loaded().create()
+    domain = loaded().ShortAnswer()
     with open_sandbox("local", workers=1, allow_weak=True) as sandbox:
         executor = CrossExecutor(Judge(sandbox, {domain.name: domain}))
         answers = [Solution(text) for text in ("# 14", "# 21", "14", " 14 M.", "14")]
@@ -182,7 +313,7 @@ def test_answers_that_only_python_takes_for_the_same_are_told_apart() -> None:
 
 
 def test_verdicts_of_one_payload_are_never_served_for_another() -> None:
-    domain = loaded().create()
+    domain = loaded().ShortAnswer()
     testing = Testing("answer", {"accepts": ["14"]})
     with open_sandbox("local", workers=1, allow_weak=True) as sandbox:
         from evosyn.crossexec.verdict_cache import MemoryVerdicts
@@ -205,7 +336,7 @@ def test_verdicts_of_one_payload_are_never_served_for_another() -> None:
     ],
 )
 def test_what_does_not_fit_is_named_by_its_field(payload: dict[str, object], accepts: object, message: str) -> None:
-    domain = loaded().create()
+    domain = loaded().ShortAnswer()
     body = {} if accepts is ... else {"accepts": accepts}
     with pytest.raises(FormatError, match=message):
         domain.check_problem(Problem("p", domain.name, "What?", payload=payload))
@@ -213,8 +344,8 @@ def test_what_does_not_fit_is_named_by_its_field(payload: dict[str, object], acc
 
 
 @pytest.mark.parametrize("name", ["os:abort", "os:getcwd", "evosyn.domains.python_function:PythonFunction"])
-def test_a_name_in_a_file_calls_nothing_but_a_create(name: str) -> None:
-    with pytest.raises(UsageError, match="must end in ':create'"):
+def test_a_name_in_a_file_calls_nothing_but_what_makes_a_domain(name: str) -> None:
+    with pytest.raises(UsageError, match="does not name a plug-in of this kind"):
         domains.domain(name)
 
 

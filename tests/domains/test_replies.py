@@ -31,7 +31,7 @@ STDIN = Problem(
     "sum", "python-stdin", "Read n, then n numbers; print their sum.",
     human_testing=Testing("stdin", {"cases": [{"input": "1\n5\n", "output": "5\n"}]}),
 )  # fmt: skip
-function, stdin = python_function.create(), python_stdin.create()
+function, stdin = python_function.PythonFunction(), python_stdin.PythonStdin()
 
 
 def cases_of(problem: Problem, text: str) -> object:

@@ -7,18 +7,19 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from bit_strings import START, BitStrings, Flipping, Ones, changes, evolve
+from bit_strings import START, BitStrings, Flipping, FlippingConfig, Ones, changes, evolve
 
 from evosyn import registry
 from evosyn.chat import Reply, Request
 from evosyn.errors import BudgetSpent, TeacherUnavailable, UsageError
 from evosyn.evolve.completing import complete
+from evosyn.evolve.events import events_of
 from evosyn.evolve.islands import Archipelago, IslandsConfig
 from evosyn.evolve.loop import LoopConfig, Search, SearchParts
 from evosyn.evolve.replay import replay
 from evosyn.evolve.schedule import Arm, Schedule
 from evosyn.evolve.stopping import StopConfig
-from evosyn.ports import Evolved, Proposal, ProposalContext, Proposer
+from evosyn.ports import Evolved, EvolvedTools, ModelTools, Proposal, ProposalContext, Proposer, ProposerTools
 from evosyn.randomness import SeedTree
 from evosyn.records import Candidate, Elite, Evaluation
 from evosyn.rundir import RunDir
@@ -29,8 +30,10 @@ def journal(out: Path) -> bytes:
 
 
 def test_it_is_what_the_engine_asks_for():
-    assert isinstance(BitStrings(), Evolved)
-    assert isinstance(registry.factory("proposers", "bit_strings:create")(burst=2), Proposer)
+    assert isinstance(registry.make("evolved", "bit_strings:create", EvolvedTools()), Evolved)
+    assert isinstance(
+        registry.make("proposers", "bit_strings:flipping", ProposerTools(BitStrings({})), {"burst": 2}), Proposer
+    )
 
 
 def test_a_run_ends_in_its_report_and_repeating_its_command_changes_nothing(tmp_path):
@@ -59,9 +62,8 @@ def test_a_run_that_was_cut_off_goes_on_to_the_same_journal(tmp_path, share):
 def test_its_journal_is_its_state_on_every_island(tmp_path):
     report = evolve(tmp_path / "run")
     islands = IslandsConfig(count=3, migrate_every=15)
-    state = replay(
-        RunDir(tmp_path / "run").journal, Archipelago(Ones.axes, BitStrings().merit, islands, SeedTree(0))
-    ).state
+    empty = Archipelago(Ones.axes, BitStrings({}).merit, islands, SeedTree(0))
+    state = replay(events_of(RunDir(tmp_path / "run").journal), empty).state
     assert state.migrations > 3 and all(len(island) > 3 for island in state.islands)
     assert state.report() == {name: report[name] for name in state.report()}
 
@@ -70,7 +72,7 @@ def test_its_own_order_of_merit_decides_who_holds_a_cell():
     def elite(text: str) -> Elite:
         return Elite(Candidate(text), replace(Ones().evaluate([Candidate(text)])[0], descriptor=()))
 
-    state = Archipelago((), BitStrings().merit, IslandsConfig(), SeedTree(0))
+    state = Archipelago((), BitStrings({}).merit, IslandsConfig(), SeedTree(0))
     scattered, together = elite("0101" * 4 + "0" * 16), elite("1" * 8 + "0" * 24)
     assert scattered.evaluation.score == together.evaluation.score
     assert changes(scattered.candidate.text) > changes(together.candidate.text)
@@ -92,8 +94,8 @@ def test_a_model_is_asked_for_it_in_its_words_and_read_in_its_way(name):
         async def aclose(self) -> None: ...
 
     asked: list[Request] = []
-    bits = BitStrings()
-    proposer = registry.factory("proposers", name)(teacher=Answering(), genome=bits)
+    bits = BitStrings({})
+    proposer = registry.make("proposers", name, ModelTools(bits, Answering()))
     context = ProposalContext(0, 0, Elite(START, Evaluation(0.5)), task=bits.task)
     proposal = asyncio.run(proposer.propose(context))
     assert [candidate.text for candidate in proposal.candidates] == ["1" * 32]
@@ -107,7 +109,7 @@ class Poor(Flipping):
     """A proposer whose money ends, or who only talks."""
 
     def __init__(self, talks: bool) -> None:
-        super().__init__(burst=2)
+        super().__init__(FlippingConfig(burst=2))
         self._talks = talks
 
     async def propose(self, context: ProposalContext) -> Proposal:
@@ -120,7 +122,7 @@ class Poor(Flipping):
 
 def search(run: RunDir, proposer: Proposer) -> Search:
     tree = SeedTree(0)
-    parts = SearchParts(BitStrings(), {"poor": proposer}, Schedule([Arm("poor")], tree), [START], tree)
+    parts = SearchParts(BitStrings({}), {"poor": proposer}, Schedule([Arm("poor")], tree), [START], tree)
     stop = StopConfig(proposals=60)
     return Search(parts, run.journal, islands=IslandsConfig(), loop=LoopConfig(lag=1), stop=stop)
 
@@ -131,7 +133,7 @@ def test_when_the_budget_is_spent_the_report_of_what_was_found_is_written_and_th
     held = RunDir(tmp_path).read_json("report.json")
     assert held["stopped"] == "cost" and held["proposals"] == 20
     with RunDir(tmp_path) as run:
-        assert complete(search(run, Flipping(burst=2)), run)["proposals"] == 60
+        assert complete(search(run, Flipping(FlippingConfig(burst=2))), run)["proposals"] == 60
 
 
 def test_a_proposer_that_only_fails_is_named_with_what_it_gave_and_nothing_is_written(tmp_path):

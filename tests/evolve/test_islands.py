@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from evosyn.codec import dump, load
 from evosyn.evolve import selection
 from evosyn.evolve.archive import Archive
-from evosyn.evolve.events import Fate, Step, Trial, step_from_json, step_to_json
+from evosyn.evolve.events import Committed, Fate, Step, Trial, committed
 from evosyn.evolve.islands import Archipelago, IslandsConfig
 from evosyn.evolve.proposer_tally import Tally
 from evosyn.evolve.schedule import Arm, Schedule
@@ -67,8 +68,8 @@ def test_a_step_survives_its_way_to_the_journal_and_back(points):
             state.steps, state.steps % 4, "arm", "p", (trial(number, score, x, signature),), waste=None, cost=0.5
         )
         fates = state.commit(made)
-        read, decided = step_from_json(step_to_json(made, fates))
-        assert decided == fates == again.commit(read)
+        read = load(Committed, dump(committed(made, fates)))
+        assert read.fates == fates == again.commit(read.step)
     assert again.fingerprint() == state.fingerprint()
 
 

@@ -16,14 +16,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evosyn.errors import CorruptRun, TeacherUnavailable, UsageError
+from evosyn.evolve.events import events_of
 from evosyn.evolve.islands import Archipelago, IslandsConfig
 from evosyn.evolve.loop import LoopConfig, Search, SearchParts
 from evosyn.evolve.replay import replay
 from evosyn.evolve.schedule import Arm, Schedule
 from evosyn.evolve.stopping import Stop, StopConfig
+from evosyn.journal import Journal
 from evosyn.ports import Proposal, ProposalContext
 from evosyn.randomness import SeedTree
-from evosyn.rundir import Journal
 
 ISLANDS = IslandsConfig(count=3, migrate_every=15, restart_after=4)
 
@@ -126,7 +127,7 @@ def test_one_seed_is_one_journal_and_the_journal_is_the_state(tmp_path_factory, 
         search_of.run()
         journals.append((folder / f"{concurrency}").read_bytes())
     assert journals[0] == journals[1] == journals[2]
-    found = replay(Journal(folder / "1"), empty(seed, islands))
+    found = replay(events_of(Journal(folder / "1")), empty(seed, islands))
     assert found.state.fingerprint() == search_of.state.fingerprint()
 
 
@@ -138,7 +139,7 @@ def test_replay_gives_the_state(tmp_path):
     path = tmp_path / "j"
     search = make(path, burst=4)
     search.run()
-    found = replay(Journal(path), empty())
+    found = replay(events_of(Journal(path)), empty())
     assert found.state.fingerprint() == search.state.fingerprint()
     assert found.stopped == Stop.PROPOSALS
     assert search.state.migrations > 0 and search.state.restarts > 0
@@ -340,4 +341,4 @@ def test_a_journal_that_another_version_decided_otherwise_is_refused(tmp_path):
     make(path, burst=4).run()
     coarser = tuple(replace(axis, bins=2) for axis in Ones.axes)
     with pytest.raises(CorruptRun, match=r"was decided .* the journal was edited or written by another version"):
-        replay(Journal(path), empty(axes=coarser))
+        replay(events_of(Journal(path)), empty(axes=coarser))

@@ -9,12 +9,10 @@ import pytest
 from evosyn import registry
 from evosyn.chat import Reply, Request
 from evosyn.codeblocks import Edit, apply_edits, extract_edits, extract_program, splice_functions
-from evosyn.evolve.proposers._model import ModelProposerConfig
-from evosyn.ports import Proposal, ProposalContext, Proposer
+from evosyn.ports import ModelTools, Proposal, ProposalContext, Proposer, TeacherTools
 from evosyn.records import Candidate, Elite, Evaluation
 from evosyn.simulation.scripted_server import ScriptedServer
 from evosyn.strategies.genome import StrategyGenome
-from evosyn.teachers import litellm, mailbox, replay
 
 STRATEGIES = StrategyGenome()
 GOLDEN = Path(__file__).parents[1] / "golden" / "prompts"
@@ -48,10 +46,8 @@ def propose(name: str, replies: list[str], given: ProposalContext, **config: obj
         return replies[min(len(seen), len(replies)) - 1]
 
     async def main(url: str) -> Proposal:
-        teacher = litellm.create(model="openai/m", base_url=url)
-        proposer = registry.factory("proposers", name)(
-            teacher=teacher, genome=STRATEGIES, config=ModelProposerConfig(**config)
-        )
+        teacher = registry.make("teachers", "litellm:openai/m", TeacherTools(), {"base_url": url})
+        proposer = registry.make("proposers", name, ModelTools(STRATEGIES, teacher), config)
         assert isinstance(proposer, Proposer)
         try:
             return await proposer.propose(given)
@@ -82,7 +78,7 @@ def test_what_a_model_is_told_of_strategies_does_not_change(name: str) -> None:
     asked: list[Request] = []
     other, best = elite("# other\n" + PARENT, 0.2, (1, 0)), elite("# best\n" + PARENT, 0.5, (0, 0))
     given = context(inspirations=(other,), top=(best,), rejected=("# rejected\n" + PARENT,))
-    asyncio.run(registry.factory("proposers", name)(teacher=Recording(), genome=STRATEGIES).propose(given))
+    asyncio.run(registry.make("proposers", name, ModelTools(STRATEGIES, Recording())).propose(given))
     said = "\n".join(f"[{message.role}]\n{message.content.strip()}\n" for message in asked[-1].messages)
     assert said == (GOLDEN / f"strategy.{name}.md").read_text()
     assert [request.purpose for request in asked] == ["strategy", "strategy"]
@@ -186,8 +182,8 @@ def test_several_edits_are_read_in_order_and_an_unclosed_fence_is_accepted() -> 
 
 def test_a_mailbox_waits_for_its_answer_and_remembers_it(tmp_path: Path) -> None:
     async def main() -> tuple[Proposal, Proposal]:
-        teacher = mailbox.create(directory=tmp_path, poll_s=0.01)
-        proposer = registry.factory("proposers", "rewrite")(teacher=teacher, genome=STRATEGIES)
+        teacher = registry.make("teachers", f"mailbox:{tmp_path}", TeacherTools(), {"poll_s": 0.01})
+        proposer = registry.make("proposers", "rewrite", ModelTools(STRATEGIES, teacher))
         waiting = asyncio.create_task(proposer.propose(context()))
         while not (prompts := list(tmp_path.glob("*.prompt.md"))):
             await asyncio.sleep(0.01)
@@ -208,19 +204,21 @@ def test_a_recording_replays_without_a_model_and_says_what_it_lacks(tmp_path: Pa
     asked = Request((Message("user", "q"),), "solution")
 
     async def record(url: str) -> str:
-        teacher = litellm.create(model="openai/m", base_url=url, cache=tmp_path / "replies.sqlite")
+        teacher = registry.make(
+            "teachers", "litellm:openai/m", TeacherTools(replies=tmp_path / "replies.sqlite"), {"base_url": url}
+        )
         reply = await teacher.complete(asked)
         await teacher.aclose()
         return reply.text
 
     with ScriptedServer(lambda _body, _occurrence: "answer") as server:
         text = asyncio.run(record(server.base_url))
-    teacher = replay.create(file=tmp_path / "replies.sqlite", model="openai/m")
+    teacher = registry.make("teachers", f"replay:{tmp_path}/replies.sqlite@openai/m", TeacherTools())
     assert asyncio.run(teacher.complete(asked)).text == text == "answer"
     with pytest.raises(TeacherUnavailable, match="sample 1"):
         asyncio.run(teacher.complete(Request(asked.messages, "solution", sample=1)))
     (tmp_path / "text").write_text("no database, but long enough to be looked at as one")
     with pytest.raises(UsageError, match="not a recording"):
-        replay.create(file=tmp_path / "text", model="openai/m")
+        registry.make("teachers", f"replay:{tmp_path}/text@openai/m", TeacherTools())
     with pytest.raises(UsageError, match="no such file"):
-        replay.create(file=tmp_path / "none", model="openai/m")
+        registry.make("teachers", f"replay:{tmp_path}/none@openai/m", TeacherTools())

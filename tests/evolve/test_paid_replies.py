@@ -16,14 +16,15 @@ import pytest
 from bit_strings import START, BitStrings
 
 from evosyn import registry
+from evosyn.budget import Budget, BudgetConfig
 from evosyn.chat import Reply, Request
 from evosyn.evolve.islands import IslandsConfig
 from evosyn.evolve.loop import LoopConfig, Search, SearchParts
 from evosyn.evolve.schedule import Arm, Schedule
 from evosyn.evolve.stopping import StopConfig
+from evosyn.journal import Journal
+from evosyn.ports import ModelTools
 from evosyn.randomness import SeedTree
-from evosyn.rundir import Journal
-from evosyn.teachers.budget import Budget, BudgetConfig
 from evosyn.teachers.cache import ReplyCache, request_key
 from evosyn.teachers.chat import ChatConfig, ChatTeacher
 from evosyn.teachers.transports import Answer
@@ -101,8 +102,8 @@ def run(folder: Path) -> None:
     teacher = ChatTeacher("metered", Metered(folder / "bill", door), ChatConfig(), cache, Budget(BudgetConfig()))
     tree = SeedTree(3)
     parts = SearchParts(
-        evolved=BitStrings(),
-        proposers={"rewrite": registry.factory("proposers", "rewrite")(teacher=teacher, genome=BitStrings())},
+        evolved=BitStrings({}),
+        proposers={"rewrite": registry.make("proposers", "rewrite", ModelTools(BitStrings({}), teacher))},
         schedule=Schedule([Arm("rewrite")], tree),
         initial=[START],
         seed=tree,

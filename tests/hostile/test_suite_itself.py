@@ -29,14 +29,14 @@ from hostile_suite.ranking import run_strategies
 from hostile_suite.rewards import run_rewards
 from hostile_suite.watching import texts_of
 
-from evosyn import registry
 from evosyn import testings as testing_format
+from evosyn.domains import domain as domain_named
 from evosyn.errors import SandboxUnavailable
 from evosyn.jobs import CallsJob, ChecksJob, ItemOutcome, Job, Limits, Protection, Status
 from evosyn.ports import Sandbox
 from evosyn.records import Solution
 
-DOMAIN = registry.factory("domains", "python-function")()
+DOMAIN = domain_named("python-function")
 HARMLESS, HANGS = (next(one for one in FAMILIES if one.name == name) for name in ("guesses", "busy for ever"))
 ARENAS = {"cells": run_cells, "rewards": run_rewards, "strategies": run_strategies}
 

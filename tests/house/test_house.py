@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from docs import house
+
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "evosyn"
 MODULES = sorted(PACKAGE.rglob("*.py"))
@@ -70,3 +72,10 @@ def test_the_wheel_works_outside_the_repository(tmp_path: Path) -> None:
     assert str(target) in seen.stdout
     assert "evolve" in run("--help")
     run("pool", "check", "builtin:python-seeds")
+
+
+def test_the_picture_of_the_house_is_that_of_its_imports() -> None:
+    text = (ROOT / "docs" / "house.svg").read_text(encoding="utf-8")
+    assert text == house.drawn(), "the rooms or their arrows have changed: python -m docs.house"
+    assert ("cli", "reading") in house.reduced(house.arrows())
+    assert "prefers-color-scheme: dark" in text

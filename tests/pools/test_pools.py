@@ -90,7 +90,11 @@ BAD_LINES: list[tuple[str, dict[str, Any] | str, str]] = [
     ("entry point is no name", changed(entry_point="a b"), r"field 'entry_point': must be the name of a function"),
     ("meta of wrong type", changed(meta=[1]), r"field 'meta': must be an object, not list"),
     ("solutions of wrong type", changed(solutions="x"), r"field 'solutions': must be a list, not str"),
-    ("a solution of wrong type", changed(solutions=["x", 1]), r"field 'solutions\[1\]': must be source text \(got 1\)"),
+    (
+        "a solution of wrong type",
+        changed(solutions=["x", 1]),
+        r"'solutions\[1\]': must be a text, not int \(got 1\)",
+    ),
     ("testing of wrong type", changed(testings=["x"]), r"field 'testings\[0\]': must be an object with a 'kind'"),
     ("testing of unknown kind", case(kind="tests"), r"'human_testing.kind': unknown kind of testing.*One of cases"),
     ("no cases", case(), r"'human_testing.cases': is missing"),

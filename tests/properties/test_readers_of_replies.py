@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evosyn import parsing, registry
+from evosyn import parsing
 from evosyn.codeblocks import Edit, apply_edits, extract_edits, extract_program, read_program
+from evosyn.domains import domain as domain_named
 from evosyn.domains import replies
 from evosyn.evaluators.axes import program_size
 from evosyn.fences import Fence, is_one_fence, markdown_fences, plain_fences
@@ -166,7 +167,7 @@ PARENT = "def f(x):\n" + "    x = x\n" * 400 + "    return x\n"
 
 
 def _domain(name: str, what: str, problem: Problem) -> Callable[[str], object]:
-    domain = registry.factory("domains", name)()
+    domain = domain_named(name)
     return lambda text: domain.read(what, text, problem)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import enum
+import itertools
 import marshal
 import socket
 import struct
@@ -232,13 +233,46 @@ def test_keys_made_to_collide_are_refused_quickly(keys: list[object]) -> None:
 
 
 @pytest.mark.parametrize("inside", [lambda key: key, lambda key: (1, key), lambda key: frozenset([key])])
-def test_a_long_integer_is_never_looked_up_among_decimal_numbers(inside: Callable[[object], object]) -> None:
-    long = (1 << 8_000_000) + 12345
+@pytest.mark.parametrize("bits", [3000, 8_000_000])
+def test_a_long_integer_is_never_looked_up_among_decimal_numbers(bits: int, inside: Callable[[object], object]) -> None:
+    long = (1 << bits) + 12345
     keys = [inside(key) for key in (Decimal(hash(long)), long)]
     began = time.thread_time()
     with pytest.raises(wire.Malformed, match="colliding"):
         kinds.distinct(keys, of_set=True)
     assert time.thread_time() - began < 1
+
+
+def nested(width: int, depth: int, length: int) -> bytes:
+    """A set of sets of sets ..., of which all have the same hash: tuples of -1 and -2 do."""
+    pool = [marshal.dumps(leaf, 2) for leaf in itertools.product((-1, -2), repeat=length)]
+    for _ in range(depth):
+        used = pool[: width + 1]
+        pool = [_frozen([one for one in used if one is not left]) for left in used]
+    return _frozen(pool[:width])
+
+
+def _frozen(items: list[bytes]) -> bytes:
+    return b">" + len(items).to_bytes(4, "little") + b"".join(items)
+
+
+@pytest.mark.parametrize(("width", "depth", "length"), [(31, 2, 5), (15, 3, 4), (60, 1, 6)])
+def test_sets_in_sets_made_to_collide_are_refused_quickly(width: int, depth: int, length: int) -> None:
+    data = nested(width, depth, length)
+    began = time.thread_time()
+    with pytest.raises(wire.Malformed, match="colliding"):
+        wire.decode(data)
+    assert time.thread_time() - began < 1
+
+
+def test_a_few_honest_sets_of_equal_hash_come_through() -> None:
+    grid = {frozenset({(-1, y), (-2, y)}) for y in (-1, -2, 3)} | {frozenset({-1}), frozenset({-2})}
+    assert wire.decode(wire.encode(grid)) == grid
+
+
+def test_a_value_may_hold_as_many_short_lists_as_fit_into_it() -> None:
+    value = [[] for _ in range(100_000)]
+    assert wire.decode(wire.encode(value)) == value
 
 
 def _set_of(keys: list[object]) -> bytes:
@@ -266,7 +300,7 @@ def test_keys_as_honest_programs_have_them_come_through(keys: list[object]) -> N
 
 @pytest.mark.parametrize("empty", [b"[\0\0\0\0", b"{0", b"<\0\0\0\0", b"(\x01\0\0\0N"])
 def test_a_value_of_many_empty_parts_does_not_outgrow_its_bytes(empty: bytes) -> None:
-    count = 300_000
+    count = 900_000
     with pytest.raises(wire.Malformed, match="too many parts"):
         wire.decode(b"[" + count.to_bytes(4, "little") + empty * count)
 

@@ -131,3 +131,14 @@ def test_a_group_of_exceptions_is_an_exception_of_its_text() -> None:
         "g (1 sub-exception)",
         True,
     )
+
+
+LISTING = ("[[x] for x in f(0)] == [[9]]", "[x * x for x in f(0)] == [9]", "{x: [x] for x in f(0)} == {}")
+
+
+@pytest.mark.parametrize("given", ["range(10**70)", "iter(range(10**70))"])
+def test_a_testing_that_runs_out_of_time_over_an_endless_answer_is_not_broken(given: str, sandbox: Sandbox) -> None:
+    """Freeing what it made until then takes so long that the alarm rings again."""
+    checks = tuple(Check(f"import os\nassert {text}") for text in LISTING)
+    (outcomes,) = sandbox.run([ChecksJob(f"def f(x): return {given}", "f", checks, Limits(cpu_s=0.5, budget_s=20.0))])
+    assert {outcome.status for outcome in outcomes} <= {Status.EXCEPTION, Status.KILLED, Status.TIMEOUT}, outcomes

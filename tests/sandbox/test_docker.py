@@ -12,7 +12,7 @@ import pytest
 
 from evosyn.errors import EvosynError, SandboxUnavailable
 from evosyn.jobs import Call, CallsJob, Limits
-from evosyn.sandbox import _image, _memory, _owners, docker
+from evosyn.sandbox import _image, _memory, _owners, docker, open_sandbox
 
 pytestmark = pytest.mark.docker
 
@@ -70,11 +70,11 @@ def test_containers_of_owners_that_are_gone_are_removed(client: object) -> None:
 def test_a_missing_image_names_the_command_that_makes_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EVOSYN_SANDBOX_IMAGE", "no-such-image-here")
     with pytest.raises(SandboxUnavailable, match="build-image"):
-        docker.create(workers=1)
+        open_sandbox("docker", workers=1)
 
 
 def test_a_container_may_use_what_the_limits_of_its_jobs_come_to(client: object) -> None:
-    with docker.create(workers=1) as sandbox:
+    with open_sandbox("docker", workers=1) as sandbox:
         for memory_mb in (Limits().memory_mb, 2 * Limits().memory_mb):
             job = CallsJob("def f(x): return x", "f", (Call((7,)),), Limits(memory_mb=memory_mb))
             assert sandbox.run([job])[0][0].value == 7

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from evosyn.errors import SandboxUnavailable
-from evosyn.jobs import Call, CallsJob, HarnessJob, Limits, Protection, Status
+from evosyn.jobs import Call, CallsJob, Check, ChecksJob, HarnessJob, Job, Limits, Protection, Status, StdioJob
 from evosyn.ports import Sandbox
 from evosyn.sandbox import _jail, open_sandbox
 from evosyn.sandbox.local import LocalSandbox
@@ -85,6 +85,58 @@ def test_a_lost_worker_is_replaced_and_its_job_done_again() -> None:
         threading.Timer(0.5, lambda: [os.kill(pid, 9) for pid in children_of(os.getpid())]).start()
         ((outcome,),) = opened.run([CallsJob("import time\ndef f(x): time.sleep(1); return x", "f", (Call((5,)),))])
     assert (outcome.status, outcome.value) == (Status.OK, 5)
+
+
+def test_one_worker_that_does_not_start_is_no_reason_to_give_up() -> None:
+    launch, refused = _jail.launcher(_jail.JailSpec("bare")), []
+
+    def hiccup(slot: int) -> object:
+        if slot == 1 and not refused:
+            refused.append(slot)
+            raise SandboxUnavailable("the engine did not answer, once")
+        return launch(slot)
+
+    with LocalSandbox(hiccup, Protection("local", "weak", "test"), 2) as opened:
+        outcomes = opened.run([CallsJob(QUICK, "f", (Call((number,)),)) for number in range(8)])
+    assert refused and [outcome.value for (outcome,) in outcomes] == list(range(8))
+
+
+def test_workers_that_never_start_end_the_run_with_the_reason() -> None:
+    def refuse(slot: int) -> object:
+        raise SandboxUnavailable(f"no engine for slot {slot}")
+
+    opened = LocalSandbox(refuse, Protection("local", "weak", "test"), 1)
+    with opened, pytest.raises(SandboxUnavailable, match="does not start: no engine"):
+        opened.run([CallsJob(QUICK, "f", (Call((1,)),))])
+
+
+@pytest.mark.parametrize(
+    "job",
+    [CallsJob(QUICK, "f", (Call((object(),)),)), CallsJob(QUICK, "f", (Call((), 5),)), StdioJob("print(1)", (5,))],
+    ids=["argument", "keywords", "input"],
+)
+def test_a_job_that_is_not_made_of_plain_data_is_refused_and_the_sandbox_goes_on(job: Job) -> None:
+    with LocalSandbox(_jail.launcher(_jail.JailSpec("bare")), Protection("local", "weak", "test"), 1) as opened:
+        with pytest.raises(TypeError, match="not plain data"):
+            opened.run([job])
+        assert opened.run([CallsJob(QUICK, "f", (Call((1,)),))])[0][0].value == 1
+
+
+def test_a_program_is_charged_what_it_computes_whatever_its_testing_counted() -> None:
+    burn = """
+import time
+def f(x):
+    until = time.process_time() + 0.8
+    while time.process_time() < until:
+        pass
+    return x
+"""
+    limits = Limits(cpu_s=1.0, budget_s=2.0, wall_s=60.0)
+    checks = tuple(Check(f"import os\nassert f({number}) == {number}") for number in range(8))
+    with LocalSandbox(_jail.launcher(_jail.JailSpec("bare")), Protection("local", "weak", "test"), 1) as opened:
+        (outcomes,) = opened.run([ChecksJob(burn, "f", checks, limits)])
+    statuses = [outcome.status for outcome in outcomes]
+    assert statuses.count(Status.OK) <= 3 and statuses[-1] is Status.NOT_RUN
 
 
 class Breaking:

@@ -8,14 +8,14 @@ from dataclasses import replace
 import pytest
 
 from evosyn.chat import Reply, Request
+from evosyn.domains import domain as domain_named
 from evosyn.domains import load_pools
 from evosyn.errors import UsageError
-from evosyn.ports import Teacher
+from evosyn.ports import Teacher, TeacherTools
 from evosyn.records import Problem, Testing
-from evosyn.registry import factory
 from evosyn.sandbox import open_sandbox
 from evosyn.simulation.author.values import same
-from evosyn.simulation.offline import OfflineTeacher, create
+from evosyn.simulation.offline import OfflineConfig, OfflineTeacher, create
 
 REFERENCE = """
 def clamp_sum(numbers, limit):
@@ -46,7 +46,7 @@ def sandbox():
 
 @pytest.fixture(scope="module")
 def teacher(sandbox):
-    return create(seed=3, sandbox=sandbox)
+    return create(TeacherTools(seed=3, sandbox=lambda: sandbox), OfflineConfig())
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +67,7 @@ def ask(teacher: OfflineTeacher, requests: list[Request]) -> list[Reply]:
 
 
 def requests_about(problem: Problem, count: int) -> list[Request]:
-    domain = factory("domains", problem.domain)()
+    domain = domain_named(problem.domain)
     return [
         *(domain.ask("solution", problem, sample, {}) for sample in range(count)),
         *(domain.ask("testing", problem, sample, {}) for sample in range(count)),
@@ -83,9 +83,9 @@ def test_it_is_a_teacher_and_says_that_it_is_simulated(teacher):
 
 def test_replies_depend_on_seed_problem_purpose_and_sample_only(sandbox, seeds):
     wanted = requests_about(seeds[0], 12)
-    first = ask(create(seed=1, sandbox=sandbox), wanted)
-    backwards = ask(create(seed=1, sandbox=sandbox), wanted[::-1])[::-1]
-    other = ask(create(seed=2, sandbox=sandbox), wanted)
+    first = ask(create(TeacherTools(seed=1, sandbox=lambda: sandbox), OfflineConfig()), wanted)
+    backwards = ask(create(TeacherTools(seed=1, sandbox=lambda: sandbox), OfflineConfig()), wanted[::-1])[::-1]
+    other = ask(create(TeacherTools(seed=2, sandbox=lambda: sandbox), OfflineConfig()), wanted)
     assert first == backwards
     assert [reply.text for reply in first] != [reply.text for reply in other]
     assert len({reply.id for reply in first}) == len(first)
@@ -100,7 +100,7 @@ def test_one_study_serves_many_concurrent_calls(sandbox, seeds):
             Counting.runs += 1
             return sandbox.run(jobs, on_done=on_done)
 
-    teacher = create(seed=1, sandbox=Counting())
+    teacher = create(TeacherTools(seed=1, sandbox=Counting), OfflineConfig())
     replies = ask(teacher, requests_about(seeds[0], 60))
     assert len(replies) == 180
     assert Counting.runs <= 4
@@ -108,7 +108,7 @@ def test_one_study_serves_many_concurrent_calls(sandbox, seeds):
 
 def test_most_replies_are_read_by_the_domains(teacher, seeds):
     for problem in seeds:
-        domain = factory("domains", problem.domain)()
+        domain = domain_named(problem.domain)
         solutions = [domain.read("solution", teacher.draw(problem, "solution", n).text, problem) for n in range(60)]
         testings = [domain.read("testing", teacher.draw(problem, "testing", n).text, problem) for n in range(60)]
         assert 0.85 <= sum(parsed.value is not None for parsed in solutions) / 60 <= 1.0
@@ -119,7 +119,7 @@ def test_most_replies_are_read_by_the_domains(teacher, seeds):
 
 
 def test_malformed_testings_are_not_read(teacher, seeds):
-    problem, domain = seeds[0], factory("domains", seeds[0].domain)()
+    problem, domain = seeds[0], domain_named(seeds[0].domain)
     drawn = [teacher.draw(problem, "testing", sample) for sample in range(300)]
     malformed = [one for one in drawn if one.truth.startswith("malformed")]
     assert 3 <= len(malformed) <= 45
@@ -155,11 +155,14 @@ def test_wrong_solutions_cluster_on_popular_mistakes(teacher, seeds):
 
 
 def test_a_problem_of_its_own_can_be_answered_by_another_teacher_of_any_seed(sandbox):
-    domain = factory("domains", "python-stdin")()
+    domain = domain_named("python-stdin")
     seed = replace(USER_PROBLEM, domain="python-stdin", payload={})
-    replies = ask(create(seed=9), [domain.ask("problem", None, sample, {}, [seed]) for sample in range(8)])
+    replies = ask(
+        create(TeacherTools(seed=9), OfflineConfig()),
+        [domain.ask("problem", None, sample, {}, [seed]) for sample in range(8)],
+    )
     problem = next(parsed for reply in replies if (parsed := domain.read("problem", reply.text).value) is not None)
-    answered = create(seed=4, sandbox=sandbox)
+    answered = create(TeacherTools(seed=4, sandbox=lambda: sandbox), OfflineConfig())
     assert domain.read("testing", answered.draw(problem, "testing", 1).text, problem).value is not None
     assert len(answered.study(problem).right) == 2
 
@@ -191,11 +194,11 @@ def test_what_it_cannot_simulate_is_a_clear_usage_error(teacher, problem, messag
 
 def test_other_misuse_is_a_usage_error(teacher):
     with pytest.raises(UsageError, match="need a sandbox"):
-        ask(create(), [Request((), "testing", problem=USER_PROBLEM)])
+        ask(create(TeacherTools(), OfflineConfig()), [Request((), "testing", problem=USER_PROBLEM)])
     with pytest.raises(UsageError, match="cannot write a strategy"):
         ask(teacher, [Request((), "strategy")])
     with pytest.raises(UsageError, match="strength 'huge' is unknown; one of mixed, strong, weak"):
-        create(strength="huge")
+        create(TeacherTools(), OfflineConfig(strength="huge"))
     with pytest.raises(UsageError, match="no problems of the domain 'os-shell'"):
         ask(teacher, [Request((), "problem", problem=replace(USER_PROBLEM, domain="os-shell"))])
 

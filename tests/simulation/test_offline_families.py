@@ -6,8 +6,10 @@ import random
 
 import pytest
 
+from evosyn.domains import domain as domain_named
 from evosyn.errors import UsageError
 from evosyn.jobs import Call, CallsJob, Limits, Status
+from evosyn.ports import TeacherTools
 from evosyn.randomness import SeedTree
 from evosyn.records import Problem
 from evosyn.sandbox import open_sandbox
@@ -15,7 +17,7 @@ from evosyn.simulation.author import catalogue
 from evosyn.simulation.author.problems import draw_problem
 from evosyn.simulation.author.study import INSIDE
 from evosyn.simulation.author.values import same
-from evosyn.simulation.offline import create
+from evosyn.simulation.offline import OfflineConfig, create
 
 FAMILIES = catalogue.family_names()
 
@@ -101,10 +103,9 @@ def test_unknown_families_and_parameters_are_usage_errors():
 
 @pytest.mark.parametrize("domain", ["python-function", "python-stdin"])
 def test_problem_replies_are_read_by_the_domain_and_found_again(domain):
-    from evosyn.registry import factory
     from evosyn.simulation.author.knowledge import resolve
 
-    reader = factory("domains", domain)()
+    reader = domain_named(domain)
     truths, problems = [], []
     for sample in range(200):
         drawn = draw_problem(SeedTree(2), domain, sample)
@@ -129,7 +130,7 @@ def test_problem_replies_are_read_by_the_domain_and_found_again(domain):
 
 def test_trivial_problems_are_solved_and_tested_rightly_by_nearly_everyone(sandbox):
     """What pruning has to prune: solutions and testings that carry no information."""
-    teacher = create(seed=0, sandbox=sandbox)
+    teacher = create(TeacherTools(seed=0, sandbox=lambda: sandbox), OfflineConfig())
     family = catalogue.family("one_step")
     params = family.draw(random.Random(1))
     task = family.build(params)

@@ -8,12 +8,13 @@ import pytest
 
 from evosyn.crossexec.executor import CrossExecutor
 from evosyn.crossexec.judge import Judge
-from evosyn.domains import load_pools
+from evosyn.domains import domain as domain_named
+from evosyn.domains import domains_named, load_pools
+from evosyn.ports import TeacherTools
 from evosyn.records import Problem, Solution
-from evosyn.registry import factory
 from evosyn.sandbox import open_sandbox
 from evosyn.simulation.author.calibration import RATES, RECORDED, measured, rates, spread
-from evosyn.simulation.offline import DOMAINS, OfflineTeacher, create
+from evosyn.simulation.offline import DOMAINS, OfflineConfig, OfflineTeacher, create
 from evosyn.synthesis.generate import draw_pools
 
 pytestmark = pytest.mark.slow
@@ -35,7 +36,10 @@ def seeds():
 
 @pytest.fixture(scope="module")
 def teachers(sandbox):
-    return {name: create(seed=0, sandbox=sandbox, strength=name) for name in ("weak", "mixed", "strong")}
+    return {
+        name: create(TeacherTools(seed=0, sandbox=lambda: sandbox), OfflineConfig(strength=name))
+        for name in ("weak", "mixed", "strong")
+    }
 
 
 def meant(teacher: OfflineTeacher, seeds: list[Problem], purpose: str) -> list[float]:
@@ -66,7 +70,7 @@ def test_problems_differ_in_how_often_solutions_are_right(teachers, seeds):
 
 def test_testings_have_many_sizes(teachers, seeds):
     teacher = teachers["mixed"]
-    domain = factory("domains", seeds[0].domain)()
+    domain = domain_named(seeds[0].domain)
     parsed = [domain.read("testing", teacher.draw(seeds[0], "testing", n).text, seeds[0]).value for n in range(150)]
     sizes = [len(one.body["cases"]) for one in parsed if one is not None and isinstance(one.body["cases"], list)]
     assert 8 <= statistics.mean(sizes) <= 14
@@ -76,7 +80,7 @@ def test_testings_have_many_sizes(teachers, seeds):
 
 @pytest.mark.slow
 def test_executed_pools_are_near_the_recorded_ones(sandbox, teachers, seeds):
-    domains = {name: factory("domains", name)() for name in DOMAINS}
+    domains = domains_named(DOMAINS)
     pools = draw_pools(seeds, teachers["mixed"], domains, solutions=14, testings=12)
     items = [
         (pool.problem, [*pool.solutions, Solution(pool.problem.reference_solution or "")], list(pool.testings))

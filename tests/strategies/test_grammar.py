@@ -26,7 +26,7 @@ from evosyn.strategies.grammar.simplify import simplified
 from evosyn.strategies.grammar.source import body_of, functions, read, write
 from evosyn.strategies.grammar.terms import glossary, notation, without_terms
 from evosyn.strategies.grammar.trees import MAX_SIZE, crossed, fits, mutated, random_program
-from evosyn.strategies.proposers.genetic import create
+from evosyn.strategies.proposers.genetic import GeneticProposer
 from evosyn.strategies.running.stacked import TreeRunner, harness
 from evosyn.strategies.running.stacks import stacked
 
@@ -264,10 +264,10 @@ def context(text: str, *others: str, index: int = 3) -> ProposalContext:
 
 @pytest.mark.parametrize("text", [write(INITIAL), MODEL])
 def test_a_proposal_is_a_burst_of_distinct_programs_and_depends_on_its_number_alone(text):
-    proposer = create(burst=12)
+    proposer = GeneticProposer(12, Reader())
     donor = write(program_of(5))
     first = asyncio.run(proposer.propose(context(text, donor)))
-    again = asyncio.run(create(burst=12).propose(context(text, donor)))
+    again = asyncio.run(GeneticProposer(12, Reader()).propose(context(text, donor)))
     other = asyncio.run(proposer.propose(context(text, donor, index=4)))
     assert first == again != other
     assert len({candidate.text for candidate in first.candidates}) == 12
@@ -276,7 +276,7 @@ def test_a_proposal_is_a_burst_of_distinct_programs_and_depends_on_its_number_al
 
 
 def test_an_opaque_parent_without_donors_still_gives_variants():
-    made = asyncio.run(create(burst=8).propose(context(MODEL))).candidates
+    made = asyncio.run(GeneticProposer(8, Reader()).propose(context(MODEL))).candidates
     retuned = [one for one in made if one.detail["operator"] == "retune-text"]
     assert retuned and len(made) == 8
 

@@ -18,8 +18,9 @@ from evosyn.ports import Plan, Teacher
 from evosyn.randomness import SeedTree
 from evosyn.records import Evidence, Invalid, Json, PassMatrix, Problem, Ranking, Solution, Testing, content_id
 from evosyn.synthesis.config import SynthesizeConfig
-from evosyn.synthesis.recipes.synthesize import Inputs, synthesize
-from evosyn.synthesis.tally import RunTally
+from evosyn.synthesis.inputs import Inputs
+from evosyn.synthesis.progress import SynthesisProgress
+from evosyn.synthesis.recipes.problems import synthesize
 from evosyn.workbench import TeacherConfig, Workbench, WorkbenchConfig
 
 TOY = "tests.toy:Domain"
@@ -191,10 +192,10 @@ class Toy:
     def run(self, out: Path, config: SynthesizeConfig, teacher: ToyTeacher | None = None, concurrency: int = 8) -> Json:
         self.teacher = teacher or ToyTeacher()
         self.crossexec = ToyCrossexec()
-        self.tally = RunTally()
+        self.progress = SynthesisProgress()
         also = tuple(other.name for other in self.others)
         return synthesize(
-            self.inputs, config.model_copy(update={"also": also}), ToyWorkbench(self, concurrency), out, self.tally
+            self.inputs, config.model_copy(update={"also": also}), ToyWorkbench(self, concurrency), out, self.progress
         )
 
 

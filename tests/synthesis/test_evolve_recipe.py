@@ -10,18 +10,20 @@ import numpy as np
 import pytest
 import yaml
 
-from evosyn.cli._run_reader import Run
 from evosyn.domains import load_pools
 from evosyn.errors import UsageError
 from evosyn.evaluators.draws import ConsistencyConfig
+from evosyn.evolve.events import Committed, Continued, events_of
 from evosyn.evolve.stopping import StopConfig
 from evosyn.pools import write_matrices
+from evosyn.reading.search import SearchReading
 from evosyn.records import Evaluation, Invalid, PassMatrix, Ranking
-from evosyn.synthesis.recipes._evolve_config import EvolveConfig
-from evosyn.synthesis.recipes._evolve_finish import _tied
-from evosyn.synthesis.recipes._evolve_inputs import Source, select
-from evosyn.synthesis.recipes._evolve_trial import run_trial
-from evosyn.synthesis.recipes.evolve import run_evolve
+from evosyn.rundir import RunDir
+from evosyn.synthesis.recipes.strategy import run_evolve
+from evosyn.synthesis.search.config import EvolveConfig
+from evosyn.synthesis.search.inputs import Source, select
+from evosyn.synthesis.search.trial import run_trial
+from evosyn.synthesis.search.winner import _tied
 from evosyn.workbench import Workbench
 
 SCORING = ConsistencyConfig(M=5, N=4, draws=2)
@@ -142,10 +144,20 @@ def old(tmp_path: Path) -> Path:
 
 
 def test_the_state_of_an_old_run_is_what_it_was(old):
-    state = Run(old).state()
+    state = SearchReading(old, "evolve").state
     assert state.fingerprint() == "e8f9b7f5b2e6ea5851115a12a102ca4dd793d7417cb6e04a1266fd3be867ca56"
     assert state.best is not None and state.best.candidate.id == "c_50917d732e2280e3"
     assert (state.evaluations, len(state.record), state.migrations) == (31, 20, 2)
+
+
+def test_an_old_run_goes_on_in_the_dialect_of_today(old):
+    events = events_of(RunDir(old).journal)
+    before, header = list(events), events.header()
+    events.append(Continued(3), sync=True)
+    again = events_of(RunDir(old).journal)
+    assert (list(again), again.header()) == ([*before, Continued(3)], header)
+    assert header["kind"] == "evolve" and isinstance(before[0], Committed) and len(before) == 18
+    assert again.at(next(at for at, event in again.positions() if event == Continued(3))) == Continued(3)
 
 
 def test_the_command_of_an_old_run_takes_it_up_and_another_does_not(old):

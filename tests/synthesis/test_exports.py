@@ -1,5 +1,7 @@
 """Exports: exact field names, and what each says of a row. In the hands of their consumers: tests/consumers."""
 
+import ast
+import importlib.util
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -7,6 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+import evosyn
 from evosyn.chat import Message
 from evosyn.cli.export import command
 from evosyn.dataset import Sample, write_dataset
@@ -81,6 +84,27 @@ def test_every_row_has_exactly_the_fields_of_its_format(tmp_path, form, file, co
     assert exported.rows == {"train": 12}
     assert len(rows) == 12
     assert {frozenset(row) for row in rows} == {frozenset(columns.split())}
+
+
+@pytest.mark.parametrize(("form", "file"), [("verl", "reward.py"), ("verifiers", "doubles/taskset.py")])
+def test_what_an_exported_file_takes_from_evosyn_is_public(tmp_path, form, file):
+    export_dataset(SAMPLES, form, tmp_path, name="doubles")
+    tree = ast.parse((tmp_path / file).read_text())
+    taken = [
+        node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and (node.module or "")[:6] == "evosyn"
+    ]
+    assert taken and {node.module for node in taken} == {"evosyn"}
+    assert {alias.name for node in taken for alias in node.names} <= set(evosyn.__all__)
+
+
+def test_the_exported_reward_of_verl_pays(tmp_path):
+    export_dataset(SAMPLES, "verl", tmp_path, name="doubles")
+    spec = importlib.util.spec_from_file_location("reward", tmp_path / "reward.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    truth = rows_of(tmp_path / "train.parquet")[0]["reward_model"]["ground_truth"]
+    assert module.compute_score("evosyn", FENCED, truth)["score"] == 1.0
+    assert module.compute_score("evosyn", FENCED.replace("2 * x", "x + 2"), truth)["score"] == 0.0
 
 
 def test_trl_keeps_no_name_that_it_reserves_and_its_rows_score_through_the_reward_function(tmp_path):

@@ -3,15 +3,23 @@
 import json
 
 import pytest
+from click.testing import CliRunner
 
-from evosyn.cli import _inspect_data as view
-from evosyn.cli._inspect_data import is_data_directory, matrix_lines, safe, show_data, side_by_side
+from evosyn.cli import _inspect_data as printed
+from evosyn.cli._texts import matrix_lines
+from evosyn.cli.inspect import command
 from evosyn.dataset import read_dataset, read_rejects
-from evosyn.errors import UsageError
+from evosyn.reading.data import DataReading
+from evosyn.reading.plain import safe
 from evosyn.synthesis.config import SynthesizeConfig
-from evosyn.synthesis.ledger import Ledger
 
 CONFIG = SynthesizeConfig(problems=24, solutions=5, testings=4)
+
+
+def inspect(*arguments: object) -> str:
+    result = CliRunner().invoke(command, list(map(str, arguments)), catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.output
 
 
 @pytest.fixture
@@ -20,22 +28,19 @@ def data(toy, tmp_path):
     return tmp_path / "d"
 
 
-def test_the_overview_shows_the_counts_of_the_report(data, capsys):
-    show_data(data)
-    shown = capsys.readouterr().out
+def test_the_overview_shows_the_counts_of_the_report(data):
+    shown = inspect(data)
     report = json.loads((data / "report.json").read_text())
     assert "SIMULATED" in shown
     for setting, counts in report["settings"].items():
         line = next(line for line in shown.splitlines() if line.startswith(setting))
         assert line.split()[1] == str(counts["kept"])
-    show_data(data, as_json=True)
-    assert json.loads(capsys.readouterr().out)["report"] == report
+    assert json.loads(inspect(data, "--json"))["report"] == report
 
 
-def test_why_walks_from_a_kept_row_back_to_seed_prompt_reply_matrix_and_ranking(data, capsys):
+def test_why_walks_from_a_kept_row_back_to_seed_prompt_reply_matrix_and_ranking(data):
     row = read_dataset(data)[0]
-    show_data(data, why=row.id)
-    shown = capsys.readouterr().out
+    shown = inspect(data, "--why", row.id)
     lineage = json.loads(row.lineage)
     assert all(seed in shown for seed in lineage["seeds"])
     assert "problems like:" in shown
@@ -45,62 +50,50 @@ def test_why_walks_from_a_kept_row_back_to_seed_prompt_reply_matrix_and_ranking(
     assert "evosyn   kept" in shown
 
 
-def test_why_names_the_rule_that_dropped_a_problem(data, capsys):
+def test_why_names_the_rule_that_dropped_a_problem(data):
     for reject in read_rejects(data):
         if reject.item == "problem":
-            show_data(data, why=str(reject.index))
-            assert f"evosyn   dropped in {reject.stage}: {reject.reason}" in capsys.readouterr().out
+            shown = inspect(data, "--why", reject.index)
+            assert f"evosyn   dropped in {reject.stage}: {reject.reason}" in shown
 
 
-def test_why_as_json_holds_the_instance_and_every_reply(data, capsys):
-    show_data(data, why="syn-000000", as_json=True)
-    story = json.loads(capsys.readouterr().out)
-    assert story["instance"]["index"] == 0
-    assert story["instance"]["usage"]["calls"] == len(story["replies"])
+def test_why_as_json_holds_the_problem_and_every_reply(data):
+    story = json.loads(inspect(data, "--why", "syn-000000", "--json"))
+    assert story["index"] == 0
+    assert story["usage"]["calls"] == len(story["replies"])
 
 
-def test_samples_show_statement_matrix_testing_and_two_solutions(data, capsys):
-    show_data(data, samples=2)
-    shown = capsys.readouterr().out
+def test_samples_show_statement_matrix_testing_and_two_solutions(data):
+    shown = inspect(data, "--sample", 2)
     rows = read_dataset(data)
     assert rows[0].statement in shown
     assert shown.count("chosen testing:") == 2
     assert rows[0].solution in shown
-    show_data(data, samples=1000, as_json=True)
-    assert len(json.loads(capsys.readouterr().out)) == len(rows)
+    assert len(json.loads(inspect(data, "--sample", 1000, "--json"))) == len(rows)
 
 
 def test_the_matrix_is_shown_with_the_chosen_pair_first(data):
     row = read_dataset(data)[0]
     scores = json.loads(row.scores)
-    from evosyn.rundir import RunDir
-
-    instance = Ledger(RunDir(data).journal).instance(json.loads(row.lineage)["index"])
-    lines = list(matrix_lines(instance, scores))
+    lines = list(matrix_lines(DataReading(data, "synthesize").matrix(row.problem_id)))
     assert lines[0].strip() == "v"
     assert lines[1].startswith(f"> s{scores['solution']}")
     assert lines[1][16 + lines[0].index("v") - 16] == "P"
 
 
 def test_an_unknown_sample_is_refused_with_what_to_give(data):
-    with pytest.raises(UsageError, match="d_"):
-        show_data(data, why="d_nothing")
+    result = CliRunner().invoke(command, [str(data), "--why", "d_nothing"])
+    assert "give a sample id (d_...)" in str(result.exception)
 
 
-def test_an_unfinished_directory_says_how_to_go_on(data, capsys):
+def test_an_unfinished_directory_says_how_to_go_on(data):
     (data / "report.json").unlink()
-    show_data(data)
-    assert "24 problems have ended; repeat" in capsys.readouterr().out
-
-
-def test_a_data_directory_is_known_by_its_manifest(data, tmp_path):
-    assert is_data_directory(data)
-    assert not is_data_directory(tmp_path)
+    assert "24 problems have ended; repeat" in inspect(data)
 
 
 def test_control_characters_of_models_never_reach_the_terminal():
     assert safe("a\x1b[31mred\r\n\tb\x9b") == "a\\x1b[31mred\\r\n\tb\\x9b"
-    assert "\x1b" not in "".join(side_by_side("a\x1b", "b\nc\nd"))
+    assert "\x1b" not in "".join(printed.side_by_side("a\x1b", "b\nc\nd"))
 
 
 @pytest.mark.parametrize(
@@ -113,4 +106,4 @@ def test_control_characters_of_models_never_reach_the_terminal():
     ],
 )
 def test_every_kind_of_testing_is_shown_line_by_line(testing, shown):
-    assert list(view.testing_lines(testing)) == shown
+    assert list(printed.testing_lines(testing)) == shown

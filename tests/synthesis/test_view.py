@@ -1,41 +1,41 @@
-"""What a person sees of a running synthesis: counts that match the tally, on any terminal."""
+"""What a person sees of a running synthesis: counts that match its progress, on any terminal."""
 
 import pytest
 
 from evosyn.chat import Reply
 from evosyn.cli._synthesis_view import funnel, line_of, watching
 from evosyn.synthesis.config import SynthesizeConfig
-from evosyn.synthesis.tally import RunTally
+from evosyn.synthesis.progress import SynthesisProgress
 
 
-def test_the_line_counts_what_the_tally_counts():
+def test_the_line_shows_what_was_counted():
     clock = iter([100.0, 160.0, 160.0, 160.0, 160.0]).__next__
-    tally = RunTally(asked=10, clock=clock)
-    tally.finished, tally.kept["evosyn"] = 4, 3
-    tally.move(None, "drawing")
-    tally.reply(Reply("r", "x", "m", cost=0.5, input_tokens=1))
-    tally.reply(Reply("r", "x", "m", cost=0.5, cached=True))
-    line = line_of(tally)
+    progress = SynthesisProgress(asked=10, clock=clock)
+    progress.finished, progress.kept["evosyn"] = 4, 3
+    progress.in_stage["draw"] += 1
+    progress.reply(Reply("r", "x", "m", cost=0.5, input_tokens=1))
+    progress.reply(Reply("r", "x", "m", cost=0.5, cached=True))
+    line = line_of(progress)
     assert "4/10 problems ended (3 kept)" in line
-    assert "1 drawing" in line
+    assert "1 in draw" in line
     assert "2 replies (1 from cache" in line
     assert "$0.5000" in line
     assert "1m00s, about 1m30s to go" in line
 
 
 def test_what_is_watched_is_shown_at_the_end_even_without_a_terminal(capsys):
-    with watching(RunTally(asked=3), True, "toy"):
+    with watching(SynthesisProgress(asked=3), True, "toy"):
         pass
     shown = capsys.readouterr().err
     assert "teacher: toy" in shown
     assert "0/3 problems ended" in shown
-    with watching(RunTally(asked=3), False, "toy"):
+    with watching(SynthesisProgress(asked=3), False, "toy"):
         pass
     assert capsys.readouterr().err == ""
 
 
 def test_an_error_passes_through_the_view():
-    with pytest.raises(ZeroDivisionError), watching(RunTally(), True, "toy"):
+    with pytest.raises(ZeroDivisionError), watching(SynthesisProgress(), True, "toy"):
         raise ZeroDivisionError
 
 
@@ -53,8 +53,8 @@ def test_the_funnel_has_every_setting_and_reason(toy, tmp_path, capsys):
 
 def test_the_counts_of_a_finished_run_agree_with_its_report(toy, tmp_path):
     report = toy.run(tmp_path / "d", SynthesizeConfig(problems=24, solutions=5, testings=4))
-    assert toy.tally.finished == report["asked"]
-    assert dict(toy.tally.kept) == {name: value["kept"] for name, value in report["settings"].items()}
-    assert sum(toy.tally.dropped.values()) == sum(report["dropped"].values())
-    assert toy.tally.usage.calls == report["calls"]
-    assert all(count == 0 for count in toy.tally.in_stage.values())
+    assert toy.progress.finished == report["asked"]
+    assert dict(toy.progress.kept) == {name: value["kept"] for name, value in report["settings"].items()}
+    assert sum(toy.progress.dropped.values()) == sum(report["dropped"].values())
+    assert toy.progress.usage.calls == report["calls"]
+    assert all(count == 0 for count in toy.progress.in_stage.values())

@@ -4,17 +4,20 @@ import asyncio
 import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import httpx
 import pytest
 
+from evosyn.budget import Budget, BudgetConfig
 from evosyn.chat import Message, Reply, Request
 from evosyn.errors import BudgetSpent, TeacherUnavailable, UsageError
+from evosyn.ports import TeacherTools
 from evosyn.simulation.scripted_server import Faults, ScriptedServer
-from evosyn.teachers.budget import Budget, BudgetConfig
+from evosyn.teachers.cache import ReplyCache
 from evosyn.teachers.chat import ChatConfig, ChatTeacher
-from evosyn.teachers.litellm import create
+from evosyn.teachers.litellm import LitellmConfig, create
+from evosyn.teachers.transports import CompatibleTransport, Endpoint
 
 R = TypeVar("R")
 
@@ -25,6 +28,13 @@ def echo(body: object, occurrence: int) -> str:
 
 def ask(text: str, sample: int = 0, **params: object) -> Request:
     return Request((Message("user", text),), "solution", params, sample)
+
+
+def made(
+    *, model: str = "openai/m", calls: int = 64, cache: Path | None = None, budget: Budget | None = None, **options: Any
+) -> ChatTeacher:
+    tools = TeacherTools(calls=calls, replies=cache, budget=budget or Budget(BudgetConfig()))
+    return create(tools, LitellmConfig(model=model, **options))
 
 
 def run(teacher: ChatTeacher, work: Callable[[ChatTeacher], Awaitable[R]]) -> R:
@@ -50,8 +60,8 @@ def test_each_sample_is_a_call_of_its_own_and_a_rerun_costs_nothing(transport: s
     requests = [ask(f"q{index}", sample) for index in range(3) for sample in range(2)]
     with ScriptedServer(echo) as server:
         options = {"model": "openai/m", "base_url": server.base_url, "transport": transport, "cache": cache}
-        first = many(create(**options), requests)
-        again_teacher = create(**options)
+        first = many(made(**options), requests)
+        again_teacher = made(**options)
         again = many(again_teacher, requests)
         assert server.counts.requests == 6
     assert [reply.text[:2] for reply in first] == ["q0", "q0", "q1", "q1", "q2", "q2"]
@@ -68,9 +78,7 @@ def test_a_refused_key_ends_the_run_at_once_and_never_shows(
     monkeypatch.setenv("MY_API_KEY", "sk-very-secret-value")
     cache = tmp_path / "replies.sqlite"
     with ScriptedServer(echo, required_key="another") as server:
-        teacher = create(
-            model="openai/m", base_url=server.base_url, api_key_env="MY_API_KEY", transport=transport, cache=cache
-        )  # type: ignore[arg-type]
+        teacher = made(base_url=server.base_url, api_key_env="MY_API_KEY", transport=transport, cache=cache)
         with pytest.raises(TeacherUnavailable) as error:
             many(teacher, [ask("q")])
         assert server.counts.requests == 1
@@ -82,7 +90,7 @@ def test_a_refused_key_ends_the_run_at_once_and_never_shows(
 def test_faults_of_every_kind_are_retried_and_every_item_is_accounted_for() -> None:
     faults = Faults(rate_limited=0.1, server_error=0.1, cut=0.05, hang=0.02, retry_after_s=0.2, once=True)
     with ScriptedServer(echo, faults=faults) as server:
-        teacher = create(model="openai/m", base_url=server.base_url, timeout_s=1.0)
+        teacher = made(base_url=server.base_url, timeout_s=1.0)
         replies = many(teacher, [ask(f"q{index}") for index in range(200)])
         assert server.counts.answers["429"] > 5
         assert server.counts.answers["500"] > 5
@@ -104,7 +112,7 @@ def test_the_scripted_server_draws_its_faults_for_each_request_and_not_for_each_
 def test_empty_truncated_and_missing_answers_are_failures_and_not_successes() -> None:
     faults = Faults(empty=0.3, truncated=0.3, no_choices=0.3)
     with ScriptedServer(echo, faults=faults) as server:
-        replies = many(create(model="openai/m", base_url=server.base_url), [ask(f"q{index}") for index in range(60)])
+        replies = many(made(base_url=server.base_url), [ask(f"q{index}") for index in range(60)])
         answers = server.counts.answers
     failures = [reply.failure for reply in replies]
     assert failures.count("truncated") == answers["truncated"] > 0
@@ -116,25 +124,27 @@ def test_a_budget_is_a_hard_stop_and_received_replies_are_kept(tmp_path: Path) -
     cache = tmp_path / "replies.sqlite"
     with ScriptedServer(echo) as server:
         options = {"model": "openai/m", "base_url": server.base_url, "cache": cache}
-        teacher = create(**options, budget=Budget(BudgetConfig(max_calls=5)))
+        teacher = made(**options, budget=Budget(BudgetConfig(max_calls=5)))
         with pytest.raises(BudgetSpent, match="max_calls"):
             many(teacher, [ask(f"q{index}") for index in range(50)])
         assert server.counts.requests <= 5
-        priced = create(
+        priced = made(
             **options,
-            config=ChatConfig(price_in=1.0, price_out=2.0, concurrency=1),
+            price_in=1.0,
+            price_out=2.0,
+            calls=1,
             budget=Budget(BudgetConfig(max_cost=1e-5)),
         )
         with pytest.raises(BudgetSpent, match="max_cost"):
             many(priced, [ask(f"p{index}") for index in range(50)])
-        unpriced = create(**options, budget=Budget(BudgetConfig(max_cost=1.0)))
+        unpriced = made(**options, budget=Budget(BudgetConfig(max_cost=1.0)))
         with pytest.raises(UsageError, match="price"):
             many(unpriced, [ask("u")])
 
 
 def test_equal_requests_in_flight_share_one_call() -> None:
     with ScriptedServer(echo, latency_s=0.1) as server:
-        replies = many(create(model="openai/m", base_url=server.base_url), [ask("q")] * 20)
+        replies = many(made(base_url=server.base_url), [ask("q")] * 20)
         assert server.counts.requests == 1
     assert {reply.text for reply in replies} == {"q #0"}
 
@@ -142,14 +152,20 @@ def test_equal_requests_in_flight_share_one_call() -> None:
 def test_a_dead_endpoint_ends_the_run_and_says_what_to_do() -> None:
     with ScriptedServer(echo) as server:
         url = server.base_url
-    teacher = create(model="openai/m", base_url=url, config=ChatConfig(patience_s=0.5, retries=100))
+    teacher = ChatTeacher(
+        "openai/m",
+        CompatibleTransport(Endpoint("openai/m", url, None, 10.0)),
+        ChatConfig(patience_s=0.5, retries=100),
+        ReplyCache(None),
+        Budget(BudgetConfig()),
+    )
     with pytest.raises(TeacherUnavailable, match="evosyn doctor"):
         many(teacher, [ask("q")])
 
 
 def test_a_bad_request_concerns_only_itself() -> None:
     with ScriptedServer(echo, refuse_temperature_above=2.0) as server:
-        teacher = create(model="openai/m", base_url=server.base_url)
+        teacher = made(base_url=server.base_url)
         replies = many(teacher, [ask("q"), ask("r", temperature=9)])
         assert server.counts.answers["400"] == 1
     assert [(reply.text, reply.failure) for reply in replies] == [("q #0", None), ("", "bad-request")]
@@ -157,7 +173,7 @@ def test_a_bad_request_concerns_only_itself() -> None:
 
 def test_an_endpoint_that_takes_none_of_the_requests_ends_the_run_and_says_what_to_change() -> None:
     with ScriptedServer(echo) as server:
-        teacher = create(model="openai/m", base_url=server.base_url, config=ChatConfig(concurrency=4))
+        teacher = made(base_url=server.base_url, calls=4)
         with pytest.raises(TeacherUnavailable, match=r"temperature is too high.*draw\.solution"):
             many(teacher, [ask(f"q{index}", temperature=9) for index in range(200)])
         assert server.counts.requests <= 24
@@ -167,27 +183,27 @@ def test_an_endpoint_that_takes_none_of_the_requests_ends_the_run_and_says_what_
         return list(await asyncio.gather(*(teacher.complete(ask(f"q{n}", temperature=9)) for n in range(40))))
 
     with ScriptedServer(echo) as server:
-        replies = run(create(model="openai/m", base_url=server.base_url), good_first)
+        replies = run(made(base_url=server.base_url), good_first)
     assert [reply.failure for reply in replies] == ["bad-request"] * 40
 
 
 def test_thinking_is_kept_apart_from_the_answer() -> None:
     with ScriptedServer(lambda _body, _occurrence: "<think>hmm</think>\nyes") as server:
-        (reply,) = many(create(model="openai/m", base_url=server.base_url), [ask("q")])
+        (reply,) = many(made(base_url=server.base_url), [ask("q")])
     assert (reply.text, reply.reasoning) == ("yes", "hmm")
 
 
 def test_what_is_wrong_with_the_model_name_or_key_is_said_before_anything_is_sent() -> None:
     with pytest.raises(UsageError, match="provider/name"):
-        create(model="gpt")
+        made(model="gpt")
     assert "NOT_SET_ANYWHERE" not in os.environ
     with pytest.raises(UsageError, match="NOT_SET_ANYWHERE"):
-        create(model="openai/m", api_key_env="NOT_SET_ANYWHERE")
+        made(model="openai/m", api_key_env="NOT_SET_ANYWHERE")
 
 
 def test_an_endpoint_that_admits_few_requests_answers_all_of_them_in_the_end() -> None:
     with ScriptedServer(echo, latency_s=0.1, admitted_per_s=100.0) as server:
-        replies = many(create(model="openai/m", base_url=server.base_url), [ask(f"q{index}") for index in range(300)])
+        replies = many(made(base_url=server.base_url), [ask(f"q{index}") for index in range(300)])
         assert server.counts.answers["429"] > 0
         assert server.counts.answers["ok"] == 300
     assert all(reply.failure is None for reply in replies)
@@ -208,7 +224,7 @@ def test_a_schema_goes_along_where_the_provider_takes_it() -> None:
         return "{}"
 
     with ScriptedServer(script) as server:
-        many(create(model="openai/m", base_url=server.base_url), [structured("q"), ask("r")])
+        many(made(base_url=server.base_url), [structured("q"), ask("r")])
     wanted = {"type": "json_schema", "json_schema": {"name": "problem", "schema": SCHEMA, "strict": True}}
     assert sorted(seen, key=str) == sorted([wanted, None], key=str)
 
@@ -219,7 +235,7 @@ def test_a_provider_that_refuses_a_schema_is_asked_without_it_from_then_on(trans
         return [await teacher.complete(structured(f"q{index}")) for index in range(5)]
 
     with ScriptedServer(echo, refuse_structured=True) as server:
-        teacher = create(model="openai/gpt-4o-mini", base_url=server.base_url, transport=transport)  # type: ignore[arg-type]
+        teacher = made(model="openai/gpt-4o-mini", base_url=server.base_url, transport=transport)
         replies = run(teacher, one_by_one)
         assert server.counts.structured == 1
         assert server.counts.requests == 6
@@ -234,6 +250,6 @@ def test_a_request_that_is_bad_without_its_schema_too_says_nothing_about_schemas
         return [await teacher.complete(bad), await teacher.complete(structured("r"))]
 
     with ScriptedServer(echo) as server:
-        replies = run(create(model="openai/m", base_url=server.base_url), both)
+        replies = run(made(base_url=server.base_url), both)
         assert server.counts.structured == 1, "of the second request: the first one was refused for its temperature"
     assert [reply.failure for reply in replies] == ["bad-request", None]

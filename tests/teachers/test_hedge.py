@@ -5,8 +5,8 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
+from evosyn.budget import Budget, BudgetConfig
 from evosyn.chat import Message, Request
-from evosyn.teachers.budget import Budget, BudgetConfig
 from evosyn.teachers.cache import ReplyCache
 from evosyn.teachers.chat import ChatConfig, ChatTeacher
 from evosyn.teachers.hedge import ENOUGH, Lateness

@@ -4,20 +4,27 @@ import asyncio
 import sys
 import types
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from evosyn.chat import Message, Reply, Request
+from evosyn.configs.loading import validated
 from evosyn.errors import UsageError
+from evosyn.ports import TeacherTools
 from evosyn.teachers._local import LocalAsk, TransformersEngine, VllmEngine, cut_at
 from evosyn.teachers.chat import ChatTeacher
-from evosyn.teachers.local import create, digest_of
+from evosyn.teachers.local import LocalModelConfig, create, digest_of
 
 pytestmark = pytest.mark.slow
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 WORDS = "the a of sum list number def return print zero one two three four five"
 TEMPLATE = "{% for m in messages %}<u>{{ m['content'] }}<a>{% endfor %}"
+
+
+def made(*, calls: int = 32, seed: int = 0, cache: Path | None = None, **options: Any) -> ChatTeacher:
+    return create(TeacherTools(seed, calls, cache), validated(LocalModelConfig, options, "local"))
 
 
 def build(folder: Path, *, template: str | None = TEMPLATE, context: int = 128) -> Path:
@@ -124,7 +131,7 @@ def test_each_row_ends_at_its_own_limit_and_stop(engine: TransformersEngine) -> 
 
 
 def test_a_prompt_that_is_too_long_concerns_only_itself(model: Path) -> None:
-    replies = complete(create(path=model, device="cpu"), [ask("sum"), ask("zero " * 500)])
+    replies = complete(made(path=model, device="cpu"), [ask("sum"), ask("zero " * 500)])
     assert [reply.failure in (None, "truncated") for reply in replies] == [True, False]
     assert replies[1].failure == "bad-request"
 
@@ -140,19 +147,19 @@ def test_requests_that_wait_are_answered_together_and_one_alone_is_not_held_back
         return answers(self, asks)
 
     monkeypatch.setattr(TransformersEngine, "answers", counted)
-    complete(create(path=model, device="cpu", batch=8), [ask(f"sum {number}") for number in range(20)])
+    complete(made(path=model, device="cpu", calls=8), [ask(f"sum {number}") for number in range(20)])
     assert sizes == [8, 8, 4]
     sizes.clear()
-    complete(create(path=model, device="cpu", batch=8), [ask("sum")])
+    complete(made(path=model, device="cpu", calls=8), [ask("sum")])
     assert sizes == [1]
 
 
 def test_replies_are_kept_samples_differ_and_the_same_seed_gives_them_again(model: Path, tmp_path: Path) -> None:
     requests = [ask("sum", sample) for sample in range(4)]
-    first = complete(create(path=model, device="cpu", cache=tmp_path / "a.sqlite"), requests)
-    again = complete(create(path=model, device="cpu", cache=tmp_path / "a.sqlite"), requests)
-    anew = complete(create(path=model, device="cpu"), requests)
-    other = complete(create(path=model, device="cpu", seed=1), requests)
+    first = complete(made(path=model, device="cpu", cache=tmp_path / "a.sqlite"), requests)
+    again = complete(made(path=model, device="cpu", cache=tmp_path / "a.sqlite"), requests)
+    anew = complete(made(path=model, device="cpu"), requests)
+    other = complete(made(path=model, device="cpu", seed=1), requests)
     assert len({reply.text for reply in first}) == 4
     assert all(reply.cached for reply in again)
     assert [reply.text for reply in first] == [reply.text for reply in again] == [reply.text for reply in anew]
@@ -173,7 +180,7 @@ def test_another_model_in_the_same_directory_has_another_name(tmp_path: Path) ->
     [
         (lambda folder: folder / "absent", {}, "no such directory.*hf download"),
         (lambda folder: folder, {}, "no config.json"),
-        (build, {"engine": "tensorflow"}, "one of auto, transformers, vllm"),
+        (build, {"engine": "tensorflow"}, "'auto', 'transformers' or 'vllm'"),
         (build, {"engine": "vllm"}, "needs vllm"),
         (lambda folder: build(folder, template=None), {}, "no chat template"),
         (build, {"dtype": "float17"}, "teacher.dtype float17"),
@@ -184,7 +191,7 @@ def test_what_is_missing_is_said_with_the_next_step(prepare, options, says, tmp_
     if options.get("engine") == "vllm" and "vllm" in sys.modules:
         pytest.skip("vllm is installed")
     with pytest.raises(UsageError, match=says):
-        complete(create(path=prepare(tmp_path), **options), [ask("sum")])
+        complete(made(path=prepare(tmp_path), **options), [ask("sum")])
 
 
 def test_a_missing_library_is_named_before_anything_is_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -192,18 +199,19 @@ def test_a_missing_library_is_named_before_anything_is_loaded(tmp_path: Path, mo
     found = __import__("importlib.util").util.find_spec
     monkeypatch.setattr("importlib.util.find_spec", lambda name, *rest: None if name == "torch" else found(name, *rest))
     with pytest.raises(UsageError, match=r"pip install evosyn\[train\]"):
-        create(path=folder)
+        made(path=folder)
 
 
 def test_an_unknown_parameter_is_named(model: Path) -> None:
     with pytest.raises(UsageError, match="frequency_penalty"):
-        complete(create(path=model, device="cpu"), [ask("sum", frequency_penalty=1.0)])
+        complete(made(path=model, device="cpu"), [ask("sum", frequency_penalty=1.0)])
 
 
 def test_making_the_teacher_imports_nothing_heavy(model: Path) -> None:
     import subprocess
 
-    code = f"import sys; from evosyn.teachers.local import create; create(path={str(model)!r})\n"
+    code = "import sys; from evosyn.ports import TeacherTools; from evosyn.registry import make\n"
+    code += f"make('teachers', 'local:{model}', TeacherTools())\n"
     code += "assert not {'torch', 'transformers', 'vllm'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
 

@@ -114,12 +114,12 @@ def test_out_of_memory_names_what_to_lower(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_run_that_diverges_ends_with_words_and_keeps_no_broken_weights(small_data: Path, tmp_path: Path) -> None:
-    from evosyn.train.distill import DistillRun, distill
+    from evosyn.train.distill import distill
 
     sets = ["steps=6", "fit.learning_rate=1e18", "fit.warmup=0.0", "keep.every=1", "tiny.warm_steps=2"]
     config = load_config(DistillConfig, preset="distill-tiny", sets=sets)
     with pytest.raises(UnavailableError, match=r"is (nan|inf).*learning_rate"):
-        distill(DistillRun(str(small_data), "evosyn", "builtin:tiny", tmp_path / "run", config))
+        distill(config.model_copy(update={"data": str(small_data), "model": "builtin:tiny"}), tmp_path / "run")
     assert not (tmp_path / "run" / "model").exists()
 
 

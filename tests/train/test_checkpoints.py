@@ -3,9 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from evosyn.errors import UnavailableError, UsageError
-from evosyn.rundir import RunDir
-from evosyn.train.checkpoints import check_disk, freeze_config, last_whole, mark_complete, read_metrics, trim_metrics
+from evosyn.errors import UnavailableError
+from evosyn.train.checkpoints import check_disk, last_whole, mark_complete, read_metrics, trim_metrics
 
 
 def test_a_torn_checkpoint_is_removed_and_the_last_whole_one_taken(tmp_path: Path) -> None:
@@ -19,21 +18,6 @@ def test_a_torn_checkpoint_is_removed_and_the_last_whole_one_taken(tmp_path: Pat
 
 def test_no_checkpoint_is_no_error(tmp_path: Path) -> None:
     assert last_whole(tmp_path / "nowhere") is None
-
-
-def test_other_settings_for_the_same_directory_are_refused_by_name(tmp_path: Path) -> None:
-    with RunDir(tmp_path / "run") as run:
-        freeze_config(run, {"steps": 30, "rollout": {"group": 8}})
-        freeze_config(run, {"steps": 30, "rollout": {"group": 8}})
-        with pytest.raises(UsageError, match=r"rollout\.group: 8 before, 4 now"):
-            freeze_config(run, {"steps": 30, "rollout": {"group": 4}})
-
-
-def test_a_directory_of_something_else_is_refused(tmp_path: Path) -> None:
-    with RunDir(tmp_path) as run:
-        run.write_json("report.json", {})
-        with pytest.raises(UsageError, match="choose another --out"):
-            freeze_config(run, {"steps": 1})
 
 
 def test_metrics_after_the_checkpoint_and_a_torn_line_are_dropped(tmp_path: Path) -> None:

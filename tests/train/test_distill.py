@@ -51,11 +51,11 @@ def test_the_warm_start_draws_the_same_for_every_setting(small_data: Path) -> No
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["sft", "dpo"])
 def test_each_method_trains_and_its_loss_falls(method: str, small_data: Path, tmp_path: Path) -> None:
-    from evosyn.train.distill import DistillRun, distill
+    from evosyn.train.distill import distill
 
     sets = [f"method={method}", "steps=12", "fit.learning_rate=2e-3", "fit.warmup=0.0", "tiny.warm_steps=20"]
     config = load_config(DistillConfig, preset="distill-tiny", sets=sets)
-    report = distill(DistillRun(str(small_data), "evosyn", "builtin:tiny", tmp_path / "run", config))
+    report = distill(config.model_copy(update={"data": str(small_data), "model": "builtin:tiny"}), tmp_path / "run")
     losses = [row["loss"] for row in read_metrics(tmp_path / "run" / "metrics.jsonl")]
     assert len(losses) == 12
     assert losses[-1] < 0.8 * losses[0]
@@ -66,20 +66,20 @@ def test_each_method_trains_and_its_loss_falls(method: str, small_data: Path, tm
 @needs_train
 @pytest.mark.train
 def test_dpo_without_refused_solutions_says_what_to_do(small_data: Path, tmp_path: Path) -> None:
-    from evosyn.train.distill import DistillRun, distill
+    from evosyn.train.distill import distill
 
     samples = [replace(sample, solutions_ranked="[]") for sample in read_dataset(small_data)]
     write_dataset(tmp_path / "data", "evosyn", samples)
     config = load_config(DistillConfig, preset="distill-tiny", sets=["method=dpo"])
     with pytest.raises(UsageError, match="--method dpo: no row"):
-        distill(DistillRun(str(tmp_path / "data"), "evosyn", "builtin:tiny", tmp_path / "run", config))
+        distill(config.model_copy(update={"data": str(tmp_path / "data"), "model": "builtin:tiny"}), tmp_path / "run")
 
 
 @needs_train
 @pytest.mark.train
 def test_rows_that_are_all_too_long_are_an_error_in_words(small_data: Path, tmp_path: Path) -> None:
-    from evosyn.train.distill import DistillRun, distill
+    from evosyn.train.distill import distill
 
     config = load_config(DistillConfig, preset="distill-tiny", sets=["fit.max_length=8"])
     with pytest.raises(UsageError, match="longer than 8 tokens"):
-        distill(DistillRun(str(small_data), "evosyn", "builtin:tiny", tmp_path / "run", config))
+        distill(config.model_copy(update={"data": str(small_data), "model": "builtin:tiny"}), tmp_path / "run")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from evosyn.chat import Message
+from evosyn.chat import Request
 from evosyn.domains import load_pools
 from evosyn.errors import UsageError
 from evosyn.jobs import Limits
@@ -17,7 +17,7 @@ from evosyn.pools import write_pools
 from evosyn.ports import Sandbox
 from evosyn.records import Pool, Problem, Testing
 from evosyn.rundir import RunDir
-from evosyn.train.evaluate import Result, bench_tasks, evaluate, level_of, summary, write_plot
+from evosyn.train.evaluate import Result, bench_tasks, evaluate, level_of, summary, write_picture
 from evosyn.train.generation import TokenSampling
 from evosyn.train.scoring import Scorer, domains_of, reward_judge
 
@@ -34,11 +34,11 @@ class Scripted:
         self._right, self._samples = right, samples
         self.asked: list[str] = []
 
-    def generate(self, chats: Sequence[Sequence[Message]], names: Sequence[str]) -> list[list[str]]:
+    def generate(self, requests: Sequence[Request], names: Sequence[str]) -> list[list[str]]:
         self.asked += names
         texts = []
-        for name, chat in zip(names, chats, strict=True):
-            assert name in chat[-1].content
+        for name, request in zip(names, requests, strict=True):
+            assert name in request.messages[-1].content
             text, count = self._right.get(name, ("", 0))
             good, bad = RIGHT.format(name=name, text=text), WRONG.format(name=name)
             texts.append([good] * count + [bad] * (self._samples - count))
@@ -84,7 +84,7 @@ def test_pass_at_k_and_levels_come_from_human_testings(bench: Path, sandbox: San
             evaluate("after", strong, sampling, tasks, scorer, run),
         ]
         table = summary(results, [1, 2], seed=0)
-        write_plot(run, table)
+        write_picture(run, table)
         assert (run.path / "eval.png").read_bytes().startswith(b"\x89PNG")
     before, after = table["models"]
     assert before["pass@1"]["mean"] == pytest.approx(0.5 / 3, abs=1e-5)

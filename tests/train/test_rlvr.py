@@ -29,8 +29,9 @@ SMALL = ["tiny.warm_steps=60", "rollout.max_completion=48", "rollout.prompts=2",
 FLAGS = [part for pair in SMALL for part in ("--set", pair)]
 
 
-def config(*sets: str) -> RlvrConfig:
-    return load_config(RlvrConfig, preset="train-tiny", sets=[*SMALL, *sets])
+def config(*sets: str, **named: object) -> RlvrConfig:
+    flags = {name: str(value) for name, value in named.items()}
+    return load_config(RlvrConfig, preset="train-tiny", sets=[*SMALL, *sets], flags=flags)
 
 
 def environment() -> dict[str, str]:
@@ -60,11 +61,11 @@ def tiny_model(small_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
 def test_each_algorithm_trains_and_reports(
     algorithm: str, small_data: Path, tiny_model: Path, sandbox: Sandbox, tmp_path: Path
 ) -> None:
-    from evosyn.train.rlvr import RlvrRun, train_rlvr
+    from evosyn.train.rlvr import train_rlvr
 
     out = tmp_path / "run"
-    request = RlvrRun(str(small_data), "evosyn", str(tiny_model), out, config("steps=3", f"algorithm={algorithm}"))
-    report = train_rlvr(request, sandbox)
+    asked = config("steps=3", f"algorithm={algorithm}", data=small_data, model=tiny_model)
+    report = train_rlvr(asked, out, sandbox)
     assert report["method"] == algorithm
     assert report["label"] is not None
     assert report["lineage"]["simulated"] is True
@@ -74,24 +75,24 @@ def test_each_algorithm_trains_and_reports(
     assert (out / "curve.png").read_bytes().startswith(b"\x89PNG")
     assert (out / "model" / "config.json").is_file()
     assert "simulation" in (out / "model" / "README.md").read_text()
-    assert train_rlvr(request, sandbox) == json.loads((out / "report.json").read_text())
+    assert train_rlvr(asked, out, sandbox) == json.loads((out / "report.json").read_text())
 
 
 def test_oversampling_keeps_groups_with_signal_first(
     small_data: Path, tiny_model: Path, sandbox: Sandbox, tmp_path: Path
 ) -> None:
-    from evosyn.train.rlvr import RlvrRun, train_rlvr
+    from evosyn.train.rlvr import train_rlvr
 
     out = tmp_path / "run"
     sets = ("steps=4", "rollout.oversample=4", "rollout.group=4")
-    train_rlvr(RlvrRun(str(small_data), "evosyn", str(tiny_model), out, config(*sets)), sandbox)
+    train_rlvr(config(*sets, data=small_data, model=tiny_model), out, sandbox)
     for row in read_metrics(out / "metrics.jsonl"):
         # 2 of 8 sampled groups are kept: all of them have signal as soon as a quarter of the sampled have
         assert row["kept_with_signal"] == pytest.approx(min(1.0, 4 * row["groups_with_signal"]))
 
 
 def test_an_adapter_is_trained_and_merged(small_data: Path, tiny_model: Path, sandbox: Sandbox, tmp_path: Path) -> None:
-    from evosyn.train.rlvr import RlvrRun, train_rlvr
+    from evosyn.train.rlvr import train_rlvr
 
     sets = (
         "steps=2",
@@ -101,7 +102,7 @@ def test_an_adapter_is_trained_and_merged(small_data: Path, tiny_model: Path, sa
         "optim.beta=0.04",
     )
     out = tmp_path / "run"
-    train_rlvr(RlvrRun(str(small_data), "evosyn", str(tiny_model), out, config(*sets)), sandbox)
+    train_rlvr(config(*sets, data=small_data, model=tiny_model), out, sandbox)
     assert (out / "model" / "adapter_config.json").is_file()
     assert (out / "model" / "merged" / "config.json").is_file()
     assert (out / "model" / "merged" / "tokenizer.json").is_file()
@@ -156,11 +157,12 @@ def test_sigterm_saves_and_ends_resumable(small_data: Path, tiny_model: Path, tm
 def test_other_settings_for_a_run_directory_are_refused(
     small_data: Path, tiny_model: Path, sandbox: Sandbox, tmp_path: Path
 ) -> None:
-    from evosyn.train.rlvr import RlvrRun, train_rlvr
+    from evosyn.train.rlvr import train_rlvr
 
-    train_rlvr(RlvrRun(str(small_data), "evosyn", str(tiny_model), tmp_path / "r", config("steps=1")), sandbox)
+    asked = config("steps=1", data=small_data, model=tiny_model)
+    train_rlvr(asked, tmp_path / "r", sandbox)
     with pytest.raises(UsageError, match="setting: 'evosyn' before, 'random' now"):
-        train_rlvr(RlvrRun(str(small_data), "random", str(tiny_model), tmp_path / "r", config("steps=1")), sandbox)
+        train_rlvr(asked.model_copy(update={"setting": "random"}), tmp_path / "r", sandbox)
 
 
 @pytest.mark.parametrize(
@@ -175,10 +177,10 @@ def test_other_settings_for_a_run_directory_are_refused(
 def test_what_does_not_fit_is_said_before_training(
     sets: tuple[str, ...], message: str, small_data: Path, tiny_model: Path, sandbox: Sandbox, tmp_path: Path
 ) -> None:
-    from evosyn.train.rlvr import RlvrRun, train_rlvr
+    from evosyn.train.rlvr import train_rlvr
 
     with pytest.raises(UsageError, match=message):
-        train_rlvr(RlvrRun(str(small_data), "evosyn", str(tiny_model), tmp_path / "r", config(*sets)), sandbox)
+        train_rlvr(config(*sets, data=small_data, model=tiny_model), tmp_path / "r", sandbox)
 
 
 def test_a_tokenizer_without_template_or_pad_token_is_named(tiny_model: Path, tmp_path: Path) -> None:

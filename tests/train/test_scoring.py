@@ -165,6 +165,12 @@ def test_a_broken_machine_never_raises_into_the_trainer(tasks: dict[str, Task]) 
     assert reward.failure is not None
 
 
+def test_a_completion_in_no_known_form_never_raises_into_the_trainer(scorer: Scorer, tasks: dict[str, Task]) -> None:
+    reward = reward_of(tasks, scorer)
+    assert reward([["no message"]], [tasks["total"].row_id]) == [None]
+    assert reward.failure is not None
+
+
 def test_steps_without_signal_are_counted_and_the_count_ends_with_signal(
     scorer: Scorer, tasks: dict[str, Task]
 ) -> None:

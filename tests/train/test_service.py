@@ -116,19 +116,19 @@ BAD_ITEMS = {
     " neither": ({"completion": "x"}, "needs the id of a row (a text) or a task"),
     " both": ({"id": "a", "task": TASK, "completion": "x"}, "an id or a task, not both"),
     " number": ({"id": 7, "completion": "x"}, "needs the id of a row"),
-    ".task": ({"task": [], "completion": ""}, "must be a JSON object, not list"),
-    ".task none": ({"task": None, "completion": ""}, "must be a JSON object, not NoneType"),
-    ".task without": ({"task": {}, "completion": ""}, "needs a testing"),
+    ".task": ({"task": [], "completion": ""}, "must be an object, not list"),
+    ".task none": ({"task": None, "completion": ""}, "must be an object, not NoneType"),
+    ".task.testing missing": ({"task": {}, "completion": ""}, "testing: is missing"),
     ".task.testing": ({"task": {**TASK, "testing": "{"}, "completion": ""}, "is a text that is not JSON"),
     ".task.testing.cases": ({"task": {**TASK, "testing": {"kind": "cases", "cases": 3}}, "completion": ""}, "list"),
     ".task.entry_point": ({"task": {**TASK, "entry_point": [1]}, "completion": ""}, "must be a text, not list"),
     ".task.entry_point missing": ({"task": {**TASK, "entry_point": None}, "completion": ""}, "Add 'entry_point'"),
     ".task.starter_code": ({"task": {**TASK, "starter_code": 5}, "completion": ""}, "must be a text, not int"),
-    ".task.statement": ({"task": {**TASK, "statement": {}}, "completion": ""}, "must be a text or null, not dict"),
+    ".task.statement": ({"task": {**TASK, "statement": {}}, "completion": ""}, "must be a text, not dict"),
     ".task.meta": ({"task": {**TASK, "meta": []}, "completion": ""}, "must be an object, not list"),
     ".task.domain": ({"task": {**TASK, "domain": "python-funktion"}, "completion": ""}, "Did you mean"),
-    ".task.domain type": ({"task": {**TASK, "domain": 1}, "completion": ""}, "must be a text or null, not int"),
-    ".task: 'entrypoint'": ({"task": {**TASK, "entrypoint": "f"}, "completion": ""}, "did you mean 'entry_point'?"),
+    ".task.domain type": ({"task": {**TASK, "domain": 1}, "completion": ""}, "must be a text, not int"),
+    ".task.entrypoint": ({"task": {**TASK, "entrypoint": "f"}, "completion": ""}, "Did you mean 'entry_point'?"),
     " unserved": ({"task": {**TASK, "domain": "os:getcwd"}, "completion": ""}, "the domain 'os:getcwd' is not served"),
 }  # fmt: skip
 
@@ -163,6 +163,14 @@ def test_no_item_whatever_it_is_costs_another_its_score(service: RewardService, 
     status, answer = post(service, json.dumps({"items": items}).encode())
     assert (status, len(answer["scores"]), answer["scores"][0]["reward"]) == (200, 2, 1.0)
     assert ("error" in answer["scores"][1]) == (answer["scores"][1]["reward"] is None)
+
+
+@pytest.mark.parametrize("depth", range(600, 1000, 7))
+def test_an_item_nested_however_deeply_costs_another_nothing(service: RewardService, depth: int) -> None:
+    deep = {**TASK, "testing": {"kind": "cases", "cases": [{"input": [1], "output": "DEEP"}]}}
+    items = json.dumps([{"task": TASK, "completion": RIGHT}, {"task": deep, "completion": RIGHT}])
+    answer = service.score(b'{"items": ' + items.replace('"DEEP"', "[" * depth + "]" * depth).encode() + b"}")
+    assert answer.status == 400 or (answer.status == 200 and answer.value["scores"][0]["reward"] == 1.0)
 
 
 def test_a_body_beyond_the_limit_is_refused_unread(service: RewardService) -> None:

@@ -14,6 +14,7 @@ from http import HTTPStatus
 
 import pytest
 
+from evosyn.domains import domains_named
 from evosyn.errors import UsageError
 from evosyn.ports import Sandbox
 from evosyn.train._http import HttpAnswer, HttpServer, ServiceLimits
@@ -189,9 +190,8 @@ def test_bodies_in_memory_are_bounded_together() -> None:
 
 
 def test_five_hundred_at_once_all_get_an_answer_and_in_the_end_their_score(sandbox: Sandbox) -> None:
-    from evosyn import registry
 
-    scorer = Scorer(reward_judge(sandbox, {"python-function": registry.factory("domains", "python-function")()}))
+    scorer = Scorer(reward_judge(sandbox, domains_named(["python-function"])))
     service = RewardService(scorer, {}, port=0, limits=ServiceLimits(batches=4, waiting=100))
     body = json.dumps({"items": [{"task": TASK, "completion": RIGHT}]}).encode()
     statuses: Counter[int] = Counter()

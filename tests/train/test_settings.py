@@ -52,7 +52,7 @@ def test_vllm_settings_appear_only_when_asked(tmp_path: Path) -> None:
     assert (colocated["vllm_mode"], colocated["vllm_gpu_memory_utilization"]) == ("colocate", 0.4)
     served = settings(tmp_path, "rollout.engine=vllm-server", "rollout.server=http://10.0.0.1:8000")
     assert (served["vllm_mode"], served["vllm_server_base_url"]) == ("server", "http://10.0.0.1:8000")
-    assert any("vllm serve m" in line for line in launch_lines(["train", "d", "--model", "m"], served))
+    assert any("vllm serve m" in line for line in launch_lines("m", ["train", "d"], served))
 
 
 def test_an_unknown_deepspeed_preset_names_the_known_ones() -> None:

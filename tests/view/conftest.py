@@ -11,10 +11,10 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from evosyn.evolve.events import Fate, Step, Trial, step_to_json
+from evosyn.evolve.events import Committed, Fate, Step, Trial, events_of
+from evosyn.journal import Journal
 from evosyn.pools import write_matrices
 from evosyn.records import Candidate, Evaluation, PassMatrix, Problem
-from evosyn.rundir import Journal
 from evosyn.synthesis.config import SynthesizeConfig
 
 HOSTILE = "</script><img src=x onerror=alert(1)><script>alert(2)</script><!--&\u2028\u202e\x1b[31m"
@@ -54,12 +54,13 @@ def hostile_run(run_dir, tmp_path) -> Path:
     shutil.copytree(run_dir, copy)
     (copy / "report.json").unlink()
     journal = Journal(copy / "journal.jsonl")
-    proposals = [event for event in journal.events() if event["t"] == "proposal"]
-    parent = proposals[0]["c"][0]["id"]
+    events = events_of(journal)
+    steps = [event.step for event in events if isinstance(event, Committed)]
+    parent = steps[0].trials[0].candidate.id
     candidate = Candidate(HOSTILE + "\ud800", (parent,), "genetic", {"operator": HOSTILE, "prompt": HOSTILE})
     evaluation = Evaluation(score=None, invalid=HOSTILE)
-    step = Step(proposals[-1]["i"] + 1, 0, HOSTILE, parent, (Trial(candidate, "hostile", evaluation),), waste=HOSTILE)
-    journal.append(step_to_json(step, (Fate.INVALID,)))
+    step = Step(steps[-1].index + 1, 0, HOSTILE, parent, (Trial(candidate, "hostile", evaluation),), waste=HOSTILE)
+    events.append(Committed(step, (Fate.INVALID,)))
     journal.close()
     return copy
 

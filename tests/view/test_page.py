@@ -12,6 +12,7 @@ import pytest
 from evosyn.view import answers
 from evosyn.view.answers import open_view
 from evosyn.view.page import exported, page, policy
+from tests.reading.test_summaries import training
 
 BROWSER = Path(__file__).parent / "browser.js"
 needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="needs node")
@@ -74,7 +75,7 @@ def test_an_export_holds_the_answers_that_the_server_gives(run_dir):
 
 def test_an_export_is_bounded(run_dir, monkeypatch):
     monkeypatch.setattr(answers, "LISTED", 5)
-    monkeypatch.setattr("evosyn.view.run.DETAILED", 4)
+    monkeypatch.setattr("evosyn.view.answers.DETAILED", 4)
     held = json.loads(Elements(exported(open_view(run_dir))).scripts[0])
     assert len(held["candidates"]["rows"]) == 5 and len(held) == 6
 
@@ -147,3 +148,14 @@ def test_hostile_texts_of_a_run_are_shown_as_text(hostile_run, tmp_path, visible
     seen = shown(write(tmp_path / "run.html", monkey), "overview", "candidates?sort=newest", f"candidate/{name}")
     assert all(visible in line["text"] for hash_, line in seen.items())
     assert not any({"img", "script"} & set(line["tags"]) or line["alerts"] for line in seen.values())
+
+
+@needs_node
+def test_a_training_that_runs_is_shown_with_its_curves(tmp_path):
+    folder = tmp_path / "run"
+    folder.mkdir()
+    file = write(tmp_path / "run.html", exported(open_view(training(folder))))
+    (seen,) = shown(file, "overview").values()
+    assert not seen["alerts"] and "svg" in seen["tags"]
+    for part in ("Directory of evosyn train", "step 2 of 2", "builtin:tiny", "reward", "loss"):
+        assert part in seen["text"]

@@ -25,7 +25,8 @@ from evosyn.domains.python.budget import (
 )
 from evosyn.domains.python.equality import equal
 from evosyn.records import Json
-from evosyn.sandbox._inside.kinds import FEW_KEYS, Items, is_spread
+from evosyn.sandbox._inside.colliding import FEW_KEYS, is_spread
+from evosyn.sandbox._inside.kinds import Items
 
 MAX_DIGITS = 400
 _WORD = 1 << 63

@@ -1,1 +1,1 @@
-"""Behaviour axes: one module each, with `create()`; ranges are declared there and never rescaled by looking."""
+"""Behaviour axes: one module each, with a `create`; ranges are declared there and never rescaled by looking."""

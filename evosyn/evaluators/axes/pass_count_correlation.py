@@ -10,7 +10,7 @@ import numpy as np
 from evosyn.evaluators.behaviour import Behaviour, BehaviourAxis
 from evosyn.evaluators.criteria import Outcome
 from evosyn.evaluators.draws import Block, Floats
-from evosyn.ports import Axis
+from evosyn.ports import Axis, AxisTools, PluginConfig
 from evosyn.strategies.ranking import centred_places
 
 
@@ -23,7 +23,7 @@ class PassCountCorrelation:
         return behaviour.mean(_correlations)
 
 
-def create() -> BehaviourAxis:
+def create(tools: AxisTools, config: PluginConfig) -> BehaviourAxis:  # noqa: ARG001
     return PassCountCorrelation()
 
 

@@ -9,7 +9,7 @@ import math
 import re
 
 from evosyn.evaluators.behaviour import Behaviour, BehaviourAxis
-from evosyn.ports import Axis
+from evosyn.ports import Axis, AxisTools, PluginConfig
 
 NOT_CODE = re.compile(r"\"\"\".*?\"\"\"|'''.*?'''|#[^\n]*", re.DOTALL)
 TOKEN = re.compile(r"\w+|[^\w\s]")
@@ -24,7 +24,7 @@ class ProgramSize:
         return math.log2(1 + code_tokens(behaviour.text))
 
 
-def create() -> BehaviourAxis:
+def create(tools: AxisTools, config: PluginConfig) -> BehaviourAxis:  # noqa: ARG001
     return ProgramSize()
 
 

@@ -6,7 +6,7 @@ DESIGN.md section 5, "MAP-Elites".
 from __future__ import annotations
 
 from evosyn.evaluators.behaviour import Behaviour, BehaviourAxis
-from evosyn.ports import Axis
+from evosyn.ports import Axis, AxisTools, PluginConfig
 
 
 class Strictness:
@@ -18,5 +18,5 @@ class Strictness:
         return behaviour.mean(lambda block, outcome: (outcome.chosen_BN * block.strictness_BN).sum(axis=1))
 
 
-def create() -> BehaviourAxis:
+def create(tools: AxisTools, config: PluginConfig) -> BehaviourAxis:  # noqa: ARG001
     return Strictness()

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from evosyn.chat import Message, Parsed, Reply, Request
-from evosyn.ports import Genome, Proposal, ProposalContext, Teacher
+from evosyn.ports import ModelTools, PluginConfig, Proposal, ProposalContext
 from evosyn.records import Candidate, Elite
 from evosyn.templates import render
 
@@ -20,7 +20,7 @@ PROMPTS = "evosyn.evolve"
 CHARACTERS_PER_TOKEN = 3.5
 
 
-class ModelProposerConfig(BaseModel):
+class ModelProposerConfig(PluginConfig):
     """How a model is asked for programs.
 
     Attributes:
@@ -29,8 +29,6 @@ class ModelProposerConfig(BaseModel):
         prompt_tokens: about how long a prompt may be (estimated at 3.5 characters a token).
         repair: one more call when a reply cannot be used.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     temperature: float = Field(default=0.8, ge=0.0, le=2.0)
     max_tokens: int = Field(default=4096, ge=16)
@@ -52,8 +50,7 @@ class ModelProposer:
     Args:
         kind: first part of its name; the second is the teacher's.
         instructions: what is asked in a context.
-        teacher: the model.
-        genome: what the model writes.
+        tools: the model, and what it writes.
         config: temperature and lengths.
     """
 
@@ -61,13 +58,12 @@ class ModelProposer:
         self,
         kind: str,
         instructions: Callable[[ProposalContext], Instructions],
-        teacher: Teacher,
-        genome: Genome,
-        config: ModelProposerConfig | None,
+        tools: ModelTools,
+        config: ModelProposerConfig,
     ) -> None:
-        self.name = f"{kind}:{teacher.name}"
-        self._instructions, self._teacher, self._genome = instructions, teacher, genome
-        self._config = config or ModelProposerConfig()
+        self.name = f"{kind}:{tools.teacher.name}"
+        self._instructions, self._teacher, self._genome = instructions, tools.teacher, tools.genome
+        self._config = config
 
     async def propose(self, context: ProposalContext) -> Proposal:
         """See `ports.Proposer.propose`."""

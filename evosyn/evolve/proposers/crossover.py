@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evosyn.evolve.proposers._model import PROMPTS, Instructions, ModelProposer, ModelProposerConfig, shown_score
-from evosyn.ports import Genome, ProposalContext, Teacher
+from evosyn.ports import ModelTools, ProposalContext
 from evosyn.records import Elite
 from evosyn.templates import render
 
@@ -30,5 +30,5 @@ def _complement(context: ProposalContext) -> Elite | None:
     return max(others, key=gain, default=None)
 
 
-def create(*, teacher: Teacher, genome: Genome, config: ModelProposerConfig | None = None) -> ModelProposer:
-    return ModelProposer("crossover", _instructions, teacher, genome, config)
+def create(tools: ModelTools, config: ModelProposerConfig) -> ModelProposer:
+    return ModelProposer("crossover", _instructions, tools, config)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from evosyn.evolve.proposers._model import PROMPTS, Instructions, ModelProposer, ModelProposerConfig
-from evosyn.ports import Genome, Teacher
+from evosyn.ports import ModelTools
 from evosyn.templates import render
 
 
-def create(*, teacher: Teacher, genome: Genome, config: ModelProposerConfig | None = None) -> ModelProposer:
+def create(tools: ModelTools, config: ModelProposerConfig) -> ModelProposer:
     asked = Instructions(render(PROMPTS, "prompts/diff.md"))
-    return ModelProposer("diff", lambda _: asked, teacher, genome, config)
+    return ModelProposer("diff", lambda _: asked, tools, config)

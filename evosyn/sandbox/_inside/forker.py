@@ -115,7 +115,8 @@ class Server:
     def _obey(self, command: int, slot: bytes) -> None:
         pid = self._pids.get(slot)
         if pid is None:
-            self._socket.send(ANSWER.pack(0, 0.0))  # it was never started
+            if command != RING:
+                self._socket.send(ANSWER.pack(0, 0.0))  # it was never started
         elif command == END:
             del self._pids[slot]
             os.kill(pid, signal.SIGKILL)  # which changes nothing where it ends already

@@ -9,26 +9,17 @@ wrote: it builds these types and nothing else, in time linear in the parts, and 
 from __future__ import annotations
 
 import importlib
-import itertools
 import math
-import operator
-import os
 import sys
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-FEW_KEYS = 32
-"""A table of so few keys is cheap however they collide."""
-PROBES, EQUAL_HASHES = 20, 64
-"""Places that may be looked at for one key (in a set, which looks at ten in a row, ten times as many), and pairs of
-keys of equal hash for one key: on the average."""
+from evosyn.sandbox._inside.colliding import is_spread
+
 RANGE_BITS, FRACTION_BITS, DECIMAL_CHARS = 256, 1 << 15, 2000
 FIELDS, NAME_CHARS = 200, 100
 
-_TEXTS = frozenset({str, bytes})
-_TEXTS_ARE_KEYED = os.environ.get("PYTHONHASHSEED", "random") in ("", "random")
-"""Whether nobody can know the hashes of texts in this process."""
 
 MUTABLE: frozenset[type] = frozenset({list, dict, set, bytearray, deque, Counter, OrderedDict, defaultdict})
 """What a program may change in place when it is given as an argument."""
@@ -137,74 +128,6 @@ def distinct(keys: Sequence[Any], *, of_set: bool) -> None:
         raise Malformed("unhashable key") from None
     if not spread:
         raise Malformed("colliding keys")
-
-
-def is_spread(keys: Sequence[Any], *, of_set: bool) -> bool:
-    """Whether a set or dict can be made of these in linear time; counts the places that CPython would look at.
-
-    Raises:
-        TypeError: a key cannot be hashed.
-    """
-    hashes = list(map(hash, keys))
-    if _TEXTS_ARE_KEYED and _TEXTS.issuperset(map(type, keys)):
-        return True
-    ordered = sorted(hashes)
-    collide = any(map(operator.eq, ordered, ordered[1:]))
-    if collide and _slow_to_compare(keys):
-        return False
-    if len(keys) <= FEW_KEYS:
-        return True
-    if collide:
-        runs = [len(list(run)) for _, run in itertools.groupby(ordered)]
-        if sum([length * length for length in runs]) > 2 * EQUAL_HASHES * len(keys):
-            return False
-    elif ordered[0] >= 0 and ordered[-1] < len(keys):
-        return True  # whole numbers from 0 on have a place each
-    return all(_fit(hashes[:count], size, of_set) for size, count in _growth(len(keys), of_set))
-
-
-def _slow_to_compare(keys: Sequence[Any]) -> bool:
-    """Whether decimal numbers stand in them beside integers so long that comparing two of them takes minutes."""
-    decimals = long = False
-    todo = list(keys)
-    while todo:
-        one = todo.pop()
-        if isinstance(one, tuple | frozenset):
-            todo.extend(one)
-        else:
-            long = long or (type(one) is int and one.bit_length() > FRACTION_BITS)
-            decimals = decimals or type(one).__module__ == "decimal"
-    return decimals and long
-
-
-def _growth(count: int, of_set: bool) -> Iterator[tuple[int, int]]:
-    """The sizes that a growing table has, each with the number of keys that it comes to hold."""
-    size = 8
-    while True:
-        holds = -(-3 * (size - 1) // 5) if of_set else 2 * size // 3
-        if size > FEW_KEYS or count <= holds:
-            yield size, min(count, holds)
-        if count <= holds:
-            return
-        size = 1 << (holds * (4 if holds <= 50_000 else 2)).bit_length() if of_set else 2 * size
-
-
-def _fit(hashes: Sequence[int], size: int, of_set: bool) -> bool:
-    mask, used, left = size - 1, bytearray(size), PROBES * len(hashes) * (10 if of_set else 1)
-    for value in hashes:
-        perturb = value & 0xFFFFFFFFFFFFFFFF
-        place = perturb & mask
-        while left >= 0:
-            ahead = 10 if of_set and place + 9 <= mask else 1
-            free = used.find(0, place, place + ahead)
-            if free >= 0:
-                left -= free - place
-                used[free] = 1
-                break
-            left -= ahead
-            perturb >>= 5
-            place = (place * 5 + 1 + perturb) & mask
-    return left >= 0
 
 
 # taking apart

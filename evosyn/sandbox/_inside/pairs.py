@@ -16,10 +16,10 @@ import signal
 import time
 from collections.abc import Sequence
 
-from evosyn.sandbox._inside import rpc, wire, work
+from evosyn.sandbox._inside import child, rpc, wire, work
 from evosyn.sandbox._inside.alarm import WAITING, JobLimits
 from evosyn.sandbox._inside.answers import HELLO
-from evosyn.sandbox._inside.ended import Ended, failure
+from evosyn.sandbox._inside.ended import Ended, charged, failure
 from evosyn.sandbox._inside.forker import Order
 from evosyn.sandbox._inside.remote import RESULT_BYTES, WORD, Remote, Waited, close, new_file, records
 
@@ -45,8 +45,8 @@ class Pairs:
         try:
             while len(found) < len(items):
                 start = items.start + len(found)
-                charged = max(sum([record.seconds for record in found]), (time.monotonic() - began) / WAITING)
-                if charged >= left_s and found:
+                spent = max(sum([record.seconds for record in found]), (time.monotonic() - began) / WAITING)
+                if spent >= left_s and found:
                     return found + [wire.Record(wire.NOT_RUN, 0.0, b"")] * (items.stop - start)
                 stop = start + 1
                 while checks[start][2] and stop < items.stop and checks[stop][2]:
@@ -186,16 +186,16 @@ def _fresh_pair(
         loading = records(loads, 1, wire.OF_PROGRAMS)
         made = records(results, 1 + len(checks), wire.OF_TESTINGS)
         died, ended = Ended(exit_, waited.seconds), Ended(judged, waited.seconds)
-        if not ended.killed and ended.status < 0:
+        if not ended.killed and (ended.status < 0 or ended.status == child.EXIT_FULL):
             has_died = _gets_to_a_call(remote, order, texts)
     finally:
         close(texts, loads, results)
-    if ended.killed or judged.unfit:
+    if ended.killed or judged.unfit or ended.status == child.EXIT_TIME:
         missing = failure(ended, limits)
     elif ended.status == rpc.EXIT_PEER:
         missing = _left(died, limits)
     elif has_died:
-        detail = b"the testing ended by signal %d on what the program answered" % -ended.status
+        detail = b"the testing ended on what the program answered: " + failure(ended, limits).payload
         missing = wire.Record(wire.EXCEPTION, ended.seconds, detail)
     else:
         detail = b"the testing " + failure(ended, limits).payload
@@ -242,14 +242,15 @@ def _checked(
     """What `_fresh_pair` returns.
 
     Args:
-        made: by the testing: that the program has said hello, then a record a check.
+        made: by the testing: that the program has said hello, then a record a check; it cannot see what the program
+            computes.
         loading: by the program, of its loading.
         missing: of the first check that has none, unless one before it has run out of time.
     """
     if not made:
         loaded = loading and loading[0].code == wire.OK
         return [failure(died, limits, b"while loading") if loaded or not loading else loading[0]], False
-    found = made[1:]
+    found = charged(made, died.exit)[1:]
     if len(found) < len(checks) and not (found and found[-1].code == wire.TIMEOUT):
         found.append(missing)
     return found, True

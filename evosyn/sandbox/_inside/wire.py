@@ -18,7 +18,7 @@ from evosyn.sandbox._inside.trees import MAX_DEPTH, encode
 
 __all__ = ["Malformed", "NotPlain", "encode"]
 
-FREE_PARTS, PART_BYTES = 20_000, 10
+FREE_PARTS, PART_BYTES = 250_000, 10
 """Lists, dicts and their like that a value may have besides one for so many bytes: empty ones weigh most in memory."""
 
 OK, EXCEPTION, TIMEOUT, KILLED, LOAD_ERROR, NO_ENTRY, OUTPUT_LIMIT, NOT_PLAIN, TESTING_BROKEN, NOT_RUN, INFRA = range(

@@ -4,23 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import Field
 
-from evosyn.records import Json
+from evosyn.configs.section import LISTED
+from evosyn.ports import PluginConfig
 
-
-def _listed(value: Json) -> Json:
-    return tuple(part.strip() for part in value.split(",")) if isinstance(value, str) else value
-
-
-Names = Annotated[tuple[str, ...], BeforeValidator(_listed)]
+Names = Annotated[tuple[str, ...], LISTED]
 """Several names; as a text, separated by commas."""
 
 
-class ExperimentConfig(BaseModel):
+class ExperimentConfig(PluginConfig):
     """The options that all experiments share."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     size: Literal["smoke", "cpu", "gpu"] = Field(default="cpu", description="smoke only shows that everything runs.")
     seeds: int = Field(default=5, ge=1, description="How many, from --first-seed.")

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from evosyn.dataset import parquet_path
 from evosyn.domains import domain, domains_named, load_pools
-from evosyn.ports import Sandbox
+from evosyn.ports import Sandbox, TeacherTools
 from evosyn.randomness import SeedTree
 from evosyn.records import Json, Pool, Problem, Provenance, Testing, canonical_json
 from evosyn.rundir import RunDir
@@ -21,7 +21,7 @@ from evosyn.simulation.experiment.choices import Sizes
 from evosyn.simulation.experiment.function_data import HELDOUT, FunctionPools, prepare_functions
 from evosyn.simulation.experiment.real_runs import RealPlan, SeedData
 from evosyn.simulation.experiment.search import StrategySearch
-from evosyn.simulation.offline import OfflineTeacher, create
+from evosyn.simulation.offline import OfflineConfig, OfflineTeacher, create
 from evosyn.synthesis.generate import draw_pools
 from evosyn.train.evaluate import bench_tasks
 
@@ -64,7 +64,8 @@ class OfflineFunctions:
 
 def draw_functions(sandbox: Sandbox, seed: int, sizes: Sizes) -> FunctionPools:
     """Problems of the offline teacher, each once, with its solutions and testings and one made by the right program."""
-    teacher = create(seed=SeedTree(seed).child("experiment", "teacher").integer(), sandbox=sandbox)
+    own = SeedTree(seed).child("experiment", "teacher").integer()
+    teacher = create(TeacherTools(own, sandbox=lambda: sandbox), OfflineConfig())
     first, last = sizes.seeds, sizes.seeds + sizes.problems
     problems = _problems(teacher, last + sizes.heldout, seed)
 

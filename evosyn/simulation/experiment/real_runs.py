@@ -12,18 +12,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+from evosyn.configs.saving import freeze_config
 from evosyn.ports import Comparison, ExperimentTools, Sandbox
 from evosyn.records import Json, content_id
 from evosyn.rundir import RunDir, write_atomic
 from evosyn.simulation.experiment.choices import DISTILL_ARMS
 from evosyn.simulation.experiment.table import publish, summarize
-from evosyn.train.checkpoints import freeze_config, read_metrics, whole_checkpoints
+from evosyn.train.checkpoints import read_metrics, whole_checkpoints
 from evosyn.train.config import DistillConfig, RlvrConfig
-from evosyn.train.distill import DistillRun, distill
+from evosyn.train.distill import distill
 from evosyn.train.evaluate import evaluate, pass_values
 from evosyn.train.generation import TokenSampling, local_generator
 from evosyn.train.models import require_train
-from evosyn.train.rlvr import RlvrRun, train_rlvr
+from evosyn.train.rlvr import train_rlvr
 from evosyn.train.scoring import Scorer, Task, domains_of, reward_judge
 
 
@@ -97,7 +98,7 @@ def run_real(plan: RealPlan, run: RunDir, sandbox: Sandbox, data: RealData, say:
         UsageError: the directory was started with other data, another model or other samples.
     """
     measuring = {"source": plan.source, "model": plan.model, "samples": plan.samples, "max_tokens": plan.max_tokens}
-    freeze_config(run, {"command": "experiment table2", **measuring})
+    freeze_config(run.path, measuring, "plan.yaml")
     records = []
     for seed in plan.seeds:
         given = data.of_seed(run, sandbox, seed, say)
@@ -123,13 +124,12 @@ def run_real(plan: RealPlan, run: RunDir, sandbox: Sandbox, data: RealData, say:
 
 def _train(plan: RealPlan, seed: int, data: tuple[str, str], arm: str, out: Path, sandbox: Sandbox) -> int:
     """One ordinary run; returns its number of steps."""
+    told = {"data": data[0], "setting": data[1], "model": plan.model, "seed": seed}
     if arm in DISTILL_ARMS:
-        fit = plan.fit.model_copy(update={"seed": seed})
-        distill(DistillRun(*data, plan.model, out, fit))
-        return fit.steps
-    config = plan.config.model_copy(update={"seed": seed})
-    train_rlvr(RlvrRun(*data, plan.model, out, config), sandbox)
-    return config.steps
+        distill(plan.fit.model_copy(update=told), out)
+        return plan.fit.steps
+    train_rlvr(plan.config.model_copy(update=told), out, sandbox)
+    return plan.config.steps
 
 
 class _Measure:

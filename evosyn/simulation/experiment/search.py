@@ -11,9 +11,9 @@ from evosyn.evaluators.draws import ConsistencyConfig
 from evosyn.evolve.stopping import StopConfig
 from evosyn.ports import Sandbox
 from evosyn.strategies.running.sandboxed import SandboxedRunner
-from evosyn.synthesis.recipes._evolve_config import EvolveConfig
-from evosyn.synthesis.recipes._evolve_inputs import Source
-from evosyn.synthesis.recipes.evolve import run_evolve
+from evosyn.synthesis.recipes.strategy import run_evolve
+from evosyn.synthesis.search.config import EvolveConfig
+from evosyn.synthesis.search.inputs import Source
 from evosyn.workbench import Workbench
 
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
+from evosyn.plots import write_plot
 from evosyn.ports import Comparison
 from evosyn.records import Json
 from evosyn.rundir import RunDir
@@ -184,35 +186,31 @@ def publish(run: RunDir, records: Sequence[Json], table: dict[str, Json]) -> Com
 
 def write_curves(run: RunDir, records: Sequence[Json]) -> None:
     """`curves.png`: reward while training beside accuracy on unseen problems, mean over seeds with the range."""
-    import io
 
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+    def draw(panels: Any) -> None:
+        left, right = panels
+        for number, arm in enumerate(dict.fromkeys(record["arm"] for record in records)):
+            mine = [record for record in records if record["arm"] == arm]
+            colour = f"C{number}"
+            if all("log" in record for record in mine):
+                rewards = np.array([_smooth([row["reward"] for row in record["log"]]) for record in mine])
+                left.plot(
+                    np.arange(1, rewards.shape[1] + 1), rewards.mean(axis=0), color=colour, label=arm, linewidth=1.3
+                )
+            steps = [point["step"] for point in mine[0]["curve"]]
+            values = np.array([[point["sampled"] for point in record["curve"]] for record in mine])
+            style = "--" if arm.startswith("distill") else "-"
+            right.plot(steps, values.mean(axis=0), style, color=colour, label=arm, linewidth=1.3)
+            right.fill_between(steps, values.min(axis=0), values.max(axis=0), color=colour, alpha=0.1)
+        left.set_title("reward while training (mean of 10 steps)", fontsize=9)
+        right.set_title("accuracy on unseen problems, human testings", fontsize=9)
+        for axes in (left, right):
+            axes.set_xlabel("step")
+            axes.set_ylim(0, 1)
+            axes.grid(alpha=0.3)
+        right.legend(fontsize=7)
 
-    figure = Figure(figsize=(9.6, 3.8), layout="constrained")
-    FigureCanvasAgg(figure)
-    left, right = figure.subplots(1, 2)
-    for number, arm in enumerate(dict.fromkeys(record["arm"] for record in records)):
-        mine = [record for record in records if record["arm"] == arm]
-        colour = f"C{number}"
-        if all("log" in record for record in mine):
-            rewards = np.array([_smooth([row["reward"] for row in record["log"]]) for record in mine])
-            left.plot(np.arange(1, rewards.shape[1] + 1), rewards.mean(axis=0), color=colour, label=arm, linewidth=1.3)
-        steps = [point["step"] for point in mine[0]["curve"]]
-        values = np.array([[point["sampled"] for point in record["curve"]] for record in mine])
-        style = "--" if arm.startswith("distill") else "-"
-        right.plot(steps, values.mean(axis=0), style, color=colour, label=arm, linewidth=1.3)
-        right.fill_between(steps, values.min(axis=0), values.max(axis=0), color=colour, alpha=0.1)
-    left.set_title("reward while training (mean of 10 steps)", fontsize=9)
-    right.set_title("accuracy on unseen problems, human testings", fontsize=9)
-    for axes in (left, right):
-        axes.set_xlabel("step")
-        axes.set_ylim(0, 1)
-        axes.grid(alpha=0.3)
-    right.legend(fontsize=7)
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=120)
-    run.write("curves.png", buffer.getvalue())
+    write_plot(run.file("curves.png"), draw, size=(9.6, 3.8), columns=2)
 
 
 def _final(records: Sequence[Json], arm: str, name: str) -> dict[int, float]:

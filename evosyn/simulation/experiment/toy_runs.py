@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass, field
 from multiprocessing import get_context
 from pathlib import Path
 
+from evosyn.configs.saving import freeze_config
 from evosyn.errors import UsageError
 from evosyn.ports import Comparison, ExperimentTools, OpenSandbox
 from evosyn.randomness import SeedTree
@@ -25,7 +26,6 @@ from evosyn.simulation.experiment.search import StrategySearch
 from evosyn.simulation.experiment.table import publish, summarize, sweep_markdown
 from evosyn.simulation.experiment.toy_data import PreparedExperiment, StepBudget, prepare
 from evosyn.simulation.experiment.toy_language import Noise
-from evosyn.train.checkpoints import freeze_config
 from evosyn.train.models import require_train
 
 NOISES = {
@@ -94,7 +94,7 @@ def run_plan(plan: ExperimentPlan, run: RunDir, tools: ExperimentTools) -> list[
     """
     outside = ("jobs", "seeds", "arms", "evaluations")
     frozen = {name: value for name, value in asdict(plan).items() if name not in outside}
-    freeze_config(run, {"command": "experiment table2", **frozen, "noise_parameters": asdict(NOISES[plan.noise])})
+    freeze_config(run.path, {**frozen, "noise_parameters": asdict(NOISES[plan.noise])}, "plan.yaml")
     _prepare(plan, run, tools)
     units = [(seed, arm) for arm in plan.arms for seed in plan.seeds]
     missing = [unit for unit in units if not _file(run.path, *unit).exists()]

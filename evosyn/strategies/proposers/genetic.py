@@ -10,9 +10,12 @@ from __future__ import annotations
 import random
 from itertools import accumulate
 
-from evosyn.ports import Proposal, ProposalContext
+from pydantic import Field
+
+from evosyn.ports import PluginConfig, Proposal, ProposalContext, ProposerTools
 from evosyn.randomness import SeedTree
 from evosyn.records import Candidate
+from evosyn.strategies.genome import StrategyGenome
 from evosyn.strategies.grammar.constants import retuned_text
 from evosyn.strategies.grammar.grammar import Node, Program
 from evosyn.strategies.grammar.openings import OPENINGS
@@ -27,14 +30,19 @@ OPERATORS = {"mutate": 4.0, "crossover": 3.0, "retune": 1.5, "exchange": 0.7, "f
 _NAMES, _SUMS = tuple(OPERATORS), tuple(accumulate(OPERATORS.values()))
 
 
-def create(*, burst: int = 16, reader: Reader | None = None) -> GeneticProposer:
-    """The proposer.
-
-    Args:
-        burst: variants a proposal.
-        reader: shared with a `TreeRunner`, or None for one of its own.
+class GeneticConfig(PluginConfig):
     """
-    return GeneticProposer(burst, reader if reader is not None else Reader())
+    Attributes:
+        burst: variants a proposal.
+    """
+
+    burst: int = Field(default=16, ge=1, le=512)
+
+
+def create(tools: ProposerTools, config: GeneticConfig) -> GeneticProposer:
+    """The proposer; it shares the reader of a genome of strategies, which spares reading what was just written."""
+    shared = tools.genome.reader if isinstance(tools.genome, StrategyGenome) else Reader()
+    return GeneticProposer(config.burst, shared)
 
 
 class GeneticProposer:

@@ -1,6 +1,6 @@
 """Parquet for TRL's GRPO and RLOO trainers: `prompt` as chat, every other column reaches the reward function.
 
-`evosyn.train.reward_function.trl_reward` takes the column `task`, the JSON of `evosyn.tasks`. No column has a name that
+`evosyn.trl_reward` takes the column `task`, the JSON of `evosyn.tasks`. No column has a name that
 TRL keeps for itself.
 """
 
@@ -20,7 +20,7 @@ def export(samples: Sequence[Sample], target: Target) -> Exported:
     """Write `train.parquet`, and `test.parquet` where some problems are held out."""
     exported = write_splits(samples, target, _row, "parquet")
     usage = (
-        "GRPOTrainer(reward_funcs=[evosyn.train.reward_function.trl_reward], "
+        "GRPOTrainer(reward_funcs=[evosyn.trl_reward], "
         f"train_dataset=datasets.load_dataset('parquet', data_files='{target.out}/train.parquet', split='train'), ...)"
     )
     return replace(exported, usage=usage)

@@ -11,9 +11,9 @@ import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from evosyn import registry
 from evosyn.crossexec.executor import CrossexecConfig, CrossExecutor
 from evosyn.crossexec.judge import Judge
+from evosyn.domains import domains_named
 from evosyn.jobs import CallsJob, ItemOutcome, Limits, Status
 from evosyn.records import PassMatrix, Solution
 from hostile_suite.backends import HONEST, PATIENT, QUICK, Backend
@@ -24,7 +24,7 @@ from hostile_suite.model import LETTER_OF, TABLE, Case, Role, letters
 from hostile_suite.scenes import Column, Row, Scene, function_scenes, stdin_scenes
 from hostile_suite.watching import Watched
 
-DOMAINS = {name: registry.factory("domains", name)() for name in ("python-function", "python-stdin")}
+DOMAINS = domains_named(("python-function", "python-stdin"))
 CONFIG = CrossexecConfig(canaries=False)
 OWN_MEMORY_MB = 800
 """What texts may add to the size of our own process."""

@@ -1,0 +1,170 @@
+"""A command that stands on a configuration: its flags are short names of keys, the rest is `--set KEY=VALUE`.
+
+One way in for all of them: preset, then `--config FILE`, then `--set`, then flags; the config.yaml that a run wrote is
+such a file and repeats it. Who is asked and where programs run is its section `workbench`.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+
+import click
+
+from evosyn.errors import UsageError
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+Option = TypeVar("Option", bound=Callable[..., Any])
+
+
+def flag(option: str, key: str, told: str = "", **more: Any) -> Callable[[Any], Any]:
+    """An option that stands for a dotted key."""
+    return click.option(option, key.replace(".", "__"), help=told, **more)
+
+
+_TEACHER = (
+    flag("--model", "workbench.teacher.model", "A real model: provider/name in litellm's words, or local:PATH."),
+    flag(
+        "--teacher",
+        "workbench.teacher.name",
+        "offline (a simulation), mailbox:DIR, replay:FILE, or package.module:factory.",
+    ),
+    flag(
+        "--base-url", "workbench.teacher.base_url", "Endpoint of the model, such as http://localhost:8000/v1 for vLLM."
+    ),
+    flag(
+        "--api-key-env", "workbench.teacher.api_key_env", "Environment variable with the model's key.", metavar="NAME"
+    ),
+    flag("--max-cost", "workbench.budget.max_cost", "Stop (resumable, exit 3) after this many dollars.", type=float),
+)
+_SANDBOX = (
+    flag(
+        "--sandbox",
+        "workbench.sandbox.backend",
+        "Where programs run: local, docker, or a dotted path. [default: local]",
+    ),
+    flag("--workers", "workbench.sandbox.workers", "Programs at once. [default: one a core]", type=click.IntRange(1)),
+    flag(
+        "--allow-weak-sandbox", "workbench.sandbox.allow_weak", "Run even where it protects too little.", is_flag=True
+    ),
+)
+
+
+class ConfiguredCommand(click.Command):
+    """A command whose function gets `config` in place of the parameters that are keys of it.
+
+    A parameter is named for its key, with two underscores for a dot: `scoring__draws`. What was not given, a flag
+    that is off included, is left to the file.
+
+    Args:
+        kind: `module:Class` of the configuration, loaded when the command runs, or the class.
+        needs: what is said where a key has no value, by key.
+        moved: keys that stand for options of former versions under another name.
+    """
+
+    def __init__(
+        self,
+        *args: Any,
+        kind: str | type[BaseModel],
+        needs: Mapping[str, str] | None = None,
+        moved: Mapping[str, str] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        self._kind, self._needs, self._moved = kind, needs or {}, moved or {}
+
+    @property
+    def kind(self) -> type[BaseModel]:
+        found: type[BaseModel] = pkgutil.resolve_name(self._kind) if isinstance(self._kind, str) else self._kind
+        return found
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            self._refuse(error, ctx.command_path)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        config = self.configuration(ctx.params)
+        for key, told in self._needs.items():
+            if not getattr(config, key):
+                raise UsageError(f"{told}, or give the --config of a run")
+        ctx.params["config"] = config
+        return super().invoke(ctx)
+
+    def configuration(
+        self, values: dict[str, Any], *, preset: str | None = None, defaults: Mapping[str, Any] | None = None
+    ) -> Any:
+        """The configuration that a command line means; takes the parameters that are keys out of `values`.
+
+        Args:
+            preset: below all but the defaults.
+            defaults: dotted keys below everything.
+        """
+        from evosyn.configs.loading import load_config
+
+        fields = self.kind.model_fields
+        keys = {name: values.pop(name) for name in list(values) if name.partition("__")[0] in fields}
+        given = {name: value for name, value in keys.items() if value is not False and value != ()}
+        flags = {
+            name.replace("__", "."): list(value) if isinstance(value, tuple) else value for name, value in given.items()
+        }
+        given_keys = {"sets": values.pop("sets"), "flags": flags, "defaults": defaults}
+        return load_config(self.kind, preset=preset, file=values.pop("file"), **given_keys)
+
+    def _refuse(self, error: click.NoSuchOption, command: str) -> NoReturn:
+        """
+        Raises:
+            UsageError: the option is a key; says how to set it.
+            click.NoSuchOption: it is none.
+        """
+        from evosyn.configs.loading import dotted_keys
+
+        name = error.option_name.lstrip("-").replace("-", "_")
+        moved = self._moved.get(name)
+        keys = [moved] if moved else [key for key in dotted_keys(self.kind) if key.rpartition(".")[2] == name]
+        if not keys:
+            raise error
+        ways = " or ".join(f"--set {key}=VALUE" for key in keys)
+        raise UsageError(f"{error.option_name}: is no option of `{command}`; it is a key of its configuration: {ways}")
+
+
+def teacher_options(command: Option) -> Option:
+    """Add the options that say who is asked."""
+    return with_options(command, _TEACHER)
+
+
+def sandbox_options(command: Option) -> Option:
+    """Add the options that say where programs run."""
+    return with_options(command, _SANDBOX)
+
+
+def out_option(told: str) -> Callable[[Option], Option]:
+    """Add `--out`, the directory of a run."""
+    return click.option("--out", type=click.Path(file_okay=False, path_type=Path), required=True, help=told)
+
+
+def config_options(example: str) -> Callable[[Option], Option]:
+    """Add `--config` and `--set`, with an example of a key."""
+    told = f"Any key of the configuration, such as {example}; repeatable."
+    options = (
+        click.option(
+            "--config",
+            "file",
+            type=click.Path(dir_okay=False, path_type=Path),
+            help="YAML file, such as the config.yaml of a run; flags win over it.",
+        ),
+        click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help=told),
+    )
+    return lambda command: with_options(command, options)
+
+
+def with_options(command: Option, options: tuple[Callable[[Any], Any], ...]) -> Option:
+    """The command with these options, in this order."""
+    for option in reversed(options):
+        command = option(command)
+    return command

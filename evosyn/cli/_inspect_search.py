@@ -1,0 +1,167 @@
+"""The answers about a directory of `evosyn evolve` as text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from evosyn.cli._evolve_view import print_leaderboard
+from evosyn.cli._tables import print_table
+from evosyn.cli._texts import head, print_matrix
+from evosyn.reading.plain import safe
+
+if TYPE_CHECKING:
+    from evosyn.ports import Axis
+    from evosyn.reading.search_answers import (
+        CandidateRow,
+        CandidateStory,
+        CommitDecision,
+        Difference,
+        Grids,
+        IslandGrid,
+        PromptAndReplies,
+        SearchOverview,
+    )
+    from evosyn.records import Json
+
+COLUMNS = ("name", "proposals", "candidates", "duplicate", "same behaviour", "invalid", "kept", "wasted", "gain",
+           "cost")  # fmt: skip
+
+
+def print_overview(run: SearchOverview) -> None:
+    """What was searched, the leaderboard, the curve, and what each proposer wasted, repeated and won."""
+    simulated = " (simulated teacher)" if run.simulated else ""
+    head(f"{run.path}: strategy evolved on {run.manifest['source']}{simulated}")
+    counts = run.counts
+    click.echo(
+        f"{counts['evaluations']} evaluations in {counts['proposals']} proposals, {counts['cells']} cells of "
+        f"{counts['capacity']}, {counts['migrations']} migrations, {counts['restarts']} restarts"
+    )
+    if run.report is None:
+        best = "none" if run.best is None else f"{run.best['id']} {run.best['score']:.4f}"
+        click.echo(f"not finished ({run.progress}); best so far: {best}. Repeat the `evosyn evolve` command to go on")
+    else:
+        print_leaderboard(run.report)
+        click.echo(f"ended by {run.report['stopped']}; winner {run.report['best']['id']}")
+    steps = ", ".join(f"{point.score:.4f} at {point.evaluations}" for point in run.curve[-6:])
+    click.echo(f"best so far (evaluations): {steps}")
+    _proposers(run.proposers)
+
+
+def print_islands(shown: Grids) -> None:
+    """Each island's grid over the first two axes, the best score of each cell in hundredths."""
+    for grid in shown.grids:
+        _grid(grid, shown.axes)
+
+
+def print_program(one: CandidateStory) -> None:
+    """One candidate: its figures, its evidence, its source, and the difference to its parent."""
+    _candidate(one, one.why)
+    detail = {key: value for key, value in one.detail.items() if key != "prompt"}
+    if detail:
+        click.echo(f"  {safe(json.dumps(detail))}")
+    if one.evaluation is not None:
+        click.echo("  " + ", ".join(f"{key} {value:.3f}" for key, value in one.evaluation.metrics.items()))
+        for line in one.evaluation.feedback:
+            click.echo(f"  {safe(line)}")
+    click.echo(f"\n{safe(one.text)}")
+    if one.difference is not None:
+        head(f"difference to its parent {one.difference.before} ({_score(one.lineage[1].score)})")
+        print_difference(one.difference)
+
+
+def print_lineage(rows: tuple[CandidateRow, ...]) -> None:
+    """The ancestors of a candidate, one a line, the initial program last."""
+    for row in rows:
+        others = f"  with {', '.join(row.parents[1:])}" if row.parents[1:] else ""
+        made = safe(f"{row.proposer} {row.operator}")
+        click.echo(f"{row.id}  {_score(row.score):>8}  proposal {row.proposal:>5}  {made}{others}")
+
+
+def print_why(one: CommitDecision) -> None:
+    """Every decision about one candidate, with the numbers that caused it."""
+    _candidate(one, one.why)
+    if one.cell is not None:
+        values = ", ".join(f"{axis} {value:.3f}" for axis, value in one.behaviour.items())
+        click.echo(f"  its behaviour ({values}) is cell {one.cell} of island {one.island}")
+        held = "was empty" if one.holder is None else f"was held by {one.holder} with {_score(one.holder_score)}"
+        click.echo(f"  the cell {held}")
+    if one.best_before is not None:
+        click.echo(f"  best of the search before it: {one.best_before:.4f}")
+
+
+def print_prompt(one: PromptAndReplies) -> None:
+    """The exact prompt and replies behind a candidate."""
+    head("prompt")
+    click.echo(safe(one.prompt))
+    for reply in one.replies:
+        head(f"reply {reply.id}")
+        click.echo(safe(reply.text if reply.text is not None else "(not in the reply cache of this directory)"))
+
+
+def print_difference(one: Difference) -> None:
+    """The difference between the sources of two candidates."""
+    colours = {"+": "green", "-": "red", "@": "cyan"}
+    for line in one.lines:
+        click.secho(safe(line), fg=colours.get(line[:1]))
+
+
+PRINTERS: Mapping[str, Callable[[Any], None]] = {
+    "overview": print_overview,
+    "islands": print_islands,
+    "program": print_program,
+    "lineage": print_lineage,
+    "why": print_why,
+    "prompt": print_prompt,
+    "matrix": print_matrix,
+    "diff": print_difference,
+}
+
+
+def _proposers(proposers: Mapping[str, Json]) -> None:
+    rows = []
+    for name, row in proposers.items():
+        fates, total = row["fates"], max(row["candidates"], 1)
+        kept = fates.get("new", 0) + fates.get("improved", 0)
+        invalid = fates.get("invalid", 0) + fates.get("no-program", 0)
+        shares = (fates.get("duplicate", 0), fates.get("same-behaviour", 0), invalid, kept)
+        told = (f"{row['gain']:.4f}", f"${row['cost']:.4f}" if row["cost"] else "")
+        percents = (f"{100 * count / total:.1f} %" for count in shares)
+        rows.append((name, row["proposals"], row["candidates"], *percents, sum(row["wasted"].values()), *told))
+    print_table("proposers", COLUMNS, rows)
+    for name, row in proposers.items():
+        for reason, count in sorted(row["wasted"].items(), key=lambda item: -item[1]):
+            click.echo(safe(f"  {name}: {count} x {reason}"))
+
+
+def _grid(grid: IslandGrid, axes: tuple[Axis, ...]) -> None:
+    best: dict[tuple[int, ...], float] = {}
+    for elite in grid.cells:
+        place = (*elite.cell, 0, 0)[:2]
+        best[place] = max(best.get(place, 0.0), elite.score or 0.0)
+    head(f"{grid.name}: {grid.filled} of {grid.capacity} cells")
+    down, right = axes[0], axes[1] if len(axes) > 1 else None
+    columns = 1 if right is None else right.bins
+    for row in reversed(range(down.bins)):
+        low = down.low + row * (down.high - down.low) / down.bins
+        cells = "".join(f"{100 * best[(row, at)]:4.0f}" if (row, at) in best else "   ." for at in range(columns))
+        click.echo(f"  {low:6.2f} |{cells}")
+    click.echo(
+        f"  rows: {down.name} from its lower bound up"
+        + ("" if right is None else f"; columns: {right.name}, {right.low:g} to {right.high:g}")
+        + "; best score of each cell in hundredths"
+    )
+
+
+def _candidate(row: CandidateRow, why: str) -> None:
+    head(f"{row.id}  score {_score(row.score)}  {row.fate}")
+    click.echo(f"  proposal {row.proposal} on island {row.island} by {safe(row.proposer)}")
+    click.echo(f"  parents: {', '.join(row.parents) or 'none'}")
+    click.echo(f"  {safe(why)}")
+
+
+def _score(score: float | None) -> str:
+    return "none" if score is None else f"{score:.4f}"

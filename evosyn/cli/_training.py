@@ -1,0 +1,124 @@
+"""The way in and out of `evosyn train` and `evosyn distill`: options, preset, progress, closing figures."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import time
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from evosyn.cli._command import ConfiguredCommand, Option, flag, out_option, with_options
+
+if TYPE_CHECKING:
+    from evosyn.train.config import TrainingConfig
+    from evosyn.train.run import OnRow
+
+SETTING = click.option("--setting", type=click.Choice(["evosyn", "relaxed", "random"]), help="[default: evosyn]")
+_OPTIONS = (
+    click.option("--model", help="Local path, hub id, or builtin:tiny (a demonstration model made on the spot)."),
+    out_option("Run directory; the same command again resumes it."),
+    SETTING,
+    click.option("--steps", type=int, help="Optimizer steps. [default: 200]"),
+    click.option("--seed", type=int, help="[default: 0]"),
+    flag("--report-to", "keep.report_to", type=click.Choice(["none", "wandb", "trackio", "tensorboard"])),
+    click.option("--pad-token", help="For tokenizers that have none."),
+    click.option("--print-config", is_flag=True, help="Show the exact TRL configuration and launch lines, and stop."),
+)
+
+
+class TrainingCommand(ConfiguredCommand):
+    """A command that trains; `builtin:tiny` brings a preset of its own, below everything that the user says."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        needs = {"data": "DATA: name a dataset", "model": "--model: name one, such as builtin:tiny"}
+        super().__init__(*args, needs=needs, **kwargs)
+
+    def configuration(self, values: dict[str, Any], **given: Any) -> Any:
+        said = super().configuration(dict(values), **given)
+        preset = f"{said.command}-tiny" if said.model == "builtin:tiny" else None
+        return super().configuration(values, preset=preset)
+
+
+def training_options(command: Option) -> Option:
+    """Add the options that every training has."""
+    return with_options(command, _OPTIONS)
+
+
+def print_config(config: TrainingConfig, settings: Callable[..., dict[str, Any]], out: Path) -> None:
+    """Show what TRL would be told; imports no torch."""
+    from evosyn.train.launch import precision, render
+
+    bf16, cpu = precision(config.memory)
+    click.echo(render(config, settings(config, out, bf16=bf16, cpu=cpu), sys.argv[1:]), nl=False)
+
+
+def begin(steps: int, names: Sequence[str]) -> OnRow | None:
+    """Check what training needs, silence libraries; returns the progress of the first process."""
+    from evosyn.train.models import require_train
+    from evosyn.train.settings import is_main_process
+
+    require_train()
+    quiet_libraries()
+    return TrainProgress(steps, names) if is_main_process() else None
+
+
+def quiet_libraries() -> None:
+    """No progress bars and hints of transformers and datasets between our lines; warnings of evosyn stay."""
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
+    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+    os.environ.setdefault("DATASETS_VERBOSITY", "error")
+    os.environ.setdefault("HF_DATASETS_DISABLE_PROGRESS_BARS", "1")
+    warnings.filterwarnings("ignore", category=FutureWarning, module="transformers")
+    logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s")
+
+
+def tty_note(text: str) -> None:
+    click.secho(text, dim=True, err=True)
+
+
+class TrainProgress:
+    """One line a step on a terminal (rewritten in place), one line every tenth of the run elsewhere."""
+
+    def __init__(self, steps: int, names: Sequence[str]) -> None:
+        self._steps, self._names = steps, names
+        self._started = time.monotonic()
+        self._live = sys.stderr.isatty()
+
+    def __call__(self, row: Mapping[str, float]) -> None:
+        step = int(row["step"])
+        parts = [f"{name} {row[name]:.3f}" for name in self._names if isinstance(row.get(name), int | float)]
+        line = f"step {step}/{self._steps}  {'  '.join(parts)}  {time.monotonic() - self._started:.0f} s"
+        if self._live:
+            click.echo(f"\r\x1b[K{line}", nl=step >= self._steps, err=True)
+        elif step % max(1, self._steps // 10) == 0 or step == 1:
+            click.echo(line, err=True)
+
+
+def show_report(report: Mapping[str, Any], out: Path) -> None:
+    """Start and end of each metric, with what a reader must know about them; of the first process."""
+    from evosyn.train.settings import is_main_process
+
+    if not is_main_process():
+        return
+    for name, value in report["metrics"].items():
+        if value["window"]:
+            click.echo(
+                f"{name}: {value['start']:.3f} -> {value['end']:.3f} (means of the first and last "
+                f"{value['window']} steps)"
+            )
+    for warning in report["warnings"]:
+        click.secho(f"warning: {warning}", fg="yellow", err=True)
+    if report.get("label"):
+        click.secho(f"note: {report['label']}", dim=True)
+    share = report.get("reward_share")
+    if isinstance(share, float):
+        executed, drawn = report["executed"], report["drawn"]
+        click.echo(f"waiting for rewards: {share:.1%} of a step; {executed} of {drawn} completions were executed")
+    click.echo(f"wrote {out / 'report.json'}, {out / 'curve.png'}, {out / 'model'}{os.sep}")

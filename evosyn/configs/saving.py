@@ -1,0 +1,82 @@
+"""The configuration of a run in its directory: written so that it alone repeats the run, and held to afterwards.
+
+The section `workbench` decides nothing of a run's course, so a run goes on with another one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import yaml
+from pydantic import BaseModel
+
+from evosyn.configs.loading import load_config
+from evosyn.errors import CorruptRun, UsageError
+from evosyn.records import Json
+from evosyn.rundir import write_atomic
+
+CONFIG = "config.yaml"
+FREE = "workbench."
+
+
+def as_yaml(value: BaseModel | Mapping[str, Json]) -> str:
+    """The text that `--config` reads."""
+    plain = value.model_dump(mode="json") if isinstance(value, BaseModel) else dict(value)
+    return yaml.safe_dump(plain, sort_keys=False, allow_unicode=True)
+
+
+def save_config(out: Path, config: BaseModel) -> None:
+    """Write `config.yaml` for a directory whose runs may differ in their settings.
+
+    Raises:
+        UsageError: the directory is of another command.
+    """
+    path = out / CONFIG
+    if path.exists():
+        try:
+            load_config(type(config), file=path)
+        except UsageError as error:
+            told = f"--out {out}: was written by another command or version; choose another --out"
+            raise UsageError(f"{told}\n{error}") from error
+    write_atomic(path, as_yaml(config))
+
+
+def freeze_config(out: Path, config: BaseModel | Mapping[str, Json], name: str = CONFIG) -> None:
+    """Write the configuration of a new run; for an old one, check that all that decides its course is the same.
+
+    Raises:
+        UsageError: the directory was started with other settings; the message names them.
+        CorruptRun: its file is not YAML.
+    """
+    path, text = out / name, as_yaml(config)
+    if path.exists():
+        _compare(path, yaml.safe_load(text))
+    elif any(out.glob("*.json")) or (out / "metrics.jsonl").exists():
+        raise UsageError(f"--out {out}: holds files of something else and no {name}; choose another --out")
+    write_atomic(path, text)
+
+
+def _compare(path: Path, now: Json) -> None:
+    try:
+        old = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except yaml.YAMLError as error:
+        raise CorruptRun(f"{path}: is not YAML: {error}") from error
+    before, after = _flatten(old), _flatten(now)
+    changed = [key for key in sorted({*before, *after}) if before.get(key) != after.get(key)]
+    changed = [key for key in changed if not key.startswith(FREE)]
+    if changed:
+        shown = "; ".join(f"{key}: {before.get(key)!r} before, {after.get(key)!r} now" for key in changed[:4])
+        raise UsageError(
+            f"--out {path.parent}: was started with other settings ({shown}); repeat them, or choose another --out"
+        )
+
+
+def _flatten(value: Json, prefix: str = "") -> dict[str, Json]:
+    """Dotted keys of a nested dictionary."""
+    if not isinstance(value, dict):
+        return {prefix.removesuffix("."): value}
+    flat: dict[str, Json] = {}
+    for key, inner in value.items():
+        flat |= _flatten(inner, f"{prefix}{key}.")
+    return flat

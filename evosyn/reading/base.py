@@ -1,0 +1,110 @@
+"""What every reading has in common: a kind, a path, and questions with the parts of their names.
+
+A reading holds no open file and can be asked from several threads; what it has made of a file is made again when the
+file has changed, so that a running directory can be looked at for as long as it runs.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, Generic, TypeVar
+
+from evosyn.errors import UsageError
+from evosyn.records import Json, PassMatrix
+from evosyn.rundir import RunDir
+from evosyn.strategies import load_strategy, strategy_name
+
+T = TypeVar("T")
+REPORT = "report.json"
+
+
+@dataclass(frozen=True)
+class Listed(Generic[T]):
+    """A list that can be long.
+
+    Attributes:
+        columns: the fields whose words a reader may look for.
+    """
+
+    rows: tuple[T, ...]
+    columns: tuple[str, ...]
+
+
+class Reading:
+    """One directory.
+
+    Attributes:
+        kind: of the directory, as `evosyn inspect` says it.
+        asks: the questions that it answers, each a method of that name, with what must be given.
+        made_by: the command that writes such a directory.
+    """
+
+    made_by: ClassVar[str]
+    asks: ClassVar[Mapping[str, tuple[str, ...]]] = {"overview": ()}
+
+    def __init__(self, path: Path, kind: str) -> None:
+        self.path, self.kind, self.dir = path, kind, RunDir(path)
+
+    def answer(self, question: str, *given: str) -> object:
+        """The answer to one of `asks`.
+
+        Raises:
+            UsageError: no such question, or nothing here of the name that was given.
+        """
+        if len(given) != len(self.asks.get(question, ())) or question not in self.asks:
+            known = ", ".join("/".join((name, *parts)) for name, parts in self.asks.items())
+            asked = "/".join((question, *given))
+            raise UsageError(f"{asked!r}: no such question of a directory of {self.made_by}; one of {known}")
+        found: object = getattr(self, question)(*given)
+        return found
+
+    def overview(self) -> object:
+        """What the directory holds as a whole."""
+        raise NotImplementedError
+
+    def pass_matrix(self, name: str) -> PassMatrix:
+        """The matrix of a problem as a record, to be ranked."""
+        raise NotImplementedError
+
+    def program(self, name: str) -> tuple[str, str]:
+        """Name and text of a strategy: a known one, or a file.
+
+        Raises:
+            UsageError: there is none of that name.
+        """
+        return strategy_name(name), load_strategy(name)
+
+    def highlights(self, most: int) -> Iterator[str]:  # noqa: ARG002
+        """The questions that a reader will want answered, lists first, then at most so many about single things."""
+        yield "overview"
+
+    @property
+    def report(self) -> dict[str, Json] | None:
+        """report.json, or None while the run is not finished."""
+        found: dict[str, Json] | None = self.dir.read_json(REPORT) if self.dir.file(REPORT).exists() else None
+        return found
+
+
+class Fresh(Generic[T]):
+    """A value made from a file, made again when the file has changed; safe for several threads."""
+
+    def __init__(self, file: Path, make: Callable[[], T]) -> None:
+        self._file, self._make, self._lock = file, make, threading.Lock()
+        self._held: tuple[object, T] | None = None
+
+    def get(self) -> T:
+        with self._lock:
+            stamp = self._stamp()
+            if self._held is None or self._held[0] != stamp:
+                self._held = (stamp, self._make())
+            return self._held[1]
+
+    def _stamp(self) -> object:
+        try:
+            status = self._file.stat()
+        except FileNotFoundError:
+            return None
+        return status.st_size, status.st_mtime_ns

@@ -1,0 +1,135 @@
+"""A pass matrix as an answer: best solutions and testings first, their texts, and what was chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from evosyn.errors import UsageError
+from evosyn.matrices import load_matrices
+from evosyn.records import PassMatrix, Ranking
+
+WIDEST = 64
+"""Rows and columns that an answer holds."""
+
+
+@dataclass(frozen=True)
+class MatrixRow:
+    """One solution; `verdicts` has a letter for each testing that is shown, `human` is the human testing's."""
+
+    m: int
+    score: float | None
+    chosen: bool
+    verdicts: str
+    human: str | None
+    text: str | None
+
+
+@dataclass(frozen=True)
+class MatrixColumn:
+    """One testing."""
+
+    n: int
+    score: float | None
+    chosen: bool
+    text: str | None
+
+
+@dataclass(frozen=True)
+class MatrixShown:
+    """A matrix of `rows` x `columns`, of which the best `WIDEST` of each are held.
+
+    Attributes:
+        ranked_by: the strategy whose scores stand here; None where nothing was ranked.
+    """
+
+    problem: str
+    ranked_by: str | None
+    digest: str
+    rows: int
+    columns: int
+    solutions: tuple[MatrixRow, ...]
+    testings: tuple[MatrixColumn, ...]
+
+
+def shown_matrix(
+    matrix: PassMatrix,
+    ranking: Ranking | None = None,
+    *,
+    by: str | None = None,
+    best: int | None = None,
+    testing: int | None = None,
+) -> MatrixShown:
+    """
+    Args:
+        best, testing: what was chosen; it stands first among its equals.
+    """
+    rows, columns = matrix.verdicts_MN.shape
+    scores_M = None if ranking is None else ranking.solution_scores_M.tolist()
+    scores_N = None if ranking is None else ranking.testing_scores_N.tolist()
+    order_N = _order(scores_N, columns, testing)
+    return MatrixShown(
+        problem=matrix.problem_id,
+        ranked_by=by,
+        digest=matrix.digest,
+        rows=rows,
+        columns=columns,
+        solutions=tuple(
+            MatrixRow(
+                m=m,
+                score=None if scores_M is None else scores_M[m],
+                chosen=m == best,
+                verdicts="".join(str(matrix.verdicts_MN[m, n]) for n in order_N),
+                human=None if matrix.human_M is None else str(matrix.human_M[m]),
+                text=_at(matrix.solution_texts, m),
+            )
+            for m in _order(scores_M, rows, best)
+        ),
+        testings=tuple(
+            MatrixColumn(n, None if scores_N is None else scores_N[n], n == testing, _at(matrix.testing_texts, n))
+            for n in order_N
+        ),
+    )
+
+
+def matrix_files(folder: Path) -> list[Path]:
+    """The files of matrices in a directory: its own, or those of its `matrices/`."""
+    found = [folder / "matrices.jsonl", folder / "matrices.jsonl.gz", *sorted((folder / "matrices").glob("*.jsonl*"))]
+    return [file for file in found if file.is_file()]
+
+
+def stored_matrices(folder: Path) -> list[PassMatrix]:
+    """All matrices that a directory holds.
+
+    Raises:
+        UsageError: none yet.
+    """
+    files = matrix_files(folder)
+    if not files:
+        raise UsageError(
+            f"{folder}: holds no matrices; give a run of `evosyn evolve` or `evosyn crossexec`, or a pool file"
+        )
+    return [matrix for file in files for matrix in load_matrices(file)]
+
+
+def matrix_of(matrices: Sequence[PassMatrix], problem: str) -> PassMatrix:
+    """
+    Raises:
+        UsageError: no such problem.
+    """
+    found = {matrix.problem_id: matrix for matrix in matrices}
+    if problem not in found:
+        names = sorted(found)
+        more = f" and {len(names) - 8} more" if len(names) > 8 else ""
+        raise UsageError(f"matrix of {problem!r}: no such problem here; there are {', '.join(names[:8])}{more}")
+    return found[problem]
+
+
+def _order(scores: Sequence[float] | None, size: int, first: int | None) -> list[int]:
+    order = range(size) if scores is None else sorted(range(size), key=lambda at: (-scores[at], at != first, at))
+    return list(order)[:WIDEST]
+
+
+def _at(texts: Sequence[str], place: int) -> str | None:
+    return texts[place] if texts else None

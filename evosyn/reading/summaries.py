@@ -1,0 +1,189 @@
+"""Directories of the other commands: figures, tables and curves, in one form for all of them.
+
+Single values of a report are facts, lists of objects are tables, long texts are notes. A training has its curves
+from the first step on; what has no report yet says how far it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import yaml
+
+from evosyn.reading.base import Reading
+from evosyn.reading.matrices import MatrixShown, matrix_of, shown_matrix, stored_matrices
+from evosyn.records import Json, PassMatrix
+from evosyn.train.checkpoints import read_metrics
+
+POINTS = 1000
+"""Points of a curve in an answer."""
+SHORT = 120
+"""Characters of a fact; a longer text is a note."""
+TOLD = frozenset({"v", "kind", "command", "trl", "versions", "pass_histogram"})
+"""Keys of reports that stand elsewhere or only programs want."""
+
+Cell = str | int | float | None
+
+
+class CurvePoint(NamedTuple):
+    """A metric at a step."""
+
+    step: int
+    value: float
+
+
+@dataclass(frozen=True)
+class TableShown:
+    """Rows of cells under columns."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A directory as a whole.
+
+    Attributes:
+        progress: how far it is, in words.
+        notes: what a reader must know about the figures.
+        facts: single figures by name; those of nested objects under dotted names.
+        curves: metrics over steps.
+        report: report.json; None while it runs.
+    """
+
+    kind: str
+    path: str
+    finished: bool
+    simulated: bool
+    progress: str
+    notes: tuple[str, ...]
+    facts: Mapping[str, Cell]
+    tables: tuple[TableShown, ...]
+    curves: Mapping[str, tuple[CurvePoint, ...]]
+    report: Mapping[str, Json] | None
+
+
+class SummaryReading(Reading):
+    """A directory of which the report is all that is known."""
+
+    made_by = "an evosyn command"
+
+    def overview(self) -> Summary:
+        """Everything that is known of the directory."""
+        report = self.report
+        values = self.begun_with() if report is None else report
+        facts = dict(_facts(values))
+        texts = {name: value for name, value in facts.items() if isinstance(value, str) and len(value) > SHORT}
+        remarks = [text for name in ("warnings", "remarks") for text in values.get(name, ())]
+        return Summary(
+            kind=self.kind,
+            path=str(self.path),
+            finished=report is not None,
+            simulated=bool(facts.get("simulated") or facts.get("lineage.simulated")),
+            progress=self.progress() if report is None else "finished",
+            notes=(*map(str, texts.values()), *remarks),
+            facts={name: value for name, value in facts.items() if name not in texts},
+            tables=tuple(_tables(values)),
+            curves=self.curves(),
+            report=report,
+        )
+
+    def progress(self) -> str:
+        """How far a directory without a report is."""
+        return "not finished; repeat the command that writes it"
+
+    def begun_with(self) -> dict[str, Json]:
+        """What is known before there is a report."""
+        return {}
+
+    def curves(self) -> dict[str, tuple[CurvePoint, ...]]:
+        return {}
+
+
+class TrainingReading(SummaryReading):
+    """A directory of `evosyn train` or `evosyn distill`."""
+
+    made_by = "`evosyn train` or `evosyn distill`"
+
+    def progress(self) -> str:
+        rows = read_metrics(self.dir.file("metrics.jsonl"))
+        told = f"step {rows[-1]['step']} of {self.begun_with().get('steps')}" if rows else "no step yet"
+        return f"not finished, {told}; repeat the command to go on"
+
+    def begun_with(self) -> dict[str, Json]:
+        config = yaml.safe_load(self.dir.file("config.yaml").read_text(encoding="utf-8"))
+        return {key: config[key] for key in ("data", "setting", "model", "seed", "steps") if key in config}
+
+    def curves(self) -> dict[str, tuple[CurvePoint, ...]]:
+        found: dict[str, list[CurvePoint]] = {}
+        for row in read_metrics(self.dir.file("metrics.jsonl")):
+            for name, value in row.items():
+                if name not in ("step", "seconds") and isinstance(value, int | float):
+                    found.setdefault(name, []).append(CurvePoint(row["step"], value))
+        return {name: tuple(points[:: len(points) // POINTS + 1]) for name, points in sorted(found.items())}
+
+
+class CrossexecReading(SummaryReading):
+    """A directory of `evosyn crossexec`."""
+
+    made_by = "`evosyn crossexec`"
+    asks = {"overview": (), "matrix": ("PROBLEM",)}  # noqa: RUF012
+
+    def progress(self) -> str:
+        done = sum(1 for _ in self.dir.journal.events())
+        return f"not finished, {done} problems are executed; repeat the command to go on"
+
+    def matrix(self, problem: str) -> MatrixShown:
+        """The matrix of a problem; nothing ranks it."""
+        return shown_matrix(self.pass_matrix(problem))
+
+    def pass_matrix(self, name: str) -> PassMatrix:
+        return matrix_of(stored_matrices(self.path), name)
+
+
+def _facts(values: Mapping[str, Json], prefix: str = "") -> Iterator[tuple[str, Cell]]:
+    for key, value in values.items():
+        if key in TOLD or value is None or value in ("", [], {}) or _table_rows(value) is not None:
+            continue
+        if isinstance(value, Mapping):
+            yield from _facts(value, f"{prefix}{key}.")
+        elif isinstance(value, list):
+            if key not in ("warnings", "remarks"):
+                yield prefix + key, ", ".join(map(str, value))
+        else:
+            yield prefix + key, value
+
+
+def _tables(values: Mapping[str, Json]) -> Iterator[TableShown]:
+    for key, value in values.items():
+        rows = _table_rows(value)
+        if rows is not None:
+            columns = tuple(dict.fromkeys(name for row in rows for name in row))
+            yield TableShown(key, columns, tuple(tuple(row.get(name) for name in columns) for row in rows))
+
+
+def _table_rows(value: Json) -> list[dict[str, Cell]] | None:
+    """The rows of what is a table: a list of objects, or objects by name; None for anything else."""
+    if isinstance(value, Mapping) and value and all(isinstance(one, Mapping) for one in value.values()):
+        return [{"": name, **_cells(one)} for name, one in value.items()]
+    if isinstance(value, list) and value and all(isinstance(one, Mapping) for one in value):
+        return [_cells(one) for one in value]
+    return None
+
+
+def _cells(row: Mapping[str, Json]) -> dict[str, Cell]:
+    """The cells of a row: a mean stands with its interval, nested objects under dotted names."""
+    found: dict[str, Cell] = {}
+    for name, value in row.items():
+        if isinstance(value, Mapping) and "mean" in value:
+            known = value["low"] is not None
+            found[name] = f"{value['mean']:.3f}" + (f" [{value['low']:.3f}, {value['high']:.3f}]" if known else "")
+        elif isinstance(value, Mapping):
+            found |= {f"{name} {inner}": cell for inner, cell in _cells(value).items()}
+        else:
+            found[name] = ", ".join(map(str, value)) if isinstance(value, list) else value
+    return found

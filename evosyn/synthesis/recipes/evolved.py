@@ -1,0 +1,40 @@
+"""The recipe of `evosyn evolve --evolved NAME`: a search for anything that keeps `ports.Evolved`.
+
+What it needs beside proposers (data, sandbox, what is written at the end) is its own affair. DESIGN.md section 5.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from evosyn import registry
+from evosyn.evolve.completing import complete
+from evosyn.evolve.loop import Search
+from evosyn.ports import Evolved, EvolvedTools
+from evosyn.records import Json
+from evosyn.rundir import RunDir
+from evosyn.synthesis.search.config import EvolveConfig
+from evosyn.synthesis.search.inputs import write_config
+from evosyn.synthesis.search.parts import arms_of, search_parts
+from evosyn.workbench import Workbench
+
+
+def run_evolved(config: EvolveConfig, name: str, out: Path, workbench: Workbench, *, more: int = 0) -> dict[str, Json]:
+    """Evolve what `name` makes, or finish the run in `out`; returns the value of `report.json`.
+
+    Args:
+        more: proposals or evaluations (whichever are limited) to add to a run.
+
+    Raises:
+        UsageError: nothing of that name, an unknown option, or `out` holds another run.
+        BudgetSpent, UnavailableError: stopped; the same command goes on.
+    """
+    began = time.monotonic()
+    tools = EvolvedTools(config.identity(), lambda: workbench.sandbox)
+    evolved: Evolved = registry.make("evolved", name, tools, config.evolved.options)
+    parts = search_parts(config, evolved, arms_of(config, workbench, evolved))
+    with RunDir(out) as run:
+        search = Search(parts, run.journal, islands=config.islands, loop=config.loop, stop=config.stop)
+        write_config(run, config)
+        return complete(search, run, more=more, began=began)

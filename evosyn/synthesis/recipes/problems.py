@@ -1,0 +1,105 @@
+"""The recipe of `evosyn synthesize`: seeds and a strategy in, a dataset directory out.
+
+The directory holds config.yaml, manifest.json, strategy.py, journal.jsonl and what `synthesis.outputs` writes. The
+journal begins with what decides the content; the same command resumes, another one is refused. Du 2025, sections 3.2
+and 4.3.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from pathlib import Path
+
+from evosyn.ports.stages import Stage
+from evosyn.randomness import SeedTree
+from evosyn.records import Json
+from evosyn.rundir import RunDir
+from evosyn.running.ledger import Ledger
+from evosyn.running.runner import Runner
+from evosyn.strategies import strategy_id
+from evosyn.synthesis.card import how_made
+from evosyn.synthesis.config import SynthesizeConfig
+from evosyn.synthesis.decontaminate import OverlapIndex, open_index
+from evosyn.synthesis.inputs import Asked, Inputs, claim
+from evosyn.synthesis.instance import Instance
+from evosyn.synthesis.outputs import OutputPlan, import_ahead, write_outputs
+from evosyn.synthesis.problems import Briefs
+from evosyn.synthesis.progress import SynthesisProgress
+from evosyn.synthesis.samples import SampleMaker
+from evosyn.synthesis.stages.decontaminate import Decontaminate
+from evosyn.synthesis.stages.deduplicate import Deduplicate
+from evosyn.synthesis.stages.draw import DrawPool
+from evosyn.synthesis.stages.judge import JudgePool
+from evosyn.synthesis.stages.make import MakeProblem
+from evosyn.workbench import Workbench
+
+
+def synthesize(
+    inputs: Inputs,
+    config: SynthesizeConfig,
+    workbench: Workbench,
+    out: Path,
+    progress: SynthesisProgress | None = None,
+) -> dict[str, Json]:
+    """Make the dataset in `out`, or finish it; returns the value of `report.json`.
+
+    Args:
+        progress: counts live while it runs.
+
+    Raises:
+        UsageError: `out` holds another run, the seeds have no problem of a wanted domain, a bad benchmark file.
+        BudgetSpent, TeacherUnavailable, SandboxUnavailable: stopped; the same command goes on.
+    """
+    benchmarks = open_index(config.filter.decontaminate) if config.filter.decontaminate.files else None
+    asked = Asked((workbench.teacher(), *(workbench.teacher(model) for model in config.also)))
+    progress = progress or SynthesisProgress()
+    progress.asked = config.problems
+    with RunDir(out) as run:
+        ledger = Ledger(run.journal, Instance, on_reply=progress.reply)
+        stages = stages_of(inputs, config, workbench, asked, ledger, benchmarks)
+        claim(run, ledger, inputs, config, asked, workbench.sandbox.protection)
+        runner = Runner(stages, ledger, window=2 * max(16, workbench.config.teacher.calls), progress=progress)
+        threading.Thread(target=import_ahead, daemon=True).start()
+        asyncio.run(_run(runner, config.problems, asked))
+        run.journal.sync()
+        maker = SampleMaker(
+            workbench.domains, _tree(config), strategy_id=strategy_id(inputs.strategy), licence=config.problem.licence
+        )
+        made = how_made(inputs, config, asked, workbench.sandbox.protection)
+        plan = OutputPlan(config.problems, maker, made, out.resolve().name, config.problem.licence)
+        return write_outputs(run, ledger, plan)
+
+
+def stages_of(
+    inputs: Inputs,
+    config: SynthesizeConfig,
+    workbench: Workbench,
+    asked: Asked,
+    ledger: Ledger[Instance],
+    benchmarks: OverlapIndex | None = None,
+) -> list[Stage[Instance]]:
+    """What every problem goes through, in order."""
+    tree, domains = _tree(config), workbench.domains
+    briefs = Briefs(inputs.seeds, config.problem, tree.child("problems"))
+    judge = JudgePool(config, workbench.crossexec, workbench.runner, inputs.strategy, tree)
+    calls = workbench.config.teacher.calls
+    return [
+        MakeProblem(config.problem, briefs, domains, asked.teachers[0], ledger),
+        *([] if benchmarks is None else [Decontaminate(benchmarks)]),
+        Deduplicate(config.filter.dedup, inputs.seeds),
+        DrawPool(config, domains, asked.teachers, ledger, judge.judged, calls),
+        judge,
+    ]
+
+
+async def _run(runner: Runner[Instance], problems: int, asked: Asked) -> None:
+    try:
+        await runner.run(Instance(index) for index in range(problems))
+    finally:
+        for teacher in asked.teachers:
+            await teacher.aclose()
+
+
+def _tree(config: SynthesizeConfig) -> SeedTree:
+    return SeedTree(config.seed).child("synthesize")

@@ -1,0 +1,68 @@
+"""The recipe of `evosyn evolve`: seeds in, a filtering strategy with an honest report out. Thin assembly of the parts.
+
+Each step leaves what it made in the run directory (pools, matrices, journal), so the same command resumes wherever it
+was killed. Du 2025 (EvoSyn), section 3.1; DESIGN.md sections 4 and 5.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from evosyn.evolve.arms import Arms
+from evosyn.evolve.completing import complete
+from evosyn.evolve.loop import Search
+from evosyn.evolve.stopping import Stop
+from evosyn.records import Json
+from evosyn.rundir import RunDir
+from evosyn.synthesis.search.config import EvolveConfig
+from evosyn.synthesis.search.inputs import Source, claim, prepare
+from evosyn.synthesis.search.openevolve import OPENEVOLVE, by_openevolve
+from evosyn.synthesis.search.parts import arms_of, search_parts
+from evosyn.synthesis.search.progress import Quiet, SearchProgress
+from evosyn.synthesis.search.strategies import EvolvedStrategies
+from evosyn.workbench import Workbench
+
+
+def run_evolve(
+    config: EvolveConfig,
+    source: Source,
+    out: Path,
+    workbench: Workbench,
+    *,
+    more: int = 0,
+    progress: SearchProgress = Quiet(),  # noqa: B008  (it has no state)
+) -> dict[str, Json]:
+    """Evolve a strategy on the problems of `source`, or finish the run in `out`; returns the value of `report.json`.
+
+    Args:
+        more: proposals or evaluations (whichever are limited) to add to a run.
+
+    Raises:
+        UsageError: the source, or `out` holds another run.
+        BudgetSpent, UnavailableError: stopped; the same command goes on. After a spent budget the report of what was
+            found until then is written.
+    """
+    source.check()
+    began = time.monotonic()
+    with RunDir(out) as run:
+        claim(run, source, config)
+        seeds = prepare(run, source, config, workbench, progress.step)
+        arms: Arms | None = None
+        if config.engine == OPENEVOLVE:
+            config, arms = by_openevolve(run, seeds, config, workbench, progress)
+        evolved = EvolvedStrategies(workbench.runner, seeds, config)
+        parts = search_parts(config, evolved, arms or arms_of(config, workbench, evolved))
+        search = Search(
+            parts,
+            run.journal,
+            islands=config.islands,
+            loop=config.loop,
+            stop=config.stop,
+            on_commit=progress.committed,
+        )
+
+        def said(stopped: Stop) -> None:
+            progress.said(f"search ended: {stopped.value}; scoring train and held-out problems")
+
+        return complete(search, run, more=more, began=began, on_end=said)

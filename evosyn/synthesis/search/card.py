@@ -1,0 +1,42 @@
+"""The card of a search's winner: what `evaluators.card` says of any strategy, and what finding this one took."""
+
+from __future__ import annotations
+
+from evosyn.evaluators.card import CardRequest, make_card, render
+from evosyn.ports import SearchState, StrategyRunner
+from evosyn.strategies import known_names, load_known
+from evosyn.synthesis.search.config import EvolveConfig
+from evosyn.synthesis.search.inputs import Seeds
+from evosyn.synthesis.search.winner import WinnerChoice, fresh_scoring, name_of_initial
+
+
+def card_of(
+    choice: WinnerChoice, state: SearchState, runner: StrategyRunner, seeds: Seeds, config: EvolveConfig
+) -> str:
+    """The card as Markdown, on the draws of the final leaderboards.
+
+    Args:
+        runner: runs the winner, the known strategies, and the winner without each of its terms.
+    """
+    candidate, counts = choice.winner.candidate, state.report()
+    cost = {
+        "evaluations": counts["evaluations"],
+        "proposals": counts["proposals"],
+        "model calls": counts["model_calls"],
+        "dollars": round(counts["cost"], 4),
+        "made by": candidate.proposer,
+        "chosen among": f"{choice.finalists} finalists, {choice.tied} of them tied",
+    }
+    first = name_of_initial(state)
+    request = CardRequest(
+        name=candidate.id,
+        text=candidate.text,
+        initial=state.initial[0].candidate.text,
+        seeds=seeds.split.train,
+        heldout=seeds.split.heldout,
+        known={name: load_known(name) for name in known_names() if name != first},
+        cost=cost,
+        against=first,
+        simulated=seeds.simulated,
+    )
+    return render(make_card(runner, request, fresh_scoring(config, "boards")))

@@ -1,0 +1,116 @@
+"""The configuration of `evosyn evolve`: what is scored, how it is searched, when it ends; from preset, YAML, flags."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from evosyn.evaluators.behaviour import DEFAULT_AXES
+from evosyn.evaluators.draws import ConsistencyConfig
+from evosyn.evolve.islands import IslandsConfig
+from evosyn.evolve.loop import LoopConfig
+from evosyn.evolve.stopping import StopConfig
+from evosyn.records import Json
+from evosyn.workbench import PluginSection, WorkbenchConfig
+
+KIND = "evolve"
+
+
+class PoolConfig(BaseModel):
+    """What is drawn for each seed problem where the source brings no solutions and testings.
+
+    Attributes:
+        solutions, testings: None = an eighth more than M and N, so that draws of M x N differ.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    solutions: int | None = Field(default=None, ge=2)
+    testings: int | None = Field(default=None, ge=2)
+
+
+class ProposersConfig(BaseModel):
+    """Who proposes.
+
+    Attributes:
+        arms: proposers with their share of the proposals: `genetic`, `diff`, `rewrite`, `explain`, `crossover`,
+            `mailbox:DIR`, or a dotted path; `diff@provider/model` asks that model. Shares need not add up to one.
+        burst: programs in one proposal, of the proposers that make several.
+        options: of one arm, or of all arms of one proposer, by its name.
+        bandit: move the shares among (model, proposer) pairs towards those that earn most per cost.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    arms: dict[str, float] = Field(default={"genetic": 1.0}, min_length=1)
+    burst: int = Field(default=16, ge=1, le=512)
+    bandit: bool = True
+    options: dict[str, dict[str, Json]] = {}
+
+
+class EvolvedConfig(PluginSection):
+    """What is evolved where it is no strategy; further keys are its options.
+
+    Attributes:
+        name: of a plug-in of the kind `evolved`.
+    """
+
+    name: str | None = None
+
+
+class EvolveConfig(BaseModel):
+    """All of a run of `evosyn evolve`.
+
+    Attributes:
+        evolved: in place of strategies; scoring, axes, start, pool and source are then of no account.
+        seed: root of every random choice.
+        heldout: share of the problems that only the final report looks at.
+        scoring: M, N, draws, k, ties, criterion 1.
+        axes: of the archive, by name or dotted path.
+        start: programs that the search starts from: known strategies or files; the first is the one to beat.
+        engine: `evosyn`, or `openevolve` to run OpenEvolve on the same task and take its programs.
+        split_testings: make every single case or assert of a testing a testing of its own.
+        finalists: programs that are scored again on fresh draws to choose the winner.
+        source: what it runs on, as the command was given it.
+        workbench: who is asked, where programs run, what may be spent.
+        company: programs that the company policy admits share a process (docs/sandbox.md); False is slower.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    evolved: EvolvedConfig = EvolvedConfig()
+    seed: int = 0
+    heldout: float = Field(default=0.4, gt=0, lt=1)
+    scoring: ConsistencyConfig = ConsistencyConfig(M=16, N=16, draws=8)
+    axes: tuple[str, ...] = DEFAULT_AXES
+    start: tuple[str, ...] = Field(default=("initial",), min_length=1)
+    engine: Literal["evosyn", "openevolve"] = "evosyn"
+    split_testings: bool = False
+    finalists: int = Field(default=60, ge=1, le=1000)
+    company: bool = True
+    source: str | None = None
+    workbench: WorkbenchConfig = WorkbenchConfig()
+    islands: IslandsConfig = IslandsConfig()
+    loop: LoopConfig = LoopConfig()
+    stop: StopConfig = StopConfig(evaluations=3000, plateau=700)
+    proposers: ProposersConfig = ProposersConfig()
+    pool: PoolConfig = PoolConfig()
+
+    @property
+    def drawn(self) -> tuple[int, int]:
+        """Solutions and testings to draw for each problem."""
+        m, n = self.scoring.M or 16, self.scoring.N or 16
+        return self.pool.solutions or m + (m + 7) // 8, self.pool.testings or n + (n + 7) // 8
+
+    def identity(self) -> dict[str, Json]:
+        """What decides the course of a search; limits and speed do not."""
+        value: dict[str, Json] = self.model_dump(
+            mode="json", exclude={"stop", "finalists", "company", "source", "workbench"}
+        )
+        del value["loop"]["concurrency"]
+        if not self.proposers.options:  # as in the journals of earlier versions, here and below
+            del value["proposers"]["options"]
+        if self.evolved.name is None:
+            del value["evolved"]
+        return value

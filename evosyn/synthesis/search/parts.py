@@ -1,0 +1,40 @@
+"""The collaborators of a search, as its configuration names them."""
+
+from __future__ import annotations
+
+from evosyn.errors import UsageError
+from evosyn.evolve.arms import Arms, open_arms
+from evosyn.evolve.loop import SearchParts
+from evosyn.evolve.schedule import Schedule
+from evosyn.ports import Evolved, Genome, Teacher
+from evosyn.randomness import SeedTree
+from evosyn.synthesis.search.config import EvolveConfig
+from evosyn.workbench import Workbench
+
+
+def arms_of(config: EvolveConfig, workbench: Workbench, genome: Genome) -> Arms:
+    """The arms of the configuration.
+
+    Raises:
+        UsageError: an unknown proposer or option, or one that needs a model where none is named.
+    """
+
+    def teacher(model: str | None) -> Teacher:
+        if model is None and not workbench.has_model:
+            raise UsageError("--proposer: this proposer asks a model; name one with --model provider/name")
+        return workbench.teacher(model)
+
+    own = config.proposers
+    return open_arms(own.arms, genome, teacher, shared={"burst": own.burst}, options=own.options)
+
+
+def search_parts(config: EvolveConfig, evolved: Evolved, arms: Arms) -> SearchParts:
+    """The collaborators of a search."""
+    seed = SeedTree(config.seed)
+    return SearchParts(
+        evolved=evolved,
+        proposers=arms.proposers,
+        schedule=Schedule(arms.schedule, seed, bandit=config.proposers.bandit),
+        initial=evolved.start,
+        seed=seed,
+    )

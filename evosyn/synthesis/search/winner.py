@@ -1,0 +1,170 @@
+"""The end of a search: choose the winner, score everything on train and held-out problems, write it down.
+
+The best of many candidates on few problems is partly the luckiest one. So the finalists are scored again on fresh draws
+of the train problems; those within half a standard error of the best (of the paired difference over problems) count as
+tied, and among them the better testing and then the shorter program wins. The held-out problems choose
+nothing: they are only reported. docs/evolve.md has the figures behind this rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from evosyn import __version__
+from evosyn.evaluators.axes.program_size import code_tokens
+from evosyn.evaluators.consistency import SeedConsistency
+from evosyn.evaluators.draws import ConsistencyConfig
+from evosyn.evaluators.leaderboard import BoardRow, Leaderboard, make_leaderboard
+from evosyn.ports import SearchState, StrategyRunner
+from evosyn.randomness import SeedTree
+from evosyn.records import Candidate, Elite, Evaluation, Json
+from evosyn.strategies import EVOLVED_BY, known_names, load_known
+from evosyn.strategies.genome import TIE_METRIC
+from evosyn.synthesis.search.config import EvolveConfig
+from evosyn.synthesis.search.inputs import Seeds
+
+EVOLVED = "evolved"
+MIN_DRAWS = 20
+TIE_ERRORS = 0.5
+"""Standard errors of the paired difference to the best within which a finalist counts as tied."""
+
+SAME_TESTING = 0.02
+"""Balanced accuracies that lie no more than this below the best count as equal to it."""
+
+
+class WinnerChoice(NamedTuple):
+    """The winner and how it was chosen.
+
+    Attributes:
+        fresh: its evaluation on fresh draws of the train problems.
+        tied: finalists within half a standard error of the best.
+        luckiest: id and score on the search's own draws of the best finalist there.
+    """
+
+    winner: Elite
+    fresh: Evaluation
+    tied: int
+    finalists: int
+    luckiest: tuple[str, float]
+
+
+def fresh_scoring(config: EvolveConfig, name: str) -> ConsistencyConfig:
+    """Scoring on draws that the search never saw."""
+    seed = SeedTree(config.seed).child(name).integer() % 2**31
+    return config.scoring.model_copy(update={"seed": seed, "draws": max(MIN_DRAWS, config.scoring.draws)})
+
+
+def choose(state: SearchState, runner: StrategyRunner, seeds: Seeds, config: EvolveConfig) -> WinnerChoice:
+    """The winner of a search."""
+    finalists = state.top(config.finalists)
+    evaluator = SeedConsistency(runner, seeds.split.train, fresh_scoring(config, "choose"), axes=())
+    evaluations = evaluator.evaluate([elite.candidate for elite in finalists])
+    valid = [(elite, found) for elite, found in zip(finalists, evaluations, strict=True) if found.score is not None]
+    best = max(valid, key=lambda pair: pair[1].score or 0.0)[1]
+    tied = [pair for pair in valid if _tied(best, pair[1])]
+    testing = max(found.metrics[TIE_METRIC] for _, found in tied) - SAME_TESTING
+    good = [pair for pair in tied if pair[1].metrics[TIE_METRIC] >= testing]
+    winner, fresh = min(
+        good, key=lambda pair: (code_tokens(pair[0].candidate.text), -(pair[1].score or 0.0), pair[0].candidate.id)
+    )
+    luckiest = finalists[0]
+    return WinnerChoice(
+        winner, fresh, len(tied), len(finalists), (luckiest.candidate.id, luckiest.evaluation.score or 0.0)
+    )
+
+
+def _tied(best: Evaluation, other: Evaluation) -> bool:
+    gaps = np.subtract(best.per_seed, other.per_seed)
+    if len(gaps) < 2:
+        return not gaps.any()
+    return bool(gaps.mean() <= TIE_ERRORS * gaps.std(ddof=1) / np.sqrt(len(gaps)) + 1e-12)
+
+
+class Boards(NamedTuple):
+    """Leaderboards over the same strategies."""
+
+    train: Leaderboard
+    heldout: Leaderboard
+
+
+def boards(
+    choice: WinnerChoice, initial: Sequence[Elite], runner: StrategyRunner, seeds: Seeds, config: EvolveConfig
+) -> Boards:
+    """The winner, the initial programs and every known strategy on train and on held-out problems.
+
+    Every program runs in the sandbox here, the winner too, as the text that the user gets.
+    """
+    programs = {name: load_known(name) for name in known_names()}
+    for number, elite in enumerate(initial):
+        if elite.candidate.text not in programs.values():
+            programs[f"start-{number + 1}"] = elite.candidate.text
+    programs[EVOLVED] = choice.winner.candidate.text
+    scoring = fresh_scoring(config, "boards")
+    return Boards(
+        make_leaderboard(runner, seeds.split.train, programs, scoring),
+        make_leaderboard(runner, seeds.split.heldout, programs, scoring),
+    )
+
+
+def strategy_file(choice: WinnerChoice, state: SearchState, found: Boards, *, simulated: bool) -> str:
+    """The winner's text under a comment that says where it comes from and how good it is."""
+    held = next(row for row in found.heldout.rows if row.name == EVOLVED)
+    train = next(row for row in found.train.rows if row.name == EVOLVED)
+    interval = "" if held.interval is None else f" (95 %: {held.interval.low:.3f} to {held.interval.high:.3f})"
+    lines = [
+        f"{EVOLVED_BY} {__version__}: candidate {choice.winner.candidate.id}, "
+        f"made by {choice.winner.candidate.proposer}.",
+        f"Seed consistency on {len(found.heldout.problems)} held-out problems: {held.evaluation.score:.3f}{interval}; "
+        f"on the {len(found.train.problems)} train problems: {train.evaluation.score:.3f}.",
+        f"Balanced accuracy of the chosen testing, held out: {held.evaluation.metrics[TIE_METRIC]:.3f}. "
+        f"Found in {state.report()['evaluations']} evaluations.",
+    ]
+    if simulated:
+        lines.append("Solutions and testings came from a simulated teacher, not from a model.")
+    return "".join(f"# {line}\n" for line in lines) + "\n" + choice.winner.candidate.text
+
+
+def name_of_initial(state: SearchState) -> str:
+    """What the leaderboards call the program that the search started from."""
+    text = state.initial[0].candidate.text
+    return next((name for name in known_names() if load_known(name) == text), "start-1")
+
+
+def report_of(choice: WinnerChoice, state: SearchState, found: Boards, seeds: Seeds) -> dict[str, Json]:
+    """What `report.json` says of the winner (DESIGN.md section 4; more keys stand beside those)."""
+    initial = state.initial[0]
+    names = {row.name: row for row in found.heldout.rows}
+    first = name_of_initial(state)
+    best, start = names[EVOLVED], names[first]
+    return {
+        "best": _side(choice.winner.candidate, choice.fresh.score, best),
+        "initial": _side(initial.candidate, _train_score(found.train, first), start),
+        "beats_initial": (best.evaluation.score or 0.0) > (start.evaluation.score or 0.0),
+        "simulated": seeds.simulated,
+        "skipped": seeds.skipped,
+        "selection": {
+            "finalists": choice.finalists,
+            "tied": choice.tied,
+            "score_in_search": choice.winner.evaluation.score,
+            "luckiest": {"id": choice.luckiest[0], "score_in_search": choice.luckiest[1]},
+        },
+        "leaderboard": {"train": found.train.to_json(), "heldout": found.heldout.to_json()},
+    }
+
+
+def _side(candidate: Candidate, score: float | None, held: BoardRow) -> dict[str, Json]:
+    return {
+        "id": candidate.id,
+        "strategy": held.name,
+        "score": score,
+        "heldout_score": held.evaluation.score,
+        "heldout_ci": None if held.interval is None else list(held.interval),
+        "heldout_testing_balanced_accuracy": held.evaluation.metrics.get(TIE_METRIC),
+    }
+
+
+def _train_score(board: Leaderboard, name: str) -> float | None:
+    return next(row.evaluation.score for row in board.rows if row.name == name)

@@ -1,0 +1,209 @@
+"""What every training run shares: one directory, claimed, frozen and resumed; the model; the way to the report.
+
+RLVR and distillation say only what their trainer is. The same call goes on after any interruption, from the last whole
+checkpoint. Facts about TRL 1.16 stand in `docs/train.md`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from evosyn.configs.saving import freeze_config
+from evosyn.dataset import Sample
+from evosyn.errors import UnavailableError, UsageError
+from evosyn.randomness import SeedTree
+from evosyn.records import Json
+from evosyn.rundir import RunDir
+from evosyn.train import tiny
+from evosyn.train.checkpoints import check_disk, checkpoint_bytes, last_whole, read_metrics, trim_metrics
+from evosyn.train.config import DistillConfig, RlvrConfig
+from evosyn.train.data import load_samples
+from evosyn.train.models import load_model, load_tokenizer, merge_adapter, require_options, use_bf16
+from evosyn.train.report import lineage_of, start_and_end, versions, write_card, write_curve
+from evosyn.train.rewards import RewardFunction
+from evosyn.train.settings import is_main_process, world_size
+
+log = logging.getLogger(__name__)
+
+OnRow = Callable[[dict[str, float]], None]
+Metrics = Sequence[Mapping[str, Json]]
+
+
+@dataclass(frozen=True)
+class Start:
+    """What a trainer is made from.
+
+    Attributes:
+        run: the claimed directory.
+        path: where the model was loaded from.
+        bf16, cpu: how it trains on this machine.
+        resources: closed when the run ends.
+    """
+
+    run: RunDir
+    samples: Sequence[Sample]
+    path: str
+    tokenizer: Any
+    model: Any
+    bf16: bool
+    cpu: bool
+    resources: ExitStack
+
+
+class PreparedTrainer(NamedTuple):
+    """What a method adds to a run.
+
+    Attributes:
+        trainer: TRL's, made with the keyword arguments `settings`.
+        left_out: rows that do not fit.
+        metrics: names that are reported, and `curves` those that are drawn.
+        reward: of RLVR.
+        own: what only this method reports, from the metrics.
+    """
+
+    trainer: Any
+    settings: Mapping[str, Any]
+    left_out: int
+    metrics: Sequence[str]
+    curves: Sequence[str]
+    own: Callable[[Metrics], dict[str, Json]]
+    reward: RewardFunction | None = None
+
+
+def run_training(
+    config: RlvrConfig | DistillConfig, out: Path, prepare: Callable[[Start], PreparedTrainer], on_row: OnRow | None
+) -> dict[str, Json]:
+    """Run or go on with one training, and return its report (also in `report.json`).
+
+    Raises:
+        UsageError: data, model and configuration do not fit together; nothing was trained.
+        UnavailableError: the sandbox, the disk, the memory or the arithmetic gave up; a checkpoint was written where it
+            makes sense.
+        KeyboardInterrupt: SIGTERM came, everything is saved.
+    """
+    require_options(config)
+    everything = load_samples(config.data, config.setting)
+    samples = tiny.easiest(everything, config.tiny) if config.model == tiny.NAME else everything
+    with ExitStack() as resources:
+        run = resources.enter_context(RunDir(out) if is_main_process() else _Further(out))
+        if is_main_process():
+            freeze_config(run.path, config)
+        if run.file("report.json").exists():
+            log.info("%s is done", out)
+            return dict(run.read_json("report.json"))
+        start = _load(config, run, samples, resources)
+        report = _train(config, start, prepare(start), on_row)
+        if report["label"] is not None:
+            report["label"] = tiny.label(len(samples), len(everything))
+        if is_main_process():
+            write_card(run.path / "model", report)
+            run.write_json("report.json", report)
+        return report
+
+
+class _Further(RunDir):
+    """The run directory as further processes of a distributed run see it: no lock, the first process writes."""
+
+    def open_for_writing(self) -> RunDir:
+        self.path.mkdir(parents=True, exist_ok=True)
+        return self
+
+
+def _load(config: RlvrConfig | DistillConfig, run: RunDir, samples: Sequence[Sample], resources: ExitStack) -> Start:
+    import torch
+
+    cpu, bf16, path = not torch.cuda.is_available(), use_bf16(config.memory), config.model
+    if cpu:
+        torch.set_num_threads(config.keep.threads)
+    if path == tiny.NAME:
+        if world_size() > 1:
+            raise UsageError(f"--model {tiny.NAME}: is made for one process; start it without torchrun")
+        path = str(run.file("tiny"))
+        tiny.build(run.file("tiny"), samples, config.tiny, SeedTree(config.seed))
+    tokenizer = load_tokenizer(path, pad_token=config.pad_token)
+    model = load_model(path, config.memory, bf16=bf16)
+    return Start(run, samples, path, tokenizer, model, bf16, cpu, resources)
+
+
+def _train(
+    config: RlvrConfig | DistillConfig, start: Start, prepared: PreparedTrainer, on_row: OnRow | None
+) -> dict[str, Json]:
+    from evosyn.train.callbacks import MetricsWriter, RunWatch
+
+    run, trainer = start.run, prepared.trainer
+    parameters = sum(weight.numel() for weight in start.model.parameters())
+    needed = checkpoint_bytes(parameters, trained=0 if config.memory.lora_rank else parameters)
+    check_disk(run.path, needed, config.keep.last)
+    watch = RunWatch(run.path, prepared.reward, stuck_after=config.keep.stuck_after, needed=needed)
+    checkpoint = _resume_point(run)
+    trainer.add_callback(MetricsWriter(run.file("metrics.jsonl"), on_row))
+    trainer.add_callback(watch)
+    _fit(trainer, checkpoint)
+    watch.raise_failure()
+    _save(trainer, start)
+    metrics = read_metrics(run.file("metrics.jsonl"))
+    label = tiny.LABEL if tiny.is_tiny(start.path) else None
+    if is_main_process():
+        shown = f"{config.method} on {config.setting}{' (a demonstration)' if label else ''}"
+        write_curve(run, metrics, prepared.curves, shown)
+    return {
+        "command": config.command,
+        "method": config.method,
+        "model": config.model,
+        "label": label,
+        "parameters": parameters,
+        "steps": config.steps,
+        "seed": config.seed,
+        "left_out": prepared.left_out,
+        "lineage": lineage_of(config.data, config.setting, start.samples),
+        "metrics": {name: start_and_end(metrics, name) for name in prepared.metrics},
+        "warnings": watch.warnings,
+        "warm_start": tiny.read_mark(start.path)["warm_start"] if label else None,
+        "trl": dict(prepared.settings),
+        "versions": versions(),
+        **prepared.own(metrics),
+    }
+
+
+def _resume_point(run: RunDir) -> Path | None:
+    """The last whole checkpoint; metrics after it are dropped, since those steps are done again."""
+    checkpoint = last_whole(run.file("checkpoints"), clean=is_main_process())
+    if is_main_process():
+        trim_metrics(run.file("metrics.jsonl"), int(checkpoint.name.removeprefix("checkpoint-")) if checkpoint else 0)
+    return checkpoint
+
+
+def _fit(trainer: Any, checkpoint: Path | None) -> None:
+    """
+    Raises:
+        UnavailableError: out of memory, with what to lower.
+    """
+    import torch
+    from transformers.trainer_callback import PrinterCallback
+
+    trainer.remove_callback(PrinterCallback)
+    try:
+        trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
+    except (torch.OutOfMemoryError, MemoryError) as error:
+        raise UnavailableError(
+            "out of memory: lower --set optim.micro_batch (or fit.micro_batch), switch on --set "
+            "memory.gradient_checkpointing=true, or lower --set rollout.max_completion (or fit.max_length); "
+            "--set memory.lora_rank=16 helps as well"
+        ) from error
+
+
+def _save(trainer: Any, start: Start) -> None:
+    """The trained model with its tokenizer; an adapter also merged; the mark of `builtin:tiny` travels along."""
+    folder = start.run.path / "model"
+    trainer.save_model(str(folder))
+    if not is_main_process():
+        return
+    start.tokenizer.save_pretrained(folder)
+    merge_adapter(folder)
+    if tiny.is_tiny(start.path):
+        (folder / tiny.MARK).write_bytes((Path(start.path) / tiny.MARK).read_bytes())

@@ -1,0 +1,94 @@
+"""A directory of a search as answers, begun or not, and the way from a row of a dataset back to it."""
+
+import json
+import shutil
+from itertools import pairwise
+
+import pytest
+
+from evosyn.dataset import read_dataset
+from evosyn.errors import UsageError
+from evosyn.evolve.events import Fate, Step, Trial, committed, events_of
+from evosyn.reading.data import DataReading
+from evosyn.reading.opening import open_directory
+from evosyn.reading.plain import plain
+from evosyn.reading.search import SearchReading
+from evosyn.reading.search_journal import entries
+from evosyn.records import Candidate
+from evosyn.rundir import Journal
+
+
+def test_a_row_of_a_dataset_leads_to_its_seeds_its_calls_and_the_line_of_the_journal_that_made_its_strategy(
+    run_dir, data_of_run, toy
+):
+    row = read_dataset(data_of_run)[0]
+    lineage = json.loads(row.lineage)
+    reasons = DataReading(data_of_run, "synthesize").why(row.id)
+    assert reasons.problem.problem_id == row.problem_id and reasons.matrix.digest == row.matrix_digest
+    assert reasons.brief["seeds"] == lineage["seeds"]
+    assert set(lineage["seeds"]) <= {seed.problem_id for seed in toy.inputs.seeds}
+    made = {reply.became: reply.id for reply in reasons.replies if reply.became}
+    assert made == {part: lineage[part]["call"] for part in ("problem", "solution", "testing")}
+    run = open_directory(run_dir)
+    story = run.answer("candidate", lineage["strategy"])
+    assert story.id == lineage["strategy"] == json.loads((run_dir / "report.json").read_text())["best"]["id"]
+    place = next(place for place, entry in entries(run.journal) if entry.id == story.id)
+    line = (run_dir / "journal.jsonl").read_bytes()[place.byte :].split(b"\n")[0]
+    assert repr(story.text) in repr(json.loads(line[9:]))
+    assert story.lineage[0].id == story.id and story.lineage[-1].parents == ()
+    for child, parent in pairwise(story.lineage):
+        assert child.parents[0] == parent.id and parent.proposal <= child.proposal
+
+
+def test_a_later_copy_of_an_ancestor_is_no_ancestor(run_dir, tmp_path):
+    copy = tmp_path / "run"
+    shutil.copytree(run_dir, copy)
+    before = SearchReading(copy, "evolve")
+    best = before.lineage("best")
+    assert len(best) > 1
+    parent, stranger = before.find(best[1].id), next(one for one in before.entries() if one.id not in best[0].parents)
+    repeat = Candidate(parent.trial.candidate.text, (stranger.id,), "genetic", {"operator": "repeat"})
+    steps = max(entry.step.index for entry in before.entries())
+    journal = Journal(copy / "journal.jsonl")
+    step = Step(steps + 1, 0, "genetic", stranger.id, (Trial(repeat, parent.trial.key, None),))
+    events_of(journal).append(committed(step, (Fate.DUPLICATE,)))
+    journal.close()
+    assert [row.id for row in SearchReading(copy, "evolve").lineage(best[0].id)] == [row.id for row in best]
+
+
+def test_why_tells_the_state_just_before_the_commit(run_dir):
+    reading = SearchReading(run_dir, "evolve")
+    improved = next(one for one in reading.entries() if one.fate is Fate.IMPROVED)
+    told = reading.why(improved.id)
+    assert told.why == "kept: better than what held its cell"
+    assert told.holder != improved.id and told.holder_score <= improved.score
+    assert tuple(told.behaviour.values()) == improved.trial.evaluation.descriptor
+
+
+def test_a_search_that_has_not_begun_has_an_overview(run_dir, tmp_path):
+    for name in ("manifest.json", "config.yaml"):
+        (tmp_path / name).write_bytes((run_dir / name).read_bytes())
+    reading = open_directory(tmp_path)
+    seen = reading.overview()
+    assert not seen.finished and seen.progress == "drawing and executing" and seen.best is None
+    assert seen.counts["candidates"] == 0 and json.dumps(plain(seen))
+    with pytest.raises(UsageError, match="no candidate"):
+        reading.answer("candidate", "best")
+
+
+def test_a_matrix_is_the_one_that_was_searched_on(run_dir):
+    reading = SearchReading(run_dir, "evolve")
+    seen = reading.matrix("problem-3")
+    assert (seen.rows, seen.columns) == (8, 6) and seen.ranked_by is None
+    assert all(len(row.verdicts) == 6 and row.human in "PF" for row in seen.solutions)
+    split = reading.split()
+    assert {one.problem_id for one in split.train} | {one.problem_id for one in split.heldout} == {
+        f"problem-{number}" for number in range(14)
+    }
+    with pytest.raises(UsageError, match=r"there are problem-0, .* and 6 more"):
+        reading.matrix("nope")
+
+
+def test_a_question_of_another_kind_is_refused_with_those_that_are_answered(run_dir):
+    with pytest.raises(UsageError, match=r"'samples/evosyn'.*`evosyn evolve`; one of overview, candidates"):
+        open_directory(run_dir).answer("samples", "evosyn")
