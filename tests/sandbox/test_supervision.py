@@ -17,7 +17,8 @@ from evosyn.sandbox._inside import ended, remote, wire
 from evosyn.sandbox._inside.alarm import WAITING, JobLimits
 from evosyn.sandbox._inside.peer import NoValue, Peer
 from evosyn.sandbox._inside.remote import GRACE_S, Exit
-from evosyn.sandbox.local import MAX_ATTEMPTS, LocalSandbox
+from evosyn.sandbox._pool import MAX_ATTEMPTS
+from evosyn.sandbox.local import LocalSandbox
 
 AMPLE = Limits(cpu_s=20.0, wall_s=300.0, budget_s=300.0)
 
