@@ -19,7 +19,7 @@ from evosyn.ports import Domain, Sandbox, VerdictCache
 from evosyn.records import Problem, Solution, Testing, Verdict, canonical_json
 from evosyn.sharing import Company
 
-VERDICTS_VERSION = 4
+VERDICTS_VERSION = 5
 """Raised whenever equal inputs may get another verdict; it enters every cache key."""
 BATCHES = 2
 """Calls of `decide` that run at the same time; further ones wait."""
