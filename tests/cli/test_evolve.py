@@ -130,7 +130,7 @@ def test_an_interrupt_ends_within_two_seconds_and_is_resumable(tmp_path):
     assert "repeat the same command" in errors and "Traceback" not in errors
     size = (out / "journal.jsonl").stat().st_size
     done = evosyn("inspect", out, "--json")
-    count = json.loads(done.stdout)["evaluations"]
+    count = json.loads(done.stdout)["counts"]["evaluations"]
     result = run(*command(source, out, "--evaluations", str(count + 50)))
     assert result.returncode in (0, 1), result.stderr
     assert (out / "journal.jsonl").stat().st_size > size

@@ -69,7 +69,7 @@ def test_a_run_repeats_from_its_config(
 ) -> None:
     monkeypatch.setenv("EVOSYN_TEST_KEY", KEY)
     words = line.format(data=data).split()
-    more = {"train": [*SHORT, WEAK], "distill": SHORT, "eval": [WEAK, "--api-key-env", "EVOSYN_TEST_KEY"]}
+    more = {"train": [*SHORT, WEAK], "distill": SHORT}
     first, again = tmp_path / "first", tmp_path / "again"
     command = words[:2] if words[0] == "experiment" else words[:1]
     shown = evosyn(*words, *more.get(words[0], [WEAK]), "--out", first)

@@ -76,7 +76,7 @@ def test_limits_of_the_account_and_hedging_reach_the_teacher_of_a_model(tmp_path
         (("--model", "openai/m", "--set", "workbench.teacher.device=cpu"), "device"),
         (("--teacher", "offline", "--set", "workbench.teacher.dtype=float32"), "dtype"),
         (("--model", "openai/m", "--set", "workbench.teacher.engine=vllm"), "engine"),
-        (("--model", "local:/x", "--base-url", "http://h/v1"), "--base-url"),
+        (("--model", "local:/x", "--base-url", "http://h/v1"), "base_url"),
         (("--model", "local:/nowhere/at/all"), "no such directory"),
         ((), "no teacher"),
     ],

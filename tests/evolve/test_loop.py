@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from bit_strings import START, BitStrings, Flipping, Ones
+from bit_strings import START, BitStrings, Flipping, FlippingConfig, Ones
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -39,7 +39,7 @@ class Troubled(Flipping):
     """
 
     def __init__(self, latency=0.0, jitter=False, waste=0.0, cost=0.0, **options):
-        super().__init__(**options)
+        super().__init__(FlippingConfig(**options))
         self._latency, self._jitter, self._waste, self._cost = latency, jitter, waste, cost
 
     async def propose(self, context: ProposalContext) -> Proposal:
@@ -56,12 +56,12 @@ class Evaluated(BitStrings):
     """Bit strings with another evaluator."""
 
     def __init__(self, evaluator, **header):
-        super().__init__(**header)
+        super().__init__(header)
         self.evaluator = evaluator
 
 
 def empty(seed=1, islands=ISLANDS, axes=Ones.axes) -> Archipelago:
-    return Archipelago(axes, BitStrings().merit, islands, SeedTree(seed))
+    return Archipelago(axes, BitStrings({}).merit, islands, SeedTree(seed))
 
 
 def make(

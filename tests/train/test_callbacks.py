@@ -93,11 +93,10 @@ def test_a_saved_checkpoint_is_marked_whole_and_a_full_disk_stops_the_training(t
     assert control.should_training_stop
 
 
-def test_out_of_memory_names_what_to_lower(tmp_path: Path) -> None:
+def test_out_of_memory_names_what_to_lower() -> None:
     import torch
 
-    from evosyn.train.callbacks import RunWatch
-    from evosyn.train.rlvr import run_trainer
+    from evosyn.train.run import _fit
 
     class Full:
         """A trainer for which the memory does not reach."""
@@ -107,9 +106,8 @@ def test_out_of_memory_names_what_to_lower(tmp_path: Path) -> None:
         def train(self, **_options: object) -> None:
             raise torch.OutOfMemoryError("CUDA out of memory")
 
-    watch = RunWatch(tmp_path, None, stuck_after=3, needed=0)
     with pytest.raises(UnavailableError, match=r"micro_batch.*gradient_checkpointing.*max_completion"):
-        run_trainer(Full(), watch, None)
+        _fit(Full(), None)
 
 
 @pytest.mark.slow
