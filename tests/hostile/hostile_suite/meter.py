@@ -38,14 +38,15 @@ class Meter:
 
     Args:
         pids: those that count, now.
+        between: names of what passes messages on between them and us; while one of these is busy, nobody just waits.
 
     Attributes:
         computed_s: by them in between.
         waited_s: while none of them, nor any other thread of ours, did anything.
     """
 
-    def __init__(self, pids: Callable[[], Collection[int]]) -> None:
-        self._pids = pids
+    def __init__(self, pids: Callable[[], Collection[int]], between: tuple[str, ...] = ()) -> None:
+        self._pids, self._between = pids, between
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
         self.computed_s = self.waited_s = 0.0
@@ -80,7 +81,11 @@ class Meter:
             _runs(thread) for thread in _threads(Path("/proc/self")) if int(thread.name) != threading.get_native_id()
         )
         cpu_s = used.ru_utime + used.ru_stime + sum(look.cpu_s for look in looks)
-        return Look(cpu_s, ours or any(look.busy for look in looks))
+        return Look(cpu_s, ours or any(look.busy for look in looks) or self._is_passed_on())
+
+    def _is_passed_on(self) -> bool:
+        processes = Path("/proc").glob("[0-9]*") if self._between else ()
+        return any(any(map(_runs, _threads(one))) for one in processes if _name(one).startswith(self._between))
 
 
 def _look(process: Path) -> Look:
@@ -94,7 +99,15 @@ def _look(process: Path) -> Look:
 
 
 def _threads(process: Path) -> list[Path]:
-    return list((process / "task").iterdir())
+    with contextlib.suppress(OSError):
+        return list((process / "task").iterdir())
+    return []
+
+
+def _name(process: Path) -> str:
+    with contextlib.suppress(OSError):
+        return (process / "comm").read_text()
+    return ""
 
 
 def _runs(thread: Path) -> bool:
