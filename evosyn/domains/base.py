@@ -150,6 +150,9 @@ class BaseDomain:
         testings = [f"{one.statement.strip()}\n\n{_fenced(one.human_testing.to_json())}" for one in tested]  # type: ignore[union-attr]
         return {**shown, "kinds": self._forms(), "examples": _listed(testings)}
 
+    def wishes(self) -> Mapping[str, Sequence[str]]:
+        return {}
+
     def read(self, what: Purpose, text: str, problem: Problem | None = None) -> Parsed:  # type: ignore[type-arg]
         if what == "problem":
             return self.read_problem(text)
