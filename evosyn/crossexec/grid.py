@@ -131,12 +131,8 @@ class Grid:
 
     def _copies(self) -> NDArray[np.int64]:
         """Draws that gave the same program: as recorded with the problem, or else counted among the solutions."""
-        recorded = self.problem.meta.get("copies")
-        if (
-            isinstance(recorded, list)
-            and len(recorded) == len(self.row_of_M)
-            and all(type(one) is int for one in recorded)
-        ):
+        recorded = recorded_copies(self.problem, len(self.row_of_M))
+        if recorded is not None:
             return np.array(recorded, dtype=np.int64)
         return np.bincount(self.row_of_M)[self.row_of_M].astype(np.int64)
 
@@ -162,6 +158,13 @@ class Grid:
             if vacuous:
                 found["vacuous"] = vacuous
         return found
+
+
+def recorded_copies(problem: Problem, solutions: int) -> list[int] | None:
+    """How many draws gave each of the solutions, as recorded with the problem; None where that is not so said."""
+    found = problem.meta.get("copies")
+    said = isinstance(found, list) and len(found) == solutions and all(type(one) is int for one in found)
+    return found if said else None
 
 
 def _numbered(keys: Sequence[KeyT]) -> tuple[dict[KeyT, int], list[int]]:
