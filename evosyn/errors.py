@@ -70,10 +70,11 @@ class FormatError(ValueError):
     @staticmethod
     def of_all(errors: Iterable[FormatError]) -> FormatError | None:
         """The first of several, which holds the others; None where there is none."""
-        first, *rest = [one for error in errors for one in error.every()] or [None]
-        if first is not None:
-            first.rest = tuple(one for one in rest if one is not None)
-        return first
+        found = [one for error in errors for one in error.every()]
+        if not found:
+            return None
+        found[0].rest = tuple(found[1:])
+        return found[0]
 
     def every(self) -> tuple[FormatError, ...]:
         return (self, *self.rest)
