@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from evosyn.crossexec.judge import Cell, Judge
+from evosyn.crossexec.rows import guarded
 from evosyn.errors import InputError
 from evosyn.jobs import CellResult
 from evosyn.records import Pool, Problem, Solution, Verdict
@@ -58,10 +59,10 @@ def check_telling(judge: Judge, source: str | Path, pools: Sequence[Pool]) -> li
     """Human testings that every recorded solution passes, of two or more: they tell no solution from another."""
     found = []
     for pool in pools:
-        problem, distinct = pool.problem, dict.fromkeys(pool.solutions)
+        problem, distinct = pool.problem, {one.text: one for one in pool.solutions}
         if problem.human_testing is None or len(distinct) < 2:
             continue
-        results = judge.verify([Cell(problem, one, problem.human_testing) for one in distinct])
+        results = judge.verify([Cell(problem, one, problem.human_testing) for one in distinct.values()])
         if all(result.verdict is Verdict.PASS for result in results):
             text = f"accepts all {len(distinct)} recorded solutions, so it tells none from another"
             found.append(_at(source, problem, TESTING, text, "See that it is strict enough"))
@@ -71,8 +72,8 @@ def check_telling(judge: Judge, source: str | Path, pools: Sequence[Pool]) -> li
 def _claims(judge: Judge, problem: Problem, alternatives: bool) -> Iterator[Claim]:
     if problem.human_testing is None:
         return
-    canary = judge.domains[problem.domain].canary(problem, [problem.human_testing])
-    if canary is not None:
+    canary = guarded(judge.domains[problem.domain].canary, problem, [problem.human_testing])
+    if isinstance(canary, Solution):
         yield Claim(problem, TESTING, canary.text)
     if problem.reference_solution is not None:
         yield Claim(problem, "reference_solution", problem.reference_solution)
