@@ -75,17 +75,16 @@ def load(kind: type[T], value: Json) -> T:
     """The record that `dump` wrote, its fields checked.
 
     Raises:
-        FormatError: naming the field, the rule and the value.
+        FormatError: naming the field, the rule and the value; all that are wrong.
     """
     from pydantic_core import ValidationError
 
     try:
         found: T = _adapter(kind).validate_python(value)
     except ValidationError as error:
-        found_wrong = error.errors(include_url=False)
         # A mistyped name makes two errors: the unknown field tells more than the missing one.
-        unknown = (one for one in found_wrong if one["type"] == UNKNOWN)
-        raise _told(kind, next(unknown, found_wrong[0])) from error
+        wrong = sorted(error.errors(include_url=False), key=lambda one: one["type"] != UNKNOWN)
+        raise FormatError.of_all(_told(kind, one) for one in wrong) or error from error
     return found
 
 

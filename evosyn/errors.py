@@ -6,6 +6,7 @@ means that a person has to act (their input, their budget) or that a machine is 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 EXIT_DONE = 0
@@ -55,15 +56,35 @@ class InputError(UsageError):
 
 
 class FormatError(ValueError):
-    """A value breaks the format: the field, the rule, the value and what to do. Readers of files add file and line."""
+    """A value breaks the format: the field, the rule, the value and what to do. Readers of files add file and line.
+
+    Attributes:
+        rest: what else is wrong with the same value.
+    """
 
     def __init__(self, field: str, reason: str, value: object = None, *, hint: str = "") -> None:
         super().__init__(f"{field}: {reason}" if field else reason)
         self.field, self.reason, self.value, self.hint = field, reason, value, hint
+        self.rest: tuple[FormatError, ...] = ()
+
+    @staticmethod
+    def of_all(errors: Iterable[FormatError]) -> FormatError | None:
+        """The first of several, which holds the others; None where there is none."""
+        found = [one for error in errors for one in error.every()]
+        if not found:
+            return None
+        found[0].rest = tuple(found[1:])
+        return found[0]
+
+    def every(self) -> tuple[FormatError, ...]:
+        return (self, *self.rest)
 
     def inside(self, field: str) -> FormatError:
         """The same of a value that stands in this field."""
-        return FormatError(f"{field}.{self.field}" if self.field else field, self.reason, self.value, hint=self.hint)
+        place = f"{field}.{self.field}" if self.field else field
+        found = FormatError(place, self.reason, self.value, hint=self.hint)
+        found.rest = tuple(one.inside(field) for one in self.rest)
+        return found
 
     def at(self, path: str | Path, line: int | None) -> InputError:
         """The same of a line of a file."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -17,6 +18,8 @@ from evosyn.records import Json, canonical_json
 from evosyn.rundir import replacing
 
 GZIP_MAGIC = b"\x1f\x8b"
+ARRAY = re.compile(rb"\s*\[\s*(\{|$)")
+"""How a file begins that is one array of objects."""
 
 
 class Line(NamedTuple):
@@ -48,7 +51,9 @@ def scan_lines(path: Path) -> Iterator[Line | InputError]:
     empty = True
     with _open_for_reading(path) as file:
         for number, raw in enumerate(_raw_lines(path, file), 1):
-            empty = False
+            if empty and ARRAY.match(raw):
+                raise InputError(path, "is a JSON array", hint=f"Write one object a line: jq -c '.[]' {path}")
+            empty = empty and not raw.strip()
             if raw.strip():
                 try:
                     yield Line(number, _object(path, number, raw))
@@ -112,7 +117,9 @@ def _raw_lines(path: Path, file: IO[bytes]) -> Iterator[bytes]:
 
 def _object(path: Path, number: int, raw: bytes) -> dict[str, Json]:
     try:
-        value = json.loads(raw, parse_constant=_no_constant)
+        value = json.loads(raw, parse_constant=_no_constant, object_pairs_hook=_once)
+    except UnicodeDecodeError as error:
+        raise InputError(path, f"is not UTF-8: {error.reason}", line=number, hint="Save the file as UTF-8") from error
     except RecursionError as error:
         raise InputError(path, "is not JSON: nested too deeply", line=number) from error
     except ValueError as error:
@@ -121,6 +128,14 @@ def _object(path: Path, number: int, raw: bytes) -> dict[str, Json]:
         raise InputError(path, f"is not JSON: {error}", line=number, value=text, hint=hint) from error
     if not isinstance(value, dict):
         raise InputError(path, f"must be a JSON object, not {type(value).__name__}", line=number, value=value)
+    return value
+
+
+def _once(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"the key {next(name for name in names if names.count(name) > 1)!r} stands twice in an object")
     return value
 
 

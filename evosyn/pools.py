@@ -98,7 +98,7 @@ def scan_pools(source: str | Path, check: Check | None = None) -> Iterator[Pool 
             if check is not None:
                 check(pool)
         except FormatError as error:
-            yield error.at(path, number)
+            yield from (one.at(path, number) for one in error.every())
             continue
         name = pool.problem.problem_id
         if name in first_seen:

@@ -1,5 +1,6 @@
 """The command line as a whole: quick help, no heavy import, errors as one line with an exit code."""
 
+import errno
 import json
 import subprocess
 import sys
@@ -62,3 +63,14 @@ def test_an_input_error_names_file_line_field_value_and_next_step() -> None:
     error = InputError("seeds.jsonl", "must be text", line=3, field="statement", value=7, hint="Write the statement")
     assert str(error) == "seeds.jsonl:3: field 'statement': must be text (got 7). Write the statement"
     assert error.exit_code == 2
+
+
+def test_a_full_disk_is_named_whichever_library_met_it() -> None:
+    from evosyn.cli import _is_full_disk
+
+    safetensors = pytest.importorskip("safetensors")
+    told = "Error while serializing: I/O error: No space left on device (os error 28)"
+    assert _is_full_disk(safetensors.SafetensorError(told))
+    assert _is_full_disk(OSError(errno.ENOSPC, "No space left on device"))
+    assert not _is_full_disk(safetensors.SafetensorError("invalid header"))
+    assert not _is_full_disk(ValueError(told))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import importlib
+import os
 import sys
 import warnings
 
@@ -81,16 +82,24 @@ def main(arguments: list[str] | None = None) -> None:
     except EvosynError as error:
         click.echo(f"error: {error}", err=True)
         sys.exit(error.exit_code)
-    except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+    except Exception as error:
+        if not _is_full_disk(error):
             raise
-        where = f" ({error.filename})" if error.filename else ""
+        name = getattr(error, "filename", None)
+        where = f" ({name})" if name else ""
         click.echo(
             f"error: the disk is full{where}; nothing written before is lost. Free some space and repeat the command",
             err=True,
         )
         sys.exit(EXIT_UNAVAILABLE)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _is_full_disk(error: Exception) -> bool:
+    """Whether the system said that the disk is full; safetensors passes its words on, but not as an OSError."""
+    if isinstance(error, OSError):
+        return error.errno in (errno.ENOSPC, errno.EDQUOT)
+    return type(error).__name__ == "SafetensorError" and os.strerror(errno.ENOSPC) in str(error)
 
 
 def _interrupted() -> int:

@@ -7,7 +7,7 @@ such a file and repeats it. Who is asked and where programs run is its section `
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
@@ -17,6 +17,8 @@ from evosyn.errors import UsageError
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
+
+    from evosyn.records import Problem
 
 Option = TypeVar("Option", bound=Callable[..., Any])
 
@@ -131,6 +133,15 @@ class ConfiguredCommand(click.Command):
             raise error
         ways = " or ".join(f"--set {key}=VALUE" for key in keys)
         raise UsageError(f"{error.option_name}: is no option of `{command}`; it is a key of its configuration: {ways}")
+
+
+def default_teacher(problems: Iterable[Problem]) -> str | None:
+    """Who is asked where nobody is named: the simulation, if it knows the domains of all problems; else nobody."""
+    from evosyn.domains import domain
+    from evosyn.domains.python.domain import PythonDomain
+
+    known = all(isinstance(domain(name), PythonDomain) for name in {problem.domain for problem in problems})
+    return "offline" if known else None
 
 
 def teacher_options(command: Option) -> Option:

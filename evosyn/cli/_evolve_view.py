@@ -110,6 +110,9 @@ def show_report(report: Mapping[str, Json], out: Path) -> None:
     )
     for reason, count in report["skipped"].items():
         console.print(f"left out {count} problems: {reason}", highlight=False)
+    if report.get("untelling"):
+        many = len(report["untelling"])
+        console.print(f"human testings that accept every solution, and tell none apart: {many}", highlight=False)
     source = (out / "strategy.py").read_text(encoding="utf-8")
     if console.is_terminal:
         console.print(Syntax(source, "python"))

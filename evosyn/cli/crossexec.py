@@ -81,9 +81,15 @@ def command(config: ExecutionConfig, out: Path, as_json: bool) -> int:
         totals = _execute(run, executor, items, progress)
         save_config(out, config)
         progress.end()
-        report = {**_figures(executor.counts), **totals, "skipped": survey.skipped, **executor.meta()}
-        report["cache_damaged"] = verdicts.damaged
-        run.write_json("report.json", report)
+        if executor.counts.problems == 0 and run.file("report.json").is_file():
+            click.echo(
+                "nothing to do: every matrix is there; the figures are those of the run that made them", err=True
+            )
+            report = run.read_json("report.json")
+        else:
+            report = {**_figures(executor.counts), **totals, "skipped": survey.skipped, **executor.meta()}
+            report["cache_damaged"] = verdicts.damaged
+            run.write_json("report.json", report)
     if as_json:
         click.echo(json.dumps(report))
     else:

@@ -8,9 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from evosyn.cli._command import ConfiguredCommand, config_options, flag, out_option, sandbox_options, teacher_options
+from evosyn.cli._command import (
+    ConfiguredCommand,
+    config_options,
+    default_teacher,
+    flag,
+    out_option,
+    sandbox_options,
+    teacher_options,
+)
 from evosyn.errors import EXIT_BUDGET, CheckFailed, UsageError
-from evosyn.pools import BUILTIN
 
 if TYPE_CHECKING:
     from evosyn.records import Json
@@ -109,7 +116,9 @@ def command(config: EvolveConfig, out: Path, more: int | None, as_json: bool, qu
     if dry_run:
         _show_plan(opened, config, as_json)
         return 0
-    default = "offline" if source.startswith(BUILTIN) else None
+    default = default_teacher(pool.problem for pool in opened.pools)
+    if default and not (config.workbench.teacher.spec or opened.recorded):
+        click.echo("no teacher is named: the offline one, a simulation, draws solutions and testings", err=True)
     with (
         watching(config, show=not (quiet or as_json)) as progress,
         Workbench(config.workbench, out=out, seed=config.seed, company=config.company, default=default) as workbench,

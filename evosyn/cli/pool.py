@@ -11,7 +11,7 @@ import click
 from evosyn.cli._command import ConfiguredCommand, config_options, sandbox_options
 from evosyn.errors import InputError
 from evosyn.ports import Domain
-from evosyn.records import Pool, Problem
+from evosyn.records import Json, Pool, Problem
 
 if TYPE_CHECKING:
     from evosyn.cli._configs import CheckConfig
@@ -22,7 +22,7 @@ class PoolFinding(NamedTuple):
     """Something about a pool file; `error` ones make it unusable."""
 
     error: bool
-    text: str
+    about: InputError
 
 
 @click.group(short_help="Validate pool files.")
@@ -33,66 +33,46 @@ def command() -> None:
 @command.command(
     "check", cls=ConfiguredCommand, kind="evosyn.cli._configs:CheckConfig", short_help="Validate a pool file."
 )
-@click.argument("source", metavar="FILE")
+@click.argument("sources", metavar="FILE...", nargs=-1, required=True)
 @click.option("--execute", is_flag=True, help="Also run every reference and alternative against its human testing.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output.")
 @sandbox_options
 @config_options("workbench.sandbox.backend=docker")
-def check(config: CheckConfig, source: str, execute: bool, as_json: bool) -> int:
-    """Say line, field and reason for whatever is wrong with FILE, and what to do about it.
+def check(config: CheckConfig, sources: tuple[str, ...], execute: bool, as_json: bool) -> int:
+    """Say line, field and reason for whatever is wrong with each FILE, and what to do about it.
 
     FILE is a .jsonl or .jsonl.gz file in the pool format, or builtin:python-seeds. Ends with 1 if something is wrong.
     """
-    from evosyn.domains import scan_pools
     from evosyn.workbench import Workbench
+
+    figures = []
+    with Workbench(config.workbench) as workbench:
+        for source in sources:
+            figures.append(_checked(source, workbench, execute=execute))
+            if not as_json:
+                _show(figures[-1])
+    if as_json:
+        click.echo(json.dumps(figures[0] if len(figures) == 1 else figures, indent=2))
+    return 1 if any(found["errors"] for found in figures) else 0
+
+
+def _checked(source: str, workbench: Workbench, *, execute: bool) -> dict[str, Json]:
+    """What one file holds, and what is wrong with it in the order of its lines."""
+    from evosyn.domains import scan_pools
 
     pools: list[Pool] = []
     findings: list[PoolFinding] = []
     for found in scan_pools(source):
         if isinstance(found, InputError):
-            findings.append(PoolFinding(True, str(found)))
+            findings.append(PoolFinding(True, found))
         else:
             pools.append(found)
-    with Workbench(config.workbench) as workbench:
-        for pool in pools:
-            findings += _testings(source, pool, workbench.domains[pool.problem.domain])
-        if execute and pools:
-            findings += _execute(source, pools, workbench)
-    _show(source, pools, findings, as_json)
-    return 1 if any(finding.error for finding in findings) else 0
-
-
-def _testings(source: str, pool: Pool, domain: Domain) -> Iterator[PoolFinding]:
-    """Human testings must fit their problem; recorded ones, which models wrote, are counted."""
-    problem = pool.problem
-    if problem.human_testing is not None:
-        misfit = domain.check_testing(problem, problem.human_testing)
-        if misfit is not None:
-            yield PoolFinding(True, str(_error(source, problem, "human_testing", misfit)))
-    misfits = [domain.check_testing(problem, testing) for testing in pool.testings]
-    named = [(index, misfit) for index, misfit in enumerate(misfits) if misfit is not None]
-    if named:
-        index, misfit = named[0]
-        text = f"{len(named)} of {len(misfits)} cannot run and will be recorded as broken; the first: {misfit}"
-        yield PoolFinding(False, str(_error(source, problem, f"testings[{index}]", text)))
-
-
-def _execute(source: str, pools: Sequence[Pool], workbench: Workbench) -> list[PoolFinding]:
-    """Run what must pass: the references, and alternatives that `meta` names."""
-    from evosyn.crossexec.references import check_references
-
-    return [PoolFinding(True, str(error)) for error in check_references(workbench.judge, source, pools)]
-
-
-def _error(source: str, problem: Problem, field: str, text: str) -> InputError:
-    where = source if problem.line else f"{source} {problem.problem_id}"
-    return InputError(where, text, line=problem.line or None, field=field)
-
-
-def _show(source: str, pools: Sequence[Pool], findings: Sequence[PoolFinding], as_json: bool) -> None:
-    errors = [finding.text for finding in findings if finding.error]
-    warnings = [finding.text for finding in findings if not finding.error]
-    figures = {
+    for pool in pools:
+        findings += _testings(source, pool, workbench.domains[pool.problem.domain])
+    if execute and pools:
+        findings += _execute(source, pools, workbench)
+    findings.sort(key=lambda one: one.about.line or 0)
+    return {
         "pool": source,
         "problems": len(pools),
         "domains": sorted({pool.problem.domain for pool in pools}),
@@ -100,18 +80,55 @@ def _show(source: str, pools: Sequence[Pool], findings: Sequence[PoolFinding], a
         "references": sum(pool.problem.reference_solution is not None for pool in pools),
         "solutions": sum(len(pool.solutions) for pool in pools),
         "testings": sum(len(pool.testings) for pool in pools),
+        "errors": [str(one.about) for one in findings if one.error],
+        "warnings": [str(one.about) for one in findings if not one.error],
     }
-    if as_json:
-        click.echo(json.dumps({**figures, "errors": errors, "warnings": warnings}, indent=2))
-        return
-    for text in errors:
+
+
+def _testings(source: str, pool: Pool, domain: Domain) -> Iterator[PoolFinding]:
+    """Human testings must fit their problem; recorded ones, which models wrote, are counted."""
+    from evosyn.crossexec.grid import recorded_copies
+
+    problem = pool.problem
+    if problem.human_testing is not None:
+        misfit = domain.check_testing(problem, problem.human_testing)
+        if misfit is not None:
+            yield PoolFinding(True, _error(source, problem, "human_testing", misfit))
+    copies, count = problem.meta.get("copies"), len(pool.solutions)
+    if count and copies is not None and recorded_copies(problem, count) is None:
+        text = f"is not read: it must be {count} whole numbers, how many draws gave each recorded solution"
+        yield PoolFinding(False, _error(source, problem, "meta.copies", text))
+    misfits = [domain.check_testing(problem, testing) for testing in pool.testings]
+    named = [(index, misfit) for index, misfit in enumerate(misfits) if misfit is not None]
+    if named:
+        index, misfit = named[0]
+        text = f"{len(named)} of {len(misfits)} cannot run and will be recorded as broken; the first: {misfit}"
+        yield PoolFinding(False, _error(source, problem, f"testings[{index}]", text))
+
+
+def _execute(source: str, pools: Sequence[Pool], workbench: Workbench) -> list[PoolFinding]:
+    """Run what must pass (the references, and alternatives that `meta` names) and what must not."""
+    from evosyn.crossexec.references import check_references, check_telling
+
+    errors = [PoolFinding(True, error) for error in check_references(workbench.judge, source, pools)]
+    return errors + [PoolFinding(False, error) for error in check_telling(workbench.judge, source, pools)]
+
+
+def _error(source: str, problem: Problem, field: str, text: str) -> InputError:
+    where = source if problem.line else f"{source} {problem.problem_id}"
+    return InputError(where, text, line=problem.line or None, field=field)
+
+
+def _show(found: dict[str, Json]) -> None:
+    for text in found["errors"]:
         click.echo(f"error: {text}")
-    for text in warnings:
+    for text in found["warnings"]:
         click.echo(f"note: {text}")
-    if not errors:
-        click.echo(
-            f"{source}: good; {figures['problems']} problems, {figures['human_testings']} human testings, "
-            f"{figures['references']} references, {figures['solutions']} solutions, {figures['testings']} testings"
-        )
-    else:
-        click.echo(f"{source}: {len(errors)} errors")
+    wrong = len(found["errors"])
+    if wrong:
+        click.echo(f"{found['pool']}: {wrong} error{'s' if wrong > 1 else ''}")
+        return
+    click.echo(
+        f"{found['pool']}: good; {found['problems']} problems, {found['human_testings']} human testings, "
+        f"{found['references']} references, {found['solutions']} solutions, {found['testings']} testings"
+    )

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from evosyn.cli._command import ConfiguredCommand, config_options, flag, out_option, sandbox_options, teacher_options
+from evosyn.cli._command import (
+    ConfiguredCommand,
+    config_options,
+    default_teacher,
+    flag,
+    out_option,
+    sandbox_options,
+    teacher_options,
+)
 from evosyn.errors import UsageError
 
 if TYPE_CHECKING:
@@ -65,8 +73,8 @@ def command(config: SynthesizeConfig, out: Path, dry_run: bool, as_json: bool, q
     from evosyn.workbench import Workbench
 
     inputs = _inputs(Path(str(config.run)), config.seeds)
-    limits = config.execute.limits
-    with Workbench(config.workbench, out=out, seed=config.seed, limits=limits, default="offline") as workbench:
+    limits, default = config.execute.limits, default_teacher(inputs.seeds)
+    with Workbench(config.workbench, out=out, seed=config.seed, limits=limits, default=default) as workbench:
         if dry_run:
             show_figures(_estimate(inputs, config, workbench), as_json=as_json)
             if config.workbench.teacher.model and not as_json:

@@ -119,6 +119,18 @@ class DomainContract(PluginContract):
             assert set(right.cases) == {Verdict.PASS}, f"{about}: PASS, and its cases are {right.cases}"
             assert set(wrong.cases) - {Verdict.PASS}, f"{about}: {wrong.verdict.name}, and its cases are {wrong.cases}"
 
+    def test_it_works_under_whatever_name_it_is_found_by(self) -> None:
+        domain, samples = self._opened()
+        for sample in samples:
+            named = sample._replace(problem=replace(sample.problem, domain="package.module:create"))
+            right, wrong = verdicts(domain, named, [sample.right, sample.wrong])
+            told = f"{right.verdict.name} and {wrong.verdict.name}"
+            about = f"{sample.problem.problem_id}: under a dotted path right and wrong get {told}; do not compare names"
+            assert right.verdict is Verdict.PASS and wrong.verdict in WRONG, about
+        for name, choices in domain.wishes().items():
+            fine = choices and all(isinstance(one, str) and one.strip() for one in choices)
+            assert fine and not isinstance(choices, str), f"wishes: {name}: a list of texts, not {choices!r}"
+
     def test_a_testing_of_another_kind_is_broken_and_harms_no_other(self) -> None:
         domain, samples = self._opened()
         for sample in samples:
@@ -268,7 +280,7 @@ def alike(text: str) -> list[str]:
 def verdicts(domain: Domain, sample: DomainSample, texts: Sequence[str]) -> list[CellResult]:
     """What solutions get of the sample's testing, each executed by itself."""
     with a_sandbox() as sandbox:
-        judge = Judge(sandbox, {domain.name: domain})
+        judge = Judge(sandbox, {sample.problem.domain: domain})
         return judge.verify([Cell(sample.problem, Solution(text), sample.testing) for text in texts])
 
 

@@ -211,7 +211,8 @@ class CrossExecutor:
         if self._config.repeat > 1:
             self._repeat(batch.grids)
         with self._lock:
-            self.counts.cached += sum(len(row.keys) - len(row.fresh) for row in rows if id(row) not in canaries)
+            asked = [row for row in rows if id(row) not in canaries and row.trouble is None]
+            self.counts.cached += sum(len(row.keys) - len(row.fresh) for row in asked)
             self.counts.retried += effort.retried
             self.counts.rechecked += effort.rechecked
             self.counts.recovered += effort.recovered

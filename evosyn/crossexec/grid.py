@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evosyn.crossexec.judge import Judge
+from evosyn.crossexec.rows import guarded
 from evosyn.jobs import CellResult
 from evosyn.records import Digests, Json, Letters, ParsedCalls, PassMatrix, Problem, Solution, Testing, Verdict
 
@@ -50,15 +51,19 @@ class Grid:
         self.domain = domain = judge.domains[problem.domain]
         self.index, self.problem = index, problem
         self.solutions, self.testings = tuple(solutions), tuple(testings)
-        names = [domain.same(problem, solution) for solution in solutions]
+        same = [guarded(domain.same, problem, solution) for solution in solutions]
+        names = [
+            f"{one.detail}: {text.text}" if isinstance(one, CellResult) else one
+            for one, text in zip(same, solutions, strict=True)
+        ]
         places, self.row_of_M = _numbered(names)
         distinct = {name: self.solutions[names.index(name)] for name in places}
         self.human = problem.human_testing is not None
         tested = [*([problem.human_testing] if problem.human_testing is not None else []), *testings]
         self.canary = None
-        canary = domain.canary(problem, tested) if canaries else None
-        if canary is not None:
-            name = domain.same(problem, canary)
+        canary = guarded(domain.canary, problem, tested) if canaries else None
+        name = guarded(domain.same, problem, canary) if isinstance(canary, Solution) else None
+        if isinstance(canary, Solution) and isinstance(name, str):
             self.canary = places.setdefault(name, len(places))
             distinct.setdefault(name, canary)
         all_ids = [testing.id for testing in tested]
@@ -66,6 +71,9 @@ class Grid:
         self.column_of_N = column_of[1:] if self.human else column_of
         self.testing_ids = list(ids)
         self.rows = judge.rows(problem, [tested[all_ids.index(testing_id)] for testing_id in ids], distinct)
+        for row, found in zip(self.row_of_M, same, strict=True):
+            if isinstance(found, CellResult):
+                self.rows[row].trouble = found
         self.flaky: set[Place] = set()
 
     @property
@@ -123,12 +131,8 @@ class Grid:
 
     def _copies(self) -> NDArray[np.int64]:
         """Draws that gave the same program: as recorded with the problem, or else counted among the solutions."""
-        recorded = self.problem.meta.get("copies")
-        if (
-            isinstance(recorded, list)
-            and len(recorded) == len(self.row_of_M)
-            and all(type(one) is int for one in recorded)
-        ):
+        recorded = recorded_copies(self.problem, len(self.row_of_M))
+        if recorded is not None:
             return np.array(recorded, dtype=np.int64)
         return np.bincount(self.row_of_M)[self.row_of_M].astype(np.int64)
 
@@ -154,6 +158,13 @@ class Grid:
             if vacuous:
                 found["vacuous"] = vacuous
         return found
+
+
+def recorded_copies(problem: Problem, solutions: int) -> list[int] | None:
+    """How many draws gave each of the solutions, as recorded with the problem; None where that is not so said."""
+    found = problem.meta.get("copies")
+    said = isinstance(found, list) and len(found) == solutions and all(type(one) is int for one in found)
+    return found if said else None
 
 
 def _numbered(keys: Sequence[KeyT]) -> tuple[dict[KeyT, int], list[int]]:

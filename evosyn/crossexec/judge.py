@@ -104,13 +104,15 @@ class Judge:
             KeyError: the domain of the problem is not served.
         """
         domain, shared = self.domains[problem.domain], tuple(columns)
-        head = _digest(canonical_json([self._salt, problem.domain, domain.key(problem)]))
+        key = guarded(domain.key, problem)
+        trouble = key if isinstance(key, CellResult) else None
+        head = _digest(canonical_json([self._salt, problem.domain, "" if trouble else key]))
         ids = [testing.id.encode() for testing in shared]
         rows = []
         for name, solution in solutions.items():
             start = head + _digest(name)
             keys = tuple([hashlib.sha256(start + testing_id).hexdigest()[:40] for testing_id in ids])
-            rows.append(Row(domain, problem, solution, shared, keys, [None] * len(ids)))
+            rows.append(Row(domain, problem, solution, shared, keys, [None] * len(ids), trouble=trouble))
         return rows
 
     def decide(self, rows: Sequence[Row], on_row: OnRow | None = None) -> Effort:
@@ -179,9 +181,9 @@ class Judge:
         return dict(zip(solutions, self.rows(problem, (testing,), solutions), strict=True))
 
     def _recall(self, rows: Sequence[Row]) -> None:
-        known = iter(self._cache.get([key for row in rows for key in row.keys]))
+        known = iter(self._cache.get([key for row in rows if row.trouble is None for key in row.keys]))
         for row in rows:
-            row.results = [next(known) for _ in row.keys]
+            row.results = [row.trouble or next(known) for _ in row.keys]
             row.fresh = tuple([column for column, result in enumerate(row.results) if result is None])
 
     def _retry(self, rows: Sequence[Row]) -> int:

@@ -10,13 +10,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 from evosyn.crossexec.judge import Cell, Judge
+from evosyn.crossexec.rows import guarded
 from evosyn.errors import InputError
 from evosyn.jobs import CellResult
 from evosyn.records import Pool, Problem, Solution, Verdict
 
+TESTING = "human_testing"
+
 
 class Claim(NamedTuple):
-    """A source that must pass, and the field of the pool file that it stands in."""
+    """A source that must pass, and the field of the pool file that it stands in; in the field of the human testing, a
+    solution that must not pass."""
 
     problem: Problem
     field: str
@@ -33,23 +37,44 @@ def check_references(
         alternatives: run those too.
 
     Returns:
-        One error per source that does not pass, in the order of the file; problems without a human testing have none.
+        In the order of the file, one error per source that does not pass, and one per human testing that cannot run or
+        accepts a solution that is surely wrong; problems without a human testing have none.
     """
-    claims = [claim for pool in pools for claim in _claims(pool.problem, alternatives)]
+    claims = [claim for pool in pools for claim in _claims(judge, pool.problem, alternatives)]
     cells = [
         Cell(problem, Solution(text), testing) for problem, _, text in claims if (testing := problem.human_testing)
     ]
-    results = judge.verify(cells)
-    return [
-        _error(source, claim, result)
-        for claim, result in zip(claims, results, strict=True)
-        if result.verdict is not Verdict.PASS
-    ]
+    found: dict[tuple[str, str], InputError] = {}
+    for claim, result in zip(claims, judge.verify(cells), strict=True):
+        broken, canary = result.verdict is Verdict.BROKEN, claim.field == TESTING
+        if canary and not broken and result.verdict is not Verdict.PASS:
+            continue
+        if broken or canary or result.verdict is not Verdict.PASS:
+            field = TESTING if broken else claim.field
+            found.setdefault((claim.problem.problem_id, field), _error(source, claim._replace(field=field), result))
+    return list(found.values())
 
 
-def _claims(problem: Problem, alternatives: bool) -> Iterator[Claim]:
+def check_telling(judge: Judge, source: str | Path, pools: Sequence[Pool]) -> list[InputError]:
+    """Human testings that every recorded solution passes, of two or more: they tell no solution from another."""
+    found = []
+    for pool in pools:
+        problem, distinct = pool.problem, {one.text: one for one in pool.solutions}
+        if problem.human_testing is None or len(distinct) < 2:
+            continue
+        results = judge.verify([Cell(problem, one, problem.human_testing) for one in distinct.values()])
+        if all(result.verdict is Verdict.PASS for result in results):
+            text = f"accepts all {len(distinct)} recorded solutions, so it tells none from another"
+            found.append(_at(source, problem, TESTING, text, "See that it is strict enough"))
+    return found
+
+
+def _claims(judge: Judge, problem: Problem, alternatives: bool) -> Iterator[Claim]:
     if problem.human_testing is None:
         return
+    canary = guarded(judge.domains[problem.domain].canary, problem, [problem.human_testing])
+    if isinstance(canary, Solution):
+        yield Claim(problem, TESTING, canary.text)
     if problem.reference_solution is not None:
         yield Claim(problem, "reference_solution", problem.reference_solution)
     others = problem.meta.get("alternatives") if alternatives else None
@@ -58,15 +83,25 @@ def _claims(problem: Problem, alternatives: bool) -> Iterator[Claim]:
             yield Claim(problem, f"meta.alternatives[{index}]", text)
 
 
+def _of_testing(claim: Claim) -> Claim:
+    """What a testing that cannot run says of itself, once for all sources that were to pass it."""
+    return Claim(claim.problem, "human_testing", "")
+
+
 def _error(source: str | Path, claim: Claim, result: CellResult) -> InputError:
-    failed = [str(index) for index, case in enumerate(result.cases) if case is not Verdict.PASS]
-    cases = f" at case {', '.join(failed[:5])}" if failed else ""
     detail = f": {result.detail}" if result.detail else ""
-    where = source if claim.problem.line else f"{source} {claim.problem.problem_id}"
-    return InputError(
-        where,
-        f"{result.verdict.name} on the human testing{cases}{detail}",
-        line=claim.problem.line or None,
-        field=claim.field,
-        hint="Correct the source or the testing: one of them is wrong",
-    )
+    if claim.field == TESTING and result.verdict is Verdict.BROKEN:
+        text, hint = f"cannot run{detail}", "Correct the testing; no solution can be judged by it"
+    elif claim.field == TESTING:
+        text, hint = "accepts a solution that is surely wrong", "Correct the testing; it would accept anything"
+    else:
+        failed = [str(index) for index, case in enumerate(result.cases) if case is not Verdict.PASS]
+        cases = f" at case {', '.join(failed[:5])}" if failed else ""
+        text = f"{result.verdict.name} on the human testing{cases}{detail}"
+        hint = "Correct the source or the testing: one of them is wrong"
+    return _at(source, claim.problem, claim.field, text, hint)
+
+
+def _at(source: str | Path, problem: Problem, field: str, text: str, hint: str) -> InputError:
+    where = source if problem.line else f"{source} {problem.problem_id}"
+    return InputError(where, text, line=problem.line or None, field=field, hint=hint)

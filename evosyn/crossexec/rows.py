@@ -41,6 +41,7 @@ class Row:
         keys: of the cells in a verdict cache, one for each column.
         results: what is known of each column.
         fresh: places of the columns that are executed; the others were known before.
+        trouble: what every cell of it is, where its domain failed on the solution or the problem; nothing is executed.
         slowest: seconds of its slowest call that ended in time.
     """
 
@@ -52,6 +53,7 @@ class Row:
     results: list[CellResult | None]
     fresh: tuple[int, ...] = ()
     slowest: float = 0.0
+    trouble: CellResult | None = None
 
     def found(self) -> list[CellResult]:
         """The results of its fresh columns; UNKNOWN where there is none yet."""
@@ -82,7 +84,7 @@ def guarded(make: Callable[Given, Made], *args: Given.args, **kwargs: Given.kwar
     except UnavailableError:
         raise
     except Exception as error:  # noqa: BLE001  the sandbox boundary: what is judged is untrusted
-        return _failed(error)
+        return _failed(error, _culprit(make, args))
 
 
 @dataclass(frozen=True)
@@ -265,11 +267,19 @@ def _finish(one: _Open, on_row: OnRow) -> None:
     on_row(one.row, [next(results, _TOO_FEW) if fixed is None else fixed for fixed in one.ready.fixed])
 
 
-def _failed(error: Exception) -> CellResult:
+def _culprit(make: Callable[..., object], args: Sequence[object]) -> str:
+    """Who failed: a domain, with its method and the problem that it was asked about, or ourselves."""
+    about = next((one for one in args if isinstance(one, Problem)), None)
+    if about is None or not isinstance(getattr(make, "__self__", None), Domain):
+        return "evosyn"
+    return f"domain {about.domain!r}, problem {about.problem_id!r}: {make.__name__}"
+
+
+def _failed(error: Exception, who: str) -> CellResult:
     try:
         reason = f"{type(error).__name__}: {error}"
     except ValueError:  # a message with an integer too long to be written out
         reason = type(error).__name__
     frame = traceback.extract_tb(error.__traceback__)[-1]
-    log.error("a cell is left undecided, evosyn itself failed: %s (%s:%s)", reason, frame.filename, frame.lineno)
-    return CellResult(Verdict.UNKNOWN, detail=f"evosyn failed: {reason}"[:200])
+    log.error("cells are left undecided; %s failed: %s (%s:%s)", who, reason, frame.filename, frame.lineno)
+    return CellResult(Verdict.UNKNOWN, detail=f"{who} failed: {reason}"[:200])

@@ -64,40 +64,27 @@ def check_problem(problem: Problem) -> None:
     """Whether a problem, and its human testing, are of their domain.
 
     Raises:
-        FormatError: naming the field.
+        FormatError: naming the field; all that are wrong.
     """
-    try:
-        own = domain(problem.domain)
-    except UsageError as error:
-        raise FormatError("domain", "unknown domain", problem.domain, hint=_near(problem.domain, error)) from error
-    try:
-        own.check_problem(problem)
-    except FormatError as error:
-        flat = error.field.partition(".")[0] in pools.PROBLEM_FIELDS
-        raise (error if flat else error.inside("payload")) from error
-    if problem.human_testing is not None:
-        _check_shape(own, problem.human_testing, "human_testing")
+    _check(problem, {})
 
 
 def check_pool(pool: Pool) -> None:
     """Whether a problem and all its testings are of their domain.
 
     Raises:
-        FormatError: naming the field.
+        FormatError: as `check_problem`.
     """
-    check_problem(pool.problem)
-    for index, testing in enumerate(pool.testings):
-        _check_shape(domain(pool.problem.domain), testing, f"testings[{index}]")
+    _check(pool.problem, {f"testings[{index}]": testing for index, testing in enumerate(pool.testings)})
 
 
 def check_task(task: Task) -> None:
     """Whether a task is one of its domain.
 
     Raises:
-        FormatError: naming the field.
+        FormatError: as `check_problem`.
     """
-    check_problem(task.problem)
-    _check_shape(domain(task.problem.domain), task.testing, "testing")
+    _check(task.problem, {"testing": task.testing})
 
 
 def shown(problem: Problem, text: str) -> list[dict[str, str]]:
@@ -130,8 +117,27 @@ def _near(name: str, error: UsageError) -> str:
     return f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(known)}, or package.module:create"
 
 
-def _check_shape(own: Domain, testing: Testing, field: str) -> None:
+def _check(problem: Problem, testings: Mapping[str, Testing]) -> None:
+    found = FormatError.of_all(_wrong(problem, testings))
+    if found is not None:
+        raise found
+
+
+def _wrong(problem: Problem, testings: Mapping[str, Testing]) -> Iterator[FormatError]:
+    """What is wrong with a problem, its human testing and further testings, by the fields that they stand in."""
     try:
-        own.check_shape(testing)
+        own = domain(problem.domain)
+    except UsageError as error:
+        yield FormatError("domain", "unknown domain", problem.domain, hint=_near(problem.domain, error))
+        return
+    try:
+        own.check_problem(problem)
     except FormatError as error:
-        raise error.inside(field) from error
+        for one in error.every():
+            yield one if one.field.partition(".")[0] in pools.PROBLEM_FIELDS else one.inside("payload")
+    human = {} if problem.human_testing is None else {"human_testing": problem.human_testing}
+    for field, testing in {**human, **testings}.items():
+        try:
+            own.check_shape(testing)
+        except FormatError as error:
+            yield error.inside(field)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic_core import ErrorDetails
 
 from evosyn.chat import Message, Parsed, Purpose, Request
 from evosyn.domains.replies import fences, json_values
@@ -150,6 +151,9 @@ class BaseDomain:
         testings = [f"{one.statement.strip()}\n\n{_fenced(one.human_testing.to_json())}" for one in tested]  # type: ignore[union-attr]
         return {**shown, "kinds": self._forms(), "examples": _listed(testings)}
 
+    def wishes(self) -> Mapping[str, Sequence[str]]:
+        return {}
+
     def read(self, what: Purpose, text: str, problem: Problem | None = None) -> Parsed:  # type: ignore[type-arg]
         if what == "problem":
             return self.read_problem(text)
@@ -249,22 +253,28 @@ def model_of(model: type[BaseModel], value: Mapping[str, Json]) -> BaseModel:
     """The model of a JSON object.
 
     Raises:
-        FormatError: naming the field.
+        FormatError: naming the field; all that are wrong.
     """
-    unknown = next((name for name in value if name not in model.model_fields), None)
-    if unknown is not None and model.model_config.get("extra") != "allow":
-        hint = f"Fields: {', '.join(model.model_fields) or 'none'}"
-        raise FormatError(str(unknown), "is not a field here", value[unknown], hint=hint)
+    hint = f"Fields: {', '.join(model.model_fields) or 'none'}"
+    unknown = [name for name in value if name not in model.model_fields and model.model_config.get("extra") != "allow"]
+    wrong = [FormatError(str(name), "is not a field here", value[name], hint=hint) for name in unknown]
     try:
-        return model.model_validate(dict(value))
+        found = model.model_validate({name: one for name, one in value.items() if name not in unknown})
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        place = "".join(f"[{one}]" if isinstance(one, int) else f".{one}" for one in first["loc"]).lstrip(".")
-        if first["type"] == "missing":
-            said = getattr(model.model_fields.get(place), "description", None)
-            raise FormatError(place, "is missing", hint=f"Add {place!r}{f': {said}' if said else ''}") from error
-        reason = first["msg"].removeprefix("Value error, ")
-        raise FormatError(place, reason[:1].lower() + reason[1:], first.get("input")) from error
+        wrong += [_told(model, one) for one in error.errors(include_url=False)]
+    first = FormatError.of_all(wrong)
+    if first is not None:
+        raise first
+    return found
+
+
+def _told(model: type[BaseModel], found: ErrorDetails) -> FormatError:
+    place = "".join(f"[{one}]" if isinstance(one, int) else f".{one}" for one in found["loc"]).lstrip(".")
+    if found["type"] == "missing":
+        said = getattr(model.model_fields.get(place), "description", None)
+        return FormatError(place, "is missing", hint=f"Add {place!r}{f': {said}' if said else ''}")
+    reason = found["msg"].removeprefix("Value error, ")
+    return FormatError(place, reason[:1].lower() + reason[1:], found.get("input"))
 
 
 def _object_of_texts(fields: Sequence[str]) -> dict[str, Json]:

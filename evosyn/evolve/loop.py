@@ -23,7 +23,7 @@ from evosyn.evolve.events import Continued, Fate, Step, Stopped, Trial, committe
 from evosyn.evolve.islands import Archipelago, Ask, IslandsConfig
 from evosyn.evolve.replay import replay
 from evosyn.evolve.schedule import Schedule
-from evosyn.evolve.stopping import Stop, StopConfig, extended, reason_to_stop
+from evosyn.evolve.stopping import Grant, Stop, StopConfig, extended, reason_to_stop
 from evosyn.journal import Journal
 from evosyn.ports import Evolved, Proposal, ProposalContext, Proposer
 from evosyn.randomness import SeedTree
@@ -124,14 +124,15 @@ class Search:
         found = replay(self._events, empty, self._ask_ahead, loop.lag)
         self.state = found.state
         self._found = found
-        self.limits = extended(stop, found.extra)
-        self._continued_at = found.continued_at
+        self.limits = extended(stop, found.continued)
+        self._continued_at = found.continued[-1].evaluations if found.continued else 0
 
     def continue_for(self, more: int) -> None:
         """Grant `more` proposals or evaluations on top of what is committed (or planned, if that is later)."""
         self._events.begin(self.evolved.header)
         self._events.append(Continued(more), sync=True)
-        self.limits, self._continued_at = extended(self.limits, more), self.state.evaluations
+        self._continued_at = self.state.evaluations
+        self.limits = extended(self.limits, [Grant(more, self.state.evaluations, self.state.steps)])
 
     def run(self) -> Stop:
         """Go on until a rule of the stop configuration holds; blocks.

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from evosyn.errors import CorruptRun
 from evosyn.evolve.events import Committed, Continued, Event, Stopped
 from evosyn.evolve.islands import Archipelago
+from evosyn.evolve.stopping import Grant
 from evosyn.journal import Events
 
 PROPOSAL_MARKS = b'"event":"proposal"', b'"t":"proposal"'
@@ -24,13 +25,12 @@ class Replayed(NamedTuple):
 
     Attributes:
         stopped: reason of a stop event that nothing follows, or None.
-        extra: what `--continue` has granted in all, and continued_at the evaluations when it last did.
+        continued: what `--continue` granted at each time, with the evaluations and proposals that were made by then.
     """
 
     state: Archipelago
     stopped: str | None
-    extra: int = 0
-    continued_at: int = 0
+    continued: tuple[Grant, ...] = ()
 
 
 def replay(
@@ -46,20 +46,21 @@ def replay(
         CorruptRun: damaged lines, a gap in the numbers, or decisions that differ from the fold's.
     """
     stopped: str | None = None
-    extra = continued_at = 0
+    continued: list[Grant] = []
     total = 0 if on_commit is None else _proposals(events)
     for event in events:
         if isinstance(event, Stopped):
             stopped = event.reason
             state.forget_streaks()
         elif isinstance(event, Continued):
-            extra, continued_at, stopped = extra + event.more, state.evaluations, None
+            continued.append(Grant(event.more, state.evaluations, state.steps))
+            stopped = None
         else:
             stopped = None
             _fold(state, event, events.journal.path)
             if on_commit is not None and state.steps >= total - 1 - last:
                 on_commit(state)
-    return Replayed(state, stopped, extra, continued_at)
+    return Replayed(state, stopped, tuple(continued))
 
 
 def _fold(state: Archipelago, event: Committed, path: Path) -> None:

@@ -5,7 +5,9 @@ Every rule but the clock looks at committed state alone, so a resumed run stops 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
+from typing import NamedTuple
 
 from pydantic import Field
 
@@ -53,14 +55,21 @@ class StopConfig(Section):
     failures: int = Field(default=30, ge=1)
 
 
-def extended(config: StopConfig, more: int) -> StopConfig:
-    """The limits with `more` proposals or evaluations (whichever are limited) on top: `--continue`."""
-    return config.model_copy(
-        update={
-            "proposals": None if config.proposals is None else config.proposals + more,
-            "evaluations": None if config.evaluations is None else config.evaluations + more,
-        }
-    )
+class Grant(NamedTuple):
+    """What `--continue` added: `more` proposals or evaluations, and how many of each were made by then."""
+
+    more: int
+    evaluations: int
+    proposals: int
+
+
+def extended(config: StopConfig, grants: Iterable[Grant]) -> StopConfig:
+    """The limits with every grant on top of what was made or, if that is more, was allowed when it was given."""
+    proposals, evaluations = config.proposals, config.evaluations
+    for grant in grants:
+        proposals = None if proposals is None else max(proposals, grant.proposals) + grant.more
+        evaluations = None if evaluations is None else max(evaluations, grant.evaluations) + grant.more
+    return config.model_copy(update={"proposals": proposals, "evaluations": evaluations})
 
 
 def reason_to_stop(config: StopConfig, state: Archipelago, seconds: float, continued_at: int = 0) -> Stop | None:

@@ -129,6 +129,11 @@ class Domain(Protocol):
         """
         ...
 
+    def wishes(self) -> Mapping[str, Sequence[str]]:
+        """What one new problem may be asked to be, so that problems differ: one text of each list is drawn. `persona`,
+        `topic` and `difficulty` are put into a sentence, those of other names are sentences. Empty for none."""
+        ...
+
     def read(self, what: Purpose, text: str, problem: Problem | None = None) -> Parsed[Any]:
         """The problem, solution or testing of a reply, or the reason why there is none, as `name: detail`. Arbitrary
         text never raises."""

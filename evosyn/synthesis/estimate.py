@@ -47,7 +47,7 @@ async def sample(
 ) -> Sampled:
     """Ask for two problems, and two solutions and two testings of each; the teacher is closed afterwards."""
     replies: dict[str, list[Reply]] = {"problem": [], "solution": [], "testing": []}
-    briefs = Briefs(seeds, config.problem, SeedTree(config.seed).child("synthesize", "problems"))
+    briefs = Briefs(seeds, config.problem, SeedTree(config.seed).child("synthesize", "problems"), domains)
 
     async def ask_problem(index: int, attempt: int, request: Request) -> Reply:  # noqa: ARG001
         replies["problem"].append(await teacher.complete(request))

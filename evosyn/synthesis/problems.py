@@ -9,11 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
-from importlib import resources
 from typing import TypeAlias
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
 from evosyn.chat import Message, Reply, Request
@@ -26,6 +23,8 @@ from evosyn.templates import render
 
 AskProblem: TypeAlias = Callable[[int, int, Request], Awaitable[Reply]]
 """Answers (index, attempt, request)."""
+SENTENCES = {"persona": "Write it as {} would.", "topic": "Let it be about {}.", "difficulty": "Difficulty: {}."}
+"""How the wishes of these names are said; any other is a sentence already."""
 
 
 class ProblemConfig(BaseModel):
@@ -35,7 +34,7 @@ class ProblemConfig(BaseModel):
         examples: seeds shown in one prompt, all of one domain.
         params: sampling parameters given to the teacher.
         attempts: how often a problem is asked for before it is dropped.
-        vary: append a wish for persona, topic, difficulty and twist, drawn for each problem.
+        vary: append one wish of each kind that the domain has (`Domain.wishes`), drawn for each problem.
         domains: domains to make problems of; empty for those of the seeds.
         licence: of the new problems, an SPDX name; goes into every row and the card, empty for none declared.
     """
@@ -91,13 +90,18 @@ class ProblemAttempt:
 class Briefs:
     """Draws the brief of each problem: a pure function of the seed tree, the seeds and the index."""
 
-    def __init__(self, seeds: Sequence[Problem], config: ProblemConfig, tree: SeedTree) -> None:
-        wanted = config.domains or tuple(sorted({seed.domain for seed in seeds}))
-        self._seeds = [seed for seed in seeds if seed.domain in wanted]
-        if not self._seeds:
+    def __init__(
+        self, seeds: Sequence[Problem], config: ProblemConfig, tree: SeedTree, domains: Mapping[str, Domain]
+    ) -> None:
+        held = sorted({seed.domain for seed in seeds})
+        wanted = config.domains or held
+        lacking = [name for name in wanted if name not in held]
+        if lacking or not held:
             raise UsageError(
-                f"seeds: none is of the domain {', '.join(wanted)}; give other --seeds, or change problem.domains"
+                f"seeds: none is of the domain {', '.join(lacking)}; give other --seeds, or change problem.domains"
             )
+        self._seeds = [seed for seed in seeds if seed.domain in wanted]
+        self._wishes = {name: domains[name].wishes() if config.vary else {} for name in wanted}
         self._config = config
         self._tree = tree
 
@@ -109,7 +113,7 @@ class Briefs:
         random = self._tree.child("brief", index).random()
         others = [seed for seed in self._seeds if seed.domain == leading.domain and seed is not leading]
         beside = random.sample(others, min(self._config.examples - 1, len(others)))
-        wishes = {name: random.choice(choices) for name, choices in _variation().items()} if self._config.vary else {}
+        wishes = {name: random.choice(choices) for name, choices in self._wishes[leading.domain].items()}
         return Brief(index, (leading, *beside), wishes)
 
     def request(self, brief: Brief, domain: Domain, attempt: int) -> Request:
@@ -119,7 +123,8 @@ class Briefs:
         if not brief.wishes:
             return request
         *before, last = request.messages
-        text = f"{last.content.rstrip()}\n\n{render('evosyn.synthesis', 'prompts/vary_problem.txt', **brief.wishes)}"
+        listed = "\n".join(f"- {SENTENCES.get(name, '{}').format(wish)}" for name, wish in brief.wishes.items())
+        text = f"{last.content.rstrip()}\n\n{render('evosyn.synthesis', 'prompts/vary_problem.txt', wishes=listed)}"
         return replace(request, messages=(*before, Message(last.role, text)))
 
 
@@ -138,7 +143,8 @@ async def make_problem(
         if parsed.value is None:
             attempts.append(ProblemAttempt(reply, *named_reason(parsed.reason, "unparsable")))
             continue
-        found = parsed.value
+        # The domain may have been found under another name than its own: a dotted path.
+        found = replace(parsed.value, domain=brief.seeds[0].domain)
         flaw = unstorable([found.statement, dict(found.payload), dict(found.meta)])
         if flaw:
             attempts.append(ProblemAttempt(reply, *named_reason(flaw, "unstorable")))
@@ -164,10 +170,3 @@ async def make_problem(
 def problem_name(index: int) -> str:
     """The name of a new problem in its dataset."""
     return f"syn-{index:06d}"
-
-
-@cache
-def _variation() -> dict[str, list[str]]:
-    text = (resources.files("evosyn.synthesis") / "prompts" / "variation.yaml").read_text(encoding="utf-8")
-    value: dict[str, list[str]] = yaml.safe_load(text)
-    return value

@@ -123,6 +123,7 @@ def _load(config: RlvrConfig | DistillConfig, run: RunDir, samples: Sequence[Sam
     if path == tiny.NAME:
         if world_size() > 1:
             raise UsageError(f"--model {tiny.NAME}: is made for one process; start it without torchrun")
+        check_disk(run.path, checkpoint_bytes(tiny.MOST, trained=tiny.MOST), config.keep.last)
         path = str(run.file("tiny"))
         tiny.build(run.file("tiny"), samples, config.tiny, SeedTree(config.seed))
     tokenizer = load_tokenizer(path, pad_token=config.pad_token)

@@ -32,6 +32,8 @@ LABEL = (
 )
 PAD, START, END = "<|pad|>", "<|im_start|>", "<|im_end|>"
 CONTEXT = 1024
+MOST = 1_000_000
+"""Parameters that it stays below."""
 
 
 def is_tiny(path: str | Path) -> bool:

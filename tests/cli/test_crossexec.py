@@ -10,8 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
+from evosyn.domains.base import BaseDomain
 from evosyn.pools import load_matrices
+from evosyn.ports import DomainTools, PluginConfig
+from evosyn.records import Problem, Solution, Testing
 
 SEED = {
     "problem_id": "double", "domain": "python-function", "statement": "Return twice x.", "entry_point": "double",
@@ -57,8 +61,8 @@ def test_a_pool_becomes_matrices_and_a_report(tmp_path: Path) -> None:
     assert matrix.copies_M is not None
     assert matrix.copies_M.tolist() == [5, 1, 2]
     again = evosyn("crossexec", pool, "--out", tmp_path / "x", "--json", "--allow-weak-sandbox")
-    assert json.loads(again.stdout)["executed"] == 0
-    assert json.loads(again.stdout)["resumed"] == 1
+    assert "nothing to do" in again.stderr
+    assert json.loads(again.stdout) == {"v": 1, **report}, "the figures stay those of the run that executed"
 
 
 def test_m_and_n_take_the_first_and_must_not_exceed_the_pool(tmp_path: Path) -> None:
@@ -184,3 +188,90 @@ def test_pool_check_of_a_missing_file_ends_with_2(tmp_path: Path) -> None:
     done = evosyn("pool", "check", tmp_path / "nowhere.jsonl")
     assert done.returncode == 2
     assert "no such file" in done.stderr
+
+
+class Value(BaseModel):
+    value: float
+
+
+class Picky(BaseDomain):
+    """A domain that fails on a text it did not expect."""
+
+    name = "picky"
+    kinds = {"equals": Value}  # noqa: RUF012
+
+    def same(self, problem: Problem, solution: Solution) -> str:  # noqa: ARG002
+        return str(float(solution.text))
+
+    def decide(self, problem: Problem, solution: Solution, testing: Testing) -> bool:  # noqa: ARG002
+        return float(solution.text) == testing.body["value"]
+
+
+def picky(tools: DomainTools, config: PluginConfig) -> Picky:  # noqa: ARG001
+    return Picky()
+
+
+def number(**fields: Any) -> dict[str, Any]:
+    right = {"kind": "equals", "value": 4}
+    line = {"problem_id": "four", "domain": "tests.cli.test_crossexec:picky", "statement": "Two and two?"}
+    return {**line, "human_testing": right, "testings": [right], **fields}
+
+
+def test_a_text_that_a_domain_fails_on_is_unknown_and_ends_no_run(tmp_path: Path) -> None:
+    pool = pool_file(tmp_path, number(solutions=["4", "about four", "5", "4.0"]))
+    done = evosyn("crossexec", pool, "--out", tmp_path / "x", "--json", "--allow-weak-sandbox")
+    assert done.returncode == 0, done.stderr
+    assert "domain 'tests.cli.test_crossexec:picky', problem 'four': same failed: ValueError" in done.stderr
+    (matrix,) = load_matrices(tmp_path / "x" / "matrices.jsonl")
+    assert ["".join(row) for row in matrix.verdicts_MN] == ["P", "U", "F", "P"]
+    assert json.loads(done.stdout)["unknown"] == 1
+
+
+def test_pool_check_names_human_testings_that_accept_everything_or_cannot_run(tmp_path: Path) -> None:
+    anything = {"kind": "asserts", "asserts": ["assert True"]}
+    broken = {"kind": "cases", "cases": {"python": "1 / 0"}}
+    path = pool_file(
+        tmp_path,
+        {**SEED, "problem_id": "anything", "human_testing": anything},
+        {**SEED, "problem_id": "broken", "human_testing": broken, "meta": {"alternatives": ["x = 1\n"]}},
+        number(solutions=["4", "4.0"]),
+    )
+    done = evosyn("pool", "check", path, "--execute", "--json", "--allow-weak-sandbox")
+    found = json.loads(done.stdout)
+    first, second = found["errors"]
+    assert done.returncode == 1
+    assert ":1: field 'human_testing': accepts a solution that is surely wrong" in first
+    assert ":2: field 'human_testing': cannot run" in second
+    assert "ZeroDivisionError" in second
+    assert ":3: field 'human_testing': accepts all 2 recorded solutions" in found["warnings"][0]
+
+
+def test_pool_check_says_all_errors_of_a_line_in_the_order_of_lines_for_several_files(tmp_path: Path) -> None:
+    misfit = {**SEED, "human_testing": {"kind": "cases", "cases": [{"input": [1, 2, 3], "output": 1}]}}
+    path = pool_file(tmp_path, misfit, {**SEED, "problem_id": 3, "statement": 4, "foo": 1})
+    good = tmp_path / "good.jsonl"
+    good.write_text(json.dumps({**RECORDED, "meta": {"copies": [1]}}) + "\n")
+    done = evosyn("pool", "check", path, good)
+    lines = done.stdout.splitlines()
+    assert done.returncode == 1
+    assert [line.partition("pool.jsonl:")[2][:20] for line in lines[:4]] == [
+        "1: field 'human_test", "2: field 'foo': is n", "2: field 'problem_id", "2: field 'statement'",
+    ]  # fmt: skip
+    assert lines[4].endswith("4 errors")
+    assert "field 'meta.copies': is not read: it must be 3 whole numbers" in lines[5]
+    assert "good.jsonl: good" in lines[-1]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b'[{"problem_id": "a"}]', "is a JSON array. Write one object a line: jq -c '.[]'"),
+        (b'{"problem_id": "a", "problem_id": "b"}', "the key 'problem_id' stands twice in an object"),
+        ('{"problem_id": "é"}'.encode("latin-1"), "is not UTF-8"),
+    ],
+)
+def test_a_file_of_another_form_is_named_with_what_to_do(tmp_path: Path, content: bytes, said: str) -> None:
+    (tmp_path / "pool.jsonl").write_bytes(content)
+    done = evosyn("pool", "check", tmp_path / "pool.jsonl")
+    assert done.returncode != 0
+    assert said in done.stdout + done.stderr

@@ -21,7 +21,7 @@ from evosyn.evolve.islands import Archipelago, IslandsConfig
 from evosyn.evolve.loop import LoopConfig, Search, SearchParts
 from evosyn.evolve.replay import replay
 from evosyn.evolve.schedule import Arm, Schedule
-from evosyn.evolve.stopping import Stop, StopConfig
+from evosyn.evolve.stopping import Grant, Stop, StopConfig, extended
 from evosyn.journal import Journal
 from evosyn.ports import Proposal, ProposalContext
 from evosyn.randomness import SeedTree
@@ -216,6 +216,14 @@ def test_continue_grants_more_and_a_finished_run_adds_nothing_when_repeated(tmp_
     after = make(path)
     after.run()
     assert after.state.fingerprint() == more.state.fingerprint()
+
+
+def test_continue_adds_to_what_was_made_or_allowed_whichever_is_more():
+    config = StopConfig(evaluations=200)
+    assert extended(config, [Grant(30, evaluations=310, proposals=9)]).evaluations == 340
+    assert extended(config, [Grant(30, evaluations=100, proposals=9)]).evaluations == 230
+    assert extended(config, [Grant(30, 310, 9), Grant(5, 341, 10)]).evaluations == 346
+    assert extended(config, [Grant(30, 310, 9)]).proposals is None
 
 
 def test_other_settings_in_the_same_directory_are_refused(tmp_path):

@@ -4,6 +4,7 @@ import gzip
 import json
 import random
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -67,6 +68,16 @@ def workbench() -> Workbench:
     return made
 
 
+def accepting(number):
+    found = matrix(number)
+    return replace(found, human_M=np.full_like(found.human_M, "P"))
+
+
+def test_human_testings_that_accept_every_solution_are_named():
+    seeds = select([matrix(n) for n in range(8)] + [accepting(8)], CONFIG, simulated=False)
+    assert seeds.untelling == (accepting(8).problem_id,)
+
+
 def test_small_problems_are_left_out_and_counted():
     seeds = select([matrix(n) for n in range(8)] + [matrix(20, rows=4), matrix(21, columns=3)], CONFIG, simulated=False)
     assert len(seeds.split.train) + len(seeds.split.heldout) == 8
@@ -88,6 +99,8 @@ def test_the_split_does_not_depend_on_the_order_of_the_file():
         ([matrix(n, columns=3) for n in range(9)], "-M 5 -N 3"),
         ([matrix(n) for n in range(3)], "bring more"),
         ([matrix(n, solvable=False) for n in range(9)], "no solution of any problem"),
+        ([replace(matrix(n), human_M=None) for n in range(9)], "9 of 9 problems have no human testing"),
+        ([accepting(n) for n in range(9)], "the human testing of every problem accepts all of its solutions"),
     ],
 )
 def test_what_cannot_work_is_said_with_what_would(many, said):

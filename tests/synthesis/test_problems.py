@@ -7,15 +7,17 @@ from dataclasses import replace
 import pytest
 
 from evosyn.chat import Reply
+from evosyn.domains import domain
 from evosyn.errors import UsageError
 from evosyn.randomness import SeedTree
 from evosyn.synthesis.problems import Briefs, ProblemConfig, make_problem
 
 TREE = SeedTree(3)
+DOMAINS = dict.fromkeys(("tests.toy:Domain", "other:domain"), domain("python-function"))
 
 
 def test_every_seed_leads_once_in_each_round_in_a_new_order(toy_seeds):
-    briefs = Briefs(toy_seeds, ProblemConfig(), TREE)
+    briefs = Briefs(toy_seeds, ProblemConfig(), TREE, DOMAINS)
     leading = [briefs.brief(index).seeds[0].problem_id for index in range(4 * len(toy_seeds))]
     rounds = [leading[at : at + len(toy_seeds)] for at in range(0, len(leading), len(toy_seeds))]
     assert all(sorted(one) == sorted(seed.problem_id for seed in toy_seeds) for one in rounds)
@@ -24,7 +26,7 @@ def test_every_seed_leads_once_in_each_round_in_a_new_order(toy_seeds):
 
 def test_a_prompt_shows_distinct_seeds_of_one_domain(toy_seeds):
     mixed = [replace(seed, domain="other:domain") if at % 2 else seed for at, seed in enumerate(toy_seeds)]
-    briefs = Briefs(mixed, ProblemConfig(examples=3), TREE)
+    briefs = Briefs(mixed, ProblemConfig(examples=3), TREE, DOMAINS)
     for index in range(20):
         seeds = briefs.brief(index).seeds
         assert len({seed.domain for seed in seeds}) == 1
@@ -32,7 +34,7 @@ def test_a_prompt_shows_distinct_seeds_of_one_domain(toy_seeds):
 
 
 def test_wishes_vary_and_are_a_function_of_the_index_alone(toy_seeds):
-    briefs = Briefs(toy_seeds, ProblemConfig(), TREE)
+    briefs = Briefs(toy_seeds, ProblemConfig(), TREE, DOMAINS)
     backwards = {index: briefs.brief(index) for index in reversed(range(60))}
     assert all(briefs.brief(index) == backwards[index] for index in range(60))
     topics = Counter(brief.wishes["topic"] for brief in backwards.values())
@@ -40,7 +42,7 @@ def test_wishes_vary_and_are_a_function_of_the_index_alone(toy_seeds):
 
 
 def test_the_rendered_wishes_stand_after_the_prompt_of_the_domain(toy_seeds, toy_domain):
-    briefs = Briefs(toy_seeds, ProblemConfig(examples=1), TREE)
+    briefs = Briefs(toy_seeds, ProblemConfig(examples=1), TREE, DOMAINS)
     brief = replace(briefs.brief(0), wishes={"persona": "P", "topic": "T", "difficulty": "D", "twist": "W."})
     text = briefs.request(brief, toy_domain, 0).messages[-1].content
     assert text == (
@@ -52,7 +54,7 @@ def test_the_rendered_wishes_stand_after_the_prompt_of_the_domain(toy_seeds, toy
 
 
 def test_without_variation_the_prompt_is_the_domains_own(toy_seeds, toy_domain):
-    briefs = Briefs(toy_seeds, ProblemConfig(vary=False), TREE)
+    briefs = Briefs(toy_seeds, ProblemConfig(vary=False), TREE, DOMAINS)
     brief = briefs.brief(0)
     assert briefs.request(brief, toy_domain, 0) == toy_domain.ask(
         "problem", None, 0, ProblemConfig().params, brief.seeds
@@ -63,7 +65,7 @@ def test_without_variation_the_prompt_is_the_domains_own(toy_seeds, toy_domain):
 def test_a_problem_is_asked_for_again_with_another_sample_and_each_reply_is_accounted_for(
     toy_seeds, toy_domain, good_at, attempts
 ):
-    briefs, samples = Briefs(toy_seeds, ProblemConfig(), TREE), []
+    briefs, samples = Briefs(toy_seeds, ProblemConfig(), TREE, DOMAINS), []
 
     async def ask(index, attempt, request):  # noqa: ARG001
         samples.append(request.sample)
@@ -85,4 +87,32 @@ def test_a_problem_is_asked_for_again_with_another_sample_and_each_reply_is_acco
 
 def test_a_domain_without_seeds_is_refused(toy_seeds):
     with pytest.raises(UsageError, match="python-stdin"):
-        Briefs(toy_seeds, ProblemConfig(domains=("python-stdin",)), TREE)
+        Briefs(toy_seeds, ProblemConfig(domains=("python-stdin",)), TREE, DOMAINS)
+
+
+def test_a_wanted_domain_without_seeds_is_refused_beside_one_that_has_some(toy_seeds):
+    with pytest.raises(UsageError, match="none is of the domain pyhton-stdin;"):
+        Briefs(toy_seeds, ProblemConfig(domains=(toy_seeds[0].domain, "pyhton-stdin")), TREE, DOMAINS)
+
+
+def test_a_new_problem_carries_the_name_by_which_its_seeds_found_the_domain(toy_seeds, toy_domain):
+    seeds = [replace(seed, domain="mine.add:create") for seed in toy_seeds]
+    briefs = Briefs(seeds, ProblemConfig(), TREE, {"mine.add:create": toy_domain})
+
+    async def ask(index, attempt, request):  # noqa: ARG001
+        return Reply(id="r", text="add 3 to it", model="m")
+
+    made = asyncio.run(make_problem(briefs.brief(0), briefs, toy_domain, ask, ProblemConfig(), simulated=False))
+    assert made.problem.domain == "mine.add:create"
+
+
+def test_a_domain_without_wishes_gets_its_own_prompt_and_one_with_some_gets_its_own_wishes(toy_seeds, toy_domain):
+    briefs = Briefs(toy_seeds, ProblemConfig(), TREE, {toy_seeds[0].domain: toy_domain})
+    brief = briefs.brief(0)
+    assert briefs.request(brief, toy_domain, 0) == toy_domain.ask(
+        "problem", None, 0, ProblemConfig().params, brief.seeds
+    )
+    toy_domain.wishes = lambda: {"topic": ["sums of tens"], "length": ["Keep it to one sentence."]}
+    briefs = Briefs(toy_seeds, ProblemConfig(), TREE, {toy_seeds[0].domain: toy_domain})
+    text = briefs.request(briefs.brief(0), toy_domain, 0).messages[-1].content
+    assert "- Let it be about sums of tens.\n- Keep it to one sentence.\nDo not mention" in text

@@ -81,7 +81,7 @@ def stages_of(
 ) -> list[Stage[Instance]]:
     """What every problem goes through, in order."""
     tree, domains = _tree(config), workbench.domains
-    briefs = Briefs(inputs.seeds, config.problem, tree.child("problems"))
+    briefs = Briefs(inputs.seeds, config.problem, tree.child("problems"), domains)
     judge = JudgePool(config, workbench.crossexec, workbench.runner, inputs.strategy, tree)
     calls = workbench.config.teacher.calls
     return [

@@ -20,7 +20,7 @@ from evosyn.evaluators.draws import ConsistencyConfig
 from evosyn.evaluators.intervals import Split, split_problems
 from evosyn.evaluators.splitting import split_testings
 from evosyn.pools import BUILTIN, is_matrices_file, load_matrices, write_matrices, write_pools
-from evosyn.records import KNOWN_VERDICTS, Json, PassMatrix, Pool, Verdict
+from evosyn.records import KNOWN_VERDICTS, PassMatrix, Pool, Verdict
 from evosyn.rundir import RunDir
 from evosyn.synthesis.generate import draw_pools
 from evosyn.synthesis.search.config import KIND, EvolveConfig
@@ -40,11 +40,13 @@ class Seeds:
         split: usable problems, to evolve on and held out.
         skipped: problems left out, by reason.
         simulated: solutions and testings come from a stand-in for a model.
+        untelling: usable problems whose human testing accepts every solution, so that it tells none from another.
     """
 
     split: Split
     skipped: dict[str, int]
     simulated: bool
+    untelling: tuple[str, ...] = ()
 
 
 class Source:
@@ -141,7 +143,7 @@ def prepare(
         on_step: told (what, done, total) as it goes.
 
     Raises:
-        UsageError: too few problems are large enough, or nobody ever solved one.
+        UsageError: too few problems are large enough, nobody ever solved one, or all human testings accept everything.
         BudgetSpent, UnavailableError: from the teacher or the sandbox; the same command goes on.
     """
     stored = run.file(MATRICES)
@@ -198,13 +200,25 @@ def select(matrices: Sequence[PassMatrix], config: EvolveConfig, *, simulated: b
     skipped = {}
     if len(usable) < len(matrices):
         skipped[f"smaller than {scoring.M} x {scoring.N}"] = len(matrices) - len(usable)
+    without = sum(matrix.human_M is None for matrix in matrices)
+    if without and len(usable) < FEWEST:
+        raise UsageError(
+            f"{without} of {len(matrices)} problems have no human testing, and strategies are scored by those; "
+            "bring problems that have one, such as the seeds that these were made from"
+        )
     _check_sizes([_size(matrix) for matrix in matrices], scoring)
     if not any((matrix.human_M == Verdict.PASS.value).any() for matrix in usable if matrix.human_M is not None):
         raise UsageError(
             "no solution of any problem passes its human testing, so no strategy can be told from another; "
             "bring easier problems or a stronger model's solutions"
         )
-    return Seeds(split_problems(usable, config.heldout, config.seed), skipped, simulated)
+    untelling = tuple(matrix.problem_id for matrix in usable if set(_human(matrix)) & KNOWN_VERDICTS == {Verdict.PASS})
+    if len(untelling) == len(usable):
+        raise UsageError(
+            "the human testing of every problem accepts all of its solutions, so no strategy can be told from another; "
+            "correct the testings (`evosyn pool check FILE --execute`), or bring solutions that are wrong"
+        )
+    return Seeds(split_problems(usable, config.heldout, config.seed), skipped, simulated, untelling)
 
 
 def _pools(
@@ -249,8 +263,11 @@ def _execute(pools: Sequence[Pool], workbench: Workbench, on_step: Callable[[str
 
 def _size(matrix: PassMatrix) -> tuple[int, int]:
     """Solutions with a human verdict, and testings."""
-    human: list[Json] = [] if matrix.human_M is None else matrix.human_M.tolist()
-    return sum(letter in KNOWN_VERDICTS for letter in human), matrix.verdicts_MN.shape[1]
+    return sum(letter in KNOWN_VERDICTS for letter in _human(matrix)), matrix.verdicts_MN.shape[1]
+
+
+def _human(matrix: PassMatrix) -> list[str]:
+    return [] if matrix.human_M is None else matrix.human_M.tolist()
 
 
 def _fits(size: tuple[int, int], scoring: ConsistencyConfig) -> bool:

@@ -145,6 +145,7 @@ def report_of(choice: WinnerChoice, state: SearchState, found: Boards, seeds: Se
         "beats_initial": (best.evaluation.score or 0.0) > (start.evaluation.score or 0.0),
         "simulated": seeds.simulated,
         "skipped": seeds.skipped,
+        "untelling": list(seeds.untelling),
         "selection": {
             "finalists": choice.finalists,
             "tied": choice.tied,
