@@ -99,13 +99,8 @@ def apply_edits(program: str, edits: Sequence[Edit]) -> Parsed[str]:
     return Parsed("\n".join(lines) + "\n")
 
 
-def splice_functions(program: str, block: str) -> str | None:
-    """`program` with the top-level functions replaced that `block` defines anew, or None if it defines none of them."""
-    whole = _parse(program)
-    return None if whole is None else _spliced(program, whole, block)
-
-
 def _spliced(program: str, whole: ast.Module, block: str) -> str | None:
+    """`program` with the top-level functions replaced that `block` defines anew, or None if it defines none of them."""
     part = _parse(block)
     if part is None:
         return None

@@ -83,11 +83,6 @@ def _claims(judge: Judge, problem: Problem, alternatives: bool) -> Iterator[Clai
             yield Claim(problem, f"meta.alternatives[{index}]", text)
 
 
-def _of_testing(claim: Claim) -> Claim:
-    """What a testing that cannot run says of itself, once for all sources that were to pass it."""
-    return Claim(claim.problem, "human_testing", "")
-
-
 def _error(source: str | Path, claim: Claim, result: CellResult) -> InputError:
     detail = f": {result.detail}" if result.detail else ""
     if claim.field == TESTING and result.verdict is Verdict.BROKEN:
