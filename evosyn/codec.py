@@ -66,8 +66,17 @@ def dump(record: object, *, defaults: bool = False) -> dict[str, Json]:
     Raises:
         ValueError: a field holds what its annotation does not allow.
     """
+    from pydantic_core import PydanticSerializationError
+
     adapter = _adapter(type(record))
-    found: dict[str, Json] = adapter.dump_python(record, mode="json", exclude_defaults=not defaults, warnings="error")
+    try:
+        found: dict[str, Json] = adapter.dump_python(
+            record, mode="json", exclude_defaults=not defaults, warnings="error"
+        )
+    except PydanticSerializationError as error:
+        if isinstance(error.__cause__, BaseException) and not isinstance(error.__cause__, Exception):
+            raise error.__cause__ from None  # an interrupt, taken for a fault of the value
+        raise
     return found
 
 

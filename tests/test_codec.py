@@ -1,12 +1,12 @@
 """One codec for records: what goes out comes back, short; what is none is refused with field, rule and value."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import pytest
 
-from evosyn.codec import dump, load
+from evosyn.codec import Through, dump, load
 from evosyn.errors import FormatError
 from evosyn.matrices import StoredMatrix
 from evosyn.records import Candidate, Elite, Evaluation, Invalid, PassMatrix, Ranking
@@ -85,3 +85,15 @@ def test_a_number_that_json_does_not_know_is_never_written_as_null() -> None:
 
     found = dump(Free({"a": float("nan")}, float("inf")))
     assert found["anything"]["a"] != found["anything"]["a"] and found["score"] == float("inf")
+
+
+def test_an_interrupt_while_a_record_is_written_stays_an_interrupt() -> None:
+    def interrupted(_value: object) -> object:
+        raise KeyboardInterrupt
+
+    @dataclass(frozen=True)
+    class Slow:
+        value: Annotated[int, Through(int, interrupted)]
+
+    with pytest.raises(KeyboardInterrupt):
+        dump(Slow(1))

@@ -223,6 +223,8 @@ BROKEN = [
     ("what_a_student_should_write", answer(show=lambda *_: (Message("user", "14"),))),
     ("a_right_solution_passes", answer(decide=lambda *_: True)),
     ("a_right_solution_passes", answer(decide=lambda *_: Verdict.UNKNOWN)),
+    ("it_works_under_whatever_name", answer(decide=lambda self, problem, one, _: one.text == "14" and problem.domain == self.name)),
+    ("it_works_under_whatever_name", answer(wishes=lambda _: {"size": "small"})),
     ("a_testing_of_another_kind", answer(check_testing=lambda *_: None)),
     ("only_what_our_machine", function(plan=lambda self, *a: fixed(PythonFunction.plan(self, *a), Verdict.FAIL))),
     ("only_what_our_machine", function(plan=lambda self, *a: fixed(PythonFunction.plan(self, *a), Verdict.PASS))),
