@@ -60,7 +60,7 @@ def test_every_row_is_traced_to_seed_prompt_reply_matrix_and_ranking(seeds, monk
     assert sum(row.item == "reply" for row in read_rejects(data)) == sum(report["unusable_replies"].values())
     events = [json.loads(line[9:]) for line in (data / "journal.jsonl").read_text().splitlines()]
     replies = {event["reply"]["id"]: event for event in events if event["event"] == "reply"}
-    instances = {event["instance"]["index"]: event["instance"] for event in events if event["event"] == "instance"}
+    instances = {event["index"]: event["item"] for event in events if event["event"] == "item"}
     names = {pool.problem.problem_id for pool in load_pools(seeds / "seeds.jsonl")}
     for row in read_dataset(data):
         lineage, scores = json.loads(row.lineage), json.loads(row.scores)
@@ -70,8 +70,8 @@ def test_every_row_is_traced_to_seed_prompt_reply_matrix_and_ranking(seeds, monk
         assert json.dumps(row.statement)[1:40] in replies[lineage["problem"]["call"]]["reply"]["text"]
         assert row.solution.splitlines()[0] in replies[lineage["solution"]["call"]]["reply"]["text"]
         instance = instances[lineage["index"]]
-        assert instance["matrix"]["verdicts"][scores["solution"]][scores["testing"]] == "P"
-        assert instance["ranking"]["testings"] == scores["testings"]
+        assert instance["executed"]["verdicts"][scores["solution"]][scores["testing"]] == "P"
+        assert instance["ranking"][1] == scores["testings"]
     for path in data.rglob("*"):
         if path.is_file():
             assert b"secret-of-the-user" not in path.read_bytes(), path
