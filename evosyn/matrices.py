@@ -13,10 +13,9 @@ from typing import Annotated, TypeAlias
 import numpy as np
 
 from evosyn.codec import Through
-from evosyn.errors import InputError
+from evosyn.errors import FormatError, InputError
 from evosyn.jsonlines import read_lines, write_lines
 from evosyn.records import Digests, Json, Letters, ParsedCall, ParsedCalls, PassMatrix, Verdict
-from evosyn.testings import FormatError
 
 VERSION = 3
 """2 records which solutions are the same (`groups`), 3 the problem, what cases ask, what solutions gave and how alike

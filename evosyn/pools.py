@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from evosyn.codec import load
-from evosyn.errors import InputError
+from evosyn.errors import FormatError, InputError
 from evosyn.jsonlines import scan_lines, write_lines
 from evosyn.matrices import is_matrices_file, load_matrices, write_matrices
 from evosyn.records import FLAT_PAYLOAD, Json, Pool, Problem, Provenance, Solution, canonical_json
-from evosyn.testings import FormatError, StoredTesting, testing_from_json
+from evosyn.testings import StoredTesting, testing_from_json
 
 __all__ = [
     "FormatError", "is_matrices_file", "iter_pools", "load_matrices", "load_pools", "pool_from_json", "pool_to_json",

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import IO
 
 from evosyn.errors import CorruptRun, RunLocked, UsageError
-from evosyn.journal import Journal as Journal
+from evosyn.journal import Journal
 from evosyn.records import Json
 
 SCHEMA = 1

@@ -16,10 +16,10 @@ from typing import Annotated, TypeAlias
 
 from evosyn.codec import Through, load
 from evosyn.dataset import Sample
-from evosyn.errors import UsageError
+from evosyn.errors import FormatError, UsageError
 from evosyn.pools import payload_to_json, problem_from_json
 from evosyn.records import FLAT_PAYLOAD, Json, Problem, Testing
-from evosyn.testings import FormatError, testing_from_json
+from evosyn.testings import testing_from_json
 
 DEFAULT_DOMAIN = "python-function"
 """Of a task that names none."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Annotated, TypeAlias
 
 from evosyn.codec import Through
-from evosyn.errors import FormatError as FormatError
+from evosyn.errors import FormatError
 from evosyn.records import Json, Provenance, Testing, canonical_json
 
 UNKNOWN_PROVENANCE = Provenance()

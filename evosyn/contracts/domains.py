@@ -10,10 +10,10 @@ from evosyn.chat import Message, Purpose
 from evosyn.contracts.base import PluginContract, a_sandbox, odd_texts, read_or_refused, told
 from evosyn.crossexec.executor import CrossExecutor
 from evosyn.crossexec.judge import Cell, Judge
+from evosyn.errors import FormatError
 from evosyn.jobs import CallsJob, CellResult, ChecksJob, CompanyJob, HarnessJob, ItemOutcome, Job, Limits, Status
 from evosyn.ports import Domain, Plan
 from evosyn.records import Json, Problem, Solution, Testing, Verdict
-from evosyn.testings import FormatError
 
 STRANGE = Testing("no-such-kind", {})
 SECRET = "expected-9f3b2c"

@@ -11,11 +11,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from evosyn import pools, registry
-from evosyn.errors import InputError, UsageError
+from evosyn.errors import FormatError, InputError, UsageError
 from evosyn.ports import Domain, DomainTools
 from evosyn.records import Pool, Problem, Solution, Testing
 from evosyn.tasks import Task
-from evosyn.testings import FormatError
 
 _made: dict[str, Domain] = {}
 _lock = threading.Lock()

@@ -17,11 +17,12 @@ from pydantic_core import ErrorDetails
 
 from evosyn.chat import Message, Parsed, Purpose, Request
 from evosyn.domains.replies import fences, json_values
+from evosyn.errors import FormatError
 from evosyn.jobs import CellResult, ItemOutcome, Job, Limits
 from evosyn.ports import Expansion, Plan
 from evosyn.records import Json, ParsedCalls, Problem, Solution, Testing, Verdict
 from evosyn.templates import render
-from evosyn.testings import FormatError, testing_from_json
+from evosyn.testings import testing_from_json
 
 MAX_META, MAX_ANSWER = 20_000, 20_000
 """Characters of a new problem's `meta`, and of an answer, that are taken."""

@@ -20,10 +20,10 @@ from evosyn.domains.python.payload import FunctionPayload, entry_point, starter_
 from evosyn.domains.python.preparing import Recent, refuse_generators
 from evosyn.domains.python.shapes import is_generator
 from evosyn.domains.python.table import Prepared, prepare
+from evosyn.errors import FormatError
 from evosyn.jobs import CellResult, ItemOutcome, Job, Limits
 from evosyn.ports import DomainTools, PluginConfig
 from evosyn.records import Json, ParsedCalls, Problem, Solution, Testing
-from evosyn.testings import FormatError
 
 NAME = "python-function"
 

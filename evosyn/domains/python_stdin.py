@@ -20,10 +20,10 @@ from evosyn.domains.python.payload import ProgramPayload
 from evosyn.domains.python.preparing import Recent, decided, refuse_generators
 from evosyn.domains.python.shapes import is_encodable, is_generator
 from evosyn.domains.python.table import verdict_of
+from evosyn.errors import FormatError
 from evosyn.jobs import CellResult, ItemOutcome, Job, Limits, Status, StdioJob
 from evosyn.ports import DomainTools, PluginConfig
 from evosyn.records import Json, ParsedCalls, Problem, Solution, Testing, Verdict
-from evosyn.testings import FormatError
 
 NAME = "python-stdin"
 

@@ -17,10 +17,9 @@ from evosyn import domains
 from evosyn.crossexec.executor import CrossExecutor
 from evosyn.crossexec.judge import Judge
 from evosyn.dataset import read_dataset
-from evosyn.errors import UsageError
+from evosyn.errors import FormatError, UsageError
 from evosyn.records import Problem, Solution, Testing, Verdict
 from evosyn.sandbox import open_sandbox
-from evosyn.testings import FormatError
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "short_answer"
 BITS = EXAMPLE.parent / "bit_strings" / "bit_strings.py"

@@ -8,10 +8,10 @@ import pytest
 
 from evosyn.crossexec.judge import Cell, Judge
 from evosyn.domains.python_stdin import PythonStdin
+from evosyn.errors import FormatError
 from evosyn.jobs import Limits
 from evosyn.records import Problem, Solution, Testing, Verdict
 from evosyn.sandbox import open_sandbox
-from evosyn.testings import FormatError
 
 PROBLEM = Problem("p", "python-stdin", "Some text.")
 ECHO = Solution("import sys\nsys.stdout.buffer.write(sys.stdin.buffer.read())\n")

@@ -9,13 +9,13 @@ import pytest
 from evosyn.dataset import read_dataset
 from evosyn.errors import UsageError
 from evosyn.evolve.events import Fate, Step, Trial, committed, events_of
+from evosyn.journal import Journal
 from evosyn.reading.data import DataReading
 from evosyn.reading.opening import open_directory
 from evosyn.reading.plain import plain
 from evosyn.reading.search import SearchReading
 from evosyn.reading.search_journal import entries
 from evosyn.records import Candidate
-from evosyn.rundir import Journal
 
 
 def test_a_row_of_a_dataset_leads_to_its_seeds_its_calls_and_the_line_of_the_journal_that_made_its_strategy(

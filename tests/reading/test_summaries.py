@@ -8,8 +8,8 @@ from click.testing import CliRunner
 
 from evosyn.cli.inspect import command
 from evosyn.errors import UsageError
+from evosyn.journal import Journal
 from evosyn.reading.opening import kind_of, open_directory
-from evosyn.rundir import Journal
 from evosyn.view.answers import encoded, open_view
 
 MEAN = {"mean": 0.25, "low": 0.1, "high": 0.4}

@@ -17,9 +17,9 @@ from evosyn.domains.python.expressions import NotLiftable
 from evosyn.domains.python.guarded import check_keys
 from evosyn.domains.python.lifting import is_plain
 from evosyn.domains.python.shapes import checked, is_encodable, is_generator
+from evosyn.errors import FormatError
 from evosyn.jobs import Call, CallsJob, CellResult, ItemOutcome, Job, Limits, Status
 from evosyn.records import Json, Testing, Verdict
-from evosyn.testings import FormatError
 
 MODULES = ("collections", "itertools", "json", "math", "random", "string")
 OUTPUT_KB, ALL_OUTPUT_KB, LEAST_OUTPUT_KB = 8 * 1024, 64 * 1024, 64

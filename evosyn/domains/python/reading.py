@@ -13,9 +13,9 @@ from evosyn.chat import Parsed
 from evosyn.domains.python.payload import entry_point, starter_code
 from evosyn.domains.python.shapes import checked
 from evosyn.domains.replies import defines, json_values, parses, python_blocks
+from evosyn.errors import FormatError
 from evosyn.parsing import parsed
 from evosyn.records import Json, Problem, Solution, Testing
-from evosyn.testings import FormatError
 
 _INPUT_NAMES = ("input", "inputs", "args", "arguments")
 _OUTPUT_NAMES = ("output", "outputs", "expected", "expected_output", "answer", "result")

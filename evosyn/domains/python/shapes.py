@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from evosyn.errors import FormatError
 from evosyn.records import Json, Testing
-from evosyn.testings import FormatError, testing_from_json
+from evosyn.testings import testing_from_json
 
 
 def is_generator(value: Json) -> bool:
