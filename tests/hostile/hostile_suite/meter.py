@@ -76,11 +76,13 @@ class Meter:
 
     def _look(self) -> Look:
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
-        looks = [_look(Path(f"/proc/{pid}")) for pid in self._pids()]
+        processes = [Path(f"/proc/{pid}") for pid in self._pids()]
+        ended_s = sum(map(_ended_s, processes))  # first: what ends meanwhile is missed for once, and not counted twice
+        looks = [_look(process) for process in processes]
         ours = any(
             _runs(thread) for thread in _threads(Path("/proc/self")) if int(thread.name) != threading.get_native_id()
         )
-        cpu_s = used.ru_utime + used.ru_stime + sum(look.cpu_s for look in looks)
+        cpu_s = used.ru_utime + used.ru_stime + ended_s + sum(look.cpu_s for look in looks)
         return Look(cpu_s, ours or any(look.busy for look in looks) or self._is_passed_on())
 
     def _is_passed_on(self) -> bool:
@@ -91,11 +93,22 @@ class Meter:
 def _look(process: Path) -> Look:
     """A process that has gone is at rest; its parent has its seconds."""
     with contextlib.suppress(OSError, ValueError, IndexError):
-        own_s, child_s = (sum(map(int, _fields(process)[at : at + 2])) / _TICKS for at in (11, 13))
+        own_s = _seconds(process, 11)
         threads = _threads(process)
         fine_s = sum(int((thread / "schedstat").read_text().split()[0]) for thread in threads) / 1e9
-        return Look(max(own_s, fine_s) + child_s, any(map(_runs, threads)))
+        return Look(max(own_s, fine_s), any(map(_runs, threads)))
     return Look(0.0, busy=False)
+
+
+def _ended_s(process: Path) -> float:
+    """What its children have computed that have ended."""
+    with contextlib.suppress(OSError, ValueError):
+        return _seconds(process, 13)
+    return 0.0
+
+
+def _seconds(process: Path, at: int) -> float:
+    return sum(map(int, _fields(process)[at : at + 2])) / _TICKS
 
 
 def _threads(process: Path) -> list[Path]:
