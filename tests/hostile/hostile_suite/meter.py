@@ -25,7 +25,7 @@ class Look(NamedTuple):
     """Some processes at one moment.
 
     Attributes:
-        cpu_s: what they have computed, and their children that have ended.
+        cpu_s: what they have computed; of all together, what their children that have ended have as well.
         busy: one of them runs, or would.
     """
 
@@ -91,7 +91,7 @@ class Meter:
 
 
 def _look(process: Path) -> Look:
-    """A process that has gone is at rest; its parent has its seconds."""
+    """One process, without its children. One that has gone is at rest; its parent has its seconds."""
     with contextlib.suppress(OSError, ValueError, IndexError):
         own_s = _seconds(process, 11)
         threads = _threads(process)
