@@ -78,7 +78,8 @@ class Meter:
     def _look(self) -> Look:
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
         theirs = [Path(f"/proc/{pid}") for pid in self._pids()]
-        cpu_s = used.ru_utime + used.ru_stime + sum(map(_cpu_s, theirs))
+        ended_s = sum(map(_ended_s, theirs))  # first: what ends meanwhile is missed for once, and not counted twice
+        cpu_s = used.ru_utime + used.ru_stime + ended_s + sum(map(_own_s, theirs))
         me = str(threading.get_native_id())
         ours = [thread for thread in _threads(Path("/proc/self")) if thread.name != me]
         threads = [*ours, *(thread for one in (*theirs, *self._engine()) for thread in _threads(one))]
@@ -89,11 +90,20 @@ class Meter:
         return [one for one in processes if _name(one).startswith(self._between)]
 
 
-def _cpu_s(process: Path) -> float:
-    """Of a process and its children that have ended; of one that has gone its parent has the seconds."""
-    with contextlib.suppress(OSError, ValueError, IndexError):
-        own_s, child_s = (sum(map(int, _fields(process)[at : at + 2])) / _TICKS for at in (11, 13))
-        return max(own_s, sum(_scheduled_s(thread)[0] for thread in _threads(process))) + child_s
+def _own_s(process: Path) -> float:
+    """What it has computed, without its children; of one that has gone its parent has the seconds."""
+    scheduled_s = sum(_scheduled_s(thread)[0] for thread in _threads(process))
+    return max(_seconds(process, 11), scheduled_s)
+
+
+def _ended_s(process: Path) -> float:
+    """What its children have computed that have ended."""
+    return _seconds(process, 13)
+
+
+def _seconds(process: Path, at: int) -> float:
+    with contextlib.suppress(OSError, ValueError):
+        return sum(map(int, _fields(process)[at : at + 2])) / _TICKS
     return 0.0
 
 
