@@ -126,10 +126,10 @@ def _fate(story: ProblemStory) -> None:
             click.secho(f"{setting:8} dropped in {reject.stage}: {reject.reason} ({safe(reject.detail)})", fg="red")
 
 
-def _short(value: Json, limit: int = 70) -> str:
+def _short(value: Json) -> str:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     text = safe(text).replace("\n", "\\n")
-    return text if len(text) <= limit else text[: limit - 3] + "..."
+    return text if len(text) <= 70 else text[:67] + "..."
 
 
 def _part(title: str, lines: Sequence[str] | Iterator[str]) -> None:

@@ -14,7 +14,8 @@ from click.testing import CliRunner, Result
 from evosyn.cli import group
 from evosyn.dataset import read_dataset
 from evosyn.errors import EvosynError, UsageError
-from evosyn.pools import load_matrices, write_pools
+from evosyn.matrices import load_matrices
+from evosyn.pools import write_pools
 from evosyn.records import Pool, Solution, Testing
 from evosyn.train.checkpoints import read_metrics
 from tests.train.conftest import write_small_data
