@@ -5,8 +5,13 @@ Each of these stands behind another defence, so that no verdict shows when it is
 
 from __future__ import annotations
 
+import _socket
 import os
+import signal
+import threading
+import time
 from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
@@ -15,8 +20,9 @@ from evosyn.ports import Sandbox
 from evosyn.sandbox import _jail
 from evosyn.sandbox._inside import ended, remote, wire
 from evosyn.sandbox._inside.alarm import WAITING, JobLimits
+from evosyn.sandbox._inside.forker import Boot, Server
 from evosyn.sandbox._inside.peer import NoValue, Peer
-from evosyn.sandbox._inside.remote import GRACE_S, Exit
+from evosyn.sandbox._inside.remote import GRACE_S, Exit, Remote
 from evosyn.sandbox._pool import MAX_ATTEMPTS
 from evosyn.sandbox.local import LocalSandbox
 
@@ -224,3 +230,24 @@ def test_only_the_job_that_a_worker_was_at_has_lost_an_attempt_with_it() -> None
     with LocalSandbox(launch_lost, Protection("local", "weak", "test"), 1) as opened:  # type: ignore[arg-type]
         found = opened.run([CallsJob(f"def f(x): return x + {n}", "f", (Call((1,)),), AMPLE) for n in range(jobs)])
     assert [outcome.status for (outcome,) in found] == [Status.INFRASTRUCTURE] + [Status.OK] * (jobs - 1)
+
+
+def test_who_is_rung_has_been_rung_when_ring_returns(monkeypatch: pytest.MonkeyPatch) -> None:
+    ours, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
+    server = Server(theirs, cast("Boot", None))
+    slot, rung = (1).to_bytes(4, "little"), []
+    server._pids[slot] = 4711
+
+    def late(pid: int, number: int) -> None:
+        time.sleep(0.2)
+        rung.append((pid, number))
+
+    def serve() -> None:
+        server._obey(theirs.recv(5)[0], slot)
+
+    monkeypatch.setattr("evosyn.sandbox._inside.forker.os.kill", late)
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    Remote(ours, watched=-1).ring(1)
+    assert rung == [(4711, signal.SIGUSR1)]
+    thread.join()

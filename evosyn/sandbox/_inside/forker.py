@@ -113,8 +113,7 @@ class Server:
     def _obey(self, command: int, slot: bytes) -> None:
         pid = self._pids.get(slot)
         if pid is None:
-            if command != RING:
-                self._socket.send(ANSWER.pack(0, 0.0))  # it was never started
+            self._socket.send(ANSWER.pack(0, 0.0))  # it was never started
         elif command == END:
             del self._pids[slot]
             os.kill(pid, signal.SIGKILL)  # which changes nothing where it ends already
@@ -124,6 +123,7 @@ class Server:
             self._socket.send(ANSWER.pack(pid, 0.0))
         else:
             os.kill(pid, signal.SIGUSR1)
+            self._socket.send(ANSWER.pack(pid, 0.0))
 
     def _become(self, data: bytes, handles: list[int]) -> NoReturn:
         """In the child; what it reads, it reads when it can do no harm any more."""

@@ -99,8 +99,9 @@ class Remote:
         return self._slot
 
     def ring(self, slot: int) -> None:
-        """Wake a testing process out of its check."""
-        self._socket.send(COMMAND.pack(RING, slot))
+        """Wake a testing process out of its check; it has been rung when this returns, so that a late ring can never
+        end its next one."""
+        self._ask(RING, slot)
 
     def end(self, slot: int) -> Exit:
         """How the child ended; it has ended now."""
