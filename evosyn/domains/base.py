@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import ErrorDetails
 
 from evosyn.chat import Message, Parsed, Purpose, Request
+from evosyn.codeblocks import plain_text
 from evosyn.domains.replies import fences, json_values
 from evosyn.errors import FormatError
 from evosyn.jobs import CellResult, ItemOutcome, Job, Limits
@@ -23,6 +24,7 @@ from evosyn.ports import Expansion, Plan
 from evosyn.records import Json, ParsedCalls, Problem, Solution, Testing, Verdict
 from evosyn.templates import render
 from evosyn.testings import testing_from_json
+from evosyn.thinking import without_thinking
 
 MAX_META, MAX_ANSWER = 20_000, 20_000
 """Characters of a new problem's `meta`, and of an answer, that are taken."""
@@ -156,6 +158,10 @@ class BaseDomain:
         return {}
 
     def read(self, what: Purpose, text: str, problem: Problem | None = None) -> Parsed:  # type: ignore[type-arg]
+        if text.strip():
+            text = without_thinking(plain_text(text))
+            if not text.strip():
+                return Parsed(None, "only-thinking: the reply ends before its answer")
         if what == "problem":
             return self.read_problem(text)
         if what == "solution":
@@ -163,12 +169,13 @@ class BaseDomain:
         return self.read_testing(text, problem)
 
     def read_problem(self, text: str) -> Parsed[Problem]:
-        """The first JSON object with a statement."""
+        """The last JSON object with a statement."""
         objects = [value for value in json_values(text) if isinstance(value, dict) and "statement" in value]
         if not objects:
             return Parsed(None, "no-json: no JSON object with a statement")
         found = objects[0]
         statement, title = found["statement"], found.get("title", "")
+        statement = without_thinking(statement) if isinstance(statement, str) else statement
         if not isinstance(statement, str) or len(statement.strip()) < SHORTEST_STATEMENT:
             return Parsed(None, "no-statement: the statement is missing or too short")
         if found.get("domain", self.name) != self.name:
@@ -204,7 +211,7 @@ class BaseDomain:
         return Parsed(Solution(answer))
 
     def read_testing(self, text: str, problem: Problem | None) -> Parsed[Testing]:
-        """The first JSON object that is a testing of this domain, or the body of its first kind."""
+        """The last JSON object that is a testing of this domain, or the body of its first kind."""
         reason = "no-json: no JSON object"
         for value in json_values(text):
             if not isinstance(value, dict):

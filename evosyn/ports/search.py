@@ -123,9 +123,12 @@ class Genome(Protocol):
         """Equal for texts that are surely the same, which are evaluated once; None for what is no such text."""
         ...
 
-    def read(self, reply: str, parent: str) -> Parsed[str]:
-        """The new text in a model's reply about `parent`, or the named reason why there is none. Arbitrary text never
-        raises."""
+    def read(self, reply: str, shown: Sequence[str]) -> Parsed[str]:
+        """The new text in a model's reply, or the named reason why there is none. Arbitrary text never raises.
+
+        Args:
+            shown: the texts that the model was shown and may refer to; the first is the one to change.
+        """
         ...
 
 

@@ -5,6 +5,7 @@ How well one does is for an evaluator to say (`evosyn.evaluators.consistency`). 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from evosyn.chat import Parsed
@@ -53,9 +54,9 @@ class StrategyGenome:
         """See `Reader.key`."""
         return self.reader.key(text)
 
-    def read(self, reply: str, parent: str) -> Parsed[str]:
+    def read(self, reply: str, shown: Sequence[str]) -> Parsed[str]:
         """See `read_program`."""
-        return read_program(reply, parent, ENTRY_POINTS)
+        return read_program(reply, shown, ENTRY_POINTS)
 
     def merit(self, elite: Elite) -> StrategyMerit:
         """See `merit_of`."""

@@ -8,7 +8,6 @@ import pytest
 
 from evosyn import registry
 from evosyn.chat import Reply, Request
-from evosyn.codeblocks import Edit, apply_edits, extract_edits, extract_program
 from evosyn.ports import ModelTools, Proposal, ProposalContext, Proposer, TeacherTools
 from evosyn.records import Candidate, Elite, Evaluation
 from evosyn.simulation.scripted_server import ScriptedServer
@@ -156,27 +155,6 @@ def test_a_prompt_that_is_too_long_loses_the_least_important_first() -> None:
     assert "# rejected" not in short[0]
     assert "seed 7: criterion 1" in short[0]
     assert PARENT.strip() in short[0]
-
-
-def test_edits_apply_through_trailing_blanks_and_other_indentation() -> None:
-    program = "def f():\n    if x:\n        a = 1  \n        b = 2\n"
-    assert apply_edits(program, [Edit("        a = 1\n", "        a = 3\n")]).value == program.replace(
-        "a = 1  ", "a = 3"
-    )
-    shifted = apply_edits(program, [Edit("a = 1\nb = 2\n", "a = 3\nif a:\n    b = 4\n")]).value
-    assert shifted == "def f():\n    if x:\n        a = 3\n        if a:\n            b = 4\n"
-    assert apply_edits(program, [Edit("", "a")]).reason == "diff-does-not-apply"
-
-
-def test_a_single_function_is_spliced_into_the_parent() -> None:
-    program = "import numpy as np\n\n\ndef weight(x):\n    return x\n\n\n" + PARENT
-    spliced = program.replace("return x\n", "return x * 2\n")
-    assert extract_program(fenced("def weight(x):\n    return x * 2\n"), program, ["rank"]).value == spliced
-
-
-def test_several_edits_are_read_in_order_and_an_unclosed_fence_is_accepted() -> None:
-    assert [edit.replace.strip()[:6] for edit in extract_edits(DIFF + DIFF.replace("mean", "any "))] == ["return"] * 2
-    assert extract_program("Here:\n```python\n" + PARENT, "", ["rank"]).value == PARENT
 
 
 def test_a_mailbox_waits_for_its_answer_and_remembers_it(tmp_path: Path) -> None:
