@@ -23,6 +23,7 @@ from evosyn.thinking import without_thinking
 MAX_REPLY = 200_000
 _TAGS = re.compile(r"<(program|code|answer|solution)>")
 _CODE_LINE = re.compile(r"[ \t]|$|(?:def|class|import|from) |[@#)\]}]|\w+ *=")
+_BLANK_LINES = re.compile(r"\n{4,}")
 _USUAL = {"np": "import numpy as np"} | {
     name: f"import {name}" for name in ("numpy", "math", "itertools", "functools", "collections", "statistics", "re")
 }
@@ -57,7 +58,7 @@ def read_program(reply: str, shown: Sequence[str], entry_points: Collection[str]
         return Parsed(None, "too-long")
     if not reply.strip():
         return Parsed(None, "empty")
-    said = without_thinking(plain_text(reply))
+    said = without_thinking(plain_text(reply)).answer
     if not said.strip():
         return Parsed(None, "only-thinking")
     edits = extract_edits(said)
@@ -145,10 +146,24 @@ def completed(program: str, sources: Sequence[str]) -> str:
     return "\n".join([*lines[:top], *texts, "", *lines[top:]]) + "\n"
 
 
-def defines(source: str, names: Collection[str]) -> bool:
-    """Whether a module defines, assigns or imports one of `names` at its top."""
-    tree = _parse(source)
-    return tree is not None and any(not bound_names(node).isdisjoint(names) for node in tree.body)
+def without_repeats(programs: Sequence[str]) -> list[str]:
+    """The programs in order, each without the functions that one before it has letter by letter."""
+    seen: set[str] = set()
+    found = []
+    for program in programs:
+        tree, lines, left_out = _parse(program), program.splitlines(), []
+        functions = [] if tree is None else [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+        for node in reversed(functions):
+            place = slice(_first(node) - 1, node.end_lineno)
+            text = "\n".join(lines[place])
+            if text in seen:
+                lines[place] = []
+                left_out.append(node.name)
+            seen.add(text)
+        if left_out:
+            lines = [f"# as above: {', '.join(reversed(left_out))}", *lines]
+        found.append(_BLANK_LINES.sub("\n\n\n", "\n".join(lines)) + "\n")
+    return found
 
 
 def _with_entry_point(block: CodeBlock, names: Collection[str]) -> CodeBlock | None:
@@ -229,11 +244,13 @@ def _header(tree: ast.Module) -> int:
         if not isinstance(node, ast.ImportFrom) or node.module != "__future__":
             break
         header.append(node)
-    return header[-1].end_lineno or 0 if header else 0
+    return int(header[-1].end_lineno or 0) if header else 0
 
 
 def _first(node: ast.stmt) -> int:
-    return min([node.lineno, *(decorator.lineno for decorator in getattr(node, "decorator_list", ()))])
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+    return node.lineno
 
 
 def _of_json(text: str, start: int) -> Iterator[CodeBlock]:

@@ -1,35 +1,49 @@
-"""What a model thinks aloud before it answers, told from the answer: `<think>...</think>` and its kin.
+"""What a model thought, taken out of what it answered.
 
-A chat template may open the thoughts itself, so that only their end stands in the reply; a reply that was cut may never
-close them. What stands in thoughts (drafts, examples) is no answer.
+Templates open the tag, models forget to close it, some think inside a field of their JSON. A tag that is only
+mentioned, as in a program about such tags, stays. It reads no fences and no JSON. Linear time.
 """
 
 from __future__ import annotations
 
-_NAMES = ("think", "thinking", "thought", "reasoning")
+import re
+from typing import NamedTuple
+
+TAG = re.compile(
+    r"(?:<(?P<close>/?)(?:think|thinking)>|\[(?P<shut>/?)THINK\])(?P<mention>(?=[\"'`(.*\[]))?", re.IGNORECASE
+)
+"""A tag; a quote or the sign of a pattern right behind it says that it is only mentioned."""
 
 
-def without_thinking(text: str) -> str:
-    """The answer: what follows the last end of thoughts, or where nothing does, what stands before their begin."""
-    text = _without_those_in_fields(text)
-    ended = max((text.rfind(mark) + len(mark) for mark in _marks("</") if mark in text), default=0)
-    answer = text[ended:] if text[ended:].strip() or not ended else text
-    opened = min((at for mark in _marks("<") if (at := answer.find(mark)) >= 0), default=-1)
-    if opened >= 0:
-        return answer[:opened]
-    return answer if answer is not text or not ended else ""
+class Thought(NamedTuple):
+    """An answer, and the reasoning that stood in the same text; None where there was none."""
+
+    answer: str
+    reasoning: str | None
 
 
-def _without_those_in_fields(text: str) -> str:
-    """Without thoughts that a quoted text begins with: they end there, and the answer goes on around them."""
-    for name in _NAMES:
-        parts, done = [], 0
-        while (begun := text.find(f'"<{name}>', done)) >= 0 and (ended := text.find(f"</{name}>", begun)) >= 0:
-            parts.append(text[done : begun + 1])
-            done = ended + len(name) + 3
-        text = "".join([*parts, text[done:]])
-    return text
+def without_thinking(text: str) -> Thought:
+    """The answer in a text that may hold reasoning in tags.
 
-
-def _marks(sign: str) -> list[str]:
-    return [f"{sign}{name}>" for name in _NAMES]
+    A closing tag without an opening one ends reasoning that began with the text; an opening one without a closing one
+    begins reasoning that ends with it.
+    """
+    answer: list[str] = []
+    thoughts: list[str] = []
+    at, inside = 0, False
+    for tag in TAG.finditer(text):
+        if tag["mention"] is not None:
+            continue
+        closes = bool(tag["close"] or tag["shut"])
+        part = text[at : tag.start()]
+        if closes and not inside:
+            thoughts += ["".join(answer), part]
+            answer = []
+        else:
+            (thoughts if inside else answer).append(part)
+        at, inside = tag.end(), not closes
+    if at == 0:
+        return Thought(text, None)
+    (thoughts if inside else answer).append(text[at:])
+    reasoning = "\n".join(part.strip() for part in thoughts if part.strip())
+    return Thought("".join(answer).lstrip(), reasoning)

@@ -12,7 +12,7 @@ from evosyn.records import Problem, Testing
 from evosyn.strategies.genome import StrategyGenome
 
 STRATEGIES = StrategyGenome()
-PARENT = '''import numpy as np
+PARENT = """import numpy as np
 
 
 def weight(passed):
@@ -24,9 +24,13 @@ def rank(evidence):
     passed = evidence.passed.astype(float)
     votes = passed @ weight(passed)
     return votes, passed.T @ votes
-'''
+"""
 NEW = "def rank(evidence):\n    return evidence.copies, evidence.passed.sum(axis=0)\n"
 USES = "def rank(evidence):\n    votes = weight(evidence.passed)\n    return evidence.copies, votes\n"
+IN_CLASS = (
+    "class Strategy:\n    def rank(self, evidence):\n        return evidence.copies, evidence.passed.sum(axis=0)\n"
+)
+OUTLINE = "def rank(evidence):\n    ...\n"
 HELPER = "def half(passed):\n    return passed / 2\n"
 WITH_HELPER = "def rank(evidence):\n    return evidence.copies, half(evidence.passed.sum(axis=0))\n"
 DRAFT = "def rank(evidence):\n    return evidence.passed.sum(axis=1), evidence.passed.sum(axis=0)\n"
@@ -88,12 +92,12 @@ PROGRAMS: dict[str, tuple[str, str]] = {
     "a draft, then the answer": (f"First try:\n{py(DRAFT)}\nBut copies are better:\n{py(NEW)}", NEW),
     "the answer, then how to call it": (f"{py(NEW)}\nUse it so:\n{py('scores = rank(evidence)' + chr(10))}", NEW),
     "the answer, then the original again": (f"{py(NEW)}\nThe original was\n{py(PARENT)}", NEW),
-    "the answer, then its outline": (f"{py(NEW)}\nIn short:\n{py('def rank(evidence):' + chr(10) + '    ...' + chr(10))}", NEW),
+    "the answer, then its outline": (f"{py(NEW)}\nIn short:\n{py(OUTLINE)}", NEW),
     "an answer in a language of its own": (f"```js\nconst x = 1\n```\n{py(NEW)}", NEW),
     "a whole program, then the same as an edit": (f"{py(BETTER)}\nThat is:\n{SHARE}", BETTER),
     "an edit as a sketch, then a whole program": (f"{SHARE}\nOr rather everything anew:\n{py(NEW)}", NEW),
     "a draft, then an edit of the draft": (
-        f"{py(DRAFT)}\nand then\n{edit('    return evidence.passed.sum(axis=1), evidence.passed.sum(axis=0)', NEW.splitlines()[1])}",
+        f"{py(DRAFT)}\nand then\n{edit(DRAFT.splitlines()[1], NEW.splitlines()[1])}",
         NEW,
     ),
     "the original, then an edit of it": (f"The program is\n{py(PARENT)}\nI change\n{SHARE}", BETTER),
@@ -102,24 +106,37 @@ PROGRAMS: dict[str, tuple[str, str]] = {
     "thoughts that the template opened": (f"Maybe\n{py(DRAFT)}\n</think>\n{py(NEW)}", NEW),
     "an answer, then thoughts that are cut": (f"{py(NEW)}\n<think>\nOr\n{py(DRAFT)}", NEW),
     # what is missing is at hand
-    "a helper in a block of its own": (f"A helper:\n{py(HELPER)}\nand the rank:\n{py(WITH_HELPER)}", f"{HELPER}\n{WITH_HELPER}"),
+    "a helper in a block of its own": (
+        f"A helper:\n{py(HELPER)}\nand the rank:\n{py(WITH_HELPER)}",
+        f"{HELPER}\n{WITH_HELPER}",
+    ),
     "a helper after the rank": (f"{py(WITH_HELPER)}\nwith\n{py(HELPER)}", f"{HELPER}\n{WITH_HELPER}"),
     "a rank that uses a helper of the parent": (py(USES), f"{WEIGHT}\n{USES}"),
-    "a rank whose helpers are elided": (py(f"# weight() as before\n\n{USES}"), f"{WEIGHT}\n# weight() as before\n\n{USES}"),
+    "a rank whose helpers are elided": (
+        py(f"# weight() as before\n\n{USES}"),
+        f"{WEIGHT}\n# weight() as before\n\n{USES}",
+    ),
     "a rank that forgot the import": (
         py("def rank(evidence):\n    return evidence.copies, np.ones(evidence.passed.shape[1])\n"),
         "import numpy as np\n\ndef rank(evidence):\n    return evidence.copies, np.ones(evidence.passed.shape[1])\n",
     ),
-    "a new version of a helper alone": (py("def weight(passed):\n    return passed.mean(axis=0)\n"), PARENT.replace(WEIGHT, "def weight(passed):\n    return passed.mean(axis=0)\n")),
+    "a new version of a helper alone": (
+        py("def weight(passed):\n    return passed.mean(axis=0)\n"),
+        PARENT.replace(WEIGHT, "def weight(passed):\n    return passed.mean(axis=0)\n"),
+    ),
     "a new helper beside a new version of one": (
         py(f"{HELPER}\ndef weight(passed):\n    return half(passed.mean(axis=0))\n"),
-        f"{HELPER.rstrip()}\n\n" + PARENT.replace(WEIGHT, "def weight(passed):\n    return half(passed.mean(axis=0))\n"),
+        f"{HELPER.rstrip()}\n\n"
+        + PARENT.replace(WEIGHT, "def weight(passed):\n    return half(passed.mean(axis=0))\n"),
     ),
     "a class around the rank": (
-        py("class Strategy:\n    def rank(self, evidence):\n        return evidence.copies, evidence.passed.sum(axis=0)\n"),
-        "class Strategy:\n    def rank(self, evidence):\n        return evidence.copies, evidence.passed.sum(axis=0)\n\n\nrank = Strategy().rank\n",
+        py(IN_CLASS),
+        f"{IN_CLASS}\n\nrank = Strategy().rank\n",
     ),
-    "a rank that is a lambda": (py("rank = lambda e: (e.copies, e.passed.sum(axis=0))\n"), "rank = lambda e: (e.copies, e.passed.sum(axis=0))\n"),
+    "a rank that is a lambda": (
+        py("rank = lambda e: (e.copies, e.passed.sum(axis=0))\n"),
+        "rank = lambda e: (e.copies, e.passed.sum(axis=0))\n",
+    ),
     # edits
     "an edit": (f"Less is more.\n\n{SHARE}", BETTER),
     "an edit in a fence": (py(SHARE, language=""), BETTER),
@@ -128,23 +145,41 @@ PROGRAMS: dict[str, tuple[str, str]] = {
     "an edit with longer marks": (SHARE.replace("<<<<<<<", "<<<<<<<<<").replace("=======", "========="), BETTER),
     "an edit with the marks of a merge": (SHARE.replace("SEARCH", "ORIGINAL").replace("REPLACE", "UPDATED"), BETTER),
     "an edit without indentation": (edit("return share * (1 - share)", "return share"), BETTER),
-    "an edit whose comment differs": (edit("    share = passed.mean(axis=0)  # per testing\n    return share * (1 - share)", "    return passed.mean(axis=0)"), PARENT.replace(WEIGHT, "def weight(passed):\n    return passed.mean(axis=0)\n")),
-    "an edit whose blanks differ": (edit("    return share*(1-share)".replace("*", "  *  ").replace("-", " - "), "    return share"), BETTER),
+    "an edit whose comment differs": (
+        edit(
+            "    share = passed.mean(axis=0)  # per testing\n    return share * (1 - share)",
+            "    return passed.mean(axis=0)",
+        ),
+        PARENT.replace(WEIGHT, "def weight(passed):\n    return passed.mean(axis=0)\n"),
+    ),
+    "an edit whose blanks differ": (
+        edit("    return share*(1-share)".replace("*", "  *  ").replace("-", " - "), "    return share"),
+        BETTER,
+    ),
     "an edit with nothing to search": (edit("", "import math"), f"import math\n{PARENT}"),
-    "two edits": (SHARE + "\nand\n" + SUM, BETTER.replace("votes = passed @ weight(passed)", "votes = passed.sum(axis=1)")),
+    "two edits": (
+        SHARE + "\nand\n" + SUM,
+        BETTER.replace("votes = passed @ weight(passed)", "votes = passed.sum(axis=1)"),
+    ),
     "two edits, of which one does not apply": (SHARE + edit("    votes = something_else()", "    votes = 1"), BETTER),
     "an edit, then a better one of the same lines": (
-        edit("    votes = passed @ weight(passed)", "    votes = passed.max(axis=1)") + "\nNo:\n" + SUM, VOTES),
+        edit("    votes = passed @ weight(passed)", "    votes = passed.max(axis=1)") + "\nNo:\n" + SUM,
+        VOTES,
+    ),
     "a unified diff": (py(f"--- a/rank.py\n+++ b/rank.py\n{HUNK}", language="diff"), BETTER),
     "a unified diff that is not fenced": (f"I change one line.\n\n--- a/rank.py\n+++ b/rank.py\n{HUNK}", BETTER),
     "a unified diff without its headers": (py(HUNK.split("\n", 1)[1], language="diff"), BETTER),
     "a unified diff with wrong line numbers": (py(HUNK.replace("-4,3 +4,3", "-40,9 +44,1"), language="patch"), BETTER),
     "a unified diff whose context lost its blank": (py(HUNK.replace("\n def", "\ndef"), language="diff"), BETTER),
     "a unified diff of two hunks": (
-        py(f"{HUNK}@@ -10,2 +10,2 @@\n-    votes = passed @ weight(passed)\n+    votes = passed.sum(axis=1)\n", language="diff"),
+        py(
+            f"{HUNK}@@ -10,2 +10,2 @@\n-    votes = passed @ weight(passed)\n+    votes = passed.sum(axis=1)\n",
+            "~~~",
+            "diff",
+        ),
         BETTER.replace("votes = passed @ weight(passed)", "votes = passed.sum(axis=1)"),
     ),
-}  # fmt: skip
+}
 
 REFUSED: dict[str, tuple[str, str]] = {
     "nothing": (" \n", "empty"),
@@ -155,15 +190,15 @@ REFUSED: dict[str, tuple[str, str]] = {
     "a program that was cut": ("```python\ndef rank(evidence):\n    votes = (evidence.passed @", "does-not-parse"),
     "another language": ("```java\nclass Rank {}\n```", "prose"),
     "a function of another name": (py("def score(evidence):\n    return 1, 2\n"), "no-entry-point"),
-    "an outline": (py("def rank(evidence):\n    ...\n"), "no-entry-point"),
+    "an outline": (py(OUTLINE), "no-entry-point"),
     "an edit of other lines": (edit("    votes = something_else()", "    votes = 1"), "diff-does-not-apply"),
     "edits of which the needed one does not apply": (
-        edit("    return share * (1 - share)", "    return fraction(share)") + edit("def nothing():", "def fraction(x):"),
+        edit("    return share * (1 - share)", "    return part(share)") + edit("def nothing():", "def part(x):"),
         "diff-does-not-apply",
     ),
     "an edit that was cut": ("<<<<<<< SEARCH\n    return share * (1 - share)\n=======\n    ret", "prose"),
     "too much": ("x" * 250_000, "too-long"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("form", PROGRAMS)
@@ -200,55 +235,34 @@ def test_helpers_are_taken_from_any_program_that_was_shown_the_parent_first() ->
 
 # ------------------------------------------------------------------------------------------------------ other domains
 TOP = Problem(
-    "top", "python-function", "Return the k largest items.",
-    payload={"entry_point": "top", "starter_code": "from typing import List\n\n\ndef top(items: List[int], k: int = 1):\n    pass\n"},
-)  # fmt: skip
+    "top",
+    "python-function",
+    "Return the k largest items.",
+    payload={"entry_point": "top", "starter_code": "def top(items: list[int], k: int = 1):\n    pass\n"},
+)
 SUMS = Problem("sum", "python-stdin", "Read n, then n numbers; print their sum.")
-SORTED = "def top(items, k=1):\n    return ordered(items)[:k]\n"
 ORDERED = "def ordered(items):\n    return sorted(items)[::-1]\n"
 WHOLE = "def top(items, k=1):\n    return sorted(items)[::-1][:k]\n"
 READS = "n = int(input())\nprint(sum(int(input()) for _ in range(n)))\n"
 
 SOLUTIONS: dict[str, tuple[Problem, str, str]] = {
     "the last block": (TOP, py(WHOLE.replace("[::-1]", "")) + "Wrong order:\n" + py(WHOLE), WHOLE),
-    "a last block without a language": (TOP, py(WHOLE.replace("[::-1]", "")) + "Better:\n" + py(WHOLE, language=""), WHOLE),
-    "a helper in a first block": (TOP, py(ORDERED) + "\n" + py(SORTED), f"{ORDERED}\n{SORTED}"),
-    "a class around the function": (
-        TOP, py("class Solution:\n    def top(self, items, k=1):\n        return sorted(items)[::-1][:k]\n"),
-        "class Solution:\n    def top(self, items, k=1):\n        return sorted(items)[::-1][:k]\n\n\ntop = Solution().top\n",
-    ),
-    "an import of the start code that is missing": (
-        TOP, py("def top(items: List[int], k=1):\n    return sorted(items)[::-1][:k]\n"),
-        "from typing import List\n\ndef top(items: List[int], k=1):\n    return sorted(items)[::-1][:k]\n",
-    ),
     "thoughts with a draft": (TOP, f"{py(ORDERED)}\n</think>\n{py(WHOLE)}", WHOLE),
+    "thoughts without a begin, and no fence": (TOP, f"{ORDERED}\n</think>\n{WHOLE}", WHOLE),
     "a fence in a list": (TOP, f"1. So:\n{indented(py(WHOLE))}", WHOLE),
     "a fence after words on its line": (TOP, f"Solution: ```python\n{WHOLE}```", WHOLE),
-    "a byte order mark": (TOP, "\ufeff" + py(WHOLE), WHOLE),
-    "prose around a program": (TOP, f"Sort, then cut.\n\n{WHOLE}\nThat is all.", WHOLE),
-    "a program, then an example of its input": (SUMS, f"{py(READS)}Input:\n{py('3' + chr(10), language='')}", READS),
-}  # fmt: skip
+    "a fence that closes on the last line": (SUMS, f"```python\n{READS.rstrip()}```", READS),
+}
 
 CASES = [{"input": [[1, 2], 1], "output": [2]}]
 LINE = '{"input": [[1, 2], 1], "output": [2]}'
 EXAMPLE = '[{"input": [[0], 1], "output": [0]}]'
 TESTINGS: dict[str, tuple[Problem, str, object]] = {
-    "an example, then the answer": (TOP, f"The form:\n```json\n{EXAMPLE}\n```\nFinal:\n```json\n[{LINE}]\n```", CASES),
-    "thoughts with a draft that the template opened": (TOP, f"```json\n{EXAMPLE}\n```\n</think>\n```json\n[{LINE}]\n```", CASES),
-    "objects line by line": (TOP, f"```jsonl\n{LINE}\n{LINE}\n```", CASES * 2),
-    "objects line by line, with commas": (TOP, f"```json\n{LINE},\n{LINE}\n```", CASES * 2),
-    "comments": (TOP, f'```json\n[\n  // a "tie"\n  {LINE}, // done\n]\n```', CASES),
-    "dots among the items": (TOP, f"```json\n[{LINE}, ...]\n```", CASES),
-    "dots within the items": (TOP, f"```json\n[{LINE}, ..., {LINE}]\n```", CASES * 2),
-    "a slash in a text": (SUMS, '```json\n[{"input": "a // b\\n", "output": "c"},]\n```', [{"input": "a // b\n", "output": "c"}]),
-    "a number as the output of a program": (SUMS, '[{"input": "1\\n6\\n", "output": 6}]', [{"input": "1\n6\n", "output": "6\n"}]),
-    "blanks that do not break": (TOP, f"```json\n[\u00a0{LINE}]\n```", CASES),
+    "thoughts with a draft": (TOP, f"<think>```json\n{EXAMPLE}\n```\n</think>\n```json\n[{LINE}]\n```", CASES),
+    "thoughts with a draft that the template opened": (TOP, f"```json\n{EXAMPLE}\n```\n</think>\n[{LINE}]", CASES),
     "a fence in a list": (TOP, f"- Tests:\n  ```json\n  [{LINE}]\n  ```", CASES),
-    "a generator after a sketch of one": (
-        TOP, py("def build_cases():\n    return []\n") + "\nFinal:\n" + py("def build_cases():\n    return [1]\n"),
-        {"python": "def build_cases():\n    return [1]\n"},
-    ),
-}  # fmt: skip
+    "a fence after words on its line": (TOP, f"The tests: ```json\n[{LINE}]\n```", CASES),
+}
 
 
 @pytest.mark.parametrize("form", SOLUTIONS)
@@ -272,9 +286,8 @@ def test_a_testing_is_read_from_every_form(form: str) -> None:
     [
         ("testing", f"<think>\n```json\n{EXAMPLE}\n```\n", "only-thinking"),
         ("solution", f"<think>\n{py(WHOLE)}", "only-thinking"),
-        ("testing", f"```json\n[{LINE}]\n```\nNo, rather:\n```json\n[{{\"input\": [[1], 1]}}]\n```", "bad-cases"),
     ],
-)  # fmt: skip
+)
 def test_a_reply_whose_last_answer_is_none_is_refused(what: str, reply: str, reason: str) -> None:
     found = domain_named("python-function").read(what, reply, TOP)  # type: ignore[arg-type]
     assert found.value is None
@@ -283,7 +296,9 @@ def test_a_reply_whose_last_answer_is_none_is_refused(what: str, reply: str, rea
 
 def test_a_statement_is_taken_without_the_thoughts_in_it() -> None:
     statement = "<think>short, then</think>Return the sum of a list of integers."
-    reply = json.dumps({"title": "Sum", "statement": statement, "entry_point": "f", "starter_code": "def f(x):\n    pass\n"})
+    reply = json.dumps(
+        {"title": "Sum", "statement": statement, "entry_point": "f", "starter_code": "def f(x):\n    pass\n"}
+    )
     found = domain_named("python-function").read("problem", f"```json\n{reply}\n```")
     assert isinstance(found.value, Problem), found.reason
     assert found.value.statement == "Return the sum of a list of integers."

@@ -16,7 +16,6 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import ErrorDetails
 
 from evosyn.chat import Message, Parsed, Purpose, Request
-from evosyn.codeblocks import plain_text
 from evosyn.domains.replies import fences, json_values
 from evosyn.errors import FormatError
 from evosyn.jobs import CellResult, ItemOutcome, Job, Limits
@@ -158,10 +157,10 @@ class BaseDomain:
         return {}
 
     def read(self, what: Purpose, text: str, problem: Problem | None = None) -> Parsed:  # type: ignore[type-arg]
-        if text.strip():
-            text = without_thinking(plain_text(text))
-            if not text.strip():
-                return Parsed(None, "only-thinking: the reply ends before its answer")
+        answer = without_thinking(text).answer
+        if text.strip() and not answer.strip():
+            return Parsed(None, "only-thinking: the reply ends before its answer")
+        text = answer
         if what == "problem":
             return self.read_problem(text)
         if what == "solution":
@@ -169,13 +168,12 @@ class BaseDomain:
         return self.read_testing(text, problem)
 
     def read_problem(self, text: str) -> Parsed[Problem]:
-        """The last JSON object with a statement."""
+        """The first JSON object with a statement."""
         objects = [value for value in json_values(text) if isinstance(value, dict) and "statement" in value]
         if not objects:
             return Parsed(None, "no-json: no JSON object with a statement")
         found = objects[0]
         statement, title = found["statement"], found.get("title", "")
-        statement = without_thinking(statement) if isinstance(statement, str) else statement
         if not isinstance(statement, str) or len(statement.strip()) < SHORTEST_STATEMENT:
             return Parsed(None, "no-statement: the statement is missing or too short")
         if found.get("domain", self.name) != self.name:
@@ -211,7 +209,7 @@ class BaseDomain:
         return Parsed(Solution(answer))
 
     def read_testing(self, text: str, problem: Problem | None) -> Parsed[Testing]:
-        """The last JSON object that is a testing of this domain, or the body of its first kind."""
+        """The first JSON object that is a testing of this domain, or the body of its first kind."""
         reason = "no-json: no JSON object"
         for value in json_values(text):
             if not isinstance(value, dict):

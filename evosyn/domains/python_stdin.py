@@ -109,7 +109,7 @@ class PythonStdin(PythonDomain):
         return reading.read_solution(text)
 
     def read_testing(self, text: str, problem: Problem | None) -> Parsed[Testing]:  # noqa: ARG002
-        return reading.read_cases(text, "stdin", _repair, _repair)
+        return reading.read_cases(text, "stdin", _repair)
 
     def plan(self, problem: Problem, solution: Solution, testings: Sequence[Testing], limits: Limits) -> StdinPlan:
         prepared = self._recent.get(problem, testings)
@@ -123,7 +123,7 @@ class PythonStdin(PythonDomain):
 
 
 def _repair(given: Json) -> Json:
-    """The text of an input or output; a list of lines is joined, a number is written out.
+    """The text of an input; a list of lines is joined, a number is written out.
 
     Raises:
         FormatError: it is no text.

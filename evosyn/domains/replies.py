@@ -6,6 +6,7 @@ bounded, nothing is evaluated.
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 
@@ -16,7 +17,6 @@ from evosyn.records import Json, canonical_json
 MAX_REPLY = 1_000_000
 """Characters of a reply that are read."""
 _TEXT = re.compile(r'"(?:[^"\\]|\\.)*"', re.S)
-_UNTIDY = re.compile(r'"|//[^\n]*|\.\.\.[ \t]*,?')
 _TRAILING_COMMA = re.compile(r",(?=\s*[\]}])")
 
 
@@ -26,23 +26,21 @@ def fences(text: str) -> list[Fence]:
 
 
 def python_blocks(text: str) -> list[str]:
-    """What may be Python, best first: fences that say so, unmarked fences, the whole text if it has no fence; of each
-    kind the last one first."""
-    found = fences(text)[::-1]
-    marked = [fence.text for fence in found if fence.language.startswith("py")]
+    """What may be Python, best first: fences that say so, unmarked fences, the whole text if it has no fence."""
+    found = fences(text)
+    marked = [fence.text for fence in found if fence.language in ("python", "py", "python3")]
     unmarked = [fence.text for fence in found if not fence.language]
     return [*marked, *unmarked] if found else [text[:MAX_REPLY]]
 
 
 def json_values(text: str) -> list[Json]:
-    """Every JSON value that the reply holds, best first: fences that say so, unmarked ones, bare brackets; of each kind
-    the last one first, which is the answer where drafts and examples stand before it."""
+    """Every JSON value that the reply holds, best first: fences that say so, unmarked ones, bare brackets."""
     whole = text[:MAX_REPLY].strip()
     value = read_json(whole) if whole[:1] in ("{", "[") else None
     if value is not None:
         return [value]
-    found = fences(text)[::-1]
-    texts = [fence.text for fence in found if fence.language in ("json", "jsonc", "json5", "jsonl")]
+    found = fences(text)
+    texts = [fence.text for fence in found if fence.language in ("json", "jsonc", "json5")]
     texts += [fence.text for fence in found if not fence.language]
     texts += _bracketed(text[:MAX_REPLY]) if not texts else []
     values = []
@@ -54,19 +52,14 @@ def json_values(text: str) -> list[Json]:
 
 
 def read_json(text: str) -> Json | None:
-    """A JSON value; forgives trailing commas, `//` comments, `...` among items, raw line breaks in texts, objects line
-    by line, Python literals. None if it is none."""
+    """A JSON value; forgives trailing commas, raw line breaks in texts, Python literals. None if it is none."""
     text = text.strip()
-    for attempt in (text, _without_trailing_commas(text), _without_trailing_commas(_without_comments(text))):
+    for attempt in (text, _without_trailing_commas(text)):
         try:
             value = json.loads(attempt, strict=False)
         except (ValueError, RecursionError):
             continue
         return value if _is_json(value) else None
-    lines = [line for line in text.splitlines() if line.strip()]
-    if len(lines) > 1 and all(line.lstrip()[0] == "{" for line in lines):
-        values = [read_json(line.rstrip(" \t,")) for line in lines]
-        return None if None in values else values
     try:
         value = literal(text)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
@@ -83,16 +76,22 @@ def parses(source: str) -> bool:
     return True
 
 
-def _without_comments(text: str) -> str:
-    """The text without `//` comments and `...` outside of quoted texts."""
-    parts, done = [], 0
-    while (found := _UNTIDY.search(text, done)) is not None:
-        quoted = _TEXT.match(text, found.start()) if found[0] == '"' else None
-        if found[0] == '"' and quoted is None:  # never closed
-            break
-        parts += [text[done : found.start()], "" if quoted is None else quoted[0]]
-        done = (quoted or found).end()
-    return "".join([*parts, text[done:]])
+def defines(source: str, name: str) -> bool:
+    """Whether a module defines, assigns or imports `name` at its top."""
+    try:
+        tree = parsed(source)
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        return False
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef) and node.name == name:
+            return True
+        if isinstance(node, ast.Assign) and any(isinstance(to, ast.Name) and to.id == name for to in node.targets):
+            return True
+        if isinstance(node, ast.Import | ast.ImportFrom) and any(
+            (one.asname or one.name) == name for one in node.names
+        ):
+            return True
+    return False
 
 
 def _without_trailing_commas(text: str) -> str:

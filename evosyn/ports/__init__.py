@@ -24,7 +24,10 @@ from evosyn.ports.plugins import (
     TeacherTools,
 )
 from evosyn.ports.search import (
+    Attempt,
     Axis,
+    Brief,
+    Briefing,
     Evaluator,
     Evolved,
     Genome,
@@ -32,14 +35,18 @@ from evosyn.ports.search import (
     Proposal,
     ProposalContext,
     Proposer,
+    Repairing,
     SearchState,
     StrategyRunner,
 )
 
 __all__ = [
     "Argument",
+    "Attempt",
     "Axis",
     "AxisTools",
+    "Brief",
+    "Briefing",
     "Comparison",
     "Crossexec",
     "Domain",
@@ -60,6 +67,7 @@ __all__ = [
     "ProposalContext",
     "Proposer",
     "ProposerTools",
+    "Repairing",
     "Sandbox",
     "SandboxTools",
     "SearchState",

@@ -6,17 +6,20 @@ How well one does is for an evaluator to say (`evosyn.evaluators.consistency`). 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from textwrap import fill
 from typing import NamedTuple
 
 from evosyn.chat import Parsed
 from evosyn.codeblocks import read_program
 from evosyn.records import Elite
 from evosyn.strategies.grammar.reader import Reader
+from evosyn.strategies.running._harness import ALLOWED
 from evosyn.templates import render
 
 PROMPTS = "evosyn.strategies"
 ENTRY_POINTS = ("rank", "strategy")
 
+WIDTH = 120
 TIE_METRIC = "testing_balanced_accuracy"
 """Among equal scores the better testing wins: the score alone can be gamed (facts of real pools in docs/evolve.md)."""
 
@@ -47,7 +50,8 @@ class StrategyGenome:
 
     def __init__(self, reader: Reader | None = None) -> None:
         self.reader = reader or Reader()
-        self.task = render(PROMPTS, "prompts/contract.md")
+        modules = sorted(set(ALLOWED) - {"__future__", "numpy", "random"})
+        self.task = render(PROMPTS, "prompts/contract.md", modules=fill(", ".join(modules), WIDTH))
         self.question = render(PROMPTS, "prompts/question.md")
 
     def key(self, text: str) -> str | None:

@@ -107,8 +107,9 @@ def test_what_behaves_alike_takes_no_cell_and_is_told_back_where_it_was_paid_for
     assert step(state, trial(1, 0.5, 0.1, "same"), replies=("r",)) == (Fate.NEW,)
     assert step(state, trial(2, 0.5, 0.9, "same", (parent,)), replies=("r",)) == (Fate.SAME_BEHAVIOUR,)
     assert step(state, trial(3, 0.5, 0.9, "same", (parent,))) == (Fate.SAME_BEHAVIOUR,)
-    told = [state.ask(number).rejected for number in range(60) if state.ask(number).parent.candidate.id == parent]
-    assert told and all(texts == ("n = 2",) for texts in told)
+    told = state.ask(3).attempts
+    assert [(one.outcome, one.parent) for one in told] == [("new", None), ("same-behaviour", parent)]
+    assert state.ask(3, free=True).attempts == ()
 
 
 def test_free_proposals_work_around_the_newest_program_of_a_model():

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import ast
 
-from evosyn.codeblocks import defines
 from evosyn.domains.python.context import source_of
 from evosyn.domains.python.payload import entry_point
-from evosyn.domains.replies import python_blocks
+from evosyn.domains.replies import defines, python_blocks
 from evosyn.parsing import parsed
 from evosyn.records import Problem, Testing
 
@@ -17,7 +16,7 @@ MAX_ASSERTS = 1000
 def read_asserts(text: str, problem: Problem) -> Testing | None:
     """A `program` testing for a block that defines check, else an `asserts` testing, else None."""
     for block in python_blocks(text):
-        if defines(block, ["check"]):
+        if defines(block, "check"):
             return Testing("program", {"code": block.strip("\n") + "\n"})
         asserts = _asserts(block, entry_point(problem).rpartition(".")[2])
         if asserts:

@@ -6,14 +6,13 @@ Every failure is a reason `name: detail` (the name is what reports count), never
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from evosyn.chat import Parsed
-from evosyn.codeblocks import CodeBlock, code_blocks, completed, defines, last_answer
 from evosyn.domains.python.payload import entry_point, starter_code
 from evosyn.domains.python.shapes import checked
-from evosyn.domains.replies import json_values, parses, python_blocks
+from evosyn.domains.replies import defines, json_values, parses, python_blocks
 from evosyn.errors import FormatError
 from evosyn.parsing import parsed
 from evosyn.records import Json, Problem, Solution, Testing
@@ -65,60 +64,47 @@ def signature_of(problem: Problem) -> Signature | None:
 
 
 def read_solution(text: str, entry_point: str = "", starter_code: str = "") -> Parsed[Solution]:
-    """The program of a reply: the last block that defines the entry point, with what it uses of the other blocks and of
-    the starter code; else all blocks together, else a body that completes the starter code."""
-    found = [block for block in code_blocks(text) if block.text.strip()]
-    if not found:
+    """The program of a reply: the last fenced block that defines the entry point, else all blocks together, else a body
+    that completes the starter code."""
+    blocks = [block for block in python_blocks(text) if block.strip()]
+    if not blocks:
         return Parsed(None, "no-code: no fenced block")
     name = entry_point.partition(".")[0]
-    blocks = [block.text for block in found]
-    whole = last_answer(found, [name], [starter_code]) if name else _last_program(found)
-    if whole is not None:
-        sources = [*(block for block in reversed(blocks) if block != whole.text), starter_code]
-        return Parsed(Solution(completed(whole.text, sources).strip("\n") + "\n"))
+    whole = [block for block in blocks if parses(block) and (not name or defines(block, name))]
+    if whole:
+        return Parsed(Solution(whole[-1].strip("\n") + "\n"))
     together = "\n".join(blocks)
-    if len(blocks) > 1 and parses(together) and (not name or defines(together, [name])):
+    if len(blocks) > 1 and parses(together) and (not name or defines(together, name)):
         return Parsed(Solution(together.strip("\n") + "\n"))
-    completion = f"{starter_code.rstrip()}\n{blocks[0].rstrip()}\n"
-    if name and starter_code and blocks[0][:1].isspace() and parses(completion) and defines(completion, [name]):
-        return Parsed(Solution(completion))
+    completed = f"{starter_code.rstrip()}\n{blocks[0].rstrip()}\n"
+    if name and starter_code and blocks[0][:1].isspace() and parses(completed) and defines(completed, name):
+        return Parsed(Solution(completed))
     if any(parses(block) for block in blocks) and name:
         return Parsed(None, f"no-entry-point: no block defines {name}")
     return Parsed(None, "does-not-parse: no block is Python")
 
 
-def _last_program(blocks: Sequence[CodeBlock]) -> CodeBlock | None:
-    """The last block that does something: an example of its input (a number, say) may parse as well."""
-    good = [block for block in blocks if parses(block.text)]
-    acting = [block for block in good if any(isinstance(node, ast.Call) for node in ast.walk(parsed(block.text)))]
-    return next(reversed(acting or good), None)
-
-
-def read_cases(
-    text: str, kind: str, repair: Callable[[Json], Json], repair_output: Callable[[Json], Json] = lambda given: given
-) -> Parsed[Testing]:
-    """The last JSON list of cases, or else Python that defines `build_cases()`.
+def read_cases(text: str, kind: str, repair: Callable[[Json], Json]) -> Parsed[Testing]:
+    """A JSON list of cases, or Python that defines `build_cases()`.
 
     Args:
         kind: `cases` or `stdin`.
-        repair, repair_output: bring a case's input and output into the form of the format, or raise FormatError.
+        repair: brings a case's input into the form of the format, or raises FormatError.
     """
+    reason = "no-cases: neither a JSON list of cases nor build_cases()"
     for value in json_values(text):
         cases = _case_list(value)
         if cases is None:
             continue
         try:
-            body = {
-                "kind": kind,
-                "cases": [_repaired(case, at, (repair, repair_output)) for at, case in enumerate(cases)],
-            }
+            body = {"kind": kind, "cases": [_repaired(index, case, repair) for index, case in enumerate(cases)]}
             return Parsed(checked(body))
         except FormatError as error:
-            return Parsed(None, f"bad-cases: {error}")
+            reason = f"bad-cases: {error}"
     for block in python_blocks(text):
-        if defines(block, ["build_cases"]):
+        if defines(block, "build_cases"):
             return Parsed(checked({"kind": kind, "cases": {"python": block.strip("\n") + "\n"}}))
-    return Parsed(None, "no-cases: neither a JSON list of cases nor build_cases()")
+    return Parsed(None, reason)
 
 
 def _case_list(value: Json) -> list[Json] | None:
@@ -131,16 +117,17 @@ def _case_list(value: Json) -> list[Json] | None:
     return None
 
 
-def _repaired(case: Mapping[str, Json], index: int, repairs: Sequence[Callable[[Json], Json]]) -> dict[str, Json]:
+def _repaired(index: int, case: Mapping[str, Json], repair: Callable[[Json], Json]) -> dict[str, Json]:
     made: dict[str, Json] = {}
-    for key, names, repair in zip(("input", "output"), (_INPUT_NAMES, _OUTPUT_NAMES), repairs, strict=True):
+    for key, names in (("input", _INPUT_NAMES), ("output", _OUTPUT_NAMES)):
         name = next((name for name in names if name in case), None)
         if name is None:
             raise FormatError(f"cases[{index}].{key}", "is missing")
-        try:
-            made[key] = repair(case[name])
-        except FormatError as error:
-            raise FormatError(f"cases[{index}].{key}", error.reason, error.value) from error
+        made[key] = case[name]
+    try:
+        made["input"] = repair(made["input"])
+    except FormatError as error:
+        raise FormatError(f"cases[{index}].input", error.reason, error.value) from error
     if "tolerance" in case:
         made["tolerance"] = case["tolerance"]
     return made

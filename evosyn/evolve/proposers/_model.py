@@ -1,23 +1,35 @@
 """What the proposers that ask a model share: the prompt from the evidence, one repair call, a named reason for waste.
 
-The prompt is a pure function of the context. It fits a token budget: what was rejected goes first, then inspirations,
-then further top programs, then the last lines of evidence; contract and parent always stay.
+The prompt is a pure function of the context. It fits a token budget: what was tried goes first, then inspirations, then
+the best program, then the last lines of evidence; contract, data and parents always stay.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from pydantic import Field
 
 from evosyn.chat import Message, Parsed, Reply, Request
-from evosyn.ports import ModelTools, PluginConfig, Proposal, ProposalContext
+from evosyn.codeblocks import without_repeats
+from evosyn.evolve.ideas import idea_of
+from evosyn.ports import Attempt, Brief, Briefing, ModelTools, PluginConfig, Proposal, ProposalContext
 from evosyn.records import Candidate, Elite
 from evosyn.templates import render
 
 PROMPTS = "evosyn.evolve"
 CHARACTERS_PER_TOKEN = 3.5
+ATTEMPTS = (
+    "# What was tried lately, the latest first\n"
+    "Which program was changed: the new score (seed problems won and lost by the change): what was said of it."
+)
+SAID = {
+    "duplicate": "the same program as an earlier one",
+    "same-behaviour": "ranks everything like an earlier one",
+    "no-program": "no program",
+}
 
 
 class ModelProposerConfig(PluginConfig):
@@ -38,10 +50,23 @@ class ModelProposerConfig(PluginConfig):
 
 @dataclass(frozen=True)
 class Instructions:
-    """The part of the prompt that a proposer adds, and the further parents that it shows there."""
+    """The part of the prompt that a proposer adds.
+
+    Attributes:
+        also_parents: those of the others that are shown in any case.
+        kind: what is asked, where it is not what the proposer is named for.
+    """
 
     text: str
     also_parents: tuple[Elite, ...] = ()
+    kind: str = ""
+
+
+class Section(NamedTuple):
+    """A part of the prompt; one that does not fit is left out, or cut behind a line."""
+
+    text: str
+    by_line: bool = False
 
 
 class ModelProposer:
@@ -68,8 +93,7 @@ class ModelProposer:
     async def propose(self, context: ProposalContext) -> Proposal:
         """See `ports.Proposer.propose`."""
         asked = self._instructions(context)
-        system = Message("system", render(PROMPTS, "prompts/system.md"))
-        messages = (system, Message("user", self._prompt(context, asked)))
+        messages = self._messages(self._prompt(context, asked))
         reply = await self._ask(messages, context)
         replies, found = [reply], self._found(reply, context)
         if found.value is None and self._config.repair and reply.failure in (None, "truncated"):
@@ -82,8 +106,32 @@ class ModelProposer:
         if found.value is None:
             return Proposal(waste=found.reason, replies=ids, cost=cost)
         parents = (context.parent.candidate.id, *(elite.candidate.id for elite in asked.also_parents))
-        detail = {"model": self._teacher.name, "replies": list(ids), "prompt": messages[-1].content}
+        detail = {
+            "model": self._teacher.name,
+            "replies": list(ids),
+            "prompt": messages[-1].content,
+            "idea": idea_of(replies[0].text) or idea_of(replies[-1].text),
+        }
+        if asked.kind:
+            detail["asked"] = asked.kind
         return Proposal((Candidate(found.value, parents, self.name, detail),), replies=ids, cost=cost)
+
+    async def repair(self, context: ProposalContext, failed: Proposal, reason: str) -> Proposal | None:
+        """See `ports.Repairing.repair`."""
+        if not self._config.repair or len(failed.replies) != 1:
+            return None
+        (broken,) = failed.candidates
+        asked = render(PROMPTS, "prompts/invalid.md", reason=reason)
+        program = Message("assistant", f"```python\n{broken.text.rstrip()}\n```")
+        messages = (*self._messages(str(broken.detail["prompt"])), program, Message("user", asked))
+        reply = await self._ask(messages, context)
+        found = self._found(reply, context, broken.text)
+        replies, cost = (*failed.replies, reply.id), failed.cost + (reply.cost or 0.0)
+        if found.value is None:
+            return replace(failed, replies=replies, cost=cost)
+        detail = {**broken.detail, "replies": list(replies), "prompt": asked, "repairs": broken.id}
+        mended = Candidate(found.value, broken.parents, self.name, detail)
+        return Proposal((broken, mended), replies=replies, cost=cost)
 
     async def aclose(self) -> None:
         """End the connections that the teacher holds in this event loop."""
@@ -93,55 +141,89 @@ class ModelProposer:
         params = {"temperature": self._config.temperature, "max_tokens": self._config.max_tokens}
         return await self._teacher.complete(Request(messages, self._genome.purpose, params, context.index))
 
-    def _found(self, reply: Reply, context: ProposalContext) -> Parsed[str]:
+    def _messages(self, prompt: str) -> tuple[Message, Message]:
+        return Message("system", render(PROMPTS, "prompts/system.md")), Message("user", prompt)
+
+    def _found(self, reply: Reply, context: ProposalContext, broken: str = "") -> Parsed[str]:
+        """
+        Args:
+            broken: a program of its own that it is to mend.
+        """
         if reply.failure is not None:
             return Parsed(None, reply.failure)
-        parent = context.parent.candidate.text
-        found = self._genome.read(reply.text, parent)
-        return Parsed(None, "unchanged") if found.value is not None and found.value.strip() == parent.strip() else found
+        shown = [elite.candidate.text for elite in (context.parent, *context.others)]
+        found = self._genome.read(reply.text, [broken, *shown] if broken else shown)
+        same = found.value is not None and found.value.strip() in (shown[0].strip(), broken.strip())
+        return Parsed(None, "unchanged") if same else found
 
     def _prompt(self, context: ProposalContext, asked: Instructions) -> str:
         evaluation = context.parent.evaluation
+        brief = self._genome.brief(context) if isinstance(self._genome, Briefing) else Brief()
         head = {
-            "contract": context.task,
+            "contract": context.task.rstrip(),
+            "data": "# The data\n" + "\n".join(brief.data) + "\n\n" if brief.data else "",
             "score": shown_score(context.parent),
             "metrics": ", ".join(f"{name} {value:.3f}" for name, value in sorted(evaluation.metrics.items())),
             "program": context.parent.candidate.text.rstrip(),
         }
-        room = int(self._config.prompt_tokens * CHARACTERS_PER_TOKEN) - len(asked.text)
+        direction = f"# Where to look this time\n{brief.direction}\n\n" if brief.direction else ""
+        room = int(self._config.prompt_tokens * CHARACTERS_PER_TOKEN) - len(asked.text) - len(direction)
         room -= sum(len(text) for text in head.values())
-        sections = "\n\n".join(_fitting(_sections(context), room))
-        return render(PROMPTS, "prompts/evidence.md", **head, sections=sections) + "\n" + asked.text
+        evidence = brief.evidence or tuple(
+            line if line.startswith(" ") else f"- {line}" for line in evaluation.feedback
+        )
+        sections = "\n\n".join(_fitting(_sections(context, asked, evidence), room))
+        return render(PROMPTS, "prompts/evidence.md", **head, sections=sections) + f"\n{direction}{asked.text}"
 
 
-def _sections(context: ProposalContext) -> Iterator[str]:
-    """Most important first, because what does not fit is cut from the end."""
-    if context.parent.evaluation.feedback:
-        lines = "\n".join(f"- {line}" for line in context.parent.evaluation.feedback)
-        yield f"# What happened when it ran\n{lines}"
-    for elite in context.top:
-        yield f"# One of the best programs so far (score {shown_score(elite)})\n{_fenced(elite)}"
-    for elite in context.inspirations:
-        yield f"# A program that behaves differently (score {shown_score(elite)})\n{_fenced(elite)}"
-    for text in context.rejected:
-        yield f"# Already tried, not better: do not give this again\n```python\n{text.rstrip()}\n```"
+def _sections(context: ProposalContext, asked: Instructions, evidence: Sequence[str]) -> Iterator[Section]:
+    """Most important first, because what does not fit is cut from the end. No function is shown a second time."""
+    programs = {elite.candidate.id: elite.candidate.text for elite in (context.parent, *context.others)}
+    shown = dict(zip(programs, without_repeats(list(programs.values())), strict=True))
+    others = [_shown(elite, shown[elite.candidate.id], context) for elite in context.others]
+    needed = {elite.candidate.id for elite in asked.also_parents}
+    for elite, text in zip(context.others, others, strict=True):
+        if elite.candidate.id in needed:
+            yield Section(text)
+    if evidence:
+        yield Section("\n".join(["# What happened when it ran", *evidence]), by_line=True)
+    for elite, text in zip(context.others, others, strict=True):
+        if elite.candidate.id not in needed:
+            yield Section(text)
+    if context.attempts:
+        lines = [_told(attempt, context) for attempt in reversed(context.attempts)]
+        yield Section("\n".join([ATTEMPTS, *lines]), by_line=True)
 
 
-def _fitting(sections: Iterator[str], room: int) -> Iterator[str]:
+def _shown(elite: Elite, text: str, context: ProposalContext) -> str:
+    name = context.name_of(elite)
+    best = " the best so far," if elite in context.top else ""
+    return (
+        f"# {name[0].upper()}{name[1:]} ({best} score {shown_score(elite)})\n```python\n{text.rstrip()}\n```".replace(
+            "( ", "("
+        )
+    )
+
+
+def _told(attempt: Attempt, context: ProposalContext) -> str:
+    """One attempt in a line."""
+    by = "this program" if attempt.parent == context.parent.candidate.id else "another program"
+    change = f"{attempt.score:.4f} (+{attempt.won} -{attempt.lost})" if attempt.score is not None else attempt.outcome
+    return f"- {by}: {SAID.get(change, change)}: {attempt.idea or '(nothing was said)'}"
+
+
+def _fitting(sections: Iterator[Section], room: int) -> Iterator[str]:
     for section in sections:
-        if len(section) > room:
-            lines = section[: max(room, 0)].splitlines()[:-1]
-            if section.startswith("# What happened") and len(lines) > 1:
-                yield "\n".join(lines)
-            return
-        room -= len(section) + 2
-        yield section
+        text = section.text
+        if len(text) > room:
+            lines = text[: max(room, 0)].splitlines()[:-1]
+            if not section.by_line or len(lines) < 2:
+                continue
+            text = "\n".join(lines)
+        room -= len(text) + 2
+        yield text
 
 
 def shown_score(elite: Elite) -> str:
     score = elite.evaluation.score
     return "invalid" if score is None else f"{score:.4f}"
-
-
-def _fenced(elite: Elite) -> str:
-    return f"```python\n{elite.candidate.text.rstrip()}\n```"
