@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from evosyn.chat import Parsed
@@ -44,6 +44,7 @@ class _Definition(NamedTuple):
     place: tuple[int, int]
     text: str
     reads: set[str]
+    imports: bool
 
 
 def read_program(reply: str, shown: Sequence[str], entry_points: Collection[str]) -> Parsed[str]:
@@ -135,34 +136,40 @@ def completed(program: str, sources: Sequence[str]) -> str:
         name = missing.pop()
         found = known.get(name)
         if found is None and name in _USUAL:
-            found = _Definition((-1, 0), _USUAL[name], set())
+            found = _Definition((-1, 0), _USUAL[name], set(), imports=True)
         if found is not None:
             added[name] = found
             missing |= found.reads - BUILTINS - had - set(added)
-    texts = list(dict.fromkeys(one.text for one in sorted(added.values(), key=lambda one: (_is_code(one), one.place))))
-    if not texts:
+    if not added:
         return program
-    lines, top = program.splitlines(), _header(tree)
-    return "\n".join([*lines[:top], *texts, "", *lines[top:]]) + "\n"
+    ordered = sorted(added.values(), key=lambda one: one.place)
+    imports = list(dict.fromkeys(one.text for one in ordered if one.imports))
+    code = list(dict.fromkeys(one.text for one in ordered if not one.imports))
+    lines, top, lead = program.splitlines(), _end_of(tree, _is_header), _end_of(tree, _is_lead)
+    rest = "\n".join(lines[lead:]).strip("\n")
+    head = "\n".join([*lines[:top], *([""] if top and imports else []), *imports, *lines[top:lead]])
+    return "\n\n\n".join(part for part in (head.strip("\n"), *code, rest) if part) + "\n"
 
 
 def without_repeats(programs: Sequence[str]) -> list[str]:
-    """The programs in order, each without the functions that one before it has letter by letter."""
+    """The programs in order, each without the functions and the docstring that one before it has letter by letter."""
     seen: set[str] = set()
     found = []
     for program in programs:
         tree, lines, left_out = _parse(program), program.splitlines(), []
-        functions = [] if tree is None else [node for node in tree.body if isinstance(node, ast.FunctionDef)]
-        for node in reversed(functions):
+        parts = [
+            node for node in (tree.body if tree else ()) if isinstance(node, ast.FunctionDef) or _is_constant(node)
+        ]
+        for node in reversed(parts):
             place = slice(_first(node) - 1, node.end_lineno)
             text = "\n".join(lines[place])
             if text in seen:
                 lines[place] = []
-                left_out.append(node.name)
+                left_out += [node.name] if isinstance(node, ast.FunctionDef) else []
             seen.add(text)
         if left_out:
             lines = [f"# as above: {', '.join(reversed(left_out))}", *lines]
-        found.append(_BLANK_LINES.sub("\n\n\n", "\n".join(lines)) + "\n")
+        found.append(_BLANK_LINES.sub("\n\n\n", "\n".join(lines)).lstrip("\n") + "\n")
     return found
 
 
@@ -228,23 +235,26 @@ def _definitions(source: str, number: int) -> Iterator[tuple[str, _Definition]]:
     for node in [] if tree is None else tree.body:
         if isinstance(node, _TOP) and not (isinstance(node, ast.FunctionDef) and _is_left_out(node.body)):
             text = "\n".join(lines[_first(node) - 1 : node.end_lineno])
-            definition = _Definition((number, node.lineno), text, free_names(node))
+            definition = _Definition((number, node.lineno), text, free_names(node), imports=_is_lead(node))
             yield from ((name, definition) for name in bound_names(node))
 
 
-def _is_code(definition: _Definition) -> bool:
-    """Imports come first."""
-    return not definition.text.startswith(("import ", "from "))
-
-
-def _header(tree: ast.Module) -> int:
-    """Lines of the docstring and of the imports from `__future__` at the top of a program."""
-    header: list[ast.stmt] = [node for node in tree.body[:1] if _is_constant(node)]
-    for node in tree.body[len(header) :]:
-        if not isinstance(node, ast.ImportFrom) or node.module != "__future__":
+def _end_of(tree: ast.Module, belongs: Callable[[ast.stmt], bool]) -> int:
+    """The line after the last of the first statements that belong to it; a docstring always does."""
+    end = 0
+    for number, node in enumerate(tree.body):
+        if not belongs(node) and not (number == 0 and _is_constant(node)):
             break
-        header.append(node)
-    return int(header[-1].end_lineno or 0) if header else 0
+        end = node.end_lineno or end
+    return end
+
+
+def _is_header(node: ast.stmt) -> bool:
+    return isinstance(node, ast.ImportFrom) and node.module == "__future__"
+
+
+def _is_lead(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Import | ast.ImportFrom)
 
 
 def _first(node: ast.stmt) -> int:
@@ -274,8 +284,10 @@ def _tagged(text: str) -> Iterator[CodeBlock]:
 
 def _in_the_open(text: str) -> Iterator[CodeBlock]:
     """Runs of lines that look like Python."""
-    if _parse(text) is not None:
-        yield CodeBlock(text, 0)
+    whole = _parse(text)
+    if whole is not None:
+        if any(isinstance(node, _TOP) for node in whole.body):
+            yield CodeBlock(text, 0)
         return
     run: list[str] = []
     start = 0

@@ -126,8 +126,9 @@ PROGRAMS: dict[str, tuple[str, str]] = {
     ),
     "a new helper beside a new version of one": (
         py(f"{HELPER}\ndef weight(passed):\n    return half(passed.mean(axis=0))\n"),
-        f"{HELPER.rstrip()}\n\n"
-        + PARENT.replace(WEIGHT, "def weight(passed):\n    return half(passed.mean(axis=0))\n"),
+        PARENT.replace("import numpy as np\n", f"import numpy as np\n\n\n{HELPER}").replace(
+            WEIGHT, "def weight(passed):\n    return half(passed.mean(axis=0))\n"
+        ),
     ),
     "a class around the rank": (
         py(IN_CLASS),
@@ -206,7 +207,8 @@ def test_a_strategy_is_read_from_every_form(form: str) -> None:
     reply, program = PROGRAMS[form]
     found = STRATEGIES.read(reply, [PARENT])
     assert found.value is not None, found.reason
-    assert found.value.strip() == program.strip()
+    assert found.value.split() == program.split()
+    compile(found.value, form, "exec")
 
 
 @pytest.mark.parametrize("form", REFUSED)

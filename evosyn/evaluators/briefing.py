@@ -132,8 +132,9 @@ class Briefer:
         never = int((reached < np.minimum(NEVER, self._best_P)).sum())
         text = (
             f"Of {len(mine)} problems it gets all that is possible on {won.sum()}, something on "
-            f"{(~won & (mine > CLEAR)).sum()}, nothing on {(~won & (mine <= CLEAR)).sum()}; {never} no program has won."
+            f"{(~won & (mine > CLEAR)).sum()}, nothing on {(~won & (mine <= CLEAR)).sum()}."
         )
+        text += f" On {never} of them no program so far got anything worth showing." if never else ""
         if len(context.before) == len(mine):
             gap = mine - np.array(context.before)
             gained, lost = (gap > CLEAR).sum(), (gap < -CLEAR).sum()
@@ -184,7 +185,7 @@ class Briefer:
         notes = [(name, note) for name, note in told if note is not None]
         lines += [f"- {name}: {_did(place, note)}" for name, note in notes]
         evidence = self._draws.evidences[place.draw]
-        if drawn and rows <= ROWS and columns <= COLUMNS:
+        if drawn and human.any() and not human.all() and rows <= ROWS and columns <= COLUMNS:
             lines += _matrix(place, evidence)
         return lines + (_texts(place, evidence, [note for _, note in notes]) if texts else [])
 

@@ -12,7 +12,8 @@ LONGEST = 240
 _READ = 20_000
 _CODE = re.compile(r"\s*(?:```|~~~|<{5,}|@@|--- |\{|<\w+>|def |import |from \S+ import )|.*```\w*$")
 _MARKS = re.compile(r"[#*_`>|]+|^\s*(?:[-+]|\d+[.)])\s+")
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s")
+_SENTENCE_END = re.compile(r"(?<=[.!?:])\s")
+_POLITE = re.compile(r"(?:sure|certainly|of course|okay|ok|great|absolutely|here is|here's|let me)\b", re.IGNORECASE)
 
 
 def idea_of(reply: str) -> str:
@@ -29,7 +30,13 @@ def _plain(lines: Sequence[str]) -> str:
 
 
 def _shortened(text: str) -> str:
-    if len(text) <= LONGEST:
-        return text
-    whole = " ".join(_SENTENCE_END.split(text[:LONGEST])[:-1])
-    return whole or text[:LONGEST].rpartition(" ")[0] + " ..."
+    """Whole sentences from the first that says something, or as much of it as there is room for."""
+    sentences = _SENTENCE_END.split(text[: 10 * LONGEST])
+    while len(sentences) > 1 and _POLITE.match(sentences[0]):
+        sentences.pop(0)
+    kept = ""
+    for sentence in sentences:
+        if kept and len(kept) + len(sentence) >= LONGEST:
+            break
+        kept = f"{kept} {sentence}".strip()
+    return kept if len(kept) <= LONGEST else kept[:LONGEST].rpartition(" ")[0] + " ..."

@@ -25,6 +25,16 @@ ATTEMPTS = (
     "# What was tried lately, the latest first\n"
     "Which program was changed: the new score (seed problems won and lost by the change): what was said of it."
 )
+UNUSABLE = {
+    "prose": "it holds no program",
+    "truncated": "it was cut; be shorter",
+    "does-not-parse": "what it holds is not Python, or was cut",
+    "no-entry-point": "none of its programs defines the function that the contract asks for",
+    "diff-does-not-apply": "the lines to replace do not stand in the program to improve",
+    "unchanged": "it gives the same program again",
+    "only-thinking": "it ends before the answer; think less",
+}
+"""Why a reply cannot be used, in words for its author."""
 SAID = {
     "duplicate": "the same program as an earlier one",
     "same-behaviour": "ranks everything like an earlier one",
@@ -97,7 +107,7 @@ class ModelProposer:
         reply = await self._ask(messages, context)
         replies, found = [reply], self._found(reply, context)
         if found.value is None and self._config.repair and reply.failure in (None, "truncated"):
-            repair = render(PROMPTS, "prompts/repair.md", reason=found.reason)
+            repair = render(PROMPTS, "prompts/repair.md", reason=UNUSABLE.get(found.reason, found.reason))
             again = (*messages, Message("assistant", reply.text[-8000:] or "(nothing)"), Message("user", repair))
             replies.append(await self._ask(again, context))
             found = self._found(replies[-1], context)
@@ -110,7 +120,7 @@ class ModelProposer:
             "model": self._teacher.name,
             "replies": list(ids),
             "prompt": messages[-1].content,
-            "idea": idea_of(replies[0].text) or idea_of(replies[-1].text),
+            "idea": idea_of(replies[-1].text) or idea_of(replies[0].text),
         }
         if asked.kind:
             detail["asked"] = asked.kind
@@ -207,9 +217,12 @@ def _shown(elite: Elite, text: str, context: ProposalContext) -> str:
 
 def _told(attempt: Attempt, context: ProposalContext) -> str:
     """One attempt in a line."""
-    by = "this program" if attempt.parent == context.parent.candidate.id else "another program"
+    names = {elite.candidate.id: context.name_of(elite) for elite in context.others}
+    names[context.parent.candidate.id] = "the program to improve"
+    by = names.get(attempt.parent or "", "another program")
     change = f"{attempt.score:.4f} (+{attempt.won} -{attempt.lost})" if attempt.score is not None else attempt.outcome
-    return f"- {by}: {SAID.get(change, change)}: {attempt.idea or '(nothing was said)'}"
+    gave = f", which is {names[attempt.id]}" if attempt.id in names else ""
+    return f"- {by}: {SAID.get(change, change)}{gave}: {attempt.idea or '(nothing was said)'}"
 
 
 def _fitting(sections: Iterator[Section], room: int) -> Iterator[str]:

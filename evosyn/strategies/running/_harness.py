@@ -1,9 +1,9 @@
 """What runs around a strategy program inside the sandbox: shows it every evidence, checks its scores, names its faults.
 
-This file is sent to the sandbox as text; it imports nothing of evosyn and nothing imports it but tests and
-the words of the contract. It is not the
-protection (that is the sandbox): its own rules turn what a strategy must not do into a reason that a proposer can act
-on. Programs of the EvoSyn/OpenEvolve form go through `_paper_form`. DESIGN.md section 5, "Strategy".
+This file is sent to the sandbox as text; it imports nothing of evosyn, and only tests and the words of the contract
+import it. It is not the protection (that is the sandbox): its own rules turn what a strategy must not do into a reason
+that a proposer can act on. Programs of the EvoSyn/OpenEvolve form go through `_paper_form`. DESIGN.md section 5,
+"Strategy".
 """
 
 from __future__ import annotations
