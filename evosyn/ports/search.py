@@ -199,8 +199,8 @@ class Repairing(Protocol):
     """A `Proposer` that can mend a candidate which turned out to be invalid."""
 
     async def repair(self, context: ProposalContext, failed: Proposal, reason: str) -> Proposal | None:
-        """One more try with at most one call, or None where there is nothing to mend: `failed` was free, say, or has
-        used its second call already.
+        """One more try with one call, or None where there is nothing to mend: `failed` was free, say, or has used its
+        second call already. The proposal that comes back is the failed one with the new candidate, reply and cost.
 
         Args:
             failed: a proposal of its own for this context, of which no candidate is valid.

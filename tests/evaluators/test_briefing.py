@@ -16,10 +16,11 @@ from evosyn.evaluators.draws import ConsistencyConfig
 from evosyn.evaluators.notes import FirstDraws, read_note
 from evosyn.ports import Brief, ProposalContext, StrategyRunner
 from evosyn.records import Candidate, Elite, PassMatrix
-from evosyn.strategies import load_known
+from evosyn.strategies import known_names, load_known
 from evosyn.strategies.genome import StrategyGenome
 from evosyn.strategies.running._harness import ALLOWED, READERS
-from evosyn.synthesis.search.strategies import DIRECTIONS
+from evosyn.synthesis.search.config import EvolveConfig
+from evosyn.synthesis.search.strategies import DIRECTIONS, started_from
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "prompts"
 NAMES = ("initial", "exclusion", "codet_gap")
@@ -140,3 +141,15 @@ def test_directions_need_only_what_a_briefer_looks_for(evaluator: SeedConsistenc
     known = {"always", "cases", "copies", "durations", "groups", "texts", "statement", "calls", "values", "verdicts"}
     assert needs <= known
     assert Briefer(evaluator.draws, evaluator.oracle_E, ["x: y"]).present <= known
+
+
+def test_with_a_model_a_search_begins_with_all_that_is_known_unless_told_otherwise() -> None:
+    def started(arms: dict[str, float], **more: object) -> tuple[str, ...]:
+        return started_from(EvolveConfig.model_validate({"proposers": {"arms": arms}, **more}))
+
+    assert started({"genetic": 1.0}) == ("initial",)
+    assert started({"genetic": 1.0, "diff": 1.0})[0] == "initial"
+    assert sorted(started({"diff": 1.0})) == known_names()
+    assert started({"mailbox:box": 1.0}, islands={"search": "iid"}) == started({"diff": 1.0})
+    assert started({"diff": 1.0}, start=["codet", "gap"]) == ("codet", "gap")
+    assert started({"diff": 1.0}, engine="openevolve") == ("initial",)

@@ -21,7 +21,8 @@ import numpy as np
 
 FILE, NAME = "<strategy>", "strategy"
 ALLOWED = (
-    *("__future__", "abc", "bisect", "collections", "copy", "dataclasses", "decimal", "enum", "fractions"),
+    *("__future__", "abc", "ast", "bisect", "collections", "copy", "dataclasses", "decimal", "difflib", "enum"),
+    *("fractions", "tokenize"),
     *("functools", "hashlib", "heapq", "itertools", "json", "math", "numbers", "numpy", "operator", "random", "re"),
     *("statistics", "string", "textwrap", "types", "typing", "zlib"),
 )

@@ -27,7 +27,7 @@ def started_from(config: EvolveConfig) -> tuple[str, ...]:
     """What a search starts from: where a model proposes and nothing else is asked for, every known strategy as well, so
     that it sees from the first call on what they do, and none is paid for a second time."""
     asks = any(not named_arm(name).free for name in config.proposers.arms)
-    if not asks or config.start != ("initial",) or config.islands.search != "evolve":
+    if not asks or config.start != ("initial",) or config.engine != "evosyn":
         return config.start
     return (*config.start, *(name for name in known_names() if name not in config.start))
 
