@@ -158,7 +158,7 @@ class Briefer:
     def _differs(self, context: ProposalContext, problem: int, note: str) -> bool:
         """Whether the draw that is told about shows why another program is better there."""
         better = self._better(context, problem)
-        return better is not None and better.evaluation.notes[problem : problem + 1] != (note,)
+        return better is not None and better.evaluation.notes[problem : problem + 1] not in ((), (note,))
 
     def _better(self, context: ProposalContext, problem: int) -> Elite | None:
         """The best of the other programs on a problem, if it is clearly better there."""

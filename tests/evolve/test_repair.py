@@ -25,7 +25,7 @@ class Picky(Ones):
     def evaluate(self, candidates):
         found = super().evaluate(candidates)
         return [
-            Evaluation(None, invalid="begins with 0") if one.text[0] == "0" and one.text != START else two
+            Evaluation(None, invalid="begins with 0") if one.text[0] == "0" and one.text != START.text else two
             for one, two in zip(candidates, found, strict=True)
         ]
 
@@ -119,18 +119,17 @@ def test_repairs_stay_within_the_calls_that_are_allowed(tmp_path: Path) -> None:
     ("reply", "idea"),
     [
         ("I count copies.\n\n```python\nx = 1\n```", "I count copies."),
-        ("Sure! Here is it: I count **copies**, which say more.\n~~~\nx\n~~~", "I count **copies**, which say more."),
+        ("Sure! Here is it: I count **copies**, which say more.\n~~~\nx\n~~~", "I count copies, which say more."),
         (
-            "<think>hm</think>\n1. I weigh testings.\n<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE",
-            "I weigh testings.",
+            "<think>hm</think>\n1. I weigh `my_votes`.\n<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE",
+            "I weigh my_votes.",
         ),
         ("```python\nx = 1\n```\nThis counts copies.", "This counts copies."),
         ('{"program": "x"}', ""),
+        ('{"idea": "I count copies.", "program": "x = 1\\ny = 2"}', "I count copies."),
         ("One. " * 100, ("One. " * 48).strip()),
-        ("a" * 300 + " b", "a"),
+        ("a" * 300 + " b", "a" * 236 + " ..."),
     ],
 )
 def test_the_idea_is_what_is_said_around_the_program(reply: str, idea: str) -> None:
-    found = idea_of(reply)
-    assert len(found) <= 250
-    assert found.replace("  ", " ").startswith(idea.replace("**", "").split(" which")[0][:40].replace("  ", " "))
+    assert idea_of(reply) == idea
