@@ -31,7 +31,14 @@ RECORDED = Path(__file__).parents[1] / "tests" / "recorded" / "search"
 CHARACTERS_PER_TOKEN = 3.5
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.M | re.S)
 ARMS = ("rewrite", "diff", "crossover", "explain")
-SETTINGS = ("loop.lag=1", "loop.concurrency=1", "islands.count=2", "proposers.bandit=false", "heldout=0.3")
+SETTINGS = (
+    "finalists=5",
+    "loop.lag=1",
+    "loop.concurrency=1",
+    "islands.count=2",
+    "proposers.bandit=false",
+    "heldout=0.3",
+)
 START = ("initial", "codet", "gap", "exclusion", "coverage")
 
 

@@ -10,7 +10,7 @@ from evosyn.chat import Reply, Request
 from evosyn.contracts.base import NAMED_REASON, PluginContract, odd_texts, told
 from evosyn.contracts.teachers import FAILURES
 from evosyn.errors import BudgetSpent, EvosynError, TeacherUnavailable
-from evosyn.ports import Attempt, Genome, ModelTools, Proposal, ProposalContext, Proposer, ProposerTools, Repairing
+from evosyn.ports import Genome, ModelTools, Proposal, ProposalContext, Proposer, ProposerTools, Repairing, Tried
 from evosyn.records import Candidate, Elite, Evaluation, canonical_json
 
 COST = 0.25
@@ -108,7 +108,7 @@ class ProposerContract(PluginContract):
             for place, text in enumerate([self.given("parent", "parent = 'def rank(evidence): ...'"), *self.others])
         )
         task = self.genome.task if self.genome else ""
-        tried = (Attempt("c_1", parent.candidate.id, "the other way round", 0.25, "not-better", 0, 1),)
+        tried = (Tried("c_1", parent.candidate.id, "the other way round", 0.25, "not-better", 0, 1),)
         return ProposalContext(index, 7, parent, tuple(others), (parent,), task, (parent,), tried, (1.0, 0.0))
 
 

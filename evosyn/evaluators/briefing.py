@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evosyn.evaluators.draws import Draws, Floats
-from evosyn.evaluators.notes import FirstDraws, Note, Place, read_note
-from evosyn.ports import Brief, ProposalContext
+from evosyn.evaluators.notes import FirstDraw, FirstDraws, Note, read_note
+from evosyn.ports import ProposalContext, Told
 from evosyn.randomness import SeedTree
 from evosyn.records import Elite, Evidence
 
@@ -64,10 +64,10 @@ class Briefer:
         }
         return {"always", *(name for name, there in found.items() if there)}
 
-    def brief(self, context: ProposalContext) -> Brief:
+    def brief(self, context: ProposalContext) -> Told:
         """See `ports.Briefing.brief`."""
         direction = self._directions[context.index % len(self._directions)] if self._directions else ""
-        return Brief((*self._data, *self._known(context)), tuple(self._evidence(context)), direction)
+        return Told((*self._data, *self._known(context)), tuple(self._evidence(context)), direction)
 
     @cached_property
     def _data(self) -> tuple[str, ...]:
@@ -201,7 +201,7 @@ def _score(elite: Elite, problem: int) -> float:
     return per_seed[problem] if per_seed else 0.0
 
 
-def _did(place: Place, note: Note) -> str:
+def _did(place: FirstDraw, note: Note) -> str:
     passed, human = place.block.passed_BMN[place.row], place.block.human_BM[place.row]
     agrees = place.block.agrees_BMN[place.row].sum(axis=0).astype(int)
 
@@ -221,7 +221,7 @@ def _did(place: Place, note: Note) -> str:
     )
 
 
-def _matrix(place: Place, evidence: Evidence) -> list[str]:
+def _matrix(place: FirstDraw, evidence: Evidence) -> list[str]:
     """The draw, right solutions first."""
     passed, human = place.block.passed_BMN[place.row], place.block.human_BM[place.row]
     letters = evidence.verdicts_MN if evidence.verdicts_MN is not None else np.where(passed, "P", "F")
@@ -236,7 +236,7 @@ def _matrix(place: Place, evidence: Evidence) -> list[str]:
     return [*lines, "```"]
 
 
-def _texts(place: Place, evidence: Evidence, notes: Sequence[Note]) -> list[str]:
+def _texts(place: FirstDraw, evidence: Evidence, notes: Sequence[Note]) -> list[str]:
     """The solutions and testings that decided, where there are texts: the wrong one on top, a right one, what was
     trusted."""
     if not notes or not evidence.solution_texts or not evidence.testing_texts:

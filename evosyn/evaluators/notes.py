@@ -15,7 +15,7 @@ from evosyn.evaluators.behaviour import Behaviour
 from evosyn.evaluators.draws import Block, Bools, Draws
 
 
-class Place(NamedTuple):
+class FirstDraw(NamedTuple):
     """Where the first draw of a problem stands."""
 
     block: Block
@@ -43,12 +43,12 @@ class FirstDraws:
             found.append((rows, self._draws.problem_E[block.at_B[rows]].tolist()))
         return found
 
-    def place(self, problem: int) -> Place:
+    def place(self, problem: int) -> FirstDraw:
         """Where that of a problem stands."""
         for block, (rows, problems) in zip(self._draws.blocks, self.rows, strict=True):
             if problem in problems:
                 row = int(rows[problems.index(problem)])
-                return Place(block, row, int(block.at_B[row]))
+                return FirstDraw(block, row, int(block.at_B[row]))
         raise IndexError(problem)
 
     def notes(self, behaviour: Behaviour) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from evosyn.evolve import selection
 from evosyn.evolve.archive import AddStatus, Archive
 from evosyn.evolve.events import KEPT, Fate, Step, Trial
 from evosyn.evolve.proposer_tally import Tally
-from evosyn.ports import Attempt, Axis, Merit
+from evosyn.ports import Axis, Merit, Tried
 from evosyn.randomness import SeedTree
 from evosyn.records import Elite, Evaluation, Json
 
@@ -65,7 +65,7 @@ class Ask(NamedTuple):
     parent: Elite
     inspirations: tuple[Elite, ...]
     top: tuple[Elite, ...]
-    attempts: tuple[Attempt, ...] = ()
+    attempts: tuple[Tried, ...] = ()
     before: tuple[float, ...] = ()
     reached: tuple[float, ...] = ()
 
@@ -109,7 +109,7 @@ class Archipelago:
         self._signatures: dict[str, str] = {}
         self._invalid: dict[str, str] = {}
         self._per_seed: dict[str, tuple[float, ...]] = {}
-        self._attempts: tuple[Attempt, ...] = ()
+        self._attempts: tuple[Tried, ...] = ()
         self._reached: tuple[float, ...] = ()
         self._improved_at = [0] * config.count
 
@@ -270,7 +270,7 @@ class Archipelago:
         candidate, evaluation = trial.candidate, trial.evaluation or Evaluation(None)
         parent = next(iter(candidate.parents), None)
         gaps = [new - old for new, old in zip(evaluation.per_seed, self._per_seed.get(parent or "", ()), strict=False)]
-        attempt = Attempt(
+        attempt = Tried(
             id=candidate.id,
             parent=parent,
             idea=str(candidate.detail.get("idea", "")),

@@ -24,9 +24,7 @@ from evosyn.ports.plugins import (
     TeacherTools,
 )
 from evosyn.ports.search import (
-    Attempt,
     Axis,
-    Brief,
     Briefing,
     Evaluator,
     Evolved,
@@ -38,14 +36,14 @@ from evosyn.ports.search import (
     Repairing,
     SearchState,
     StrategyRunner,
+    Told,
+    Tried,
 )
 
 __all__ = [
     "Argument",
-    "Attempt",
     "Axis",
     "AxisTools",
-    "Brief",
     "Briefing",
     "Comparison",
     "Crossexec",
@@ -74,5 +72,7 @@ __all__ = [
     "StrategyRunner",
     "Teacher",
     "TeacherTools",
+    "Told",
+    "Tried",
     "VerdictCache",
 ]

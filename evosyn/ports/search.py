@@ -63,7 +63,7 @@ class Proposal:
 
 
 @dataclass(frozen=True)
-class Attempt:
+class Tried:
     """What a model tried, in a line for the next one.
 
     Attributes:
@@ -106,7 +106,7 @@ class ProposalContext:
     top: tuple[Elite, ...] = ()
     task: str = ""
     start: tuple[Elite, ...] = ()
-    attempts: tuple[Attempt, ...] = ()
+    attempts: tuple[Tried, ...] = ()
     before: tuple[float, ...] = ()
     reached: tuple[float, ...] = ()
 
@@ -171,7 +171,7 @@ class Genome(Protocol):
         ...
 
 
-class Brief(NamedTuple):
+class Told(NamedTuple):
     """What there is to say of a parent at the moment when a model is to change it.
 
     Attributes:
@@ -189,7 +189,7 @@ class Brief(NamedTuple):
 class Briefing(Protocol):
     """A `Genome` that has more to say than its task and the feedback of the parent."""
 
-    def brief(self, context: ProposalContext) -> Brief:
+    def brief(self, context: ProposalContext) -> Told:
         """Pure and quick."""
         ...
 

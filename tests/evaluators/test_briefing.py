@@ -14,7 +14,7 @@ from evosyn.evaluators.briefing import SHOWN, Briefer
 from evosyn.evaluators.consistency import SeedConsistency
 from evosyn.evaluators.draws import ConsistencyConfig
 from evosyn.evaluators.notes import FirstDraws, read_note
-from evosyn.ports import Brief, ProposalContext, StrategyRunner
+from evosyn.ports import ProposalContext, StrategyRunner, Told
 from evosyn.records import Candidate, Elite, PassMatrix
 from evosyn.strategies import known_names, load_known
 from evosyn.strategies.genome import StrategyGenome
@@ -47,12 +47,12 @@ def context(elites: list[Elite], index: int, **changes: object) -> ProposalConte
     return ProposalContext(index, 7, parent, **given)  # type: ignore[arg-type]
 
 
-def briefed(evaluator: SeedConsistency, elites: list[Elite], index: int, **changes: object) -> Brief:
+def briefed(evaluator: SeedConsistency, elites: list[Elite], index: int, **changes: object) -> Told:
     briefer = Briefer(evaluator.draws, evaluator.oracle_E, DIRECTIONS.splitlines())
     return briefer.brief(context(elites, index, **changes))
 
 
-def shown(brief: Brief) -> list[str]:
+def shown(brief: Told) -> list[str]:
     return re.findall(r"^## Problem (\w+):", "\n".join(brief.evidence), re.M)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from evosyn import registry
 from evosyn.chat import Reply, Request
-from evosyn.ports import Attempt, ModelTools, Proposal, ProposalContext, Proposer, Repairing, TeacherTools
+from evosyn.ports import ModelTools, Proposal, ProposalContext, Proposer, Repairing, TeacherTools, Tried
 from evosyn.records import Candidate, Elite, Evaluation
 from evosyn.simulation.scripted_server import ScriptedServer
 from evosyn.strategies.genome import StrategyGenome
@@ -76,8 +76,8 @@ def test_what_a_model_is_told_of_strategies_does_not_change(name: str) -> None:
 
     asked: list[Request] = []
     other, best = elite("# other\n" + PARENT, 0.2, (1, 0)), elite("# best\n" + PARENT, 0.5, (0, 0))
-    tried = Attempt("c_1", context().parent.candidate.id, "I weigh testings.", 0.2, "new", 1, 2)
-    failed = Attempt("c_2", "c_3", "", None, "invalid: NameError: np (line 2)")
+    tried = Tried("c_1", context().parent.candidate.id, "I weigh testings.", 0.2, "new", 1, 2)
+    failed = Tried("c_2", "c_3", "", None, "invalid: NameError: np (line 2)")
     given = context(inspirations=(other,), top=(best,), attempts=(tried, failed))
     asyncio.run(registry.make("proposers", name, ModelTools(STRATEGIES, Recording())).propose(given))
     said = "\n".join(f"[{message.role}]\n{message.content.strip()}\n" for message in asked[-1].messages)
@@ -200,7 +200,7 @@ def test_an_empty_reply_is_named_and_not_asked_about_again() -> None:
 
 def test_a_prompt_that_is_too_long_loses_the_least_important_first() -> None:
     top = tuple(elite(f"# top {number}\n" + "# filler\n" * 500 + PARENT, 0.4) for number in range(3))
-    given = context(top=top, attempts=(Attempt("c_1", None, "I tried and tried.", 0.1, "new"),))
+    given = context(top=top, attempts=(Tried("c_1", None, "I tried and tried.", 0.1, "new"),))
     _, long = propose("rewrite", [fenced(PARENT.replace("sum", "max"))], given, prompt_tokens=8000)
     _, short = propose("rewrite", [fenced(PARENT.replace("sum", "max"))], given, prompt_tokens=2000)
     assert "I tried and tried." in long[0]

@@ -15,7 +15,7 @@ from pydantic import Field
 from evosyn.chat import Message, Parsed, Reply, Request
 from evosyn.codeblocks import without_repeats
 from evosyn.evolve.ideas import idea_of
-from evosyn.ports import Attempt, Brief, Briefing, ModelTools, PluginConfig, Proposal, ProposalContext
+from evosyn.ports import Briefing, ModelTools, PluginConfig, Proposal, ProposalContext, Told, Tried
 from evosyn.records import Candidate, Elite
 from evosyn.templates import render
 
@@ -72,7 +72,7 @@ class Instructions:
     kind: str = ""
 
 
-class Section(NamedTuple):
+class PromptPart(NamedTuple):
     """A part of the prompt; one that does not fit is left out, or cut behind a line."""
 
     text: str
@@ -168,7 +168,7 @@ class ModelProposer:
 
     def _prompt(self, context: ProposalContext, asked: Instructions) -> str:
         evaluation = context.parent.evaluation
-        brief = self._genome.brief(context) if isinstance(self._genome, Briefing) else Brief()
+        brief = self._genome.brief(context) if isinstance(self._genome, Briefing) else Told()
         head = {
             "contract": context.task.rstrip(),
             "data": "# The data\n" + "\n".join(brief.data) + "\n\n" if brief.data else "",
@@ -186,7 +186,7 @@ class ModelProposer:
         return render(PROMPTS, "prompts/evidence.md", **head, sections=sections) + f"\n{direction}{asked.text}"
 
 
-def _sections(context: ProposalContext, asked: Instructions, evidence: Sequence[str]) -> Iterator[Section]:
+def _sections(context: ProposalContext, asked: Instructions, evidence: Sequence[str]) -> Iterator[PromptPart]:
     """Most important first, because what does not fit is cut from the end. No function is shown a second time."""
     programs = {elite.candidate.id: elite.candidate.text for elite in (context.parent, *context.others)}
     shown = dict(zip(programs, without_repeats(list(programs.values())), strict=True))
@@ -194,15 +194,15 @@ def _sections(context: ProposalContext, asked: Instructions, evidence: Sequence[
     needed = {elite.candidate.id for elite in asked.also_parents}
     for elite, text in zip(context.others, others, strict=True):
         if elite.candidate.id in needed:
-            yield Section(text)
+            yield PromptPart(text)
     if evidence:
-        yield Section("\n".join(["# What happened when it ran", *evidence]), by_line=True)
+        yield PromptPart("\n".join(["# What happened when it ran", *evidence]), by_line=True)
     for elite, text in zip(context.others, others, strict=True):
         if elite.candidate.id not in needed:
-            yield Section(text)
+            yield PromptPart(text)
     if context.attempts:
         lines = [_told(attempt, context) for attempt in reversed(context.attempts)]
-        yield Section("\n".join([ATTEMPTS, *lines]), by_line=True)
+        yield PromptPart("\n".join([ATTEMPTS, *lines]), by_line=True)
 
 
 def _shown(elite: Elite, text: str, context: ProposalContext) -> str:
@@ -215,7 +215,7 @@ def _shown(elite: Elite, text: str, context: ProposalContext) -> str:
     )
 
 
-def _told(attempt: Attempt, context: ProposalContext) -> str:
+def _told(attempt: Tried, context: ProposalContext) -> str:
     """One attempt in a line."""
     names = {elite.candidate.id: context.name_of(elite) for elite in context.others}
     names[context.parent.candidate.id] = "the program to improve"
@@ -225,7 +225,7 @@ def _told(attempt: Attempt, context: ProposalContext) -> str:
     return f"- {by}: {SAID.get(change, change)}{gave}: {attempt.idea or '(nothing was said)'}"
 
 
-def _fitting(sections: Iterator[Section], room: int) -> Iterator[str]:
+def _fitting(sections: Iterator[PromptPart], room: int) -> Iterator[str]:
     for section in sections:
         text = section.text
         if len(text) > room:

@@ -8,7 +8,7 @@ from evosyn.evaluators.behaviour import axes_named
 from evosyn.evaluators.briefing import Briefer
 from evosyn.evaluators.consistency import SeedConsistency
 from evosyn.evolve.arms import named_arm
-from evosyn.ports import Brief, ProposalContext, SearchState, StrategyRunner
+from evosyn.ports import ProposalContext, SearchState, StrategyRunner, Told
 from evosyn.records import Candidate, Json, content_id
 from evosyn.rundir import RunDir
 from evosyn.strategies import PROGRAM, known_names, load_strategy
@@ -50,7 +50,7 @@ class EvolvedStrategies(StrategyGenome):
         self.evaluator = SeedConsistency(self.runner, seeds.split.train, config.scoring, axes_named(config.axes))
         self._briefer = Briefer(self.evaluator.draws, self.evaluator.oracle_E, DIRECTIONS.splitlines())
 
-    def brief(self, context: ProposalContext) -> Brief:
+    def brief(self, context: ProposalContext) -> Told:
         """See `ports.Briefing.brief`."""
         return self._briefer.brief(context)
 
