@@ -104,12 +104,12 @@ class ModelProposer:
         """See `ports.Proposer.propose`."""
         asked = self._instructions(context)
         messages = self._messages(self._prompt(context, asked))
-        reply = await self._ask(messages, context)
+        reply = await self._teacher.complete(self._request(messages, context))
         replies, found = [reply], self._found(reply, context)
         if found.value is None and self._config.repair and reply.failure in (None, "truncated"):
             repair = render(PROMPTS, "prompts/repair.md", reason=UNUSABLE.get(found.reason, found.reason))
             again = (*messages, Message("assistant", reply.text[-8000:] or "(nothing)"), Message("user", repair))
-            replies.append(await self._ask(again, context))
+            replies.append(await self._teacher.complete(self._request(again, context)))
             found = self._found(replies[-1], context)
         ids = tuple(reply.id for reply in replies)
         cost = sum(reply.cost or 0.0 for reply in replies)  # of cached ones too: a killed run may have paid them
@@ -134,7 +134,7 @@ class ModelProposer:
         asked = render(PROMPTS, "prompts/invalid.md", reason=reason)
         program = Message("assistant", f"```python\n{broken.text.rstrip()}\n```")
         messages = (*self._messages(str(broken.detail["prompt"])), program, Message("user", asked))
-        reply = await self._ask(messages, context)
+        reply = await self._teacher.complete(self._request(messages, context))
         found = self._found(reply, context, broken.text)
         replies, cost = (*failed.replies, reply.id), failed.cost + (reply.cost or 0.0)
         if found.value is None:
@@ -147,9 +147,9 @@ class ModelProposer:
         """End the connections that the teacher holds in this event loop."""
         await self._teacher.aclose()
 
-    async def _ask(self, messages: tuple[Message, ...], context: ProposalContext) -> Reply:
+    def _request(self, messages: tuple[Message, ...], context: ProposalContext) -> Request:
         params = {"temperature": self._config.temperature, "max_tokens": self._config.max_tokens}
-        return await self._teacher.complete(Request(messages, self._genome.purpose, params, context.index))
+        return Request(messages, self._genome.purpose, params, context.index)
 
     def _messages(self, prompt: str) -> tuple[Message, Message]:
         return Message("system", render(PROMPTS, "prompts/system.md")), Message("user", prompt)
