@@ -214,7 +214,7 @@ class Archipelago:
             digest.update(b"|")
         counts = (self.steps, self.additions, self.evaluations, self.migrations, self.restarts, self._improved_at)
         tallies = sorted((name, repr(tally)) for name, tally in self.tallies.items())
-        digest.update(repr((counts, tallies, self.curve, self._attempts)).encode())
+        digest.update(repr((counts, tallies, self.curve, list(self._attempts))).encode())
         digest.update("".join(sorted(self._keys)).encode() + "".join(sorted(self._signatures)).encode())
         return digest.hexdigest()
 
