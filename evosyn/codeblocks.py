@@ -1,110 +1,224 @@
-"""From a model's reply to a program: code fences, SEARCH/REPLACE edits, functions spliced in by name.
+"""From a model's reply to a program: the last answer that it gives, as a whole or as a change of one that it was shown.
 
-Replies are untrusted text: they are searched and parsed, never executed, and arbitrary text never raises. The edit
-format is that of AlphaEvolve (Novikov 2025, section 2.3) and OpenEvolve.
+Replies are untrusted text: they are searched and parsed, never executed, and arbitrary text never raises. What a block
+only uses is completed from the blocks before it and from the programs that the model was shown. The forms that are
+read, one by one: tests/test_forms_of_replies.py.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator, Sequence
+import json
+import re
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from evosyn.chat import Parsed
-from evosyn.fences import BLANKS, lines_of, plain_fences
-from evosyn.parsing import parsed
+from evosyn.edits import Edit, apply_edits, extract_edits
+from evosyn.fences import lines_of, markdown_fences
+from evosyn.names import BUILTINS, bound_names, free_names
+from evosyn.parsing import BOM, parsed
+from evosyn.thinking import without_thinking
 
 MAX_REPLY = 200_000
-MAX_COMPARED = 5_000_000
-"""Lines that are compared while the edits of a reply look for their places."""
-_FEWEST_SIGNS = 5
+_TAGS = re.compile(r"<(program|code|answer|solution)>")
+_CODE_LINE = re.compile(r"[ \t]|$|(?:def|class|import|from) |[@#)\]}]|\w+ *=")
+_BLANK_LINES = re.compile(r"\n{4,}")
+_USUAL = {"np": "import numpy as np"} | {
+    name: f"import {name}" for name in ("numpy", "math", "itertools", "functools", "collections", "statistics", "re")
+}
+"""What a name stands for that nobody imported."""
+_TOP = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign)
 
 
-class Edit(NamedTuple):
-    """Replace the lines `search` by the lines `replace`."""
+class CodeBlock(NamedTuple):
+    """What may be Python in a reply, and where it begins there."""
 
-    search: str
-    replace: str
-
-
-def read_program(reply: str, parent: str, entry_points: Collection[str]) -> Parsed[str]:
-    """The program of a reply about `parent`: its edits applied, or where it has none the program that it gives."""
-    edits = extract_edits(reply)
-    return apply_edits(parent, edits) if edits else extract_program(reply, parent, entry_points)
+    text: str
+    start: int
 
 
-def extract_program(reply: str, parent: str, entry_points: Collection[str]) -> Parsed[str]:
-    """The program that a reply gives: the last Python block that defines a function of `entry_points`.
+class _Definition(NamedTuple):
+    """A statement at the top of a program, and what it reads."""
 
-    A block that defines only some functions of `parent` replaces these in it; an unclosed last fence is accepted.
+    place: tuple[int, int]
+    text: str
+    reads: set[str]
+    imports: bool
+
+
+def read_program(reply: str, shown: Sequence[str], entry_points: Collection[str]) -> Parsed[str]:
+    """The program that a reply comes to: its last answer, completed from its other blocks and from what was shown.
+
+    An answer is a block that defines one of `entry_points`, edits, or a block with new versions of functions.
+
+    Args:
+        shown: the programs that it may refer to; the first is the one to change.
     """
     if len(reply) > MAX_REPLY:
         return Parsed(None, "too-long")
     if not reply.strip():
         return Parsed(None, "empty")
-    blocks = list(_blocks(reply, entry_points))
-    for block in reversed(blocks):
-        if _defines(block, entry_points):
-            return Parsed(block)
-    whole = _parse(parent) if blocks else None
-    for block in reversed(blocks):
-        spliced = None if whole is None else _spliced(parent, whole, block)
+    said = without_thinking(plain_text(reply)).answer
+    if not said.strip():
+        return Parsed(None, "only-thinking")
+    edits = extract_edits(said)
+    blocks = list(code_blocks(said))
+    whole = last_answer(blocks, entry_points, shown)
+    sources = [block.text for block in reversed(blocks)]
+    late = [edit for edit in edits if whole is None or edit.start > whole.start]
+    for base in ([] if whole is None else [whole.text], list(shown[:1])):
+        for program in base if late else []:
+            changed = _changed(program, late, [*sources, *shown])
+            if changed is not None:
+                return Parsed(changed)
+    if whole is not None and whole.text.strip() not in {text.strip() for text in shown}:
+        return Parsed(completed(whole.text, [*sources, *shown]))
+    for block in reversed(blocks if shown else []):
+        spliced = None if block == whole else _spliced(shown[0], block.text)
         if spliced is not None:
-            return Parsed(spliced)
-    if any(_parse(block) is None for block in blocks):
+            return Parsed(completed(spliced, [*sources, *shown]))
+    if whole is not None:
+        return Parsed(whole.text)
+    if edits:
+        return Parsed(None, "diff-does-not-apply")
+    if any(_parse(block.text) is None for block in blocks):
         return Parsed(None, "does-not-parse")
     return Parsed(None, "no-entry-point" if blocks else "prose")
 
 
-def extract_edits(reply: str) -> tuple[Edit, ...]:
-    """The SEARCH/REPLACE blocks of a reply, in order."""
-    text = reply[:MAX_REPLY].replace("\r\n", "\n")
-    found: list[Edit] = []
-    search = replace = -1  # where the two parts begin
-    middle = 0  # where the first of them ends
-    for line in lines_of(text):
-        bare = line.text.strip(BLANKS)
-        if search < 0 and _is_mark(bare, "<", "SEARCH"):
-            search = line.after
-        elif search >= 0 > replace and _is_mark(bare, "=", ""):
-            middle, replace = line.start, line.after
-        elif replace >= 0 and _is_mark(bare, ">", "REPLACE"):
-            found.append(Edit(text[search:middle], text[replace : line.start]))
-            search = replace = -1
-    return tuple(found)
+def plain_text(reply: str) -> str:
+    """A reply with line feeds alone, and with plain blanks for those that do not break and mean nothing in programs."""
+    return reply.replace("\r\n", "\n").replace(BOM, "").replace("\u00a0", " ")
 
 
-def _is_mark(bare: str, sign: str, word: str) -> bool:
-    said = bare.lstrip(sign)
-    return len(bare) - len(said) >= _FEWEST_SIGNS and said.lstrip(BLANKS) == word
+def code_blocks(text: str) -> Iterator[CodeBlock]:
+    """What may be Python, in order: fenced blocks of that language or of none, the text of a JSON object or between
+    tags; where there are none of these, what stands in the open between lines of prose."""
+    fences = markdown_fences(text)
+    for fence in fences:
+        if not fence.language or fence.language.startswith(("py", "text", "plain", "code")):
+            yield CodeBlock(fence.text, fence.start)
+        elif fence.language == "json":
+            yield from _of_json(fence.text, fence.start)
+    if not fences:
+        yield from list(_of_json(text, 0)) or list(_tagged(text)) or _in_the_open(text)
 
 
-def apply_edits(program: str, edits: Sequence[Edit]) -> Parsed[str]:
-    """`program` with all `edits` applied one after the other.
+def last_answer(blocks: Sequence[CodeBlock], names: Collection[str], shown: Sequence[str] = ()) -> CodeBlock | None:
+    """The last block that defines one of `names`, rather than one that quotes what was shown or leaves its body out.
 
-    A SEARCH part is looked for letter by letter, then without trailing blanks, then at any other indentation. Edits
-    that would take long to find are refused.
+    A method of that name, in a class that needs no arguments, becomes a function.
     """
-    lines, left = program.splitlines(), MAX_COMPARED
-    for edit in edits:
-        search = edit.search.splitlines()
-        left -= 3 * len(lines) * (1 + len(search))
-        if left < 0:
-            return Parsed(None, "too-long")
-        found = _find(lines, search)
-        if found is None:
-            return Parsed(None, "diff-does-not-apply")
-        start, stop, shift = found
-        lines[start:stop] = [_shifted(line, shift) for line in edit.replace.splitlines()]
-    return Parsed("\n".join(lines) + "\n")
+    quoted: CodeBlock | None = None
+    known = {text.strip() for text in shown}
+    for block in reversed(blocks):
+        found = _with_entry_point(block, names)
+        if found is not None and found.text.strip() not in known:
+            return found
+        quoted = quoted or found
+    return quoted
 
 
-def _spliced(program: str, whole: ast.Module, block: str) -> str | None:
-    """`program` with the top-level functions replaced that `block` defines anew, or None if it defines none of them."""
-    part = _parse(block)
-    if part is None:
+def completed(program: str, sources: Sequence[str]) -> str:
+    """`program` with what it reads and nothing in it binds: definitions of the earliest source that has them."""
+    tree = _parse(program)
+    missing = set() if tree is None else free_names(tree) - BUILTINS
+    if tree is None or not missing:
+        return program
+    known: dict[str, _Definition] = {}
+    for number, source in enumerate(sources):
+        for name, definition in _definitions(source, number):
+            known.setdefault(name, definition)
+    had = {name for node in tree.body for name in bound_names(node)}
+    added: dict[str, _Definition] = {}
+    while missing:
+        name = missing.pop()
+        found = known.get(name)
+        if found is None and name in _USUAL:
+            found = _Definition((-1, 0), _USUAL[name], set(), imports=True)
+        if found is not None:
+            added[name] = found
+            missing |= found.reads - BUILTINS - had - set(added)
+    if not added:
+        return program
+    ordered = sorted(added.values(), key=lambda one: one.place)
+    imports = list(dict.fromkeys(one.text for one in ordered if one.imports))
+    code = list(dict.fromkeys(one.text for one in ordered if not one.imports))
+    lines, top, lead = program.splitlines(), _end_of(tree, _is_header), _end_of(tree, _is_lead)
+    rest = "\n".join(lines[lead:]).strip("\n")
+    head = "\n".join([*lines[:top], *([""] if top and imports else []), *imports, *lines[top:lead]])
+    return "\n\n\n".join(part for part in (head.strip("\n"), *code, rest) if part) + "\n"
+
+
+def without_repeats(programs: Sequence[str]) -> list[str]:
+    """The programs in order, each without the functions and the docstring that one before it has letter by letter."""
+    seen: set[str] = set()
+    found = []
+    for program in programs:
+        tree, lines, left_out = _parse(program), program.splitlines(), []
+        parts = [
+            node for node in (tree.body if tree else ()) if isinstance(node, ast.FunctionDef) or _is_constant(node)
+        ]
+        for node in reversed(parts):
+            place = slice(_first(node) - 1, node.end_lineno)
+            text = "\n".join(lines[place])
+            if text in seen:
+                lines[place] = []
+                left_out += [node.name] if isinstance(node, ast.FunctionDef) else []
+            seen.add(text)
+        if left_out:
+            lines = [f"# as above: {', '.join(reversed(left_out))}", *lines]
+        found.append(_BLANK_LINES.sub("\n\n\n", "\n".join(lines)).lstrip("\n") + "\n")
+    return found
+
+
+def _with_entry_point(block: CodeBlock, names: Collection[str]) -> CodeBlock | None:
+    tree = _parse(block.text)
+    top = [] if tree is None else list(reversed(tree.body))
+    for node in top:
+        if isinstance(node, _TOP) and not bound_names(node).isdisjoint(names):
+            return None if isinstance(node, ast.FunctionDef) and _is_left_out(node.body) else block
+    for one in top:
+        method = next((name for name in names if isinstance(one, ast.ClassDef) and _has_method(one, name)), None)
+        if isinstance(one, ast.ClassDef) and method is not None:
+            return block._replace(text=f"{block.text.rstrip()}\n\n\n{method} = {one.name}().{method}\n")
+    return None
+
+
+def _has_method(node: ast.ClassDef, name: str) -> bool:
+    methods = {part.name: part for part in node.body if isinstance(part, ast.FunctionDef)}
+    made = methods.get("__init__")
+    return name in methods and (made is None or len(made.args.args) - len(made.args.defaults) == 1)
+
+
+def _is_left_out(body: Sequence[ast.stmt]) -> bool:
+    """Whether nothing stands in a function but words and `...`."""
+    return all(isinstance(part, ast.Pass) or _is_constant(part) for part in body)
+
+
+def _is_constant(part: ast.stmt) -> bool:
+    return isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant)
+
+
+def _changed(program: str, edits: Sequence[Edit], sources: Sequence[str]) -> str | None:
+    """`program` with the edits that apply, if what they come to can run: all names that it reads are at hand."""
+    edited = apply_edits(program, edits)
+    if edited is None or not edited.applied:
         return None
-    new = {node.name: node for node in part.body if isinstance(node, ast.FunctionDef)}
+    text = completed(edited.text, sources)
+    tree, before = _parse(text), _parse(program)
+    if tree is None or (edited.missed and (before is None or free_names(tree) - free_names(before) - BUILTINS)):
+        return None
+    return text
+
+
+def _spliced(program: str, block: str) -> str | None:
+    """`program` with the top-level functions replaced that `block` defines anew, or None if it defines none of them."""
+    whole, part = _parse(program), _parse(block)
+    if whole is None or part is None:
+        return None
+    new = {node.name: node for node in part.body if isinstance(node, ast.FunctionDef) and not _is_left_out(node.body)}
     old = [node for node in whole.body if isinstance(node, ast.FunctionDef) and node.name in new]
     if not old:
         return None
@@ -115,23 +229,81 @@ def _spliced(program: str, whole: ast.Module, block: str) -> str | None:
     return "\n".join(lines) + "\n"
 
 
-def _first(node: ast.FunctionDef) -> int:
-    return min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+def _definitions(source: str, number: int) -> Iterator[tuple[str, _Definition]]:
+    """What the top of a program binds, by name."""
+    tree, lines = _parse(source), source.splitlines()
+    for node in [] if tree is None else tree.body:
+        if isinstance(node, _TOP) and not (isinstance(node, ast.FunctionDef) and _is_left_out(node.body)):
+            text = "\n".join(lines[_first(node) - 1 : node.end_lineno])
+            definition = _Definition((number, node.lineno), text, free_names(node), imports=_is_lead(node))
+            yield from ((name, definition) for name in bound_names(node))
 
 
-def _blocks(reply: str, entry_points: Collection[str]) -> Iterator[str]:
-    text = reply.replace("\r\n", "\n")
-    fences, rest = plain_fences(text)
-    yield from [fence.text for fence in fences if fence.language in ("", "python", "py", "python3")]
-    if rest is not None:
-        yield rest
-    elif not fences and _defines(text, entry_points):
-        yield text
+def _end_of(tree: ast.Module, belongs: Callable[[ast.stmt], bool]) -> int:
+    """The line after the last of the first statements that belong to it; a docstring always does."""
+    end = 0
+    for number, node in enumerate(tree.body):
+        if not belongs(node) and not (number == 0 and _is_constant(node)):
+            break
+        end = node.end_lineno or end
+    return end
 
 
-def _defines(block: str, names: Collection[str]) -> bool:
-    tree = _parse(block)
-    return tree is not None and any(isinstance(node, ast.FunctionDef) and node.name in names for node in tree.body)
+def _is_header(node: ast.stmt) -> bool:
+    return isinstance(node, ast.ImportFrom) and node.module == "__future__"
+
+
+def _is_lead(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Import | ast.ImportFrom)
+
+
+def _first(node: ast.stmt) -> int:
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+    return node.lineno
+
+
+def _of_json(text: str, start: int) -> Iterator[CodeBlock]:
+    """Texts of several lines in a JSON object."""
+    try:
+        value = json.loads(text, strict=False) if text.lstrip()[:1] == "{" else None
+    except (ValueError, RecursionError):
+        return
+    for one in value.values() if isinstance(value, dict) else ():
+        if isinstance(one, str) and "\n" in one:
+            yield CodeBlock(one, start)
+
+
+def _tagged(text: str) -> Iterator[CodeBlock]:
+    at = 0
+    while (opened := _TAGS.search(text, at)) is not None:
+        closed = text.find(f"</{opened[1]}>", opened.end())
+        at = len(text) if closed < 0 else closed
+        yield CodeBlock(text[opened.end() : at].strip("\n") + "\n", opened.end())
+
+
+def _in_the_open(text: str) -> Iterator[CodeBlock]:
+    """Runs of lines that look like Python."""
+    whole = _parse(text)
+    if whole is not None:
+        if any(isinstance(node, _TOP) for node in whole.body):
+            yield CodeBlock(text, 0)
+        return
+    run: list[str] = []
+    start = 0
+    for line in lines_of(text):
+        if _CODE_LINE.match(line.text):
+            start = start if run else line.start
+            run.append(line.text)
+        else:
+            yield from _run(run, start)
+            run = []
+    yield from _run(run, start)
+
+
+def _run(lines: Sequence[str], start: int) -> Iterator[CodeBlock]:
+    if any(line.startswith(("def ", "class ", "import ", "from ")) for line in lines):
+        yield CodeBlock("\n".join(lines).strip("\n") + "\n", start)
 
 
 def _parse(text: str) -> ast.Module | None:
@@ -139,50 +311,3 @@ def _parse(text: str) -> ast.Module | None:
         return parsed(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-
-
-def _find(lines: Sequence[str], search: Sequence[str]) -> tuple[int, int, int] | None:
-    wanted = _without_blank_ends(search)
-    if not wanted:
-        return None
-    count = len(wanted)
-    for same in (_exactly, _without_trailing_blanks, _at_any_indentation):
-        for start in range(len(lines) - count + 1):
-            if same(lines[start : start + count], wanted):
-                return start, start + count, _indent(lines[start]) - _indent(wanted[0])
-    return None
-
-
-def _exactly(have: Sequence[str], wanted: Sequence[str]) -> bool:
-    return list(have) == list(wanted)
-
-
-def _without_trailing_blanks(have: Sequence[str], wanted: Sequence[str]) -> bool:
-    return [line.rstrip() for line in have] == [line.rstrip() for line in wanted]
-
-
-def _at_any_indentation(have: Sequence[str], wanted: Sequence[str]) -> bool:
-    shift = _indent(have[0]) - _indent(wanted[0])
-    return all(
-        mine.strip() == other.strip() and (not mine.strip() or _indent(mine) - _indent(other) == shift)
-        for mine, other in zip(have, wanted, strict=True)
-    )
-
-
-def _without_blank_ends(lines: Sequence[str]) -> list[str]:
-    kept = list(lines)
-    while kept and not kept[0].strip():
-        kept.pop(0)
-    while kept and not kept[-1].strip():
-        kept.pop()
-    return kept
-
-
-def _indent(line: str) -> int:
-    return len(line) - len(line.lstrip(" "))
-
-
-def _shifted(line: str, shift: int) -> str:
-    if not line.strip() or shift == 0:
-        return line
-    return " " * shift + line if shift > 0 else line[min(-shift, _indent(line)) :]

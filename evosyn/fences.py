@@ -12,15 +12,15 @@ from typing import NamedTuple
 
 _TICKS = "```"
 _LANGUAGE = re.compile(r"[\w+.-]*")
-_PLAIN_LANGUAGE = re.compile(r"[\w+-]*")
 BLANKS = " \t"
 
 
 class Fence(NamedTuple):
-    """A fenced block: its language in lower case, "" if none is given, and its text."""
+    """A fenced block: its language in lower case, "" if none is given, its text, and where that begins in the reply."""
 
     language: str
     text: str
+    start: int
 
 
 class ReplyLine(NamedTuple):
@@ -41,39 +41,35 @@ def lines_of(text: str) -> Iterator[ReplyLine]:
 
 
 def markdown_fences(text: str) -> list[Fence]:
-    """Every fenced block in order, of backticks or tildes, indented or not; an unclosed last one counts."""
-    found, opened, mark = [], None, ""
+    """Every fenced block in order, of backticks or tildes; an unclosed last one counts.
+
+    A fence may be indented (in a list, say): its lines are then moved to the left as far as it stands to the right. It
+    may open at the end of a line of words (`Here it is: ```python`) and close at the end of its last line.
+    """
+    found: list[Fence] = []
+    opened: ReplyLine | None = None
+    mark = said = ""
     for line in lines_of(text):
         bare = line.text.strip(BLANKS)
-        if opened is not None and bare == mark:
-            found.append(Fence(_language(opened.text.lstrip(BLANKS)[len(mark) :]), text[opened.after : line.start]))
+        if opened is not None and bare.endswith(mark) and bare.count(mark[0]) == len(mark):
+            inside = text[opened.after : line.start] + line.text.rstrip(BLANKS)[: -len(mark)].rstrip(BLANKS)
+            found.append(_fence(said, inside, opened))
             opened = None
         elif opened is None and line.after <= len(text):
-            mark = _marker(bare)
+            mark, said = _opening(bare)
             opened = line if mark else None
     if opened is not None:
-        found.append(Fence(_language(opened.text.lstrip(BLANKS)[len(mark) :]), text[opened.after :]))
+        found.append(_fence(said, text[opened.after :], opened))
     return found
 
 
-def plain_fences(text: str) -> tuple[list[Fence], str | None]:
-    """The blocks between lines that begin with three backticks, all of them closed; and the text after a further line
-    of three backticks that opens Python (or says nothing) and is never closed, None if there is none."""
-    found: list[Fence] = []
-    opened: ReplyLine | None = None
-    rest: int | None = None
-    for line in lines_of(text):
-        if not line.text.startswith(_TICKS):
-            continue
-        said = line.text[len(_TICKS) :].strip(BLANKS)
-        if opened is not None and not said:
-            found.append(Fence(_language(opened.text[len(_TICKS) :], _PLAIN_LANGUAGE), text[opened.after : line.start]))
-            opened, rest = None, None
-        elif line.after <= len(text):
-            opened = opened or line
-            if rest is None and said in ("", "python", "py"):
-                rest = line.after
-    return found, None if rest is None else text[rest:]
+def _fence(said: str, inside: str, opened: ReplyLine) -> Fence:
+    indent = opened.text[: len(opened.text) - len(opened.text.lstrip(BLANKS))]
+    lines = inside.split("\n")
+    if indent and all(line.startswith(indent) or not line.strip(BLANKS) for line in lines):
+        inside = "\n".join([line.removeprefix(indent) for line in lines])
+    match = _LANGUAGE.match(said.lstrip(BLANKS))
+    return Fence(match[0].lower() if match else "", inside, opened.after)
 
 
 def is_one_fence(text: str) -> bool:
@@ -88,15 +84,12 @@ def is_one_fence(text: str) -> bool:
     return bool(last > first + 1 and _LANGUAGE.fullmatch(language) and not closing[len(_TICKS) :].strip(BLANKS))
 
 
-def _marker(bare: str) -> str:
-    """The backticks or tildes, three or more, that a line begins with."""
+def _opening(bare: str) -> tuple[str, str]:
+    """The backticks or tildes, three or more, that open a block in this line, and what stands after them; or "" """
     for sign in "`~":
         count = len(bare) - len(bare.lstrip(sign))
         if count >= len(_TICKS):
-            return sign * count
-    return ""
-
-
-def _language(said: str, form: re.Pattern[str] = _LANGUAGE) -> str:
-    match = form.match(said.lstrip(BLANKS))
-    return match[0].lower() if match else ""
+            return sign * count, bare[count:]
+    words, ticks, said = bare.rpartition(_TICKS)
+    opens = ticks and "`" not in words and _LANGUAGE.fullmatch(said) and (said or words.rstrip(BLANKS).endswith(":"))
+    return (_TICKS, said) if opens else ("", "")

@@ -340,6 +340,7 @@ class Evaluation:
         per_seed: score on each seed problem, same order for every candidate of a run.
         signature: equal for candidates that behave the same on all seeds.
         feedback: lines of evidence for the proposer and the reader.
+        notes: what it did on each seed problem, in the evaluator's own short form; empty where that keeps none.
         seconds: what the evaluation cost.
     """
 
@@ -350,6 +351,7 @@ class Evaluation:
     per_seed: tuple[float, ...] = ()
     signature: str = ""
     feedback: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     seconds: float = field(default=0.0, compare=False)
 
 

@@ -61,8 +61,9 @@ class Lines:
     def committed(self, state: Archipelago, step: Step, fates: tuple[Fate, ...]) -> None:  # noqa: ARG002
         if step.index < 0:
             self._started, self._first = time.monotonic(), state.evaluations
-            score = state.best_score
-            self.said(f"initial strategy: {score:.4f} on the train problems")
+            others = f"; the best of {len(state.initial)} that it starts from: {state.best_score:.4f}"
+            score = f"{state.initial[0].evaluation.score:.4f} on the train problems"
+            self.said(f"initial strategy: {score}{others if len(state.initial) > 1 else ''}")
         elif self._due():
             self._show(self._line(state), force=True)
 

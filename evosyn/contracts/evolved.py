@@ -42,7 +42,7 @@ class GenomeContract(Contract):
 
     def test_a_reply_that_quotes_a_text_gives_that_text(self) -> None:
         genome, text = self.make(), self._text()
-        found = genome.read(f"I changed nothing.\n```python\n{text.rstrip()}\n```\n", text)
+        found = genome.read(f"I changed nothing.\n```python\n{text.rstrip()}\n```\n", [text])
         assert found.value is not None, f"read: refuses a reply that quotes the text: {found.reason}"
         assert genome.key(found.value) == genome.key(text), f"read: {text!r} became {found.value!r}"
 
@@ -52,7 +52,7 @@ class GenomeContract(Contract):
             with told("key or read", text):
                 key = genome.key(text)
                 assert key is None or isinstance(key, str), f"key: gives {key!r}"
-                read_or_refused(genome.read(text, good), "read", text)
+                read_or_refused(genome.read(text, [good]), "read", text)
 
     def _text(self) -> str:
         text: str = self.given("text", "text = '01' * 16")

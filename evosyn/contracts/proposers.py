@@ -10,7 +10,7 @@ from evosyn.chat import Reply, Request
 from evosyn.contracts.base import NAMED_REASON, PluginContract, odd_texts, told
 from evosyn.contracts.teachers import FAILURES
 from evosyn.errors import BudgetSpent, EvosynError, TeacherUnavailable
-from evosyn.ports import Genome, ModelTools, Proposal, ProposalContext, Proposer, ProposerTools
+from evosyn.ports import Genome, ModelTools, Proposal, ProposalContext, Proposer, ProposerTools, Repairing, Tried
 from evosyn.records import Candidate, Elite, Evaluation, canonical_json
 
 COST = 0.25
@@ -78,6 +78,18 @@ class ProposerContract(PluginContract):
                 continue
             raise AssertionError(f"propose: swallows {type(error).__name__}, which must end the run")
 
+    def test_a_repair_is_one_more_call_and_adds_to_what_it_repairs(self) -> None:
+        proposer, context = self._with_model(Saying(self.reply)), self._context()
+        failed = proposed(proposer, context)
+        if not isinstance(proposer, Repairing) or not failed.candidates:
+            raise SkipTest("it repairs nothing, or made nothing of `reply`")
+        mended = asyncio.run(proposer.repair(context, failed, "NameError: x (line 2)"))
+        if mended is not None:
+            count = len(failed.candidates)
+            assert mended.candidates[:count] == failed.candidates, "repair: the failed candidates stay, in front"
+            assert mended.replies[:-1] == failed.replies, f"repair: {mended.replies} is not one reply more"
+            assert mended.cost == failed.cost + COST, f"repair: cost {mended.cost} of a second call"
+
     def _with_model(self, teacher: Saying) -> Proposer:
         if not issubclass(self.plugin.tools, ModelTools):
             raise SkipTest("it asks no model")
@@ -96,7 +108,8 @@ class ProposerContract(PluginContract):
             for place, text in enumerate([self.given("parent", "parent = 'def rank(evidence): ...'"), *self.others])
         )
         task = self.genome.task if self.genome else ""
-        return ProposalContext(index, 7, parent, tuple(others), (parent,), (self.parent,), task)
+        tried = (Tried("c_1", parent.candidate.id, "the other way round", 0.25, "not-better", 0, 1),)
+        return ProposalContext(index, 7, parent, tuple(others), (parent,), task, (parent,), tried, (1.0, 0.0))
 
 
 class Saying:

@@ -23,6 +23,7 @@ from evosyn.ports import Expansion, Plan
 from evosyn.records import Json, ParsedCalls, Problem, Solution, Testing, Verdict
 from evosyn.templates import render
 from evosyn.testings import testing_from_json
+from evosyn.thinking import without_thinking
 
 MAX_META, MAX_ANSWER = 20_000, 20_000
 """Characters of a new problem's `meta`, and of an answer, that are taken."""
@@ -156,6 +157,10 @@ class BaseDomain:
         return {}
 
     def read(self, what: Purpose, text: str, problem: Problem | None = None) -> Parsed:  # type: ignore[type-arg]
+        answer = without_thinking(text).answer
+        if text.strip() and not answer.strip():
+            return Parsed(None, "only-thinking: the reply ends before its answer")
+        text = answer
         if what == "problem":
             return self.read_problem(text)
         if what == "solution":

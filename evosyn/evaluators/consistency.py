@@ -18,6 +18,7 @@ from evosyn.evaluators.behaviour import Behaviour, BehaviourAxis, axes_named
 from evosyn.evaluators.criteria import judge, oracle
 from evosyn.evaluators.draws import Block, ConsistencyConfig, Draws, Floats, make_draws
 from evosyn.evaluators.feedback import feedback
+from evosyn.evaluators.notes import FirstDraws
 from evosyn.ports import Axis, StrategyRunner
 from evosyn.records import Candidate, Evaluation, Invalid, PassMatrix, Ranking
 
@@ -32,6 +33,9 @@ class SeedConsistency:
         runner: runs the programs.
         matrices: of problems with human verdicts; others are left out and counted in `draws.skipped`.
         axes: what the descriptor consists of.
+
+    Attributes:
+        oracle_E: the best possible score of each draw.
 
     Raises:
         UsageError: no problem can be used.
@@ -48,7 +52,8 @@ class SeedConsistency:
         self.draws = make_draws(matrices, self.config)
         self._runner = runner
         self._axes = tuple(axes) if axes is not None else axes_named()
-        self._oracle_E = oracle_per_draw(self.draws, self.config)
+        self.oracle_E = oracle_per_draw(self.draws, self.config)
+        self._first = FirstDraws(self.draws)
         self._cache: OrderedDict[str, Evaluation] = OrderedDict()
 
     @property
@@ -58,7 +63,7 @@ class SeedConsistency:
     @property
     def oracle(self) -> float:
         """The best score that any ranking could reach on these draws."""
-        return float(self.draws.by_problem(self._oracle_E).mean())
+        return float(self.draws.by_problem(self.oracle_E).mean())
 
     def evaluate(self, candidates: Sequence[Candidate]) -> list[Evaluation]:
         """One evaluation for each candidate; programs that were seen before are answered from memory.
@@ -99,7 +104,8 @@ class SeedConsistency:
             metrics=metrics(behaviour)._asdict(),
             per_seed=tuple(per_seed.tolist()),
             signature=signature(behaviour),
-            feedback=feedback(behaviour, score_E, self._oracle_E),
+            feedback=feedback(behaviour, score_E, self.oracle_E),
+            notes=self._first.notes(behaviour),
             seconds=seconds + time.perf_counter() - started,
         )
 

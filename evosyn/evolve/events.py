@@ -110,14 +110,14 @@ def events_of(journal: Journal) -> Events[Event]:
 
 
 def committed(step: Step, fates: tuple[Fate, ...]) -> Committed:
-    """The event of a step; feedback is kept for candidates that can become parents."""
+    """The event of a step; feedback and notes are kept for candidates that can become parents."""
     return Committed(replace(step, trials=tuple(map(_remembered, step.trials, fates))), fates)
 
 
 def _remembered(trial: Trial, fate: Fate) -> Trial:
     if trial.evaluation is None or fate in KEPT:
         return trial
-    return replace(trial, evaluation=replace(trial.evaluation, feedback=()))
+    return replace(trial, evaluation=replace(trial.evaluation, feedback=(), notes=()))
 
 
 def _of_version_1(line: dict[str, Json]) -> dict[str, Json]:

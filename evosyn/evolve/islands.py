@@ -19,11 +19,15 @@ from evosyn.evolve import selection
 from evosyn.evolve.archive import AddStatus, Archive
 from evosyn.evolve.events import KEPT, Fate, Step, Trial
 from evosyn.evolve.proposer_tally import Tally
-from evosyn.ports import Axis, Merit
+from evosyn.ports import Axis, Merit, Tried
 from evosyn.randomness import SeedTree
-from evosyn.records import Candidate, Elite, Json
+from evosyn.records import Elite, Evaluation, Json
 
-REMEMBERED_REPEATS = 4
+REMEMBERED_ATTEMPTS = 20
+WON = 0.05
+"""A seed problem is won or lost where scores differ by more than this."""
+POOL = 24
+"""Elites among which the inspirations of a model are chosen."""
 AROUND_MODEL = 0.5
 
 
@@ -61,7 +65,9 @@ class Ask(NamedTuple):
     parent: Elite
     inspirations: tuple[Elite, ...]
     top: tuple[Elite, ...]
-    rejected: tuple[str, ...]
+    attempts: tuple[Tried, ...] = ()
+    before: tuple[float, ...] = ()
+    reached: tuple[float, ...] = ()
 
 
 class Best(NamedTuple):
@@ -101,7 +107,10 @@ class Archipelago:
         self.curve: list[Best] = []
         self._keys: dict[str, str] = {}
         self._signatures: dict[str, str] = {}
-        self._repeats: dict[str, tuple[str, ...]] = {}
+        self._invalid: dict[str, str] = {}
+        self._per_seed: dict[str, tuple[float, ...]] = {}
+        self._attempts: tuple[Tried, ...] = ()
+        self._reached: tuple[float, ...] = ()
         self._improved_at = [0] * config.count
 
     def ask(self, index: int, *, free: bool = False) -> Ask:
@@ -120,15 +129,24 @@ class Archipelago:
         island = index % len(self.islands)
         parent = self._parent(self.islands[island], rng)
         if self.config.search != "evolve":
-            return Ask(island, parent, (), (), self._repeats.get(parent.candidate.id, ()))
-        if free and self.modelled is not None and rng.random() < AROUND_MODEL:
-            parent = self.modelled
-        rejected = self._repeats.get(parent.candidate.id, ())
-        return Ask(island, parent, self._inspirations(island, parent, rng), self.islands[island].top(3), rejected)
+            return Ask(island, parent, (), (), () if free else self._attempts)
+        if free:
+            if self.modelled is not None and rng.random() < AROUND_MODEL:
+                parent = self.modelled
+            return Ask(island, parent, self._inspirations(island, parent, rng), self.islands[island].top(3))
+        best = self.record.top(1)
+        before = self._per_seed.get(parent.candidate.parents[0], ()) if parent.candidate.parents else ()
+        others = self._complements(parent, best, rng) if parent.evaluation.per_seed else ()
+        others = others or self._inspirations(island, parent, rng)[:1]
+        return Ask(island, parent, others, best, self._attempts, before, self._reached)
 
     def seen(self, key: str) -> str | None:
         """The id of the committed candidate with this key."""
         return self._keys.get(key)
+
+    def why_invalid(self, key: str) -> str | None:
+        """Why the committed candidate with this key has no score; None where there is none, or it has one."""
+        return self._invalid.get(key)
 
     def behaves_like(self, signature: str) -> str | None:
         """The id of the committed candidate with this signature."""
@@ -142,6 +160,7 @@ class Archipelago:
         """
         before = self.best_score
         fates = tuple(self._enter(step, trial) for trial in step.trials)
+        self._remember(step, fates)
         gain = 0.0 if before is None else max(0.0, (self.best_score or 0.0) - before)
         self.tallies.setdefault(step.proposer, Tally()).count(step, fates, gain)
         if step.index >= 0:
@@ -195,7 +214,7 @@ class Archipelago:
             digest.update(b"|")
         counts = (self.steps, self.additions, self.evaluations, self.migrations, self.restarts, self._improved_at)
         tallies = sorted((name, repr(tally)) for name, tally in self.tallies.items())
-        digest.update(repr((counts, tallies, self.curve, sorted(self._repeats.items()))).encode())
+        digest.update(repr((counts, tallies, self.curve, list(self._attempts))).encode())
         digest.update("".join(sorted(self._keys)).encode() + "".join(sorted(self._signatures)).encode())
         return digest.hexdigest()
 
@@ -204,7 +223,6 @@ class Archipelago:
         if trial.key is None:
             return Fate.NO_PROGRAM
         if trial.key in self._keys:
-            self._remember_repeat(step, candidate)
             return Fate.DUPLICATE
         if trial.evaluation is None:
             raise ValueError(f"step {step.index}: candidate {candidate.id} is new and has no evaluation")
@@ -212,14 +230,15 @@ class Archipelago:
         self.evaluations += 1
         evaluation = trial.evaluation
         if evaluation.score is None:
+            self._invalid[trial.key] = evaluation.invalid or "it has no score"
             return Fate.INVALID
+        self._reached = tuple(map(max, self._reached or evaluation.per_seed, evaluation.per_seed))
         elite = Elite(candidate, evaluation)
         self.latest = elite
         if step.replies:
             self.modelled = elite
         twin = self._signatures.setdefault(evaluation.signature, candidate.id) if evaluation.signature else candidate.id
         if twin != candidate.id and step.index >= 0:
-            self._remember_repeat(step, candidate)
             return Fate.SAME_BEHAVIOUR
         return self._place(step, elite)
 
@@ -231,6 +250,7 @@ class Archipelago:
             self.curve.append(Best(self.evaluations, elite.candidate.id, score))
         if step.index < 0:
             self.initial.append(elite)
+            self._per_seed[elite.candidate.id] = elite.evaluation.per_seed
             statuses = [island.add(elite) for island in self.islands]
             return Fate(statuses[0].value)
         island = self.islands[step.island]
@@ -239,13 +259,27 @@ class Archipelago:
             self._improved_at[step.island] = self.steps
         if status is not AddStatus.NOT_BETTER:
             self.additions += 1
+            self._per_seed[elite.candidate.id] = elite.evaluation.per_seed
         return Fate(status.value)
 
-    def _remember_repeat(self, step: Step, candidate: Candidate) -> None:
-        """Only what a model was paid for is told back to it."""
-        if step.replies and candidate.parents:
-            held = self._repeats.get(candidate.parents[0], ())
-            self._repeats[candidate.parents[0]] = (*held, candidate.text)[-REMEMBERED_REPEATS:]
+    def _remember(self, step: Step, fates: Sequence[Fate]) -> None:
+        """What a model was paid for, and what came of it: the last of its texts, where one was repaired."""
+        if not step.replies or not step.trials:
+            return
+        trial, fate = step.trials[-1], fates[-1]
+        candidate, evaluation = trial.candidate, trial.evaluation or Evaluation(None)
+        parent = next(iter(candidate.parents), None)
+        gaps = [new - old for new, old in zip(evaluation.per_seed, self._per_seed.get(parent or "", ()), strict=False)]
+        attempt = Tried(
+            id=candidate.id,
+            parent=parent,
+            idea=str(candidate.detail.get("idea", "")),
+            score=evaluation.score,
+            outcome=f"invalid: {evaluation.invalid}" if fate is Fate.INVALID else fate.value,
+            won=sum(gap > WON for gap in gaps),
+            lost=sum(gap < -WON for gap in gaps),
+        )
+        self._attempts = (*self._attempts, attempt)[-REMEMBERED_ATTEMPTS:]
 
     def _parent(self, archive: Archive, rng: random.Random) -> Elite:
         config, best, draw = self.config, self.best, rng.random()
@@ -273,6 +307,25 @@ class Archipelago:
                 chosen.setdefault(elite.candidate.id, elite)
         return tuple(chosen.values())
 
+    def _complements(self, parent: Elite, best: Sequence[Elite], rng: random.Random) -> tuple[Elite, ...]:
+        """For a model: elites that win most where the parent and the best lose, one after the other; none that is worse
+        than what the search began from."""
+        drawn = [selection.uniform(self.islands[number % len(self.islands)], rng) for number in range(POOL)]
+        least = self.initial[0].evaluation.score or 0.0
+        left = {one.candidate.id: one for one in drawn if (one.evaluation.score or 0.0) >= least}
+        height = parent.evaluation.per_seed
+        for one in (parent, *best):
+            left.pop(one.candidate.id, None)
+            height = tuple(map(max, height, one.evaluation.per_seed))
+        chosen: list[Elite] = []
+        while left and len(chosen) < self.config.inspirations:
+            gain, name = max((_gain(height, one), name) for name, one in left.items())
+            if gain <= 0:
+                break
+            chosen.append(left.pop(name))
+            height = tuple(map(max, height, chosen[-1].evaluation.per_seed))
+        return tuple(chosen)
+
     def _migrate(self) -> None:
         if self.additions < (self.migrations + 1) * self.config.migrate_every or len(self.islands) == 1:
             return
@@ -297,6 +350,11 @@ class Archipelago:
             fresh.add(elite)
         self.islands[step.island] = fresh
         self.restarts += 1
+
+
+def _gain(height: Sequence[float], elite: Elite) -> float:
+    """By how much an elite clearly exceeds these scores, where it does, over the seed problems."""
+    return sum(max(0.0, score - held - WON) for held, score in zip(height, elite.evaluation.per_seed, strict=False))
 
 
 def kept(fates: Sequence[Fate]) -> int:

@@ -25,7 +25,7 @@ from evosyn.evolve.replay import replay
 from evosyn.evolve.schedule import Schedule
 from evosyn.evolve.stopping import Grant, Stop, StopConfig, extended, reason_to_stop
 from evosyn.journal import Journal
-from evosyn.ports import Evolved, Proposal, ProposalContext, Proposer
+from evosyn.ports import Evolved, Proposal, ProposalContext, Proposer, Repairing
 from evosyn.randomness import SeedTree
 from evosyn.records import Candidate, Evaluation
 
@@ -117,6 +117,7 @@ class Search:
         self._results: dict[str, Evaluation] = {}
         self._waiting: list[tuple[str, Candidate]] = []
         self._making: dict[int, asyncio.Task[None]] = {}
+        self._mended: set[int] = set()
         self._next = 0
         self._synced = self._started
         self._syncing: asyncio.TimerHandle | None = None
@@ -180,6 +181,7 @@ class Search:
                     if inbox.empty():
                         break
                     message = inbox.get_nowait()
+                self._mend(inbox)
                 reason = self._commit_ready()
                 if reason is not None:
                     return reason
@@ -214,17 +216,55 @@ class Search:
         return self.state.replies + CALLS_OF_ONE * sum(1 for _ in ahead) >= calls
 
     async def _propose(self, index: int, inbox: asyncio.Queue[EvaluationMessage]) -> None:
-        ask, arm = self._asked[index]
-        context = ProposalContext(
+        proposal = await self._parts.proposers[self._asked[index].arm].propose(self._context(index))
+        inbox.put_nowait(EvaluationMessage(number=index, proposal=proposal))
+
+    def _context(self, index: int) -> ProposalContext:
+        ask = self._asked[index].ask
+        return ProposalContext(
             index=index,
             seed=self._parts.seed.root,
             parent=ask.parent,
             inspirations=ask.inspirations,
             top=ask.top,
-            rejected=ask.rejected,
             task=self.evolved.task,
+            start=tuple(self.state.initial),
+            attempts=ask.attempts,
+            before=ask.before,
+            reached=ask.reached,
         )
-        inbox.put_nowait(EvaluationMessage(number=index, proposal=await self._parts.proposers[arm].propose(context)))
+
+    def _mend(self, inbox: asyncio.Queue[EvaluationMessage]) -> None:
+        """Begin to repair the proposals of which nothing is valid."""
+        for index in [index for index in self._proposed if self._evaluated(index)]:
+            reason = self._why_useless(index)
+            if reason is not None:
+                task = asyncio.create_task(self._repair(index, self._proposed[index], reason, inbox))
+                task.add_done_callback(partial(_report_failure, inbox))
+                self._making[index] = task
+                self._mended.add(index)
+
+    async def _repair(self, index: int, failed: Proposal, reason: str, inbox: asyncio.Queue[EvaluationMessage]) -> None:
+        proposer = self._parts.proposers[self._asked[index].arm]
+        assert isinstance(proposer, Repairing)
+        mended = await proposer.repair(self._context(index), failed, reason)
+        inbox.put_nowait(EvaluationMessage(number=index, proposal=mended or failed))
+
+    def _why_useless(self, index: int) -> str | None:
+        """Why no candidate of an evaluated proposal is valid, if it can be repaired. The same whenever it is asked: an
+        evaluation depends on the text alone."""
+        if index in self._mended or not isinstance(self._parts.proposers[self._asked[index].arm], Repairing):
+            return None
+        reasons = [self._why_invalid(key) for key in self._keys[index]]
+        return None if None in reasons or not reasons else reasons[-1]
+
+    def _why_invalid(self, key: str | None) -> str | None:
+        if key is None:
+            return "it is no program"
+        evaluation = self._results.get(key)
+        if evaluation is None:
+            return self.state.why_invalid(key)
+        return None if evaluation.score is not None else evaluation.invalid or "it has no score"
 
     def _receive(self, message: EvaluationMessage) -> None:
         if message.error is not None:
@@ -235,7 +275,8 @@ class Search:
             return
         del self._making[message.number]
         keys = tuple(self.evolved.key(candidate.text) for candidate in message.proposal.candidates)
-        for key, candidate in zip(keys, message.proposal.candidates, strict=True):
+        held = len(self._keys.get(message.number, ()))  # by the proposal that this one repairs
+        for key, candidate in list(zip(keys, message.proposal.candidates, strict=True))[held:]:
             if key is None or self.state.seen(key) is not None:
                 continue
             if key not in self._holders:
@@ -244,7 +285,9 @@ class Search:
         self._proposed[message.number], self._keys[message.number] = message.proposal, keys
 
     def _commit_ready(self) -> Stop | None:
-        while (index := self.state.steps) in self._proposed and self._evaluated(index):
+        while (index := self.state.steps) in self._proposed and self._evaluated(index) and index not in self._making:
+            if self._why_useless(index) is not None:
+                return None
             self._commit(self._step(index))
             reason = self._reason()
             if reason is not None:
@@ -258,6 +301,7 @@ class Search:
         """Step `index`, complete; its hold on results ends here."""
         proposal, keys = self._proposed.pop(index), self._keys.pop(index)
         ask, arm = self._asked.pop(index)
+        self._mended.discard(index)
         trials, here = [], set()
         for key, candidate in zip(keys, proposal.candidates, strict=True):
             known = key is None or key in here or self.state.seen(key) is not None

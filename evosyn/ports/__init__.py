@@ -25,6 +25,7 @@ from evosyn.ports.plugins import (
 )
 from evosyn.ports.search import (
     Axis,
+    Briefing,
     Evaluator,
     Evolved,
     Genome,
@@ -32,14 +33,18 @@ from evosyn.ports.search import (
     Proposal,
     ProposalContext,
     Proposer,
+    Repairing,
     SearchState,
     StrategyRunner,
+    Told,
+    Tried,
 )
 
 __all__ = [
     "Argument",
     "Axis",
     "AxisTools",
+    "Briefing",
     "Comparison",
     "Crossexec",
     "Domain",
@@ -60,11 +65,14 @@ __all__ = [
     "ProposalContext",
     "Proposer",
     "ProposerTools",
+    "Repairing",
     "Sandbox",
     "SandboxTools",
     "SearchState",
     "StrategyRunner",
     "Teacher",
     "TeacherTools",
+    "Told",
+    "Tried",
     "VerdictCache",
 ]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import string
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from evosyn.chat import Parsed
 from evosyn.records import Candidate, Elite, Evaluation, Evidence, Invalid, Json, Ranking
@@ -62,16 +63,40 @@ class Proposal:
 
 
 @dataclass(frozen=True)
+class Tried:
+    """What a model tried, in a line for the next one.
+
+    Attributes:
+        id: of the candidate; parent: of the one that it was made from.
+        idea: what the model said of it; may be empty.
+        score: None where it has none.
+        outcome: what became of it, in a word, or why it is invalid.
+        won, lost: seed problems on which it does clearly better and worse than its parent.
+    """
+
+    id: str
+    parent: str | None
+    idea: str
+    score: float | None
+    outcome: str
+    won: int = 0
+    lost: int = 0
+
+
+@dataclass(frozen=True)
 class ProposalContext:
     """What a proposer is shown: drawn from the archive's state as of the fixed lag.
 
     Attributes:
         index: number of the proposal in the run; with `seed` it fixes every random choice.
         parent: the elite to change.
-        inspirations: diverse elites of other cells and islands.
-        top: the best of the island, best first.
-        rejected: texts that were already seen for this parent, to be told back.
+        inspirations: elites of other cells and islands; for a model those that win where the parent loses.
+        top: the best of the island, best first; for a model the best of all.
         task: what is evolved, in words (`Genome.task`).
+        start: what the search began from.
+        attempts: of models, the latest last.
+        before: scores on the seed problems of the parent's own parent, empty where unknown.
+        reached: the best score of any candidate so far on each seed problem.
     """
 
     index: int
@@ -79,8 +104,22 @@ class ProposalContext:
     parent: Elite
     inspirations: tuple[Elite, ...] = ()
     top: tuple[Elite, ...] = ()
-    rejected: tuple[str, ...] = ()
     task: str = ""
+    start: tuple[Elite, ...] = ()
+    attempts: tuple[Tried, ...] = ()
+    before: tuple[float, ...] = ()
+    reached: tuple[float, ...] = ()
+
+    @property
+    def others(self) -> tuple[Elite, ...]:
+        """What is shown beside the parent, each once; prompts call them program A, B, ... in this order."""
+        shown = {elite.candidate.id: elite for elite in (*self.top, *self.inspirations)}
+        shown.pop(self.parent.candidate.id, None)
+        return tuple(shown.values())
+
+    def name_of(self, elite: Elite) -> str:
+        """What prompts call one of the `others`."""
+        return f"program {string.ascii_uppercase[self.others.index(elite)]}"
 
 
 class SearchState(Protocol):
@@ -123,9 +162,50 @@ class Genome(Protocol):
         """Equal for texts that are surely the same, which are evaluated once; None for what is no such text."""
         ...
 
-    def read(self, reply: str, parent: str) -> Parsed[str]:
-        """The new text in a model's reply about `parent`, or the named reason why there is none. Arbitrary text never
-        raises."""
+    def read(self, reply: str, shown: Sequence[str]) -> Parsed[str]:
+        """The new text in a model's reply, or the named reason why there is none. Arbitrary text never raises.
+
+        Args:
+            shown: the texts that the model was shown and may refer to; the first is the one to change.
+        """
+        ...
+
+
+class Told(NamedTuple):
+    """What there is to say of a parent at the moment when a model is to change it.
+
+    Attributes:
+        data: what candidates are scored on, and how well known ones do; lines.
+        evidence: what this parent did, and what others did better; lines. Those of `Evaluation.feedback` are not added.
+        direction: one line that says where to look this time, or "".
+    """
+
+    data: tuple[str, ...] = ()
+    evidence: tuple[str, ...] = ()
+    direction: str = ""
+
+
+@runtime_checkable
+class Briefing(Protocol):
+    """A `Genome` that has more to say than its task and the feedback of the parent."""
+
+    def brief(self, context: ProposalContext) -> Told:
+        """Pure and quick."""
+        ...
+
+
+@runtime_checkable
+class Repairing(Protocol):
+    """A `Proposer` that can mend a candidate which turned out to be invalid."""
+
+    async def repair(self, context: ProposalContext, failed: Proposal, reason: str) -> Proposal | None:
+        """One more try with one call, or None where there is nothing to mend: `failed` was free, say, or has used its
+        second call already. The proposal that comes back is the failed one with the new candidate, reply and cost.
+
+        Args:
+            failed: a proposal of its own for this context, of which no candidate is valid.
+            reason: why the last of them is not.
+        """
         ...
 
 

@@ -5,17 +5,21 @@ How well one does is for an evaluator to say (`evosyn.evaluators.consistency`). 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from textwrap import fill
 from typing import NamedTuple
 
 from evosyn.chat import Parsed
 from evosyn.codeblocks import read_program
 from evosyn.records import Elite
 from evosyn.strategies.grammar.reader import Reader
+from evosyn.strategies.running._harness import ALLOWED
 from evosyn.templates import render
 
 PROMPTS = "evosyn.strategies"
 ENTRY_POINTS = ("rank", "strategy")
 
+WIDTH = 120
 TIE_METRIC = "testing_balanced_accuracy"
 """Among equal scores the better testing wins: the score alone can be gamed (facts of real pools in docs/evolve.md)."""
 
@@ -46,16 +50,17 @@ class StrategyGenome:
 
     def __init__(self, reader: Reader | None = None) -> None:
         self.reader = reader or Reader()
-        self.task = render(PROMPTS, "prompts/contract.md")
+        modules = sorted(set(ALLOWED) - {"__future__", "numpy", "random"})
+        self.task = render(PROMPTS, "prompts/contract.md", modules=fill(", ".join(modules), WIDTH))
         self.question = render(PROMPTS, "prompts/question.md")
 
     def key(self, text: str) -> str | None:
         """See `Reader.key`."""
         return self.reader.key(text)
 
-    def read(self, reply: str, parent: str) -> Parsed[str]:
+    def read(self, reply: str, shown: Sequence[str]) -> Parsed[str]:
         """See `read_program`."""
-        return read_program(reply, parent, ENTRY_POINTS)
+        return read_program(reply, shown, ENTRY_POINTS)
 
     def merit(self, elite: Elite) -> StrategyMerit:
         """See `merit_of`."""

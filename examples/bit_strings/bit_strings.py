@@ -57,7 +57,7 @@ class BitStrings:
     def key(self, text: str) -> str | None:
         return text if BITS.fullmatch(text) else None
 
-    def read(self, reply: str, parent: str) -> Parsed[str]:  # noqa: ARG002
+    def read(self, reply: str, shown: Sequence[str]) -> Parsed[str]:  # noqa: ARG002
         found = BITS.findall(reply)
         return Parsed(found[-1]) if found else Parsed(None, "no-bits")
 

@@ -139,6 +139,15 @@ class Asking:
         return Proposal((Candidate(reply.text, parents, self.name),), replies=(reply.id,), cost=reply.cost)
 
 
+class Mending(Asking):
+    """It repairs, and forgets what the first call cost."""
+
+    async def repair(self, context, failed, _reason):
+        again = await self.propose(context)
+        mended = Candidate("1" * 32, failed.candidates[0].parents, self.name)
+        return Proposal((*failed.candidates, mended), replies=(*failed.replies, *again.replies), cost=again.cost)
+
+
 def proposer(part=Flipping, **changes):
     broken = spoiled(ProposerContract, part, **changes)
     broken.parent, broken.genome = START.text, BitStrings({})
@@ -266,6 +275,7 @@ BROKEN = [
     ("what_a_model_was_paid", proposer(Free)),
     ("no_reply_of_a_model", proposer(Trusting)),
     ("a_spent_budget", proposer(Swallowing)),
+    ("a_repair_is_one_more", proposer(Mending)),
     ("it_has_its_words", bits(question="Say it.")),
     ("it_knows_its_own", bits(key=lambda *_: None)),
     ("it_knows_its_own", bits(key=lambda *_: str(next(COUNT)))),

@@ -107,8 +107,50 @@ def test_what_behaves_alike_takes_no_cell_and_is_told_back_where_it_was_paid_for
     assert step(state, trial(1, 0.5, 0.1, "same"), replies=("r",)) == (Fate.NEW,)
     assert step(state, trial(2, 0.5, 0.9, "same", (parent,)), replies=("r",)) == (Fate.SAME_BEHAVIOUR,)
     assert step(state, trial(3, 0.5, 0.9, "same", (parent,))) == (Fate.SAME_BEHAVIOUR,)
-    told = [state.ask(number).rejected for number in range(60) if state.ask(number).parent.candidate.id == parent]
-    assert told and all(texts == ("n = 2",) for texts in told)
+    told = state.ask(3).attempts
+    assert [(one.outcome, one.parent) for one in told] == [("new", None), ("same-behaviour", parent)]
+    assert state.ask(3, free=True).attempts == ()
+
+
+def specialist(number: int, x: float, *per_seed: float) -> Trial:
+    score = sum(per_seed) / len(per_seed)
+    return Trial(Candidate(f"n = {number}"), f"k{number}", Evaluation(score, None, (x,), per_seed=per_seed))
+
+
+def test_a_model_is_shown_the_best_of_all_and_what_wins_where_it_and_the_parent_lose():
+    state = Archipelago(AXES, by_score, IslandsConfig(count=3, best=0.0, exploration=0.0), SeedTree(3))
+    state.commit(Step(-1, -1, "initial", None, (specialist(0, 0.05, 0.3, 0.3, 0.3, 0.1),)))
+    step(state, specialist(1, 0.25, 0.9, 0.9, 0.1, 0.1))
+    step(state, specialist(2, 0.45, 0.1, 0.1, 0.9, 0.2))
+    step(state, specialist(3, 0.65, 0.9, 0.1, 0.0, 0.1))
+    step(state, specialist(4, 0.85, 0.0, 0.0, 0.0, 0.9))
+    shown = set()
+    for number in range(60):
+        ask = state.ask(number)
+        assert ask.top == state.top(1)
+        texts = [elite.candidate.text for elite in ask.inspirations]
+        assert len(set(texts)) == len(texts)
+        assert ask.parent not in ask.inspirations
+        assert ask.top[0] not in ask.inspirations
+        if ask.parent.candidate.text == "n = 1":
+            shown.update(texts)
+    assert shown == {"n = 2"}  # "n = 3" adds nothing, "n = 4" is worse than what the search began from
+    assert state.ask(1).reached == (0.9, 0.9, 0.9, 0.9)
+
+
+def test_an_attempt_says_what_it_won_and_lost_against_its_parent():
+    state = Archipelago(AXES, by_score, IslandsConfig(count=1), SeedTree(3))
+    state.commit(Step(-1, -1, "initial", None, (specialist(0, 0.05, 0.3, 0.3, 0.3),)))
+    parent = state.initial[0].candidate
+    made = specialist(1, 0.5, 0.9, 0.31, 0.1)
+    candidate = Candidate("n = 1", (parent.id,), detail={"idea": "weigh more"})
+    step(state, Trial(candidate, "k1", made.evaluation), replies=("r",))
+    step(state, trial(2, None, parents=(parent.id,)), replies=("r",))
+    first, second = state.ask(5).attempts
+    assert (first.idea, first.outcome, first.won, first.lost, first.parent) == ("weigh more", "new", 1, 1, parent.id)
+    assert (second.score, second.outcome) == (None, "invalid: broken")
+    assert state.why_invalid("k2") == "broken"
+    assert state.why_invalid("k1") is None
 
 
 def test_free_proposals_work_around_the_newest_program_of_a_model():

@@ -8,8 +8,7 @@ import pytest
 
 from evosyn import registry
 from evosyn.chat import Reply, Request
-from evosyn.codeblocks import Edit, apply_edits, extract_edits, extract_program
-from evosyn.ports import ModelTools, Proposal, ProposalContext, Proposer, TeacherTools
+from evosyn.ports import ModelTools, Proposal, ProposalContext, Proposer, Repairing, TeacherTools, Tried
 from evosyn.records import Candidate, Elite, Evaluation
 from evosyn.simulation.scripted_server import ScriptedServer
 from evosyn.strategies.genome import StrategyGenome
@@ -77,7 +76,9 @@ def test_what_a_model_is_told_of_strategies_does_not_change(name: str) -> None:
 
     asked: list[Request] = []
     other, best = elite("# other\n" + PARENT, 0.2, (1, 0)), elite("# best\n" + PARENT, 0.5, (0, 0))
-    given = context(inspirations=(other,), top=(best,), rejected=("# rejected\n" + PARENT,))
+    tried = Tried("c_1", context().parent.candidate.id, "I weigh testings.", 0.2, "new", 1, 2)
+    failed = Tried("c_2", "c_3", "", None, "invalid: NameError: np (line 2)")
+    given = context(inspirations=(other,), top=(best,), attempts=(tried, failed))
     asyncio.run(registry.make("proposers", name, ModelTools(STRATEGIES, Recording())).propose(given))
     said = "\n".join(f"[{message.role}]\n{message.content.strip()}\n" for message in asked[-1].messages)
     assert said == (GOLDEN / f"strategy.{name}.md").read_text()
@@ -111,7 +112,8 @@ def test_crossover_shows_the_elite_that_wins_where_the_parent_loses() -> None:
     same, better = elite("# same\n" + PARENT, 0.3, (0, 1)), elite("# better\n" + PARENT, 0.2, (1, 0))
     given = context(inspirations=(same, better))
     proposal, prompts = propose("crossover", [fenced(PARENT.replace("sum", "any"))], given)
-    assert "# better" in prompts[0].split("# The second parent")[1]
+    assert "with program B into one" in prompts[0]
+    assert "# better" in prompts[0].split("# Program B (score 0.2000)")[1].split("# Program")[0]
     assert proposal.candidates[0].parents == (given.parent.candidate.id, better.candidate.id)
 
 
@@ -137,8 +139,58 @@ def test_a_repaired_reply_is_used_and_both_calls_are_on_record() -> None:
     new = PARENT.replace("sum", "max")
     proposal, prompts = propose("diff", ["no idea", fenced(new)], context())
     assert proposal.candidates[0].text == new
-    assert "could not be used: prose" in prompts[1]
+    assert "could not be used: it holds no program" in prompts[1]
     assert proposal.candidates[0].detail["replies"] == list(proposal.replies)
+
+
+def test_a_rank_that_uses_helpers_of_any_program_that_was_shown_is_completed() -> None:
+    other = elite("def half(x):\n    return x / 2\n\n\n" + PARENT, 0.5, (1, 1))
+    reply = fenced("def rank(evidence):\n    return half(evidence.passed.sum(axis=1)), evidence.passed.sum(axis=0)\n")
+    proposal, _ = propose("rewrite", [reply], context(top=(other,)))
+    assert "def half(x):" in proposal.candidates[0].text
+
+
+def test_functions_that_were_shown_already_are_left_out() -> None:
+    helper = "def half(x):\n    return x / 2\n\n\n"
+    parent = elite(helper + PARENT, 0.2, (0, 1))
+    other = elite(helper + PARENT.replace("sum", "mean"), 0.3, (1, 0))
+    _, prompts = propose(
+        "rewrite", [fenced(PARENT)], context(parent=parent, top=(other, parent), inspirations=(other,))
+    )
+    assert prompts[0].count("def half") == 1
+    assert "# as above: half" in prompts[0]
+    assert prompts[0].count("def rank(evidence):\n    passed") == 2
+
+
+def test_an_invalid_program_is_mended_with_one_call_and_its_reason() -> None:
+    new = PARENT.replace("sum", "max")
+    broken, prompts = propose("rewrite", [fenced(new)], context())
+
+    async def main(url: str) -> Proposal | None:
+        teacher = registry.make("teachers", "litellm:openai/m", TeacherTools(), {"base_url": url})
+        proposer = registry.make("proposers", "rewrite", ModelTools(STRATEGIES, teacher))
+        assert isinstance(proposer, Repairing)
+        try:
+            mended = await proposer.repair(context(), broken, "NameError: np (line 2)")
+            assert mended is not None
+            assert await proposer.repair(context(), mended, "again") is None
+            return mended
+        finally:
+            await teacher.aclose()
+
+    def script(body: Mapping[str, object], _: int) -> str:
+        prompts.append("\n".join(message["content"] for message in body["messages"]))  # type: ignore[index,attr-defined]
+        return fenced(PARENT.replace("sum", "min"))
+
+    with ScriptedServer(script) as server:
+        mended = asyncio.run(main(server.base_url))
+    assert mended is not None
+    assert [one.text for one in mended.candidates] == [new, PARENT.replace("sum", "min")]
+    assert mended.candidates[1].detail["repairs"] == mended.candidates[0].id
+    assert mended.candidates[1].parents == mended.candidates[0].parents
+    assert len(mended.replies) == 2
+    assert prompts[1].startswith(prompts[0])
+    assert "no score: NameError: np (line 2)" in prompts[1]
 
 
 def test_an_empty_reply_is_named_and_not_asked_about_again() -> None:
@@ -147,36 +199,15 @@ def test_an_empty_reply_is_named_and_not_asked_about_again() -> None:
 
 
 def test_a_prompt_that_is_too_long_loses_the_least_important_first() -> None:
-    top = tuple(elite(f"# top {number}\n" + "# filler\n" * 200 + PARENT, 0.4) for number in range(3))
-    given = context(top=top, rejected=("# rejected\n" + PARENT,))
+    top = tuple(elite(f"# top {number}\n" + "# filler\n" * 500 + PARENT, 0.4) for number in range(3))
+    given = context(top=top, attempts=(Tried("c_1", None, "I tried and tried.", 0.1, "new"),))
     _, long = propose("rewrite", [fenced(PARENT.replace("sum", "max"))], given, prompt_tokens=8000)
-    _, short = propose("rewrite", [fenced(PARENT.replace("sum", "max"))], given, prompt_tokens=1500)
-    assert "# rejected" in long[0]
+    _, short = propose("rewrite", [fenced(PARENT.replace("sum", "max"))], given, prompt_tokens=2000)
+    assert "I tried and tried." in long[0]
     assert "# top 2" in long[0]
-    assert "# rejected" not in short[0]
+    assert "# top" not in short[0]
     assert "seed 7: criterion 1" in short[0]
     assert PARENT.strip() in short[0]
-
-
-def test_edits_apply_through_trailing_blanks_and_other_indentation() -> None:
-    program = "def f():\n    if x:\n        a = 1  \n        b = 2\n"
-    assert apply_edits(program, [Edit("        a = 1\n", "        a = 3\n")]).value == program.replace(
-        "a = 1  ", "a = 3"
-    )
-    shifted = apply_edits(program, [Edit("a = 1\nb = 2\n", "a = 3\nif a:\n    b = 4\n")]).value
-    assert shifted == "def f():\n    if x:\n        a = 3\n        if a:\n            b = 4\n"
-    assert apply_edits(program, [Edit("", "a")]).reason == "diff-does-not-apply"
-
-
-def test_a_single_function_is_spliced_into_the_parent() -> None:
-    program = "import numpy as np\n\n\ndef weight(x):\n    return x\n\n\n" + PARENT
-    spliced = program.replace("return x\n", "return x * 2\n")
-    assert extract_program(fenced("def weight(x):\n    return x * 2\n"), program, ["rank"]).value == spliced
-
-
-def test_several_edits_are_read_in_order_and_an_unclosed_fence_is_accepted() -> None:
-    assert [edit.replace.strip()[:6] for edit in extract_edits(DIFF + DIFF.replace("mean", "any "))] == ["return"] * 2
-    assert extract_program("Here:\n```python\n" + PARENT, "", ["rank"]).value == PARENT
 
 
 def test_a_mailbox_waits_for_its_answer_and_remembers_it(tmp_path: Path) -> None:

@@ -3,23 +3,25 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evosyn.codeblocks import Edit, apply_edits, extract_edits, read_program
+from evosyn.codeblocks import completed, read_program
+from evosyn.edits import Edit, apply_edits, extract_edits
 
-NOISE = st.text(alphabet=st.sampled_from("`<>=SEARCHREPLACEpython\n \tdef():x#é"), max_size=200)
+NOISE = st.text(alphabet=st.sampled_from("`<>=SEARCHREPLACEpython\n \tdef():x#@+-é"), max_size=200)
 LINES = st.lists(st.text(alphabet="abc =+()", max_size=12), min_size=1, max_size=12)
 
 
 @given(NOISE | st.text(max_size=300), NOISE)
 def test_arbitrary_text_never_raises(reply: str, parent: str) -> None:
-    found = read_program(reply, parent, ["rank"])
+    found = read_program(reply, [parent], ["rank"])
     assert (found.value is None) == bool(found.reason)
     apply_edits(parent, extract_edits(reply))
+    completed(reply, [parent, reply])
 
 
 @given(st.text(alphabet="abc .,!\n", max_size=80), st.integers(0, 999))
 def test_a_fenced_program_is_always_found(prose: str, number: int) -> None:
     program = f"def rank(evidence):\n    return {number}\n"
-    assert read_program(f"{prose}\n```python\n{program}```\n{prose}", "", ["rank"]).value == program
+    assert read_program(f"{prose}\n```python\n{program}```\n{prose}", [""], ["rank"]).value == program
 
 
 @given(LINES, st.data())
@@ -27,7 +29,7 @@ def test_an_edit_of_lines_that_stand_there_always_applies(lines: list[str], data
     start = data.draw(st.integers(0, len(lines) - 1))
     stop = data.draw(st.integers(start + 1, len(lines)))
     search = "\n".join(lines[start:stop]) + "\n"
-    result = apply_edits("\n".join(lines) + "\n", [Edit(search, "new\n")])
-    assert bool(search.strip()) == (result.value is not None)
-    if result.value is not None:
-        assert "new" in [line.strip() for line in result.value.splitlines()]
+    edited = apply_edits("\n".join(lines) + "\n", [Edit(search, "new\n")])
+    assert edited is not None
+    assert (edited.applied, edited.missed) == (1, 0)
+    assert "new" in [line.strip() for line in edited.text.splitlines()]

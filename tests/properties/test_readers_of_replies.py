@@ -11,11 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evosyn import parsing
-from evosyn.codeblocks import Edit, apply_edits, extract_edits, extract_program, read_program
+from evosyn.codeblocks import completed, read_program
 from evosyn.domains import domain as domain_named
 from evosyn.domains import replies
+from evosyn.edits import apply_edits, extract_edits
 from evosyn.evaluators.axes import program_size
-from evosyn.fences import Fence, is_one_fence, markdown_fences, plain_fences
+from evosyn.fences import is_one_fence, markdown_fences
 from evosyn.jobs import Call, CallsJob
 from evosyn.records import Problem
 from evosyn.sandbox.bundling import harmless, keeps_company
@@ -28,11 +29,10 @@ pytestmark = pytest.mark.slow
 
 # ------------------------------------------------------------------------------------- the same as regular expressions
 MARKDOWN = re.compile(r"^[ \t]*(`{3,}|~{3,})[ \t]*([\w+.-]*)[^\n]*\n(.*?)(?:^[ \t]*\1[ \t]*$|\Z)", re.M | re.S)
-PLAIN = re.compile(r"^```[ \t]*([\w+-]*)[^\n]*\n(.*?)^```[ \t]*$", re.DOTALL | re.MULTILINE)
-OPEN = re.compile(r"^```[ \t]*(?:python|py)?[ \t]*\n(.*)\Z", re.DOTALL | re.MULTILINE)
 ONE = re.compile(r"^```[ \t]*[\w+.-]*[ \t]*\n.+?^```[ \t]*$", re.DOTALL | re.MULTILINE)
 EDIT = re.compile(
-    r"^[ \t]*<{5,}[ \t]*SEARCH[ \t]*\n(.*?)^[ \t]*={5,}[ \t]*\n(.*?)^[ \t]*>{5,}[ \t]*REPLACE[ \t]*$",
+    r"^[ \t]*<{5,}[ \t]*(?:SEARCH|ORIGINAL|HEAD)[ \t]*\n(.*?)^[ \t]*={5,}[ \t]*\n(.*?)"
+    r"^[ \t]*>{5,}[ \t]*(?:REPLACE|UPDATED|NEW)[ \t]*$",
     re.DOTALL | re.MULTILINE,
 )
 COMMAS = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[\]}])', re.S)
@@ -67,7 +67,9 @@ EDITS = [
     ">>>>>",
     ">>>>>>>",
     "SEARCH",
+    "ORIGINAL",
     "REPLACE",
+    "UPDATED",
     " ",
     "\t",
     "\n",
@@ -84,18 +86,16 @@ def texts(pieces: list[str]) -> st.SearchStrategy[str]:
 
 @given(texts(PIECES))
 def test_fences_are_those_of_the_regular_expressions(text: str) -> None:
-    assert markdown_fences(text) == [Fence(match[2].lower(), match[3]) for match in MARKDOWN.finditer(text)]
-    found, end = list(PLAIN.finditer(text)), 0
-    if found:
-        end = found[-1].end()
-    rest = OPEN.search(text, end)
-    assert plain_fences(text) == ([Fence(one[1].lower(), one[2]) for one in found], None if rest is None else rest[1])
+    if not any(re.search("[^`]```|[^~]~~~", line.strip(" \t")) for line in text.split("\n")):  # behind words
+        found = [(fence.language, fence.text) for fence in markdown_fences(text)]
+        assert [one[0] for one in found] == [match[2].lower() for match in MARKDOWN.finditer(text)]
+        assert [one[1].split() for one in found] == [match[3].split() for match in MARKDOWN.finditer(text)]
     assert is_one_fence(text) == (len(ONE.findall(text)) == 1 and text.count("```") == 2)
 
 
 @given(texts(EDITS))
 def test_edits_are_those_of_the_regular_expression(text: str) -> None:
-    assert extract_edits(text) == tuple(Edit(*match.groups()) for match in EDIT.finditer(text))
+    assert [edit[:2] for edit in extract_edits(text)] == [match.groups() for match in EDIT.finditer(text)]
 
 
 @given(texts(JSONS))
@@ -111,6 +111,15 @@ SHAPES: dict[str, str] = {
     "edits": "<<<<<<< SEARCH\nx\n=======\nx\nx\n>>>>>>> REPLACE\n" * (N // 40),
     "edits of many lines": ("<<<<<<< SEARCH\n" + "x\n" * 400 + "y\n=======\nx\n>>>>>>> REPLACE\n") * (N // 850),
     "signs": "<" * N,
+    "hunks": "@@ -1 +1 @@\n-x = x\n+y\n" * (N // 22),
+    "a long hunk": "```diff\n" + "-x\n+y\n" * (N // 6),
+    "definitions": "def g():\n    return h\n" * (N // 24),
+    "names": "\n".join(f"a{n} = b{n}" for n in range(N // 12)),
+    "thoughts in fields": '"<think></think>' * (N // 16),
+    "objects line by line": '{"input": [1], "output": 2},\n' * (N // 29),
+    "comments": "// a\n" * (N // 5),
+    "dots": "[" + "..., " * (N // 5),
+    "tags": "<code>" * (N // 6),
     "openings": "```py\n" * (N // 6),
     "fences of functions": "```py\ndef g(): 1\n```\n" * (N // 21),
     "fences of checks": "```py\ndef check(c): assert c(1) == 2\n```\n" * (N // 40),
@@ -186,8 +195,9 @@ READERS: dict[str, Callable[[str], object]] = {
     "one json": replies.read_json,
     "defines": lambda text: replies.defines(text, "f"),
     "edits": lambda text: apply_edits(PARENT, extract_edits(text)),
-    "program": lambda text: extract_program(text, PARENT, ["f"]),
-    "either": lambda text: read_program(text, "x\n" * 1000, ["f"]),
+    "program": lambda text: read_program(text, [PARENT], ["f"]),
+    "either": lambda text: read_program(text, ["x\n" * 1000, PARENT], ["f"]),
+    "completed": lambda text: completed(text, [text, PARENT]),
     "one fence": lambda text: format_score(text, "code"),
     "think and answer": lambda text: format_score(text, "think"),
     "parsed": _parsed,

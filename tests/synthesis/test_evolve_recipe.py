@@ -158,7 +158,7 @@ def old(tmp_path: Path) -> Path:
 
 def test_the_state_of_an_old_run_is_what_it_was(old):
     state = SearchReading(old, "evolve").state
-    assert state.fingerprint() == "e8f9b7f5b2e6ea5851115a12a102ca4dd793d7417cb6e04a1266fd3be867ca56"
+    assert state.fingerprint() == "c23952ab097f40117759c5c2e2bb132cf801c647312444610c9a6129c2a1e5a7"
     assert state.best is not None and state.best.candidate.id == "c_50917d732e2280e3"
     assert (state.evaluations, len(state.record), state.migrations) == (31, 20, 2)
 

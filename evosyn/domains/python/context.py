@@ -8,13 +8,13 @@ program exists for a testing, so that no program can define what it is compared 
 from __future__ import annotations
 
 import ast
-import builtins
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from evosyn.domains.python.expressions import NotLiftable
 from evosyn.domains.python.payload import entry_point, starter_code
+from evosyn.names import BUILTINS, bound_names, free_names
 from evosyn.parsing import parsed
 from evosyn.records import Problem
 
@@ -22,9 +22,6 @@ MAX_SOURCE = 200_000
 """Characters of testing code that we parse ourselves."""
 EVERYWHERE = frozenset({"math", "cmath", "itertools"})
 """Modules that the sandbox gives every testing that names them."""
-
-_ONLY_INTERACTIVE = frozenset({"copyright", "credits", "exit", "help", "license", "quit", "_"})
-BUILTINS = (frozenset(dir(builtins)) | {"__name__"}) - _ONLY_INTERACTIVE
 
 
 class Broken(Exception):
@@ -124,32 +121,6 @@ def parse(source: str) -> ast.Module:
         raise Broken(f"does not parse: {error}") from error
     except (RecursionError, MemoryError) as error:
         raise NotLiftable("nested too deeply") from error
-
-
-def bound_names(node: ast.AST) -> set[str]:
-    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        return {node.name}
-    if isinstance(node, ast.Import | ast.ImportFrom):
-        return {(alias.asname or alias.name).split(".")[0] for alias in node.names}
-    return {part.id for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
-
-
-def free_names(node: ast.AST) -> set[str]:
-    """Names that are read but bound nowhere inside; bindings count wherever they stand, so this errs to too few."""
-    read: set[str] = set()
-    bound: set[str] = set()
-    for part in ast.walk(node):
-        if isinstance(part, ast.Name):
-            (read if isinstance(part.ctx, ast.Load) else bound).add(part.id)
-        elif isinstance(part, ast.arg):
-            bound.add(part.arg)
-        elif isinstance(part, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and part.name:
-            bound.add(part.name)
-        elif isinstance(part, ast.MatchMapping) and part.rest:
-            bound.add(part.rest)
-        elif isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom):
-            bound |= bound_names(part)
-    return read - bound
 
 
 def source_of(node: ast.AST) -> str:

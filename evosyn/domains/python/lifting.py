@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from evosyn.domains.python.budget import STEPS, TooLarge, WorkBudget, is_wide, measure
-from evosyn.domains.python.context import BUILTINS, Broken, Context, free_names, names_in, parse, source_of
+from evosyn.domains.python.context import Broken, Context, names_in, parse, source_of
 from evosyn.domains.python.equality import safely_equal
 from evosyn.domains.python.expressions import (
     CallFailed,
@@ -29,6 +29,7 @@ from evosyn.domains.python.expressions import (
     lookup,
 )
 from evosyn.jobs import Call, ItemOutcome, Status
+from evosyn.names import BUILTINS, free_names
 from evosyn.records import Json, Verdict
 from evosyn.sandbox._inside.kinds import IterationFailed
 

@@ -1,23 +1,45 @@
 """What the proposers that ask a model share: the prompt from the evidence, one repair call, a named reason for waste.
 
-The prompt is a pure function of the context. It fits a token budget: what was rejected goes first, then inspirations,
-then further top programs, then the last lines of evidence; contract and parent always stay.
+The prompt is a pure function of the context. It fits a token budget: what was tried goes first, then inspirations, then
+the best program, then the last lines of evidence; contract, data and parents always stay.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from pydantic import Field
 
 from evosyn.chat import Message, Parsed, Reply, Request
-from evosyn.ports import ModelTools, PluginConfig, Proposal, ProposalContext
+from evosyn.codeblocks import without_repeats
+from evosyn.evolve.ideas import idea_of
+from evosyn.ports import Briefing, ModelTools, PluginConfig, Proposal, ProposalContext, Told, Tried
 from evosyn.records import Candidate, Elite
 from evosyn.templates import render
 
 PROMPTS = "evosyn.evolve"
 CHARACTERS_PER_TOKEN = 3.5
+ATTEMPTS = (
+    "# What was tried lately, the latest first\n"
+    "Which program was changed: the new score (seed problems won and lost by the change): what was said of it."
+)
+UNUSABLE = {
+    "prose": "it holds no program",
+    "truncated": "it was cut; be shorter",
+    "does-not-parse": "what it holds is not Python, or was cut",
+    "no-entry-point": "none of its programs defines the function that the contract asks for",
+    "diff-does-not-apply": "the lines to replace do not stand in the program to improve",
+    "unchanged": "it gives the same program again",
+    "only-thinking": "it ends before the answer; think less",
+}
+"""Why a reply cannot be used, in words for its author."""
+SAID = {
+    "duplicate": "the same program as an earlier one",
+    "same-behaviour": "ranks everything like an earlier one",
+    "no-program": "no program",
+}
 
 
 class ModelProposerConfig(PluginConfig):
@@ -38,10 +60,23 @@ class ModelProposerConfig(PluginConfig):
 
 @dataclass(frozen=True)
 class Instructions:
-    """The part of the prompt that a proposer adds, and the further parents that it shows there."""
+    """The part of the prompt that a proposer adds.
+
+    Attributes:
+        also_parents: those of the others that are shown in any case.
+        kind: what is asked, where it is not what the proposer is named for.
+    """
 
     text: str
     also_parents: tuple[Elite, ...] = ()
+    kind: str = ""
+
+
+class PromptPart(NamedTuple):
+    """A part of the prompt; one that does not fit is left out, or cut behind a line."""
+
+    text: str
+    by_line: bool = False
 
 
 class ModelProposer:
@@ -68,80 +103,140 @@ class ModelProposer:
     async def propose(self, context: ProposalContext) -> Proposal:
         """See `ports.Proposer.propose`."""
         asked = self._instructions(context)
-        system = Message("system", render(PROMPTS, "prompts/system.md"))
-        messages = (system, Message("user", self._prompt(context, asked)))
-        reply = await self._ask(messages, context)
+        messages = self._messages(self._prompt(context, asked))
+        reply = await self._teacher.complete(self._request(messages, context))
         replies, found = [reply], self._found(reply, context)
         if found.value is None and self._config.repair and reply.failure in (None, "truncated"):
-            repair = render(PROMPTS, "prompts/repair.md", reason=found.reason)
+            repair = render(PROMPTS, "prompts/repair.md", reason=UNUSABLE.get(found.reason, found.reason))
             again = (*messages, Message("assistant", reply.text[-8000:] or "(nothing)"), Message("user", repair))
-            replies.append(await self._ask(again, context))
+            replies.append(await self._teacher.complete(self._request(again, context)))
             found = self._found(replies[-1], context)
         ids = tuple(reply.id for reply in replies)
         cost = sum(reply.cost or 0.0 for reply in replies)  # of cached ones too: a killed run may have paid them
         if found.value is None:
             return Proposal(waste=found.reason, replies=ids, cost=cost)
         parents = (context.parent.candidate.id, *(elite.candidate.id for elite in asked.also_parents))
-        detail = {"model": self._teacher.name, "replies": list(ids), "prompt": messages[-1].content}
+        detail = {
+            "model": self._teacher.name,
+            "replies": list(ids),
+            "prompt": messages[-1].content,
+            "idea": idea_of(replies[-1].text) or idea_of(replies[0].text),
+        }
+        if asked.kind:
+            detail["asked"] = asked.kind
         return Proposal((Candidate(found.value, parents, self.name, detail),), replies=ids, cost=cost)
+
+    async def repair(self, context: ProposalContext, failed: Proposal, reason: str) -> Proposal | None:
+        """See `ports.Repairing.repair`."""
+        if not self._config.repair or len(failed.replies) != 1:
+            return None
+        (broken,) = failed.candidates
+        asked = render(PROMPTS, "prompts/invalid.md", reason=reason)
+        program = Message("assistant", f"```python\n{broken.text.rstrip()}\n```")
+        messages = (*self._messages(str(broken.detail["prompt"])), program, Message("user", asked))
+        reply = await self._teacher.complete(self._request(messages, context))
+        found = self._found(reply, context, broken.text)
+        replies, cost = (*failed.replies, reply.id), failed.cost + (reply.cost or 0.0)
+        if found.value is None:
+            return replace(failed, replies=replies, cost=cost)
+        detail = {**broken.detail, "replies": list(replies), "prompt": asked, "repairs": broken.id}
+        mended = Candidate(found.value, broken.parents, self.name, detail)
+        return Proposal((broken, mended), replies=replies, cost=cost)
 
     async def aclose(self) -> None:
         """End the connections that the teacher holds in this event loop."""
         await self._teacher.aclose()
 
-    async def _ask(self, messages: tuple[Message, ...], context: ProposalContext) -> Reply:
+    def _request(self, messages: tuple[Message, ...], context: ProposalContext) -> Request:
         params = {"temperature": self._config.temperature, "max_tokens": self._config.max_tokens}
-        return await self._teacher.complete(Request(messages, self._genome.purpose, params, context.index))
+        return Request(messages, self._genome.purpose, params, context.index)
 
-    def _found(self, reply: Reply, context: ProposalContext) -> Parsed[str]:
+    def _messages(self, prompt: str) -> tuple[Message, Message]:
+        return Message("system", render(PROMPTS, "prompts/system.md")), Message("user", prompt)
+
+    def _found(self, reply: Reply, context: ProposalContext, broken: str = "") -> Parsed[str]:
+        """
+        Args:
+            broken: a program of its own that it is to mend.
+        """
         if reply.failure is not None:
             return Parsed(None, reply.failure)
-        parent = context.parent.candidate.text
-        found = self._genome.read(reply.text, parent)
-        return Parsed(None, "unchanged") if found.value is not None and found.value.strip() == parent.strip() else found
+        shown = [elite.candidate.text for elite in (context.parent, *context.others)]
+        found = self._genome.read(reply.text, [broken, *shown] if broken else shown)
+        same = found.value is not None and found.value.strip() in (shown[0].strip(), broken.strip())
+        return Parsed(None, "unchanged") if same else found
 
     def _prompt(self, context: ProposalContext, asked: Instructions) -> str:
         evaluation = context.parent.evaluation
+        brief = self._genome.brief(context) if isinstance(self._genome, Briefing) else Told()
         head = {
-            "contract": context.task,
+            "contract": context.task.rstrip(),
+            "data": "# The data\n" + "\n".join(brief.data) + "\n\n" if brief.data else "",
             "score": shown_score(context.parent),
             "metrics": ", ".join(f"{name} {value:.3f}" for name, value in sorted(evaluation.metrics.items())),
             "program": context.parent.candidate.text.rstrip(),
         }
-        room = int(self._config.prompt_tokens * CHARACTERS_PER_TOKEN) - len(asked.text)
+        direction = f"# Where to look this time\n{brief.direction}\n\n" if brief.direction else ""
+        room = int(self._config.prompt_tokens * CHARACTERS_PER_TOKEN) - len(asked.text) - len(direction)
         room -= sum(len(text) for text in head.values())
-        sections = "\n\n".join(_fitting(_sections(context), room))
-        return render(PROMPTS, "prompts/evidence.md", **head, sections=sections) + "\n" + asked.text
+        evidence = brief.evidence or tuple(
+            line if line.startswith(" ") else f"- {line}" for line in evaluation.feedback
+        )
+        sections = "\n\n".join(_fitting(_sections(context, asked, evidence), room))
+        return render(PROMPTS, "prompts/evidence.md", **head, sections=sections) + f"\n{direction}{asked.text}"
 
 
-def _sections(context: ProposalContext) -> Iterator[str]:
-    """Most important first, because what does not fit is cut from the end."""
-    if context.parent.evaluation.feedback:
-        lines = "\n".join(f"- {line}" for line in context.parent.evaluation.feedback)
-        yield f"# What happened when it ran\n{lines}"
-    for elite in context.top:
-        yield f"# One of the best programs so far (score {shown_score(elite)})\n{_fenced(elite)}"
-    for elite in context.inspirations:
-        yield f"# A program that behaves differently (score {shown_score(elite)})\n{_fenced(elite)}"
-    for text in context.rejected:
-        yield f"# Already tried, not better: do not give this again\n```python\n{text.rstrip()}\n```"
+def _sections(context: ProposalContext, asked: Instructions, evidence: Sequence[str]) -> Iterator[PromptPart]:
+    """Most important first, because what does not fit is cut from the end. No function is shown a second time."""
+    programs = {elite.candidate.id: elite.candidate.text for elite in (context.parent, *context.others)}
+    shown = dict(zip(programs, without_repeats(list(programs.values())), strict=True))
+    others = [_shown(elite, shown[elite.candidate.id], context) for elite in context.others]
+    needed = {elite.candidate.id for elite in asked.also_parents}
+    for elite, text in zip(context.others, others, strict=True):
+        if elite.candidate.id in needed:
+            yield PromptPart(text)
+    if evidence:
+        yield PromptPart("\n".join(["# What happened when it ran", *evidence]), by_line=True)
+    for elite, text in zip(context.others, others, strict=True):
+        if elite.candidate.id not in needed:
+            yield PromptPart(text)
+    if context.attempts:
+        lines = [_told(attempt, context) for attempt in reversed(context.attempts)]
+        yield PromptPart("\n".join([ATTEMPTS, *lines]), by_line=True)
 
 
-def _fitting(sections: Iterator[str], room: int) -> Iterator[str]:
+def _shown(elite: Elite, text: str, context: ProposalContext) -> str:
+    name = context.name_of(elite)
+    best = " the best so far," if elite in context.top else ""
+    return (
+        f"# {name[0].upper()}{name[1:]} ({best} score {shown_score(elite)})\n```python\n{text.rstrip()}\n```".replace(
+            "( ", "("
+        )
+    )
+
+
+def _told(attempt: Tried, context: ProposalContext) -> str:
+    """One attempt in a line."""
+    names = {elite.candidate.id: context.name_of(elite) for elite in context.others}
+    names[context.parent.candidate.id] = "the program to improve"
+    by = names.get(attempt.parent or "", "another program")
+    change = f"{attempt.score:.4f} (+{attempt.won} -{attempt.lost})" if attempt.score is not None else attempt.outcome
+    gave = f", which is {names[attempt.id]}" if attempt.id in names else ""
+    return f"- {by}: {SAID.get(change, change)}{gave}: {attempt.idea or '(nothing was said)'}"
+
+
+def _fitting(sections: Iterator[PromptPart], room: int) -> Iterator[str]:
     for section in sections:
-        if len(section) > room:
-            lines = section[: max(room, 0)].splitlines()[:-1]
-            if section.startswith("# What happened") and len(lines) > 1:
-                yield "\n".join(lines)
-            return
-        room -= len(section) + 2
-        yield section
+        text = section.text
+        if len(text) > room:
+            lines = text[: max(room, 0)].splitlines()[:-1]
+            if not section.by_line or len(lines) < 2:
+                continue
+            text = "\n".join(lines)
+        room -= len(text) + 2
+        yield text
 
 
 def shown_score(elite: Elite) -> str:
     score = elite.evaluation.score
     return "invalid" if score is None else f"{score:.4f}"
-
-
-def _fenced(elite: Elite) -> str:
-    return f"```python\n{elite.candidate.text.rstrip()}\n```"

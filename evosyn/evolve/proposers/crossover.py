@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evosyn.evolve.proposers._model import PROMPTS, Instructions, ModelProposer, ModelProposerConfig, shown_score
+from evosyn.evolve.proposers._model import PROMPTS, Instructions, ModelProposer, ModelProposerConfig
 from evosyn.ports import ModelTools, ProposalContext
 from evosyn.records import Elite
 from evosyn.templates import render
@@ -12,22 +12,19 @@ def _instructions(context: ProposalContext) -> Instructions:
     """With a single parent at hand it is to be rewritten."""
     other = _complement(context)
     if other is None:
-        return Instructions(render(PROMPTS, "prompts/rewrite.md"))
-    program = other.candidate.text.rstrip()
-    blanks = {"other_score": shown_score(other), "other_program": program}
-    return Instructions(render(PROMPTS, "prompts/crossover.md", **blanks), (other,))
+        return Instructions(render(PROMPTS, "prompts/rewrite.md"), kind="rewrite")
+    return Instructions(render(PROMPTS, "prompts/crossover.md", other=context.name_of(other)), (other,))
 
 
 def _complement(context: ProposalContext) -> Elite | None:
     """The elite at hand that would add most to the parent, seed by seed; the earlier one where several add the same."""
     mine = context.parent.evaluation.per_seed
-    others = [elite for elite in (*context.inspirations, *context.top) if elite.candidate != context.parent.candidate]
 
     def gain(elite: Elite) -> float:
         theirs = elite.evaluation.per_seed
         return sum(max(0.0, b - a) for a, b in zip(mine, theirs, strict=False))
 
-    return max(others, key=gain, default=None)
+    return max(context.others, key=gain, default=None)
 
 
 def create(tools: ModelTools, config: ModelProposerConfig) -> ModelProposer:

@@ -1,8 +1,9 @@
 """What runs around a strategy program inside the sandbox: shows it every evidence, checks its scores, names its faults.
 
-This file is sent to the sandbox as text; it imports nothing of evosyn and nothing imports it but tests. It is not the
-protection (that is the sandbox): its own rules turn what a strategy must not do into a reason that a proposer can act
-on. Programs of the EvoSyn/OpenEvolve form go through `_paper_form`. DESIGN.md section 5, "Strategy".
+This file is sent to the sandbox as text; it imports nothing of evosyn, and only tests and the words of the contract
+import it. It is not the protection (that is the sandbox): its own rules turn what a strategy must not do into a reason
+that a proposer can act on. Programs of the EvoSyn/OpenEvolve form go through `_paper_form`. DESIGN.md section 5,
+"Strategy".
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ import numpy as np
 
 FILE, NAME = "<strategy>", "strategy"
 ALLOWED = (
-    *("__future__", "abc", "bisect", "collections", "copy", "dataclasses", "decimal", "enum", "fractions"),
+    *("__future__", "abc", "ast", "bisect", "collections", "copy", "dataclasses", "decimal", "difflib", "enum"),
+    *("fractions", "tokenize"),
     *("functools", "hashlib", "heapq", "itertools", "json", "math", "numbers", "numpy", "operator", "random", "re"),
     *("statistics", "string", "textwrap", "types", "typing", "zlib"),
 )

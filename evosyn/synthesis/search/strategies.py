@@ -5,17 +5,31 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from evosyn.evaluators.behaviour import axes_named
+from evosyn.evaluators.briefing import Briefer
 from evosyn.evaluators.consistency import SeedConsistency
-from evosyn.ports import SearchState, StrategyRunner
+from evosyn.evolve.arms import named_arm
+from evosyn.ports import ProposalContext, SearchState, StrategyRunner, Told
 from evosyn.records import Candidate, Json, content_id
 from evosyn.rundir import RunDir
-from evosyn.strategies import PROGRAM, load_strategy
-from evosyn.strategies.genome import StrategyGenome
+from evosyn.strategies import PROGRAM, known_names, load_strategy
+from evosyn.strategies.genome import PROMPTS, StrategyGenome
 from evosyn.strategies.running.stacked import TreeRunner
 from evosyn.synthesis.search.card import card_of
 from evosyn.synthesis.search.config import KIND, EvolveConfig
 from evosyn.synthesis.search.inputs import Seeds
 from evosyn.synthesis.search.winner import boards, choose, report_of, strategy_file
+from evosyn.templates import render
+
+DIRECTIONS = render(PROMPTS, "prompts/directions.md")
+
+
+def started_from(config: EvolveConfig) -> tuple[str, ...]:
+    """What a search starts from: where a model proposes and nothing else is asked for, every known strategy as well, so
+    that it sees from the first call on what they do, and none is paid for a second time."""
+    asks = any(not named_arm(name).free for name in config.proposers.arms)
+    if not asks or config.start != ("initial",) or config.engine != "evosyn":
+        return config.start
+    return (*config.start, *(name for name in known_names() if name not in config.start))
 
 
 class EvolvedStrategies(StrategyGenome):
@@ -31,9 +45,14 @@ class EvolvedStrategies(StrategyGenome):
     def __init__(self, behind: StrategyRunner, seeds: Seeds, config: EvolveConfig) -> None:
         super().__init__()
         self._behind, self._seeds, self._config = behind, seeds, config
-        self.start = [Candidate(load_strategy(name), detail={"name": name}) for name in config.start]
+        self.start = [Candidate(load_strategy(name), detail={"name": name}) for name in started_from(config)]
         self.runner = TreeRunner(behind, self.reader)
         self.evaluator = SeedConsistency(self.runner, seeds.split.train, config.scoring, axes_named(config.axes))
+        self._briefer = Briefer(self.evaluator.draws, self.evaluator.oracle_E, DIRECTIONS.splitlines())
+
+    def brief(self, context: ProposalContext) -> Told:
+        """See `ports.Briefing.brief`."""
+        return self._briefer.brief(context)
 
     @property
     def header(self) -> Mapping[str, Json]:
