@@ -41,7 +41,7 @@ class SearchTrial(NamedTuple):
     @property
     def fall(self) -> float:
         """How far the held-out score lies below that on fresh draws of the train problems: over-fitting."""
-        return (self.choice.fresh.score or 0.0) - self.score
+        return self.choice.contest.scored.score - self.score
 
 
 def run_trial(
