@@ -77,12 +77,9 @@ def reads(text: str) -> tuple[str, ...]:
     return tuple(name for name in (*ALWAYS, *MAYBE) if re.search(rf"\.{name}\b(?!\()", text))
 
 
-def lacking(text: str, evidences: Sequence[Evidence]) -> dict[str, int]:
-    """What a program reads that some of the evidences do not hold, with the number of those."""
-    counts = {
-        name: sum(getattr(one, MAYBE[name]) is None for one in evidences) for name in reads(text) if name in MAYBE
-    }
-    return {name: count for name, count in counts.items() if count}
+def unknown(evidence: Evidence) -> frozenset[str]:
+    """What an evidence does not hold, by the names that programs use."""
+    return frozenset(name for name, field in MAYBE.items() if getattr(evidence, field) is None)
 
 
 def select(evidence: Evidence, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> Evidence:

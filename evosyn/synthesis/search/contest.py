@@ -17,6 +17,7 @@ from evosyn.errors import UsageError
 from evosyn.evaluators.axes.program_size import code_tokens
 from evosyn.evaluators.consistency import SeedConsistency
 from evosyn.evaluators.draws import ConsistencyConfig, Floats
+from evosyn.evaluators.intervals import pool_of
 from evosyn.ports import StrategyRunner
 from evosyn.randomness import SeedTree
 from evosyn.records import Candidate, PassMatrix
@@ -165,11 +166,6 @@ def gain_of(one: Scored, other: Scored, pools_P: Sequence[str]) -> Gain:
 def _variance(values: Floats) -> float:
     """Of a sample; of a single value nothing is known, so it is as large as the value."""
     return float(values.var(ddof=1)) if len(values) > 1 else float(values[0] ** 2)
-
-
-def pool_of(matrix: PassMatrix) -> str:
-    """The pool that a matrix came from, where a search has several; it is no part of the evidence."""
-    return str(matrix.meta.get("pool", ""))
 
 
 class _Fresh:
