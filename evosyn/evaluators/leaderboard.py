@@ -54,7 +54,7 @@ class Leaderboard:
 
     Attributes:
         problems: names of the problems that were scored.
-        oracle: the best score that any ranking could reach; `reachable`: one that ties solutions of equal rows, or None.
+        oracle, reachable: the best score of any ranking, and of one that ties solutions of equal rows (or None).
         skipped: problems that were left out, by reason.
     """
 

@@ -18,13 +18,12 @@ from evosyn.evolve.events import Committed, Continued, events_of
 from evosyn.evolve.stopping import StopConfig
 from evosyn.pools import write_matrices
 from evosyn.reading.search import SearchReading
-from evosyn.records import Evaluation, Invalid, PassMatrix, Ranking
+from evosyn.records import Invalid, PassMatrix, Ranking
 from evosyn.rundir import RunDir
 from evosyn.synthesis.recipes.strategy import run_evolve
 from evosyn.synthesis.search.config import EvolveConfig
 from evosyn.synthesis.search.inputs import Source, select
 from evosyn.synthesis.search.trial import run_trial
-from evosyn.synthesis.search.winner import _tied
 from evosyn.workbench import Workbench
 
 SCORING = ConsistencyConfig(M=5, N=4, draws=2)
@@ -53,6 +52,10 @@ class InProcess:
             def __init__(self, one):
                 self.passed, self.cases, self.known = one.passed_MN, list(one.cases_NMC), one.known_MN
                 self.solution_texts = self.testing_texts = ()
+                self.copies, self.values = one.copies_M, one.values_NMC
+                self.solution_groups, self.testing_groups = one.solution_group_M, one.testing_group_N
+                self.solution_similarity = one.solution_similarity_MM
+                self.testing_similarity = one.testing_similarity_NN
 
         scope: dict = {}
         try:
@@ -120,13 +123,6 @@ def test_a_problem_without_a_human_testing_is_named(tmp_path):
     path.write_text(json.dumps(line) + "\n")
     with pytest.raises(UsageError, match=r"seeds.jsonl:1: field 'human_testing'.*'mine'"):
         Source(str(path)).check()
-
-
-def test_tied_means_within_half_a_standard_error_of_the_paired_difference():
-    best = Evaluation(0.6, per_seed=(1.0, 1.0, 1.0, 0.0, 0.0))
-    assert _tied(best, best)
-    assert _tied(best, Evaluation(0.58, per_seed=(0.0, 1.0, 1.0, 0.9, 0.0)))
-    assert not _tied(best, Evaluation(0.5, per_seed=(0.9, 0.9, 0.9, 0.0, 0.0)))
 
 
 def test_a_trial_gives_the_same_result_twice_and_scores_the_others_beside_it():

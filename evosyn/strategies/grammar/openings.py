@@ -19,7 +19,8 @@ _POSTERIOR = Node("bayes", (_PASSED, 0.0, 2.0))
 _OUTPUTS = Node("row_mean", (Node("echo"),))
 _MEDOID = Node("row_mean", (Node("kin"),))
 _LEAN = Node("times", (Node("standard", (_MEDOID,)), 0.5))
-_TOP_FIRST = Node("then", (Node("accepted", (_PASSED, Node("top", (_SCORES,)))), _GAP))
+_AGREED_GAP = Node("gap", (_PASSED, _AGREEMENT))
+_TOP_FIRST = Node("then", (Node("accepted", (_PASSED, Node("top", (_SCORES,)))), _AGREED_GAP))
 _CENTRAL_AGREEMENT = Node("then", (_AGREEMENT, _MEDOID))
 
 
@@ -42,8 +43,8 @@ OPENINGS: dict[str, Program] = {
     "mutual": Program(Node("mutual", (_PASSED,)), _ACCEPTED),
     "posterior": Program(_POSTERIOR, _GAP),
     "outputs": Program(_OUTPUTS, _GAP),
-    "agreement-medoid": Program(_CENTRAL_AGREEMENT, _GAP),
-    "agreement-outputs": Program(Node("then", (_AGREEMENT, _OUTPUTS)), _GAP),
+    "agreement-medoid": Program(_CENTRAL_AGREEMENT, _AGREED_GAP),
+    "agreement-outputs": Program(Node("then", (_AGREEMENT, _OUTPUTS)), _AGREED_GAP),
     "posterior-medoid": Program(Node("crown", (_sum(_POSTERIOR, _LEAN), _CENTRAL_AGREEMENT)), _TOP_FIRST),
     "posterior-outputs": Program(
         Node("crown", (_sum(_POSTERIOR, Node("logarithm", (_OUTPUTS,)), _LEAN), _CENTRAL_AGREEMENT)), _TOP_FIRST
