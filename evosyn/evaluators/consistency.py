@@ -76,7 +76,12 @@ class SeedConsistency:
     @property
     def oracle(self) -> float:
         """The best score that any ranking could reach on these draws."""
-        return float(self.draws.by_problem(self._oracle_E).mean())
+        return float(self.oracles.mean())
+
+    @property
+    def oracles(self) -> Floats:
+        """The same for each problem, shape (P,)."""
+        return self.draws.by_problem(self._oracle_E)
 
     def evaluate(self, candidates: Sequence[Candidate]) -> list[Evaluation]:
         """One evaluation for each candidate; programs that were seen before are answered from memory.

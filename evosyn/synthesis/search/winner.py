@@ -52,7 +52,9 @@ def fresh_scoring(config: EvolveConfig, name: str) -> ConsistencyConfig:
 
 def choose(state: SearchState, runner: StrategyRunner, seeds: Seeds, config: EvolveConfig) -> WinnerChoice:
     """The winner of a search: its best finalist, if that is better than every known rule."""
-    finalists = state.top(config.finalists)
+    best = state.top(config.finalists)
+    begun = [elite for elite in state.initial if elite.candidate.id not in {one.candidate.id for one in best}]
+    finalists = [*best, *begun]
     known = {name: load_known(name) for name in known_names()}
     scoring = fresh_scoring(config, "choose")
     contest = decide([elite.candidate for elite in finalists], known, runner, seeds.split.train, scoring)
