@@ -11,6 +11,7 @@ from evosyn.errors import SandboxUnavailable
 from evosyn.records import PassMatrix
 from evosyn.sandbox import open_sandbox
 from evosyn.strategies.running.sandboxed import SandboxedRunner
+from evosyn.textual import similarity as similar_to
 
 
 @pytest.fixture(scope="session")
@@ -35,4 +36,13 @@ def noisy_matrix(name: str, rows: int = 12, columns: int = 10, noise: float = 0.
     valid = np.arange(columns) % 2 == 0
     passed = np.where(valid, human[:, None] ^ (rng.random((rows, columns)) < noise), rng.random((rows, columns)) < 0.3)
     order = rng.permutation(rows)
-    return PassMatrix(name, np.where(passed, "P", "F")[order], np.where(human, "P", "F")[order])
+    verdicts = np.where(passed, "P", "F")[order]
+    values = tuple(
+        np.where(column == "P", 1, rng.integers(2, 5, rows)).astype(np.uint64)[:, None] for column in verdicts.T
+    )
+    similarity = similar_to(
+        [f"{'right' * 9 if one else 'mistaken' * 6} {number}" for number, one in enumerate(human[order])]
+    )
+    return PassMatrix(
+        name, verdicts, np.where(human, "P", "F")[order], values_NMC=values, solution_similarity_MM=similarity
+    )

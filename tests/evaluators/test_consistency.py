@@ -153,7 +153,7 @@ def test_a_leaderboard_orders_strategies_and_keeps_invalid_ones_last(
     assert shown["strategies"][-1]["invalid"].startswith("ZeroDivisionError")
     assert set(shown["strategies"][0]) == {
         "strategy", "score", "ci", "criterion1", "pass_at_1", "testing_balanced_accuracy", "testing_precision",
-        "invalid",
+        "invalid", "unknown",
     }  # fmt: skip
 
 
@@ -192,8 +192,8 @@ def test_held_out_problems_do_not_depend_on_the_order_of_the_file(make_matrix: M
 def test_what_a_program_reads_and_nobody_recorded_is_told_beside_its_score(
     runner: SandboxedRunner, make_matrix: Make
 ) -> None:
-    texts = tuple(f"return {number}" for number in range(12))
-    matrices = [make_matrix("a"), make_matrix("b"), replace(make_matrix("c"), solution_texts=texts)]
+    without = [replace(make_matrix(name), solution_similarity_MM=None) for name in "ab"]
+    matrices = [*without, make_matrix("c")]
     board = make_leaderboard(
         runner, matrices, {"tolerant": write(OPENINGS["agreement-medoid"]), "plain": load_known("codet_gap")}
     )
@@ -207,5 +207,7 @@ def test_what_a_program_reads_and_nobody_recorded_is_told_beside_its_score(
 def test_a_program_that_cannot_do_without_is_invalid_and_says_what_is_missing(
     runner: SandboxedRunner, make_matrix: Make
 ) -> None:
-    ((found,),) = [runner.rank([load_known("codet_medoid")], [evidence_of(make_matrix("a"))])]
+    ((found,),) = [
+        runner.rank([load_known("codet_medoid")], [evidence_of(replace(make_matrix("a"), solution_similarity_MM=None))])
+    ]
     assert isinstance(found, Invalid) and "evidence.solution_similarity" in found.reason

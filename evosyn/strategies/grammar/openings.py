@@ -22,6 +22,11 @@ _LEAN = Node("times", (Node("standard", (_MEDOID,)), 0.5))
 _AGREED_GAP = Node("gap", (_PASSED, _AGREEMENT))
 _TOP_FIRST = Node("then", (Node("accepted", (_PASSED, Node("top", (_SCORES,)))), _AGREED_GAP))
 _CENTRAL_AGREEMENT = Node("then", (_AGREEMENT, _MEDOID))
+_ECHOED = Node("mul", (_AGREEMENT, _OUTPUTS))
+_ECHOED_GAP = Node("gap", (_PASSED, _ECHOED))
+_KIN_AGREEMENT = Node("smooth", (Node("kin"), _AGREEMENT))
+_CENTRAL_PASSES = Node("then", (_PASSES, _MEDOID))
+_TOP_THEN_ECHOED = Node("then", (Node("accepted", (_PASSED, Node("top", (_SCORES,)))), _ECHOED_GAP))
 
 
 def _sum(*terms: Node) -> Node:
@@ -54,11 +59,15 @@ OPENINGS: dict[str, Program] = {
             "crown",
             (
                 _sum(Node("logarithm", (_AGREEMENT,)), Node("logarithm", (_OUTPUTS,)), _LEAN),
-                Node("then", (_PASSES, _MEDOID)),
+                _CENTRAL_PASSES,
             ),
         ),
         _TOP_FIRST,
     ),
+    "echoed-agreement": Program(_ECHOED, _ECHOED_GAP),
+    "echoed-kin": Program(Node("then", (_ECHOED, _KIN_AGREEMENT)), _ECHOED_GAP),
+    "echoed-medoid": Program(Node("crown", (Node("mul", (_ECHOED, _MEDOID)), _CENTRAL_PASSES)), _TOP_THEN_ECHOED),
+    "echoed-crown": Program(Node("crown", (Node("mul", (_ECHOED, _KIN_AGREEMENT)), _CENTRAL_PASSES)), _TOP_FIRST),
     "decision": Program(_AGREEMENT, Node("decide", (_PASSED, _SCORES, Node("latent", (_PASSED,)), 0.5))),
     "discount": Program(Node("vote", (_PASSED, Node("novelty"))), _GAP),
 }
