@@ -37,12 +37,10 @@ def noisy_matrix(name: str, rows: int = 12, columns: int = 10, noise: float = 0.
     passed = np.where(valid, human[:, None] ^ (rng.random((rows, columns)) < noise), rng.random((rows, columns)) < 0.3)
     order = rng.permutation(rows)
     verdicts = np.where(passed, "P", "F")[order]
-    values = tuple(
-        np.where(column == "P", 1, rng.integers(2, 5, rows)).astype(np.uint64)[:, None] for column in verdicts.T
-    )
-    similarity = similar_to(
-        [f"{'right' * 9 if one else 'mistaken' * 6} {number}" for number, one in enumerate(human[order])]
-    )
+    given_MN = np.where(verdicts == "P", 1, rng.integers(2, 5, verdicts.shape)).astype(np.uint64)
+    values = tuple(given_MN[:, [n]] for n in range(columns))
+    words = ("right" * 9 if one else "mistaken" * 6 for one in human[order])
+    similarity = similar_to([f"{word} {number}" for number, word in enumerate(words)])
     return PassMatrix(
         name, verdicts, np.where(human, "P", "F")[order], values_NMC=values, solution_similarity_MM=similarity
     )

@@ -199,7 +199,7 @@ def test_what_a_program_reads_and_nobody_recorded_is_told_beside_its_score(
     )
     rows = {row.name: row for row in board.rows}
     assert rows["tolerant"].to_json()["unknown"] == {"solution_similarity": 2} and rows["plain"].unknown == {}
-    assert rows["tolerant"].evaluation.score == pytest.approx(rows["plain"].evaluation.score, abs=0.2)
+    assert rows["tolerant"].evaluation.per_seed[:2] == rows["plain"].evaluation.per_seed[:2]
     said = "solution_similarity, which is unknown (None) for 2 of 3"
     assert any(said in line for line in rows["tolerant"].evaluation.feedback)
 
@@ -207,7 +207,6 @@ def test_what_a_program_reads_and_nobody_recorded_is_told_beside_its_score(
 def test_a_program_that_cannot_do_without_is_invalid_and_says_what_is_missing(
     runner: SandboxedRunner, make_matrix: Make
 ) -> None:
-    ((found,),) = [
-        runner.rank([load_known("codet_medoid")], [evidence_of(replace(make_matrix("a"), solution_similarity_MM=None))])
-    ]
+    without = replace(make_matrix("a"), solution_similarity_MM=None)
+    (found,) = runner.rank([load_known("codet_medoid")], [evidence_of(without)])
     assert isinstance(found, Invalid) and "evidence.solution_similarity" in found.reason

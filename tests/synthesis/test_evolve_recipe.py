@@ -18,8 +18,11 @@ from evosyn.evolve.events import Committed, Continued, events_of
 from evosyn.evolve.stopping import StopConfig
 from evosyn.pools import write_matrices
 from evosyn.reading.search import SearchReading
-from evosyn.records import Invalid, PassMatrix, Ranking
+from evosyn.records import PassMatrix
 from evosyn.rundir import RunDir
+from evosyn.strategies.running import _harness
+from evosyn.strategies.running.packing import pack
+from evosyn.strategies.running.sandboxed import _rankings
 from evosyn.synthesis.recipes.strategy import run_evolve
 from evosyn.synthesis.search.config import EvolveConfig
 from evosyn.synthesis.search.inputs import Source, select
@@ -45,24 +48,8 @@ class InProcess:
     """Runs the programs of this test (all of them ours) without a sandbox."""
 
     def rank(self, programs, evidences):
-        return [self._one(program, evidences) for program in programs]
-
-    def _one(self, program, evidences):
-        class Shown:
-            def __init__(self, one):
-                self.passed, self.cases, self.known = one.passed_MN, list(one.cases_NMC), one.known_MN
-                self.solution_texts = self.testing_texts = ()
-                self.copies, self.values = one.copies_M, one.values_NMC
-                self.solution_groups, self.testing_groups = one.solution_group_M, one.testing_group_N
-                self.solution_similarity = one.solution_similarity_MM
-                self.testing_similarity = one.testing_similarity_NN
-
-        scope: dict = {}
-        try:
-            exec(program, scope)
-            return tuple(Ranking(*(np.asarray(part, float) for part in scope["rank"](Shown(one)))) for one in evidences)
-        except (ValueError, TypeError, NameError, AttributeError, IndexError) as error:
-            return Invalid(str(error))
+        packed, asked = pack(evidences), {"screen": 1, "budget_s": 600.0}
+        return [_rankings(_harness.main(program, packed, asked), evidences) for program in programs]
 
 
 def workbench() -> Workbench:
