@@ -92,7 +92,7 @@ def test_all_programs_are_scored_on_the_same_draws_and_only_leaders_to_the_end()
     finalists = [f"inverse {number}" for number in range(30)] + [f"knowing {number}" for number in range(4)]
     contest(finalists, ["counting", "inverse"], MANY, runner)
     sizes = [size for size, _ in runner.seen]
-    assert sizes[:FIRST_BATCHES] == [36, 36] and set(sizes[FIRST_BATCHES:]) == {2 + 2}
+    assert sizes[:FIRST_BATCHES] == [36, 36] and set(sizes[FIRST_BATCHES:]) == {1 + 2}
 
 
 def test_a_pool_of_just_the_size_of_a_draw_is_scored_once():
@@ -111,6 +111,8 @@ def test_a_finalist_that_falls_behind_in_one_pool_does_not_win():
 def test_without_a_valid_known_rule_the_best_finalist_wins_and_without_any_it_is_said():
     found = contest(["inverse", "knowing"], ["broken"], MANY)
     assert (found.winner, found.reference, found.gain) == ("knowing", None, None)
+    alone = contest(["counting"], ["counting", "inverse"], MANY)
+    assert (alone.winner, alone.reference, alone.gain, alone.passed) == ("counting", "counting", None, False)
     with pytest.raises(UsageError, match="no program of the search is valid"):
         contest(["broken too"], ["broken"], MANY)
 

@@ -20,6 +20,7 @@ from evosyn.pools import write_matrices
 from evosyn.reading.search import SearchReading
 from evosyn.records import PassMatrix
 from evosyn.rundir import RunDir
+from evosyn.strategies import load_known, strategy_id
 from evosyn.strategies.running import _harness
 from evosyn.strategies.running.packing import pack
 from evosyn.strategies.running.sandboxed import _rankings
@@ -118,6 +119,35 @@ def test_a_trial_gives_the_same_result_twice_and_scores_the_others_beside_it():
     one, two = (run_trial(CONFIG, many, workbench(), others={"simple": simple}) for _ in range(2))
     assert one.choice.winner == two.choice.winner and one.heldout == two.heldout
     assert one.heldout["simple"].score is not None and 0 <= one.score <= one.oracle <= 1
+
+
+def test_several_pools_are_searched_together_and_what_they_share_is_never_split(tmp_path):
+    files = [tmp_path / "one.jsonl", tmp_path / "two.jsonl"]
+    write_matrices(files[0], [matrix(n) for n in range(10)])
+    write_matrices(files[1], [replace(matrix(n), problem_id=f"two/problem-{n}") for n in range(6, 14)])
+    config = CONFIG.model_copy(update={"source": tuple(map(str, files)), "stop": StopConfig(evaluations=40)})
+    out = tmp_path / "out"
+    report = run_evolve(config, Source(*config.sources), out, workbench())
+    assert set(report["selection"]["gain_by_pool"] or {"one", "two"}) == {"one", "two"}
+    assert report["selection"]["draws"] >= 40 and RunDir(out).read_json("manifest.json")["pools"] == ["one", "two"]
+    split = SearchReading(out, "evolve").split()
+    train, held = ({one.meta["task"] for one in side} for side in split)
+    assert not train & held and train | held == {f"problem-{n}" for n in range(14)}
+    assert {one.problem_id.partition("/")[0] for one in split.heldout} == {"one", "two"}
+    again = run_evolve(config, Source(*config.sources), out, workbench())
+    assert {**again, "wall_s": 0} == {**report, "wall_s": 0}
+
+
+def test_where_nothing_evolved_is_shown_to_be_better_the_report_and_the_program_name_the_known_rule(tmp_path):
+    source, only = tmp_path / "m.jsonl", CONFIG.model_copy(update={"stop": StopConfig(evaluations=1)})
+    write_matrices(source, [matrix(n) for n in range(8)])
+    report = run_evolve(only, Source(str(source)), tmp_path / "out", workbench())
+    chosen = report["selection"]
+    assert chosen["evolved_wins"] is (chosen["gain_lower"] > 0)
+    if not chosen["evolved_wins"]:
+        text = (tmp_path / "out" / "strategy.py").read_text()
+        assert f"It is the known rule {chosen['known']}" in text and text.endswith(load_known(chosen["known"]))
+        assert strategy_id(text) == report["best"]["id"]
 
 
 @pytest.mark.slow

@@ -25,13 +25,15 @@ from evosyn.strategies.genome import TIE_METRIC
 
 BATCH = 20
 """Draws a problem that are made at once."""
-MOST_BATCHES = 24
+MOST_BATCHES = 16
 FIRST_BATCHES = 2
 """All finalists are scored on so many, the few that lead then on the rest."""
 LEADERS = 8
 KNOWN_LEADERS = 3
 DRAWING_ERROR = 0.005
 """Standard error of a paired gain from drawing alone, below which no more draws are made."""
+UNLIKELY = 4.0
+"""Errors from drawing by which a bound lies below zero where no further draws will lift it."""
 MOST_FALL = 0.005
 """What a finalist may fall behind in one pool."""
 
@@ -80,7 +82,7 @@ class Contest(NamedTuple):
 
     Attributes:
         winner: the text; `scored` is how it did.
-        reference: name of the best known rule, None where none is valid; its text where it is the winner.
+        reference: name of the best known rule; None where none is valid.
         gain: of the finalist with the highest lower bound over that rule; None where there is none to compare.
         draws: fresh draws a problem.
     """
@@ -94,7 +96,7 @@ class Contest(NamedTuple):
     @property
     def passed(self) -> bool:
         """Whether a finalist won."""
-        return self.gain is None or self.gain.passes
+        return self.reference is None if self.gain is None else self.gain.passes
 
 
 def decide(
@@ -126,8 +128,10 @@ def decide(
         rivals = _leaders(rivals, found, found[best], fresh.pools_P)
         rules = sorted(rules, key=lambda text: -found[text].score)[:KNOWN_LEADERS]
     while best is not None and rivals and fresh.draws_matter and fresh.batches < MOST_BATCHES:
-        gains = [gain_of(found[text], found[best], fresh.pools_P) for text in rivals]
-        if max(gain.drawing_error for gain in gains) < DRAWING_ERROR:
+        gains = {text: gain_of(found[text], found[best], fresh.pools_P) for text in rivals}
+        able = [text for text in rivals if gains[text].lower + UNLIKELY * gains[text].drawing_error >= 0]
+        rivals = able or [max(rivals, key=lambda text: gains[text].lower)]
+        if max(gains[text].drawing_error for text in rivals) < DRAWING_ERROR:
             break
         more = fresh.score([*rivals, *rules], 1)
         found = {text: _joined(found[text], scored) for text, scored in more.items()}
