@@ -209,7 +209,20 @@ def seeds(problems: int, m: int, n: int) -> list[PassMatrix]:
         chance = np.where(good[None, :], np.where(right[:, None], 0.95, 0.1), 0.5)
         cases = tuple(np.where(rng.random((m, 4)) < chance[:, [at]] ** 0.25, "P", "F") for at in range(n))
         verdicts = np.stack([np.where((one == "P").all(axis=1), "P", "F") for one in cases], axis=1)
-        made.append(PassMatrix(f"p{number}", verdicts, human_M=np.where(right, "P", "F"), cases_NMC=cases))
+        values = tuple(np.where(one == "P", 1, rng.integers(0, 4, one.shape)).astype(np.uint64) for one in cases)
+        texts = tuple("".join(rng.choice(list("abcdef ():\n"), 300)) for _ in range(m))
+        made.append(
+            PassMatrix(
+                f"p{number}",
+                verdicts,
+                human_M=np.where(right, "P", "F"),
+                cases_NMC=cases,
+                copies_M=rng.integers(1, 9, m),
+                values_NMC=values,
+                solution_texts=texts,
+                testing_texts=texts[:n],
+            )
+        )
     return made
 
 

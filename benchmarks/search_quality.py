@@ -1,21 +1,24 @@
-"""How good the strategies are that the search finds, on problems it never saw: five splits of the real HumanEval pool.
+"""How good the strategies are that a search finds, on problems it never saw: cross-evolution by task, in parts.
 
-    python benchmarks/search_quality.py ../shared/data/humaneval_codegen16b_even.jsonl.gz --json out.json
-    python benchmarks/search_quality.py matrices.jsonl.gz --variants search-score,no-resampling --evaluations 3000
+    python benchmarks/search_quality.py run --pool POOL --strong MATRICES --work DIR [--minutes 30] [--settings lists]
+    python benchmarks/search_quality.py report --work DIR
 
-For each split: evolve on one half (genetic proposer, no model), choose the winner there, then score it and every known
-strategy on the other half with ties `expected`. Variants take one safeguard away at a time: resampling (one draw
-instead of many), parsimony and the choice on fresh draws (the best score of the search wins), quality diversity (one
-cell), selection. Matrices of a pool are made once and kept beside it in --work.
+Five folds by task (no task in two folds, every problem held out once) x three search seeds x three ways to search with
+the same openings, budget and choice of the winner; held-out problems are scored on 60 draws of a seed of their own. The
+statistic of a row is the mean over problems of its held-out score, averaged over search seeds first; differences are
+paired bootstraps over problems. `run` does what is missing, one part after the other, and may be stopped at any time;
+`report` says how much there is. Settings: `asserts` and `lists` (a pool with texts, each check or each list a testing),
+`strong` (recorded matrices), `both` (asserts and strong, searched together), `weak`, `mixed` (the offline teacher on
+the bundled seeds, a simulation).
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
-import tempfile
 import time
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,134 +26,311 @@ import numpy as np
 
 from evosyn.domains import load_pools
 from evosyn.errors import UsageError
+from evosyn.evaluators.consistency import SeedConsistency
 from evosyn.evaluators.draws import ConsistencyConfig
+from evosyn.evaluators.intervals import Split, bootstrap, pool_of, task_of
 from evosyn.evaluators.splitting import split_testings
 from evosyn.evolve.islands import IslandsConfig
 from evosyn.evolve.stopping import StopConfig
-from evosyn.matrices import is_matrices_file, load_matrices, write_matrices
-from evosyn.records import PassMatrix
+from evosyn.matrices import load_matrices, write_matrices
+from evosyn.randomness import SeedTree
+from evosyn.records import Candidate, Json, PassMatrix
+from evosyn.rundir import RunDir
 from evosyn.strategies import known_names, load_known
+from evosyn.strategies.grammar.reader import Reader
+from evosyn.strategies.running.stacked import TreeRunner
+from evosyn.synthesis.generate import draw_pools
 from evosyn.synthesis.search.config import EvolveConfig
-from evosyn.synthesis.search.trial import run_trial
-from evosyn.workbench import Workbench
+from evosyn.synthesis.search.inputs import Seeds, Source
+from evosyn.synthesis.search.trial import run_split
+from evosyn.workbench import TeacherConfig, Workbench, WorkbenchConfig
 
-PAPER = ("initial", "gap", "coverage", "tfidf", "inverse", "exclusion", "hardness", "codet")
-VARIANTS = ("default", "search-score", "no-resampling", "no-diversity", "lexicase", "known-start", "iid", "hillclimb")
-
-
-class Split(NamedTuple):
-    """One split: held-out scores by strategy, and what happened to the winner's score on the way."""
-
-    heldout: dict[str, float]
-    testing: dict[str, float]
-    searched: float
-    fresh: float
-    oracle: float
-    problems: tuple[int, int]
-    seconds: float
-    winner: str
+ARMS = ("evolve", "iid", "hillclimb")
+SETTINGS = {"asserts": 16, "lists": 8, "strong": 16, "both": 16, "weak": 16, "mixed": 16}
+"""Testings of a draw; solutions are 16."""
+SIMULATED = ("weak", "mixed")
+FOLDS, SEEDS, SOLUTIONS, HELD_DRAWS = 5, 3, 16, 60
+REFERENCE, BEST, ORACLE = "codet_gap", "best known rule, chosen on train", "oracle"
+DETECTED = 2.8
+"""Standard errors of a difference that is found with a power of 80 % at 5 %."""
 
 
-def config_for(variant: str, arguments: argparse.Namespace, seed: int) -> EvolveConfig:
-    draws = 1 if variant == "no-resampling" else arguments.draws
-    search = variant if variant in ("iid", "hillclimb") else "evolve"
-    selection = "lexicase" if variant == "lexicase" else "fitness"
-    return EvolveConfig(
-        seed=seed,
-        heldout=0.5,
-        scoring=ConsistencyConfig(M=arguments.m, N=arguments.n, draws=draws, seed=seed),
-        axes=("program-size",) if variant == "no-diversity" else EvolveConfig().axes,
-        start=("initial", "codet", "gap", "hardness", "exclusion") if variant == "known-start" else ("initial",),
-        finalists=1 if variant == "search-score" else 60,
-        islands=IslandsConfig(selection=selection, search=search, count=1 if variant == "no-diversity" else 4),
-        stop=StopConfig(evaluations=arguments.evaluations),
-    )
+class Part(NamedTuple):
+    """One file of results: what it is about, and its path below the work directory."""
+
+    setting: str
+    fold: int
+    seed: int | None = None
+    arm: str | None = None
+
+    @property
+    def path(self) -> str:
+        tail = "known" if self.arm is None else f"{self.arm}-{self.seed}"
+        return f"parts/{self.setting}/{self.fold}-{tail}.json"
 
 
-def one_split(matrices: list[PassMatrix], config: EvolveConfig, workbench: Workbench) -> Split:
-    started = time.monotonic()
-    trial = run_trial(config, matrices, workbench, others={name: load_known(name) for name in known_names()})
-    return Split(
-        heldout={name: found.score or 0.0 for name, found in trial.heldout.items()},
-        testing={name: found.metrics["testing_balanced_accuracy"] for name, found in trial.heldout.items()},
-        searched=trial.choice.winner.evaluation.score or 0.0,
-        fresh=trial.choice.fresh.score or 0.0,
-        oracle=trial.oracle,
-        problems=(len(trial.choice.fresh.per_seed), len(trial.heldout["evolved"].per_seed)),
-        seconds=time.monotonic() - started,
-        winner=trial.choice.winner.candidate.text,
-    )
+class Bench:
+    """The matrices of all settings, made when first asked for and kept in the work directory."""
+
+    def __init__(self, arguments: argparse.Namespace, run: RunDir, workbench: Workbench) -> None:
+        self._pool, self._strong, self._evaluations = arguments.pool, arguments.strong, arguments.evaluations
+        self._run, self.workbench = run, workbench
+        self._split: dict[str, list[list[PassMatrix]]] = {}
+
+    def folds(self, setting: str) -> list[list[PassMatrix]]:
+        """The problems of each fold: tasks in a random order, dealt out; those of the same pools by turns."""
+        if setting not in self._split:
+            matrices = self._matrices(setting)
+            pools: dict[str, set[str]] = {}
+            for matrix in matrices:
+                pools.setdefault(task_of(matrix), set()).add(pool_of(matrix))
+            names = sorted(pools)
+            order = SeedTree(0).child("folds").rng().permutation(len(names))
+            dealt = sorted((names[place] for place in order), key=lambda task: sorted(pools[task]))
+            fold = {task: place % FOLDS for place, task in enumerate(dealt)}
+            self._split[setting] = [
+                [one for one in matrices if fold[task_of(one)] == number] for number in range(FOLDS)
+            ]
+        return self._split[setting]
+
+    def known(self, setting: str, number: int) -> dict[str, Json]:
+        """Known rules, the bounds and the best rule by the train problems, on the problems of a fold."""
+        programs = {name: load_known(name) for name in known_names()}
+        folds = self.folds(setting)
+        train = [one for place, fold in enumerate(folds) if place != number for one in fold]
+        found = self._scores(setting, folds[number], programs)
+        means = {
+            name: float(np.mean(list(row.values()))) for name, row in self._scores(setting, train, programs)[0].items()
+        }
+        best = max(means, key=lambda name: means[name])
+        rows = {**found[0], BEST: found[0][best]}
+        return {"rows": rows, "chosen": best, ORACLE: found[1], "reachable": found[2]}
+
+    def search(self, part: Part) -> dict[str, Json]:
+        """Held-out scores of one winner by problem, and how it was chosen."""
+        folds = self.folds(part.setting)
+        train = [one for place, fold in enumerate(folds) if place != part.fold for one in fold]
+        seed = SeedTree(part.seed or 0).child(part.setting, part.fold).integer() % 2**31
+        config = EvolveConfig(
+            seed=seed,
+            scoring=ConsistencyConfig(M=SOLUTIONS, N=SETTINGS[part.setting], draws=8, seed=seed),
+            islands=IslandsConfig(search=part.arm or "evolve"),
+            stop=StopConfig(evaluations=self._evaluations),
+        )
+        began = time.process_time()
+        seeds = Seeds(Split(train, folds[part.fold]), {}, simulated=part.setting in SIMULATED)
+        trial = run_split(config, seeds, self.workbench, held=_held(part.setting))
+        contest, names = trial.choice.contest, _names(folds[part.fold], part.setting)
+        return {
+            "rows": dict(zip(names, trial.heldout["evolved"].per_seed, strict=True)),
+            "searched": trial.choice.luckiest[1],
+            "fresh": contest.scored.score,
+            "known": contest.reference,
+            "evolved_wins": contest.passed,
+            "gain": None
+            if contest.gain is None
+            else [contest.gain.mean, contest.gain.lower, contest.gain.drawing_error],
+            "draws": contest.draws,
+            "winner": trial.choice.winner.candidate.text,
+            "controller_s": time.process_time() - began,
+        }
+
+    def _scores(
+        self, setting: str, matrices: Sequence[PassMatrix], programs: Mapping[str, str]
+    ) -> tuple[dict[str, dict[str, float]], dict[str, float], float | None]:
+        evaluator = SeedConsistency(TreeRunner(self.workbench.runner, Reader()), matrices, _held(setting), axes=())
+        evaluations = evaluator.evaluate([Candidate(text) for text in programs.values()])
+        names = evaluator.draws.problem_ids
+        rows = {
+            name: dict(zip(names, found.per_seed, strict=True))
+            for name, found in zip(programs, evaluations, strict=True)
+            if found.score is not None
+        }
+        return rows, dict(zip(names, evaluator.oracles.tolist(), strict=True)), evaluator.reachable
+
+    def _matrices(self, setting: str) -> list[PassMatrix]:
+        if setting == "both":
+            joined = Source(str(self._stored("pool")), str(self._strong)).matrices
+            found = [matrix if matrix.cases_NMC is None else split_testings(matrix) for matrix in joined]
+        elif setting == "strong":
+            found = load_matrices(self._strong)
+        elif setting in SIMULATED:
+            found = load_matrices(self._stored(setting))
+        else:
+            found = load_matrices(self._stored("pool"))
+            found = [split_testings(matrix) for matrix in found] if setting == "asserts" else found
+        usable = set(SeedConsistency(_Nobody(), found, _held(setting), axes=()).draws.problem_ids)
+        return [matrix for matrix in found if matrix.problem_id in usable]
+
+    def _stored(self, name: str) -> Path:
+        """The matrices of the pool, or of the offline teacher of some strength."""
+        path = self._run.file(f"{name}.jsonl.gz")
+        if not path.is_file():
+            if name == "pool":
+                pools = [pool for pool in load_pools(self._pool) if pool.solutions and pool.testings]
+            else:
+                config = WorkbenchConfig(teacher=TeacherConfig(name=f"offline:{name}"))
+                problems = [pool.problem for pool in load_pools("builtin:python-seeds")]
+                with Workbench(config, out=self._run.path) as drawing:
+                    pools = draw_pools(problems, drawing.teacher(), drawing.domains, solutions=24, testings=24)
+            made = self.workbench.crossexec.matrices([(one.problem, one.solutions, one.testings) for one in pools])
+            write_matrices(path, made)
+        return path
 
 
-def matrices_of(source: str, work: Path, workbench: Workbench) -> list[PassMatrix]:
-    if is_matrices_file(source):
-        return load_matrices(source)
-    stored = work / (Path(source).name.split(".")[0] + ".matrices.jsonl.gz")
-    if not stored.exists():
-        pools = [pool for pool in load_pools(source) if pool.solutions and pool.testings]
-        made = workbench.crossexec.matrices([(p.problem, p.solutions, p.testings) for p in pools])
-        work.mkdir(parents=True, exist_ok=True)
-        write_matrices(stored, made)
-    return load_matrices(stored)
+class _Nobody:
+    """Runs nothing: for asking which problems are large enough."""
+
+    def rank(self, programs: Sequence[str], evidences: object) -> list[object]:
+        raise NotImplementedError
 
 
-def table(splits: list[Split], variant: str) -> str:
-    names = sorted(splits[0].heldout, key=lambda name: -np.mean([split.heldout[name] for split in splits]))
-    lines = [f"{variant}: held-out score by split (M x N draws, ties expected)"]
-    lines.append(
-        "| strategy | " + " | ".join(f"split {n}" for n in range(len(splits))) + " | mean | testing bal. acc. |"
-    )
-    lines.append("|---" * (len(splits) + 3) + "|")
-    for name in names:
-        scores = [split.heldout[name] for split in splits]
-        testing = np.mean([split.testing[name] for split in splits])
-        row = [f"{score:.3f}" for score in [*scores, float(np.mean(scores))]]
-        lines.append(f"| {name} | {' | '.join(row)} | {testing:.3f} |")
-    oracle = [split.oracle for split in splits]
-    lines.append("| oracle | " + " | ".join(f"{one:.3f}" for one in [*oracle, float(np.mean(oracle))]) + " | |")
-    searched, fresh = (float(np.mean([getattr(split, key) for split in splits])) for key in ("searched", "fresh"))
-    held = float(np.mean([split.heldout["evolved"] for split in splits]))
-    sizes = f"{splits[0].problems[0]} train, {splits[0].problems[1]} held out"
-    lines.append(
-        f"problems: {sizes}; winner: {searched:.3f} in the search, {fresh:.3f} on fresh draws of the train problems, "
-        f"{held:.3f} held out (gap {fresh - held:+.3f}); {np.mean([split.seconds for split in splits]):.0f} s a split"
-    )
-    return "\n".join(lines)
+def _held(setting: str) -> ConsistencyConfig:
+    seed = SeedTree(0).child("held out").integer() % 2**31
+    return ConsistencyConfig(M=SOLUTIONS, N=SETTINGS[setting], draws=HELD_DRAWS, seed=seed)
+
+
+def _names(fold: Sequence[PassMatrix], setting: str) -> tuple[str, ...]:
+    return SeedConsistency(_Nobody(), fold, _held(setting), axes=()).draws.problem_ids
+
+
+def parts_of(settings: Sequence[str]) -> Iterator[Part]:
+    """All parts: whole rounds of folds first, so that an early report is about every problem."""
+    for setting in settings:
+        yield from (Part(setting, fold) for fold in range(FOLDS))
+        for seed in range(SEEDS):
+            yield from (Part(setting, fold, seed, arm) for arm in ARMS for fold in range(FOLDS))
+
+
+class Row(NamedTuple):
+    """Held-out scores by problem, averaged over search seeds."""
+
+    name: str
+    scores: dict[str, float]
+    seeds: int = 1
+
+
+class SettingReport:
+    """What is there of one setting."""
+
+    def __init__(self, run: RunDir, setting: str) -> None:
+        self.setting = setting
+        there = [part for part in parts_of([setting]) if run.file(part.path).is_file()]
+        self._parts = {part: run.read_json(part.path) for part in there}
+
+    @cached_property
+    def rows(self) -> list[Row]:
+        known = [value for part, value in self._parts.items() if part.arm is None]
+        if len(known) < FOLDS:
+            return []
+        names = [name for name in known[0]["rows"] if all(name in one["rows"] for one in known)]
+        found = [Row(name, {k: v for one in known for k, v in one["rows"][name].items()}) for name in names]
+        found.append(Row(ORACLE, {k: v for one in known for k, v in one[ORACLE].items()}))
+        for arm in ARMS:
+            scores: dict[str, list[float]] = {}
+            for part, value in self._parts.items():
+                if part.arm == arm:
+                    for name, score in value["rows"].items():
+                        scores.setdefault(name, []).append(score)
+            if len(scores) == len(found[0].scores):
+                means = {name: float(np.mean(values)) for name, values in scores.items()}
+                found.append(Row(arm, means, min(len(values) for values in scores.values())))
+        return found
+
+    def lines(self) -> Iterator[str]:
+        rows = {row.name: row for row in self.rows}
+        label = " (SIMULATED: the offline teacher)" if self.setting in SIMULATED else ""
+        total = len(list(parts_of([self.setting])))
+        yield f"## {self.setting}{label}: {len(self._parts)} of {total} parts"
+        if not rows:
+            return
+        problems = sorted(rows[REFERENCE].scores)
+        bounds = [value["reachable"] for part, value in self._parts.items() if part.arm is None]
+        yield f"{len(problems)} problems, {HELD_DRAWS} draws; reachable by passes alone: {np.mean(bounds):.3f}"
+        yield f"| row | search seeds | held out | over {REFERENCE} | share of its gap to the oracle |"
+        yield "|---|---|---|---|---|"
+        gap = _mean(rows[ORACLE], problems) - _mean(rows[REFERENCE], problems)
+        for row in sorted(rows.values(), key=lambda one: -_mean(one, problems)):
+            ahead = _difference(row, rows[REFERENCE], problems)
+            share = f"{ahead[0] / gap:+.0%}" if gap > 0 else ""
+            seeds = str(row.seeds) if row.name in ARMS else ""
+            yield f"| {row.name} | {seeds} | {_mean(row, problems):.3f} | {_shown(ahead)} | {share} |"
+        for one, other in (("evolve", "iid"), ("evolve", BEST), ("evolve", "hillclimb")):
+            if one in rows and other in rows:
+                found = _difference(rows[one], rows[other], problems)
+                yield f"{one} over {other}: {_shown(found)}; a difference of {found[3]:.3f} would be found 4 times of 5"
+        won = [value for part, value in self._parts.items() if part.arm == "evolve"]
+        if won:
+            errors = [value["gain"][2] for value in won if value["gain"]]
+            yield (
+                f"evolved programs won {sum(value['evolved_wins'] for value in won)} of {len(won)} searches; draws "
+                f"{min(value['draws'] for value in won)} to {max(value['draws'] for value in won)}, standard error of "
+                f"the gain from drawing at most {max(errors, default=0):.4f}; best of the search "
+                f"{np.mean([value['searched'] for value in won]):.3f}, winner on fresh draws "
+                f"{np.mean([value['fresh'] for value in won]):.3f}"
+            )
+
+
+def together(reports: Sequence[SettingReport]) -> Iterator[str]:
+    """Evolve against iid over all settings that have both."""
+    pairs = [(f"{report.setting}/{name}", rows["evolve"].scores[name] - rows["iid"].scores[name])
+             for report in reports if {"evolve", "iid"} <= (rows := {row.name: row for row in report.rows}).keys()
+             for name in sorted(rows["iid"].scores)]  # fmt: skip
+    if pairs:
+        gaps = np.array([gap for _, gap in pairs])
+        low, high = bootstrap(gaps)
+        power = DETECTED * gaps.std(ddof=1) / np.sqrt(len(gaps))
+        yield f"evolve over iid, all settings: {gaps.mean():+.4f} [{low:+.4f}, {high:+.4f}], {len(gaps)} problems; a "
+        yield f"difference of {power:.4f} would be found 4 times of 5"
+
+
+def _mean(row: Row, problems: Sequence[str]) -> float:
+    return float(np.mean([row.scores[name] for name in problems]))
+
+
+def _difference(one: Row, other: Row, problems: Sequence[str]) -> tuple[float, float, float, float]:
+    """Mean, interval, and the difference that would be found with a power of 80 %."""
+    gaps = np.array([one.scores[name] - other.scores[name] for name in problems])
+    low, high = bootstrap(gaps)
+    return float(gaps.mean()), low, high, float(DETECTED * gaps.std(ddof=1) / np.sqrt(len(gaps)))
+
+
+def _shown(found: tuple[float, float, float, float]) -> str:
+    return f"{found[0]:+.3f} [{found[1]:+.3f}, {found[2]:+.3f}]"
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("source", help="pool file or matrices file")
-    parser.add_argument("-M", dest="m", type=int, default=16)
-    parser.add_argument("-N", dest="n", type=int, default=16)
-    parser.add_argument("--draws", type=int, default=8, help="draws a problem in the search")
+    parser.add_argument("what", choices=["run", "report"])
+    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--pool", help="pool with solutions and testings")
+    parser.add_argument("--strong", help="recorded matrices of a pool of strong models")
+    parser.add_argument("--settings", default=",".join(SETTINGS), help=f"of {', '.join(SETTINGS)}")
     parser.add_argument("--evaluations", type=int, default=3000)
-    parser.add_argument("--splits", type=int, default=5)
-    parser.add_argument("--lists", action="store_true", help="testings as they are, instead of every single check")
-    parser.add_argument("--variants", default="default", help=f"of {', '.join(VARIANTS)}")
-    parser.add_argument("--work", type=Path, default=Path(tempfile.gettempdir()) / "evosyn-search-quality")
-    parser.add_argument("--json", type=Path)
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="begin no part after so many")
     arguments = parser.parse_args()
-    found = {}
-    with Workbench() as workbench:
-        matrices = matrices_of(arguments.source, arguments.work, workbench)
-        if not arguments.lists:
-            matrices = [split_testings(matrix) for matrix in matrices]
-        for variant in arguments.variants.split(","):
-            if variant not in VARIANTS:
-                raise UsageError(f"--variants {variant}: one of {', '.join(VARIANTS)}")
-            splits = [
-                one_split(matrices, config_for(variant, arguments, seed), workbench) for seed in range(arguments.splits)
-            ]
-            print(table(splits, variant) + "\n", flush=True)
-            found[variant] = [split._asdict() for split in splits]
-    if arguments.json:
-        arguments.json.write_text(json.dumps(found, indent=1))
-    means = {
-        name: np.mean([s["heldout"][name] for s in found[arguments.variants.split(",")[0]]])
-        for name in (*PAPER, "evolved")
-    }
-    return 0 if means["evolved"] > max(means[name] for name in PAPER) else 1
+    settings = arguments.settings.split(",")
+    if unknown := set(settings) - set(SETTINGS):
+        raise UsageError(f"--settings {', '.join(sorted(unknown))}: of {', '.join(SETTINGS)}")
+    run = RunDir(arguments.work)
+    if arguments.what == "run":
+        protocol = {"evaluations": arguments.evaluations, "pool": arguments.pool, "strong": arguments.strong}
+        if run.file("protocol.json").is_file() and run.read_json("protocol.json") != protocol:
+            raise UsageError(f"--work {run.path}: holds parts of another protocol, {run.read_json('protocol.json')}")
+        run.write_json("protocol.json", protocol)
+        began = time.monotonic()
+        with Workbench() as workbench:
+            bench = Bench(arguments, run, workbench)
+            for part in parts_of(settings):
+                if run.file(part.path).is_file() or (time.monotonic() - began) / 60 > arguments.minutes:
+                    continue
+                run.file(part.path).parent.mkdir(parents=True, exist_ok=True)
+                run.write_json(part.path, bench.known(*part[:2]) if part.arm is None else bench.search(part))
+                print(f"{part.path} at {(time.monotonic() - began) / 60:.1f} minutes", file=sys.stderr, flush=True)
+    reports = [SettingReport(run, setting) for setting in settings]
+    print("\n".join(line for report in reports for line in (*report.lines(), "")))
+    print("\n".join(together(reports)))
+    return 0
 
 
 if __name__ == "__main__":

@@ -205,8 +205,8 @@ class PassMatrix:
         statement, payload: of the problem, or None if not recorded.
         calls_N: for each testing what its cases ask, or None where its domain cannot say; None if not recorded.
         values_NMC: for each testing what each solution gave in each case, shape (M, C_n), or None if not recorded.
-        solution_similarity_MM, testing_similarity_NN: of the texts, from 0 to 1, or None: nothing computes them yet;
-            `Grid.matrix` is where they would be filled in.
+        solution_similarity_MM, testing_similarity_NN: of the texts, from 0 to 1 (`evosyn.textual`), or None if not
+            recorded.
         meta: sandbox level and version, limits, flaky cells. Strategies never see it.
     """
 

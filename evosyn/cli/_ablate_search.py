@@ -103,7 +103,7 @@ def search(config: SearchAblationConfig, out: Path) -> None:
     rows: list[tuple[Cell, ...]] = []
     reference = next((one.scores for one in compared if one.search == "evolve"), None)
     for one in compared:
-        train = _mean([trial.choice.fresh.score or 0.0 for trial in one.trials])
+        train = _mean([trial.choice.contest.scored.score for trial in one.trials])
         testing = _mean([trial.heldout["evolved"].metrics["testing_balanced_accuracy"] for trial in one.trials])
         gaps = [mine - theirs for mine, theirs in zip(one.scores, reference or one.scores, strict=True)]
         fall = _mean([trial.fall for trial in one.trials])

@@ -109,6 +109,14 @@ def show_report(report: Mapping[str, Json], out: Path) -> None:
         f"{report['wall_s']:.0f} s; ended by {report['stopped']}",
         highlight=False,
     )
+    if (chosen := report.get("selection")) and chosen.get("gain") is not None:
+        kind = "the winner" if chosen["evolved_wins"] else f"no evolved program; {chosen['known']} is the winner"
+        console.print(
+            f"shown to be better than the best known rule, {chosen['known']}, on the train problems: {kind} (gain "
+            f"{chosen['gain']:+.4f}, lower bound {chosen['gain_lower']:+.4f}, {chosen['draws']} fresh draws a problem, "
+            f"standard error from drawing {chosen['drawing_error']:.4f})",
+            highlight=False,
+        )
     for reason, count in report["skipped"].items():
         console.print(f"left out {count} problems: {reason}", highlight=False)
     if report.get("untelling"):
@@ -140,4 +148,7 @@ def print_leaderboard(report: Mapping[str, Json]) -> None:
         rows.append((name, train[name]["score"], row["score"], interval, row["criterion1"],
                      row["testing_balanced_accuracy"]))  # fmt: skip
     rows.append(("oracle", boards["train"]["oracle"], boards["heldout"]["oracle"], "", "", ""))
+    if boards["heldout"].get("reachable") is not None:
+        bounds = (boards["train"]["reachable"], boards["heldout"]["reachable"])
+        rows.append(("reachable by passes alone", *bounds, "", "", ""))
     print_table(f"seed consistency, {sizes}{label}", columns, rows)

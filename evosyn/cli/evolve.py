@@ -34,6 +34,8 @@ class EvolveCommand(ConfiguredCommand):
     """With defaults that depend on whether a model is asked."""
 
     def configuration(self, values: dict[str, Any], **given: Any) -> Any:
+        if len(values["source"]) == 1:
+            (values["source"],) = values["source"]
         search = values["islands__search"]
         if search == "genetic":
             values["islands__search"] = "evolve"
@@ -55,7 +57,7 @@ class EvolveCommand(ConfiguredCommand):
     kind="evosyn.synthesis.search.config:EvolveConfig",
     short_help="Evolve a filtering strategy on seed problems.",
 )
-@click.argument("source", required=False)
+@click.argument("source", required=False, nargs=-1)
 @out_option("Run directory.")
 @flag("-M", "scoring.M", "Solutions of a draw. [default: 16]", type=click.IntRange(2))
 @flag("-N", "scoring.N", "Testings of a draw. [default: 16]", type=click.IntRange(2))
@@ -95,8 +97,9 @@ def command(config: EvolveConfig, out: Path, more: int | None, as_json: bool, qu
 
     SOURCE is builtin:python-seeds, a pool file (with recorded solutions and testings, or without: then they are drawn
     from a teacher), a file of recorded matrices, or a directory that `evosyn crossexec` wrote; the config.yaml of a run
-    names its own. The same command again resumes; on a finished run it shows the result. Ends with 1 if the winner does
-    not beat the initial strategy on the held-out problems.
+    names its own. Several are searched together: what two pools share is held out of both or of neither, and a winner
+    may fall behind in none. The same command again resumes; on a finished run it shows the result. Ends with 1 if the
+    winner does not beat the initial strategy on the held-out problems.
     """
     from evosyn.cli._evolve_view import show_report, watching
     from evosyn.synthesis.recipes.evolved import run_evolved
@@ -109,10 +112,9 @@ def command(config: EvolveConfig, out: Path, more: int | None, as_json: bool, qu
             report = run_evolved(config, config.evolved.name, out, workbench, more=more or 0)
         click.echo(json.dumps(report, indent=2))
         return EXIT_BUDGET if report["stopped"] in BUDGETS else 0
-    if config.source is None:
+    if not config.sources:
         raise UsageError("SOURCE: name what to evolve on, such as builtin:python-seeds, or give the --config of a run")
-    source = config.source
-    opened = Source(source)
+    opened = Source(*config.sources)
     if dry_run:
         _show_plan(opened, config, as_json)
         return 0
@@ -150,7 +152,7 @@ def _arm(text: str) -> tuple[str, float]:
 def _show_plan(source: Any, config: EvolveConfig, as_json: bool) -> None:
     from evosyn.cli._tables import show_figures
 
-    problems = len(source.pools) or len(source.matrices)
+    problems = len(source.pools) + len(source.matrices)
     solutions, testings = config.drawn
     drawn = 0 if source.recorded else problems * (solutions + testings)
     cells = sum(len(pool.solutions) * (len(pool.testings) + 1) for pool in source.pools)

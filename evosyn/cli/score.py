@@ -147,6 +147,8 @@ def show(board: Leaderboard, name: str, *, simulated: bool) -> None:
     label = " (simulated: not a model's work)" if simulated else ""
     columns = ("strategy", "score", "95 % interval", "criterion 1", "testing: bal. acc.", "precision")
     rows = [*map(_cells, board.rows), ("oracle", f"{board.oracle:.3f}", "", "", "", "")]
+    if board.reachable is not None:
+        rows.append(("reachable by passes alone", f"{board.reachable:.3f}", "", "", "", ""))
     print_table(f"{name}{label}: {len(board.problems)} problems, {sizes}", columns, rows)
     preferred = board.winner()
     if preferred is not None and len(board.rows) > 1:
@@ -155,6 +157,9 @@ def show(board: Leaderboard, name: str, *, simulated: bool) -> None:
     for row in board.rows:
         if row.evaluation.invalid:
             click.echo(f"{row.name} is invalid: {row.evaluation.invalid}")
+        elif row.unknown:
+            told = ", ".join(f"{name} ({count} problems)" for name, count in row.unknown.items())
+            click.echo(f"{row.name} reads what is unknown here, and ranks without it: {told}")
     for reason, count in board.skipped.items():
         click.echo(f"skipped {count} problems: {reason}")
 

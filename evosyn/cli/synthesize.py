@@ -107,8 +107,9 @@ def _seeds_of(run: Path) -> str:
     from evosyn.rundir import RunDir
 
     if run.is_dir():
-        source = RunDir(run).read_json("manifest.json").get("source")
-        if isinstance(source, str) and not is_matrices_file(source):
+        manifest = RunDir(run).read_json("manifest.json")
+        source = manifest.get("source")
+        if isinstance(source, str) and "pools" not in manifest and not is_matrices_file(source):
             return source
     raise UsageError(f"RUN {run}: does not say which seed problems it was made from; name them with --seeds POOL")
 

@@ -16,6 +16,7 @@ from evosyn.crossexec.judge import Judge
 from evosyn.crossexec.rows import guarded
 from evosyn.jobs import CellResult
 from evosyn.records import Digests, Json, Letters, ParsedCalls, PassMatrix, Problem, Solution, Testing, Verdict
+from evosyn.textual import similarity
 
 KeyT = TypeVar("KeyT")
 
@@ -108,6 +109,8 @@ class Grid:
             payload=self.problem.payload,
             calls_N=self._calls({column: found.shape[1] for column, found in cases.items()}),
             values_NMC=tuple(values[column] for column in self.column_of_N),
+            solution_similarity_MM=similarity([solution.text for solution in self.solutions]),
+            testing_similarity_NN=similarity([testing.text for testing in self.testings]),
             meta={**meta, **self._findings()},
         )
 

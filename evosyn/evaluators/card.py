@@ -6,7 +6,6 @@ Everything on it is measured or read off the source; no model writes it. DESIGN.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -19,6 +18,7 @@ from evosyn.evaluators.terms import Variant, variants
 from evosyn.parsing import parsed
 from evosyn.ports import StrategyRunner
 from evosyn.records import Candidate, Evaluation, Json, PassMatrix
+from evosyn.strategies.evidence import reads
 from evosyn.strategies.grammar.source import read
 from evosyn.strategies.grammar.terms import glossary, notation
 
@@ -27,12 +27,6 @@ WON = 0.05
 
 LONGEST = 120
 """Characters of a term that are shown."""
-
-READ = (
-    "passed", "known", "cases", "durations", "copies", "solution_groups", "testing_groups", "solution_texts",
-    "testing_texts", "verdicts", "statement", "payload", "calls", "values", "solution_similarity",
-    "testing_similarity",
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -181,7 +175,7 @@ def _words(card: Card) -> list[str]:
         lines += [f"- `{line.partition(':')[0]}`{line[line.index(':') :]}" for line in glossary(program)]
     elif docstring:
         lines.append(f"- In its own words: {docstring}")
-    used = [name for name in READ if re.search(rf"\.{name}\b(?!\()", card.text)]
+    used = reads(card.text)
     if used:
         lines.append(f"- It reads {', '.join(used)} of the evidence.")
     if len(card.ours.descriptor) >= 2:

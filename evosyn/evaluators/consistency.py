@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from evosyn.evaluators.behaviour import Behaviour, BehaviourAxis, axes_named
-from evosyn.evaluators.criteria import judge, oracle
+from evosyn.evaluators.criteria import judge, oracle, reachable
 from evosyn.evaluators.draws import Block, ConsistencyConfig, Draws, Floats, make_draws
 from evosyn.evaluators.feedback import feedback
 from evosyn.evaluators.notes import FirstDraws
 from evosyn.ports import Axis, StrategyRunner
 from evosyn.records import Candidate, Evaluation, Invalid, PassMatrix, Ranking
+from evosyn.strategies.evidence import reads, unknown
 
 CACHED = 5_000
 """Evaluations kept by program content."""
@@ -54,16 +55,38 @@ class SeedConsistency:
         self._axes = tuple(axes) if axes is not None else axes_named()
         self.oracle_E = oracle_per_draw(self.draws, self.config)
         self._first = FirstDraws(self.draws)
+        first = {int(problem): one for problem, one in zip(self.draws.problem_E, self.draws.evidences, strict=True)}
+        self._unknown = Counter(name for evidence in first.values() for name in unknown(evidence))
         self._cache: OrderedDict[str, Evaluation] = OrderedDict()
 
     @property
     def axes(self) -> tuple[Axis, ...]:
         return tuple(axis.axis for axis in self._axes)
 
+    def lacking(self, text: str) -> dict[str, int]:
+        """What a program reads of the evidence that is unknown, with the number of problems of which it is."""
+        return {name: self._unknown[name] for name in reads(text) if name in self._unknown}
+
+    @property
+    def reachable(self) -> float | None:
+        """The best score that any ranking could reach that ties solutions of equal rows; None where that has no closed
+        form (k above 1) or ties are broken."""
+        if self.config.k > 1 or self.config.ties != "expected":
+            return None
+        values_E = np.empty(len(self.draws.evidences))
+        for block in self.draws.blocks:
+            values_E[block.at_B] = reachable(block, self.config)
+        return float(self.draws.by_problem(values_E).mean())
+
     @property
     def oracle(self) -> float:
         """The best score that any ranking could reach on these draws."""
-        return float(self.draws.by_problem(self.oracle_E).mean())
+        return float(self.oracles.mean())
+
+    @property
+    def oracles(self) -> Floats:
+        """The same for each problem, shape (P,)."""
+        return self.draws.by_problem(self.oracle_E)
 
     def evaluate(self, candidates: Sequence[Candidate]) -> list[Evaluation]:
         """One evaluation for each candidate; programs that were seen before are answered from memory.
@@ -91,6 +114,13 @@ class SeedConsistency:
         outcomes = tuple(judge(block, *stacked_scores(block, rankings), self.config) for block in self.draws.blocks)
         return Behaviour(text, self.draws, outcomes)
 
+    def _warnings(self, text: str) -> list[str]:
+        problems = len(self.draws.problem_ids)
+        return [
+            f"warning: it reads evidence.{name}, which is unknown (None) for {count} of {problems} problems"
+            for name, count in self.lacking(text).items()
+        ]
+
     def _evaluation(self, text: str, result: tuple[Ranking, ...] | Invalid, seconds: float) -> Evaluation:
         if isinstance(result, Invalid):
             return Evaluation(score=None, invalid=result.reason, feedback=(result.reason,), seconds=seconds)
@@ -104,7 +134,7 @@ class SeedConsistency:
             metrics=metrics(behaviour)._asdict(),
             per_seed=tuple(per_seed.tolist()),
             signature=signature(behaviour),
-            feedback=feedback(behaviour, score_E, self.oracle_E),
+            feedback=(*self._warnings(text), *feedback(behaviour, score_E, self.oracle_E)),
             notes=self._first.notes(behaviour),
             seconds=seconds + time.perf_counter() - started,
         )

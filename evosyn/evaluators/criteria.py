@@ -70,6 +70,28 @@ def oracle(block: Block, config: ConsistencyConfig) -> Floats:
     return np.asarray(possible.any(axis=1), dtype=np.float64)
 
 
+def reachable(block: Block, config: ConsistencyConfig) -> Floats:
+    """The best expected score of each draw where solutions with equal rows are tied, shape (B,), for k = 1.
+
+    Whoever reads what passed alone cannot tell such solutions apart, so this is as far as passes alone can carry.
+    """
+    values = np.zeros(len(block.at_B))
+    for draw, (agrees_MN, right_MN) in enumerate(zip(block.agrees_BMN, block.right_agrees_BMN, strict=True)):
+        rows = np.concatenate([block.passed_BMN[draw], block.known_BMN[draw]], axis=1)
+        _, group_M = np.unique(rows, axis=0, return_inverse=True)
+        members_GM = (np.arange(group_M.max() + 1)[:, None] == group_M.reshape(-1)).astype(np.float64)
+        sizes_G = members_GM.sum(axis=1, keepdims=True)
+        agree_GN = members_GM @ agrees_MN
+        first_GN = (members_GM @ right_MN if config.criterion1 else agree_GN) / sizes_G
+        last_GGN = np.repeat((agree_GN / sizes_G)[None], len(sizes_G), axis=0)
+        diagonal = np.arange(len(sizes_G))
+        last_GGN[diagonal, diagonal] = (
+            np.maximum(agree_GN - 1, 0) / np.maximum(sizes_G - 1, 1) if len(sizes_G) == 1 else 0
+        )
+        values[draw] = (first_GN[:, None] * last_GGN).max()
+    return values
+
+
 def looked_at(size: int, k: int) -> list[int]:
     """The places that criterion 2 looks at: the k best and the k worst of `size`, each once."""
     k = min(k, size)

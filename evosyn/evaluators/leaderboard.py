@@ -8,7 +8,7 @@ have swapped. DESIGN.md section 5.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from evosyn.evaluators.consistency import SeedConsistency
 from evosyn.evaluators.draws import ConsistencyConfig
@@ -24,11 +24,13 @@ class BoardRow:
     Attributes:
         evaluation: with `score` None where the program is invalid.
         interval: of the score, over problems; None where invalid.
+        unknown: what it reads of the evidence that is unknown, with the number of problems of which it is.
     """
 
     name: str
     evaluation: Evaluation
     interval: Interval | None
+    unknown: Mapping[str, int] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Json]:
         """The object of DESIGN.md section 4."""
@@ -42,6 +44,7 @@ class BoardRow:
             "testing_balanced_accuracy": metrics.get("testing_balanced_accuracy"),
             "testing_precision": metrics.get("testing_precision"),
             "invalid": self.evaluation.invalid,
+            "unknown": dict(self.unknown),
         }
 
 
@@ -51,7 +54,7 @@ class Leaderboard:
 
     Attributes:
         problems: names of the problems that were scored.
-        oracle: the best score that any ranking could reach.
+        oracle, reachable: the best score of any ranking, and of one that ties solutions of equal rows (or None).
         skipped: problems that were left out, by reason.
     """
 
@@ -60,6 +63,7 @@ class Leaderboard:
     oracle: float
     skipped: Mapping[str, int]
     rows: tuple[BoardRow, ...]
+    reachable: float | None = None
 
     def tied(self) -> list[BoardRow]:
         """The rows whose score chance could not tell from the best one (paired, 95 %), the best first."""
@@ -78,6 +82,7 @@ class Leaderboard:
             "problems": len(self.problems),
             "skipped": dict(self.skipped),
             "oracle": self.oracle,
+            "reachable": self.reachable,
             "preferred": None if (best := self.winner()) is None else best.name,
             "strategies": [row.to_json() for row in self.rows],
         }
@@ -105,10 +110,16 @@ def make_leaderboard(
             name,
             evaluation,
             None if evaluation.score is None else bootstrap(evaluation.per_seed, evaluator.config.seed),
+            evaluator.lacking(text),
         )
-        for name, evaluation in zip(strategies, evaluations, strict=True)
+        for (name, text), evaluation in zip(strategies.items(), evaluations, strict=True)
     ]
     rows.sort(key=lambda row: -1.0 if row.evaluation.score is None else row.evaluation.score, reverse=True)
     return Leaderboard(
-        evaluator.config, evaluator.draws.problem_ids, evaluator.oracle, evaluator.draws.skipped, tuple(rows)
+        evaluator.config,
+        evaluator.draws.problem_ids,
+        evaluator.oracle,
+        evaluator.draws.skipped,
+        tuple(rows),
+        evaluator.reachable,
     )

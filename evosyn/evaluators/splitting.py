@@ -13,6 +13,7 @@ import numpy as np
 
 from evosyn.errors import UsageError
 from evosyn.records import Json, PassMatrix, canonical_json
+from evosyn.textual import similarity
 
 LISTS = ("cases", "asserts")
 
@@ -54,7 +55,7 @@ def split_testings(matrix: PassMatrix) -> PassMatrix:
         testing_texts=tuple(texts) if matrix.testing_texts else (),
         calls_N=None if matrix.calls_N is None else tuple(calls),
         values_NMC=None if matrix.values_NMC is None else tuple(values),
-        testing_similarity_NN=None,
+        testing_similarity_NN=similarity(texts) if matrix.testing_texts else None,
     )
 
 

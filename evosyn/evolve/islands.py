@@ -43,8 +43,8 @@ class IslandsConfig(Section):
         migrate_every: additions to islands between two migrations; migrants: elites that each island sends on.
         restart_after: proposals of an island without a better best of its own, after which it starts anew from the
             initial candidates and one elite of another island; 0 = never.
-        search: `evolve`, or a baseline without inspirations: parents are always the first candidate (`iid`), the latest
-            valid one (`sequential`), the best so far (`hillclimb`).
+        search: `evolve`, or a baseline without inspirations: parents are any of the initial candidates (`iid`), the
+            latest valid one (`sequential`), the best so far (`hillclimb`).
     """
 
     count: int = Field(default=4, ge=1, le=64)
@@ -284,7 +284,7 @@ class Archipelago:
     def _parent(self, archive: Archive, rng: random.Random) -> Elite:
         config, best, draw = self.config, self.best, rng.random()
         if config.search == "iid":
-            return self.initial[0]
+            return rng.choice(self.initial)
         if config.search == "sequential" and self.latest is not None:
             return self.latest
         if config.search == "hillclimb" or draw < config.best:

@@ -5,6 +5,7 @@ Which solutions are the same was said by their domain when they were executed. D
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -14,6 +15,24 @@ from numpy.typing import NDArray
 
 from evosyn.parsing import same_program
 from evosyn.records import Evidence, PassMatrix, Verdict
+from evosyn.textual import similarity
+
+ALWAYS = (
+    *("passed", "known", "cases", "durations", "copies", "solution_groups", "testing_groups"),
+    *("solution_texts", "testing_texts"),
+)
+"""What every evidence holds, by the names that programs use."""
+
+MAYBE = {
+    "verdicts": "verdicts_MN",
+    "statement": "statement",
+    "payload": "payload",
+    "calls": "calls_N",
+    "values": "values_NMC",
+    "solution_similarity": "solution_similarity_MM",
+    "testing_similarity": "testing_similarity_NN",
+}
+"""What may be unknown, None then, with the field of `Evidence` that holds it."""
 
 
 def evidence_of(matrix: PassMatrix) -> Evidence:
@@ -48,9 +67,19 @@ def evidence_of(matrix: PassMatrix) -> Evidence:
         payload=matrix.payload,
         calls_N=matrix.calls_N,
         values_NMC=matrix.values_NMC,
-        solution_similarity_MM=matrix.solution_similarity_MM,
-        testing_similarity_NN=matrix.testing_similarity_NN,
+        solution_similarity_MM=_similarity(matrix.solution_similarity_MM, matrix.solution_texts),
+        testing_similarity_NN=_similarity(matrix.testing_similarity_NN, matrix.testing_texts),
     )
+
+
+def reads(text: str) -> tuple[str, ...]:
+    """What a strategy program reads of the evidence, by the names that programs use."""
+    return tuple(name for name in (*ALWAYS, *MAYBE) if re.search(rf"\.{name}\b(?!\()", text))
+
+
+def unknown(evidence: Evidence) -> frozenset[str]:
+    """What an evidence does not hold, by the names that programs use."""
+    return frozenset(name for name, field in MAYBE.items() if getattr(evidence, field) is None)
 
 
 def select(evidence: Evidence, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> Evidence:
@@ -114,6 +143,11 @@ def _solution_groups(matrix: PassMatrix) -> NDArray[np.int64]:
     if matrix.groups_M is not None:
         return groups([str(group) for group in matrix.groups_M], len(matrix.groups_M))
     return groups([same_program(text) for text in matrix.solution_texts], matrix.verdicts_MN.shape[0])
+
+
+def _similarity(recorded: NDArray[np.float64] | None, texts: Sequence[str]) -> NDArray[np.float64] | None:
+    """As recorded; of matrices of the time before it was, by their texts where those are there."""
+    return similarity(texts) if recorded is None and texts else recorded
 
 
 def groups(texts: Sequence[str], size: int) -> NDArray[np.int64]:

@@ -72,12 +72,18 @@ def test_calls_and_values_stand_beside_the_cases_that_they_are_of(sandbox: Sandb
     assert (matrix.statement, matrix.payload) == (PROBLEM.statement, PROBLEM.payload)
 
 
+def one_similarity(matrix: PassMatrix) -> np.ndarray:
+    assert matrix.solution_similarity_MM is not None and matrix.testing_similarity_NN is not None
+    return np.concatenate([matrix.solution_similarity_MM.ravel(), matrix.testing_similarity_NN.ravel()])
+
+
 def test_a_cache_and_a_file_give_the_same_evidence_again(sandbox: Sandbox, tmp_path: Path) -> None:
     with SqliteVerdicts(tmp_path / "v.sqlite") as cache:
         first, second = matrix_of(sandbox, cache), matrix_of(sandbox, cache)
     again = matrix_from_json(matrix_to_json(first))
     for other in (second, again):
         assert other.calls_N == first.calls_N
+        np.testing.assert_array_equal(one_similarity(other), one_similarity(first))
         for one, two in zip(first.values_NMC or (), other.values_NMC or (), strict=True):
             np.testing.assert_array_equal(one, two)  # type: ignore[arg-type]
 
@@ -97,7 +103,7 @@ def test_a_strategy_in_the_sandbox_can_rank_by_what_solutions_gave(sandbox: Sand
         "    agreeing = ((given[:, None] == given[None]) & (given > 0)[:, None]).mean(2).sum(1)\n"
         "    asked = [sum(len(call[0]) for call in calls if call) if calls else 0 for calls in evidence.calls]\n"
         "    assert evidence.verdicts[3][0] == 'E' and evidence.payload['entry_point'] == 'double'\n"
-        "    assert evidence.statement and evidence.solution_similarity is None\n"
+        "    assert evidence.statement and evidence.solution_similarity.shape == (4, 4)\n"
         "    return agreeing, asked\n"
     )
     ((ranking,),) = SandboxedRunner(sandbox).rank([program], [evidence_of(matrix_of(sandbox))])  # type: ignore[misc]

@@ -11,6 +11,7 @@ from evosyn.errors import SandboxUnavailable
 from evosyn.records import PassMatrix
 from evosyn.sandbox import open_sandbox
 from evosyn.strategies.running.sandboxed import SandboxedRunner
+from evosyn.textual import similarity as similar_to
 
 
 @pytest.fixture(scope="session")
@@ -35,4 +36,11 @@ def noisy_matrix(name: str, rows: int = 12, columns: int = 10, noise: float = 0.
     valid = np.arange(columns) % 2 == 0
     passed = np.where(valid, human[:, None] ^ (rng.random((rows, columns)) < noise), rng.random((rows, columns)) < 0.3)
     order = rng.permutation(rows)
-    return PassMatrix(name, np.where(passed, "P", "F")[order], np.where(human, "P", "F")[order])
+    verdicts = np.where(passed, "P", "F")[order]
+    given_MN = np.where(verdicts == "P", 1, rng.integers(2, 5, verdicts.shape)).astype(np.uint64)
+    values = tuple(given_MN[:, [n]] for n in range(columns))
+    words = ("right" * 9 if one else "mistaken" * 6 for one in human[order])
+    similarity = similar_to([f"{word} {number}" for number, word in enumerate(words)])
+    return PassMatrix(
+        name, verdicts, np.where(human, "P", "F")[order], values_NMC=values, solution_similarity_MM=similarity
+    )

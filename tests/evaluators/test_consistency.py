@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,6 +16,9 @@ from evosyn.evaluators.leaderboard import make_leaderboard
 from evosyn.ports import Evaluator
 from evosyn.records import Candidate, Evidence, Invalid, PassMatrix, Ranking
 from evosyn.strategies import known_names, load_known
+from evosyn.strategies.evidence import evidence_of
+from evosyn.strategies.grammar.openings import OPENINGS
+from evosyn.strategies.grammar.source import write
 from evosyn.strategies.running.sandboxed import SandboxedRunner
 
 Make = Callable[..., PassMatrix]
@@ -149,7 +153,7 @@ def test_a_leaderboard_orders_strategies_and_keeps_invalid_ones_last(
     assert shown["strategies"][-1]["invalid"].startswith("ZeroDivisionError")
     assert set(shown["strategies"][0]) == {
         "strategy", "score", "ci", "criterion1", "pass_at_1", "testing_balanced_accuracy", "testing_precision",
-        "invalid",
+        "invalid", "unknown",
     }  # fmt: skip
 
 
@@ -183,3 +187,26 @@ def test_held_out_problems_do_not_depend_on_the_order_of_the_file(make_matrix: M
     assert names == {matrix.problem_id for matrix in backward.heldout}
     assert names.isdisjoint(matrix.problem_id for matrix in forward.train)
     assert len(forward.train) == 6
+
+
+def test_what_a_program_reads_and_nobody_recorded_is_told_beside_its_score(
+    runner: SandboxedRunner, make_matrix: Make
+) -> None:
+    without = [replace(make_matrix(name), solution_similarity_MM=None) for name in "ab"]
+    matrices = [*without, make_matrix("c")]
+    board = make_leaderboard(
+        runner, matrices, {"tolerant": write(OPENINGS["agreement-medoid"]), "plain": load_known("codet_gap")}
+    )
+    rows = {row.name: row for row in board.rows}
+    assert rows["tolerant"].to_json()["unknown"] == {"solution_similarity": 2} and rows["plain"].unknown == {}
+    assert rows["tolerant"].evaluation.per_seed[:2] == rows["plain"].evaluation.per_seed[:2]
+    said = "solution_similarity, which is unknown (None) for 2 of 3"
+    assert any(said in line for line in rows["tolerant"].evaluation.feedback)
+
+
+def test_a_program_that_cannot_do_without_is_invalid_and_says_what_is_missing(
+    runner: SandboxedRunner, make_matrix: Make
+) -> None:
+    without = replace(make_matrix("a"), solution_similarity_MM=None)
+    (found,) = runner.rank([load_known("codet_medoid")], [evidence_of(without)])
+    assert isinstance(found, Invalid) and "evidence.solution_similarity" in found.reason

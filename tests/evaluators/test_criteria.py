@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evosyn.evaluators.criteria import judge, looked_at, oracle
+from evosyn.evaluators.criteria import judge, looked_at, oracle, reachable
 from evosyn.evaluators.draws import ConsistencyConfig, make_draws
 from evosyn.records import PassMatrix
 
@@ -113,3 +113,24 @@ def test_an_unknown_verdict_agrees_with_nobody() -> None:
 @pytest.mark.parametrize(("size", "k", "places"), [(16, 1, 2), (16, 8, 16), (5, 3, 5), (2, 9, 2), (3, 1, 2)])
 def test_criterion_two_looks_at_each_place_once(size: int, k: int, places: int) -> None:
     assert len(looked_at(size, k)) == places
+
+
+@settings(max_examples=80, deadline=None)
+@given(ranked_matrices(), st.booleans())
+def test_what_passes_alone_can_reach_is_the_best_of_all_rankings_that_tie_equal_rows(
+    case: tuple[PassMatrix, list[int], list[int]], criterion1: bool
+) -> None:
+    matrix, config = case[0], ConsistencyConfig(criterion1=criterion1)
+    block = make_draws([matrix], config).blocks[0]
+    rows = [
+        ("".join("P" if cell == "P" else "U" if cell == "U" else "F" for cell in row)) for row in matrix.verdicts_MN
+    ]
+    distinct = sorted(set(rows))
+    best = 0.0
+    for places in itertools.permutations(range(len(distinct))):
+        scores = np.array([[places[distinct.index(row)] for row in rows]], float)
+        for n in range(matrix.verdicts_MN.shape[1]):
+            testings = np.eye(matrix.verdicts_MN.shape[1])[[n]]
+            best = max(best, float(judge(block, scores, testings, config).score_B[0]))
+    assert reachable(block, config)[0] == pytest.approx(best)
+    assert reachable(block, config)[0] <= oracle(block, config)[0] + 1e-9

@@ -16,6 +16,7 @@ from evosyn.ports import ProposalContext
 from evosyn.program_identity import program_key
 from evosyn.records import Candidate, Elite, Evaluation, Evidence, Ranking
 from evosyn.sharing import Company
+from evosyn.strategies.evidence import select
 from evosyn.strategies.grammar import helpers
 from evosyn.strategies.grammar import reader as reader_module
 from evosyn.strategies.grammar.constants import retuned_text
@@ -27,6 +28,8 @@ from evosyn.strategies.grammar.source import body_of, functions, read, write
 from evosyn.strategies.grammar.terms import glossary, notation, without_terms
 from evosyn.strategies.grammar.trees import MAX_SIZE, crossed, fits, mutated, random_program
 from evosyn.strategies.proposers.genetic import GeneticProposer
+from evosyn.strategies.running._harness import DTYPES, ShownEvidence
+from evosyn.strategies.running.packing import pack
 from evosyn.strategies.running.stacked import TreeRunner, harness
 from evosyn.strategies.running.stacks import stacked
 
@@ -44,22 +47,41 @@ def evidence(seed: int, m: int = 5, n: int = 4, flat: bool = False) -> Evidence:
         for _ in range(n)
     )
     passed = np.stack([case.all(axis=1) for case in cases], axis=1)
-    rows, columns = np.arange(m), np.arange(n)
-    return Evidence(passed, np.ones((m, n), bool), cases, np.zeros((m, n)), np.ones(m, int), rows, columns)
+    known = bool(rng.integers(2))
+
+    def alike(size: int) -> np.ndarray:
+        found = rng.random((size, size)).round(4)
+        return np.maximum(found, found.T)
+
+    return Evidence(
+        passed,
+        np.ones((m, n), bool),
+        cases,
+        np.zeros((m, n)),
+        rng.integers(1, 4, m),
+        rng.integers(0, m, m),
+        rng.integers(0, n, n),
+        values_NMC=tuple(rng.integers(0, 3, case.shape).astype(np.uint64) for case in cases) if known else None,
+        solution_similarity_MM=alike(m) if known else None,
+        testing_similarity_NN=alike(n) if known else None,
+    )
 
 
-class Shown:
-    """An evidence as a program sees it."""
+PACKS: dict = {}
 
-    def __init__(self, found: Evidence) -> None:
-        self.passed, self.cases = found.passed_MN, list(found.cases_NMC)
+
+def unpacked(found: Evidence) -> dict:
+    """What a program sees an evidence through."""
+    packed = pack([found])
+    arrays = {key: np.frombuffer(packed[key], dtype) for key, dtype in DTYPES.items()}
+    return {**packed, **arrays, "unknown": set(), "kept alive": found}
 
 
 def run(text: str, found: Evidence) -> Ranking:
     scope: dict = {}
     exec(text, scope)
     with np.errstate(all="ignore"):
-        return Ranking(*scope["rank"](Shown(found)))
+        return Ranking(*scope["rank"](ShownEvidence(PACKS.setdefault(id(found), unpacked(found)), 0)))
 
 
 HARNESS: dict = {}
@@ -125,15 +147,7 @@ def test_a_stack_of_problems_gets_bit_for_bit_the_scores_that_the_text_gives_for
 def test_permuting_solutions_and_testings_permutes_the_scores(seed):
     program, one, rng = program_of(seed), evidence(seed, 6, 5), np.random.default_rng(seed)
     rows, columns = rng.permutation(6), rng.permutation(5)
-    moved = Evidence(
-        one.passed_MN[np.ix_(rows, columns)],
-        one.known_MN,
-        tuple(one.cases_NMC[n][rows] for n in columns),
-        one.durations_MN,
-        one.copies_M,
-        one.solution_group_M,
-        one.testing_group_N,
-    )
+    moved = select(one, rows, columns)
     (before_s, before_t), (after_s, after_t) = stack_scores(program, [one]), stack_scores(program, [moved])
     np.testing.assert_allclose(before_s[0][rows], after_s[0], atol=2e-8, rtol=1e-6)
     np.testing.assert_allclose(before_t[0][columns], after_t[0], atol=2e-8, rtol=1e-6)

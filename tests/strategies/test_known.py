@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from evosyn.errors import UsageError
 from evosyn.records import PassMatrix, Ranking
 from evosyn.strategies import known_names, load_known, load_strategy
-from evosyn.strategies.evidence import evidence_of, select
+from evosyn.strategies.evidence import evidence_of, select, sub_matrix
 from evosyn.strategies.ranking import dense_ranks
 from evosyn.strategies.running import _harness
 from evosyn.strategies.running.packing import pack
@@ -31,23 +31,25 @@ def ranking(program: str, matrix: PassMatrix) -> Ranking:
 
 def matrix_of(*rows: str, texts: bool = False) -> PassMatrix:
     cells = np.array([list(row.replace("1", "P").replace("0", "F")) for row in rows])
+    values = tuple((column == "P").astype(np.uint64)[:, None] for column in cells.T)
     if not texts:
-        return PassMatrix("p", cells)
+        return PassMatrix("p", cells, values_NMC=values, solution_similarity_MM=np.eye(len(cells)))
     return PassMatrix(
         "p",
         cells,
+        values_NMC=values,
         solution_texts=tuple(f"def f(): return {m}" for m in range(cells.shape[0])),
         testing_texts=tuple(f"assert f() == {n}" for n in range(cells.shape[1])),
     )
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_each_names_its_source_and_imports_numpy_or_hashlib_only(name: str) -> None:
+def test_each_names_its_source_and_imports_next_to_nothing(name: str) -> None:
     tree = ast.parse(load_known(name))
     text = ast.get_docstring(tree) or ""
     assert "Source: " in text or name == "random"
     imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
-    assert imported <= {"numpy", "hashlib"}
+    assert imported <= {"numpy", "hashlib", "math"}
     assert not [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
 
 
@@ -60,12 +62,7 @@ def test_permuting_solutions_and_testings_permutes_the_ranking(
     cells = ["".join(rng.choice(["0", "1"], columns)) for _ in range(rows)]
     matrix = matrix_of(*cells, texts=texts)
     by_row, by_column = rng.permutation(rows), rng.permutation(columns)
-    moved = PassMatrix(
-        "p",
-        matrix.verdicts_MN[np.ix_(by_row, by_column)],
-        solution_texts=tuple(matrix.solution_texts[m] for m in by_row) if texts else (),
-        testing_texts=tuple(matrix.testing_texts[n] for n in by_column) if texts else (),
-    )
+    moved = sub_matrix(matrix, by_row, by_column)
     before, after = ranking(load_known(name), matrix), ranking(load_known(name), moved)
     assert dense_ranks(before.solution_scores_M)[by_row].tolist() == dense_ranks(after.solution_scores_M).tolist()
     assert dense_ranks(before.testing_scores_N)[by_column].tolist() == dense_ranks(after.testing_scores_N).tolist()
@@ -83,6 +80,15 @@ EXPECTED = {
     "hardness": ([2, 1, 1, 0], [0 - 200, 1, 3, 4 - 400]),
     "codet": ([1 * 3, 2 * 2, 2 * 2, 1 * 1], [3 + 4 + 4 + 1, 3 + 4 + 4, 3, 0]),
     "codet_gap": ([3, 4, 4, 1], [12 / 4 - 0, 11 / 3 - 1, 3 - 9 / 3, 0 - 12 / 4]),
+    # of calls that either answered: 1 and 2 agree on 2 of 3, 1 and 4 on 1 of 3, 2 and 4 on 1 of 2
+    "mbr": (
+        [8 / 3 / 4, 19 / 6 / 4, 19 / 6 / 4, 7 / 3 / 4],
+        [17 / 6 / 4, 3 / 4 - 7 / 3 / 4, 8 / 3 / 4 - 26 / 9 / 4, -17 / 6 / 4],
+    ),
+    "codet_medoid": (
+        [3 + 0.225, 4 + 0.225, 4 + 0.225, 1 + 0.225],
+        [12 / 4 - 0, 11 / 3 - 1, 3 - 9 / 3, 0 - 12 / 4],
+    ),
 }
 
 
@@ -152,3 +158,51 @@ def test_the_program_in_the_docs_is_a_strategy() -> None:
     assert block is not None
     found = ranking(block.group(1), CASE)
     assert dense_ranks(found.testing_scores_N).tolist() == [2, 1, 0, 2]
+
+
+def posterior(passed: np.ndarray, rows: list[int]) -> float:
+    """B4's integral over the rates, summed up on a grid of rates instead of by its closed form."""
+    right = passed[rows[0]] > 0
+    wrong = np.delete(passed, rows, axis=0)
+    grid = (np.arange(400_000) + 0.5) / 400_000
+
+    def integral(hits: float, size: int, alpha: float, beta: float) -> float:
+        logs = (hits + alpha - 1) * np.log(grid) + (size - hits + beta - 1) * np.log1p(-grid)
+        return float(logs.max() + np.log(np.exp(logs - logs.max()).mean()))
+
+    found = integral(len(rows), len(passed), 1000, 1) + integral(right.sum(), len(right), 1000, 1)
+    found += integral(wrong[:, right].sum(), wrong[:, right].size, 1, 1)
+    return found + integral(wrong[:, ~right].sum(), wrong[:, ~right].size, 1, 10000)
+
+
+def test_b4_gives_the_posterior_of_each_consensus_set() -> None:
+    found = ranking(load_known("b4"), CASE).solution_scores_M
+    passed = (CASE.verdicts_MN == "P").astype(float)
+    expected = np.array([posterior(passed, rows) for rows in ([0], [1, 2], [1, 2], [3])])
+    assert found - found[0] == pytest.approx(expected - expected[0], abs=0.02)
+    assert dense_ranks(found).tolist() == dense_ranks(expected.round(6)).tolist()
+
+
+def test_errors_that_are_independent_let_a_reliable_testing_outvote_two_that_guess() -> None:
+    rng = np.random.default_rng(0)
+    right = np.arange(40) < 20
+    rates = np.array([0.95, 0.9, 0.9, 0.55, 0.55])
+    agrees = rng.random((40, 5)) < rates
+    rows = ["".join("1" if cell else "0" for cell in row) for row in agrees == right[:, None]]
+    found = ranking(load_known("dawid_skene"), matrix_of(*rows))
+    assert set(np.argsort(-found.testing_scores_N)[:3]) == {0, 1, 2}
+    assert right[np.argsort(-found.solution_scores_M)[:15]].all()
+
+
+def test_among_tied_solutions_the_text_most_like_the_others_comes_first() -> None:
+    texts = ("def f(x): return x + 1", "def f(x): return x + 1  # one", "lambda: 0", "def f(x): return x + 11")
+    cells = np.full((4, 2), "P")
+    scores = ranking(load_known("codet_medoid"), PassMatrix("p", cells, solution_texts=texts)).solution_scores_M
+    assert scores.argmin() == 2 and len(set(scores)) > 1
+
+
+@pytest.mark.parametrize(("name", "missing"), [("mbr", "values"), ("codet_medoid", "solution_similarity")])
+def test_a_strategy_whose_evidence_was_not_recorded_is_invalid_and_says_what(name: str, missing: str) -> None:
+    packed = pack([evidence_of(PassMatrix("p", np.array([list("PF"), list("FP")])))])
+    found = _harness.main(load_known(name), packed, {"screen": 1, "budget_s": 60.0})
+    assert f"it read what is unknown here (None): evidence.{missing}" in found["reason"]

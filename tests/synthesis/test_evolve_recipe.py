@@ -18,13 +18,16 @@ from evosyn.evolve.events import Committed, Continued, events_of
 from evosyn.evolve.stopping import StopConfig
 from evosyn.matrices import write_matrices
 from evosyn.reading.search import SearchReading
-from evosyn.records import Evaluation, Invalid, PassMatrix, Ranking
+from evosyn.records import PassMatrix
 from evosyn.rundir import RunDir
+from evosyn.strategies import load_known, strategy_id
+from evosyn.strategies.running import _harness
+from evosyn.strategies.running.packing import pack
+from evosyn.strategies.running.sandboxed import _rankings
 from evosyn.synthesis.recipes.strategy import run_evolve
 from evosyn.synthesis.search.config import EvolveConfig
 from evosyn.synthesis.search.inputs import Source, select
 from evosyn.synthesis.search.trial import run_trial
-from evosyn.synthesis.search.winner import _tied
 from evosyn.workbench import Workbench
 
 SCORING = ConsistencyConfig(M=5, N=4, draws=2)
@@ -46,20 +49,8 @@ class InProcess:
     """Runs the programs of this test (all of them ours) without a sandbox."""
 
     def rank(self, programs, evidences):
-        return [self._one(program, evidences) for program in programs]
-
-    def _one(self, program, evidences):
-        class Shown:
-            def __init__(self, one):
-                self.passed, self.cases, self.known = one.passed_MN, list(one.cases_NMC), one.known_MN
-                self.solution_texts = self.testing_texts = ()
-
-        scope: dict = {}
-        try:
-            exec(program, scope)
-            return tuple(Ranking(*(np.asarray(part, float) for part in scope["rank"](Shown(one)))) for one in evidences)
-        except (ValueError, TypeError, NameError, AttributeError, IndexError) as error:
-            return Invalid(str(error))
+        packed, asked = pack(evidences), {"screen": 1, "budget_s": 600.0}
+        return [_rankings(_harness.main(program, packed, asked), evidences) for program in programs]
 
 
 def workbench() -> Workbench:
@@ -122,19 +113,41 @@ def test_a_problem_without_a_human_testing_is_named(tmp_path):
         Source(str(path)).check()
 
 
-def test_tied_means_within_half_a_standard_error_of_the_paired_difference():
-    best = Evaluation(0.6, per_seed=(1.0, 1.0, 1.0, 0.0, 0.0))
-    assert _tied(best, best)
-    assert _tied(best, Evaluation(0.58, per_seed=(0.0, 1.0, 1.0, 0.9, 0.0)))
-    assert not _tied(best, Evaluation(0.5, per_seed=(0.9, 0.9, 0.9, 0.0, 0.0)))
-
-
 def test_a_trial_gives_the_same_result_twice_and_scores_the_others_beside_it():
     many = [matrix(n) for n in range(12)]
     simple = "def rank(e):\n    return e.passed.sum(1), e.passed.sum(0)\n"
     one, two = (run_trial(CONFIG, many, workbench(), others={"simple": simple}) for _ in range(2))
     assert one.choice.winner == two.choice.winner and one.heldout == two.heldout
     assert one.heldout["simple"].score is not None and 0 <= one.score <= one.oracle <= 1
+
+
+def test_several_pools_are_searched_together_and_what_they_share_is_never_split(tmp_path):
+    files = [tmp_path / "one.jsonl", tmp_path / "two.jsonl"]
+    write_matrices(files[0], [matrix(n) for n in range(10)])
+    write_matrices(files[1], [replace(matrix(n), problem_id=f"two/problem-{n}") for n in range(6, 14)])
+    config = CONFIG.model_copy(update={"source": tuple(map(str, files)), "stop": StopConfig(evaluations=40)})
+    out = tmp_path / "out"
+    report = run_evolve(config, Source(*config.sources), out, workbench())
+    assert set(report["selection"]["gain_by_pool"] or {"one", "two"}) == {"one", "two"}
+    assert report["selection"]["draws"] >= 40 and RunDir(out).read_json("manifest.json")["pools"] == ["one", "two"]
+    split = SearchReading(out, "evolve").split()
+    train, held = ({one.meta["task"] for one in side} for side in split)
+    assert not train & held and train | held == {f"problem-{n}" for n in range(14)}
+    assert {one.problem_id.partition("/")[0] for one in split.heldout} == {"one", "two"}
+    again = run_evolve(config, Source(*config.sources), out, workbench())
+    assert {**again, "wall_s": 0} == {**report, "wall_s": 0}
+
+
+def test_where_nothing_evolved_is_shown_to_be_better_the_report_and_the_program_name_the_known_rule(tmp_path):
+    source, only = tmp_path / "m.jsonl", CONFIG.model_copy(update={"stop": StopConfig(evaluations=1)})
+    write_matrices(source, [matrix(n) for n in range(8)])
+    report = run_evolve(only, Source(str(source)), tmp_path / "out", workbench())
+    chosen = report["selection"]
+    assert chosen["evolved_wins"] is (chosen["gain_lower"] > 0)
+    if not chosen["evolved_wins"]:
+        text = (tmp_path / "out" / "strategy.py").read_text()
+        assert f"It is the known rule {chosen['known']}" in text and text.endswith(load_known(chosen["known"]))
+        assert strategy_id(text) == report["best"]["id"]
 
 
 @pytest.mark.slow

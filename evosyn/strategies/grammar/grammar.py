@@ -100,6 +100,18 @@ TERMINALS: dict[str, Terminal] = {
         "latent(np.concatenate(evidence.cases, axis=1).astype(float))",
         "chance to be right, if checks err independently",
     ),
+    "copies": Terminal(Type.M, "evidence.copies.astype(float)", "how often each solution was drawn"),
+    "twins": Terminal(Type.MM, "equals(evidence.solution_groups)", "the same program"),
+    "novelty": Terminal(
+        Type.N, "1.0 / equals(evidence.testing_groups).sum(axis=1)", "repeated testings share the weight of one"
+    ),
+    "kin": Terminal(
+        Type.MM, "given(evidence.solution_similarity, len(evidence.passed))", "likeness of the solutions' texts"
+    ),
+    "testing_kin": Terminal(
+        Type.NN, "given(evidence.testing_similarity, evidence.passed.shape[1])", "likeness of the testings' texts"
+    ),
+    "echo": Terminal(Type.MM, "echoes(evidence.values, len(evidence.passed))", "agreement on the values of calls"),
     "solution_scores": Terminal(Type.M, "", ""),
 }
 
@@ -124,6 +136,10 @@ OPS: dict[str, Op] = {
     "times": Op(_VECTOR, np.multiply, "{0} * {1}", 0.8, ((-2.0, 4.0),), infix=True, noun="scaled"),
     "plus": Op(_VECTOR, np.add, "{0} + {1}", 0.5, ((0.01, 1.0),), infix=True, noun="raised"),
     "power": Op(_VECTOR, helpers.power, _call("power", 2), 1.0, ((0.25, 6.0),), noun="powered"),
+    "fade": Op(_VECTOR, helpers.fade, _call("fade", 2), 0.5, ((0.25, 3.0),), noun="faded"),
+    "logarithm": Op(_VECTOR, helpers.logarithm, _call("logarithm"), 0.6, noun="logs"),
+    "likely": Op(_VECTOR, helpers.likely, _call("likely"), 0.3, noun="likelihood"),
+    "crown": Op(_VECTORS, helpers.crown, _call("crown", 2), 1.0, noun="crowned"),
     "at_least": Op(_VECTOR, helpers.at_least, _call("at_least", 2), 0.6, ((0.1, 0.95),), noun="selected"),
     "invert": Op(_VECTOR, lambda x: 1.0 - x, "1.0 - {0}", 0.4, infix=True, noun="inverted"),
     "spread": Op(_VECTOR, helpers.spread, _call("spread"), 0.8, noun="spread_out"),
@@ -147,6 +163,10 @@ OPS: dict[str, Op] = {
     "smooth": Op(_SQUARE, helpers.smooth, _call("smooth", 2), 1.0, noun="smoothed"),
     "mutual": Op((((_MN,), _M), ((_NM,), _N)), helpers.mutual, _call("mutual"), 0.7, noun="settled"),
     "latent": Op((((_MN,), _M), ((_NM,), _N)), helpers.latent, _call("latent"), 0.8, noun="chance"),
+    "bayes": Op((((_MN,), _M),), helpers.bayes, _call("bayes", 3), 1.0, ((0.0, 3.0), (0.0, 6.0)), noun="odds"),
+    "decide": Op(
+        (((_MN, _M, _M), _N),), helpers.decide, _call("decide", 4), 1.5, ((0.05, 0.95),), noun="decision"
+    ),
     "alike": Op((((_MN,), _MM), ((_NM,), _NN)), helpers.alike, _call("alike"), 1.0, noun="likeness"),
     "same": Op((((_MN,), _MM), ((_NM,), _NN)), helpers.same, _call("same"), 1.0, noun="groups"),
     "sharpen": Op(

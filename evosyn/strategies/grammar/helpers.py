@@ -170,6 +170,89 @@ def latent(x: Array) -> Array:
     return right
 
 
+def given(x: Array, size: int) -> Array:
+    """Likenesses of pairs; where nobody recorded any, each is like itself alone, which ties what they would order."""
+    return np.eye(size) if x is None else x
+
+
+def equals(x: Array) -> Array:
+    """For each pair: 1 where their numbers are equal, else 0."""
+    return (x[..., :, None] == x[..., None, :]).astype(float)
+
+
+def echoes(values: Array, size: int) -> Array:
+    """For each pair of solutions: of the calls on which either gave a value, the share on which both gave the same."""
+    known = [one for one in values or () if one is not None]
+    if not known:
+        return np.eye(size)
+    x = np.concatenate(known, axis=1)
+    both = ((x[:, None, :] == x[None, :, :]) & (x != 0)[:, None, :]).sum(axis=2)
+    either = ((x != 0)[:, None, :] | (x != 0)[None, :, :]).sum(axis=2)
+    return ratio(both.astype(float), either.astype(float))
+
+
+def logarithm(x: Array) -> Array:
+    """Logarithm of |x|, from a millionth on."""
+    return np.log(np.maximum(np.abs(x), 1e-6))
+
+
+def fade(x: Array, exponent: float) -> Array:
+    """A negative power of |x|, from a thousandth on: high where x is near 0."""
+    return np.maximum(np.abs(x), 1e-3) ** -min(abs(exponent), 3.0)
+
+
+def likely(x: Array) -> Array:
+    """Log odds as a chance."""
+    return 1.0 / (1.0 + np.exp(-np.clip(x, -30.0, 30.0)))
+
+
+def crown(x: Array, y: Array) -> Array:
+    """The highest of x above all; the rest in the order of y."""
+    return np.where(top(x) > 0.5, 2.0, place(y))
+
+
+def log_gamma(x: Array) -> Array:
+    """Logarithm of the gamma function for x above 0, by Stirling's series."""
+    shift = np.log(x * (x + 1.0) * (x + 2.0) * (x + 3.0) * (x + 4.0) * (x + 5.0))
+    x = x + 6.0
+    return (x - 0.5) * np.log(x) - x + 0.9189385332046727 + 1.0 / (12.0 * x) - 1.0 / (360.0 * x**3) - shift
+
+
+def log_beta(x: Array, y: Array) -> Array:
+    """Logarithm of the beta function."""
+    return log_gamma(x) + log_gamma(y) - log_gamma(x + y)
+
+
+def bayes(x: Array, many: float, rarely: float) -> Array:
+    """Log odds that just the rows equal to this one and the columns that it passes are right (Chen 2024, B4).
+
+    The priors are Beta(10**many, 1) on the shares of right rows and columns, Beta(1, 10**rarely) on wrong rows passing
+    wrong columns.
+    """
+    alpha, beta = 10.0 ** min(abs(many), 6.0), 10.0 ** min(abs(rarely), 6.0)
+    height, width = x.shape[-2], x.shape[-1]
+    group = same(x)
+    size, passes = group.sum(-1), x.sum(-1)
+    overlap = x @ np.swapaxes(x, -1, -2)
+    others = 1.0 - group
+    inside, outside = (others * overlap).sum(-1), (others * (passes[..., None, :] - overlap)).sum(-1)
+    found = log_beta(size + alpha, height - size + 1.0) + log_beta(passes + alpha, width - passes + 1.0)
+    found = found + log_beta(inside + 1.0, np.maximum((height - size) * passes - inside, 0.0) + 1.0)
+    found = found + log_beta(outside + 1.0, np.maximum((height - size) * (width - passes) - outside, 0.0) + beta)
+    weight = np.exp(found - found.max(-1, keepdims=True)) / size
+    rest = (others * weight[..., None, :]).sum(-1)
+    return np.round(found - found.max(-1, keepdims=True) - np.log(np.maximum(rest, 1e-20)), 9)
+
+
+def decide(x: Array, values: Array, chances: Array, limit: float) -> Array:
+    """For each column: does it accept the rows of highest value, then does it say of the lowest what is likelier (right
+    where their chance is above the limit), then the gap."""
+    best, worst = top(values), bottom(values)
+    right = (chances * worst).sum(-1, keepdims=True) / worst.sum(-1, keepdims=True) > limit - 1e-9
+    verdict = accepted(x, worst)
+    return then(accepted(x, best), then(np.where(right, verdict, 1.0 - verdict), gap(x, values)))
+
+
 def tidy(x: Array) -> Array:
     """Finite, and rounded, so that values that differ by rounding errors are ties."""
     return np.round(np.clip(np.nan_to_num(x), -1e9, 1e9), 9)

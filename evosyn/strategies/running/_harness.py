@@ -49,6 +49,8 @@ class ShownEvidence:
         if name not in READERS:
             raise AttributeError(f"evidence has no attribute {name!r}; it has {', '.join(READERS)}")
         value = READERS[name](self._pack, *self._pack["places"][self._index], self._index)
+        if value is None:
+            self._pack["unknown"].add(name)
         self.__dict__[name] = value
         return value
 
@@ -131,7 +133,7 @@ def main(program: str, context: dict[str, Any], argument: dict[str, Any]) -> dic
         in company `{}` for a program that needs a process of its own.
     """
     np.seterr(all="ignore")
-    pack = {**context, **{key: np.frombuffer(context[key], dtype) for key, dtype in DTYPES.items()}}
+    pack = {**context, **{key: np.frombuffer(context[key], dtype) for key, dtype in DTYPES.items()}, "unknown": set()}
     if not argument.get("company"):
         return _ranked(program, pack, argument)
     if not admitted(program):
@@ -162,9 +164,9 @@ def _ranked(program: str, pack: dict[str, Any], argument: dict[str, Any]) -> dic
         rank = _load(program, pack["lists"])
         scores = _rank_all(rank, pack, argument)
     except BrokenStrategy as error:
-        return {"reason": str(error)}
+        return {"reason": str(error) + _unknown(pack["unknown"])}
     except (Exception, SystemExit, KeyboardInterrupt) as error:  # noqa: BLE001  (the sandbox boundary)
-        return {"reason": _explain(error, program)}
+        return {"reason": _explain(error, program) + _unknown(pack["unknown"])}
     finally:
         vars(builtins).update(real)
     return {"scores": scores.tobytes()}
@@ -291,6 +293,12 @@ def _explain(error: BaseException, program: str) -> str:
         trace = trace.tb_next
     message = str(error)
     return f"{type(error).__name__}{': ' if message else ''}{message[:300]}" + _at(program, line)
+
+
+def _unknown(names: set[str]) -> str:
+    if not names:
+        return ""
+    return f"; it read what is unknown here (None): evidence.{', evidence.'.join(sorted(names))}"
 
 
 def _at(program: str, line: int | None) -> str:

@@ -6,12 +6,15 @@ Those lines are part of our own grammar (`TERMINALS`), so their values are known
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
+from types import CodeType
 from typing import NamedTuple
 
 import numpy as np
 
 from evosyn.records import Evidence
 from evosyn.strategies.grammar import helpers
+from evosyn.strategies.grammar.grammar import TERMINALS
 from evosyn.strategies.grammar.helpers import Array
 
 STACK_SIZE = 64
@@ -52,18 +55,29 @@ def stacked(evidences: Sequence[Evidence]) -> list[Stack]:
 
 
 def _terminals(evidences: Sequence[Evidence]) -> dict[str, Array]:
-    rows: dict[str, list[Array]] = {}
+    """What `TERMINALS` define, by the very text of the definitions."""
+    scope = {**vars(helpers), "np": np}
+    rows: dict[str, list[Array]] = {name: [] for name in _definitions()}
     with np.errstate(all="ignore"):
         for evidence in evidences:
-            checks = np.concatenate(evidence.cases_NMC, axis=1).astype(float)
-            values = {
-                "passed": evidence.passed_MN.astype(float),
-                "share": np.stack([case.mean(axis=1) for case in evidence.cases_NMC], axis=1),
-                "checks": checks.mean(axis=1),
-                "alike_checks": helpers.alike(checks),
-                "same_checks": helpers.same(checks),
-                "check_chance": helpers.latent(checks),
-            }
-            for name, value in values.items():
-                rows.setdefault(name, []).append(value)
+            shown = {"evidence": _Shown(evidence)}
+            for name, code in _definitions().items():
+                rows[name].append(eval(code, scope, shown))
     return {name: np.stack(found) for name, found in rows.items()}
+
+
+@cache
+def _definitions() -> dict[str, CodeType]:
+    texts = {name: terminal.definition for name, terminal in TERMINALS.items() if terminal.definition}
+    return {name: compile(text, f"<{name}>", "eval") for name, text in texts.items()}
+
+
+class _Shown:
+    """An evidence under the names by which programs know what terminals read."""
+
+    def __init__(self, evidence: Evidence) -> None:
+        self.passed, self.cases = evidence.passed_MN, evidence.cases_NMC
+        self.copies, self.values = evidence.copies_M, evidence.values_NMC
+        self.solution_groups, self.testing_groups = evidence.solution_group_M, evidence.testing_group_N
+        self.solution_similarity = evidence.solution_similarity_MM
+        self.testing_similarity = evidence.testing_similarity_NN

@@ -25,7 +25,7 @@ def card_of(
         "model calls": counts["model_calls"],
         "dollars": round(counts["cost"], 4),
         "made by": candidate.proposer,
-        "chosen among": f"{choice.finalists} finalists, {choice.tied} of them tied",
+        "chosen among": f"{choice.finalists} finalists and the known rules on {choice.contest.draws} fresh draws",
     }
     first = name_of_initial(state)
     request = CardRequest(

@@ -72,7 +72,7 @@ class EvolveConfig(BaseModel):
         engine: `evosyn`, or `openevolve` to run OpenEvolve on the same task and take its programs.
         split_testings: make every single case or assert of a testing a testing of its own.
         finalists: programs that are scored again on fresh draws to choose the winner.
-        source: what it runs on, as the command was given it.
+        source: what it runs on, as the command was given it; several together, or one.
         workbench: who is asked, where programs run, what may be spent.
         company: programs that the company policy admits share a process (docs/sandbox.md); False is slower.
     """
@@ -89,13 +89,18 @@ class EvolveConfig(BaseModel):
     split_testings: bool = False
     finalists: int = Field(default=60, ge=1, le=1000)
     company: bool = True
-    source: str | None = None
+    source: str | tuple[str, ...] | None = None
     workbench: WorkbenchConfig = WorkbenchConfig()
     islands: IslandsConfig = IslandsConfig()
     loop: LoopConfig = LoopConfig()
     stop: StopConfig = StopConfig(evaluations=3000, plateau=700)
     proposers: ProposersConfig = ProposersConfig()
     pool: PoolConfig = PoolConfig()
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """What it runs on."""
+        return () if self.source is None else (self.source,) if isinstance(self.source, str) else self.source
 
     @property
     def drawn(self) -> tuple[int, int]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import yaml
 
@@ -17,14 +16,15 @@ from evosyn import __version__
 from evosyn.domains import load_pools
 from evosyn.errors import InputError, UsageError
 from evosyn.evaluators.draws import ConsistencyConfig
-from evosyn.evaluators.intervals import Split, split_problems
+from evosyn.evaluators.intervals import Split, pool_of, split_problems
 from evosyn.evaluators.splitting import split_testings
-from evosyn.matrices import is_matrices_file, load_matrices, matrix_files, write_matrices
-from evosyn.pools import BUILTIN, write_pools
+from evosyn.matrices import load_matrices, write_matrices
+from evosyn.pools import write_pools
 from evosyn.records import KNOWN_VERDICTS, PassMatrix, Pool, Verdict
 from evosyn.rundir import RunDir
 from evosyn.synthesis.generate import draw_pools
 from evosyn.synthesis.search.config import KIND, EvolveConfig
+from evosyn.synthesis.search.sources import Origin, SourcePart, labels, read_source, task_among
 from evosyn.workbench import Workbench
 
 MATRICES = "matrices/matrices.jsonl.gz"
@@ -51,23 +51,51 @@ class Seeds:
 
 
 class Source:
-    """What the user names: `builtin:...`, a pool or seeds file, a matrices file, or a directory that holds one.
+    """What the user names: `builtin:...`, a pool or seeds file, a matrices file, or a directory that holds one; or
+    several of these together.
+
+    Problems of several pools bear the name of their pool before their own. Two of them are one task where their own
+    names are equal, or one is the other behind a prefix and a slash; tasks are never split.
+
+    Attributes:
+        name: as it was given, several separated by blanks.
+        pools, matrices: of all.
+        origins: pool and task of each problem, by its name; empty for a single source.
 
     Raises:
-        InputError: it does not exist, or a line of it is wrong.
+        InputError: one does not exist, or a line of it is wrong.
     """
 
-    def __init__(self, name: str) -> None:
-        self.name = name
-        path = Path(name)
-        if path.is_dir():
-            path = next(iter(matrix_files(path)), path / "matrices.jsonl")
-        self._path = path
-        self.is_matrices = not name.startswith(BUILTIN) and is_matrices_file(path)
-        self.pools: list[Pool] = [] if self.is_matrices else load_pools(name if name.startswith(BUILTIN) else path)
-        self.matrices: list[PassMatrix] = load_matrices(path) if self.is_matrices else []
-        if not self.pools and not self.matrices:
-            raise InputError(name, "has no problems")
+    def __init__(self, *names: str) -> None:
+        self.name = " ".join(names)
+        self.origins: dict[str, Origin] = {}
+        parts = [read_source(name) for name in names]
+        self.pools: list[Pool] = [pool for part in parts for pool in part.pools]
+        self.matrices: list[PassMatrix] = [matrix for part in parts for matrix in part.matrices]
+        if len(names) > 1:
+            self._join(names, parts)
+
+    def _join(self, names: Sequence[str], parts: Sequence[SourcePart]) -> None:
+        own = {name for part in parts for name in part.problem_ids}
+        pools = labels(names)
+        self.pools, self.matrices = [], []
+        for label, part in zip(pools, parts, strict=True):
+            self.origins.update({f"{label}/{name}": Origin(label, task_among(name, own)) for name in part.problem_ids})
+            for pool in part.pools:
+                problem = replace(pool.problem, problem_id=f"{label}/{pool.problem.problem_id}")
+                self.pools.append(replace(pool, problem=problem))
+            for matrix in part.matrices:
+                self.matrices.append(self.marked(replace(matrix, problem_id=f"{label}/{matrix.problem_id}")))
+
+    def marked(self, matrix: PassMatrix) -> PassMatrix:
+        """The matrix, which also says which pool and task it is of, where there are several pools."""
+        origin = self.origins.get(matrix.problem_id)
+        return matrix if origin is None else replace(matrix, meta={**matrix.meta, **origin._asdict()})
+
+    @property
+    def is_matrices(self) -> bool:
+        """Whether nothing has to be executed."""
+        return not self.pools
 
     @property
     def recorded(self) -> bool:
@@ -114,6 +142,7 @@ def claim(run: RunDir, source: Source, config: EvolveConfig) -> None:
         "source": source.name,
         "source_digest": source.digest,
         "drawn": None if source.recorded else list(config.drawn),
+        **({"pools": sorted({origin.pool for origin in source.origins.values()})} if source.origins else {}),
     }
     run.claim(KIND)
     if run.file("manifest.json").is_file():
@@ -148,27 +177,37 @@ def prepare(
     """
     stored = run.file(MATRICES)
     pools: list[Pool] = []
+    simulated = any(bool(one.meta.get("simulated")) for one in source.matrices)
     if source.is_matrices:
-        simulated = any(bool(one.meta.get("simulated")) for one in source.matrices)
         select(split_all(source.matrices, config), config, simulated=simulated)
     else:
-        if source.recorded and not config.split_testings:
+        if source.recorded and not source.matrices and not config.split_testings:
             _check_sizes([(len(pool.solutions), len(pool.testings)) for pool in source.pools], config.scoring)
-        pools, simulated = _pools(run, source, config, workbench, on_step)
+        pools, drawn = _pools(run, source, config, workbench, on_step)
+        simulated = simulated or drawn
     if not stored.is_file():
         stored.parent.mkdir(parents=True, exist_ok=True)
-        write_matrices(stored, source.matrices if source.is_matrices else _execute(pools, workbench, on_step))
+        made = _execute(pools, workbench, on_step) if pools else []
+        write_matrices(stored, [*source.matrices, *map(source.marked, made)])
     matrices = _with_texts(load_matrices(stored), pools)
     seeds = select(split_all(matrices, config), config, simulated=simulated)
     missing = len(source.pools) - len(pools)
-    if source.recorded and not source.is_matrices and missing:
+    if source.recorded and missing:
         return replace(seeds, skipped={**seeds.skipped, "no recorded solutions or testings": missing})
     return seeds
 
 
 def split_all(matrices: Sequence[PassMatrix], config: EvolveConfig) -> Sequence[PassMatrix]:
-    """The matrices with every check a testing of its own, if the configuration wants that."""
-    return [split_testings(matrix) for matrix in matrices] if config.split_testings else matrices
+    """The matrices with every check a testing of its own, if the configuration wants that; of several pools, those
+    that have checks recorded.
+
+    Raises:
+        UsageError: none has.
+    """
+    if not config.split_testings:
+        return matrices
+    several = any(pool_of(matrix) for matrix in matrices) and any(one.cases_NMC is not None for one in matrices)
+    return [matrix if several and matrix.cases_NMC is None else split_testings(matrix) for matrix in matrices]
 
 
 def _with_texts(matrices: Sequence[PassMatrix], pools: Sequence[Pool]) -> list[PassMatrix]:

@@ -13,6 +13,7 @@ from evosyn.records import Candidate, Json, content_id
 from evosyn.rundir import RunDir
 from evosyn.strategies import PROGRAM, known_names, load_strategy
 from evosyn.strategies.genome import PROMPTS, StrategyGenome
+from evosyn.strategies.grammar.openings import OPENINGS
 from evosyn.strategies.running.stacked import TreeRunner
 from evosyn.synthesis.search.card import card_of
 from evosyn.synthesis.search.config import KIND, EvolveConfig
@@ -32,6 +33,10 @@ def started_from(config: EvolveConfig) -> tuple[str, ...]:
     return (*config.start, *(name for name in known_names() if name not in config.start))
 
 
+GENETIC = "genetic"
+"""The proposer that varies programs of the grammar; a search that has it starts from the openings too."""
+
+
 class EvolvedStrategies(StrategyGenome):
     """Implements `ports.Evolved`.
 
@@ -46,6 +51,9 @@ class EvolvedStrategies(StrategyGenome):
         super().__init__()
         self._behind, self._seeds, self._config = behind, seeds, config
         self.start = [Candidate(load_strategy(name), detail={"name": name}) for name in started_from(config)]
+        if GENETIC in {name.partition("@")[0] for name in config.proposers.arms}:
+            texts = {name: self.reader.write(program) for name, program in OPENINGS.items()}
+            self.start += [Candidate(text, detail={"opening": name}) for name, text in texts.items()]
         self.runner = TreeRunner(behind, self.reader)
         self.evaluator = SeedConsistency(self.runner, seeds.split.train, config.scoring, axes_named(config.axes))
         self._briefer = Briefer(self.evaluator.draws, self.evaluator.oracle_E, DIRECTIONS.splitlines())
@@ -64,7 +72,7 @@ class EvolvedStrategies(StrategyGenome):
         """Write `strategy.py` and `card.md`."""
         seeds, config = self._seeds, self._config
         choice = choose(state, self.runner, seeds, config)
-        found = boards(choice, state.initial, self._behind, seeds, config)
+        found = boards(choice, state.initial[: len(config.start)], self._behind, seeds, config)
         run.write(PROGRAM, strategy_file(choice, state, found, simulated=seeds.simulated))
         run.write("card.md", card_of(choice, state, self.runner, seeds, config))
         return {"kind": KIND, **report_of(choice, state, found, seeds)}

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from evosyn.evaluators.consistency import SeedConsistency
+from evosyn.evaluators.draws import ConsistencyConfig
 from evosyn.evolve.islands import Archipelago
 from evosyn.journal import Journal
 from evosyn.records import Candidate, Evaluation, PassMatrix
 from evosyn.synthesis.search.config import EvolveConfig
-from evosyn.synthesis.search.inputs import select
+from evosyn.synthesis.search.inputs import Seeds, select
 from evosyn.synthesis.search.parts import arms_of, search_of
 from evosyn.synthesis.search.strategies import EvolvedStrategies
 from evosyn.synthesis.search.winner import WinnerChoice, choose, fresh_scoring
@@ -40,7 +41,7 @@ class SearchTrial(NamedTuple):
     @property
     def fall(self) -> float:
         """How far the held-out score lies below that on fresh draws of the train problems: over-fitting."""
-        return (self.choice.fresh.score or 0.0) - self.score
+        return self.choice.contest.scored.score - self.score
 
 
 def run_trial(
@@ -59,7 +60,22 @@ def run_trial(
         UsageError: the matrices do not suffice.
         BudgetSpent, UnavailableError: from the proposers.
     """
-    seeds = select(matrices, config, simulated=False)
+    return run_split(config, select(matrices, config, simulated=False), workbench, others=others)
+
+
+def run_split(
+    config: EvolveConfig,
+    seeds: Seeds,
+    workbench: Workbench,
+    *,
+    others: Mapping[str, str] | None = None,
+    held: ConsistencyConfig | None = None,
+) -> SearchTrial:
+    """The same on problems that are split already.
+
+    Args:
+        held: how held-out problems are scored; by default as on the final leaderboards.
+    """
     evolved = EvolvedStrategies(workbench.runner, seeds, config)
     arms = arms_of(config, workbench, evolved)
     with tempfile.TemporaryDirectory(prefix="evosyn-trial-") as folder:
@@ -68,7 +84,8 @@ def run_trial(
         search.run()
         journal.close()
     choice = choose(search.state, evolved.runner, seeds, config)
-    held = SeedConsistency(evolved.runner, seeds.split.heldout, fresh_scoring(config, "boards"), axes=())
+    scoring = held or fresh_scoring(config, "boards")
+    evaluator = SeedConsistency(evolved.runner, seeds.split.heldout, scoring, axes=())
     programs = {**(others or {}), "evolved": choice.winner.candidate.text}
-    found = held.evaluate([Candidate(text) for text in programs.values()])
-    return SearchTrial(search.state, choice, dict(zip(programs, found, strict=True)), held.oracle)
+    found = evaluator.evaluate([Candidate(text) for text in programs.values()])
+    return SearchTrial(search.state, choice, dict(zip(programs, found, strict=True)), evaluator.oracle)

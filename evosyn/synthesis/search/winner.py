@@ -1,9 +1,8 @@
 """The end of a search: choose the winner, score everything on train and held-out problems, write it down.
 
-The best of many candidates on few problems is partly the luckiest one. So the finalists are scored again on fresh draws
-of the train problems; those within half a standard error of the best (of the paired difference over problems) count as
-tied, and among them the better testing and then the shorter program wins. The held-out problems choose
-nothing: they are only reported. docs/evolve.md has the figures behind this rule.
+The best of many candidates on few problems is partly the luckiest one, so it must be shown to be better than the best
+known rule on fresh draws of the train problems (`contest`); where it is not, that rule is the winner. The held-out
+problems choose nothing: they are only reported.
 """
 
 from __future__ import annotations
@@ -11,11 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import numpy as np
-
 from evosyn import __version__
-from evosyn.evaluators.axes.program_size import code_tokens
-from evosyn.evaluators.consistency import SeedConsistency
 from evosyn.evaluators.draws import ConsistencyConfig
 from evosyn.evaluators.leaderboard import BoardRow, Leaderboard, make_leaderboard
 from evosyn.ports import SearchState, StrategyRunner
@@ -24,29 +19,27 @@ from evosyn.records import Candidate, Elite, Evaluation, Json
 from evosyn.strategies import EVOLVED_BY, known_names, load_known
 from evosyn.strategies.genome import TIE_METRIC
 from evosyn.synthesis.search.config import EvolveConfig
+from evosyn.synthesis.search.contest import Contest, decide
 from evosyn.synthesis.search.inputs import Seeds
 
 EVOLVED = "evolved"
 MIN_DRAWS = 20
-TIE_ERRORS = 0.5
-"""Standard errors of the paired difference to the best within which a finalist counts as tied."""
-
-SAME_TESTING = 0.02
-"""Balanced accuracies that lie no more than this below the best count as equal to it."""
+KNOWN = "known"
+"""The proposer of a winner that is a known rule."""
 
 
 class WinnerChoice(NamedTuple):
     """The winner and how it was chosen.
 
     Attributes:
-        fresh: its evaluation on fresh draws of the train problems.
-        tied: finalists within half a standard error of the best.
+        winner: of the search, or the best known rule where no finalist was shown to be better.
+        contest: on fresh draws of the train problems.
+        finalists: how many there were.
         luckiest: id and score on the search's own draws of the best finalist there.
     """
 
     winner: Elite
-    fresh: Evaluation
-    tied: int
+    contest: Contest
     finalists: int
     luckiest: tuple[str, float]
 
@@ -58,29 +51,19 @@ def fresh_scoring(config: EvolveConfig, name: str) -> ConsistencyConfig:
 
 
 def choose(state: SearchState, runner: StrategyRunner, seeds: Seeds, config: EvolveConfig) -> WinnerChoice:
-    """The winner of a search."""
-    finalists = state.top(config.finalists)
-    evaluator = SeedConsistency(runner, seeds.split.train, fresh_scoring(config, "choose"), axes=())
-    evaluations = evaluator.evaluate([elite.candidate for elite in finalists])
-    valid = [(elite, found) for elite, found in zip(finalists, evaluations, strict=True) if found.score is not None]
-    best = max(valid, key=lambda pair: pair[1].score or 0.0)[1]
-    tied = [pair for pair in valid if _tied(best, pair[1])]
-    testing = max(found.metrics[TIE_METRIC] for _, found in tied) - SAME_TESTING
-    good = [pair for pair in tied if pair[1].metrics[TIE_METRIC] >= testing]
-    winner, fresh = min(
-        good, key=lambda pair: (code_tokens(pair[0].candidate.text), -(pair[1].score or 0.0), pair[0].candidate.id)
-    )
+    """The winner of a search: its best finalist, if that is better than every known rule."""
+    best = state.top(config.finalists)
+    begun = [elite for elite in state.initial if elite.candidate.id not in {one.candidate.id for one in best}]
+    finalists = [*best, *begun]
+    known = {name: load_known(name) for name in known_names()}
+    scoring = fresh_scoring(config, "choose")
+    contest = decide([elite.candidate for elite in finalists], known, runner, seeds.split.train, scoring)
+    winner = next((elite for elite in finalists if elite.candidate.text == contest.winner), None)
+    if winner is None:
+        rule = Candidate(contest.winner, proposer=KNOWN, detail={"name": contest.reference or ""})
+        winner = Elite(rule, Evaluation(contest.scored.score, per_seed=tuple(contest.scored.per_problem.tolist())))
     luckiest = finalists[0]
-    return WinnerChoice(
-        winner, fresh, len(tied), len(finalists), (luckiest.candidate.id, luckiest.evaluation.score or 0.0)
-    )
-
-
-def _tied(best: Evaluation, other: Evaluation) -> bool:
-    gaps = np.subtract(best.per_seed, other.per_seed)
-    if len(gaps) < 2:
-        return not gaps.any()
-    return bool(gaps.mean() <= TIE_ERRORS * gaps.std(ddof=1) / np.sqrt(len(gaps)) + 1e-12)
+    return WinnerChoice(winner, contest, len(finalists), (luckiest.candidate.id, luckiest.evaluation.score or 0.0))
 
 
 class Boards(NamedTuple):
@@ -122,6 +105,8 @@ def strategy_file(choice: WinnerChoice, state: SearchState, found: Boards, *, si
         f"Balanced accuracy of the chosen testing, held out: {held.evaluation.metrics[TIE_METRIC]:.3f}. "
         f"Found in {state.report()['evaluations']} evaluations.",
     ]
+    if not choice.contest.passed:
+        lines.append(f"It is the known rule {choice.contest.reference}: no evolved program was shown to be better.")
     if simulated:
         lines.append("Solutions and testings came from a simulated teacher, not from a model.")
     return "".join(f"# {line}\n" for line in lines) + "\n" + choice.winner.candidate.text
@@ -140,7 +125,7 @@ def report_of(choice: WinnerChoice, state: SearchState, found: Boards, seeds: Se
     first = name_of_initial(state)
     best, start = names[EVOLVED], names[first]
     return {
-        "best": _side(choice.winner.candidate, choice.fresh.score, best),
+        "best": _side(choice.winner.candidate, choice.contest.scored.score, best),
         "initial": _side(initial.candidate, _train_score(found.train, first), start),
         "beats_initial": (best.evaluation.score or 0.0) > (start.evaluation.score or 0.0),
         "simulated": seeds.simulated,
@@ -148,11 +133,25 @@ def report_of(choice: WinnerChoice, state: SearchState, found: Boards, seeds: Se
         "untelling": list(seeds.untelling),
         "selection": {
             "finalists": choice.finalists,
-            "tied": choice.tied,
-            "score_in_search": choice.winner.evaluation.score,
+            "score_in_search": None if choice.winner.candidate.proposer == KNOWN else choice.winner.evaluation.score,
+            **contest_report(choice.contest),
             "luckiest": {"id": choice.luckiest[0], "score_in_search": choice.luckiest[1]},
         },
         "leaderboard": {"train": found.train.to_json(), "heldout": found.heldout.to_json()},
+    }
+
+
+def contest_report(contest: Contest) -> dict[str, Json]:
+    """How the best finalist stands to the best known rule."""
+    gain = contest.gain
+    return {
+        "known": contest.reference,
+        "evolved_wins": contest.passed,
+        "gain": None if gain is None else gain.mean,
+        "gain_lower": None if gain is None else gain.lower,
+        "gain_by_pool": None if gain is None else dict(gain.by_pool),
+        "draws": contest.draws,
+        "drawing_error": None if gain is None else gain.drawing_error,
     }
 
 

@@ -1,0 +1,231 @@
+"""Finalists against the best known rule on fresh draws: is one of them better, and by more than chance?
+
+Every program is scored on the same draws, which the search never saw, and as many as it takes until drawing others
+would hardly move the paired gain. A finalist passes if the lower bound of its mean gain over problems (one standard
+error, of each pool on its own) lies above zero and it falls behind in no pool. The best of thousands of candidates on
+some thirty problems is partly the luckiest one; docs/evolve.md has the figures behind this rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from evosyn.errors import UsageError
+from evosyn.evaluators.axes.program_size import code_tokens
+from evosyn.evaluators.consistency import SeedConsistency
+from evosyn.evaluators.draws import ConsistencyConfig, Floats
+from evosyn.evaluators.intervals import pool_of
+from evosyn.ports import StrategyRunner
+from evosyn.randomness import SeedTree
+from evosyn.records import Candidate, PassMatrix
+from evosyn.strategies.genome import TIE_METRIC
+
+BATCH = 20
+"""Draws a problem that are made at once."""
+MOST_BATCHES = 16
+FIRST_BATCHES = 2
+"""All finalists are scored on so many, the few that lead then on the rest."""
+LEADERS = 8
+KNOWN_LEADERS = 3
+DRAWING_ERROR = 0.005
+"""Standard error of a paired gain from drawing alone, below which no more draws are made."""
+UNLIKELY = 4.0
+"""Errors from drawing by which a bound lies below zero where no further draws will lift it."""
+MOST_FALL = 0.005
+"""What a finalist may fall behind in one pool."""
+
+
+class Scored(NamedTuple):
+    """One program on fresh draws.
+
+    Attributes:
+        scores_BP: mean score in each batch of draws of each problem.
+        testing: balanced accuracy of its chosen testing.
+    """
+
+    scores_BP: Floats
+    testing: float
+
+    @property
+    def per_problem(self) -> Floats:
+        return np.asarray(self.scores_BP.mean(axis=0))
+
+    @property
+    def score(self) -> float:
+        return float(self.scores_BP.mean())
+
+
+class Gain(NamedTuple):
+    """One program over another on the same draws.
+
+    Attributes:
+        mean: over problems; `lower` is one standard error below it.
+        drawing_error: standard error of the mean from drawing alone.
+        by_pool: mean gain in each pool.
+    """
+
+    mean: float
+    lower: float
+    drawing_error: float
+    by_pool: Mapping[str, float]
+
+    @property
+    def passes(self) -> bool:
+        return self.lower > 0 and min(self.by_pool.values()) >= -MOST_FALL
+
+
+class Contest(NamedTuple):
+    """How a winner was found.
+
+    Attributes:
+        winner: the text; `scored` is how it did.
+        reference: name of the best known rule; None where none is valid.
+        gain: of the finalist with the highest lower bound over that rule; None where there is none to compare.
+        draws: fresh draws a problem.
+    """
+
+    winner: str
+    scored: Scored
+    reference: str | None
+    gain: Gain | None
+    draws: int
+
+    @property
+    def passed(self) -> bool:
+        """Whether a finalist won."""
+        return self.reference is None if self.gain is None else self.gain.passes
+
+
+def decide(
+    finalists: Sequence[Candidate],
+    known: Mapping[str, str],
+    runner: StrategyRunner,
+    matrices: Sequence[PassMatrix],
+    scoring: ConsistencyConfig,
+) -> Contest:
+    """The finalist that is better than every known rule, or the best known rule.
+
+    Args:
+        finalists: the best of the search first.
+        known: program texts by name.
+        scoring: with the seed that the draws are made by.
+
+    Raises:
+        UsageError: no program is valid.
+    """
+    names = {text: name for name, text in known.items()}
+    rivals = [one.text for one in finalists if one.text not in names]
+    fresh = _Fresh(runner, matrices, scoring)
+    found = fresh.score([*rivals, *names], FIRST_BATCHES)
+    rivals, rules = [text for text in rivals if text in found], [text for text in names if text in found]
+    if not found:
+        raise UsageError("no program of the search is valid on fresh draws of its own problems")
+    best = max(rules, key=lambda text: found[text].score, default=None)
+    if best is not None:
+        rivals = _leaders(rivals, found, found[best], fresh.pools_P)
+        rules = sorted(rules, key=lambda text: -found[text].score)[:KNOWN_LEADERS]
+    while best is not None and rivals and fresh.draws_matter and fresh.batches < MOST_BATCHES:
+        gains = {text: gain_of(found[text], found[best], fresh.pools_P) for text in rivals}
+        able = [text for text in rivals if gains[text].lower + UNLIKELY * gains[text].drawing_error >= 0]
+        rivals = able or [max(rivals, key=lambda text: gains[text].lower)]
+        if max(gains[text].drawing_error for text in rivals) < DRAWING_ERROR:
+            break
+        more = fresh.score([*rivals, *rules], 1)
+        found = {text: _joined(found[text], scored) for text, scored in more.items()}
+        rivals, rules = [text for text in rivals if text in found], [text for text in rules if text in found]
+        best = max(rules, key=lambda text: found[text].score, default=None)
+    if best is None or not rivals:
+        winner = max(found, key=lambda text: _merit(text, found[text]))
+        return Contest(winner, found[winner], names.get(winner), None, fresh.draws)
+    gains_of = {text: gain_of(found[text], found[best], fresh.pools_P) for text in rivals}
+    leader = max(
+        rivals, key=lambda text: (gains_of[text].passes, round(gains_of[text].lower, 9), *_merit(text, found[text]))
+    )
+    winner = leader if gains_of[leader].passes else best
+    return Contest(winner, found[winner], names[best], gains_of[leader], fresh.draws)
+
+
+def gain_of(one: Scored, other: Scored, pools_P: Sequence[str]) -> Gain:
+    """What the first is ahead of the second."""
+    gaps_BP = one.scores_BP - other.scores_BP
+    batches, problems = gaps_BP.shape
+    gaps_P = gaps_BP.mean(axis=0)
+    of_pools = {
+        name: gaps_P[[place for place, pool in enumerate(pools_P) if pool == name]] for name in sorted(set(pools_P))
+    }
+    spread = sum(len(gaps) * _variance(gaps) for gaps in of_pools.values())
+    drawing = gaps_BP.var(axis=0, ddof=1).sum() / batches if batches > 1 else 0.0
+    mean = float(gaps_P.mean())
+    return Gain(
+        mean,
+        mean - float(np.sqrt(spread)) / problems,
+        float(np.sqrt(drawing)) / problems,
+        {name: float(gaps.mean()) for name, gaps in of_pools.items()},
+    )
+
+
+def _variance(values: Floats) -> float:
+    """Of a sample; of a single value nothing is known, so it is as large as the value."""
+    return float(values.var(ddof=1)) if len(values) > 1 else float(values[0] ** 2)
+
+
+class _Fresh:
+    """Draws in batches, each of its own seed.
+
+    Attributes:
+        pools_P: the pool of each problem; `batches`: that were made.
+        draws_matter: whether another batch could differ.
+    """
+
+    def __init__(self, runner: StrategyRunner, matrices: Sequence[PassMatrix], scoring: ConsistencyConfig) -> None:
+        self._runner, self._matrices, self._scoring = runner, matrices, scoring
+        self.pools_P: list[str] = []
+        self.batches, self.draws, self.draws_matter = 0, 0, True
+
+    def score(self, texts: Sequence[str], batches: int) -> dict[str, Scored]:
+        """The valid ones on the next draws."""
+        found: dict[str, Scored] = {}
+        texts = list(dict.fromkeys(texts))
+        for _ in range(batches if self.draws_matter else 1):
+            evaluator = SeedConsistency(self._runner, self._matrices, self._config(), axes=())
+            evaluations = evaluator.evaluate([Candidate(text) for text in texts])
+            per_problem = len(evaluator.draws.evidences) // len(evaluator.draws.problem_ids)
+            self.draws_matter = len(evaluator.draws.evidences) > len(evaluator.draws.problem_ids)
+            pools = {matrix.problem_id: pool_of(matrix) for matrix in self._matrices}
+            self.pools_P = [pools[name] for name in evaluator.draws.problem_ids]
+            self.batches, self.draws = self.batches + 1, self.draws + per_problem
+            valid = {
+                text: Scored(np.array([one.per_seed]), one.metrics[TIE_METRIC])
+                for text, one in zip(texts, evaluations, strict=True)
+                if one.score is not None
+            }
+            found = {text: _joined(found[text], scored) if found else scored for text, scored in valid.items()}
+            texts = list(valid)
+            if not self.draws_matter:
+                break
+        return found
+
+    def _config(self) -> ConsistencyConfig:
+        seed = SeedTree(self._scoring.seed).child("batch", self.batches).integer() % 2**31
+        return self._scoring.model_copy(update={"seed": seed, "draws": BATCH})
+
+
+def _joined(one: Scored, other: Scored) -> Scored:
+    sizes = len(one.scores_BP), len(other.scores_BP)
+    testing = float(np.average([one.testing, other.testing], weights=sizes))
+    return Scored(np.concatenate([one.scores_BP, other.scores_BP]), testing)
+
+
+def _leaders(rivals: Sequence[str], found: Mapping[str, Scored], best: Scored, pools_P: Sequence[str]) -> list[str]:
+    """Those of the highest lower bounds; of programs that score alike everywhere the one of the highest merit."""
+    alike: dict[bytes, str] = {}
+    for text in sorted(rivals, key=lambda text: _merit(text, found[text]), reverse=True):
+        alike.setdefault(found[text].scores_BP.round(9).tobytes(), text)
+    return sorted(alike.values(), key=lambda text: -gain_of(found[text], best, pools_P).lower)[:LEADERS]
+
+
+def _merit(text: str, scored: Scored) -> tuple[float, float, int, str]:
+    return round(scored.score, 9), round(scored.testing, 9), -code_tokens(text), text

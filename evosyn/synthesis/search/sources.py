@@ -1,0 +1,66 @@
+"""What several sources hold together: one name for each pool, and which of their problems are one task."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from evosyn.domains import load_pools
+from evosyn.errors import InputError
+from evosyn.matrices import is_matrices_file, load_matrices, matrix_files
+from evosyn.pools import BUILTIN
+from evosyn.records import PassMatrix, Pool
+
+
+class Origin(NamedTuple):
+    """Where a problem of several pools comes from."""
+
+    pool: str
+    task: str
+
+
+class SourcePart(NamedTuple):
+    """What one source holds."""
+
+    pools: list[Pool]
+    matrices: list[PassMatrix]
+
+    @property
+    def problem_ids(self) -> list[str]:
+        return [*(pool.problem.problem_id for pool in self.pools), *(matrix.problem_id for matrix in self.matrices)]
+
+
+def read_source(name: str) -> SourcePart:
+    """
+    Raises:
+        InputError: it does not exist, has no problems, or a line of it is wrong.
+    """
+    path = Path(name)
+    if path.is_dir():
+        path = next(iter(matrix_files(path)), path / "matrices.jsonl")
+    builtin = name.startswith(BUILTIN)
+    part = (
+        SourcePart([], load_matrices(path))
+        if not builtin and is_matrices_file(path)
+        else SourcePart(load_pools(name if builtin else path), [])
+    )
+    if not part.problem_ids:
+        raise InputError(name, "has no problems")
+    return part
+
+
+def labels(names: Sequence[str]) -> list[str]:
+    """Short names of pools, each of its own."""
+    found: list[str] = []
+    for name in names:
+        stem = Path(name.removeprefix(BUILTIN)).name.partition(".")[0] or "pool"
+        again = sum(label == stem or label.startswith(f"{stem}~") for label in found)
+        found.append(f"{stem}~{again + 1}" if again else stem)
+    return found
+
+
+def task_among(name: str, own: Collection[str]) -> str:
+    """The shortest name among all that it is, or that stands in it behind a slash."""
+    parts = name.split("/")
+    return next((tail for tail in ("/".join(parts[at:]) for at in range(len(parts) - 1, 0, -1)) if tail in own), name)

@@ -1,0 +1,139 @@
+"""The contest for the winner: fresh draws, the same for all, as many as it takes; who is not shown better loses."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from evosyn.errors import UsageError
+from evosyn.evaluators.draws import ConsistencyConfig
+from evosyn.evaluators.intervals import split_problems, task_of
+from evosyn.records import Candidate, Invalid, PassMatrix, Ranking
+from evosyn.synthesis.search.contest import BATCH, DRAWING_ERROR, FIRST_BATCHES, MOST_BATCHES, Scored, decide, gain_of
+
+SCORING = ConsistencyConfig(M=5, N=4, seed=3)
+
+
+def matrix(number: int, rows: int = 12, columns: int = 8, pool: str = "") -> PassMatrix:
+    """A problem whose durations tell the truth, for programs that may know it."""
+    rng = np.random.default_rng(number)
+    right = rng.random(rows) < 0.5
+    right[:2] = True, False
+    passed = np.where(rng.random((rows, columns)) < 0.75, right[:, None], rng.random((rows, columns)) < 0.5)
+    passed[:, 0] = right
+    told = np.repeat(right[:, None], columns, axis=1).astype(float)
+    meta = {"pool": pool, "task": str(number)} if pool else {}
+    human = np.where(right, "P", "F")
+    return PassMatrix(f"{pool}/p{number}", np.where(passed, "P", "F"), human, durations_MN=told, meta=meta)
+
+
+def counting(evidence):
+    return Ranking(evidence.passed_MN.sum(1).astype(float), evidence.passed_MN.sum(0).astype(float))
+
+
+def knowing(evidence):
+    truth = evidence.durations_MN[:, 0]
+    return Ranking(truth, (evidence.passed_MN == (truth > 0)[:, None]).sum(0).astype(float))
+
+
+def inverse(evidence):
+    return Ranking(*(-part for part in counting(evidence)))
+
+
+def knowing_but_in_odd_problems(evidence):
+    return knowing(evidence) if evidence.statement == "even" else inverse(evidence)
+
+
+class Scripted:
+    """Runs functions of this file by name; remembers how many draws it was shown."""
+
+    def __init__(self) -> None:
+        self.seen: list[tuple[int, int]] = []
+
+    def rank(self, programs, evidences):
+        self.seen.append((len(programs), len(evidences)))
+        found = {"counting": counting, "knowing": knowing, "inverse": inverse, "split": knowing_but_in_odd_problems}
+        return [
+            tuple(found[text.split()[0]](one) for one in evidences) if text.split()[0] in found else Invalid("no such")
+            for text in programs
+        ]
+
+
+def contest(finalists, known, matrices, runner=None):
+    texts = {name: name for name in known}
+    return decide([Candidate(text) for text in finalists], texts, runner or Scripted(), matrices, SCORING)
+
+
+MANY = [matrix(number) for number in range(12)]
+
+
+def test_who_is_better_by_more_than_chance_wins_with_the_bound_that_shows_it():
+    found = contest(["inverse", "knowing"], ["counting"], MANY)
+    assert (found.winner, found.reference, found.passed) == ("knowing", "counting", True)
+    assert found.gain is not None and 0 < found.gain.lower < found.gain.mean
+
+
+def test_where_nobody_is_better_the_best_known_rule_is_the_winner():
+    found = contest(["inverse", "inverse again", "counting # the same by another text"], ["counting", "inverse"], MANY)
+    assert (found.winner, found.reference, found.passed) == ("counting", "counting", False)
+    assert found.gain is not None and found.gain.mean == 0 and found.gain.drawing_error == 0
+
+
+def test_draws_go_on_until_others_would_hardly_move_the_gain():
+    runner = Scripted()
+    found = contest(["knowing"], ["counting"], MANY, runner)
+    assert found.gain is not None and FIRST_BATCHES * BATCH < found.draws <= MOST_BATCHES * BATCH
+    assert found.gain.drawing_error < DRAWING_ERROR or found.draws == MOST_BATCHES * BATCH
+    assert {draws for _, draws in runner.seen} == {BATCH * len(MANY)}
+
+
+def test_all_programs_are_scored_on_the_same_draws_and_only_leaders_to_the_end():
+    runner = Scripted()
+    finalists = [f"inverse {number}" for number in range(30)] + [f"knowing {number}" for number in range(4)]
+    contest(finalists, ["counting", "inverse"], MANY, runner)
+    sizes = [size for size, _ in runner.seen]
+    assert sizes[:FIRST_BATCHES] == [36, 36] and set(sizes[FIRST_BATCHES:]) == {1 + 2}
+
+
+def test_a_pool_of_just_the_size_of_a_draw_is_scored_once():
+    small = [matrix(number, rows=5, columns=4) for number in range(6)]
+    assert contest(["inverse"], ["counting"], small).draws == 1
+
+
+def test_a_finalist_that_falls_behind_in_one_pool_does_not_win():
+    pools = [replace(matrix(n, pool="one"), statement="even") for n in range(80)]
+    pools += [replace(matrix(n, pool="two"), statement="odd") for n in range(90, 92)]
+    found = contest(["split"], ["counting"], pools)
+    assert found.gain is not None and found.gain.lower > 0 > found.gain.by_pool["two"]
+    assert found.winner == "counting" and not found.passed
+
+
+def test_without_a_valid_known_rule_the_best_finalist_wins_and_without_any_it_is_said():
+    found = contest(["inverse", "knowing"], ["broken"], MANY)
+    assert (found.winner, found.reference, found.gain) == ("knowing", None, None)
+    alone = contest(["counting"], ["counting", "inverse"], MANY)
+    assert (alone.winner, alone.reference, alone.gain, alone.passed) == ("counting", "counting", None, False)
+    with pytest.raises(UsageError, match="no program of the search is valid"):
+        contest(["broken too"], ["broken"], MANY)
+
+
+def test_the_error_of_a_gain_is_that_of_its_pools_and_of_drawing():
+    rng = np.random.default_rng(0)
+    one = Scored(rng.random((6, 40)), 0.5)
+    other = Scored(np.zeros((6, 40)), 0.5)
+    gain = gain_of(one, other, ["a"] * 40)
+    gaps = one.scores_BP.mean(axis=0)
+    assert gain.mean - gain.lower == pytest.approx(gaps.std(ddof=1) / np.sqrt(40))
+    assert gain.drawing_error == pytest.approx(np.sqrt((one.scores_BP.var(axis=0, ddof=1) / 6).sum()) / 40)
+    apart = Scored(one.scores_BP + np.where(np.arange(40) < 20, 10.0, 0.0), 0.5)
+    lower = [gain_of(apart, other, pools).lower for pools in (["a"] * 20 + ["b"] * 20, ["a"] * 40)]
+    assert lower[0] > lower[1]
+
+
+def test_a_task_of_two_pools_is_held_out_of_both_or_of_neither_and_every_pool_has_its_share():
+    shared = [matrix(n, pool=pool) for n in range(10) for pool in ("one", "two")]
+    alone = [matrix(n, pool="two") for n in range(20, 30)]
+    split = split_problems([*shared, *alone], 0.4, seed=1)
+    train, held = ({task_of(one) for one in side} for side in split)
+    assert not train & held and len(split.heldout) == 4 + 4 + 4
+    assert sum(one.problem_id.startswith("one") for one in split.heldout) == 4
