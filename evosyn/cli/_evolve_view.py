@@ -99,6 +99,8 @@ def show_report(report: Mapping[str, Json], out: Path) -> None:
     """Print leaderboards, verdict and the winner's source."""
     from rich.syntax import Syntax
 
+    from evosyn.synthesis.search.seeds import told
+
     console = wide_console()
     print_leaderboard(report)
     best, initial = report["best"], report["initial"]
@@ -108,17 +110,32 @@ def show_report(report: Mapping[str, Json], out: Path) -> None:
         f"{report['wall_s']:.0f} s; ended by {report['stopped']}",
         highlight=False,
     )
-    for reason, count in report["skipped"].items():
-        console.print(f"left out {count} problems: {reason}", highlight=False)
+    boards = report["leaderboard"]
+    held = boards["heldout"]["problems"]
+    if report.get("left_out"):
+        usable = boards["train"]["problems"] + held
+        console.print(told(usable, report["left_out"]), highlight=False, markup=False)
     if report.get("untelling"):
         many = len(report["untelling"])
         console.print(f"human testings that accept every solution, and tell none apart: {many}", highlight=False)
+    if report.get("drawing"):
+        console.print(f"drawing the pools: {_took(report['drawing'])}", highlight=False, markup=False)
     source = (out / "strategy.py").read_text(encoding="utf-8")
     if console.is_terminal:
         console.print(Syntax(source, "python"))
     else:
         click.echo(source)
     click.echo(f"written: {out}/strategy.py, report.json, journal.jsonl; look closer with: evosyn inspect {out}")
+
+
+def _took(drawing: Mapping[str, Json]) -> str:
+    tokens = drawing["tokens"]
+    cost = "unknown price" if drawing["cost"] is None else f"${drawing['cost']:.4f}"
+    unusable = ", ".join(f"{count} x {reason}" for reason, count in drawing["unusable_replies"].items())
+    return (
+        f"{drawing['calls']} model calls ({tokens['input']} + {tokens['output']} tokens, {cost}); "
+        f"unusable replies: {unusable or 'none'}"
+    )
 
 
 def print_leaderboard(report: Mapping[str, Json]) -> None:

@@ -15,6 +15,7 @@ from typing import Literal, NamedTuple, TypeAlias, TypeVar
 from pydantic import BaseModel, ConfigDict, Field
 
 from evosyn.chat import Parsed, Reply, Request
+from evosyn.dataset import Reject
 from evosyn.errors import UsageError
 from evosyn.ports import Domain, Teacher
 from evosyn.records import Json, Pool, Problem, Provenance, Solution, Testing, canonical_json
@@ -78,6 +79,13 @@ class Drawn:
     @property
     def rejected(self) -> tuple[Attempt, ...]:
         return tuple(attempt for attempt in self.attempts if attempt.reason)
+
+    def rejects(self, index: int) -> tuple[Reject, ...]:
+        """A row for each reply that could not be used; the problem is number `index` of its run."""
+        name = self.pool.problem.problem_id
+        return tuple(
+            Reject(one.kind, one.reason, "reply", index, name, (), one.reply.id, one.detail) for one in self.rejected
+        )
 
 
 @dataclass(frozen=True)

@@ -48,10 +48,8 @@ def run_evolve(
     with RunDir(out) as run:
         claim(run, source, config)
         seeds = prepare(run, source, config, workbench, progress.step)
-        if seeds.untelling:
-            named = ", ".join(seeds.untelling[:5]) + (", ..." if len(seeds.untelling) > 5 else "")
-            many = f"the human testings of {len(seeds.untelling)} problems accept every solution"
-            progress.said(f"{many}, so no strategy gains by those: {named}")
+        for line in seeds.notes():
+            progress.said(line)
         arms: Arms | None = None
         if config.engine == OPENEVOLVE:
             config, arms = by_openevolve(run, seeds, config, workbench, progress)

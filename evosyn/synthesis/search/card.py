@@ -6,7 +6,7 @@ from evosyn.evaluators.card import CardRequest, make_card, render
 from evosyn.ports import SearchState, StrategyRunner
 from evosyn.strategies import known_names, load_known
 from evosyn.synthesis.search.config import EvolveConfig
-from evosyn.synthesis.search.inputs import Seeds
+from evosyn.synthesis.search.seeds import Seeds
 from evosyn.synthesis.search.winner import WinnerChoice, fresh_scoring, name_of_initial
 
 

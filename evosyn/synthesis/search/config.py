@@ -12,6 +12,7 @@ from evosyn.evolve.islands import IslandsConfig
 from evosyn.evolve.loop import LoopConfig
 from evosyn.evolve.stopping import StopConfig
 from evosyn.records import Json
+from evosyn.synthesis.generate import DrawConfig
 from evosyn.workbench import PluginSection, WorkbenchConfig
 
 KIND = "evolve"
@@ -71,6 +72,7 @@ class EvolveConfig(BaseModel):
         start: programs that the search starts from: known strategies or files; the first is the one to beat.
         engine: `evosyn`, or `openevolve` to run OpenEvolve on the same task and take its programs.
         split_testings: make every single case or assert of a testing a testing of its own.
+        draw: how solutions and testings are drawn where the source brings none, as in a synthesis.
         finalists: programs that are scored again on fresh draws to choose the winner.
         source: what it runs on, as the command was given it.
         workbench: who is asked, where programs run, what may be spent.
@@ -96,6 +98,7 @@ class EvolveConfig(BaseModel):
     stop: StopConfig = StopConfig(evaluations=3000, plateau=700)
     proposers: ProposersConfig = ProposersConfig()
     pool: PoolConfig = PoolConfig()
+    draw: DrawConfig = DrawConfig()
 
     @property
     def drawn(self) -> tuple[int, int]:
@@ -106,8 +109,8 @@ class EvolveConfig(BaseModel):
     def identity(self) -> dict[str, Json]:
         """What decides the course of a search; limits and speed do not."""
         value: dict[str, Json] = self.model_dump(
-            mode="json", exclude={"stop", "finalists", "company", "source", "workbench"}
-        )
+            mode="json", exclude={"stop", "finalists", "company", "source", "workbench", "draw"}
+        )  # what was drawn stands in the matrices, and how in the manifest
         del value["loop"]["concurrency"]
         if not self.proposers.options:  # as in the journals of earlier versions, here and below
             del value["proposers"]["options"]

@@ -14,7 +14,7 @@ from evosyn.strategies.genome import StrategyGenome
 from evosyn.strategies.running.stacked import TreeRunner
 from evosyn.synthesis.search.card import card_of
 from evosyn.synthesis.search.config import KIND, EvolveConfig
-from evosyn.synthesis.search.inputs import Seeds
+from evosyn.synthesis.search.seeds import Seeds
 from evosyn.synthesis.search.winner import boards, choose, report_of, strategy_file
 
 

@@ -13,8 +13,8 @@ from evosyn.evolve.loop import Search
 from evosyn.journal import Journal
 from evosyn.records import Candidate, Evaluation, PassMatrix
 from evosyn.synthesis.search.config import EvolveConfig
-from evosyn.synthesis.search.inputs import select
 from evosyn.synthesis.search.parts import arms_of, search_parts
+from evosyn.synthesis.search.seeds import select
 from evosyn.synthesis.search.strategies import EvolvedStrategies
 from evosyn.synthesis.search.winner import WinnerChoice, choose, fresh_scoring
 from evosyn.workbench import Workbench
