@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from evosyn.cli._ablate_search import OUT, curve, search
-from evosyn.cli._command import ConfiguredCommand, config_options, flag, sandbox_options
+from evosyn.cli._command import ConfiguredCommand, config_options, flag, preset_option, sandbox_options
 from evosyn.cli._matrices import NEEDED, SOURCE, SPLIT, VERDICTS, opened
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ command.add_command(curve)
     "k",
     cls=ConfiguredCommand,
     kind="evosyn.cli._configs:KAblationConfig",
+    presets="ablate-k",
     needs=NEEDED,
     short_help="Score for k = 1, 2, 4, 8, with and without criterion 1.",
 )
@@ -50,6 +51,7 @@ command.add_command(curve)
 @VERDICTS
 @sandbox_options
 @config_options("scoring.solvable=true")
+@preset_option
 def by_k(config: KAblationConfig, out: Path) -> None:
     """Table 1: is it enough to look at the best and the worst solution?
 
@@ -86,6 +88,7 @@ def by_k(config: KAblationConfig, out: Path) -> None:
     "size",
     cls=ConfiguredCommand,
     kind="evosyn.cli._configs:SizeAblationConfig",
+    presets="ablate-size",
     needs=NEEDED,
     short_help="Problems kept at M = N = 4, 8, 16.",
 )
@@ -99,6 +102,7 @@ def by_k(config: KAblationConfig, out: Path) -> None:
 @VERDICTS
 @sandbox_options
 @config_options("draws=50")
+@preset_option
 def by_size(config: SizeAblationConfig, out: Path) -> None:
     """Figure 4b: more solutions and testings keep more problems, at M x N executions each.
 

@@ -14,6 +14,7 @@ from evosyn.cli._command import (
     default_teacher,
     flag,
     out_option,
+    preset_option,
     sandbox_options,
     teacher_options,
 )
@@ -87,6 +88,7 @@ class EvolveCommand(ConfiguredCommand):
 @teacher_options
 @sandbox_options
 @config_options("islands.exploration=0.3, stop.target=0.9, workbench.teacher.calls=8")
+@preset_option
 @click.option("--dry-run", is_flag=True, help="Say what it would take, and stop.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON and nothing else.")
 @click.option("--quiet", is_flag=True, help="No progress.")

@@ -1,21 +1,31 @@
-"""`evosyn pool`: validate pool files, by reading them and, if asked, by executing the references."""
+"""`evosyn pool`: validate pool files, by reading them and, if asked, by executing the references; make them from
+published benchmarks."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from evosyn.cli._command import ConfiguredCommand, config_options, sandbox_options
-from evosyn.errors import InputError
+from evosyn.errors import CheckFailed, InputError, UsageError
 from evosyn.ports import Domain
 from evosyn.records import Json, Pool, Problem
 
 if TYPE_CHECKING:
     from evosyn.cli._configs import CheckConfig
     from evosyn.workbench import Workbench
+
+
+DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+NAMED = 10
+"""Rows that are named on the screen; `--json` has all."""
 
 
 class PoolFinding(NamedTuple):
@@ -25,7 +35,7 @@ class PoolFinding(NamedTuple):
     about: InputError
 
 
-@click.group(short_help="Validate pool files.")
+@click.group(short_help="Validate pool files, and make them from published benchmarks.")
 def command() -> None:
     """Work with pool files: seed problems, with or without recorded solutions and testings (see docs/pools.md)."""
 
@@ -54,6 +64,62 @@ def check(config: CheckConfig, sources: tuple[str, ...], execute: bool, as_json:
     if as_json:
         click.echo(json.dumps(figures[0] if len(figures) == 1 else figures, indent=2))
     return 1 if any(found["errors"] for found in figures) else 0
+
+
+@command.command("import", short_help="Make a pool file from a published benchmark.")
+@click.argument("form", metavar="FORMAT")
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--out", required=True, type=click.Path(dir_okay=False, path_type=Path), help="Pool file to write.")
+@click.option("--from", "first", metavar="DAY", help="First day (YYYY-MM-DD), where rows have a date.")
+@click.option("--to", "last", metavar="DAY", help="Last day.")
+@click.option("--limit", type=click.IntRange(1), help="Stop after so many problems.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output.")
+def import_(
+    form: str, files: tuple[Path, ...], out: Path, first: str | None, last: str | None, limit: int | None, as_json: bool
+) -> None:
+    """Turn your own copy of a benchmark into seeds.
+
+    FORMAT is livecodebench, humaneval, mbpp or apps (also TACO); FILE is JSON lines (also gzipped), one JSON list, or
+    parquet. A row that cannot be brought in rightly is left out and named with its reason; nothing is executed
+    (`evosyn pool check --execute` runs the references). Ends with 1 if no row could be used.
+    """
+    from evosyn.domains.published import converter, import_rows
+    from evosyn.jsonlines import write_lines
+
+    for day in (first, last):
+        if day is not None and not DAY.fullmatch(day):
+            raise UsageError(f"--from, --to: write the day as YYYY-MM-DD (got {day!r})")
+    left_out: dict[str, str] = {}
+
+    def lines() -> Iterator[dict[str, Json]]:
+        kept = 0
+        for found in import_rows(converter(form), files, (first, last)):
+            if found.line is None:
+                left_out[found.name] = found.reason
+                continue
+            yield found.line
+            kept += 1
+            if kept == limit:
+                return
+        if not kept:
+            raise CheckFailed(
+                f"{out} is not written: no row could be used; {len(left_out)} left out{_counts(left_out)}"
+            )
+
+    count = write_lines(out, lines())
+    if as_json:
+        click.echo(json.dumps({"pool": str(out), "problems": count, "left_out": left_out}, indent=2))
+        return
+    for name, reason in islice(left_out.items(), NAMED):
+        click.echo(f"left out {name}: {reason}")
+    click.echo(f"{out}: {count} problems; {len(left_out)} rows left out{_counts(left_out)}")
+    click.echo(f"next: evosyn pool check {out} --execute")
+
+
+def _counts(left_out: Mapping[str, str]) -> str:
+    """How many rows were left out for each reason, in brackets."""
+    names = Counter(reason.partition(":")[0] for reason in left_out.values())
+    return f" ({', '.join(f'{many} x {name}' for name, many in names.most_common())})" if names else ""
 
 
 def _checked(source: str, workbench: Workbench, *, execute: bool) -> dict[str, Json]:

@@ -13,6 +13,7 @@ from evosyn.cli._command import (
     default_teacher,
     flag,
     out_option,
+    preset_option,
     sandbox_options,
     teacher_options,
 )
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 @click.option("--also-model", "also", multiple=True, help="Further models that take turns at solutions and testings.")
 @sandbox_options
 @config_options("filter.dedup.threshold=0.7")
+@preset_option
 @flag(
     "--adaptive",
     "draw.adaptive",
