@@ -66,7 +66,7 @@ class ConfiguredCommand(click.Command):
         kind: `module:Class` of the configuration, loaded when the command runs, or the class.
         needs: what is said where a key has no value, by key.
         moved: keys that stand for options of former versions under another name.
-        presets: how the files of its presets begin, where that is not its name.
+        presets: how the files of its presets begin.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class ConfiguredCommand(click.Command):
         **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
-        self.presets = presets or str(self.name)
+        self._presets = presets
         self._kind, self._needs, self._moved = kind, needs or {}, moved or {}
 
     @property
@@ -132,7 +132,7 @@ class ConfiguredCommand(click.Command):
         """
         from evosyn.configs.loading import preset_names
 
-        own = f"{self.presets}-"
+        own = f"{self._presets}-"
         known = [one.removeprefix(own) for one in preset_names() if one.startswith(own)]
         if name not in known:
             raise UsageError(f"--preset {name!r}: no such preset of this command; known: {', '.join(known)}")

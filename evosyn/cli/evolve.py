@@ -54,6 +54,7 @@ class EvolveCommand(ConfiguredCommand):
 @click.command(
     cls=EvolveCommand,
     kind="evosyn.synthesis.search.config:EvolveConfig",
+    presets="evolve",
     short_help="Evolve a filtering strategy on seed problems.",
 )
 @click.argument("source", required=False)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 @click.command(
     cls=ConfiguredCommand,
     kind="evosyn.synthesis.config:SynthesizeConfig",
+    presets="synthesize",
     needs={"run": "RUN: name the directory that `evosyn evolve` wrote"},
     short_help="Make new problems, cross-execute, rank, prune; write a dataset.",
 )

@@ -1,4 +1,4 @@
-"""The presets of the published settings: each is a whole configuration of its command, and what is given stands over it."""
+"""The presets of the published settings: each is a configuration of its command, and what is given stands over it."""
 
 import json
 
@@ -52,12 +52,22 @@ def test_the_papers_search_is_one_command_and_flags_stand_over_it(tmp_path, sour
         plan(tmp_path, source, "--preset", "papr")
 
 
-def test_table_1_is_one_command(tmp_path, source):
+def test_table_1_is_one_command(source):
     from evosyn.cli.ablate import by_k
 
     values = {"preset": "paper", "sets": (), "file": None, "source": str(source)}
     config = by_k.configuration(values)
     assert (config.ks, config.scoring.ties, config.scoring.M, config.scoring.draws) == ((1, 2, 4, 8), "stable", 16, 1)
+
+
+@pytest.mark.parametrize("name", ["train", "distill"])
+def test_a_training_takes_its_preset_too(name):
+    from evosyn.cli.distill import command as distill
+    from evosyn.cli.train import command as train
+
+    values = {"preset": "paper", "sets": (), "file": None, "data": "d", "model": "m"}
+    config = {"train": train, "distill": distill}[name].configuration(values)
+    assert getattr(config, "algorithm", "grpo") == "grpo" and getattr(config, "method", "sft") == "sft"
 
 
 def test_a_preset_says_of_every_value_where_it_is_from():
