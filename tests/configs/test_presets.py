@@ -67,7 +67,7 @@ def test_a_training_takes_its_preset_too(name):
 
     values = {"preset": "paper", "sets": (), "file": None, "data": "d", "model": "m"}
     config = {"train": train, "distill": distill}[name].configuration(values)
-    assert getattr(config, "algorithm", "grpo") == "grpo" and getattr(config, "method", "sft") == "sft"
+    assert (config.algorithm if name == "train" else config.method) == {"train": "grpo", "distill": "sft"}[name]
 
 
 def test_a_preset_says_of_every_value_where_it_is_from():
