@@ -9,10 +9,15 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-TAG = re.compile(
-    r"(?:<(?P<close>/?)(?:think|thinking)>|\[(?P<shut>/?)THINK\])(?P<mention>(?=[\"'`(.*\[]))?", re.IGNORECASE
+_TAG = r"(?:<(?P<close>/?)(?:think|thinking)>|\[(?P<shut>/?)THINK\])"
+TAG = re.compile(_TAG, re.IGNORECASE)
+MENTION = re.compile(
+    r"""(?<=["'`])T(?=["'`])|T(?=\(?\.[*+]|\(?\[[\\^]|\(\?)|(?<=[*+?)])T(?=["'`/])""".replace(
+        "T", r"(?:</?think(?:ing)?>|\[/?THINK\])"
+    ),
+    re.IGNORECASE,
 )
-"""A tag; a quote or the sign of a pattern right behind it says that it is only mentioned."""
+"""A tag in quotes, or in a regular expression: a program about such tags, and no reasoning."""
 
 
 class Thought(NamedTuple):
@@ -31,8 +36,9 @@ def without_thinking(text: str) -> Thought:
     answer: list[str] = []
     thoughts: list[str] = []
     at, inside = 0, False
+    mentions = {found.start() for found in MENTION.finditer(text)}
     for tag in TAG.finditer(text):
-        if tag["mention"] is not None:
+        if tag.start() in mentions:
             continue
         closes = bool(tag["close"] or tag["shut"])
         part = text[at : tag.start()]

@@ -104,7 +104,7 @@ def show_report(report: Mapping[str, Json], out: Path) -> None:
     best, initial = report["best"], report["initial"]
     console.print(
         f"winner {best['id']}: held out {best['heldout_score']:.3f} against {initial['heldout_score']:.3f} of the "
-        f"initial strategy; {report['evaluations']} evaluations, {report['model_calls']} model calls, "
+        f"initial strategy; {report['evaluations']} evaluations, {spent(report)}, "
         f"{report['wall_s']:.0f} s; ended by {report['stopped']}",
         highlight=False,
     )
@@ -119,6 +119,14 @@ def show_report(report: Mapping[str, Json], out: Path) -> None:
     else:
         click.echo(source)
     click.echo(f"written: {out}/strategy.py, report.json, journal.jsonl; look closer with: evosyn inspect {out}")
+
+
+def spent(report: Mapping[str, Json]) -> str:
+    """Model calls and dollars, with the phases that they went to."""
+    phases = ", ".join(f"{phase} {usage['calls']}" for phase, usage in report.get("spent", {}).items())
+    listed = f" ({phases})" if phases else ""
+    money = ", price unknown" if report["cost"] is None else f", ${report['cost']:.4f}" if report["cost"] else ""
+    return f"{report['model_calls']} model calls{listed}{money}"
 
 
 def print_leaderboard(report: Mapping[str, Json]) -> None:

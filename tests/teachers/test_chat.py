@@ -2,9 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any, TypeVar
 
 import httpx
 import pytest
@@ -12,47 +10,12 @@ import pytest
 from evosyn.budget import Budget, BudgetConfig
 from evosyn.chat import Message, Reply, Request
 from evosyn.errors import BudgetSpent, TeacherUnavailable, UsageError
-from evosyn.ports import TeacherTools
-from evosyn.simulation.scripted_server import Faults, ScriptedServer
+from evosyn.simulation.scripted_server import Faults, ScriptedServer, refuses
 from evosyn.teachers.cache import ReplyCache
 from evosyn.teachers.chat import ChatConfig, ChatTeacher
 from evosyn.teachers.failures import Endpoint
-from evosyn.teachers.litellm import LitellmConfig, create
 from evosyn.teachers.transports import CompatibleTransport
-
-R = TypeVar("R")
-
-
-def echo(body: object, occurrence: int) -> str:
-    return f"{body['messages'][-1]['content']} #{occurrence}"  # type: ignore[index]
-
-
-def ask(text: str, sample: int = 0, **params: object) -> Request:
-    return Request((Message("user", text),), "solution", params, sample)
-
-
-def made(
-    *, model: str = "openai/m", calls: int = 64, cache: Path | None = None, budget: Budget | None = None, **options: Any
-) -> ChatTeacher:
-    tools = TeacherTools(calls=calls, replies=cache, budget=budget or Budget(BudgetConfig()))
-    return create(tools, LitellmConfig(model=model, **options))
-
-
-def run(teacher: ChatTeacher, work: Callable[[ChatTeacher], Awaitable[R]]) -> R:
-    async def main() -> R:
-        try:
-            return await work(teacher)
-        finally:
-            await teacher.aclose()
-
-    return asyncio.run(main())
-
-
-def many(teacher: ChatTeacher, requests: list[Request]) -> list[Reply]:
-    async def gather(teacher: ChatTeacher) -> list[Reply]:
-        return list(await asyncio.gather(*(teacher.complete(request) for request in requests)))
-
-    return run(teacher, gather)
+from tests.teachers.asking import ask, echo, made, many, run
 
 
 @pytest.mark.parametrize("transport", ["compatible", "litellm"])
@@ -176,7 +139,7 @@ def test_an_endpoint_that_dies_on_the_way_loses_no_request_and_ends_the_run_afte
 
 
 def test_a_bad_request_concerns_only_itself() -> None:
-    with ScriptedServer(echo, refuse_temperature_above=2.0) as server:
+    with ScriptedServer(echo) as server:
         teacher = made(base_url=server.base_url)
         replies = many(teacher, [ask("q"), ask("r", temperature=9)])
         assert server.counts.answers["400"] == 1
@@ -246,7 +209,7 @@ def test_a_provider_that_refuses_a_schema_is_asked_without_it_from_then_on(trans
     async def one_by_one(teacher: ChatTeacher) -> list[Reply]:
         return [await teacher.complete(structured(f"q{index}")) for index in range(5)]
 
-    with ScriptedServer(echo, refuse_structured=True) as server:
+    with ScriptedServer(echo, refuse=[refuses("response_format")]) as server:
         teacher = made(model="openai/gpt-4o-mini", base_url=server.base_url, transport=transport)
         replies = run(teacher, one_by_one)
         assert server.counts.structured == 1

@@ -6,23 +6,28 @@ start of the same command finds it. DESIGN.md sections 4 and 5.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import yaml
 
 from evosyn import __version__
+from evosyn.codec import dump, load
 from evosyn.domains import load_pools
-from evosyn.errors import InputError, UsageError
+from evosyn.errors import InputError, TeacherUnavailable, UsageError
 from evosyn.evaluators.draws import ConsistencyConfig
 from evosyn.evaluators.intervals import Split, split_problems
 from evosyn.evaluators.splitting import split_testings
 from evosyn.pools import BUILTIN, is_matrices_file, load_matrices, write_matrices, write_pools
+from evosyn.ports import Domain, Teacher
 from evosyn.records import KNOWN_VERDICTS, PassMatrix, Pool, Verdict
 from evosyn.rundir import RunDir
-from evosyn.synthesis.generate import draw_pools
+from evosyn.running.progress import Usage, usage_of
+from evosyn.synthesis.generate import Drawn, adraw_pools
 from evosyn.synthesis.search.config import KIND, EvolveConfig
 from evosyn.workbench import Workbench
 
@@ -40,6 +45,7 @@ class Seeds:
         split: usable problems, to evolve on and held out.
         skipped: problems left out, by reason.
         simulated: solutions and testings come from a stand-in for a model.
+        spent: what its pools were drawn for, by phase; empty where nothing was drawn.
         untelling: usable problems whose human testing accepts every solution, so that it tells none from another.
     """
 
@@ -47,6 +53,7 @@ class Seeds:
     skipped: dict[str, int]
     simulated: bool
     untelling: tuple[str, ...] = ()
+    spent: Mapping[str, Usage] = field(default_factory=dict)
 
 
 class Source:
@@ -103,8 +110,11 @@ class Source:
                 )
 
 
-def claim(run: RunDir, source: Source, config: EvolveConfig) -> None:
+def claim(run: RunDir, source: Source, config: EvolveConfig, checked: Usage | None = None) -> None:
     """Take the directory for this source, or see that it is ours.
+
+    Args:
+        checked: what it took to ask the models one question each, for a new run.
 
     Raises:
         UsageError: it holds something else.
@@ -114,18 +124,20 @@ def claim(run: RunDir, source: Source, config: EvolveConfig) -> None:
         "source": source.name,
         "source_digest": source.digest,
         "drawn": None if source.recorded else list(config.drawn),
+        "draw": None if source.recorded else config.draw.model_dump(mode="json", exclude={"in_flight"}),
     }
     run.claim(KIND)
     if run.file("manifest.json").is_file():
         held = run.read_json("manifest.json")
-        for key in ("source_digest", "drawn"):
+        for key in ("source_digest", "drawn", *(["draw"] if "draw" in held else [])):
             if held.get(key) != mine[key]:
                 raise UsageError(
                     f"--out {run.path}: holds a run with another {key} ({held.get(key)!r} there, {mine[key]!r} asked "
                     "for); choose another directory"
                 )
     else:
-        run.write_json("manifest.json", {**mine, "evosyn": __version__})
+        spent = {} if checked is None else {"check": dump(checked, defaults=True)}
+        run.write_json("manifest.json", {**mine, "evosyn": __version__, "spent": spent})
     write_config(run, config)
 
 
@@ -159,7 +171,11 @@ def prepare(
         stored.parent.mkdir(parents=True, exist_ok=True)
         write_matrices(stored, source.matrices if source.is_matrices else _execute(pools, workbench, on_step))
     matrices = _with_texts(load_matrices(stored), pools)
-    seeds = select(split_all(matrices, config), config, simulated=simulated)
+    spent = run.read_json("manifest.json").get("spent", {})
+    seeds = replace(
+        select(split_all(matrices, config), config, simulated=simulated),
+        spent={phase: load(Usage, usage) for phase, usage in spent.items()},
+    )
     missing = len(source.pools) - len(pools)
     if source.recorded and not source.is_matrices and missing:
         return replace(seeds, skipped={**seeds.skipped, "no recorded solutions or testings": missing})
@@ -231,26 +247,64 @@ def _pools(
         pools = load_pools(stored)
         return pools, bool(run.read_json("manifest.json").get("simulated"))
     else:
-        teacher = workbench.teacher()
-        problems = [pool.problem for pool in source.pools]
-        domains = {name: workbench.domains[name] for name in sorted({problem.domain for problem in problems})}
-        count = iter(range(1, len(problems) + 1))
-        pools = draw_pools(
-            problems,
-            teacher,
-            domains,
-            solutions=config.drawn[0],
-            testings=config.drawn[1],
-            on_done=lambda *_: on_step("drawing pools", next(count), len(problems)),
-        )
-        run.write_json(
-            "manifest.json",
-            {**run.read_json("manifest.json"), "teacher": teacher.name, "simulated": teacher.simulated},
-        )
+        drawing = _Drawing(source, workbench.teacher(), on_step)
+        pools = asyncio.run(drawing.pools(config, workbench.domains))
+        held = run.read_json("manifest.json")
+        spent = {**held.get("spent", {}), "drawing": dump(drawing.usage, defaults=True)}
+        told = {"teacher": drawing.teacher.name, "simulated": drawing.teacher.simulated, "spent": spent}
+        run.write_json("manifest.json", {**held, **told, "unusable_replies": dict(sorted(drawing.unusable.items()))})
         write_pools(stored, pools)
-        return pools, teacher.simulated
+        return pools, drawing.teacher.simulated
     simulated = any(one.provenance.simulated for pool in pools for one in pool.solutions)
     return pools, simulated or any(one.provenance.simulated for pool in pools for one in pool.testings)
+
+
+class _Drawing:
+    """Solutions and testings for the problems of a source, with what they took.
+
+    Attributes:
+        usage: of all replies, those that were paid for by an earlier start of the same command included.
+        unusable: replies that could not be used, by kind and reason.
+    """
+
+    def __init__(self, source: Source, teacher: Teacher, on_step: Callable[[str, int, int], None]) -> None:
+        self.teacher, self.usage, self.unusable = teacher, Usage(), Counter[str]()
+        self._problems, self._on_step, self._done = [pool.problem for pool in source.pools], on_step, 0
+        self._cut = 0
+
+    async def pools(self, config: EvolveConfig, domains: Mapping[str, Domain]) -> list[Pool]:
+        """
+        Raises:
+            TeacherUnavailable: none of the replies could be used.
+        """
+        named = {name: domains[name] for name in sorted({problem.domain for problem in self._problems})}
+        try:
+            found = await adraw_pools(
+                self._problems,
+                self.teacher,
+                named,
+                solutions=config.drawn[0],
+                testings=config.drawn[1],
+                config=config.draw,
+                on_done=self._drawn,
+            )
+        finally:
+            await self.teacher.aclose()
+        if not any(pool.solutions and pool.testings for pool in found):
+            listed = ", ".join(f"{count} x {reason}" for reason, count in self.unusable.most_common(4))
+            room = "; give more room with draw.solution.max_tokens and draw.testing.max_tokens" if self._cut else ""
+            raise TeacherUnavailable(
+                f"{self.teacher.name}: of its {self.usage.calls} replies none made a problem usable ({listed}){room}. "
+                "Nothing of it is kept but the replies: name another model, or another --out to ask anew"
+            )
+        return found
+
+    def _drawn(self, _: int, drawn: Drawn) -> None:
+        self._done += 1
+        self.usage = self.usage.plus(usage_of([attempt.reply for attempt in drawn.attempts]))
+        self.unusable.update(f"{attempt.kind}: {attempt.reason}" for attempt in drawn.rejected)
+        self._cut += sum(attempt.reply.failure == "truncated" for attempt in drawn.attempts)
+        self._on_step("drawing pools", self._done, len(self._problems))
 
 
 def _execute(pools: Sequence[Pool], workbench: Workbench, on_step: Callable[[str, int, int], None]) -> list[PassMatrix]:
