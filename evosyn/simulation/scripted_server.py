@@ -67,7 +67,7 @@ class Faults:
 @dataclass
 class Counts:
     """What the server saw: requests, answers by kind, most requests in flight at once, headers' keys, requests with a
-    schema."""
+    schema, and the tokens of its answers."""
 
     requests: int = 0
     answers: Counter[str] = field(default_factory=Counter)
@@ -75,6 +75,7 @@ class Counts:
     most_in_flight: int = 0
     authorizations: set[str] = field(default_factory=set)
     structured: int = 0
+    output_tokens: int = 0
 
 
 def _too_hot(body: Mapping[str, Json]) -> Refusal | None:
@@ -200,7 +201,9 @@ class ScriptedServer:
         self._answered[raw] += 1
         text = "" if fault == "empty" else self._script(body, occurrence)
         self.counts.answers[fault or "ok"] += 1
-        return web.json_response(_completion(body, text, fault))
+        answer = _completion(body, text, fault)
+        self.counts.output_tokens += answer["usage"]["completion_tokens"]
+        return web.json_response(answer)
 
     def _told(self, refusal: Refusal) -> Any:
         from aiohttp import web

@@ -25,7 +25,7 @@ from evosyn.records import Json
 from evosyn.teachers.cache import ReplyCache, request_key
 from evosyn.teachers.failures import KEYS, Failure, TransportError
 from evosyn.teachers.hedge import Lateness
-from evosyn.teachers.limits import AdaptiveLimit, Breaker, PerMinute
+from evosyn.teachers.limits import SAID_AFTER_S, AdaptiveLimit, Breaker, PerMinute
 from evosyn.teachers.transports import Answer, Transport
 from evosyn.thinking import without_thinking
 
@@ -193,6 +193,21 @@ class ChatTeacher:
         Args:
             strict: a refused request ends the run.
         """
+        told = self._say_that_it_waits()
+        try:
+            return await self._persist(key, request, strict=strict)
+        finally:
+            if told is not None:
+                told.cancel()
+
+    def _say_that_it_waits(self) -> asyncio.TimerHandle | None:
+        """A line after some seconds without the first answer."""
+        if self._answers or not self._config.lead:
+            return None
+        said = "%s: no answer in %.0f s; waiting for the first one"
+        return asyncio.get_running_loop().call_later(SAID_AFTER_S, log.warning, said, self._place, SAID_AFTER_S)
+
+    async def _persist(self, key: str, request: Request, *, strict: bool) -> Reply:
         jitter = SeedTree(0).child("jitter", key).random()
         attempt, answers = 0, self._answers
         while True:

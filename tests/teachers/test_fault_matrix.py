@@ -203,7 +203,7 @@ BY_OTHER_TESTS = {
     "goes down and comes back": test_an_outage_costs_nothing_but_time,
     "goes down for good": "test_chat: an endpoint that dies on the way",
     "403 to one prompt": test_one_moderated_request_is_one_unusable_reply,
-    "cuts a reply": "test_recipes",
+    "cuts a reply": "cli/test_evolve_endpoint: a reply that was cut",
     "an empty or refused reply": "test_chat: empty, truncated and missing answers",
     "thinks in its answer": "test_thinking",
 }
