@@ -41,7 +41,8 @@ _TEACHER = (
     flag(
         "--api-key-env", "workbench.teacher.api_key_env", "Environment variable with the model's key.", metavar="NAME"
     ),
-    flag("--max-cost", "workbench.budget.max_cost", "Stop (resumable, exit 3) after this many dollars.", type=float),
+    flag("--max-cost", "workbench.budget.max_cost", "Stop (resumable, exit 3) before more dollars.", type=float),
+    flag("--max-calls", "workbench.budget.max_calls", "Stop (resumable, exit 3) before more model calls.", type=int),
 )
 _SANDBOX = (
     flag(

@@ -106,7 +106,7 @@ def show_report(report: Mapping[str, Json], out: Path) -> None:
     best, initial = report["best"], report["initial"]
     console.print(
         f"winner {best['id']}: held out {best['heldout_score']:.3f} against {initial['heldout_score']:.3f} of the "
-        f"initial strategy; {report['evaluations']} evaluations, {report['model_calls']} model calls, "
+        f"initial strategy; {report['evaluations']} evaluations, {spent(report)}, "
         f"{report['wall_s']:.0f} s; ended by {report['stopped']}",
         highlight=False,
     )
@@ -118,8 +118,9 @@ def show_report(report: Mapping[str, Json], out: Path) -> None:
     if report.get("untelling"):
         many = len(report["untelling"])
         console.print(f"human testings that accept every solution, and tell none apart: {many}", highlight=False)
-    if report.get("drawing"):
-        console.print(f"drawing the pools: {_took(report['drawing'])}", highlight=False, markup=False)
+    if report.get("unusable_replies"):
+        unusable = ", ".join(f"{count} x {reason}" for reason, count in report["unusable_replies"].items())
+        console.print(f"unusable replies in drawing the pools: {unusable}", highlight=False, markup=False)
     source = (out / "strategy.py").read_text(encoding="utf-8")
     if console.is_terminal:
         console.print(Syntax(source, "python"))
@@ -128,14 +129,12 @@ def show_report(report: Mapping[str, Json], out: Path) -> None:
     click.echo(f"written: {out}/strategy.py, report.json, journal.jsonl; look closer with: evosyn inspect {out}")
 
 
-def _took(drawing: Mapping[str, Json]) -> str:
-    tokens = drawing["tokens"]
-    cost = "unknown price" if drawing["cost"] is None else f"${drawing['cost']:.4f}"
-    unusable = ", ".join(f"{count} x {reason}" for reason, count in drawing["unusable_replies"].items())
-    return (
-        f"{drawing['calls']} model calls ({tokens['input']} + {tokens['output']} tokens, {cost}); "
-        f"unusable replies: {unusable or 'none'}"
-    )
+def spent(report: Mapping[str, Json]) -> str:
+    """Model calls and dollars, with the phases that they went to."""
+    phases = ", ".join(f"{phase} {usage['calls']}" for phase, usage in report.get("spent", {}).items())
+    listed = f" ({phases})" if phases else ""
+    money = ", price unknown" if report["cost"] is None else f", ${report['cost']:.4f}" if report["cost"] else ""
+    return f"{report['model_calls']} model calls{listed}{money}"
 
 
 def print_leaderboard(report: Mapping[str, Json]) -> None:

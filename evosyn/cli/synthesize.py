@@ -17,7 +17,7 @@ from evosyn.cli._command import (
     sandbox_options,
     teacher_options,
 )
-from evosyn.errors import UsageError
+from evosyn.errors import CheckFailed, UsageError
 
 if TYPE_CHECKING:
     from evosyn.records import Json
@@ -87,6 +87,9 @@ def command(config: SynthesizeConfig, out: Path, dry_run: bool, as_json: bool, q
         with watching(progress, not (quiet or as_json), _asked(config)):
             report = synthesize(inputs, config, workbench, out, progress)
     show_figures(report, as_json=True) if as_json else _summary(report, out)
+    if not report["kept"]:
+        listed = ", ".join(f"{count} {reason}" for reason, count in report["dropped"].items())
+        raise CheckFailed(f"no problem was kept ({listed}); why stands in {out}/rejects.jsonl")
 
 
 def _inputs(run: Path, seeds: str | None) -> Inputs:
@@ -136,6 +139,8 @@ def _summary(report: dict[str, Json], out: Path) -> None:
     from evosyn.cli._synthesis_view import funnel
 
     funnel(report)
+    if not report["kept"]:
+        return
     click.echo(f"dataset: {out}/dataset/{{evosyn,relaxed,random}}.parquet, card: {out}/README.md")
     click.echo(f"next:    evosyn inspect {out} --sample 1")
     click.echo(f"         evosyn train {out} --model builtin:tiny --out models/{out.name}")

@@ -14,7 +14,8 @@ from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from evosyn.chat import Parsed, Reply, Request
+from evosyn.chat import Parsed, Reply, Request, roomier
+from evosyn.configs.section import SAMPLED, Sampling
 from evosyn.dataset import Reject
 from evosyn.errors import UsageError
 from evosyn.ports import Domain, Teacher
@@ -35,7 +36,8 @@ class DrawConfig(BaseModel):
     """How solutions and testings are drawn.
 
     Attributes:
-        solution, testing: sampling parameters given to the teacher with each request.
+        solution, testing: sampling parameters given to the teacher with each request; after a reply that was cut
+            the next attempt has more room.
         temperatures: of the solutions, slot by slot in turn, in place of that in `solution`; empty for one for all.
         attempts: how often one slot is asked before it stays empty.
         in_flight: problems drawn at once by `draw_pools`.
@@ -44,8 +46,8 @@ class DrawConfig(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    solution: dict[str, Json] = Field(default_factory=lambda: {"temperature": 1.0, "max_tokens": 4096})
-    testing: dict[str, Json] = Field(default_factory=lambda: {"temperature": 1.0, "max_tokens": 4096})
+    solution: Sampling = Field(default_factory=lambda: dict(SAMPLED))
+    testing: Sampling = Field(default_factory=lambda: dict(SAMPLED))
     temperatures: tuple[float, ...] = ()
     attempts: int = Field(default=2, ge=1, le=10)
     in_flight: int = Field(default=16, ge=1)
@@ -204,6 +206,8 @@ async def _draw_slot(
         sample = slot + number * SAMPLE_STRIDE
         params = _params(config, slot) if kind == "solution" else config.testing
         request = domain.ask(kind, problem, sample, params)
+        if attempts:
+            request = roomier(request, attempts[-1].reply)
         reply = await ask(kind, slot, number, request)
         read = _read(problem, domain, kind, reply)
         attempts.append(Attempt(kind, slot, number, reply, read.reason, read.detail))

@@ -15,6 +15,7 @@ from evosyn.evaluators.draws import ConsistencyConfig
 from evosyn.pools import load_pools, write_pools
 from evosyn.records import PassMatrix, Pool, Testing
 from evosyn.rundir import RunDir
+from evosyn.running.progress import Usage
 from evosyn.synthesis.generate import DrawConfig
 from evosyn.synthesis.search.config import EvolveConfig
 from evosyn.synthesis.search.drawing import Wanted, draw_seeds
@@ -68,12 +69,8 @@ def test_every_reply_that_cannot_be_used_has_a_row_with_its_reason(toy_seeds, to
     drawn = draw(toy_seeds, toy_domain, endpoint)
     assert [len(pool.solutions) for pool in drawn.pools] == [3, 0, 3, 3, 3]
     assert {(one.index, one.problem_id, one.item) for one in drawn.rejects} == {(1, "seed-1", "reply")}
-    assert drawn.figures() == {
-        "calls": 4 * 5 + 10,
-        "tokens": {"input": 210, "output": 90},
-        "cost": 15.0,
-        "unusable_replies": {"solution: no-fence": 6, "testing: not-json": 4},
-    }
+    assert drawn.usage == Usage(4 * 5 + 10, 210, 90, 15.0)
+    assert drawn.unusable == {"solution: no-fence": 6, "testing: not-json": 4}
     assert endpoint.closed == 1
 
 
@@ -155,7 +152,7 @@ def test_a_seed_without_usable_replies_is_left_out_with_its_reasons_at_every_sta
         assert seeds.skipped == {"smaller than 2 x 2": 1}
         note = seeds.notes()[0]
         assert note.startswith("5 of 6 seeds usable; 1 left out: seed-2 (6 x no-fence, 6 x not-json; 0 of 2 solutions")
-        assert seeds.drawing["unusable_replies"] == {"solution: no-fence": 6, "testing: not-json": 6}
+        assert seeds.unusable == {"solution: no-fence": 6, "testing: not-json": 6}
     assert {one.problem_id for one in read_rejects(tmp_path / "out")} == {"seed-2"}
     assert len(load_pools(tmp_path / "out" / POOLS)) == 6
 

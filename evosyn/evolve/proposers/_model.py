@@ -7,13 +7,13 @@ then further top programs, then the last lines of evidence; contract and parent 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pydantic import Field
 
-from evosyn.chat import Message, Parsed, Reply, Request
+from evosyn.chat import Message, Parsed, Reply, Request, roomier
 from evosyn.ports import ModelTools, PluginConfig, Proposal, ProposalContext
-from evosyn.records import Candidate, Elite
+from evosyn.records import Candidate, Elite, Json
 from evosyn.templates import render
 
 PROMPTS = "evosyn.evolve"
@@ -25,13 +25,15 @@ class ModelProposerConfig(PluginConfig):
 
     Attributes:
         temperature: of every call.
-        max_tokens: of one reply.
+        max_tokens: of one reply; one that was cut is asked for once more with more room.
+        params: further sampling parameters, over these two.
         prompt_tokens: about how long a prompt may be (estimated at 3.5 characters a token).
         repair: one more call when a reply cannot be used.
     """
 
     temperature: float = Field(default=0.8, ge=0.0, le=2.0)
     max_tokens: int = Field(default=4096, ge=16)
+    params: dict[str, Json] = Field(default_factory=dict)
     prompt_tokens: int = Field(default=8000, ge=1000)
     repair: bool = True
 
@@ -70,12 +72,17 @@ class ModelProposer:
         asked = self._instructions(context)
         system = Message("system", render(PROMPTS, "prompts/system.md"))
         messages = (system, Message("user", self._prompt(context, asked)))
-        reply = await self._ask(messages, context)
+        params = {"temperature": self._config.temperature, "max_tokens": self._config.max_tokens}
+        request = Request(messages, self._genome.purpose, {**params, **self._config.params}, context.index)
+        reply = await self._teacher.complete(request)
         replies, found = [reply], self._found(reply, context)
-        if found.value is None and self._config.repair and reply.failure in (None, "truncated"):
+        again = roomier(request, reply)
+        if found.value is None and self._config.repair and reply.failure is None:
             repair = render(PROMPTS, "prompts/repair.md", reason=found.reason)
-            again = (*messages, Message("assistant", reply.text[-8000:] or "(nothing)"), Message("user", repair))
-            replies.append(await self._ask(again, context))
+            told = (Message("assistant", reply.text[-8000:] or "(nothing)"), Message("user", repair))
+            again = replace(request, messages=(*messages, *told))
+        if again != request:
+            replies.append(await self._teacher.complete(again))
             found = self._found(replies[-1], context)
         ids = tuple(reply.id for reply in replies)
         cost = sum(reply.cost or 0.0 for reply in replies)  # of cached ones too: a killed run may have paid them
@@ -88,10 +95,6 @@ class ModelProposer:
     async def aclose(self) -> None:
         """End the connections that the teacher holds in this event loop."""
         await self._teacher.aclose()
-
-    async def _ask(self, messages: tuple[Message, ...], context: ProposalContext) -> Reply:
-        params = {"temperature": self._config.temperature, "max_tokens": self._config.max_tokens}
-        return await self._teacher.complete(Request(messages, self._genome.purpose, params, context.index))
 
     def _found(self, reply: Reply, context: ProposalContext) -> Parsed[str]:
         if reply.failure is not None:

@@ -16,7 +16,7 @@ from evosyn.records import Json
 from evosyn.rundir import RunDir
 from evosyn.synthesis.search.config import EvolveConfig
 from evosyn.synthesis.search.inputs import write_config
-from evosyn.synthesis.search.parts import arms_of, search_parts
+from evosyn.synthesis.search.parts import arms_of, models_of, search_parts
 from evosyn.workbench import Workbench
 
 
@@ -34,7 +34,8 @@ def run_evolved(config: EvolveConfig, name: str, out: Path, workbench: Workbench
     tools = EvolvedTools(config.identity(), lambda: workbench.sandbox)
     evolved: Evolved = registry.make("evolved", name, tools, config.evolved.options)
     parts = search_parts(config, evolved, arms_of(config, workbench, evolved))
+    checked = workbench.check({} if (out / "config.yaml").is_file() else models_of(config, draws=False))
     with RunDir(out) as run:
         search = Search(parts, run.journal, islands=config.islands, loop=config.loop, stop=config.stop)
         write_config(run, config)
-        return complete(search, run, more=more, began=began)
+        return complete(search, run, more=more, began=began, before={"check": checked})

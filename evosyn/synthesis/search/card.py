@@ -22,8 +22,8 @@ def card_of(
     cost = {
         "evaluations": counts["evaluations"],
         "proposals": counts["proposals"],
-        "model calls": counts["model_calls"],
-        "dollars": round(counts["cost"], 4),
+        "model calls": counts["model_calls"] + sum(usage.calls for usage in seeds.spent.values()),
+        "dollars": round(counts["cost"] + sum(usage.cost or 0.0 for usage in seeds.spent.values()), 4),
         "made by": candidate.proposer,
         "chosen among": f"{choice.finalists} finalists, {choice.tied} of them tied",
     }

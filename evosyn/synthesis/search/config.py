@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from evosyn.evaluators.behaviour import DEFAULT_AXES
 from evosyn.evaluators.draws import ConsistencyConfig
@@ -38,6 +38,7 @@ class ProposersConfig(BaseModel):
         arms: proposers with their share of the proposals: `genetic`, `diff`, `rewrite`, `explain`, `crossover`,
             `mailbox:DIR`, or a dotted path; `diff@provider/model` asks that model. Shares need not add up to one.
         burst: programs in one proposal, of the proposers that make several.
+        params: sampling parameters of all proposers that ask a model, over their own: temperature, max_tokens, ...
         options: of one arm, or of all arms of one proposer, by its name.
         bandit: move the shares among (model, proposer) pairs towards those that earn most per cost.
     """
@@ -47,6 +48,7 @@ class ProposersConfig(BaseModel):
     arms: dict[str, float] = Field(default={"genetic": 1.0}, min_length=1)
     burst: int = Field(default=16, ge=1, le=512)
     bandit: bool = True
+    params: dict[str, Json] = {}
     options: dict[str, dict[str, Json]] = {}
 
 
@@ -72,9 +74,9 @@ class EvolveConfig(BaseModel):
         start: programs that the search starts from: known strategies or files; the first is the one to beat.
         engine: `evosyn`, or `openevolve` to run OpenEvolve on the same task and take its programs.
         split_testings: make every single case or assert of a testing a testing of its own.
-        draw: how solutions and testings are drawn where the source brings none, as in a synthesis.
         finalists: programs that are scored again on fresh draws to choose the winner.
         source: what it runs on, as the command was given it.
+        draw: how solutions and testings are drawn where the source brings none; the same keys as of a synthesis.
         workbench: who is asked, where programs run, what may be spent.
         company: programs that the company policy admits share a process (docs/sandbox.md); False is slower.
     """
@@ -100,6 +102,13 @@ class EvolveConfig(BaseModel):
     pool: PoolConfig = PoolConfig()
     draw: DrawConfig = DrawConfig()
 
+    @field_validator("draw")
+    @classmethod
+    def _at_once(cls, draw: DrawConfig) -> DrawConfig:
+        if draw.adaptive is not None:
+            raise ValueError("adaptive: only evosyn synthesize draws in rounds")
+        return draw
+
     @property
     def drawn(self) -> tuple[int, int]:
         """Solutions and testings to draw for each problem."""
@@ -112,8 +121,9 @@ class EvolveConfig(BaseModel):
             mode="json", exclude={"stop", "finalists", "company", "source", "workbench", "draw"}
         )  # what was drawn stands in the matrices, and how in the manifest
         del value["loop"]["concurrency"]
-        if not self.proposers.options:  # as in the journals of earlier versions, here and below
-            del value["proposers"]["options"]
+        for key in ("options", "params"):  # as in the journals of earlier versions, here and below
+            if not value["proposers"][key]:
+                del value["proposers"][key]
         if self.evolved.name is None:
             del value["evolved"]
         return value

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from evosyn.dataset import Reject
 from evosyn.errors import TeacherUnavailable
 from evosyn.ports import Domain, Teacher
-from evosyn.records import Json, Pool, Problem
+from evosyn.records import Pool, Problem
 from evosyn.running.ledger import TRANSIENT
 from evosyn.running.progress import Usage, usage_of
 from evosyn.synthesis.generate import SAMPLE_STRIDE, DrawConfig, Drawn, adraw_pools
@@ -45,14 +45,10 @@ class DrawnSeeds(NamedTuple):
     rejects: tuple[Reject, ...]
     usage: Usage
 
-    def figures(self) -> dict[str, Json]:
-        """What manifest and report say of the drawing."""
-        return {
-            "calls": self.usage.calls,
-            "tokens": {"input": self.usage.input_tokens, "output": self.usage.output_tokens},
-            "cost": self.usage.cost,
-            "unusable_replies": dict(sorted(Counter(f"{one.stage}: {one.reason}" for one in self.rejects).items())),
-        }
+    @property
+    def unusable(self) -> dict[str, int]:
+        """Replies that could not be used, by kind and reason."""
+        return dict(sorted(Counter(f"{one.stage}: {one.reason}" for one in self.rejects).items()))
 
 
 def draw_seeds(

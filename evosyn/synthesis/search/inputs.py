@@ -14,12 +14,14 @@ from pathlib import Path
 import yaml
 
 from evosyn import __version__
+from evosyn.codec import dump, load
 from evosyn.dataset import read_rejects, write_rejects
 from evosyn.domains import load_pools
 from evosyn.errors import InputError, TeacherUnavailable, UsageError
 from evosyn.pools import BUILTIN, is_matrices_file, load_matrices, write_matrices, write_pools
 from evosyn.records import Json, PassMatrix, Pool
 from evosyn.rundir import RunDir
+from evosyn.running.progress import Usage
 from evosyn.synthesis.search.config import KIND, EvolveConfig
 from evosyn.synthesis.search.drawing import DrawnSeeds, Wanted, draw_seeds, reasons
 from evosyn.synthesis.search.seeds import (
@@ -100,15 +102,18 @@ class Source:
         )
 
 
-def claim(run: RunDir, source: Source, config: EvolveConfig) -> None:
+def claim(run: RunDir, source: Source, config: EvolveConfig, checked: Usage | None = None) -> None:
     """Take the directory for this source, or see that it is ours.
+
+    Args:
+        checked: what it took to ask the models one question each, for a new run.
 
     Raises:
         UsageError: it holds something else.
     """
     mine: dict[str, Json] = {"kind": KIND, "source": source.name, "source_digest": source.digest}
     if not source.recorded:
-        mine.update(drawn=list(config.drawn), draw=config.draw.model_dump(mode="json"))
+        mine.update(drawn=list(config.drawn), draw=config.draw.model_dump(mode="json", exclude={"in_flight"}))
     run.claim(KIND)
     held = run.read_json("manifest.json") if run.file("manifest.json").is_file() else {}
     if held and held.get("source_digest") != mine["source_digest"]:
@@ -119,7 +124,8 @@ def claim(run: RunDir, source: Source, config: EvolveConfig) -> None:
     if run.file(POOLS).is_file():
         _same_drawing(run, held, mine)
     else:
-        run.write_json("manifest.json", {**held, **mine, "evosyn": __version__})
+        spent = {} if checked is None else {"check": dump(checked, defaults=True)}
+        run.write_json("manifest.json", {"spent": spent, **held, **mine, "evosyn": __version__})
     write_config(run, config)
 
 
@@ -164,22 +170,28 @@ def prepare(
     """
     stored = run.file(MATRICES)
     pools: list[Pool] = []
-    known, drawing = dict(source.left_out), None
+    known = dict(source.left_out)
     if source.is_matrices:
         simulated = any(bool(one.meta.get("simulated")) for one in source.matrices)
         select(split_all(source.matrices, config), config, simulated=simulated)
     else:
         if source.recorded and not config.split_testings:
             check_sizes([(len(pool.solutions), len(pool.testings)) for pool in source.pools], config.scoring)
-        pools, simulated, drawing = _pools(run, source, config, workbench, on_step)
-        known.update(_incomplete(run, pools, config, drawn=drawing is not None))
+        pools, simulated = _pools(run, source, config, workbench, on_step)
+        known.update(_incomplete(run, pools, config, drawn=not source.recorded))
         pools = [pool for pool in pools if pool.solutions and pool.testings]
     if not stored.is_file():
         stored.parent.mkdir(parents=True, exist_ok=True)
         write_matrices(stored, source.matrices if source.is_matrices else _execute(pools, workbench, on_step))
     matrices = _with_texts(load_matrices(stored), pools)
     seeds = select(split_all(matrices, config), config, simulated=simulated)
-    return replace(seeds, left_out={**seeds.left_out, **known}, drawing=drawing)
+    manifest = run.read_json("manifest.json")
+    return replace(
+        seeds,
+        left_out={**seeds.left_out, **known},
+        spent={phase: load(Usage, usage) for phase, usage in manifest.get("spent", {}).items()},
+        unusable=manifest.get("unusable_replies", {}),
+    )
 
 
 def _incomplete(run: RunDir, pools: Sequence[Pool], config: EvolveConfig, *, drawn: bool) -> dict[str, LeftOut]:
@@ -222,15 +234,15 @@ def _with_texts(matrices: Sequence[PassMatrix], pools: Sequence[Pool]) -> list[P
 
 def _pools(
     run: RunDir, source: Source, config: EvolveConfig, workbench: Workbench, on_step: Callable[[str, int, int], None]
-) -> tuple[list[Pool], bool, Mapping[str, Json] | None]:
-    """The pools, whether they are simulated, and what drawing them took."""
+) -> tuple[list[Pool], bool]:
+    """The pools, and whether they are simulated."""
     if source.recorded:
         simulated = any(one.provenance.simulated for pool in source.pools for one in pool.solutions)
         simulated = simulated or any(one.provenance.simulated for pool in source.pools for one in pool.testings)
-        return source.pools, simulated, None
+        return source.pools, simulated
     stored, manifest = run.file(POOLS), run.read_json("manifest.json")
     if stored.is_file():
-        return load_pools(stored), bool(manifest.get("simulated")), manifest.get("drawing") or {}
+        return load_pools(stored), bool(manifest.get("simulated"))
     problems = [pool.problem for pool in source.pools]
     domains = {name: workbench.domains[name] for name in sorted({problem.domain for problem in problems})}
     teacher, count = workbench.teacher(), iter(range(1, len(problems) + 1))
@@ -243,11 +255,15 @@ def _pools(
     )
     write_rejects(run.path, drawn.rejects)
     _see_enough(run, drawn, config, teacher.name)
-    drawing = drawn.figures()
-    made = {"teacher": teacher.name, "simulated": teacher.simulated, "drawing": drawing}
+    made = {
+        "teacher": teacher.name,
+        "simulated": teacher.simulated,
+        "spent": {**manifest.get("spent", {}), "drawing": dump(drawn.usage, defaults=True)},
+        "unusable_replies": drawn.unusable,
+    }
     run.write_json("manifest.json", {**manifest, **made})
     write_pools(stored, drawn.pools)
-    return list(drawn.pools), teacher.simulated, drawing
+    return list(drawn.pools), teacher.simulated
 
 
 def _see_enough(run: RunDir, drawn: DrawnSeeds, config: EvolveConfig, teacher: str) -> None:
@@ -264,7 +280,8 @@ def _see_enough(run: RunDir, drawn: DrawnSeeds, config: EvolveConfig, teacher: s
     smaller = that_work(sizes, config.scoring)
     raise TeacherUnavailable(
         f"{teacher}: only {usable} of {len(drawn.pools)} seeds usable, {FEWEST} are needed; {named(left_out)}. "
-        f"All {drawn.usage.calls} replies: {reasons(drawn.rejects)}; each is a line of {run.file('rejects.jsonl')}. "
+        f"Of its {drawn.usage.calls} replies these could not be used: {reasons(drawn.rejects) or 'none'}; each is a "
+        f"line of {run.file('rejects.jsonl')}. No pool is stored. "
         "Another model, or other settings (`--set draw.solution.max_tokens=...`, `draw.testing`, `draw.attempts`), "
         "may give more" + (f"; or ask for less: {smaller}" if smaller else "")
     )

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from evosyn.errors import UsageError
-from evosyn.evolve.arms import Arms, open_arms
+from evosyn.evolve.arms import Arms, named_arm, open_arms
 from evosyn.evolve.loop import SearchParts
 from evosyn.evolve.schedule import Schedule
 from evosyn.ports import Evolved, Genome, Teacher
 from evosyn.randomness import SeedTree
+from evosyn.records import Json
 from evosyn.synthesis.search.config import EvolveConfig
 from evosyn.workbench import Workbench
 
@@ -25,7 +26,19 @@ def arms_of(config: EvolveConfig, workbench: Workbench, genome: Genome) -> Arms:
         return workbench.teacher(model)
 
     own = config.proposers
-    return open_arms(own.arms, genome, teacher, shared={"burst": own.burst}, options=own.options)
+    shared = {"burst": own.burst, **({"params": own.params} if own.params else {})}
+    return open_arms(own.arms, genome, teacher, shared=shared, options=own.options)
+
+
+def models_of(config: EvolveConfig, *, draws: bool) -> dict[str | None, dict[str, Json]]:
+    """The models that a search asks, with sampling parameters of theirs; None is that of the run.
+
+    Args:
+        draws: it has solutions and testings to draw.
+    """
+    arms = [named_arm(text) for text in config.proposers.arms]
+    found: dict[str | None, dict[str, Json]] = {arm.model: config.proposers.params for arm in arms if not arm.free}
+    return {**found, None: config.draw.solution} if draws else found
 
 
 def search_parts(config: EvolveConfig, evolved: Evolved, arms: Arms) -> SearchParts:

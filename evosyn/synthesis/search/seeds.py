@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import NamedTuple
 
@@ -15,7 +15,8 @@ from evosyn.errors import UsageError
 from evosyn.evaluators.draws import ConsistencyConfig
 from evosyn.evaluators.intervals import Split, split_problems
 from evosyn.evaluators.splitting import split_testings
-from evosyn.records import KNOWN_VERDICTS, Json, PassMatrix, Verdict
+from evosyn.records import KNOWN_VERDICTS, PassMatrix, Verdict
+from evosyn.running.progress import Usage
 from evosyn.synthesis.search.config import EvolveConfig
 
 FEWEST = 4
@@ -46,14 +47,16 @@ class Seeds:
         left_out: problems that are not, by name.
         simulated: solutions and testings come from a stand-in for a model.
         untelling: usable problems whose human testing accepts every solution, so that it tells none from another.
-        drawing: what drawing them took (`DrawnSeeds.figures`); None where they were recorded.
+        spent: what it took to make them, by phase; empty where nothing was drawn.
+        unusable: replies that could not be used, by kind and reason.
     """
 
     split: Split
     left_out: Mapping[str, LeftOut]
     simulated: bool
     untelling: tuple[str, ...] = ()
-    drawing: Mapping[str, Json] | None = None
+    spent: Mapping[str, Usage] = field(default_factory=dict)
+    unusable: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def skipped(self) -> dict[str, int]:

@@ -146,7 +146,7 @@ def report_of(choice: WinnerChoice, state: SearchState, found: Boards, seeds: Se
         "simulated": seeds.simulated,
         "skipped": seeds.skipped,
         "left_out": seeds.details,
-        "drawing": None if seeds.drawing is None else dict(seeds.drawing),
+        "unusable_replies": dict(seeds.unusable),
         "untelling": list(seeds.untelling),
         "selection": {
             "finalists": choice.finalists,
