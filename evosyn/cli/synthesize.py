@@ -70,7 +70,7 @@ def command(config: SynthesizeConfig, out: Path, dry_run: bool, as_json: bool, q
     dataset/{evosyn,relaxed,random}.parquet.
     """
     from evosyn.cli._synthesis_view import watching
-    from evosyn.cli._tables import show_figures
+    from evosyn.cli._tables import show_estimate, show_figures
     from evosyn.synthesis.progress import SynthesisProgress
     from evosyn.synthesis.recipes.problems import synthesize
     from evosyn.workbench import Workbench
@@ -79,9 +79,9 @@ def command(config: SynthesizeConfig, out: Path, dry_run: bool, as_json: bool, q
     limits, default = config.execute.limits, default_teacher(inputs.seeds)
     with Workbench(config.workbench, out=out, seed=config.seed, limits=limits, default=default) as workbench:
         if dry_run:
-            show_figures(_estimate(inputs, config, workbench), as_json=as_json)
-            if config.workbench.teacher.model and not as_json:
-                click.echo(f"(the sampled replies are kept in {out}/replies.sqlite and are not asked for again)")
+            asked = config.workbench.teacher.model is not None
+            found = _estimate(inputs, config, workbench)
+            show_estimate(found, as_json=as_json, kept_in=out / "replies.sqlite" if asked else None)
             return
         progress = SynthesisProgress()
         with watching(progress, not (quiet or as_json), _asked(config)):

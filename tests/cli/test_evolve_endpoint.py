@@ -117,3 +117,29 @@ def test_a_reply_that_was_cut_is_asked_for_once_more_with_more_room(seeds, tmp_p
         assert not (tmp_path / "none" / "pools.jsonl.gz").exists()
         longer = evolve(seeds, tmp_path / "none", server.base_url, *(one.replace("500", "2000") for one in short))
         assert "report.json" in {file.name for file in (tmp_path / "none").iterdir()}, longer.exception
+
+
+def test_a_dry_run_asks_what_the_run_asks_first_and_knows_its_calls_and_dollars(seeds, tmp_path):
+    prices = ("--set", "workbench.teacher.price_in=1", "--set", "workbench.teacher.price_out=1000")
+    with ScriptedServer(author) as server:
+        plan = json.loads(evolve(seeds, tmp_path / "run", server.base_url, "--dry-run", *prices).stdout)
+        assert server.counts.requests == plan["sampled_calls"] == 8
+        evolve(seeds, tmp_path / "run", server.base_url, *prices)
+        requests, tokens = server.counts.requests, server.counts.output_tokens
+    assert requests == plan["calls"] == 52
+    calls = {phase: found["calls"] for phase, found in plan["phases"].items()}
+    assert calls == {"check": 1, "solution": 24, "testing": 24, "proposal": 3}
+    assert plan["calls_at_most"] == 1 + 2 * 48 + 2 * 3 and plan["executions"] == 6 * 4 * 5
+    drawn = plan["phases"]["solution"]["output_tokens"] + plan["phases"]["testing"]["output_tokens"]
+    assert 0.5 * tokens < drawn < 2 * tokens
+    assert plan["cost"] == pytest.approx(sum(found["cost"] for found in plan["phases"].values()), abs=1e-3)
+    dollars = plan["phases"]["proposal"]
+    assert dollars["cost"] == pytest.approx((dollars["input_tokens"] + 1000 * dollars["output_tokens"]) / 1e6, rel=0.01)
+
+
+def test_what_a_dry_run_cannot_price_it_says_how_to_name(seeds, tmp_path):
+    with ScriptedServer(author) as server:
+        line = ["evolve", str(seeds), "--out", str(tmp_path / "run"), "--model", "openai/m", "--dry-run"]
+        said = CliRunner().invoke(group, [*line, "--base-url", server.base_url]).output
+    assert "price_in" in said and "replies.sqlite keeps them" in said and "None" not in said
+    assert [word for word in ("check", "solution", "testing", "proposal", "in all") if word not in said] == []
