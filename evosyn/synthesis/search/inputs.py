@@ -24,7 +24,7 @@ from evosyn.evaluators.intervals import Split, split_problems
 from evosyn.evaluators.splitting import split_testings
 from evosyn.pools import BUILTIN, is_matrices_file, load_matrices, write_matrices, write_pools
 from evosyn.ports import Domain, Teacher
-from evosyn.records import KNOWN_VERDICTS, PassMatrix, Pool, Verdict
+from evosyn.records import KNOWN_VERDICTS, Json, PassMatrix, Pool, Verdict
 from evosyn.rundir import RunDir
 from evosyn.running.progress import Usage, usage_of
 from evosyn.synthesis.generate import Drawn, adraw_pools
@@ -119,7 +119,7 @@ def claim(run: RunDir, source: Source, config: EvolveConfig, checked: Usage | No
     Raises:
         UsageError: it holds something else.
     """
-    mine = {
+    mine: dict[str, Json] = {
         "kind": KIND,
         "source": source.name,
         "source_digest": source.digest,
@@ -127,17 +127,21 @@ def claim(run: RunDir, source: Source, config: EvolveConfig, checked: Usage | No
         "draw": None if source.recorded else config.draw.model_dump(mode="json", exclude={"in_flight"}),
     }
     run.claim(KIND)
+    spent = {} if checked is None else {"check": dump(checked, defaults=True)}
     if run.file("manifest.json").is_file():
         held = run.read_json("manifest.json")
-        for key in ("source_digest", "drawn", *(["draw"] if "draw" in held else [])):
+        made = run.file(POOLS).is_file() or run.file(MATRICES).is_file()
+        decided = [key for key in ("drawn", "draw") if made and key in held]
+        for key in ("source_digest", *decided):
             if held.get(key) != mine[key]:
                 raise UsageError(
                     f"--out {run.path}: holds a run with another {key} ({held.get(key)!r} there, {mine[key]!r} asked "
                     "for); choose another directory"
                 )
+        mine = {**held, **({} if made else mine)}
     else:
-        spent = {} if checked is None else {"check": dump(checked, defaults=True)}
-        run.write_json("manifest.json", {**mine, "evosyn": __version__, "spent": spent})
+        mine = {**mine, "evosyn": __version__, "spent": spent}
+    run.write_json("manifest.json", mine)
     write_config(run, config)
 
 
@@ -295,7 +299,7 @@ class _Drawing:
             room = "; give more room with draw.solution.max_tokens and draw.testing.max_tokens" if self._cut else ""
             raise TeacherUnavailable(
                 f"{self.teacher.name}: of its {self.usage.calls} replies none made a problem usable ({listed}){room}. "
-                "Nothing of it is kept but the replies: name another model, or another --out to ask anew"
+                "No pool is stored: name another model, or change what it is asked with (draw.solution, draw.testing)"
             )
         return found
 
