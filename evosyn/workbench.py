@@ -209,11 +209,11 @@ class Workbench:
         teacher: Teacher = found.make(tools, options)
         return teacher
 
-    def check(self, models: Mapping[str | None, Mapping[str, Json]]) -> Usage:
+    def check(self, models: Mapping[str | None, tuple[str, Mapping[str, Json]]]) -> Usage:
         """Ask each model one short question, so that what is wrong with an endpoint is known before anything is spent.
 
         Args:
-            models: with the sampling parameters to ask with, by name; None for that of the configuration.
+            models: purpose and sampling parameters to ask with, by name; None for that of the configuration.
 
         Returns:
             What that came to.
@@ -223,12 +223,12 @@ class Workbench:
         """
         return asyncio.run(self._checked(models))
 
-    async def _checked(self, models: Mapping[str | None, Mapping[str, Json]]) -> Usage:
+    async def _checked(self, models: Mapping[str | None, tuple[str, Mapping[str, Json]]]) -> Usage:
         replies: list[Reply] = []
-        for name, params in models.items():
+        for name, (purpose, params) in models.items():
             teacher = self.teacher(name, keep=False)
             try:
-                reply = await teacher.check(params) if isinstance(teacher, Checked) else None
+                reply = await teacher.check(purpose, params) if isinstance(teacher, Checked) else None
             finally:
                 await teacher.aclose()
             replies += [] if reply is None else [reply]

@@ -117,6 +117,9 @@ def by_size(config: SizeAblationConfig, out: Path) -> None:
     with opened(config) as (pool, workbench):
         sizes = sorted(set(config.sizes))
         rows = ablate_size(workbench.runner, pool.matrices, program, sizes, config.draws, config.seed)
+    if left_out := sorted({*sizes} - {row.size for row in rows}):
+        named = ", ".join(map(str, left_out))
+        click.echo(f"left out M = N = {named}: no problem has so many solutions and testings", err=True)
     columns = ("M = N", "problems", "kept", "low", "high", "relaxed", "executions", "bal. acc.", "top right")
     cells = [
         (row.size, row.problems, row.kept, *row.interval, row.relaxed, row.executions,

@@ -176,8 +176,8 @@ async def _questions(
     teacher: Teacher = registry.make("teachers", spec, tools, options)
     question = Message("user", "Name a prime number above 10. Answer with a JSON object: a title, and the number.")
     try:
-        found = await teacher.check(params) if isinstance(teacher, Checked) else None
-        asked = Request((question,), "check", params, schema=SCHEMA)
+        found = await teacher.check("solution", params) if isinstance(teacher, Checked) else None
+        asked = Request((question,), "problem", params, schema=SCHEMA)
         answers = {} if found is None else {"a question": found}
         return {**answers, JSON_MODE: await teacher.complete(asked)}
     finally:

@@ -21,6 +21,9 @@ from evosyn.cli._command import (
 from evosyn.errors import EXIT_BUDGET, CheckFailed, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from evosyn.records import Json
     from evosyn.synthesis.search.config import EvolveConfig
     from evosyn.synthesis.search.inputs import Source
 
@@ -133,9 +136,18 @@ def command(config: EvolveConfig, out: Path, more: int | None, as_json: bool, qu
         raise CheckFailed(
             f"the winner does not beat the initial strategy on the held-out problems "
             f"({report['best']['heldout_score']:.3f} against {report['initial']['heldout_score']:.3f}); "
-            f"everything is written to {out}. More problems, draws or evaluations may help"
+            f"everything is written to {out}. {_advice(report)}"
         )
     return EXIT_BUDGET if report["stopped"] in BUDGETS else 0
+
+
+def _advice(report: Mapping[str, Json]) -> str:
+    """What may help a winner that did not win."""
+    from evosyn.synthesis.search.seeds import FEW_HELD_OUT, few_held_out
+
+    held = report["leaderboard"]["heldout"]["problems"]
+    text = few_held_out(held) if held < FEW_HELD_OUT else "more problems, draws or evaluations may help"
+    return text[0].upper() + text[1:]
 
 
 def _arm(text: str) -> tuple[str, float]:

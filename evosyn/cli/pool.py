@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
@@ -135,8 +136,11 @@ def _checked(source: str, workbench: Workbench, *, execute: bool) -> dict[str, J
             pools.append(found)
     for pool in pools:
         findings += _testings(source, pool, workbench.domains[pool.problem.domain])
+    executed = {}
     if execute and pools:
+        began = time.monotonic()
         findings += _execute(source, pools, workbench)
+        executed = {"executed_s": round(time.monotonic() - began, 1)}
     findings.sort(key=lambda one: one.about.line or 0)
     return {
         "pool": source,
@@ -146,6 +150,7 @@ def _checked(source: str, workbench: Workbench, *, execute: bool) -> dict[str, J
         "references": sum(pool.problem.reference_solution is not None for pool in pools),
         "solutions": sum(len(pool.solutions) for pool in pools),
         "testings": sum(len(pool.testings) for pool in pools),
+        **executed,
         "errors": [str(one.about) for one in findings if one.error],
         "warnings": [str(one.about) for one in findings if not one.error],
     }
@@ -198,3 +203,9 @@ def _show(found: dict[str, Json]) -> None:
         f"{found['pool']}: good; {found['problems']} problems, {found['human_testings']} human testings, "
         f"{found['references']} references, {found['solutions']} solutions, {found['testings']} testings"
     )
+    if "executed_s" in found and found["references"]:
+        click.echo(f"executed in {found['executed_s']} s: every reference passes its human testing")
+    elif found["references"]:
+        click.echo("nothing was executed; with --execute the references run against the human testings")
+    if found["problems"] and not found["human_testings"]:
+        click.echo("note: no problem has a human testing, so that `evosyn evolve` cannot use this file as seeds")

@@ -37,8 +37,11 @@ class Teacher(Protocol):
 class Checked(Protocol):
     """A teacher behind which an endpoint can be down, or set up wrongly."""
 
-    async def check(self, params: Mapping[str, Json]) -> Reply | None:
+    async def check(self, purpose: str, params: Mapping[str, Json]) -> Reply | None:
         """Ask one short question with these sampling parameters; None where there is nothing to find out.
+
+        Args:
+            purpose: `Request.purpose` of the requests that will have these parameters.
 
         Raises:
             TeacherUnavailable: the answer is none, or not usable; says why, and what to do.

@@ -45,16 +45,16 @@ class SizeRow:
 def ablate_size(
     runner: StrategyRunner, matrices: Sequence[PassMatrix], program: str, sizes: Sequence[int], draws: int, seed: int
 ) -> list[SizeRow]:
-    """Retention at each size, on the problems that have enough for the largest.
+    """Retention at each size that some problem has, on the problems that have enough for the largest of these.
 
     Raises:
         UsageError: no problem is large enough, or the strategy is invalid.
     """
-    largest = max(sizes)
-    usable = [matrix for matrix in matrices if min(matrix.verdicts_MN.shape) >= largest]
-    if not usable:
-        raise UsageError(f"no problem has {largest} solutions and {largest} testings; choose smaller --sizes")
-    return [_row(runner, usable, program, size, draws, SeedTree(seed).child("size", size)) for size in sizes]
+    fitting = [size for size in sizes if any(min(matrix.verdicts_MN.shape) >= size for matrix in matrices)]
+    if not fitting:
+        raise UsageError(f"no problem has {min(sizes)} solutions and {min(sizes)} testings; choose smaller --sizes")
+    usable = [matrix for matrix in matrices if min(matrix.verdicts_MN.shape) >= max(fitting)]
+    return [_row(runner, usable, program, size, draws, SeedTree(seed).child("size", size)) for size in fitting]
 
 
 def _row(

@@ -23,7 +23,7 @@ from evosyn.errors import TeacherUnavailable
 from evosyn.randomness import SeedTree
 from evosyn.records import Json
 from evosyn.teachers.cache import ReplyCache, request_key
-from evosyn.teachers.failures import KEYS, Failure, TransportError
+from evosyn.teachers.failures import Failure, TransportError, setting
 from evosyn.teachers.hedge import Lateness
 from evosyn.teachers.limits import SAID_AFTER_S, AdaptiveLimit, Breaker, PerMinute
 from evosyn.teachers.transports import Answer, Transport
@@ -149,17 +149,17 @@ class ChatTeacher:
         finally:
             del self._in_flight[key]
 
-    async def check(self, params: Mapping[str, Json]) -> Reply | None:
+    async def check(self, purpose: str, params: Mapping[str, Json]) -> Reply | None:
         """See `ports.Checked.check`."""
         if not self._config.lead:
             return None
-        request = Request((Message("user", QUESTION),), "check", params)
+        request = Request((Message("user", QUESTION),), purpose, params)
         for _ in range(2):
             reply = await self._ask(request_key(self._name, request), request, strict=True)
             if reply.failure is None:
                 return reply
             request = replace(roomier(request, reply), sample=1)
-        raise self._gives_nothing(Counter({reply.failure or "": 2}), reply)
+        raise self._gives_nothing(Counter({reply.failure or "": 2}), reply, purpose)
 
     async def aclose(self) -> None:
         spent = self.budget.spent
@@ -244,11 +244,11 @@ class ChatTeacher:
             times = "" if strict else f" (all of the first {self._useless['bad-request']} requests)"
             raise self._unavailable(error, times) from error
 
-    def _gives_nothing(self, failures: Counter[str], last: Reply) -> TeacherUnavailable:
+    def _gives_nothing(self, failures: Counter[str], last: Reply, purpose: str = "") -> TeacherUnavailable:
         listed = ", ".join(f"{count} x {failure}" for failure, count in failures.items())
         if last.failure == "truncated":
             told = f"every reply was cut (finish_reason length) after {last.output_tokens} tokens"
-            return TeacherUnavailable(f"{self._place}: {told}. Give more room: {KEYS.replace('KEY', 'max_tokens')}")
+            return TeacherUnavailable(f"{self._place}: {told}. Give more room: {setting(purpose, 'max_tokens')}")
         told = f"no text in the first {failures.total()} answers ({listed}; {last.output_tokens} tokens in the last)"
         return TeacherUnavailable(
             f"{self._place}: {told}. Try `evosyn doctor --model {self._name} ...`, look at the server's log, or name "

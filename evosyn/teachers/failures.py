@@ -102,17 +102,20 @@ class Endpoint:
         return value
 
 
-def refused(status: int, text: str, endpoint: Endpoint, headers: Mapping[str, Json]) -> TransportError:
+def refused(
+    status: int, text: str, endpoint: Endpoint, headers: Mapping[str, Json], purpose: str = ""
+) -> TransportError:
     """What an answer with this status means.
 
     Args:
         text: body of the answer.
+        purpose: of the request.
     """
     wait = retry_after(headers)
     kind = _kind(status, text, asked_to_wait=wait > 0)
     body = redacted(text, endpoint)
     told = f"HTTP {status}: {shown(body)}"
-    return TransportError(kind, told, wait, body=body, advice=_advice(kind, status, body, endpoint))
+    return TransportError(kind, told, wait, body=body, advice=_advice(kind, status, body, endpoint, purpose))
 
 
 def unreachable(why: str, endpoint: Endpoint) -> TransportError:
@@ -151,7 +154,7 @@ _KINDS: Mapping[int, Failure] = {
 }
 
 
-def _advice(kind: Failure, status: int, body: str, endpoint: Endpoint) -> str:
+def _advice(kind: Failure, status: int, body: str, endpoint: Endpoint, purpose: str) -> str:
     name = endpoint.model.partition("/")[2]
     models = f"curl {endpoint.base_url.rstrip('/')}/models" if endpoint.base_url else "the provider's list of models"
     if kind is Failure.AUTH:
@@ -163,16 +166,18 @@ def _advice(kind: Failure, status: int, body: str, endpoint: Endpoint) -> str:
         wrong = "; --base-url usually ends with /v1" if endpoint.base_url else ""
         return f"It was asked for the model {name!r} ({endpoint.model!r} without its provider); see {models}{wrong}"
     if kind is Failure.BAD_REQUEST and CONTEXT.search(body):
-        return "Ask for less: lower max_tokens (" + KEYS + "), or serve the model with a longer context"
+        return f"Ask for less ({setting(purpose, 'max_tokens')}), or serve the model with a longer context"
     if kind is Failure.BAD_REQUEST:
-        return f"Change the sampling parameters ({KEYS}; null sends none)"
+        return f"Change the sampling parameters ({setting(purpose)}; null sends none)"
     if kind is Failure.RATE:
         return "Lower workbench.teacher.calls, or give requests_per_minute"
     return "Look at the log of the server, and repeat the command when it answers"
 
 
-KEYS = "--set draw.solution.KEY=..., draw.testing.KEY=..., problem.params.KEY=..., proposers.params.KEY=..."
-"""Where the sampling of each kind of call is set; a command refuses those that it has no calls for."""
+def setting(purpose: str, name: str = "KEY") -> str:
+    """How a parameter of requests for this purpose is set."""
+    sections = {"problem": "problem.params", "solution": "draw.solution", "testing": "draw.testing"}
+    return f"--set {sections.get(purpose, 'proposers.params')}.{name}=..."
 
 
 def _about_key(status: int, endpoint: Endpoint) -> str:

@@ -56,7 +56,7 @@ class CompatibleTransport:
         body = {"model": self._model, "messages": _messages(request), **dict(request.params), **_format(request)}
         try:
             async with self._open().post(self._endpoint.url, json=body) as response:
-                return _read(await response.read(), response, self._endpoint)
+                return _read(await response.read(), response, self._endpoint, request.purpose)
         except aiohttp.ConnectionTimeoutError:
             raise unreachable(f"took no connection in {CONNECT_S:g} s", self._endpoint) from None
         except TimeoutError as error:
@@ -89,14 +89,14 @@ class CompatibleTransport:
         return self._session
 
 
-def _read(raw: bytes, response: Any, endpoint: Endpoint) -> Answer:
+def _read(raw: bytes, response: Any, endpoint: Endpoint, purpose: str) -> Answer:
     """The answer in a response.
 
     Raises:
         TransportError: there is none in it.
     """
     if response.status >= 400:
-        raise refused(response.status, raw[:READ].decode(errors="replace"), endpoint, response.headers)
+        raise refused(response.status, raw[:READ].decode(errors="replace"), endpoint, response.headers, purpose)
     try:
         body: Json = json.loads(raw)
     except (ValueError, RecursionError):
@@ -104,7 +104,7 @@ def _read(raw: bytes, response: Any, endpoint: Endpoint) -> Answer:
     if isinstance(body, dict) and isinstance(error := body.get("error"), dict) and "choices" not in body:
         code = error.get("code")  # a gateway that says 200 to everything
         status = code if isinstance(code, int) and 400 <= code < 600 else 500
-        raise refused(status, raw[:READ].decode(errors="replace"), endpoint, response.headers)
+        raise refused(status, raw[:READ].decode(errors="replace"), endpoint, response.headers, purpose)
     try:
         return _answer_of(body)
     except (ValueError, TypeError, AttributeError, KeyError, IndexError):
@@ -152,7 +152,7 @@ class LitellmTransport:
                 **(_format(request) if self._structured() else {}),
             )
         except Exception as error:
-            raise _typed(error, self._endpoint) from error
+            raise _typed(error, self._endpoint, request.purpose) from error
         return replace(_answer_of(response.model_dump()), cost=self._cost(response))
 
     async def aclose(self) -> None:
@@ -228,7 +228,7 @@ def _answer_of(body: Json) -> Answer:
     )
 
 
-def _typed(error: Exception, endpoint: Endpoint) -> Exception:
+def _typed(error: Exception, endpoint: Endpoint, purpose: str) -> Exception:
     """litellm raises the exceptions of the openai SDK, which it depends on."""
     import openai
 
@@ -240,4 +240,4 @@ def _typed(error: Exception, endpoint: Endpoint) -> Exception:
     if isinstance(error, openai.APIConnectionError) or not isinstance(status, int):
         return unreachable(redacted(f"no connection: {error}", endpoint), endpoint)
     headers = getattr(getattr(error, "response", None), "headers", None)
-    return refused(status, f"{error} {getattr(error, 'code', None) or ''}", endpoint, headers or {})
+    return refused(status, f"{error} {getattr(error, 'code', None) or ''}", endpoint, headers or {}, purpose)

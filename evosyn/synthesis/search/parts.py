@@ -30,15 +30,18 @@ def arms_of(config: EvolveConfig, workbench: Workbench, genome: Genome) -> Arms:
     return open_arms(own.arms, genome, teacher, shared=shared, options=own.options)
 
 
-def models_of(config: EvolveConfig, *, draws: bool) -> dict[str | None, dict[str, Json]]:
-    """The models that a search asks, with sampling parameters of theirs; None is that of the run.
+def models_of(config: EvolveConfig, *, draws: bool) -> dict[str | None, tuple[str, dict[str, Json]]]:
+    """The models that a search asks, each with a purpose and its sampling parameters; None is that of the run.
 
     Args:
         draws: it has solutions and testings to draw.
     """
     arms = [named_arm(text) for text in config.proposers.arms]
-    found: dict[str | None, dict[str, Json]] = {arm.model: config.proposers.params for arm in arms if not arm.free}
-    return {**found, None: config.draw.solution} if draws else found
+    found: dict[str | None, tuple[str, dict[str, Json]]] = {}
+    for arm in arms:
+        if not arm.free:
+            found[arm.model] = ("proposal", config.proposers.params)
+    return {**found, None: ("solution", config.draw.solution)} if draws else found
 
 
 def search_parts(config: EvolveConfig, evolved: Evolved, arms: Arms) -> SearchParts:
