@@ -129,11 +129,16 @@ def _checked(source: str, workbench: Workbench, *, execute: bool) -> dict[str, J
 
     pools: list[Pool] = []
     findings: list[PoolFinding] = []
-    for found in scan_pools(source):
-        if isinstance(found, InputError):
-            findings.append(PoolFinding(True, found))
-        else:
-            pools.append(found)
+    try:
+        for found in scan_pools(source):
+            if isinstance(found, InputError):
+                findings.append(PoolFinding(True, found))
+            else:
+                pools.append(found)
+    except InputError as error:
+        if not Path(source).is_file():
+            raise
+        findings.append(PoolFinding(True, error))
     for pool in pools:
         findings += _testings(source, pool, workbench.domains[pool.problem.domain])
     executed = {}
@@ -159,8 +164,13 @@ def _checked(source: str, workbench: Workbench, *, execute: bool) -> dict[str, J
 def _testings(source: str, pool: Pool, domain: Domain) -> Iterator[PoolFinding]:
     """Human testings must fit their problem; recorded ones, which models wrote, are counted."""
     from evosyn.crossexec.grid import recorded_copies
+    from evosyn.domains.python.domain import PythonDomain
 
     problem = pool.problem
+    if isinstance(domain, PythonDomain) and problem.reference_solution is not None:
+        flaw = _syntax_error(problem.reference_solution)
+        if flaw:
+            yield PoolFinding(True, _error(source, problem, "reference_solution", f"is no Python program: {flaw}"))
     if problem.human_testing is not None:
         misfit = domain.check_testing(problem, problem.human_testing)
         if misfit is not None:
@@ -175,6 +185,19 @@ def _testings(source: str, pool: Pool, domain: Domain) -> Iterator[PoolFinding]:
         index, misfit = named[0]
         text = f"{len(named)} of {len(misfits)} cannot run and will be recorded as broken; the first: {misfit}"
         yield PoolFinding(False, _error(source, problem, f"testings[{index}]", text))
+
+
+def _syntax_error(program: str) -> str:
+    """What is wrong with the syntax of a program; empty where nothing is."""
+    from evosyn.parsing import parsed
+
+    try:
+        parsed(program)
+    except SyntaxError as error:
+        return f"line {error.lineno}: {error.msg}"
+    except (ValueError, MemoryError, RecursionError) as error:
+        return str(error) or type(error).__name__
+    return ""
 
 
 def _execute(source: str, pools: Sequence[Pool], workbench: Workbench) -> list[PoolFinding]:

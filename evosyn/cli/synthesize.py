@@ -113,7 +113,13 @@ def _seeds_of(run: Path) -> str:
     from evosyn.rundir import RunDir
 
     if run.is_dir():
-        source = RunDir(run).read_json("manifest.json").get("source")
+        manifest = RunDir(run).read_json("manifest.json")
+        if manifest.get("kind") == "synthesize":
+            made = manifest.get("strategy_from")
+            raise UsageError(
+                f"RUN {run}: is a dataset; name the run of `evosyn evolve` that made its strategy ({made})"
+            )
+        source = manifest.get("source")
         if isinstance(source, str) and not is_matrices_file(source):
             return source
     raise UsageError(f"RUN {run}: does not say which seed problems it was made from; name them with --seeds POOL")
