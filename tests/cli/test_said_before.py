@@ -57,7 +57,7 @@ def test_a_k_above_m_is_refused_by_the_configuration(tmp_path):
 
 def test_the_advice_follows_the_reason():
     bare = PassMatrix("p", np.array([["P", "F"], ["F", "P"]]))
-    with pytest.raises(UsageError, match="1 x no human verdicts. Strategies are scored by human testings"):
+    with pytest.raises(UsageError, match=r"1 x no human verdicts\. Strategies are scored by human testings"):
         make_draws([bare], ConsistencyConfig())
     small = PassMatrix("p", np.array([["P", "F"], ["F", "P"]]), human_M=np.array(["P", "F"]))
     with pytest.raises(UsageError, match="Lower M or N"):
@@ -94,7 +94,7 @@ def test_a_method_named_without_its_class_is_refused_with_the_right_name(pool_ch
     assert pool_check(named).exit_code == 0
 
 
-def test_a_cut_line_is_said_with_one_line_number(pool_check, tmp_path):
+def test_a_cut_line_is_said_with_one_line_number(tmp_path):
     path = tmp_path / "cut.jsonl"
     path.write_text(json.dumps(SEED) + "\n" + json.dumps(SEED)[:40] + "\n")
     result = run("pool", "check", path)
