@@ -59,13 +59,14 @@ def _plain(value: Json) -> Json:
 
 def _json(path: Path) -> Iterator[tuple[int, Json]]:
     with opened_for_reading(path) as file:
-        lines = raw_lines(path, file)
+        lines, first = raw_lines(path, file), True
         for number, raw in enumerate(lines, 1):
             if not raw.strip():
                 continue
-            if number == 1 and raw.lstrip()[:1] == b"[":
+            if first and raw.lstrip()[:1] == b"[":
                 yield from enumerate(_parsed(path, None, raw + b"".join(lines)), 1)
                 return
+            first = False
             yield number, _parsed(path, number, raw)
 
 

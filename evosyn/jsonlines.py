@@ -135,7 +135,7 @@ def _object(path: Path, number: int, raw: bytes) -> dict[str, Json]:
     except ValueError as error:
         text = raw[:60].decode("utf-8", "replace").rstrip()
         hint = "Each line must be one JSON object"
-        where = f"{error.msg} at column {error.colno}" if isinstance(error, json.JSONDecodeError) else str(error)
+        where = f"{error.msg} (column {error.colno})" if isinstance(error, json.JSONDecodeError) else str(error)
         raise InputError(path, f"is not JSON: {where}", line=number, value=text, hint=hint) from error
     if not isinstance(value, dict):
         raise InputError(path, f"must be a JSON object, not {type(value).__name__}", line=number, value=value)

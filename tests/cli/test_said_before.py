@@ -43,7 +43,7 @@ def test_one_seed_is_refused_before_its_pools_are_drawn(tmp_path):
     path = lines(tmp_path / "one.jsonl", SEED)
     for more in ((), ("--dry-run",)):
         result = run("evolve", path, "--out", tmp_path / "run", "--teacher", "offline", *more)
-        assert isinstance(result.exception, InputError) and "holds 1 seed problem; a search needs 4" in str(
+        assert isinstance(result.exception, InputError) and "holds 1 seed problem; 4 are needed" in str(
             result.exception
         )
     assert not (tmp_path / "run").exists()

@@ -96,8 +96,8 @@ class Source:
         without = f" with a human testing ({len(self.left_out)} have none)" if self.left_out else ""
         raise InputError(
             self.name,
-            f"holds {count} seed problem{'' if count == 1 else 's'}{without}; a search needs {FEWEST} at least, "
-            "some to learn from and some to hold out",
+            f"holds {count} seed problem{'' if count == 1 else 's'}{without}; {FEWEST} are needed at least, some to "
+            "learn from and some to hold out",
             hint="Bring a few dozen: fewer cannot tell one strategy from another",
         )
 
