@@ -23,7 +23,7 @@ SEED = {
 
 
 def run(*words):
-    return CliRunner().invoke(group, [str(word) for word in words])
+    return CliRunner().invoke(group, [str(word) for word in words], standalone_mode=False)
 
 
 def lines(path, *values):
@@ -74,7 +74,7 @@ def test_a_known_strategy_is_not_shadowed_by_a_directory_of_its_name(tmp_path, m
 
 def test_a_reference_that_does_not_compile_is_an_error_of_its_line(pool_check):
     result = pool_check(SEED, {**SEED, "problem_id": "b", "reference_solution": "def double(x:\n  return"})
-    assert result.exit_code == 1
+    assert result.return_value == 1
     assert ":2: field 'reference_solution': is no Python program: line 1" in result.output
 
 
@@ -87,21 +87,21 @@ def test_it_is_said_whether_references_were_executed(pool_check):
 def test_a_method_named_without_its_class_is_refused_with_the_right_name(pool_check):
     starter = "class Solution:\n    def double(self, x: int) -> int:"
     result = pool_check({**SEED, "starter_code": starter, "reference_solution": None})
-    assert result.exit_code == 1
+    assert result.return_value == 1
     assert "field 'entry_point': is a method of class Solution" in result.output
     assert "Write Solution.double" in result.output
     named = {**SEED, "entry_point": "Solution.double", "starter_code": starter, "reference_solution": None}
-    assert pool_check(named).exit_code == 0
+    assert pool_check(named).return_value == 0
 
 
 def test_a_cut_line_is_said_with_one_line_number(tmp_path):
     path = tmp_path / "cut.jsonl"
     path.write_text(json.dumps(SEED) + "\n" + json.dumps(SEED)[:40] + "\n")
     result = run("pool", "check", path)
-    assert result.exit_code == 1 and "cut.jsonl:2: is not JSON: " in result.output and "line 1" not in result.output
+    assert result.return_value == 1 and "cut.jsonl:2: is not JSON: " in result.output and "line 1" not in result.output
 
 
 def test_a_file_that_is_no_pool_at_all_ends_as_one_with_errors(tmp_path):
     (tmp_path / "fake.jsonl.gz").write_text("no gzip")
     result = run("pool", "check", tmp_path / "fake.jsonl.gz")
-    assert result.exit_code == 1 and "is not gzip" in result.output
+    assert result.return_value == 1 and "is not gzip" in result.output
