@@ -36,7 +36,7 @@ class PoolFinding(NamedTuple):
     about: InputError
 
 
-@click.group(short_help="Validate pool files, and make them from published benchmarks.")
+@click.group(short_help="Validate pool files; make them from published benchmarks.")
 def command() -> None:
     """Work with pool files: seed problems, with or without recorded solutions and testings (see docs/pools.md)."""
 
