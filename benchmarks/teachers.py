@@ -24,8 +24,9 @@ from evosyn.chat import Message, Reply, Request
 from evosyn.ports import TeacherTools
 from evosyn.simulation.scripted_server import Faults, ScriptedServer
 from evosyn.teachers.chat import ChatTeacher
+from evosyn.teachers.failures import Endpoint
 from evosyn.teachers.litellm import LitellmConfig, create
-from evosyn.teachers.transports import CompatibleTransport, Endpoint, LitellmTransport, Transport
+from evosyn.teachers.transports import CompatibleTransport, LitellmTransport, Transport
 
 ANSWER = "def solve(x):\n    return x * 7 + 3\n" * 8
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Generic, Literal, TypeAlias, TypeVar
 
 from evosyn.records import Json, Problem
 
 Purpose: TypeAlias = Literal["problem", "solution", "testing"]
 """What a domain asks for."""
+MORE_ROOM = 4
+"""A reply that was cut is asked for once more with so many times the length."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +26,7 @@ class Request:
 
     Attributes:
         messages: the chat.
-        params: temperature, max_tokens, top_p, ...; JSON.
+        params: temperature, max_tokens, top_p, ...; JSON; one that is None is not sent.
         sample: which of several independent samples of the same chat; part of the cache key.
         purpose: what the reply is for: a `Purpose`, or what is evolved (`strategy`).
         schema: JSON schema of the reply, for providers that can hold a model to it; the prompt says the same in words.
@@ -63,6 +65,25 @@ class Reply:
     cost: float | None = 0.0
     cached: bool = False
     seconds: float = field(default=0.0, compare=False)
+
+
+@dataclass
+class Refusals:
+    """What an endpoint was found not to take.
+
+    Attributes:
+        parameters: by the name of a parameter the name that is taken in its place, empty for none.
+    """
+
+    parameters: dict[str, str] = field(default_factory=dict)
+
+
+def roomier(request: Request, reply: Reply) -> Request:
+    """The request to make after this reply to it: the same one, with more room where the reply was cut."""
+    length = request.params.get("max_tokens")
+    if reply.failure != "truncated" or not isinstance(length, int):
+        return request
+    return replace(request, params={**request.params, "max_tokens": MORE_ROOM * length})
 
 
 T = TypeVar("T")

@@ -49,8 +49,8 @@ def scan_lines(path: Path) -> Iterator[Line | InputError]:
         InputError: what is wrong with the file as a whole.
     """
     empty = True
-    with _open_for_reading(path) as file:
-        for number, raw in enumerate(_raw_lines(path, file), 1):
+    with opened_for_reading(path) as file:
+        for number, raw in enumerate(raw_lines(path, file), 1):
             if empty and ARRAY.match(raw):
                 raise InputError(path, "is a JSON array", hint=f"Write one object a line: jq -c '.[]' {path}")
             empty = empty and not raw.strip()
@@ -87,7 +87,12 @@ def encode_line(value: Json) -> bytes:
     return canonical_json(value).encode("utf-8", "surrogatepass") + b"\n"
 
 
-def _open_for_reading(path: Path) -> IO[bytes]:
+def opened_for_reading(path: Path) -> IO[bytes]:
+    """The bytes of a file, unpacked where it is gzip.
+
+    Raises:
+        InputError: no such file, a directory, not readable, `.gz` that is not gzip.
+    """
     try:
         file = path.open("rb")
         magic = file.read(2)
@@ -106,7 +111,12 @@ def _open_for_reading(path: Path) -> IO[bytes]:
     return file
 
 
-def _raw_lines(path: Path, file: IO[bytes]) -> Iterator[bytes]:
+def raw_lines(path: Path, file: IO[bytes]) -> Iterator[bytes]:
+    """The lines of such a file.
+
+    Raises:
+        InputError: damaged gzip, or not readable.
+    """
     try:
         yield from file
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
@@ -125,7 +135,8 @@ def _object(path: Path, number: int, raw: bytes) -> dict[str, Json]:
     except ValueError as error:
         text = raw[:60].decode("utf-8", "replace").rstrip()
         hint = "Each line must be one JSON object"
-        raise InputError(path, f"is not JSON: {error}", line=number, value=text, hint=hint) from error
+        where = f"{error.msg} (column {error.colno})" if isinstance(error, json.JSONDecodeError) else str(error)
+        raise InputError(path, f"is not JSON: {where}", line=number, value=text, hint=hint) from error
     if not isinstance(value, dict):
         raise InputError(path, f"must be a JSON object, not {type(value).__name__}", line=number, value=value)
     return value

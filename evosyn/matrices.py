@@ -6,6 +6,9 @@ A matrix read back holds neither solutions nor testings, so that nothing can be 
 from __future__ import annotations
 
 import contextlib
+import difflib
+import logging
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, TypeAlias
@@ -17,6 +20,7 @@ from evosyn.errors import FormatError, InputError
 from evosyn.jsonlines import read_lines, write_lines
 from evosyn.records import Digests, Json, Letters, ParsedCall, ParsedCalls, PassMatrix, Verdict
 
+log = logging.getLogger(__name__)
 VERSION = 3
 """2 records which solutions are the same (`groups`), 3 the problem, what cases ask, what solutions gave and how alike
 texts are; files of the versions before are read."""
@@ -46,7 +50,8 @@ def matrix_files(folder: Path) -> list[Path]:
 
 
 def load_matrices(path: str | Path) -> list[PassMatrix]:
-    """All matrices of a file, validated.
+    """All matrices of a file, validated; one without testings has N = 0, and a field that is none of ours is ignored
+    with a warning.
 
     Raises:
         InputError: naming file, line, field, value and what to do.
@@ -58,9 +63,12 @@ def iter_matrices(path: str | Path) -> Iterator[PassMatrix]:
     """The same, one at a time."""
     path = Path(path)
     first_seen: dict[str, int] = {}
+    strange: Counter[str] = Counter()
     for number, value in read_lines(path):
+        unknown = value.keys() - FIELDS
+        strange.update(unknown)
         try:
-            matrix = matrix_from_json(value)
+            matrix = matrix_from_json({name: one for name, one in value.items() if name not in unknown})
         except FormatError as error:
             raise error.at(path, number) from error
         name = matrix.problem_id
@@ -69,6 +77,10 @@ def iter_matrices(path: str | Path) -> Iterator[PassMatrix]:
             raise InputError(path, "duplicate id", line=number, field="problem_id", value=name, hint=hint)
         first_seen[name] = number
         yield matrix
+    for field, count in sorted(strange.items()):
+        near = difflib.get_close_matches(field, FIELDS, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        log.warning("%s: field %r of %d lines is none of a recorded matrix and is ignored%s", path, field, count, hint)
 
 
 def write_matrices(path: str | Path, matrices: Iterable[PassMatrix]) -> int:
@@ -172,8 +184,8 @@ def _letters(field: str, rows: Json, count: int | None = None) -> Letters:
     if count is not None and len(rows) != count:
         raise FormatError(field, f"must have {count} texts, one per solution", len(rows))
     for index, row in enumerate(rows):
-        if len(row) != len(rows[0]) or not row:
-            raise FormatError(f"{field}[{index}]", f"must have {len(rows[0]) or 'some'} letters like the others", row)
+        if len(row) != len(rows[0]):
+            raise FormatError(f"{field}[{index}]", f"must have {len(rows[0])} letters like the others", row)
         wrong = set(row) - LETTERS
         if wrong:
             hint = f"Letters: {', '.join(sorted(LETTERS))}"

@@ -6,8 +6,10 @@ run, what may be spent. Secrets are no part of it, only names of environment var
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,11 +20,13 @@ from pydantic_core import PydanticCustomError
 
 from evosyn import registry
 from evosyn.budget import Budget, BudgetConfig
+from evosyn.chat import Refusals, Reply
 from evosyn.configs.loading import SECRET
 from evosyn.errors import UsageError
 from evosyn.jobs import Limits
-from evosyn.ports import Crossexec, Domain, Sandbox, StrategyRunner, Teacher, TeacherTools
+from evosyn.ports import Checked, Crossexec, Domain, Sandbox, StrategyRunner, Teacher, TeacherTools
 from evosyn.records import Json
+from evosyn.running.progress import Usage, usage_of
 from evosyn.sharing import Company
 
 if TYPE_CHECKING:
@@ -142,6 +146,7 @@ class Workbench:
         self._out, self._seed, self._limits, self._company, self._default = out, seed, limits, company, default
         self._verdicts = verdicts or (out / "verdicts.sqlite" if out else None)
         self._open = ExitStack()
+        self._refusals: dict[str, Refusals] = {}
 
     @cached_property
     def sandbox(self) -> Sandbox:
@@ -185,8 +190,11 @@ class Workbench:
         """Whether a teacher is named that may be asked for more than the offline one can say."""
         return (self.config.teacher.spec or OFFLINE).partition(":")[0] != OFFLINE
 
-    def teacher(self, model: str | None = None) -> Teacher:
+    def teacher(self, model: str | None = None, *, keep: bool = True) -> Teacher:
         """The teacher of the configuration, or that of another name asked in the same way; the caller closes it.
+
+        Args:
+            keep: remember its replies in the run.
 
         Raises:
             UsageError: none or two are named, or what is named does not exist.
@@ -197,8 +205,34 @@ class Workbench:
             raise UsageError("no teacher: give --model provider/name, or --teacher offline for the built-in simulation")
         found = registry.find("teachers", spec)
         options = config.options if model is None else found.shared(config.options)
-        teacher: Teacher = found.make(self._tools, options)
+        tools = self._tools if keep else replace(self._tools, replies=None)
+        teacher: Teacher = found.make(tools, options)
         return teacher
+
+    def check(self, models: Mapping[str | None, tuple[str, Mapping[str, Json]]]) -> Usage:
+        """Ask each model one short question, so that what is wrong with an endpoint is known before anything is spent.
+
+        Args:
+            models: purpose and sampling parameters to ask with, by name; None for that of the configuration.
+
+        Returns:
+            What that came to.
+
+        Raises:
+            TeacherUnavailable: one of them gives no usable answer.
+        """
+        return asyncio.run(self._checked(models))
+
+    async def _checked(self, models: Mapping[str | None, tuple[str, Mapping[str, Json]]]) -> Usage:
+        replies: list[Reply] = []
+        for name, (purpose, params) in models.items():
+            teacher = self.teacher(name, keep=False)
+            try:
+                reply = await teacher.check(purpose, params) if isinstance(teacher, Checked) else None
+            finally:
+                await teacher.aclose()
+            replies += [] if reply is None else [reply]
+        return usage_of(replies)
 
     def open_sandbox(self, *, workers: int | None = None, numpy: bool = False, hash_seed: int = 0) -> Sandbox:
         """One more sandbox, closed with the others."""
@@ -240,7 +274,9 @@ class Workbench:
     def _tools(self) -> TeacherTools:
         config = self.config.teacher
         replies = config.replies or (self._out / "replies.sqlite" if self._out else None)
-        return TeacherTools(self._seed, config.calls, replies, self.budget, lambda: self.sandbox)
+        return TeacherTools(
+            self._seed, config.calls, replies, self.budget, refusals=self._refusals, sandbox=lambda: self.sandbox
+        )
 
 
 def _holds_secret(value: Json) -> bool:

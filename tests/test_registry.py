@@ -8,7 +8,7 @@ import pytest
 from evosyn import registry
 from evosyn.errors import UsageError
 from evosyn.ports import Argument, DomainTools, PluginConfig, TeacherTools
-from evosyn.teachers.mailbox import MailboxTeacher
+from evosyn.teachers.chat import ChatTeacher
 
 
 class SizedConfig(PluginConfig):
@@ -49,7 +49,8 @@ def test_a_dotted_path_makes_a_part_of_the_user_with_its_tools_and_options() -> 
 
 
 def test_what_follows_a_name_or_a_dotted_path_is_its_argument(tmp_path: Path) -> None:
-    assert isinstance(registry.make("teachers", f"mailbox:{tmp_path}/a:b", TeacherTools()), MailboxTeacher)
+    assert isinstance(registry.make("teachers", f"mailbox:{tmp_path}/a:b", TeacherTools()), ChatTeacher)
+    assert (tmp_path / "a:b" / "README.md").is_file()
     assert (tmp_path / "a:b").is_dir()
     _, config = registry.make("teachers", f"{__name__}:sized:x:y", TeacherTools())
     assert config.label == "x:y"

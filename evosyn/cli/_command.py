@@ -41,7 +41,8 @@ _TEACHER = (
     flag(
         "--api-key-env", "workbench.teacher.api_key_env", "Environment variable with the model's key.", metavar="NAME"
     ),
-    flag("--max-cost", "workbench.budget.max_cost", "Stop (resumable, exit 3) after this many dollars.", type=float),
+    flag("--max-cost", "workbench.budget.max_cost", "Stop (resumable, exit 3) before more dollars.", type=float),
+    flag("--max-calls", "workbench.budget.max_calls", "Stop (resumable, exit 3) before more model calls.", type=int),
 )
 _SANDBOX = (
     flag(
@@ -66,6 +67,7 @@ class ConfiguredCommand(click.Command):
         kind: `module:Class` of the configuration, loaded when the command runs, or the class.
         needs: what is said where a key has no value, by key.
         moved: keys that stand for options of former versions under another name.
+        presets: how the files of its presets begin.
     """
 
     def __init__(
@@ -74,9 +76,11 @@ class ConfiguredCommand(click.Command):
         kind: str | type[BaseModel],
         needs: Mapping[str, str] | None = None,
         moved: Mapping[str, str] | None = None,
+        presets: str = "",
         **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
+        self._presets = presets
         self._kind, self._needs, self._moved = kind, needs or {}, moved or {}
 
     @property
@@ -109,6 +113,9 @@ class ConfiguredCommand(click.Command):
         """
         from evosyn.configs.loading import load_config
 
+        named = values.pop("preset", None)
+        if named is not None:
+            preset = self._preset(named)
         fields = self.kind.model_fields
         keys = {name: values.pop(name) for name in list(values) if name.partition("__")[0] in fields}
         given = {name: value for name, value in keys.items() if value is not False and value != ()}
@@ -117,6 +124,20 @@ class ConfiguredCommand(click.Command):
         }
         given_keys = {"sets": values.pop("sets"), "flags": flags, "defaults": defaults}
         return load_config(self.kind, preset=preset, file=values.pop("file"), **given_keys)
+
+    def _preset(self, name: str) -> str:
+        """The file of a preset of this command.
+
+        Raises:
+            UsageError: there is no such one.
+        """
+        from evosyn.configs.loading import preset_names
+
+        own = f"{self._presets}-"
+        known = [one.removeprefix(own) for one in preset_names() if one.startswith(own)]
+        if name not in known:
+            raise UsageError(f"--preset {name!r}: no such preset of this command; known: {', '.join(known)}")
+        return own + name
 
     def _refuse(self, error: click.NoSuchOption, command: str) -> NoReturn:
         """
@@ -172,6 +193,10 @@ def config_options(example: str) -> Callable[[Option], Option]:
         click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help=told),
     )
     return lambda command: with_options(command, options)
+
+
+preset_option = click.option("--preset", metavar="NAME", help="Settings to start from: `paper` for the published ones.")
+"""What is given beside a preset stands over it."""
 
 
 def with_options(command: Option, options: tuple[Callable[[Any], Any], ...]) -> Option:

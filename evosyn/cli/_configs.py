@@ -3,6 +3,7 @@ with these."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal, get_args
 
@@ -10,6 +11,8 @@ from pydantic import Field, PositiveInt
 
 from evosyn.configs.section import LISTED, Section
 from evosyn.evaluators.draws import ConsistencyConfig
+from evosyn.jobs import Limits
+from evosyn.limits import LimitsConfig
 from evosyn.synthesis.search.config import EvolveConfig
 from evosyn.workbench import WorkbenchConfig
 
@@ -24,12 +27,20 @@ class MatricesConfig(Section):
         source: pool file, matrices file, or a directory that holds matrices.
         split_testings: make every single case or assert a testing of its own.
         verdicts: file that remembers the cells that are executed.
+        execute: limits of one solution, where a pool is executed; as `evosyn crossexec` has them, so that its verdicts
+            are found again: 10 x `cpu_s` for a whole solution unless `budget_s` is given.
     """
 
     source: str | None = None
     split_testings: bool = False
     verdicts: Path | None = None
+    execute: LimitsConfig = LimitsConfig()
     workbench: WorkbenchConfig = WorkbenchConfig()
+
+    @property
+    def limits(self) -> Limits:
+        given = "budget_s" in self.execute.model_fields_set
+        return replace(self.execute.limits, budget_s=self.execute.budget_s if given else 10 * self.execute.cpu_s)
 
 
 class ScoreScoring(ConsistencyConfig):

@@ -100,12 +100,14 @@ def show_report(report: Mapping[str, Json], out: Path) -> None:
     """Print leaderboards, verdict and the winner's source."""
     from rich.syntax import Syntax
 
+    from evosyn.synthesis.search.seeds import told
+
     console = wide_console()
     print_leaderboard(report)
     best, initial = report["best"], report["initial"]
     console.print(
         f"winner {best['id']}: held out {best['heldout_score']:.3f} against {initial['heldout_score']:.3f} of the "
-        f"initial strategy; {report['evaluations']} evaluations, {report['model_calls']} model calls, "
+        f"initial strategy; {report['evaluations']} evaluations, {spent(report)}, "
         f"{report['wall_s']:.0f} s; ended by {report['stopped']}",
         highlight=False,
     )
@@ -117,17 +119,31 @@ def show_report(report: Mapping[str, Json], out: Path) -> None:
             f"standard error from drawing {chosen['drawing_error']:.4f})",
             highlight=False,
         )
-    for reason, count in report["skipped"].items():
-        console.print(f"left out {count} problems: {reason}", highlight=False)
+    boards = report["leaderboard"]
+    held = boards["heldout"]["problems"]
+    if report.get("left_out"):
+        usable = boards["train"]["problems"] + held
+        console.print(told(usable, report["left_out"]), highlight=False, markup=False)
     if report.get("untelling"):
         many = len(report["untelling"])
         console.print(f"human testings that accept every solution, and tell none apart: {many}", highlight=False)
+    if report.get("unusable_replies"):
+        unusable = ", ".join(f"{count} x {reason}" for reason, count in report["unusable_replies"].items())
+        console.print(f"unusable replies in drawing the pools: {unusable}", highlight=False, markup=False)
     source = (out / "strategy.py").read_text(encoding="utf-8")
     if console.is_terminal:
         console.print(Syntax(source, "python"))
     else:
         click.echo(source)
     click.echo(f"written: {out}/strategy.py, report.json, journal.jsonl; look closer with: evosyn inspect {out}")
+
+
+def spent(report: Mapping[str, Json]) -> str:
+    """Model calls and dollars, with the phases that they went to."""
+    phases = ", ".join(f"{phase} {usage['calls']}" for phase, usage in report.get("spent", {}).items())
+    listed = f" ({phases})" if phases else ""
+    money = ", price unknown" if report["cost"] is None else f", ${report['cost']:.4f}" if report["cost"] else ""
+    return f"{report['model_calls']} model calls{listed}{money}"
 
 
 def print_leaderboard(report: Mapping[str, Json]) -> None:

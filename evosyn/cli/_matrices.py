@@ -14,7 +14,9 @@ from evosyn.records import PassMatrix, Pool
 
 if TYPE_CHECKING:
     from evosyn.cli._configs import CurveAblationConfig, MatricesConfig
+    from evosyn.evaluators.draws import ConsistencyConfig
     from evosyn.evaluators.intervals import Split
+    from evosyn.reading.search import SearchReading
     from evosyn.workbench import Workbench
 
 NEEDED = {"source": "--pool: name a pool file, a matrices file, or a directory that holds matrices"}
@@ -44,9 +46,11 @@ def opened(config: MatricesConfig | CurveAblationConfig, **given: Any) -> Iterat
     Raises:
         InputError, UsageError: there are none, or nothing to score strategies on.
     """
+    from evosyn.cli._configs import MatricesConfig
     from evosyn.workbench import Workbench
 
-    with Workbench(config.workbench, verdicts=config.verdicts, **given) as workbench:
+    limits = config.limits if isinstance(config, MatricesConfig) else None
+    with Workbench(config.workbench, verdicts=config.verdicts, limits=limits, **given) as workbench:
         yield _matrices_of(str(config.source), workbench, split=config.split_testings), workbench
 
 
@@ -72,11 +76,28 @@ def _matrices_of(source: str, workbench: Workbench, *, split: bool) -> MatrixSou
 
 def split_of_run(folder: Path) -> Split | None:
     """How the run in `folder` split its problems; None where it is no run of `evosyn evolve`, or has not begun."""
+    reading = _search_in(folder)
+    return None if reading is None else reading.split()
+
+
+def scoring_of_run(folder: Path, given: ConsistencyConfig) -> ConsistencyConfig:
+    """How the run in `folder` scored its held-out problems, under what the user gives; `given` where it is no run."""
+    from evosyn.synthesis.search.winner import fresh_scoring
+
+    reading = _search_in(folder) if folder.is_dir() else None
+    if reading is None:
+        return given
+    own = fresh_scoring(reading.config, "boards")
+    return own.model_copy(update={name: getattr(given, name) for name in given.model_fields_set})
+
+
+def _search_in(folder: Path) -> SearchReading | None:
+    """The search of a directory; None where it holds none, or one that has not begun."""
     from evosyn.reading.opening import kind_of, open_directory
     from evosyn.reading.search import SearchReading
 
     reading = open_directory(folder) if kind_of(folder) == "evolve" else None
-    return reading.split() if isinstance(reading, SearchReading) and reading.begun else None
+    return reading if isinstance(reading, SearchReading) and reading.begun else None
 
 
 def _execute(pools: list[Pool], source: str, workbench: Workbench) -> list[PassMatrix]:

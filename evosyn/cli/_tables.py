@@ -66,6 +66,40 @@ def show_figures(figures: Mapping[str, Json], *, as_json: bool) -> None:
         click.echo(f"{name.replace('_', ' '):28} {value}")
 
 
+def show_estimate(found: Mapping[str, Json], *, as_json: bool, kept_in: Path | None) -> None:
+    """What a command will take, by phase.
+
+    Args:
+        kept_in: where the sampled replies are kept for the run itself; None where nothing was sampled.
+    """
+    if as_json:
+        show_figures(found, as_json=True)
+        return
+    rows: list[tuple[Cell, ...]] = [_estimated(name, phase) for name, phase in found["phases"].items()]
+    columns = ("phase", "calls", "at most", "input tokens", "output tokens", "dollars")
+    print_table(f"{found['problems']} problems", columns, [*rows, _estimated("in all", found)])
+    click.echo(f"executions: {found['executions']:,}")
+    if found["model_wall_s"]:
+        click.echo(f"waiting for the model: about {found['model_wall_s']:,.0f} s")
+    for name in ("proposals", "evaluations"):
+        if found.get(name) is not None:
+            click.echo(f"{name}: {found[name]:,}")
+    if "proposal" in found["phases"]:
+        click.echo("proposals count with prompts at their longest")
+    if found["cost"] is None:
+        click.echo("dollars: the price is unknown; give --set workbench.teacher.price_in=... and price_out=...")
+        click.echo("(dollars for a million tokens), or limit --set workbench.budget.max_tokens=...")
+    if kept_in is not None:
+        unusable = f", {found['sampled_unusable']} of them unusable" if found["sampled_unusable"] else ""
+        click.echo(f"sampled: {found['sampled_calls']} calls{unusable}; {kept_in} keeps them and the run uses them")
+
+
+def _estimated(name: str, phase: Mapping[str, Json]) -> tuple[Cell, ...]:
+    counts = (phase["calls"], phase["calls_at_most"], phase["input_tokens"], phase["output_tokens"])
+    cost = "?" if phase["cost"] is None else f"{phase['cost']:.4f}"
+    return (name, *(f"{count:,}" for count in counts), cost)
+
+
 def shown(cell: Cell) -> str:
     """A cell for people."""
     if isinstance(cell, bool):
@@ -93,4 +127,4 @@ def wide_console() -> Console:
     from rich.console import Console
 
     console = Console()
-    return console if console.is_terminal else Console(width=110)
+    return console if console.is_terminal else Console(width=200)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from evosyn.cli._command import ConfiguredCommand, Option, flag, out_option, with_options
+from evosyn.cli._command import ConfiguredCommand, Option, flag, out_option, preset_option, with_options
 
 if TYPE_CHECKING:
     from evosyn.train.config import TrainingConfig
@@ -28,6 +28,7 @@ _OPTIONS = (
     click.option("--seed", type=int, help="[default: 0]"),
     flag("--report-to", "keep.report_to", type=click.Choice(["none", "wandb", "trackio", "tensorboard"])),
     click.option("--pad-token", help="For tokenizers that have none."),
+    preset_option,
     click.option("--print-config", is_flag=True, help="Show the exact TRL configuration and launch lines, and stop."),
 )
 
@@ -41,7 +42,7 @@ class TrainingCommand(ConfiguredCommand):
 
     def configuration(self, values: dict[str, Any], **given: Any) -> Any:
         said = super().configuration(dict(values), **given)
-        preset = f"{said.command}-tiny" if said.model == "builtin:tiny" else None
+        preset = f"{said.command}-tiny" if said.model == "builtin:tiny" and not values.get("preset") else None
         return super().configuration(values, preset=preset)
 
 

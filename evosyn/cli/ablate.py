@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from evosyn.cli._ablate_search import OUT, curve, search
-from evosyn.cli._command import ConfiguredCommand, config_options, flag, sandbox_options
+from evosyn.cli._command import ConfiguredCommand, config_options, flag, preset_option, sandbox_options
 from evosyn.cli._matrices import NEEDED, SOURCE, SPLIT, VERDICTS, opened
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ command.add_command(curve)
     "k",
     cls=ConfiguredCommand,
     kind="evosyn.cli._configs:KAblationConfig",
+    presets="ablate-k",
     needs=NEEDED,
     short_help="Score for k = 1, 2, 4, 8, with and without criterion 1.",
 )
@@ -50,6 +51,7 @@ command.add_command(curve)
 @VERDICTS
 @sandbox_options
 @config_options("scoring.solvable=true")
+@preset_option
 def by_k(config: KAblationConfig, out: Path) -> None:
     """Table 1: is it enough to look at the best and the worst solution?
 
@@ -86,6 +88,7 @@ def by_k(config: KAblationConfig, out: Path) -> None:
     "size",
     cls=ConfiguredCommand,
     kind="evosyn.cli._configs:SizeAblationConfig",
+    presets="ablate-size",
     needs=NEEDED,
     short_help="Problems kept at M = N = 4, 8, 16.",
 )
@@ -99,6 +102,7 @@ def by_k(config: KAblationConfig, out: Path) -> None:
 @VERDICTS
 @sandbox_options
 @config_options("draws=50")
+@preset_option
 def by_size(config: SizeAblationConfig, out: Path) -> None:
     """Figure 4b: more solutions and testings keep more problems, at M x N executions each.
 
@@ -107,12 +111,16 @@ def by_size(config: SizeAblationConfig, out: Path) -> None:
     """
     from evosyn.cli._tables import Figure, publish
     from evosyn.strategies import load_strategy, strategy_name
-    from evosyn.synthesis.retention import ablate_size
+    from evosyn.synthesis.retention import ablate_size, log_linear
 
     program, name = load_strategy(config.strategy), strategy_name(config.strategy)
     with opened(config) as (pool, workbench):
         sizes = sorted(set(config.sizes))
         rows = ablate_size(workbench.runner, pool.matrices, program, sizes, config.draws, config.seed)
+    if left_out := sorted({*sizes} - {row.size for row in rows}):
+        named = ", ".join(map(str, left_out))
+        click.echo(f"left out M = N = {named}: no problem has so many solutions and testings", err=True)
+    line = log_linear(rows)
     columns = ("M = N", "problems", "kept", "low", "high", "relaxed", "executions", "bal. acc.", "top right")
     cells = [
         (row.size, row.problems, row.kept, *row.interval, row.relaxed, row.executions,
@@ -126,12 +134,18 @@ def by_size(config: SizeAblationConfig, out: Path) -> None:
         for row in rows:
             where = {"xytext": (0, -16), "textcoords": "offset points", "ha": "center"}
             axes.annotate(f"M = N = {row.size}", (row.executions, row.interval.low), **where)
+        if line is not None:
+            ends = [rows[0].executions, rows[-1].executions]
+            axes.plot(ends, [line.at(end) for end in ends], linestyle="--", color="gray")
         axes.set(xscale="log", xlabel="executions", ylabel="share of problems kept", ylim=(0, 1))
         axes.margins(x=0.15)
         _ticks(axes, [row.executions for row in rows])
         axes.set_title(pool.titled(name))
 
     publish(out, "ablate-size", Figure(pool.titled(f"problems kept by {name}"), columns, cells, draw), config)
+    if line is not None:
+        gained = f"{line.per_doubling:+.3f} of the problems for each doubling of the executions"
+        click.echo(f"log-linear: {gained} (R^2 {line.r_squared:.2f}, {len(rows)} sizes)")
 
 
 def _spread(means: Sequence[float], intervals: Sequence[Interval]) -> list[list[float]]:

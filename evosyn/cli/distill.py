@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 @click.command(
     cls=TrainingCommand,
+    presets="distill",
     kind="evosyn.train.config:DistillConfig",
     short_help="SFT or DPO on a dataset.",
 )

@@ -11,12 +11,25 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from evosyn import __version__
 from evosyn.errors import EXIT_UNAVAILABLE, EvosynError, MissingExtra
 
+if TYPE_CHECKING:
+    from evosyn.chat import Reply
+    from evosyn.ports import TeacherTools
+    from evosyn.records import Json
+
+JSON_MODE = "JSON"
+SCHEMA = {
+    "type": "object",
+    "properties": {"title": {"type": "string"}, "number": {"type": "integer"}},
+    "required": ["title", "number"],
+    "additionalProperties": False,
+}
 EXTRAS = {
     "train": ("torch", "transformers", "trl", "accelerate", "peft"),
     "deepspeed": ("deepspeed",),
@@ -38,13 +51,15 @@ class Finding:
 
 
 @click.command(short_help="Say what is installed and what works on this machine.")
-@click.option("--model", default=None, help="Also ask this model for one token (provider/name).")
+@click.option("--model", default=None, help="Also ask this model two short questions (provider/name).")
 @click.option("--base-url", default=None, help="Endpoint of the model, if it is not the provider's own.")
+@click.option("--api-key-env", default=None, metavar="NAME", help="Environment variable with the model's key.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def command(model: str | None, base_url: str | None, as_json: bool) -> int:
+def command(model: str | None, base_url: str | None, api_key_env: str | None, as_json: bool) -> int:
     """Say what is installed and what works here. Exit code 4 when something that evolve or synthesize needs fails."""
     findings = []
-    for finding in _findings(model, base_url):
+    given = {"base_url": base_url, "api_key_env": api_key_env}
+    for finding in _findings(model, {name: value for name, value in given.items() if value is not None}):
         findings.append(finding)
         if not as_json:
             _show(finding)
@@ -62,7 +77,7 @@ def _show(finding: Finding) -> None:
     click.echo(f"{mark}{finding.what}: {finding.detail}" + (f" -> {finding.remedy}" if finding.remedy else ""))
 
 
-def _findings(model: str | None, base_url: str | None) -> Iterator[Finding]:
+def _findings(model: str | None, options: dict[str, str]) -> Iterator[Finding]:
     yield Finding(
         "evosyn", True, f"{__version__}, Python {platform.python_version()}, {platform.system()}", needed=True
     )
@@ -75,7 +90,7 @@ def _findings(model: str | None, base_url: str | None) -> Iterator[Finding]:
     free = shutil.disk_usage(Path.cwd()).free / 2**30
     yield Finding("disk", free > 1, f"{free:.1f} GiB free here", "" if free > 1 else "free at least 1 GiB")
     if model is not None:
-        yield _model(model, base_url)
+        yield from _model(model, options)
 
 
 def _sandbox(backend: str, remedy: str, *, needed: bool = False) -> Finding:
@@ -122,23 +137,59 @@ def _gpu() -> Finding:
     return Finding("GPU", True, ", ".join(names))
 
 
-def _model(model: str, base_url: str | None) -> Finding:
+def _model(model: str, options: dict[str, str]) -> Iterator[Finding]:
+    """Two questions to a model: does it answer with our parameters, and does it keep to a JSON schema?"""
+    from evosyn.ports import TeacherTools
+    from evosyn.synthesis.generate import DrawConfig
+
+    tools, params = TeacherTools(), DrawConfig().solution
+    try:
+        answers = asyncio.run(_questions(model, options, tools, params))
+    except EvosynError as error:
+        yield Finding(f"model {model}", False, str(error), needed=True)
+        return
+    for what, reply in answers.items():
+        if reply.failure is not None:
+            yield Finding(f"model {model}, {what}", False, f"the reply is {reply.failure}", needed=True)
+            continue
+        price = "price unknown" if reply.cost is None else f"${reply.cost:.6f}"
+        thinks = ", thinks before it answers" if reply.reasoning else ""
+        used = f"{reply.input_tokens} + {reply.output_tokens} tokens, {price}"
+        works = what != JSON_MODE or _is_object(reply.text)
+        said = f"answers in {reply.seconds:.1f} s ({_short(reply.text)}), {used}{thinks}"
+        remedy = "" if works else "problems are asked for as JSON: expect unusable replies, or choose a stronger model"
+        yield Finding(f"model {model}, {what}", works, said, remedy, needed=works)
+    for refusals in tools.refusals.values():
+        for name, other in refusals.parameters.items():
+            yield Finding(f"model {model}, {name}", True, f"is refused; {other or 'nothing'} is sent in its place")
+
+
+async def _questions(
+    model: str, options: dict[str, str], tools: TeacherTools, params: dict[str, Json]
+) -> dict[str, Reply]:
     from evosyn import registry
     from evosyn.chat import Message, Request
-    from evosyn.ports import Teacher, TeacherTools
+    from evosyn.ports import Checked, Teacher
+    from evosyn.workbench import TeacherConfig
 
-    async def ask() -> str:
-        teacher: Teacher = registry.make("teachers", f"litellm:{model}", TeacherTools(), {"base_url": base_url})
-        try:
-            request = Request((Message("user", "Say yes."),), "solution", {"max_tokens": 1})
-            reply = await teacher.complete(request)
-        finally:
-            await teacher.aclose()
-        return reply.failure or ""
-
+    spec = TeacherConfig(model=model).spec or model
+    teacher: Teacher = registry.make("teachers", spec, tools, options)
+    question = Message("user", "Name a prime number above 10. Answer with a JSON object: a title, and the number.")
     try:
-        failure = asyncio.run(ask())
-    except EvosynError as error:
-        return Finding(f"model {model}", False, str(error), needed=True)
-    answered = failure in ("", "truncated", "empty")
-    return Finding(f"model {model}", answered, "answers" if answered else f"fails: {failure}", needed=True)
+        found = await teacher.check("solution", params) if isinstance(teacher, Checked) else None
+        asked = Request((question,), "problem", params, schema=SCHEMA)
+        answers = {} if found is None else {"a question": found}
+        return {**answers, JSON_MODE: await teacher.complete(asked)}
+    finally:
+        await teacher.aclose()
+
+
+def _is_object(text: str) -> bool:
+    from evosyn.domains.replies import json_values
+
+    return any(isinstance(value, dict) for value in json_values(text))
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return repr(line if len(line) <= 40 else line[:37] + "...")

@@ -14,14 +14,18 @@ from evosyn.cli._command import (
     default_teacher,
     flag,
     out_option,
+    preset_option,
     sandbox_options,
     teacher_options,
 )
 from evosyn.errors import EXIT_BUDGET, CheckFailed, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from evosyn.records import Json
     from evosyn.synthesis.search.config import EvolveConfig
+    from evosyn.synthesis.search.inputs import Source
 
 SEARCHES = ("evolve", "genetic", "iid", "sequential", "hillclimb")
 MODEL_ARMS = {"diff": 0.25, "rewrite": 0.15, "crossover": 0.1, "genetic": 0.5}
@@ -55,6 +59,7 @@ class EvolveCommand(ConfiguredCommand):
 @click.command(
     cls=EvolveCommand,
     kind="evosyn.synthesis.search.config:EvolveConfig",
+    presets="evolve",
     short_help="Evolve a filtering strategy on seed problems.",
 )
 @click.argument("source", required=False, nargs=-1)
@@ -89,7 +94,8 @@ class EvolveCommand(ConfiguredCommand):
 @teacher_options
 @sandbox_options
 @config_options("islands.exploration=0.3, stop.target=0.9, workbench.teacher.calls=8")
-@click.option("--dry-run", is_flag=True, help="Say what it would take, and stop.")
+@preset_option
+@click.option("--dry-run", is_flag=True, help="Say what it would take, from a sample of two seeds, and stop.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON and nothing else.")
 @click.option("--quiet", is_flag=True, help="No progress.")
 def command(config: EvolveConfig, out: Path, more: int | None, as_json: bool, quiet: bool, dry_run: bool) -> int:
@@ -115,12 +121,13 @@ def command(config: EvolveConfig, out: Path, more: int | None, as_json: bool, qu
     if not config.sources:
         raise UsageError("SOURCE: name what to evolve on, such as builtin:python-seeds, or give the --config of a run")
     opened = Source(*config.sources)
-    if dry_run:
-        _show_plan(opened, config, as_json)
-        return 0
     default = default_teacher(pool.problem for pool in opened.pools)
     if default and not (config.workbench.teacher.spec or opened.recorded):
         click.echo("no teacher is named: the offline one, a simulation, draws solutions and testings", err=True)
+    if dry_run:
+        opened.check()
+        _show_plan(opened, config, out, default, as_json)
+        return 0
     with (
         watching(config, show=not (quiet or as_json)) as progress,
         Workbench(config.workbench, out=out, seed=config.seed, company=config.company, default=default) as workbench,
@@ -131,9 +138,18 @@ def command(config: EvolveConfig, out: Path, more: int | None, as_json: bool, qu
         raise CheckFailed(
             f"the winner does not beat the initial strategy on the held-out problems "
             f"({report['best']['heldout_score']:.3f} against {report['initial']['heldout_score']:.3f}); "
-            f"everything is written to {out}. More problems, draws or evaluations may help"
+            f"everything is written to {out}. {_advice(report)}"
         )
     return EXIT_BUDGET if report["stopped"] in BUDGETS else 0
+
+
+def _advice(report: Mapping[str, Json]) -> str:
+    """What may help a winner that did not win."""
+    from evosyn.synthesis.search.seeds import FEW_HELD_OUT, few_held_out
+
+    held = report["leaderboard"]["heldout"]["problems"]
+    text = few_held_out(held) if held < FEW_HELD_OUT else "more problems, draws or evaluations may help"
+    return text[0].upper() + text[1:]
 
 
 def _arm(text: str) -> tuple[str, float]:
@@ -149,19 +165,18 @@ def _arm(text: str) -> tuple[str, float]:
     return name, weight
 
 
-def _show_plan(source: Any, config: EvolveConfig, as_json: bool) -> None:
-    from evosyn.cli._tables import show_figures
+def _show_plan(source: Source, config: EvolveConfig, out: Path, default: str | None, as_json: bool) -> None:
+    import asyncio
 
-    problems = len(source.pools) + len(source.matrices)
-    solutions, testings = config.drawn
-    drawn = 0 if source.recorded else problems * (solutions + testings)
-    cells = sum(len(pool.solutions) * (len(pool.testings) + 1) for pool in source.pools)
-    plan: dict[str, Json] = {
-        "problems": problems,
-        "replies_to_draw": drawn,
-        "executions": cells if source.recorded else problems * solutions * (testings + 1),
-        "evaluations": config.stop.evaluations,
-        "proposals": config.stop.proposals,
-        "proposers": config.proposers.arms,
-    }
-    show_figures(plan, as_json=as_json)
+    from evosyn.cli._tables import show_estimate
+    from evosyn.synthesis.search.estimate import estimate_search, sample_seeds
+    from evosyn.workbench import Workbench
+
+    sampled, calls = None, config.workbench.teacher.calls
+    if not source.recorded:
+        problems = [pool.problem for pool in source.pools]
+        with Workbench(config.workbench, out=out, seed=config.seed, default=default) as workbench:
+            sampled = asyncio.run(sample_seeds(problems, workbench.domains, workbench.teacher(), config))
+    asked = config.workbench.teacher.model is not None and sampled is not None
+    found = estimate_search(config, source, sampled, calls)
+    show_estimate(found, as_json=as_json, kept_in=out / "replies.sqlite" if asked else None)

@@ -1,21 +1,32 @@
-"""`evosyn pool`: validate pool files, by reading them and, if asked, by executing the references."""
+"""`evosyn pool`: validate pool files, by reading them and, if asked, by executing the references; make them from
+published benchmarks."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+import re
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from evosyn.cli._command import ConfiguredCommand, config_options, sandbox_options
-from evosyn.errors import InputError
+from evosyn.errors import CheckFailed, InputError, UsageError
 from evosyn.ports import Domain
 from evosyn.records import Json, Pool, Problem
 
 if TYPE_CHECKING:
     from evosyn.cli._configs import CheckConfig
     from evosyn.workbench import Workbench
+
+
+DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+NAMED = 10
+"""Rows that are named on the screen; `--json` has all."""
 
 
 class PoolFinding(NamedTuple):
@@ -25,7 +36,7 @@ class PoolFinding(NamedTuple):
     about: InputError
 
 
-@click.group(short_help="Validate pool files.")
+@click.group(short_help="Validate pool files; make them from published benchmarks.")
 def command() -> None:
     """Work with pool files: seed problems, with or without recorded solutions and testings (see docs/pools.md)."""
 
@@ -56,21 +67,85 @@ def check(config: CheckConfig, sources: tuple[str, ...], execute: bool, as_json:
     return 1 if any(found["errors"] for found in figures) else 0
 
 
+@command.command("import", short_help="Make a pool file from a published benchmark.")
+@click.argument("form", metavar="FORMAT")
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--out", required=True, type=click.Path(dir_okay=False, path_type=Path), help="Pool file to write.")
+@click.option("--from", "first", metavar="DAY", help="First day (YYYY-MM-DD), where rows have a date.")
+@click.option("--to", "last", metavar="DAY", help="Last day.")
+@click.option("--limit", type=click.IntRange(1), help="Stop after so many problems.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output.")
+def import_(
+    form: str, files: tuple[Path, ...], out: Path, first: str | None, last: str | None, limit: int | None, as_json: bool
+) -> None:
+    """Turn your own copy of a benchmark into seeds.
+
+    FORMAT is livecodebench, humaneval, mbpp or apps (also TACO); FILE is JSON lines (also gzipped), one JSON list, or
+    parquet. A row that cannot be brought in rightly is left out and named with its reason; nothing is executed
+    (`evosyn pool check --execute` runs the references). Ends with 1 if no row could be used.
+    """
+    from evosyn.domains.published import converter, import_rows
+    from evosyn.jsonlines import write_lines
+
+    for day in (first, last):
+        if day is not None and not DAY.fullmatch(day):
+            raise UsageError(f"--from, --to: write the day as YYYY-MM-DD (got {day!r})")
+    left_out: dict[str, str] = {}
+
+    def lines() -> Iterator[dict[str, Json]]:
+        kept = 0
+        for found in import_rows(converter(form), files, (first, last)):
+            if found.line is None:
+                left_out[found.name] = found.reason
+                continue
+            yield found.line
+            kept += 1
+            if kept == limit:
+                return
+        if not kept:
+            raise CheckFailed(
+                f"{out} is not written: no row could be used; {len(left_out)} left out{_counts(left_out)}"
+            )
+
+    count = write_lines(out, lines())
+    if as_json:
+        click.echo(json.dumps({"pool": str(out), "problems": count, "left_out": left_out}, indent=2))
+        return
+    for name, reason in islice(left_out.items(), NAMED):
+        click.echo(f"left out {name}: {reason}")
+    click.echo(f"{out}: {count} problems; {len(left_out)} rows left out{_counts(left_out)}")
+    click.echo(f"next: evosyn pool check {out} --execute")
+
+
+def _counts(left_out: Mapping[str, str]) -> str:
+    """How many rows were left out for each reason, in brackets."""
+    names = Counter(reason.partition(":")[0] for reason in left_out.values())
+    return f" ({', '.join(f'{many} x {name}' for name, many in names.most_common())})" if names else ""
+
+
 def _checked(source: str, workbench: Workbench, *, execute: bool) -> dict[str, Json]:
     """What one file holds, and what is wrong with it in the order of its lines."""
     from evosyn.domains import scan_pools
 
     pools: list[Pool] = []
     findings: list[PoolFinding] = []
-    for found in scan_pools(source):
-        if isinstance(found, InputError):
-            findings.append(PoolFinding(True, found))
-        else:
-            pools.append(found)
+    try:
+        for found in scan_pools(source):
+            if isinstance(found, InputError):
+                findings.append(PoolFinding(True, found))
+            else:
+                pools.append(found)
+    except InputError as error:
+        if not Path(source).is_file():
+            raise
+        findings.append(PoolFinding(True, error))
     for pool in pools:
         findings += _testings(source, pool, workbench.domains[pool.problem.domain])
+    executed = {}
     if execute and pools:
+        began = time.monotonic()
         findings += _execute(source, pools, workbench)
+        executed = {"executed_s": round(time.monotonic() - began, 1)}
     findings.sort(key=lambda one: one.about.line or 0)
     return {
         "pool": source,
@@ -80,6 +155,7 @@ def _checked(source: str, workbench: Workbench, *, execute: bool) -> dict[str, J
         "references": sum(pool.problem.reference_solution is not None for pool in pools),
         "solutions": sum(len(pool.solutions) for pool in pools),
         "testings": sum(len(pool.testings) for pool in pools),
+        **executed,
         "errors": [str(one.about) for one in findings if one.error],
         "warnings": [str(one.about) for one in findings if not one.error],
     }
@@ -88,8 +164,13 @@ def _checked(source: str, workbench: Workbench, *, execute: bool) -> dict[str, J
 def _testings(source: str, pool: Pool, domain: Domain) -> Iterator[PoolFinding]:
     """Human testings must fit their problem; recorded ones, which models wrote, are counted."""
     from evosyn.crossexec.grid import recorded_copies
+    from evosyn.domains.python.domain import PythonDomain
 
     problem = pool.problem
+    if isinstance(domain, PythonDomain) and problem.reference_solution is not None:
+        flaw = _syntax_error(problem.reference_solution)
+        if flaw:
+            yield PoolFinding(True, _error(source, problem, "reference_solution", f"is no Python program: {flaw}"))
     if problem.human_testing is not None:
         misfit = domain.check_testing(problem, problem.human_testing)
         if misfit is not None:
@@ -104,6 +185,19 @@ def _testings(source: str, pool: Pool, domain: Domain) -> Iterator[PoolFinding]:
         index, misfit = named[0]
         text = f"{len(named)} of {len(misfits)} cannot run and will be recorded as broken; the first: {misfit}"
         yield PoolFinding(False, _error(source, problem, f"testings[{index}]", text))
+
+
+def _syntax_error(program: str) -> str:
+    """What is wrong with the syntax of a program; empty where nothing is."""
+    from evosyn.parsing import parsed
+
+    try:
+        parsed(program)
+    except SyntaxError as error:
+        return f"line {error.lineno}: {error.msg}"
+    except (ValueError, MemoryError, RecursionError) as error:
+        return str(error) or type(error).__name__
+    return ""
 
 
 def _execute(source: str, pools: Sequence[Pool], workbench: Workbench) -> list[PoolFinding]:
@@ -132,3 +226,9 @@ def _show(found: dict[str, Json]) -> None:
         f"{found['pool']}: good; {found['problems']} problems, {found['human_testings']} human testings, "
         f"{found['references']} references, {found['solutions']} solutions, {found['testings']} testings"
     )
+    if "executed_s" in found and found["references"]:
+        click.echo(f"executed in {found['executed_s']} s: every reference passes its human testing")
+    elif found["references"]:
+        click.echo("nothing was executed; with --execute the references run against the human testings")
+    if found["problems"] and not found["human_testings"]:
+        click.echo("note: no problem has a human testing, so that `evosyn evolve` cannot use this file as seeds")

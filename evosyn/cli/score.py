@@ -47,6 +47,8 @@ if TYPE_CHECKING:
 @flag("--seed", "scoring.seed", "Of draws, random ties and intervals. [default: 0]", type=int)
 @click.option("--card", type=click.Path(path_type=Path), help="Write the card of the first --strategy to this file.")
 @VERDICTS
+@flag("--timeout", "execute.cpu_s", "CPU seconds for a call, where a pool is executed. [default: 3]", type=float)
+@flag("--budget", "execute.budget_s", "Seconds for a whole solution. [default: 10 x timeout]", type=float)
 @sandbox_options
 @config_options("scoring.draws=50")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output.")
@@ -54,22 +56,22 @@ def command(config: ScoreConfig, card: Path | None, as_json: bool) -> int:
     """Score strategies by how well their choices agree with the human testings of a pool.
 
     Beside the score stands the balanced accuracy of the testing that a strategy chooses: a high score with a bad
-    testing is luck or a trick. Of a run of `evosyn evolve` only the problems that it held out are scored. Ends with 1
-    if one of the strategies is invalid.
+    testing is luck or a trick. Of a run of `evosyn evolve` only the problems that it held out are scored, with its M, N
+    and draws unless others are given. Ends with 1 if one of the strategies is invalid.
     """
-    from evosyn.cli._matrices import opened
+    from evosyn.cli._matrices import opened, scoring_of_run
     from evosyn.evaluators.leaderboard import make_leaderboard
     from evosyn.rundir import write_atomic
 
-    programs = named_programs(config.strategies)
+    programs, scoring = named_programs(config.strategies), scoring_of_run(Path(str(config.source)), config.scoring)
     with opened(config) as (found, workbench):
         pool, which = _chosen(found, Path(str(config.source)), config.problems)
         known_before = _known_before(config.strategies, pool)
         runner = workbench.runner
-        board = make_leaderboard(runner, pool.matrices, programs, config.scoring)
+        board = make_leaderboard(runner, pool.matrices, programs, scoring)
         if card is not None:
             name, text = next(iter(programs.items()))
-            write_atomic(card, _card(runner, pool.matrices, name, text, config.scoring))
+            write_atomic(card, _card(runner, pool.matrices, name, text, scoring))
     if as_json:
         more = {"pool": pool.name, "simulated": pool.simulated, "of_run": which, "chosen_on": known_before}
         click.echo(json.dumps({**more, **board.to_json()}, indent=2))

@@ -13,10 +13,11 @@ from evosyn.cli._command import (
     default_teacher,
     flag,
     out_option,
+    preset_option,
     sandbox_options,
     teacher_options,
 )
-from evosyn.errors import UsageError
+from evosyn.errors import CheckFailed, UsageError
 
 if TYPE_CHECKING:
     from evosyn.records import Json
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 @click.command(
     cls=ConfiguredCommand,
     kind="evosyn.synthesis.config:SynthesizeConfig",
+    presets="synthesize",
     needs={"run": "RUN: name the directory that `evosyn evolve` wrote"},
     short_help="Make new problems, cross-execute, rank, prune; write a dataset.",
 )
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
 @click.option("--also-model", "also", multiple=True, help="Further models that take turns at solutions and testings.")
 @sandbox_options
 @config_options("filter.dedup.threshold=0.7")
+@preset_option
 @flag(
     "--adaptive",
     "draw.adaptive",
@@ -67,7 +70,7 @@ def command(config: SynthesizeConfig, out: Path, dry_run: bool, as_json: bool, q
     dataset/{evosyn,relaxed,random}.parquet.
     """
     from evosyn.cli._synthesis_view import watching
-    from evosyn.cli._tables import show_figures
+    from evosyn.cli._tables import show_estimate, show_figures
     from evosyn.synthesis.progress import SynthesisProgress
     from evosyn.synthesis.recipes.problems import synthesize
     from evosyn.workbench import Workbench
@@ -76,14 +79,17 @@ def command(config: SynthesizeConfig, out: Path, dry_run: bool, as_json: bool, q
     limits, default = config.execute.limits, default_teacher(inputs.seeds)
     with Workbench(config.workbench, out=out, seed=config.seed, limits=limits, default=default) as workbench:
         if dry_run:
-            show_figures(_estimate(inputs, config, workbench), as_json=as_json)
-            if config.workbench.teacher.model and not as_json:
-                click.echo(f"(the sampled replies are kept in {out}/replies.sqlite and are not asked for again)")
+            asked = config.workbench.teacher.model is not None
+            found = _estimate(inputs, config, workbench)
+            show_estimate(found, as_json=as_json, kept_in=out / "replies.sqlite" if asked else None)
             return
         progress = SynthesisProgress()
         with watching(progress, not (quiet or as_json), _asked(config)):
             report = synthesize(inputs, config, workbench, out, progress)
     show_figures(report, as_json=True) if as_json else _summary(report, out)
+    if not report["kept"]:
+        listed = ", ".join(f"{count} {reason}" for reason, count in report["dropped"].items())
+        raise CheckFailed(f"no problem was kept ({listed}); why stands in {out}/rejects.jsonl")
 
 
 def _inputs(run: Path, seeds: str | None) -> Inputs:
@@ -108,6 +114,11 @@ def _seeds_of(run: Path) -> str:
 
     if run.is_dir():
         manifest = RunDir(run).read_json("manifest.json")
+        if manifest.get("kind") == "synthesize":
+            made = manifest.get("strategy_from")
+            raise UsageError(
+                f"RUN {run}: is a dataset; name the run of `evosyn evolve` that made its strategy ({made})"
+            )
         source = manifest.get("source")
         if isinstance(source, str) and "pools" not in manifest and not is_matrices_file(source):
             return source
@@ -134,6 +145,8 @@ def _summary(report: dict[str, Json], out: Path) -> None:
     from evosyn.cli._synthesis_view import funnel
 
     funnel(report)
+    if not report["kept"]:
+        return
     click.echo(f"dataset: {out}/dataset/{{evosyn,relaxed,random}}.parquet, card: {out}/README.md")
     click.echo(f"next:    evosyn inspect {out} --sample 1")
     click.echo(f"         evosyn train {out} --model builtin:tiny --out models/{out.name}")

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from evosyn.train.config import RlvrConfig
 
 
-@click.command(cls=TrainingCommand, kind="evosyn.train.config:RlvrConfig", short_help="RLVR on a dataset.")
+@click.command(
+    cls=TrainingCommand, presets="train", kind="evosyn.train.config:RlvrConfig", short_help="RLVR on a dataset."
+)
 @click.argument("data", required=False)
 @training_options
 @click.option("--algorithm", type=click.Choice(["grpo", "dapo", "dr_grpo"]), help="[default: grpo]")

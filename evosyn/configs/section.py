@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Annotated, TypeAlias
+
 from pydantic import BaseModel, BeforeValidator, ConfigDict
+
+from evosyn.records import Json
 
 LISTED = BeforeValidator(lambda value: [part.strip() for part in value.split(",")] if isinstance(value, str) else value)
 """For a field of several values: as a text, they are separated by commas."""
+
+SAMPLED: Mapping[str, Json] = {"temperature": 1.0, "max_tokens": 4096}
+
+
+def _sampled(given: Json) -> Json:
+    return {**SAMPLED, **given} if isinstance(given, Mapping) else given
+
+
+Sampling: TypeAlias = Annotated[dict[str, Json], BeforeValidator(_sampled)]
+"""Sampling parameters of one kind of call, given over `SAMPLED`; one that is null is not sent."""
 
 
 class Section(BaseModel):

@@ -57,6 +57,13 @@ class PythonFunction(PythonDomain):
         self._recent: Recent[Prepared] = Recent()
         self._contexts: Recent[Context] = Recent()
 
+    def check_problem(self, problem: Problem) -> None:
+        super().check_problem(problem)
+        owner, name = reading.owner_of(problem), entry_point(problem)
+        if owner is not None:
+            hint = f"Write {owner}.{name}: an instance is then made for each call"
+            raise FormatError("entry_point", f"is a method of class {owner} in the starter code", name, hint=hint)
+
     def check_testing(self, problem: Problem, testing: Testing) -> str | None:
         misfit = super().check_testing(problem, testing)
         if misfit is not None:

@@ -55,6 +55,8 @@ def ablate_k(
     Raises:
         UsageError: no usable problem, or an invalid strategy.
     """
+    if config.M is not None and max(ks) > config.M:
+        raise UsageError(f"--ks {max(ks)}: the best and worst of M = {config.M} solutions are at most {config.M}")
     draws = make_draws(matrices, config)
     rows = []
     results = runner.rank(list(strategies.values()), draws.evidences)

@@ -14,7 +14,7 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from evosyn.configs.section import Section
 from evosyn.errors import UsageError
@@ -25,6 +25,8 @@ from evosyn.strategies.ranking import centred_places, dense_ranks
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
+NO_HUMAN, NO_RIGHT = "no human verdicts", "no right solution"
+"""Reasons for leaving a problem out."""
 
 
 class ConsistencyConfig(Section):
@@ -50,6 +52,12 @@ class ConsistencyConfig(Section):
     seed: int = 0
     short: Literal["skip", "keep"] = "skip"
     solvable: bool = False
+
+    @model_validator(mode="after")
+    def _k_within_m(self) -> ConsistencyConfig:
+        if self.M is not None and self.k > self.M:
+            raise ValueError(f"k = {self.k} best and worst of M = {self.M} solutions: k must be at most M")
+        return self
 
 
 @dataclass(frozen=True)
@@ -173,10 +181,20 @@ def make_draws(matrices: Sequence[PassMatrix], config: ConsistencyConfig) -> Dra
         problem_ids.append(matrix.problem_id)
     if not problem_ids:
         counted = "; ".join(f"{count} x {reason}" for reason, count in skipped.items()) or "there are none"
-        raise UsageError(f"no problem to score strategies on: {counted}. Lower M or N, or bring a larger pool")
+        raise UsageError(f"no problem to score strategies on: {counted}. {_remedy(skipped)}")
     return Draws(
         tuple(problem_ids), tuple(evidences), np.array(problem_E), _blocks(evidences, humans, keys), dict(skipped)
     )
+
+
+def _remedy(skipped: Mapping[str, int]) -> str:
+    """What to do about the commonest reason."""
+    most = max(skipped, key=lambda reason: skipped[reason], default="")
+    if most == NO_HUMAN:
+        return "Strategies are scored by human testings: bring problems that have one (synthesized ones have none)"
+    if most == NO_RIGHT:
+        return "Bring easier problems or a stronger model's solutions, or leave --solvable out"
+    return "Lower M or N, or bring a larger pool"
 
 
 def _judged(matrix: PassMatrix) -> NDArray[np.int64]:
@@ -186,7 +204,7 @@ def _judged(matrix: PassMatrix) -> NDArray[np.int64]:
 
 def _unusable(matrix: PassMatrix, config: ConsistencyConfig) -> str | None:
     if matrix.human_M is None:
-        return "no human verdicts"
+        return NO_HUMAN
     judged = _judged(matrix)
     rows, columns = len(judged), matrix.verdicts_MN.shape[1]
     keep = config.short == "keep"
@@ -196,7 +214,7 @@ def _unusable(matrix: PassMatrix, config: ConsistencyConfig) -> str | None:
     if columns < least_columns:
         return f"fewer than {least_columns} testings"
     if config.solvable and not (matrix.human_M == Verdict.PASS.value).any():
-        return "no right solution"
+        return NO_RIGHT
     return None
 
 

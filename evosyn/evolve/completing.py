@@ -7,7 +7,7 @@ what it found, and writes `report.json` (DESIGN.md section 4).
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from evosyn.errors import BudgetSpent, TeacherUnavailable
 from evosyn.evolve.islands import Archipelago
@@ -15,6 +15,7 @@ from evosyn.evolve.loop import Search
 from evosyn.evolve.stopping import Stop
 from evosyn.records import Json
 from evosyn.rundir import RunDir
+from evosyn.running.progress import Usage
 
 
 def complete(
@@ -24,12 +25,14 @@ def complete(
     more: int = 0,
     began: float | None = None,
     on_end: Callable[[Stop], None] | None = None,
+    before: Mapping[str, Usage] | None = None,
 ) -> dict[str, Json]:
     """Go on with a search over `run.journal` until it ends; returns the value of `report.json`.
 
     Args:
         more: proposals or evaluations (whichever are limited) to add.
         began: when the command began (`time.monotonic`), for the report; by default now.
+        before: what was spent before the search, by phase; it is part of what the report says.
         on_end: told why the search ended, before anything is written.
 
     Raises:
@@ -52,6 +55,7 @@ def complete(
     report = {
         **search.evolved.finish(search.state, run),
         **search.state.report(),
+        **_spent(search.state, before or {}),
         "seed": search.state.seed.root,
         "stopped": stopped.value,
         "wall_s": round(time.monotonic() - began, 2),
@@ -60,6 +64,17 @@ def complete(
     if spent is not None:
         raise spent
     return report
+
+
+def _spent(state: Archipelago, before: Mapping[str, Usage]) -> dict[str, Json]:
+    """Model calls and dollars in all, and by phase; dollars are None where a price is unknown."""
+    search = Usage(calls=state.replies, cost=state.cost)
+    phases = {phase: usage for phase, usage in {**before, "search": search}.items() if usage.calls}
+    total = Usage()
+    for usage in phases.values():
+        total = total.plus(usage)
+    by_phase = {phase: {"calls": usage.calls, "cost": usage.cost} for phase, usage in phases.items()}
+    return {"model_calls": total.calls, "cost": total.cost, "spent": by_phase}
 
 
 def _failing(state: Archipelago, times: int) -> str:

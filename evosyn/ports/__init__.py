@@ -7,7 +7,7 @@ program or reply is returned as data while a broken machine is raised (`evosyn.e
 
 from __future__ import annotations
 
-from evosyn.ports.asking import Teacher
+from evosyn.ports.asking import Checked, Teacher
 from evosyn.ports.experiments import Comparison, Experiment
 from evosyn.ports.judging import Crossexec, Domain, Expansion, Plan, Sandbox, VerdictCache
 from evosyn.ports.plugins import (
@@ -45,6 +45,7 @@ __all__ = [
     "Axis",
     "AxisTools",
     "Briefing",
+    "Checked",
     "Comparison",
     "Crossexec",
     "Domain",

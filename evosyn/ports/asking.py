@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Protocol, runtime_checkable
 
 from evosyn.chat import Reply, Request
+from evosyn.records import Json
 
 
 @runtime_checkable
@@ -29,3 +31,19 @@ class Teacher(Protocol):
         ...
 
     async def aclose(self) -> None: ...
+
+
+@runtime_checkable
+class Checked(Protocol):
+    """A teacher behind which an endpoint can be down, or set up wrongly."""
+
+    async def check(self, purpose: str, params: Mapping[str, Json]) -> Reply | None:
+        """Ask one short question with these sampling parameters; None where there is nothing to find out.
+
+        Args:
+            purpose: `Request.purpose` of the requests that will have these parameters.
+
+        Raises:
+            TeacherUnavailable: the answer is none, or not usable; says why, and what to do.
+        """
+        ...

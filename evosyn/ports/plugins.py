@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from evosyn.budget import Budget, BudgetConfig
+from evosyn.chat import Refusals
 from evosyn.configs.section import Section
 from evosyn.ports.asking import Teacher
 from evosyn.ports.judging import Sandbox
@@ -84,6 +85,7 @@ class TeacherTools:
         calls: requests that are put to it at the same time, at most.
         replies: SQLite file that remembers replies; None keeps them in memory only.
         budget: what the run may spend, shared with its other teachers.
+        refusals: what endpoints were found not to take, by model, shared in the same way.
         sandbox: opens the sandbox of the run, which its owner closes; None where there is none.
     """
 
@@ -91,6 +93,7 @@ class TeacherTools:
     calls: int = 64
     replies: Path | None = None
     budget: Budget = field(default_factory=lambda: Budget(BudgetConfig()))
+    refusals: dict[str, Refusals] = field(default_factory=dict)
     sandbox: Callable[[], Sandbox] | None = None
 
 

@@ -218,7 +218,7 @@ class SearchReading(Reading):
 
     def pass_matrix(self, problem: str) -> PassMatrix:
         """The matrix of a problem with the testings that strategies were scored on."""
-        from evosyn.synthesis.search.inputs import split_all
+        from evosyn.synthesis.search.seeds import split_all
 
         matrix = matrix_of(stored_matrices(self.path), problem)
         return next(iter(split_all([matrix], self.config)))
@@ -236,7 +236,7 @@ class SearchReading(Reading):
         Raises:
             UsageError: the matrices are not made yet.
         """
-        from evosyn.synthesis.search.inputs import select, split_all
+        from evosyn.synthesis.search.seeds import select, split_all
 
         config = self.config
         matrices = split_all(stored_matrices(self.path), config)

@@ -12,15 +12,33 @@ import hashlib
 import json
 import threading
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any
 
 from evosyn.records import Json
 
+
+@dataclass(frozen=True)
+class Refusal:
+    """An answer that is no completion.
+
+    Attributes:
+        text: the body; a mapping is sent as JSON.
+        kind: its content type.
+    """
+
+    status: int
+    text: str | Mapping[str, Json] = ""
+    kind: str = "text/html"
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
 Script = Callable[[Mapping[str, Json], int], str]
 """From the request's JSON body, and how often that very body came before, to the text of the reply."""
+Refuse = Callable[[Mapping[str, Json]], Refusal | None]
+"""From the request's JSON body to what is answered in place of a completion."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +67,7 @@ class Faults:
 @dataclass
 class Counts:
     """What the server saw: requests, answers by kind, most requests in flight at once, headers' keys, requests with a
-    schema."""
+    schema, and the tokens of its answers."""
 
     requests: int = 0
     answers: Counter[str] = field(default_factory=Counter)
@@ -57,6 +75,18 @@ class Counts:
     most_in_flight: int = 0
     authorizations: set[str] = field(default_factory=set)
     structured: int = 0
+    output_tokens: int = 0
+
+
+def _too_hot(body: Mapping[str, Json]) -> Refusal | None:
+    hot = float(body.get("temperature") or 0.0) > 2.0
+    return Refusal(400, {"error": {"message": "temperature is too high", "code": 400}}) if hot else None
+
+
+def refuses(name: str, why: str = "Unsupported parameter: '{name}' is not supported with this model.") -> Refuse:
+    """Refuses requests that hold the parameter, in the words of OpenAI."""
+    error = {"message": why.format(name=name), "type": "invalid_request_error", "param": name}
+    return lambda body: Refusal(400, {"error": error}) if name in body else None
 
 
 class ScriptedServer:
@@ -68,8 +98,8 @@ class ScriptedServer:
         admitted_per_s: requests a second that are admitted (a bucket of one second); the rest get 429.
         faults: misbehaviour.
         required_key: refuse other keys with 401.
-        refuse_temperature_above: refuse such a request with 400, as providers do.
-        refuse_structured: refuse a request with `response_format` with 400, as providers without it do.
+        refuse: what it refuses, asked one after the other; by default a temperature above 2.
+        port: 0 for any that is free.
     """
 
     def __init__(
@@ -80,19 +110,19 @@ class ScriptedServer:
         admitted_per_s: float | None = None,
         faults: Faults | None = None,
         required_key: str | None = None,
-        refuse_temperature_above: float = 2.0,
-        refuse_structured: bool = False,
+        refuse: Sequence[Refuse] = (_too_hot,),
+        port: int = 0,
     ) -> None:
         self.counts = Counts()
         self._script, self._latency_s, self._admitted_per_s = script, latency_s, admitted_per_s
         self._faults, self._required_key = faults or Faults(), required_key
-        self._hottest, self._refuse_structured = refuse_temperature_above, refuse_structured
+        self._refusers = refuse
         self._bucket, self._bucket_at = admitted_per_s or 0.0, 0.0
         self._faulty: Counter[str] = Counter()
         self._drawn = 0
         self._answered: Counter[bytes] = Counter()
         self._loop = asyncio.new_event_loop()
-        self._ready, self._port = threading.Event(), 0
+        self._ready, self._port = threading.Event(), port
         self._thread = threading.Thread(target=self._serve, daemon=True)
         self._stop: asyncio.Event | None = None
 
@@ -124,7 +154,7 @@ class ScriptedServer:
         application.router.add_post("/v1/chat/completions", self._handle)
         runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1, handler_cancellation=True)
         await runner.setup()
-        site = web.TCPSite(runner, "127.0.0.1", 0, backlog=4096)
+        site = web.TCPSite(runner, "127.0.0.1", self._port, backlog=4096)
         await site.start()
         self._port = runner.addresses[0][1]
         self._ready.set()
@@ -163,17 +193,26 @@ class ScriptedServer:
             self.counts.answers["cut"] += 1
             request.transport.abort()
         body = json.loads(raw)
-        if float(body.get("temperature") or 0.0) > self._hottest:
-            return self._refuse(400, "temperature is too high")
-        if "response_format" in body:
-            self.counts.structured += 1
-            if self._refuse_structured:
-                return self._refuse(400, "response_format is not supported")
+        self.counts.structured += "response_format" in body
+        for refuser in self._refusers:
+            if (refusal := refuser(body)) is not None:
+                return self._told(refusal)
         occurrence = self._answered[raw]
         self._answered[raw] += 1
         text = "" if fault == "empty" else self._script(body, occurrence)
         self.counts.answers[fault or "ok"] += 1
-        return web.json_response(_completion(body, text, fault))
+        answer = _completion(body, text, fault)
+        self.counts.output_tokens += answer["usage"]["completion_tokens"]
+        return web.json_response(answer)
+
+    def _told(self, refusal: Refusal) -> Any:
+        from aiohttp import web
+
+        self.counts.answers[str(refusal.status)] += 1
+        plain = isinstance(refusal.text, str)
+        text = refusal.text if isinstance(refusal.text, str) else json.dumps(refusal.text)
+        kind = refusal.kind if plain else "application/json"
+        return web.Response(status=refusal.status, text=text, content_type=kind, headers=refusal.headers)
 
     def _refuse(self, status: int, message: str, headers: Mapping[str, str] | None = None) -> Any:
         from aiohttp import web

@@ -62,11 +62,14 @@ def load_known(name: str) -> str:
 
 def load_strategy(spec: str | Path) -> str:
     """The program text that `spec` names: a known strategy, a Python file, or a run directory that holds `strategy.py`.
+    A known name means that strategy whatever lies in the working directory; `./NAME` is a path.
 
     Raises:
         UsageError: it is none of these, or cannot be read.
     """
     path = Path(spec)
+    if is_known(spec):
+        return load_known(str(spec))
     if path.is_dir():
         if not (path / PROGRAM).is_file():
             raise UsageError(f"strategy {path}: has no {PROGRAM}; is it a finished `evosyn evolve` run?")
@@ -79,9 +82,16 @@ def load_strategy(spec: str | Path) -> str:
         raise UsageError(f"strategy {path}: cannot be read: {error}") from error
 
 
+def is_known(spec: str | Path) -> bool:
+    """Whether it is the name of a known strategy."""
+    return isinstance(spec, str) and spec in known_names()
+
+
 def strategy_name(spec: str | Path) -> str:
     """How tables call `spec`: the known name, the file's stem, or the run directory's name."""
     path = Path(spec)
+    if is_known(spec):
+        return str(spec)
     if path.is_dir():
         return path.resolve().name
     return path.stem if path.is_file() else str(spec)

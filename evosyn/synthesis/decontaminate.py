@@ -7,8 +7,6 @@ knows no benchmark by itself: the user names files.
 
 from __future__ import annotations
 
-import gzip
-import json
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,8 +14,8 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from evosyn.datafiles import data_rows
 from evosyn.errors import InputError
-from evosyn.records import Json
 from evosyn.synthesis.dedup import words
 
 TEXT_FIELDS = ("statement", "question_content", "prompt", "question", "problem", "text", "description", "instruction")
@@ -70,7 +68,7 @@ def load_benchmark(spec: str) -> list[BenchmarkItem]:
     if not path.is_file():
         raise InputError(path, "no such benchmark file", hint="give --decontaminate a file that exists")
     items = []
-    for line, row in _rows(path):
+    for line, row in data_rows(path):
         key = field or next((key for key in TEXT_FIELDS if isinstance(row.get(key), str)), None)
         if key is None or not isinstance(row.get(key), str):
             known = ", ".join(TEXT_FIELDS)
@@ -133,36 +131,3 @@ def open_index(config: DecontaminateConfig) -> OverlapIndex:
         InputError: see `load_benchmark`.
     """
     return OverlapIndex([item for spec in config.files for item in load_benchmark(spec)], config)
-
-
-def _rows(path: Path) -> Iterator[tuple[int, dict[str, Json]]]:
-    if path.suffix == ".parquet":
-        import pyarrow.parquet  # type: ignore[import-untyped]
-
-        yield from enumerate(pyarrow.parquet.read_table(path).to_pylist(), 1)
-        return
-    try:
-        raw = path.read_bytes()
-        text = (gzip.decompress(raw) if path.suffix == ".gz" else raw).decode("utf-8")
-    except (OSError, UnicodeDecodeError, EOFError) as error:
-        raise InputError(path, f"cannot be read as text: {error}") from error
-    for line, row in _json_rows(path, text):
-        if not isinstance(row, dict):
-            raise InputError(path, "is not a JSON object", line=line, value=row)
-        yield line, row
-
-
-def _json_rows(path: Path, text: str) -> Iterator[tuple[int, Json]]:
-    if text.lstrip().startswith("["):
-        try:
-            yield from enumerate(json.loads(text), 1)
-        except ValueError as error:
-            raise InputError(path, f"is not JSON: {error}") from error
-        return
-    for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip():
-            continue
-        try:
-            yield number, json.loads(line)
-        except ValueError as error:
-            raise InputError(path, f"is not JSON: {error}", line=number) from error

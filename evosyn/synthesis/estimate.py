@@ -1,4 +1,4 @@
-"""What a synthesis will take, from a sample of two problems: calls, tokens, money, executions, time.
+"""What a synthesis or a search will take, from a sample of two problems: calls, tokens, money, executions, time.
 
 The sample asks what the run itself would ask first, so its replies are the run's own, from the cache, later. Nothing
 else is asked and nothing is executed.
@@ -10,12 +10,14 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from evosyn.chat import Reply, Request
 from evosyn.ports import Domain, Teacher
 from evosyn.randomness import SeedTree
 from evosyn.records import Json, Problem
 from evosyn.synthesis.config import SynthesizeConfig
-from evosyn.synthesis.generate import Kind, Want, draw_pool
+from evosyn.synthesis.generate import DrawConfig, Kind, Want, draw_pool
 from evosyn.synthesis.problems import Briefs, make_problem
 
 PROBES = 2
@@ -29,76 +31,150 @@ class Sampled:
 
     replies: Mapping[str, Sequence[Reply]]
 
-    def mean(self, purpose: str) -> Mapping[str, float | None]:
-        """Mean tokens, seconds and dollars of one call; dollars None where a price is unknown."""
+    def phase(self, purpose: str, calls: int, at_most: int) -> Phase:
+        """So many calls like those that were sampled."""
         replies = self.replies[purpose]
         count = max(1, len(replies))
         costs = [reply.cost for reply in replies if reply.cost is not None]
+        return Phase(
+            calls,
+            at_most,
+            calls * sum(reply.input_tokens for reply in replies) / count,
+            calls * sum(reply.output_tokens for reply in replies) / count,
+            calls * sum(costs) / count if len(costs) == len(replies) else None,
+            calls * sum(reply.seconds for reply in replies) / count,
+        )
+
+    def dollars(self, input_tokens: float, output_tokens: float) -> float | None:
+        """What so many tokens cost at the prices of the sampled replies; None where these are unknown."""
+        replies = [reply for many in self.replies.values() for reply in many]
+        if not replies or any(reply.cost is None for reply in replies):
+            return None
+        tokens = np.array([[reply.input_tokens, reply.output_tokens] for reply in replies], dtype=float)
+        prices, *_ = np.linalg.lstsq(tokens, np.array([reply.cost for reply in replies], dtype=float), rcond=None)
+        return float(np.clip(prices, 0.0, None) @ [input_tokens, output_tokens])
+
+
+@dataclass(frozen=True)
+class Phase:
+    """What one phase of a command takes.
+
+    Attributes:
+        calls: if every reply can be used; at_most: if none can.
+        cost: dollars for `calls`, as are tokens and seconds; None where a price is unknown.
+        seconds: of waiting, one call after the other.
+    """
+
+    calls: int
+    at_most: int
+    input_tokens: float = 0.0
+    output_tokens: float = 0.0
+    cost: float | None = 0.0
+    seconds: float = 0.0
+
+    def plus(self, other: Phase) -> Phase:
+        return Phase(
+            self.calls + other.calls,
+            self.at_most + other.at_most,
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            None if self.cost is None or other.cost is None else self.cost + other.cost,
+            self.seconds + other.seconds,
+        )
+
+    def to_json(self) -> dict[str, Json]:
         return {
-            "input_tokens": sum(reply.input_tokens for reply in replies) / count,
-            "output_tokens": sum(reply.output_tokens for reply in replies) / count,
-            "seconds": sum(reply.seconds for reply in replies) / count,
-            "cost": sum(costs) / count if len(costs) == len(replies) else None,
+            "calls": self.calls,
+            "calls_at_most": self.at_most,
+            "input_tokens": round(self.input_tokens),
+            "output_tokens": round(self.output_tokens),
+            "cost": None if self.cost is None else round(self.cost, 4),
         }
+
+
+def figures(
+    phases: Mapping[str, Phase], sampled: Sampled, *, problems: int, executions: int, concurrency: int
+) -> dict[str, Json]:
+    """The estimate of a command, by phase and in all; the same keys for every command."""
+    total = Phase(0, 0)
+    for phase in phases.values():
+        total = total.plus(phase)
+    return {
+        "problems": problems,
+        **total.to_json(),
+        "executions": executions,
+        "model_wall_s": round(total.seconds / concurrency, 1),
+        "phases": {name: phase.to_json() for name, phase in phases.items()},
+        "sampled_calls": sum(len(replies) for replies in sampled.replies.values()),
+        "sampled_unusable": sum(reply.failure is not None for many in sampled.replies.values() for reply in many),
+    }
+
+
+class Sampling:
+    """Asks a teacher and keeps its replies by purpose."""
+
+    def __init__(self, teacher: Teacher) -> None:
+        self._teacher = teacher
+        self.replies: dict[str, list[Reply]] = {"problem": [], "solution": [], "testing": []}
+
+    async def problem(self, index: int, attempt: int, request: Request) -> Reply:  # noqa: ARG002
+        return await self._kept("problem", request)
+
+    async def pool(
+        self, problem: Problem, domains: Mapping[str, Domain], sizes: tuple[int, int], config: DrawConfig
+    ) -> None:
+        """The first solutions and testings of a problem, of the `sizes` that the run draws."""
+
+        async def ask(kind: Kind, slot: int, attempt: int, request: Request) -> Reply:  # noqa: ARG001
+            return await self._kept(kind, request)
+
+        want = Want(min(SLOTS, sizes[0]), min(SLOTS, sizes[1]), self._teacher.simulated)
+        await draw_pool(problem, domains[problem.domain], ask, want, config)
+
+    async def _kept(self, purpose: str, request: Request) -> Reply:
+        self.replies[purpose].append(await self._teacher.complete(request))
+        return self.replies[purpose][-1]
 
 
 async def sample(
     seeds: Sequence[Problem], domains: Mapping[str, Domain], teacher: Teacher, config: SynthesizeConfig
 ) -> Sampled:
     """Ask for two problems, and two solutions and two testings of each; the teacher is closed afterwards."""
-    replies: dict[str, list[Reply]] = {"problem": [], "solution": [], "testing": []}
     briefs = Briefs(seeds, config.problem, SeedTree(config.seed).child("synthesize", "problems"), domains)
-
-    async def ask_problem(index: int, attempt: int, request: Request) -> Reply:  # noqa: ARG001
-        replies["problem"].append(await teacher.complete(request))
-        return replies["problem"][-1]
-
-    async def ask(kind: Kind, slot: int, attempt: int, request: Request) -> Reply:  # noqa: ARG001
-        reply = await teacher.complete(request)
-        replies[kind].append(reply)
-        return reply
+    asking = Sampling(teacher)
 
     async def one(index: int) -> None:
         brief = briefs.brief(index)
         domain = domains[brief.seeds[0].domain]
-        made = await make_problem(brief, briefs, domain, ask_problem, config.problem, simulated=teacher.simulated)
+        made = await make_problem(brief, briefs, domain, asking.problem, config.problem, simulated=teacher.simulated)
         if made.problem is not None:
-            want = Want(min(SLOTS, config.solutions), min(SLOTS, config.testings), teacher.simulated)
-            await draw_pool(made.problem, domain, ask, want, config.draw)
+            await asking.pool(made.problem, domains, (config.solutions, config.testings), config.draw)
 
     try:
         await asyncio.gather(*(one(index) for index in range(min(PROBES, config.problems))))
     finally:
         await teacher.aclose()
-    return Sampled(replies)
+    return Sampled(asking.replies)
 
 
 def estimate(config: SynthesizeConfig, sampled: Sampled, concurrency: int) -> dict[str, Json]:
     """Extrapolate a sample to the run.
 
     Returns:
-        `calls` if every reply can be used, `calls_at_most` if none can; tokens, `cost` and `wall_s` for `calls`; cost
-        is None where the price of the model is unknown.
+        `calls` if every reply can be used, `calls_at_most` if none can; tokens, `cost` and `model_wall_s` for `calls`;
+        cost is None where the price of the model is unknown.
     """
-    per_problem = {"problem": 1, "solution": config.solutions, "testing": config.testings}
-    calls = {purpose: config.problems * count for purpose, count in per_problem.items()}
-    most = config.problems * (config.problem.attempts + (config.solutions + config.testings) * config.draw.attempts)
-    sums: dict[str, float | None] = {"input_tokens": 0.0, "output_tokens": 0.0, "seconds": 0.0, "cost": 0.0}
-    for purpose, count in calls.items():
-        for name, value in sampled.mean(purpose).items():
-            before = sums[name]
-            sums[name] = None if before is None or value is None else before + count * value
-    seconds = sums["seconds"] or 0.0
-    return {
-        "problems": config.problems,
-        "calls": sum(calls.values()),
-        "calls_at_most": most,
-        "input_tokens": round(sums["input_tokens"] or 0.0),
-        "output_tokens": round(sums["output_tokens"] or 0.0),
-        "cost": None if sums["cost"] is None else round(sums["cost"], 4),
-        "executions": config.problems * config.solutions * config.testings,
-        "model_wall_s": round(seconds / concurrency, 1),
-        "sampled_calls": sum(len(replies) for replies in sampled.replies.values()),
-        "sampled_unusable": sum(reply.failure is not None for many in sampled.replies.values() for reply in many),
-        "adaptive": config.draw.adaptive is not None,
+    slots = {
+        "problem": (1, config.problem.attempts),
+        "solution": (config.solutions, config.draw.attempts),
+        "testing": (config.testings, config.draw.attempts),
     }
+    phases = {
+        purpose: sampled.phase(purpose, config.problems * count, config.problems * count * attempts)
+        for purpose, (count, attempts) in slots.items()
+    }
+    if (config.workbench.teacher.spec or "").startswith("litellm:"):
+        phases = {"check": Phase(1 + len(config.also), 1 + len(config.also)), **phases}
+    executions = config.problems * config.solutions * config.testings
+    found = figures(phases, sampled, problems=config.problems, executions=executions, concurrency=concurrency)
+    return {**found, "adaptive": config.draw.adaptive is not None}

@@ -14,7 +14,9 @@ from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from evosyn.chat import Parsed, Reply, Request
+from evosyn.chat import Parsed, Reply, Request, roomier
+from evosyn.configs.section import SAMPLED, Sampling
+from evosyn.dataset import Reject
 from evosyn.errors import UsageError
 from evosyn.ports import Domain, Teacher
 from evosyn.records import Json, Pool, Problem, Provenance, Solution, Testing, canonical_json
@@ -34,7 +36,8 @@ class DrawConfig(BaseModel):
     """How solutions and testings are drawn.
 
     Attributes:
-        solution, testing: sampling parameters given to the teacher with each request.
+        solution, testing: sampling parameters given to the teacher with each request; after a reply that was cut
+            the next attempt has more room.
         temperatures: of the solutions, slot by slot in turn, in place of that in `solution`; empty for one for all.
         attempts: how often one slot is asked before it stays empty.
         in_flight: problems drawn at once by `draw_pools`.
@@ -43,8 +46,8 @@ class DrawConfig(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    solution: dict[str, Json] = Field(default_factory=lambda: {"temperature": 1.0, "max_tokens": 4096})
-    testing: dict[str, Json] = Field(default_factory=lambda: {"temperature": 1.0, "max_tokens": 4096})
+    solution: Sampling = Field(default_factory=lambda: dict(SAMPLED))
+    testing: Sampling = Field(default_factory=lambda: dict(SAMPLED))
     temperatures: tuple[float, ...] = ()
     attempts: int = Field(default=2, ge=1, le=10)
     in_flight: int = Field(default=16, ge=1)
@@ -78,6 +81,13 @@ class Drawn:
     @property
     def rejected(self) -> tuple[Attempt, ...]:
         return tuple(attempt for attempt in self.attempts if attempt.reason)
+
+    def rejects(self, index: int) -> tuple[Reject, ...]:
+        """A row for each reply that could not be used; the problem is number `index` of its run."""
+        name = self.pool.problem.problem_id
+        return tuple(
+            Reject(one.kind, one.reason, "reply", index, name, (), one.reply.id, one.detail) for one in self.rejected
+        )
 
 
 @dataclass(frozen=True)
@@ -114,26 +124,49 @@ def draw_pools(
         UsageError: a problem of a domain that is not in `domains`.
         BudgetSpent, TeacherUnavailable: from the teacher.
     """
+    return asyncio.run(
+        adraw_pools(
+            problems,
+            teacher,
+            domains,
+            solutions=solutions,
+            testings=testings,
+            config=config,
+            on_done=on_done,
+        )
+    )
+
+
+async def adraw_pools(
+    problems: Sequence[Problem],
+    teacher: Teacher,
+    domains: Mapping[str, Domain],
+    *,
+    solutions: int,
+    testings: int,
+    config: DrawConfig | None = None,
+    on_done: Callable[[int, Drawn], None] | None = None,
+) -> list[Pool]:
+    """The same inside a running event loop."""
     config = config or DrawConfig()
     for problem in problems:
         if problem.domain not in domains:
             raise UsageError(f"problem {problem.problem_id!r}: unknown domain {problem.domain!r}")
-    want, gate = Want(solutions, testings, teacher.simulated), asyncio.Semaphore(config.in_flight)
+    gate = asyncio.Semaphore(config.in_flight)
 
     async def ask(kind: Kind, slot: int, attempt: int, request: Request) -> Reply:  # noqa: ARG001
         return await teacher.complete(request)
 
     async def one(index: int, problem: Problem) -> Pool:
         async with gate:
-            drawn = await draw_pool(problem, domains[problem.domain], ask, want, config)
+            drawn = await draw_pool(
+                problem, domains[problem.domain], ask, Want(solutions, testings, teacher.simulated), config
+            )
         if on_done is not None:
             on_done(index, drawn)
         return drawn.pool
 
-    async def every() -> list[Pool]:
-        return await all_or_first_error([one(index, problem) for index, problem in enumerate(problems)])
-
-    return asyncio.run(every())
+    return await all_or_first_error([one(index, problem) for index, problem in enumerate(problems)])
 
 
 @dataclass(frozen=True)
@@ -173,6 +206,8 @@ async def _draw_slot(
         sample = slot + number * SAMPLE_STRIDE
         params = _params(config, slot) if kind == "solution" else config.testing
         request = domain.ask(kind, problem, sample, params)
+        if attempts:
+            request = roomier(request, attempts[-1].reply)
         reply = await ask(kind, slot, number, request)
         read = _read(problem, domain, kind, reply)
         attempts.append(Attempt(kind, slot, number, reply, read.reason, read.detail))

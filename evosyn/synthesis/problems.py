@@ -13,11 +13,12 @@ from typing import TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from evosyn.chat import Message, Reply, Request
+from evosyn.chat import Message, Reply, Request, roomier
+from evosyn.configs.section import SAMPLED, Sampling
 from evosyn.errors import UsageError
 from evosyn.ports import Domain
 from evosyn.randomness import SeedTree
-from evosyn.records import Json, Problem, Provenance
+from evosyn.records import Problem, Provenance
 from evosyn.synthesis.generate import SAMPLE_STRIDE, named_reason, unstorable
 from evosyn.templates import render
 
@@ -32,7 +33,7 @@ class ProblemConfig(BaseModel):
 
     Attributes:
         examples: seeds shown in one prompt, all of one domain.
-        params: sampling parameters given to the teacher.
+        params: sampling parameters given to the teacher; after a reply that was cut the next attempt has more room.
         attempts: how often a problem is asked for before it is dropped.
         vary: append one wish of each kind that the domain has (`Domain.wishes`), drawn for each problem.
         domains: domains to make problems of; empty for those of the seeds.
@@ -42,7 +43,7 @@ class ProblemConfig(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     examples: int = Field(default=3, ge=1, le=20)
-    params: dict[str, Json] = Field(default_factory=lambda: {"temperature": 1.0, "max_tokens": 4096})
+    params: Sampling = Field(default_factory=lambda: dict(SAMPLED))
     attempts: int = Field(default=3, ge=1, le=10)
     vary: bool = True
     domains: tuple[str, ...] = ()
@@ -135,7 +136,8 @@ async def make_problem(
     attempts: list[ProblemAttempt] = []
     request = briefs.request(brief, domain, 0)
     for number in range(config.attempts):
-        reply = await ask(brief.index, number, briefs.request(brief, domain, number))
+        asked = briefs.request(brief, domain, number)
+        reply = await ask(brief.index, number, roomier(asked, attempts[-1].reply) if attempts else asked)
         if reply.failure is not None:
             attempts.append(ProblemAttempt(reply, f"reply-{reply.failure}"))
             continue

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -45,16 +46,43 @@ class SizeRow:
 def ablate_size(
     runner: StrategyRunner, matrices: Sequence[PassMatrix], program: str, sizes: Sequence[int], draws: int, seed: int
 ) -> list[SizeRow]:
-    """Retention at each size, on the problems that have enough for the largest.
+    """Retention at each size that some problem has, on the problems that have enough for the largest of these.
 
     Raises:
         UsageError: no problem is large enough, or the strategy is invalid.
     """
-    largest = max(sizes)
-    usable = [matrix for matrix in matrices if min(matrix.verdicts_MN.shape) >= largest]
-    if not usable:
-        raise UsageError(f"no problem has {largest} solutions and {largest} testings; choose smaller --sizes")
-    return [_row(runner, usable, program, size, draws, SeedTree(seed).child("size", size)) for size in sizes]
+    fitting = [size for size in sizes if any(min(matrix.verdicts_MN.shape) >= size for matrix in matrices)]
+    if not fitting:
+        raise UsageError(f"no problem has {min(sizes)} solutions and {min(sizes)} testings; choose smaller --sizes")
+    usable = [matrix for matrix in matrices if min(matrix.verdicts_MN.shape) >= max(fitting)]
+    return [_row(runner, usable, program, size, draws, SeedTree(seed).child("size", size)) for size in fitting]
+
+
+class LogLinear(NamedTuple):
+    """A line through the share of problems kept over log2 of the executions.
+
+    Attributes:
+        per_doubling: share gained by twice as many executions; r_squared: how much of the variance it explains.
+    """
+
+    per_doubling: float
+    intercept: float
+    r_squared: float
+
+    def at(self, executions: float) -> float:
+        return self.intercept + self.per_doubling * float(np.log2(executions))
+
+
+def log_linear(rows: Sequence[SizeRow]) -> LogLinear | None:
+    """Whether usable data grow with the logarithm of the executions, as Du 2025 says (section 4.2); None for fewer than
+    three sizes, through which any line goes."""
+    if len(rows) < 3:
+        return None
+    x, y = np.log2([row.executions for row in rows]), np.array([row.kept for row in rows])
+    slope, intercept = np.polyfit(x, y, 1)
+    total = float(((y - y.mean()) ** 2).sum())
+    left = float(((y - intercept - slope * x) ** 2).sum())
+    return LogLinear(float(slope), float(intercept), 1.0 if total == 0 else 1 - left / total)
 
 
 def _row(

@@ -8,28 +8,43 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
+from typing import TypeAlias
 
 from pydantic import Field
 
-from evosyn.budget import Budget
-from evosyn.chat import Reply, Request
+from evosyn.budget import Bound, Budget
+from evosyn.chat import Message, Reply, Request, roomier
 from evosyn.configs.section import Section
 from evosyn.errors import TeacherUnavailable
 from evosyn.randomness import SeedTree
+from evosyn.records import Json
 from evosyn.teachers.cache import ReplyCache, request_key
+from evosyn.teachers.failures import Failure, TransportError, setting
 from evosyn.teachers.hedge import Lateness
-from evosyn.teachers.limits import AdaptiveLimit, Breaker, PerMinute
-from evosyn.teachers.transports import Answer, Failure, Transport, TransportError
+from evosyn.teachers.limits import SAID_AFTER_S, AdaptiveLimit, Breaker, PerMinute
+from evosyn.teachers.transports import Answer, Transport
+from evosyn.thinking import without_thinking
 
 log = logging.getLogger(__name__)
-_THINKING = re.compile(r"\A\s*<think>(.*?)</think>\s*", re.DOTALL)
+Price: TypeAlias = Callable[[int, int], float | None]
+"""Dollars for so many input and output tokens; None where that is not known."""
 SECOND_CALLS = 8
 """One second call is allowed for so many first ones in flight."""
-REFUSED_AT_FIRST = 16
-"""Bad requests before the first answer after which the requests are taken for the fault."""
-_ENDS_THE_RUN = {Failure.AUTH, Failure.NO_MODEL}
+USELESS_AT_FIRST = 16
+"""Requests that were refused or answered by nothing before the first text, after which the endpoint is taken for the
+fault."""
+ENDS_THE_RUN = frozenset({Failure.AUTH, Failure.PAYMENT, Failure.NO_MODEL})
+ENDS_AT_FIRST = frozenset({Failure.UNREACHABLE, Failure.NOT_CHAT})
+"""Before the first answer the set-up is taken for the fault, after it an outage, which may pass."""
+QUESTION = "Reply with the single word: ready"
+UNKNOWN_LENGTH = 16_384
+"""Tokens that a reply may come to where nothing limits it, until a longer one was seen."""
+BYTES_PER_TOKEN = 2
+"""At least, of a prompt."""
 
 
 class ChatConfig(Section):
@@ -37,12 +52,16 @@ class ChatConfig(Section):
 
     Attributes:
         concurrency: most calls in flight; the number in force adapts to what the endpoint admits.
-        retries: further attempts after a server error, a timeout or a broken connection (a 429 does not count).
+        retries: further attempts after a server error, a timeout or a broken connection (a 429 does not count). Used
+            up, they end the run before the first answer, and the request alone while others are answered; in an
+            outage they do not count.
         hedge: a call that takes so many times longer than usual is asked a second time, beside at most an eighth of
             `concurrency`, and the first answer of the two counts; None never does.
         patience_s: seconds without one answer after which the endpoint is taken for dead.
         requests_per_minute, tokens_per_minute: limits of the account, None for none.
-        price_in, price_out: dollars for a million tokens, where the provider's price is unknown.
+        lead: the first request goes alone, and the others when it is answered: what is wrong with key, address or
+            parameters costs one call. Not for a model of this machine, nor for a person.
+        price_in, price_out: dollars for a million tokens, in place of what the provider says.
     """
 
     concurrency: int = Field(default=64, ge=1, le=4096)
@@ -51,8 +70,17 @@ class ChatConfig(Section):
     patience_s: float = Field(default=300.0, gt=0)
     requests_per_minute: float | None = Field(default=None, gt=0)
     tokens_per_minute: float | None = Field(default=None, gt=0)
+    lead: bool = True
     price_in: float | None = Field(default=None, ge=0)
     price_out: float | None = Field(default=None, ge=0)
+
+    @property
+    def price(self) -> Price | None:
+        """What a call costs, where that is given."""
+        if self.price_in is None and self.price_out is None:
+            return None
+        price_in, price_out = self.price_in or 0.0, self.price_out or 0.0
+        return lambda read, written: (read * price_in + written * price_out) / 1e6
 
 
 class ChatTeacher:
@@ -64,16 +92,31 @@ class ChatTeacher:
         config: limits and policy.
         cache: replies already paid for.
         budget: what may be spent.
+        place: where the model is, for messages.
+        listed: what the provider's price list says beforehand.
     """
 
-    def __init__(self, name: str, transport: Transport, config: ChatConfig, cache: ReplyCache, budget: Budget) -> None:
+    def __init__(
+        self,
+        name: str,
+        transport: Transport,
+        config: ChatConfig,
+        cache: ReplyCache,
+        budget: Budget,
+        place: str = "",
+        listed: Price | None = None,
+    ) -> None:
         self.budget = budget
         self._name, self._transport, self._config, self._cache = name, transport, config, cache
+        self._place = f"{name} at {place}" if place else name
+        self._price = config.price or listed
         self._limit = AdaptiveLimit(config.concurrency)
         self._requests, self._tokens = PerMinute(config.requests_per_minute), PerMinute(config.tokens_per_minute)
         self._late = Lateness(config.hedge, lambda: self._limit.size // SECOND_CALLS)
-        self._breaker = Breaker(config.patience_s)
-        self._refused_so_far, self._answered = 0, False
+        self._breaker = Breaker(config.patience_s, self._place)
+        self._first, self._over = asyncio.Lock(), ""
+        self._useless: Counter[str] = Counter()
+        self._answers, self._texts, self._longest = 0, 0, 0
         self._in_flight: dict[str, asyncio.Future[Reply]] = {}
 
     @property
@@ -96,7 +139,7 @@ class ChatTeacher:
         future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
         self._in_flight[key] = future
         try:
-            reply = await self._ask(key, request)
+            reply = await self._in_turn(key, request)
             future.set_result(reply)
             return reply
         except BaseException as error:
@@ -105,6 +148,18 @@ class ChatTeacher:
             raise
         finally:
             del self._in_flight[key]
+
+    async def check(self, purpose: str, params: Mapping[str, Json]) -> Reply | None:
+        """See `ports.Checked.check`."""
+        if not self._config.lead:
+            return None
+        request = Request((Message("user", QUESTION),), purpose, params)
+        for _ in range(2):
+            reply = await self._ask(request_key(self._name, request), request, strict=True)
+            if reply.failure is None:
+                return reply
+            request = replace(roomier(request, reply), sample=1)
+        raise self._gives_nothing(Counter({reply.failure or "": 2}), reply, purpose)
 
     async def aclose(self) -> None:
         spent = self.budget.spent
@@ -118,38 +173,87 @@ class ChatTeacher:
         await self._transport.aclose()
         self._cache.close()
 
-    async def _ask(self, key: str, request: Request) -> Reply:
+    async def _in_turn(self, key: str, request: Request) -> Reply:
+        """The reply; until there was an answer, one request at a time."""
+        if self._config.lead and not self._answers:
+            async with self._first:
+                if self._over:
+                    raise TeacherUnavailable(self._over)
+                if not self._answers:
+                    try:
+                        return await self._ask(key, request)
+                    except TeacherUnavailable as error:
+                        self._over = str(error)
+                        raise
+        return await self._ask(key, request)
+
+    async def _ask(self, key: str, request: Request, *, strict: bool = False) -> Reply:
+        """A reply after the retries that its failures are worth.
+
+        Args:
+            strict: a refused request ends the run.
+        """
+        told = self._say_that_it_waits()
+        try:
+            return await self._persist(key, request, strict=strict)
+        finally:
+            if told is not None:
+                told.cancel()
+
+    def _say_that_it_waits(self) -> asyncio.TimerHandle | None:
+        """A line after some seconds without the first answer."""
+        if self._answers or not self._config.lead:
+            return None
+        said = "%s: no answer in %.0f s; waiting for the first one"
+        return asyncio.get_running_loop().call_later(SAID_AFTER_S, log.warning, said, self._place, SAID_AFTER_S)
+
+    async def _persist(self, key: str, request: Request, *, strict: bool) -> Reply:
         jitter = SeedTree(0).child("jitter", key).random()
-        attempt = 0
+        attempt, answers = 0, self._answers
         while True:
             try:
                 return await self._attempt(key, request)
             except TransportError as error:
-                if error.kind in _ENDS_THE_RUN:
-                    raise TeacherUnavailable(f"{self._name}: {error}") from error
+                if error.kind in ENDS_THE_RUN or (error.kind in ENDS_AT_FIRST and not self._answers):
+                    raise self._unavailable(error) from error
                 if error.kind is Failure.BAD_REQUEST:
-                    self._bad(error)
+                    self._refused(error, strict=strict)
                     return Reply(key, "", self._name, failure="bad-request", cost=0.0)
-                self._breaker.failed(str(error))
+                self._breaker.failed(error)
                 if error.kind is not Failure.RATE:
                     attempt += 1
-                    if attempt > self._config.retries:
-                        return Reply(key, "", self._name, failure=error.kind.value, cost=0.0)
+                    if attempt > self._config.retries and not self._answers:
+                        raise self._unavailable(error, f" ({attempt} times)") from error
+                    if attempt > self._config.retries and self._answers > answers:
+                        return Reply(key, "", self._name, failure=_kept_name(error.kind), cost=0.0)
                 wait = max(error.retry_after, 0.25 * 2 ** min(attempt, 6))
                 await asyncio.sleep(wait * (1.0 + jitter.random() * 0.25))
 
-    def _bad(self, error: TransportError) -> None:
+    def _unavailable(self, error: TransportError, times: str = "") -> TeacherUnavailable:
+        return TeacherUnavailable(f"{self._place}: {error}{times}. {error.advice}")
+
+    def _refused(self, error: TransportError, *, strict: bool) -> None:
         """
         Raises:
             TeacherUnavailable: nothing but such requests so far.
         """
-        log.warning("%s refused a request: %s", self._name, error)
-        self._refused_so_far += 1
-        if self._refused_so_far >= REFUSED_AT_FIRST and not self._answered:
-            raise TeacherUnavailable(
-                f"{self._name} refused all of the first {self._refused_so_far} requests ({error}); change the sampling "
-                "parameters (--set draw.solution=..., draw.testing=..., problem.params=...) and repeat the command"
-            ) from error
+        if not self._useless["bad-request"]:
+            log.warning("%s refused a request: %s; further ones are counted only", self._name, error)
+        self._useless["bad-request"] += 1
+        if strict or (not self._texts and self._useless["bad-request"] >= USELESS_AT_FIRST):
+            times = "" if strict else f" (all of the first {self._useless['bad-request']} requests)"
+            raise self._unavailable(error, times) from error
+
+    def _gives_nothing(self, failures: Counter[str], last: Reply, purpose: str = "") -> TeacherUnavailable:
+        listed = ", ".join(f"{count} x {failure}" for failure, count in failures.items())
+        if last.failure == "truncated":
+            told = f"every reply was cut (finish_reason length) after {last.output_tokens} tokens"
+            return TeacherUnavailable(f"{self._place}: {told}. Give more room: {setting(purpose, 'max_tokens')}")
+        told = f"no text in the first {failures.total()} answers ({listed}; {last.output_tokens} tokens in the last)"
+        return TeacherUnavailable(
+            f"{self._place}: {told}. Try `evosyn doctor --model {self._name} ...`, look at the server's log, or name "
+            "another model"
+        )
 
     async def _attempt(self, key: str, request: Request) -> Reply:
         await self._requests.take(1)
@@ -165,7 +269,8 @@ class ChatTeacher:
             raise
         self._limit.succeeded(asyncio.get_running_loop().time() - started)
         self._breaker.succeeded()
-        self._answered = True
+        self._answers += 1
+        self._see(reply)
         await self._tokens.take(reply.input_tokens + reply.output_tokens)
         return reply
 
@@ -176,25 +281,48 @@ class ChatTeacher:
 
     async def _call(self, key: str, request: Request) -> Reply:
         """One call, paid and kept as soon as it is answered."""
-        self.budget.reserve()
+        request = replace(request, params={name: value for name, value in request.params.items() if value is not None})
+        bound = self._bound(request)
+        await self.budget.reserve(bound)
         started = asyncio.get_running_loop().time()
         try:
             answer = await self._transport.send(request)
         except BaseException as error:
-            self.budget.cancel(sent=not isinstance(error, TransportError) or error.kind is Failure.TIMEOUT)
+            self.budget.cancel(bound, sent=not isinstance(error, TransportError) or error.kind is Failure.TIMEOUT)
             raise
         seconds = asyncio.get_running_loop().time() - started
         self._late.answered(seconds)
         reply = self._reply(key, answer, seconds)
-        self._cache.put(reply)
-        self.budget.settle(reply)
+        if reply.failure != "empty" or reply.output_tokens:  # an empty one that took no tokens was paid by nobody
+            self._cache.put(reply)
+        self.budget.settle(reply, bound)
         return reply
 
+    def _see(self, reply: Reply) -> None:
+        """
+        Raises:
+            TeacherUnavailable: all answers so far are empty.
+        """
+        self._longest = max(self._longest, reply.output_tokens)
+        if reply.failure != "empty":
+            self._texts += 1
+            return
+        self._useless["empty"] += 1
+        if not self._texts and self._useless["empty"] >= USELESS_AT_FIRST:
+            raise self._gives_nothing(Counter(empty=self._useless["empty"]), reply)
+
+    def _bound(self, request: Request) -> Bound:
+        """What a call can come to at most: nobody else counts the tokens of a prompt before it is sent."""
+        letters = sum(len(message.content.encode(errors="replace")) for message in request.messages)
+        room = request.params.get("max_tokens") or request.params.get("max_completion_tokens")
+        limit = room if isinstance(room, int) else max(UNKNOWN_LENGTH, self._longest)
+        prompt = letters // BYTES_PER_TOKEN + 64
+        cost = None if self._price is None else self._price(prompt, limit)
+        return Bound(cost or 0.0, prompt + limit)
+
     def _reply(self, key: str, answer: Answer, seconds: float) -> Reply:
-        text, reasoning = answer.text, answer.reasoning
-        thinking = _THINKING.match(text)
-        if thinking is not None and reasoning is None:
-            text, reasoning = text[thinking.end() :], thinking.group(1).strip()
+        text, thought = without_thinking(answer.text)
+        reasoning = "\n".join(part for part in (answer.reasoning, thought) if part) or None
         return Reply(
             id=key,
             text=text,
@@ -208,10 +336,13 @@ class ChatTeacher:
         )
 
     def _cost(self, answer: Answer) -> float | None:
-        price_in, price_out = self._config.price_in, self._config.price_out
-        if price_in is None and price_out is None:
-            return answer.cost
-        return (answer.input_tokens * (price_in or 0.0) + answer.output_tokens * (price_out or 0.0)) / 1e6
+        own = self._config.price
+        return answer.cost if own is None else own(answer.input_tokens, answer.output_tokens)
+
+
+def _kept_name(kind: Failure) -> str:
+    """The failure of a reply as journals know it."""
+    return Failure.TRANSPORT.value if kind in ENDS_AT_FIRST else kind.value
 
 
 def _failure(text: str, finish_reason: str) -> str | None:

@@ -10,13 +10,18 @@ is restored and that share tolerated.
 from __future__ import annotations
 
 import asyncio
+import logging
 import math
 from collections import deque
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from evosyn.errors import TeacherUnavailable
+from evosyn.teachers.failures import TransportError
 
+log = logging.getLogger(__name__)
+SAID_AFTER_S = 10.0
+"""Seconds without an answer after which that is said."""
 SLOW_START = 128
 """Calls in flight at the start; each answer adds one, while nothing is refused."""
 WINDOW_S = 0.5
@@ -284,20 +289,22 @@ class PerMinute:
 
 
 class Breaker:
-    """Ends a run whose endpoint has answered nothing for too long.
+    """Ends a run whose endpoint has answered nothing for too long, and says before that it waits.
 
     Args:
         patience_s: seconds without one success, counted from the first failure after the last success.
+        place: whose endpoint it is, for messages.
     """
 
-    def __init__(self, patience_s: float) -> None:
-        self._patience_s = patience_s
+    def __init__(self, patience_s: float, place: str = "the endpoint") -> None:
+        self._patience_s, self._place = patience_s, place
         self._failing_since: float | None = None
+        self._said = False
 
     def succeeded(self) -> None:
-        self._failing_since = None
+        self._failing_since, self._said = None, False
 
-    def failed(self, reason: str) -> None:
+    def failed(self, error: TransportError) -> None:
         """
         Raises:
             TeacherUnavailable: nothing but failures for `patience_s` seconds.
@@ -305,8 +312,16 @@ class Breaker:
         now = asyncio.get_running_loop().time()
         if self._failing_since is None:
             self._failing_since = now
-        elif now - self._failing_since > self._patience_s:
+        failing = now - self._failing_since
+        if failing > self._patience_s:
             raise TeacherUnavailable(
-                f"the endpoint has answered nothing for {self._patience_s:.0f} s (last failure: {reason}); "
-                "check it with `evosyn doctor --model ...` and repeat the command: replies received are kept"
+                f"{self._place} has answered nothing for {self._patience_s:.0f} s (last failure: {error}). "
+                f"{error.advice or 'Check it with `evosyn doctor --model ...`'}. Then repeat the command: replies "
+                "received are kept"
             )
+        if failing > SAID_AFTER_S and not self._said:
+            self._said = True
+            log.warning(
+                "%s has answered nothing for %.0f s (%s); asked on until %.0f s", self._place, failing, error,
+                self._patience_s,
+            )  # fmt: skip

@@ -10,12 +10,15 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from evosyn.budget import unpriced
+from evosyn.chat import Refusals
 from evosyn.errors import UsageError
 from evosyn.ports import Argument, PluginConfig, TeacherTools
+from evosyn.teachers.adapting import Adapting
 from evosyn.teachers.cache import ReplyCache
-from evosyn.teachers.chat import ChatConfig, ChatTeacher
-from evosyn.teachers.structured import Structured
-from evosyn.teachers.transports import CompatibleTransport, Endpoint, LitellmTransport, Transport
+from evosyn.teachers.chat import ChatConfig, ChatTeacher, Price
+from evosyn.teachers.failures import Endpoint
+from evosyn.teachers.transports import CompatibleTransport, LitellmTransport, Transport
 
 COMPATIBLE = ("openai", "hosted_vllm", "ollama_chat", "lm_studio", "llamafile")
 
@@ -28,6 +31,7 @@ class LitellmConfig(PluginConfig):
         api_key_env: name of the environment variable with the key; by default the provider's usual one.
         transport: `auto` takes plain aiohttp for a compatible endpoint with a `base_url`, litellm otherwise.
         timeout_s: of one call.
+        retries: further attempts after a server error, a time-out or a broken connection.
         hedge: ask again where a call hangs.
         requests_per_minute, tokens_per_minute: limits of the account.
         price_in, price_out: dollars for a million tokens, where litellm does not know them.
@@ -38,6 +42,7 @@ class LitellmConfig(PluginConfig):
     api_key_env: str | None = None
     transport: Literal["auto", "litellm", "compatible"] = "auto"
     timeout_s: float = Field(default=300.0, gt=0)
+    retries: int = Field(default=4, ge=0)
     hedge: bool = True
     requests_per_minute: float | None = Field(default=None, gt=0)
     tokens_per_minute: float | None = Field(default=None, gt=0)
@@ -49,7 +54,7 @@ def create(tools: TeacherTools, config: LitellmConfig) -> ChatTeacher:
     """A teacher for `config.model`.
 
     Raises:
-        UsageError: no provider in the model, or the named variable is not set.
+        UsageError: no provider in the model, the key's variable is not set, or a limit in money and no price.
     """
     model = config.model
     provider, slash, _ = model.partition("/")
@@ -61,16 +66,24 @@ def create(tools: TeacherTools, config: LitellmConfig) -> ChatTeacher:
     endpoint.key()
     compatible = config.base_url is not None and provider in COMPATIBLE
     chosen: Transport
+    listed: Price | None = None
     if config.transport == "compatible" or (config.transport == "auto" and compatible):
         chosen = CompatibleTransport(endpoint)
     else:
         chosen = LitellmTransport(endpoint)
+        chosen.require_key()
+        listed = chosen.price
     chat = ChatConfig(
         concurrency=tools.calls,
+        retries=config.retries,
         requests_per_minute=config.requests_per_minute,
         tokens_per_minute=config.tokens_per_minute,
         price_in=config.price_in,
         price_out=config.price_out,
     )
+    price = chat.price or listed
+    if tools.budget.limits.max_cost is not None and (price is None or price(1, 1) is None):
+        raise UsageError(unpriced(model))
     chat = chat if config.hedge else chat.model_copy(update={"hedge": None})
-    return ChatTeacher(model, Structured(chosen), chat, ReplyCache(tools.replies), tools.budget)
+    transport = Adapting(chosen, tools.refusals.setdefault(model, Refusals()))
+    return ChatTeacher(model, transport, chat, ReplyCache(tools.replies), tools.budget, endpoint.url, listed)

@@ -24,7 +24,8 @@ from evosyn.randomness import SeedTree
 from evosyn.teachers._local import Engine, LocalAsk, open_engine
 from evosyn.teachers.cache import ReplyCache, request_key
 from evosyn.teachers.chat import ChatConfig, ChatTeacher
-from evosyn.teachers.transports import Answer, Failure, TransportError
+from evosyn.teachers.failures import Failure, TransportError
+from evosyn.teachers.transports import Answer
 
 PARAMETERS = ("temperature", "top_p", "top_k", "max_tokens", "stop", "chat_template_kwargs")
 SAMPLED_BYTES = 1 << 16
@@ -146,7 +147,7 @@ def create(tools: TeacherTools, config: LocalModelConfig) -> ChatTeacher:
     transport = LocalTransport(
         name, lambda: open_engine(engine, folder, config.device, config.dtype), tools.calls, tools.seed
     )
-    chat = ChatConfig(concurrency=tools.calls, hedge=None, retries=0)
+    chat = ChatConfig(concurrency=tools.calls, hedge=None, retries=0, lead=False)
     return ChatTeacher(name, transport, chat, ReplyCache(tools.replies), tools.budget)
 
 

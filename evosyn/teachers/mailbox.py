@@ -1,22 +1,34 @@
 """A teacher that is a person, or any model without an API: each prompt becomes a file, the answer is awaited as a file.
 
-`DIR/<id>.prompt.md` is written; whoever answers writes `DIR/<id>.reply.md`. Prompts that were answered before are
-answered again from there, so a run can be stopped and resumed at any time.
+`DIR/NAME.prompt.md` is written; whoever answers writes `DIR/NAME.reply.md`; `DIR/README.md` says so. Cache, budget and
+the reading of replies are those of any model (`teachers.chat`); here is only how a request reaches a person.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
+import re
+from importlib import resources
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field
 
-from evosyn.chat import Reply, Request
+from evosyn.chat import Request
 from evosyn.errors import UsageError
 from evosyn.ports import Argument, PluginConfig, TeacherTools
 from evosyn.rundir import write_atomic
-from evosyn.teachers.cache import request_key
+from evosyn.teachers.cache import ReplyCache, request_key
+from evosyn.teachers.chat import ChatConfig, ChatTeacher
+from evosyn.teachers.transports import Answer
+
+log = logging.getLogger(__name__)
+NAME = "mailbox"
+SETTLED_S = 1.0
+"""Seconds for which a reply must not have changed: whoever writes it may not have ended."""
+SAY_EVERY_S = 60.0
+"""Seconds between two lines that say how many prompts wait, where that number has changed."""
 
 
 class MailboxConfig(PluginConfig):
@@ -30,44 +42,88 @@ class MailboxConfig(PluginConfig):
     poll_s: float = Field(default=0.5, gt=0)
 
 
-class MailboxTeacher:
-    """Implements `ports.Teacher` over a directory."""
+class Mailbox:
+    """Implements `transports.Transport` over a directory; waits as long as it takes."""
 
     def __init__(self, config: MailboxConfig) -> None:
         self._directory, self._poll_s = config.directory, config.poll_s
+        self._open: set[Path] = set()
+        self._count, self._count_at = 0, 0.0
+        self._told, self._told_at = 0, -SAY_EVERY_S
 
-    @property
-    def name(self) -> str:
-        return "mailbox"
-
-    @property
-    def simulated(self) -> bool:
-        return False
-
-    async def complete(self, request: Request) -> Reply:
-        """Write the prompt, wait for the reply; waits as long as it takes."""
-        key = request_key(self.name, request)
-        prompt, answer = self._directory / f"{key}.prompt.md", self._directory / f"{key}.reply.md"
-        if not answer.exists() and not prompt.exists():
-            text = "\n\n".join(message.content for message in request.messages)
-            await asyncio.to_thread(write_atomic, prompt, text)
-        while not answer.exists():
-            await asyncio.sleep(self._poll_s)
-        text = await asyncio.to_thread(answer.read_text, encoding="utf-8", errors="replace")
-        return Reply(key, text, self.name, failure=None if text.strip() else "empty")
+    async def send(self, request: Request) -> Answer:
+        """Write the prompt, wait for the reply."""
+        key = request_key(NAME, request)
+        name = f"{title(request)}.{key}"
+        replies = [self._directory / f"{name}.reply.md", self._directory / f"{key}.reply.md"]
+        if not any(file.exists() for file in replies):
+            await asyncio.to_thread(write_atomic, self._directory / f"{name}.prompt.md", letter(request, name))
+        self._open.add(replies[0])
+        try:
+            while not (text := await self._settled(replies)):
+                self._say()
+                await asyncio.sleep(self._poll_s)
+        finally:
+            self._open.discard(replies[0])
+        return Answer(text, "stop", None, 0, 0, 0.0)
 
     async def aclose(self) -> None:
         return None
 
+    async def _settled(self, files: list[Path]) -> str:
+        """The text of the one that is there, once it has stopped changing; empty until then."""
+        for file in files:
+            try:
+                before = file.stat()
+                if before.st_size == 0:
+                    continue
+                await asyncio.sleep(min(SETTLED_S, 2 * self._poll_s))
+                after = file.stat()
+                if (before.st_size, before.st_mtime_ns) == (after.st_size, after.st_mtime_ns):
+                    text = await asyncio.to_thread(file.read_text, encoding="utf-8", errors="replace")
+                    if text.strip():
+                        return text
+            except FileNotFoundError:
+                continue
+        return ""
 
-def create(tools: TeacherTools, config: MailboxConfig) -> MailboxTeacher:  # noqa: ARG001
+    def _say(self) -> None:
+        now = asyncio.get_running_loop().time()
+        if len(self._open) != self._count:
+            self._count, self._count_at = len(self._open), now
+        enough = now - self._count_at >= 2 * self._poll_s and now - self._told_at >= SAY_EVERY_S
+        if enough and self._count != self._told:
+            self._told, self._told_at = self._count, now
+            log.warning("%d prompts wait for replies in %s (README.md there says how)", self._told, self._directory)
+
+
+def title(request: Request) -> str:
+    """What is asked, in the letters of a file name."""
+    about = request.problem.problem_id if request.problem is not None and request.purpose != "problem" else ""
+    about = re.sub(r"[^A-Za-z0-9_-]+", "-", about)[:60].strip("-")
+    return f"{about}.{request.purpose}-{request.sample:03d}".lstrip(".")
+
+
+def letter(request: Request, name: str) -> str:
+    """The prompt as a file, which says where its answer belongs."""
+    head = f"<!-- evosyn waits for the answer to this, as a file of this folder: {name}.reply.md -->"
+    parts = [message.content.strip() for message in request.messages]
+    if len(parts) > 1:
+        parts = [f"<!-- {one.role} -->\n{part}" for one, part in zip(request.messages, parts, strict=True)]
+    return "\n\n".join([head, *parts]) + "\n"
+
+
+def create(tools: TeacherTools, config: MailboxConfig) -> ChatTeacher:
     """A mailbox in a directory, made if absent.
 
     Raises:
         UsageError: it cannot be made.
     """
+    guide = resources.files("evosyn.teachers").joinpath("mailbox.md").read_text(encoding="utf-8")
     try:
         config.directory.mkdir(parents=True, exist_ok=True)
+        write_atomic(config.directory / "README.md", guide)
     except OSError as error:
         raise UsageError(f"mailbox {config.directory}: {error.strerror}") from error
-    return MailboxTeacher(config)
+    chat = ChatConfig(concurrency=tools.calls, hedge=None, retries=0, lead=False)
+    return ChatTeacher(NAME, Mailbox(config), chat, ReplyCache(tools.replies), tools.budget)

@@ -1,45 +1,25 @@
 """How one chat request reaches a provider: litellm for all of them, plain aiohttp for OpenAI-compatible endpoints.
 
-Both end in the same typed failures. Keys are read from the
-environment by name at the moment of the call; litellm never fetches its price map and sends no telemetry.
+Both end in the typed failures of `teachers.failures`. Keys are read from the environment by name at the moment of the
+call; litellm never fetches its price map and sends no telemetry.
 """
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from typing import Any, Protocol
 
 from evosyn.chat import Request
 from evosyn.errors import UsageError
 from evosyn.records import Json
+from evosyn.teachers.failures import Endpoint, Failure, TransportError, not_chat, redacted, refused, unreachable
 
-
-class Failure(StrEnum):
-    """Why a call gave no answer; each has its own policy in `chat`."""
-
-    AUTH = "auth"  # ends the run
-    NO_MODEL = "no-model"  # ends the run
-    BAD_REQUEST = "bad-request"  # this request alone, never retried
-    RATE = "rate"  # slows down, retried
-    SERVER = "server"  # retried
-    TIMEOUT = "timeout"  # retried
-    TRANSPORT = "transport"  # retried
-
-
-class TransportError(Exception):
-    """A call without an answer.
-
-    Attributes:
-        kind: which policy applies.
-        retry_after: seconds that the endpoint asked for, 0.0 if it did not say.
-    """
-
-    def __init__(self, kind: Failure, message: str, retry_after: float = 0.0) -> None:
-        super().__init__(message)
-        self.kind, self.retry_after = kind, retry_after
+CONNECT_S = 10.0
+"""Seconds in which an endpoint must take a connection."""
+READ = 1 << 18
+"""Bytes of an answer that is no completion which are looked at."""
 
 
 @dataclass(frozen=True)
@@ -62,30 +42,6 @@ class Transport(Protocol):
     async def aclose(self) -> None: ...
 
 
-@dataclass(frozen=True)
-class Endpoint:
-    """Where to send: model name, base URL (None: the provider's own), name of the key's variable, seconds for one
-    call."""
-
-    model: str
-    base_url: str | None
-    api_key_env: str | None
-    timeout_s: float
-
-    def key(self) -> str | None:
-        """The key, read now.
-
-        Raises:
-            UsageError: a variable was named and is not set.
-        """
-        if self.api_key_env is None:
-            return None
-        value = os.environ.get(self.api_key_env)
-        if not value:
-            raise UsageError(f"api_key_env: the environment variable {self.api_key_env} is not set")
-        return value
-
-
 class CompatibleTransport:
     """An OpenAI-compatible endpoint (vLLM, SGLang, Ollama, a gateway): JSON over aiohttp, one pool of connections."""
 
@@ -99,24 +55,26 @@ class CompatibleTransport:
 
         body = {"model": self._model, "messages": _messages(request), **dict(request.params), **_format(request)}
         try:
-            async with self._open().post(f"{self._endpoint.base_url}/chat/completions", json=body) as response:
-                if response.status >= 400:
-                    text = await response.text(errors="replace")
-                    raise TransportError(
-                        _kind(response.status),
-                        _redacted(f"HTTP {response.status}: {text}", self._endpoint),
-                        _retry_after(response.headers),
-                    )
-                return _answer_of(await response.json(content_type=None))
+            async with self._open().post(self._endpoint.url, json=body) as response:
+                return _read(await response.read(), response, self._endpoint, request.purpose)
+        except aiohttp.ConnectionTimeoutError:
+            raise unreachable(f"took no connection in {CONNECT_S:g} s", self._endpoint) from None
         except TimeoutError as error:
             raise TransportError(Failure.TIMEOUT, f"no answer in {self._endpoint.timeout_s:g} s") from error
-        except (aiohttp.ClientError, ConnectionError, ValueError, TypeError, AttributeError) as error:
-            shown = _redacted(f"{type(error).__name__}: {error}", self._endpoint)
-            raise TransportError(Failure.TRANSPORT, shown) from error
+        except aiohttp.ClientConnectorError as error:
+            raise unreachable(_unconnected(error, self._endpoint), self._endpoint) from error
+        except aiohttp.InvalidURL:
+            raise UsageError(
+                f"--base-url {self._endpoint.base_url!r}: is no URL, such as http://localhost:8000/v1"
+            ) from None
+        except (aiohttp.ClientError, ConnectionError) as error:
+            told = redacted(f"the connection broke: {type(error).__name__}: {error}", self._endpoint)
+            raise TransportError(Failure.TRANSPORT, told) from error
 
     async def aclose(self) -> None:
         if self._session is not None:
-            await self._session.close()
+            session, self._session = self._session, None
+            await session.close()
 
     def _open(self) -> Any:
         if self._session is None:
@@ -125,10 +83,49 @@ class CompatibleTransport:
             key = self._endpoint.key() or os.environ.get("OPENAI_API_KEY") or "no-key"
             self._session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(limit=0),
-                timeout=aiohttp.ClientTimeout(total=self._endpoint.timeout_s),
+                timeout=aiohttp.ClientTimeout(total=self._endpoint.timeout_s, sock_connect=CONNECT_S),
                 headers={"Authorization": f"Bearer {key}"},
             )
         return self._session
+
+
+def _read(raw: bytes, response: Any, endpoint: Endpoint, purpose: str) -> Answer:
+    """The answer in a response.
+
+    Raises:
+        TransportError: there is none in it.
+    """
+    if response.status >= 400:
+        raise refused(response.status, raw[:READ].decode(errors="replace"), endpoint, response.headers, purpose)
+    try:
+        body: Json = json.loads(raw)
+    except (ValueError, RecursionError):
+        body = None
+    if isinstance(body, dict) and isinstance(error := body.get("error"), dict) and "choices" not in body:
+        code = error.get("code")  # a gateway that says 200 to everything
+        status = code if isinstance(code, int) and 400 <= code < 600 else 500
+        raise refused(status, raw[:READ].decode(errors="replace"), endpoint, response.headers, purpose)
+    try:
+        return _answer_of(body)
+    except (ValueError, TypeError, AttributeError, KeyError, IndexError):
+        text = raw[:READ].decode(errors="replace")
+        raise not_chat(response.status, response.content_type, text, endpoint) from None
+
+
+def _unconnected(error: Any, endpoint: Endpoint) -> str:
+    """Why there is no connection, in words."""
+    import aiohttp
+
+    host = f"{error.host}:{error.port}"
+    if isinstance(error, aiohttp.ClientConnectorDNSError):
+        return f"the host name {error.host!r} is not known"
+    if isinstance(error, aiohttp.ClientConnectorCertificateError):
+        return redacted(f"the certificate of {host} is not valid: {error.certificate_error}", endpoint)
+    if isinstance(error, aiohttp.ClientSSLError):
+        return redacted(f"no TLS connection to {host}: {error}", endpoint)
+    if isinstance(error.os_error, ConnectionRefusedError):
+        return f"{host} refused the connection: nothing listens there"
+    return redacted(f"no connection to {host}: {error.os_error.strerror or error}", endpoint)
 
 
 class LitellmTransport:
@@ -155,11 +152,36 @@ class LitellmTransport:
                 **(_format(request) if self._structured() else {}),
             )
         except Exception as error:
-            raise _typed(error, self._endpoint) from error
+            raise _typed(error, self._endpoint, request.purpose) from error
         return replace(_answer_of(response.model_dump()), cost=self._cost(response))
 
     async def aclose(self) -> None:
         await self._litellm.close_litellm_async_clients()
+
+    def require_key(self) -> None:
+        """
+        Raises:
+            UsageError: litellm wants variables of the environment that are not set.
+        """
+        if self._endpoint.api_key_env or self._endpoint.base_url:
+            return
+        missing = self._litellm.validate_environment(model=self._endpoint.model)["missing_keys"]
+        missing = [name for name in missing if "KEY" in name or "TOKEN" in name]  # an address has a default
+        if missing:
+            raise UsageError(
+                f"--model {self._endpoint.model}: the environment variable {' and '.join(missing)} is not set; set it, "
+                "or name another one with --api-key-env"
+            )
+
+    def price(self, read: int, written: int) -> float | None:
+        """Dollars for so many input and output tokens by litellm's list; None where the model is not in it."""
+        try:
+            costs = self._litellm.cost_per_token(
+                model=self._endpoint.model, prompt_tokens=read, completion_tokens=written
+            )
+        except Exception:  # noqa: BLE001  litellm raises a plain Exception for a model that it does not know
+            return None
+        return float(sum(costs))
 
     def _structured(self) -> bool:
         """Does litellm know that the model can be held to a schema?"""
@@ -193,8 +215,8 @@ def _format(request: Request) -> dict[str, Json]:
 
 
 def _answer_of(body: Json) -> Answer:
-    """The answer in a chat completion; whatever is missing is empty or zero."""
-    choice: Json = (body.get("choices") or [{}])[0]
+    """The answer in a chat completion; whatever is missing in a choice is empty or zero."""
+    choice: Json = (body["choices"] or [{}])[0]
     message, usage = choice.get("message") or {}, body.get("usage") or {}
     return Answer(
         text=str(message.get("content") or ""),
@@ -206,51 +228,16 @@ def _answer_of(body: Json) -> Answer:
     )
 
 
-def _typed(error: Exception, endpoint: Endpoint) -> Exception:
+def _typed(error: Exception, endpoint: Endpoint, purpose: str) -> Exception:
     """litellm raises the exceptions of the openai SDK, which it depends on."""
     import openai
 
     if isinstance(error, openai.APITimeoutError | TimeoutError):
-        return TransportError(Failure.TIMEOUT, "no answer in time")
+        return TransportError(Failure.TIMEOUT, f"no answer in {endpoint.timeout_s:g} s")
     if not isinstance(error, openai.APIError):
         return error
-    shown = _redacted(f"{type(error).__name__}: {error}", endpoint)
     status = getattr(error, "status_code", None)
     if isinstance(error, openai.APIConnectionError) or not isinstance(status, int):
-        return TransportError(Failure.TRANSPORT, shown)
+        return unreachable(redacted(f"no connection: {error}", endpoint), endpoint)
     headers = getattr(getattr(error, "response", None), "headers", None)
-    return TransportError(_kind(status), shown, _retry_after(headers or {}))
-
-
-def _kind(status: int) -> Failure:
-    return _KINDS.get(status, Failure.BAD_REQUEST if 400 <= status < 500 else Failure.SERVER)
-
-
-_KINDS: Mapping[int, Failure] = {
-    401: Failure.AUTH,
-    403: Failure.AUTH,
-    404: Failure.NO_MODEL,
-    408: Failure.TIMEOUT,
-    409: Failure.SERVER,
-    429: Failure.RATE,
-}
-
-
-def _retry_after(headers: Mapping[str, Json]) -> float:
-    try:
-        if "retry-after-ms" in headers:
-            return max(0.0, float(headers["retry-after-ms"]) / 1000)
-        return max(0.0, float(headers.get("retry-after", 0.0)))
-    except ValueError:
-        return 1.0  # an HTTP date: wait a little and ask again
-
-
-def _redacted(text: str, endpoint: Endpoint) -> str:
-    """The first line, shortened, without the endpoint's key and the value of anything else in the environment that
-    could be one."""
-    line = (text.splitlines() or [""])[0]
-    for name, value in os.environ.items():
-        secret = len(value) > 7 and any(word in name.upper() for word in ("KEY", "TOKEN", "SECRET", "PASSWORD"))
-        if secret or (name == endpoint.api_key_env and value):
-            line = line.replace(value, f"<{name}>")
-    return line[:200]
+    return refused(status, f"{error} {getattr(error, 'code', None) or ''}", endpoint, headers or {}, purpose)

@@ -199,7 +199,7 @@ def test_other_settings_or_another_source_in_a_used_directory_are_refused(finish
     assert result.returncode == 2 and "seed" in result.stderr
     other = matrices(tmp_path / "m.jsonl", seed=8)
     result = run(*command(other, finished, "--evaluations", "250"))
-    assert result.returncode == 2 and "source_digest" in result.stderr
+    assert result.returncode == 2 and "holds a run on other problems" in result.stderr
 
 
 def test_a_strategy_that_does_not_beat_the_initial_one_ends_with_1_and_is_written(tmp_path):
@@ -287,6 +287,9 @@ def test_score_looks_at_the_held_out_problems_of_a_run_unless_told_otherwise(fin
     assert (default["of_run"], default["problems"], default["chosen_on"]) == ("heldout", held, {})
     assert (everything["of_run"], everything["problems"]) == ("all", held + train)
     assert everything["chosen_on"] == {finished.name: train}
+    scores = {row["strategy"]: row["score"] for row in default["strategies"]}
+    assert scores[finished.name] == report["best"]["heldout_score"], "with the M, N and draws of the run"
+    assert score("-M", "3", "-N", "3")["M"] == 3
     shown = evosyn("score", "--pool", finished, "--strategy", finished, "--problems", "train").stdout
     assert "(train problems)" in shown and f"was chosen on {train} of these problems" in shown
 

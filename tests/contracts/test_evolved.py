@@ -14,7 +14,7 @@ from evosyn.strategies import load_known
 from evosyn.strategies.genome import StrategyGenome
 from evosyn.strategies.running.sandboxed import SandboxedRunner
 from evosyn.synthesis.search.config import EvolveConfig
-from evosyn.synthesis.search.inputs import select
+from evosyn.synthesis.search.seeds import select
 from evosyn.synthesis.search.strategies import EvolvedStrategies
 
 __all__ = ["TestBitStrings", "TestFlipping"]

@@ -135,7 +135,6 @@ def test_a_file_of_matrices_is_told_from_a_pool(tmp_path: Path) -> None:
         ({"solution_ids": ["a"]}, "field 'solution_ids': must be 3 texts"),
         ({"meta": []}, None),
         ({"meta": [1]}, "field 'meta': must be an object"),
-        ({"verdict": []}, "field 'verdict': is not a field of a recorded matrix"),
     ],
 )
 def test_a_bad_line_is_named_with_line_field_and_rule(
@@ -153,3 +152,21 @@ def test_a_bad_line_is_named_with_line_field_and_rule(
 def test_duplicate_ids_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="duplicate id"):
         load_matrices(file_with(tmp_path, GOOD, GOOD))
+
+
+def test_a_field_that_is_none_of_a_matrix_is_ignored_and_counted(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = file_with(tmp_path, {**GOOD, "humans": "PP"}, {**GOOD, "problem_id": "q", "humans": 1, "mine": 2})
+    strange = load_matrices(path)
+    plain = load_matrices(file_with(tmp_path, GOOD, {**GOOD, "problem_id": "q"}))
+    assert [matrix.digest for matrix in strange] == [matrix.digest for matrix in plain]
+    first, second = (record.getMessage() for record in caplog.records)
+    assert "'humans' of 2 lines" in first and "did you mean 'human'?" in first and "'mine' of 1 lines" in second
+
+
+def test_a_problem_without_testings_is_written_and_read_back(tmp_path: Path) -> None:
+    matrix = PassMatrix("p", np.empty((2, 0), dtype="<U1"), human_M=np.array(["P", "F"]), cases_NMC=())
+    write_matrices(tmp_path / "m.jsonl", [matrix])
+    (found,) = load_matrices(tmp_path / "m.jsonl")
+    assert found.verdicts_MN.shape == (2, 0) and found.verdicts_MN.dtype == "<U1" and found.digest == matrix.digest

@@ -208,7 +208,7 @@ class ToyWorkbench(Workbench):
         self.domains, self.crossexec, self.runner = {TOY: ToyDomain()}, toy.crossexec, CountingRunner()
         self.sandbox = ToySandbox()
 
-    def teacher(self, model: str | None = None) -> Teacher:
+    def teacher(self, model: str | None = None, *, keep: bool = True) -> Teacher:  # noqa: ARG002
         return next(other for other in self._toy.others if other.name == model) if model else self._toy.teacher
 
 

@@ -43,3 +43,11 @@ def test_an_unknown_price_stays_unknown(toy_seeds, toy_domain, make_teacher):
 
     sampled = asyncio.run(sample(toy_seeds, {toy_domain.name: toy_domain}, Unpriced(), CONFIG))
     assert estimate(CONFIG, sampled, 8)["cost"] is None
+
+
+def test_phases_add_up_to_the_whole(toy_seeds, toy_domain, teacher):
+    sampled = asyncio.run(sample(toy_seeds, {toy_domain.name: toy_domain}, teacher, CONFIG))
+    guess = estimate(CONFIG, sampled, 8)
+    assert list(guess["phases"]) == ["problem", "solution", "testing"]
+    for key in ("calls", "calls_at_most", "input_tokens", "output_tokens"):
+        assert guess[key] == sum(phase[key] for phase in guess["phases"].values())

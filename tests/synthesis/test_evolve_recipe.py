@@ -1,7 +1,6 @@
 """The recipe of a search: which problems are used, how they are split, who wins, what a resumed run finds."""
 
 import gzip
-import json
 import random
 import shutil
 from dataclasses import replace
@@ -17,6 +16,7 @@ from evosyn.evaluators.draws import ConsistencyConfig
 from evosyn.evolve.events import Committed, Continued, events_of
 from evosyn.evolve.stopping import StopConfig
 from evosyn.matrices import write_matrices
+from evosyn.pools import write_pools
 from evosyn.reading.search import SearchReading
 from evosyn.records import PassMatrix
 from evosyn.rundir import RunDir
@@ -26,7 +26,8 @@ from evosyn.strategies.running.packing import pack
 from evosyn.strategies.running.sandboxed import _rankings
 from evosyn.synthesis.recipes.strategy import run_evolve
 from evosyn.synthesis.search.config import EvolveConfig
-from evosyn.synthesis.search.inputs import Source, select
+from evosyn.synthesis.search.inputs import Source
+from evosyn.synthesis.search.seeds import select
 from evosyn.synthesis.search.trial import run_trial
 from evosyn.workbench import Workbench
 
@@ -99,18 +100,22 @@ def test_what_cannot_work_is_said_with_what_would(many, said):
         select(many, CONFIG, simulated=False)
 
 
-def test_a_problem_without_a_human_testing_is_named(tmp_path):
-    pools = load_pools("builtin:python-seeds")[:1]
+def test_problems_without_a_human_testing_are_left_out_and_too_few_others_are_refused_before_all(tmp_path):
+    pools = load_pools("builtin:python-seeds")[:4]
+    bare = replace(pools[0], problem=replace(pools[0].problem, problem_id="mine", human_testing=None))
     path = tmp_path / "seeds.jsonl"
-    line = {
-        "problem_id": "mine",
-        "domain": "python-function",
-        "statement": "Add.",
-        "entry_point": pools[0].problem.payload.get("entry_point"),
-    }
-    path.write_text(json.dumps(line) + "\n")
-    with pytest.raises(UsageError, match=r"seeds.jsonl:1: field 'human_testing'.*'mine'"):
+    write_pools(path, [*pools, bare])
+    source = Source(str(path))
+    source.check()
+    assert len(source.pools) == 4 and list(source.left_out) == ["mine"]
+    write_pools(path, [*pools[:2], bare])
+    with pytest.raises(UsageError, match=r"holds 2 seed problems with a human testing \(1 have none\).*4 are needed"):
         Source(str(path)).check()
+
+
+def test_few_held_out_problems_are_warned_of():
+    few, many = (select([matrix(n) for n in range(count)], CONFIG, simulated=False).notes() for count in (6, 30))
+    assert len(few) == 1 and "only 2 problems are held out" in few[0] and not many
 
 
 def test_a_trial_gives_the_same_result_twice_and_scores_the_others_beside_it():

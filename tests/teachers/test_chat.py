@@ -2,9 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any, TypeVar
 
 import httpx
 import pytest
@@ -12,46 +10,12 @@ import pytest
 from evosyn.budget import Budget, BudgetConfig
 from evosyn.chat import Message, Reply, Request
 from evosyn.errors import BudgetSpent, TeacherUnavailable, UsageError
-from evosyn.ports import TeacherTools
-from evosyn.simulation.scripted_server import Faults, ScriptedServer
+from evosyn.simulation.scripted_server import Faults, ScriptedServer, refuses
 from evosyn.teachers.cache import ReplyCache
 from evosyn.teachers.chat import ChatConfig, ChatTeacher
-from evosyn.teachers.litellm import LitellmConfig, create
-from evosyn.teachers.transports import CompatibleTransport, Endpoint
-
-R = TypeVar("R")
-
-
-def echo(body: object, occurrence: int) -> str:
-    return f"{body['messages'][-1]['content']} #{occurrence}"  # type: ignore[index]
-
-
-def ask(text: str, sample: int = 0, **params: object) -> Request:
-    return Request((Message("user", text),), "solution", params, sample)
-
-
-def made(
-    *, model: str = "openai/m", calls: int = 64, cache: Path | None = None, budget: Budget | None = None, **options: Any
-) -> ChatTeacher:
-    tools = TeacherTools(calls=calls, replies=cache, budget=budget or Budget(BudgetConfig()))
-    return create(tools, LitellmConfig(model=model, **options))
-
-
-def run(teacher: ChatTeacher, work: Callable[[ChatTeacher], Awaitable[R]]) -> R:
-    async def main() -> R:
-        try:
-            return await work(teacher)
-        finally:
-            await teacher.aclose()
-
-    return asyncio.run(main())
-
-
-def many(teacher: ChatTeacher, requests: list[Request]) -> list[Reply]:
-    async def gather(teacher: ChatTeacher) -> list[Reply]:
-        return list(await asyncio.gather(*(teacher.complete(request) for request in requests)))
-
-    return run(teacher, gather)
+from evosyn.teachers.failures import Endpoint
+from evosyn.teachers.transports import CompatibleTransport
+from tests.teachers.asking import ask, echo, made, many, run
 
 
 @pytest.mark.parametrize("transport", ["compatible", "litellm"])
@@ -137,9 +101,10 @@ def test_a_budget_is_a_hard_stop_and_received_replies_are_kept(tmp_path: Path) -
         )
         with pytest.raises(BudgetSpent, match="max_cost"):
             many(priced, [ask(f"p{index}") for index in range(50)])
-        unpriced = made(**options, budget=Budget(BudgetConfig(max_cost=1.0)))
+        asked = server.counts.requests
         with pytest.raises(UsageError, match="price"):
-            many(unpriced, [ask("u")])
+            made(**options, budget=Budget(BudgetConfig(max_cost=1.0)))
+        assert server.counts.requests == asked, "that is known before anything is sent"
 
 
 def test_equal_requests_in_flight_share_one_call() -> None:
@@ -149,22 +114,32 @@ def test_equal_requests_in_flight_share_one_call() -> None:
     assert {reply.text for reply in replies} == {"q #0"}
 
 
-def test_a_dead_endpoint_ends_the_run_and_says_what_to_do() -> None:
+def closing(server: ScriptedServer, teacher: ChatTeacher) -> list[Reply]:
+    """One reply, and 20 more after the server has gone."""
+
+    async def ask_before_and_after(teacher: ChatTeacher) -> list[Reply]:
+        await teacher.complete(ask("first"))
+        await asyncio.to_thread(server.__exit__, None, None, None)
+        return list(await asyncio.gather(*(teacher.complete(ask(f"q{index}")) for index in range(20))))
+
+    return run(teacher, ask_before_and_after)
+
+
+def test_an_endpoint_that_dies_on_the_way_loses_no_request_and_ends_the_run_after_its_time() -> None:
     with ScriptedServer(echo) as server:
-        url = server.base_url
-    teacher = ChatTeacher(
-        "openai/m",
-        CompatibleTransport(Endpoint("openai/m", url, None, 10.0)),
-        ChatConfig(patience_s=0.5, retries=100),
-        ReplyCache(None),
-        Budget(BudgetConfig()),
-    )
-    with pytest.raises(TeacherUnavailable, match="evosyn doctor"):
-        many(teacher, [ask("q")])
+        teacher = ChatTeacher(
+            "openai/m",
+            CompatibleTransport(Endpoint("openai/m", server.base_url, None, 10.0)),
+            ChatConfig(patience_s=1.0, retries=0),
+            ReplyCache(None),
+            Budget(BudgetConfig()),
+        )
+        with pytest.raises(TeacherUnavailable, match=r"answered nothing for 1 s .*refused the connection.*repeat"):
+            closing(server, teacher)
 
 
 def test_a_bad_request_concerns_only_itself() -> None:
-    with ScriptedServer(echo, refuse_temperature_above=2.0) as server:
+    with ScriptedServer(echo) as server:
         teacher = made(base_url=server.base_url)
         replies = many(teacher, [ask("q"), ask("r", temperature=9)])
         assert server.counts.answers["400"] == 1
@@ -234,7 +209,7 @@ def test_a_provider_that_refuses_a_schema_is_asked_without_it_from_then_on(trans
     async def one_by_one(teacher: ChatTeacher) -> list[Reply]:
         return [await teacher.complete(structured(f"q{index}")) for index in range(5)]
 
-    with ScriptedServer(echo, refuse_structured=True) as server:
+    with ScriptedServer(echo, refuse=[refuses("response_format")]) as server:
         teacher = made(model="openai/gpt-4o-mini", base_url=server.base_url, transport=transport)
         replies = run(teacher, one_by_one)
         assert server.counts.structured == 1

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import pytest
 
 from evosyn.errors import TeacherUnavailable
+from evosyn.teachers.failures import Failure, TransportError
 from evosyn.teachers.limits import AdaptiveLimit, Breaker, PerMinute
 
 LATENCY = 0.5
@@ -170,15 +171,15 @@ def test_the_breaker_opens_only_after_a_time_without_any_answer() -> None:
 
     async def main() -> None:
         for _ in range(100):
-            breaker.failed("boom")
+            breaker.failed(TransportError(Failure.SERVER, "boom"))
             breaker.succeeded()
             await asyncio.sleep(1)
-        breaker.failed("boom")
+        breaker.failed(TransportError(Failure.SERVER, "boom"))
         await asyncio.sleep(9)
-        breaker.failed("boom")
+        breaker.failed(TransportError(Failure.SERVER, "boom"))
         await asyncio.sleep(2)
         with pytest.raises(TeacherUnavailable, match="boom"):
-            breaker.failed("boom")
+            breaker.failed(TransportError(Failure.SERVER, "boom"))
 
     loop.run_until_complete(main())
     loop.close()

@@ -8,7 +8,8 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import pytest
 
 from evosyn.chat import Message, Request
-from evosyn.teachers.transports import CompatibleTransport, Endpoint, TransportError
+from evosyn.teachers.failures import Endpoint, TransportError
+from evosyn.teachers.transports import CompatibleTransport
 
 SECRET = "sk-9f3b2c7a-very-secret"
 

@@ -46,7 +46,7 @@ class Signature(NamedTuple):
 
 def signature_of(problem: Problem) -> Signature | None:
     """The signature that the starter code (or else the reference) gives the entry point; None where neither says."""
-    for source in (starter_code(problem), f"{starter_code(problem)}\n    pass\n", problem.reference_solution):
+    for source in (*completions(starter_code(problem)), problem.reference_solution):
         try:
             tree = parsed(source or "")
         except (SyntaxError, ValueError, MemoryError, RecursionError):
@@ -60,6 +60,34 @@ def signature_of(problem: Problem) -> Signature | None:
                     names = names[1:]
                 is_open = bool(given.vararg or given.kwarg or given.kwonlyargs)
                 return Signature(tuple(names), len(names) - len(given.defaults), is_open)
+    return None
+
+
+def completions(starter: str) -> tuple[str, ...]:
+    """The starter code, and where its last line ends in a colon, the same with a body for that line."""
+    lines = starter.rstrip().splitlines()
+    if not lines or not lines[-1].endswith(":"):
+        return (starter, f"{starter}\n    pass\n")
+    indent = len(lines[-1]) - len(lines[-1].lstrip()) + 4
+    return ("\n".join([*lines, " " * indent + "pass\n"]),)
+
+
+def owner_of(problem: Problem) -> str | None:
+    """The class in whose body the starter code defines the entry point, where it defines no such function outside of
+    classes; None where it does, or does not say."""
+    name = entry_point(problem)
+    for source in completions(starter_code(problem)):
+        try:
+            body = parsed(source).body
+        except (SyntaxError, ValueError, MemoryError, RecursionError):
+            continue
+        if name in {node.name for node in body if isinstance(node, ast.FunctionDef)}:
+            return None
+        for node in body:
+            if isinstance(node, ast.ClassDef) and name in {
+                one.name for one in node.body if isinstance(one, ast.FunctionDef)
+            }:
+                return node.name
     return None
 
 

@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 from pydantic import Field
 
-from evosyn.chat import Message, Parsed, Reply, Request
+from evosyn.chat import Message, Parsed, Reply, Request, roomier
 from evosyn.codeblocks import without_repeats
 from evosyn.evolve.ideas import idea_of
 from evosyn.ports import Briefing, ModelTools, PluginConfig, Proposal, ProposalContext, Told, Tried
-from evosyn.records import Candidate, Elite
+from evosyn.records import Candidate, Elite, Json
 from evosyn.templates import render
 
 PROMPTS = "evosyn.evolve"
@@ -47,13 +47,15 @@ class ModelProposerConfig(PluginConfig):
 
     Attributes:
         temperature: of every call.
-        max_tokens: of one reply.
+        max_tokens: of one reply; one that was cut is asked for once more with more room.
+        params: further sampling parameters, over these two.
         prompt_tokens: about how long a prompt may be (estimated at 3.5 characters a token).
         repair: one more call when a reply cannot be used.
     """
 
     temperature: float = Field(default=0.8, ge=0.0, le=2.0)
     max_tokens: int = Field(default=4096, ge=16)
+    params: dict[str, Json] = Field(default_factory=dict)
     prompt_tokens: int = Field(default=8000, ge=1000)
     repair: bool = True
 
@@ -103,13 +105,16 @@ class ModelProposer:
     async def propose(self, context: ProposalContext) -> Proposal:
         """See `ports.Proposer.propose`."""
         asked = self._instructions(context)
-        messages = self._messages(self._prompt(context, asked))
-        reply = await self._teacher.complete(self._request(messages, context))
+        request = self._request(self._messages(self._prompt(context, asked)), context)
+        reply = await self._teacher.complete(request)
         replies, found = [reply], self._found(reply, context)
-        if found.value is None and self._config.repair and reply.failure in (None, "truncated"):
+        again = roomier(request, reply)
+        if found.value is None and self._config.repair and reply.failure is None:
             repair = render(PROMPTS, "prompts/repair.md", reason=UNUSABLE.get(found.reason, found.reason))
-            again = (*messages, Message("assistant", reply.text[-8000:] or "(nothing)"), Message("user", repair))
-            replies.append(await self._teacher.complete(self._request(again, context)))
+            told = (Message("assistant", reply.text[-8000:] or "(nothing)"), Message("user", repair))
+            again = self._request((*request.messages, *told), context)
+        if again != request:
+            replies.append(await self._teacher.complete(again))
             found = self._found(replies[-1], context)
         ids = tuple(reply.id for reply in replies)
         cost = sum(reply.cost or 0.0 for reply in replies)  # of cached ones too: a killed run may have paid them
@@ -119,7 +124,7 @@ class ModelProposer:
         detail = {
             "model": self._teacher.name,
             "replies": list(ids),
-            "prompt": messages[-1].content,
+            "prompt": request.messages[-1].content,
             "idea": idea_of(replies[-1].text) or idea_of(replies[0].text),
         }
         if asked.kind:
@@ -148,8 +153,8 @@ class ModelProposer:
         await self._teacher.aclose()
 
     def _request(self, messages: tuple[Message, ...], context: ProposalContext) -> Request:
-        params = {"temperature": self._config.temperature, "max_tokens": self._config.max_tokens}
-        return Request(messages, self._genome.purpose, params, context.index)
+        own = {"temperature": self._config.temperature, "max_tokens": self._config.max_tokens}
+        return Request(messages, self._genome.purpose, {**own, **self._config.params}, context.index)
 
     def _messages(self, prompt: str) -> tuple[Message, Message]:
         return Message("system", render(PROMPTS, "prompts/system.md")), Message("user", prompt)

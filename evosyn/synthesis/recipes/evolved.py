@@ -15,7 +15,7 @@ from evosyn.records import Json
 from evosyn.rundir import RunDir
 from evosyn.synthesis.search.config import EvolveConfig
 from evosyn.synthesis.search.inputs import write_config
-from evosyn.synthesis.search.parts import arms_of, search_of
+from evosyn.synthesis.search.parts import arms_of, models_of, search_of
 from evosyn.workbench import Workbench
 
 
@@ -33,7 +33,8 @@ def run_evolved(config: EvolveConfig, name: str, out: Path, workbench: Workbench
     tools = EvolvedTools(config.identity(), lambda: workbench.sandbox)
     evolved: Evolved = registry.make("evolved", name, tools, config.evolved.options)
     arms = arms_of(config, workbench, evolved)
+    checked = workbench.check({} if (out / "config.yaml").is_file() else models_of(config, draws=False))
     with RunDir(out) as run:
         search = search_of(config, evolved, arms, run.journal)
         write_config(run, config)
-        return complete(search, run, more=more, began=began)
+        return complete(search, run, more=more, began=began, before={"check": checked})

@@ -51,6 +51,8 @@ def synthesize(
         UsageError: `out` holds another run, the seeds have no problem of a wanted domain, a bad benchmark file.
         BudgetSpent, TeacherUnavailable, SandboxUnavailable: stopped; the same command goes on.
     """
+    if not (out / "manifest.json").is_file():
+        workbench.check(dict.fromkeys((None, *config.also), ("solution", config.draw.solution)))
     benchmarks = open_index(config.filter.decontaminate) if config.filter.decontaminate.files else None
     asked = Asked((workbench.teacher(), *(workbench.teacher(model) for model in config.also)))
     progress = progress or SynthesisProgress()

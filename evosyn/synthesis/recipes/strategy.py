@@ -17,7 +17,7 @@ from evosyn.rundir import RunDir
 from evosyn.synthesis.search.config import EvolveConfig
 from evosyn.synthesis.search.inputs import Source, claim, prepare
 from evosyn.synthesis.search.openevolve import OPENEVOLVE, by_openevolve
-from evosyn.synthesis.search.parts import arms_of, search_of
+from evosyn.synthesis.search.parts import arms_of, models_of, search_of
 from evosyn.synthesis.search.progress import Quiet, SearchProgress
 from evosyn.synthesis.search.strategies import EvolvedStrategies
 from evosyn.workbench import Workbench
@@ -40,17 +40,17 @@ def run_evolve(
     Raises:
         UsageError: the source, or `out` holds another run.
         BudgetSpent, UnavailableError: stopped; the same command goes on. After a spent budget the report of what was
-            found until then is written.
+            found until then is written. Where a model of a new run does not answer one short question, nothing is.
     """
     source.check()
     began = time.monotonic()
+    asked = {} if (out / "manifest.json").is_file() else models_of(config, draws=not source.recorded)
+    checked = workbench.check(asked)
     with RunDir(out) as run:
-        claim(run, source, config)
+        claim(run, source, config, checked)
         seeds = prepare(run, source, config, workbench, progress.step)
-        if seeds.untelling:
-            named = ", ".join(seeds.untelling[:5]) + (", ..." if len(seeds.untelling) > 5 else "")
-            many = f"the human testings of {len(seeds.untelling)} problems accept every solution"
-            progress.said(f"{many}, so no strategy gains by those: {named}")
+        for line in seeds.notes():
+            progress.said(line)
         arms: Arms | None = None
         if config.engine == OPENEVOLVE:
             config, arms = by_openevolve(run, seeds, config, workbench, progress)
@@ -61,4 +61,4 @@ def run_evolve(
         def said(stopped: Stop) -> None:
             progress.said(f"search ended: {stopped.value}; scoring train and held-out problems")
 
-        return complete(search, run, more=more, began=began, on_end=said)
+        return complete(search, run, more=more, began=began, on_end=said, before=seeds.spent)

@@ -6,7 +6,7 @@ from evosyn.evaluators.card import CardRequest, make_card, render
 from evosyn.ports import SearchState, StrategyRunner
 from evosyn.strategies import known_names, load_known
 from evosyn.synthesis.search.config import EvolveConfig
-from evosyn.synthesis.search.inputs import Seeds
+from evosyn.synthesis.search.seeds import Seeds
 from evosyn.synthesis.search.winner import WinnerChoice, fresh_scoring, name_of_initial
 
 
@@ -22,8 +22,8 @@ def card_of(
     cost = {
         "evaluations": counts["evaluations"],
         "proposals": counts["proposals"],
-        "model calls": counts["model_calls"],
-        "dollars": round(counts["cost"], 4),
+        "model calls": counts["model_calls"] + sum(usage.calls for usage in seeds.spent.values()),
+        "dollars": round(counts["cost"] + sum(usage.cost or 0.0 for usage in seeds.spent.values()), 4),
         "made by": candidate.proposer,
         "chosen among": f"{choice.finalists} finalists and the known rules on {choice.contest.draws} fresh draws",
     }

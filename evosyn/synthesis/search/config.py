@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from evosyn.evaluators.behaviour import DEFAULT_AXES
 from evosyn.evaluators.draws import ConsistencyConfig
@@ -12,6 +12,7 @@ from evosyn.evolve.islands import IslandsConfig
 from evosyn.evolve.loop import LoopConfig
 from evosyn.evolve.stopping import StopConfig
 from evosyn.records import Json
+from evosyn.synthesis.generate import DrawConfig
 from evosyn.workbench import PluginSection, WorkbenchConfig
 
 KIND = "evolve"
@@ -37,6 +38,7 @@ class ProposersConfig(BaseModel):
         arms: proposers with their share of the proposals: `genetic`, `diff`, `rewrite`, `explain`, `crossover`,
             `mailbox:DIR`, or a dotted path; `diff@provider/model` asks that model. Shares need not add up to one.
         burst: programs in one proposal, of the proposers that make several.
+        params: sampling parameters of all proposers that ask a model, over their own: temperature, max_tokens, ...
         options: of one arm, or of all arms of one proposer, by its name.
         bandit: move the shares among (model, proposer) pairs towards those that earn most per cost.
     """
@@ -46,6 +48,7 @@ class ProposersConfig(BaseModel):
     arms: dict[str, float] = Field(default={"genetic": 1.0}, min_length=1)
     burst: int = Field(default=16, ge=1, le=512)
     bandit: bool = True
+    params: dict[str, Json] = {}
     options: dict[str, dict[str, Json]] = {}
 
 
@@ -73,6 +76,7 @@ class EvolveConfig(BaseModel):
         split_testings: make every single case or assert of a testing a testing of its own.
         finalists: programs that are scored again on fresh draws to choose the winner.
         source: what it runs on, as the command was given it; several together, or one.
+        draw: how solutions and testings are drawn where the source brings none; the same keys as of a synthesis.
         workbench: who is asked, where programs run, what may be spent.
         company: programs that the company policy admits share a process (docs/sandbox.md); False is slower.
     """
@@ -96,6 +100,14 @@ class EvolveConfig(BaseModel):
     stop: StopConfig = StopConfig(evaluations=3000, plateau=700)
     proposers: ProposersConfig = ProposersConfig()
     pool: PoolConfig = PoolConfig()
+    draw: DrawConfig = DrawConfig()
+
+    @field_validator("draw")
+    @classmethod
+    def _at_once(cls, draw: DrawConfig) -> DrawConfig:
+        if draw.adaptive is not None:
+            raise ValueError("adaptive: only evosyn synthesize draws in rounds")
+        return draw
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -111,11 +123,12 @@ class EvolveConfig(BaseModel):
     def identity(self) -> dict[str, Json]:
         """What decides the course of a search; limits and speed do not."""
         value: dict[str, Json] = self.model_dump(
-            mode="json", exclude={"stop", "finalists", "company", "source", "workbench"}
-        )
+            mode="json", exclude={"stop", "finalists", "company", "source", "workbench", "draw"}
+        )  # what was drawn stands in the matrices, and how in the manifest
         del value["loop"]["concurrency"]
-        if not self.proposers.options:  # as in the journals of earlier versions, here and below
-            del value["proposers"]["options"]
+        for key in ("options", "params"):  # as in the journals of earlier versions, here and below
+            if not value["proposers"][key]:
+                del value["proposers"][key]
         if self.evolved.name is None:
             del value["evolved"]
         return value

@@ -7,47 +7,40 @@ start of the same command finds it. DESIGN.md sections 4 and 5.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import yaml
 
 from evosyn import __version__
+from evosyn.codec import dump, load
+from evosyn.dataset import read_rejects, write_rejects
 from evosyn.domains import load_pools
-from evosyn.errors import InputError, UsageError
-from evosyn.evaluators.draws import ConsistencyConfig
-from evosyn.evaluators.intervals import Split, pool_of, split_problems
-from evosyn.evaluators.splitting import split_testings
+from evosyn.errors import InputError, TeacherUnavailable, UsageError
 from evosyn.matrices import load_matrices, write_matrices
 from evosyn.pools import write_pools
-from evosyn.records import KNOWN_VERDICTS, PassMatrix, Pool, Verdict
+from evosyn.records import Json, PassMatrix, Pool
 from evosyn.rundir import RunDir
-from evosyn.synthesis.generate import draw_pools
+from evosyn.running.progress import Usage
 from evosyn.synthesis.search.config import KIND, EvolveConfig
+from evosyn.synthesis.search.drawing import DrawnSeeds, Wanted, draw_seeds, reasons
+from evosyn.synthesis.search.seeds import (
+    FEWEST,
+    NO_HUMAN_TESTING,
+    NOT_RECORDED,
+    LeftOut,
+    Seeds,
+    check_sizes,
+    named,
+    select,
+    split_all,
+    that_work,
+)
 from evosyn.synthesis.search.sources import Origin, SourcePart, labels, read_source, task_among
 from evosyn.workbench import Workbench
 
 MATRICES = "matrices/matrices.jsonl.gz"
 POOLS = "pools.jsonl.gz"
-FEWEST = 4
-"""Problems that a search and its held-out check need at least."""
-
-
-@dataclass(frozen=True)
-class Seeds:
-    """The matrices of a run.
-
-    Attributes:
-        split: usable problems, to evolve on and held out.
-        skipped: problems left out, by reason.
-        simulated: solutions and testings come from a stand-in for a model.
-        untelling: usable problems whose human testing accepts every solution, so that it tells none from another.
-    """
-
-    split: Split
-    skipped: dict[str, int]
-    simulated: bool
-    untelling: tuple[str, ...] = ()
 
 
 class Source:
@@ -59,7 +52,8 @@ class Source:
 
     Attributes:
         name: as it was given, several separated by blanks.
-        pools, matrices: of all.
+        pools, matrices: of all; problems without a human testing are not among them.
+        left_out: those, by name.
         origins: pool and task of each problem, by its name; empty for a single source.
 
     Raises:
@@ -70,22 +64,28 @@ class Source:
         self.name = " ".join(names)
         self.origins: dict[str, Origin] = {}
         parts = [read_source(name) for name in names]
-        self.pools: list[Pool] = [pool for part in parts for pool in part.pools]
+        pools = [pool for part in parts for pool in part.pools]
         self.matrices: list[PassMatrix] = [matrix for part in parts for matrix in part.matrices]
         if len(names) > 1:
-            self._join(names, parts)
+            pools = self._join(names, parts)
+        self.pools = [pool for pool in pools if pool.problem.human_testing is not None]
+        self.left_out = {
+            pool.problem.problem_id: NO_HUMAN_TESTING for pool in pools if pool.problem.human_testing is None
+        }
 
-    def _join(self, names: Sequence[str], parts: Sequence[SourcePart]) -> None:
+    def _join(self, names: Sequence[str], parts: Sequence[SourcePart]) -> list[Pool]:
+        """The pools under their joined names, which the matrices get too."""
         own = {name for part in parts for name in part.problem_ids}
-        pools = labels(names)
-        self.pools, self.matrices = [], []
-        for label, part in zip(pools, parts, strict=True):
+        found: list[Pool] = []
+        self.matrices = []
+        for label, part in zip(labels(names), parts, strict=True):
             self.origins.update({f"{label}/{name}": Origin(label, task_among(name, own)) for name in part.problem_ids})
             for pool in part.pools:
                 problem = replace(pool.problem, problem_id=f"{label}/{pool.problem.problem_id}")
-                self.pools.append(replace(pool, problem=problem))
+                found.append(replace(pool, problem=problem))
             for matrix in part.matrices:
                 self.matrices.append(self.marked(replace(matrix, problem_id=f"{label}/{matrix.problem_id}")))
+        return found
 
     def marked(self, matrix: PassMatrix) -> PassMatrix:
         """The matrix, which also says which pool and task it is of, where there are several pools."""
@@ -95,7 +95,7 @@ class Source:
     @property
     def is_matrices(self) -> bool:
         """Whether nothing has to be executed."""
-        return not self.pools
+        return not self.pools and not self.left_out
 
     @property
     def recorded(self) -> bool:
@@ -116,46 +116,72 @@ class Source:
         return digest.hexdigest()[:16]
 
     def check(self) -> None:
-        """
+        """See that there are problems enough, before anything is spent.
+
         Raises:
-            InputError: a problem without a human testing: strategies are scored by those.
+            InputError: there are not.
         """
-        for pool in self.pools:
-            if pool.problem.human_testing is None:
-                raise InputError(
-                    self.name,
-                    f"problem {pool.problem.problem_id!r} has no human testing; strategies are scored by those",
-                    line=pool.problem.line or None,
-                    field="human_testing",
-                    hint="Add one, or leave the problem out",
-                )
+        count = len(self.pools) + len(self.matrices)
+        if count >= FEWEST:
+            return
+        without = f" with a human testing ({len(self.left_out)} have none)" if self.left_out else ""
+        raise InputError(
+            self.name,
+            f"holds {count} seed problem{'' if count == 1 else 's'}{without}; {FEWEST} are needed at least, some to "
+            "learn from and some to hold out",
+            hint="Bring a few dozen: fewer cannot tell one strategy from another",
+        )
 
 
-def claim(run: RunDir, source: Source, config: EvolveConfig) -> None:
+def claim(run: RunDir, source: Source, config: EvolveConfig, checked: Usage | None = None) -> None:
     """Take the directory for this source, or see that it is ours.
+
+    Args:
+        checked: what it took to ask the models one question each, for a new run.
 
     Raises:
         UsageError: it holds something else.
     """
-    mine = {
-        "kind": KIND,
-        "source": source.name,
-        "source_digest": source.digest,
-        "drawn": None if source.recorded else list(config.drawn),
-        **({"pools": sorted({origin.pool for origin in source.origins.values()})} if source.origins else {}),
-    }
+    mine: dict[str, Json] = {"kind": KIND, "source": source.name, "source_digest": source.digest}
+    if not source.recorded:
+        mine.update(drawn=list(config.drawn), draw=config.draw.model_dump(mode="json", exclude={"in_flight"}))
+    if source.origins:
+        mine["pools"] = sorted({origin.pool for origin in source.origins.values()})
     run.claim(KIND)
-    if run.file("manifest.json").is_file():
-        held = run.read_json("manifest.json")
-        for key in ("source_digest", "drawn"):
-            if held.get(key) != mine[key]:
-                raise UsageError(
-                    f"--out {run.path}: holds a run with another {key} ({held.get(key)!r} there, {mine[key]!r} asked "
-                    "for); choose another directory"
-                )
+    held = run.read_json("manifest.json") if run.file("manifest.json").is_file() else {}
+    if held and held.get("source_digest") != mine["source_digest"]:
+        raise UsageError(
+            f"--out {run.path}: holds a run on other problems (on {held.get('source')}, as it was then); "
+            "choose another directory"
+        )
+    if run.file(POOLS).is_file():
+        _same_drawing(run, held, mine)
     else:
-        run.write_json("manifest.json", {**mine, "evosyn": __version__})
+        spent = {} if checked is None else {"check": dump(checked, defaults=True)}
+        run.write_json("manifest.json", {"spent": spent, **held, **mine, "evosyn": __version__})
     write_config(run, config)
+
+
+def _same_drawing(run: RunDir, held: Mapping[str, Json], mine: Mapping[str, Json]) -> None:
+    """
+    Raises:
+        UsageError: the pools of the directory were drawn in another way than is asked for.
+    """
+    if held.get("drawn") != mine.get("drawn"):
+        there, asked = (
+            "{} solutions and {} testings".format(*one["drawn"]) if one.get("drawn") else "none" for one in (held, mine)
+        )
+        raise UsageError(
+            f"--out {run.path}: {there} were drawn there for each problem, and this command asks for {asked} "
+            "(an eighth more than -M and -N); give the -M and -N of that run, or choose another directory"
+        )
+    before: Mapping[str, Json] = held.get("draw") or {}
+    for key, value in (mine.get("draw") or {}).items():
+        if before and before.get(key) != value:
+            raise UsageError(
+                f"--out {run.path}: its pools were drawn with draw.{key} = {before.get(key)}, not {value}; "
+                "leave it as it was, or choose another directory"
+            )
 
 
 def write_config(run: RunDir, config: EvolveConfig) -> None:
@@ -178,36 +204,49 @@ def prepare(
     stored = run.file(MATRICES)
     pools: list[Pool] = []
     simulated = any(bool(one.meta.get("simulated")) for one in source.matrices)
+    known = dict(source.left_out)
     if source.is_matrices:
         select(split_all(source.matrices, config), config, simulated=simulated)
     else:
         if source.recorded and not source.matrices and not config.split_testings:
-            _check_sizes([(len(pool.solutions), len(pool.testings)) for pool in source.pools], config.scoring)
+            check_sizes([(len(pool.solutions), len(pool.testings)) for pool in source.pools], config.scoring)
         pools, drawn = _pools(run, source, config, workbench, on_step)
         simulated = simulated or drawn
+        known.update(_incomplete(run, pools, config, drawn=not source.recorded))
+        pools = [pool for pool in pools if pool.solutions and pool.testings]
     if not stored.is_file():
         stored.parent.mkdir(parents=True, exist_ok=True)
         made = _execute(pools, workbench, on_step) if pools else []
         write_matrices(stored, [*source.matrices, *map(source.marked, made)])
     matrices = _with_texts(load_matrices(stored), pools)
     seeds = select(split_all(matrices, config), config, simulated=simulated)
-    missing = len(source.pools) - len(pools)
-    if source.recorded and missing:
-        return replace(seeds, skipped={**seeds.skipped, "no recorded solutions or testings": missing})
-    return seeds
+    manifest = run.read_json("manifest.json")
+    return replace(
+        seeds,
+        left_out={**seeds.left_out, **known},
+        spent={phase: load(Usage, usage) for phase, usage in manifest.get("spent", {}).items()},
+        unusable=manifest.get("unusable_replies", {}),
+    )
 
 
-def split_all(matrices: Sequence[PassMatrix], config: EvolveConfig) -> Sequence[PassMatrix]:
-    """The matrices with every check a testing of its own, if the configuration wants that; of several pools, those
-    that have checks recorded.
-
-    Raises:
-        UsageError: none has.
-    """
-    if not config.split_testings:
-        return matrices
-    several = any(pool_of(matrix) for matrix in matrices) and any(one.cases_NMC is not None for one in matrices)
-    return [matrix if several and matrix.cases_NMC is None else split_testings(matrix) for matrix in matrices]
+def _incomplete(run: RunDir, pools: Sequence[Pool], config: EvolveConfig, *, drawn: bool) -> dict[str, LeftOut]:
+    """Problems that cannot be used for what their pools lack, with the reasons of the replies that were unusable."""
+    if not drawn:
+        missing = [pool for pool in pools if not (pool.solutions and pool.testings)]
+        return {pool.problem.problem_id: LeftOut(NOT_RECORDED, NOT_RECORDED) for pool in missing}
+    if config.split_testings:
+        m, n = config.scoring.M or 2, 1
+    else:
+        m, n = config.scoring.M or 2, config.scoring.N or 2
+    short = [pool for pool in pools if len(pool.solutions) < m or len(pool.testings) < n]
+    rejects = read_rejects(run.path) if short else []
+    found = {}
+    for pool in short:
+        name = pool.problem.problem_id
+        sizes = f"{len(pool.solutions)} of {m} solutions, {len(pool.testings)} of {n} testings"
+        why = reasons(one for one in rejects if one.problem_id == name)
+        found[name] = LeftOut(f"smaller than {m} x {n}", f"{why}; {sizes}" if why else sizes)
+    return found
 
 
 def _with_texts(matrices: Sequence[PassMatrix], pools: Sequence[Pool]) -> list[PassMatrix]:
@@ -228,68 +267,59 @@ def _with_texts(matrices: Sequence[PassMatrix], pools: Sequence[Pool]) -> list[P
     return found
 
 
-def select(matrices: Sequence[PassMatrix], config: EvolveConfig, *, simulated: bool) -> Seeds:
-    """Usable problems, split by name and seed.
-
-    Raises:
-        UsageError: as `prepare`.
-    """
-    scoring = config.scoring
-    usable = [matrix for matrix in matrices if _fits(_size(matrix), scoring)]
-    skipped = {}
-    if len(usable) < len(matrices):
-        skipped[f"smaller than {scoring.M} x {scoring.N}"] = len(matrices) - len(usable)
-    without = sum(matrix.human_M is None for matrix in matrices)
-    if without and len(usable) < FEWEST:
-        raise UsageError(
-            f"{without} of {len(matrices)} problems have no human testing, and strategies are scored by those; "
-            "bring problems that have one, such as the seeds that these were made from"
-        )
-    _check_sizes([_size(matrix) for matrix in matrices], scoring)
-    if not any((matrix.human_M == Verdict.PASS.value).any() for matrix in usable if matrix.human_M is not None):
-        raise UsageError(
-            "no solution of any problem passes its human testing, so no strategy can be told from another; "
-            "bring easier problems or a stronger model's solutions"
-        )
-    untelling = tuple(matrix.problem_id for matrix in usable if set(_human(matrix)) & KNOWN_VERDICTS == {Verdict.PASS})
-    if len(untelling) == len(usable):
-        raise UsageError(
-            "the human testing of every problem accepts all of its solutions, so no strategy can be told from another; "
-            "correct the testings (`evosyn pool check FILE --execute`), or bring solutions that are wrong"
-        )
-    return Seeds(split_problems(usable, config.heldout, config.seed), skipped, simulated, untelling)
-
-
 def _pools(
     run: RunDir, source: Source, config: EvolveConfig, workbench: Workbench, on_step: Callable[[str, int, int], None]
 ) -> tuple[list[Pool], bool]:
-    stored = run.file(POOLS)
+    """The pools, and whether they are simulated."""
     if source.recorded:
-        pools = [pool for pool in source.pools if pool.solutions and pool.testings]
-    elif stored.is_file():
-        pools = load_pools(stored)
-        return pools, bool(run.read_json("manifest.json").get("simulated"))
-    else:
-        teacher = workbench.teacher()
-        problems = [pool.problem for pool in source.pools]
-        domains = {name: workbench.domains[name] for name in sorted({problem.domain for problem in problems})}
-        count = iter(range(1, len(problems) + 1))
-        pools = draw_pools(
-            problems,
-            teacher,
-            domains,
-            solutions=config.drawn[0],
-            testings=config.drawn[1],
-            on_done=lambda *_: on_step("drawing pools", next(count), len(problems)),
-        )
-        run.write_json(
-            "manifest.json",
-            {**run.read_json("manifest.json"), "teacher": teacher.name, "simulated": teacher.simulated},
-        )
-        write_pools(stored, pools)
-        return pools, teacher.simulated
-    simulated = any(one.provenance.simulated for pool in pools for one in pool.solutions)
-    return pools, simulated or any(one.provenance.simulated for pool in pools for one in pool.testings)
+        simulated = any(one.provenance.simulated for pool in source.pools for one in pool.solutions)
+        simulated = simulated or any(one.provenance.simulated for pool in source.pools for one in pool.testings)
+        return source.pools, simulated
+    stored, manifest = run.file(POOLS), run.read_json("manifest.json")
+    if stored.is_file():
+        return load_pools(stored), bool(manifest.get("simulated"))
+    problems = [pool.problem for pool in source.pools]
+    domains = {name: workbench.domains[name] for name in sorted({problem.domain for problem in problems})}
+    teacher, count = workbench.teacher(), iter(range(1, len(problems) + 1))
+    drawn = draw_seeds(
+        problems,
+        teacher,
+        domains,
+        Wanted(*config.drawn, config.draw),
+        on_done=lambda: on_step("drawing pools", next(count), len(problems)),
+    )
+    write_rejects(run.path, drawn.rejects)
+    _see_enough(run, drawn, config, teacher.name)
+    made = {
+        "teacher": teacher.name,
+        "simulated": teacher.simulated,
+        "spent": {**manifest.get("spent", {}), "drawing": dump(drawn.usage, defaults=True)},
+        "unusable_replies": drawn.unusable,
+    }
+    run.write_json("manifest.json", {**manifest, **made})
+    write_pools(stored, drawn.pools)
+    return list(drawn.pools), teacher.simulated
+
+
+def _see_enough(run: RunDir, drawn: DrawnSeeds, config: EvolveConfig, teacher: str) -> None:
+    """
+    Raises:
+        TeacherUnavailable: a search is not possible with what the model gave. No pool is stored, so that the same
+            command with another model, or other settings, draws anew.
+    """
+    left_out = {name: one.detail for name, one in _incomplete(run, drawn.pools, config, drawn=True).items()}
+    usable = len(drawn.pools) - len(left_out)
+    if usable >= FEWEST:
+        return
+    sizes = [(len(pool.solutions), len(pool.testings)) for pool in drawn.pools]
+    smaller = that_work(sizes, config.scoring)
+    raise TeacherUnavailable(
+        f"{teacher}: only {usable} of {len(drawn.pools)} seeds usable, {FEWEST} are needed; {named(left_out)}. "
+        f"Of its {drawn.usage.calls} replies these could not be used: {reasons(drawn.rejects) or 'none'}; each is a "
+        f"line of {run.file('rejects.jsonl')}. No pool is stored. "
+        "Another model, or other settings (`--set draw.solution.max_tokens=...`, `draw.testing`, `draw.attempts`), "
+        "may give more" + (f"; or ask for less: {smaller}" if smaller else "")
+    )
 
 
 def _execute(pools: Sequence[Pool], workbench: Workbench, on_step: Callable[[str, int, int], None]) -> list[PassMatrix]:
@@ -298,46 +328,3 @@ def _execute(pools: Sequence[Pool], workbench: Workbench, on_step: Callable[[str
         [(pool.problem, pool.solutions, pool.testings) for pool in pools],
         on_done=lambda *_: on_step("executing", next(count), len(pools)),
     )
-
-
-def _size(matrix: PassMatrix) -> tuple[int, int]:
-    """Solutions with a human verdict, and testings."""
-    return sum(letter in KNOWN_VERDICTS for letter in _human(matrix)), matrix.verdicts_MN.shape[1]
-
-
-def _human(matrix: PassMatrix) -> list[str]:
-    return [] if matrix.human_M is None else matrix.human_M.tolist()
-
-
-def _fits(size: tuple[int, int], scoring: ConsistencyConfig) -> bool:
-    return size[0] >= (scoring.M or 2) and size[1] >= (scoring.N or 2)
-
-
-def _check_sizes(sizes: Sequence[tuple[int, int]], scoring: ConsistencyConfig) -> None:
-    """
-    Raises:
-        UsageError: fewer than `FEWEST` problems are large enough; says which M and N would do.
-    """
-    if not sizes or sum(_fits(size, scoring) for size in sizes) >= FEWEST:
-        return
-    m, n = scoring.M or 2, scoring.N or 2
-    square = _largest([min(size) for size in sizes])
-    rows = _largest([size[0] for size in sizes if size[1] >= n])
-    columns = _largest([size[1] for size in sizes if size[0] >= m])
-    options = []
-    if columns >= 2:
-        options.append(f"-M {m} -N {columns}")
-    if rows >= 2:
-        options.append(f"-M {rows} -N {n}")
-    if square >= 2:
-        options.append(f"-M {square} -N {square}")
-    work = ", or ".join(dict.fromkeys(options))
-    raise UsageError(
-        f"-M {m} -N {n}: only {sum(_fits(size, scoring) for size in sizes)} of {len(sizes)} problems have that many "
-        f"solutions and testings, {FEWEST} are needed; " + (f"the largest that work: {work}" if work else "bring more")
-    )
-
-
-def _largest(values: Sequence[int]) -> int:
-    """The largest number that at least `FEWEST` of the values reach; 0 if there are not that many."""
-    return sorted(values, reverse=True)[FEWEST - 1] if len(values) >= FEWEST else 0

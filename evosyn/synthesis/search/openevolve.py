@@ -34,8 +34,8 @@ from evosyn.strategies import load_strategy
 from evosyn.strategies.genome import TIE_METRIC, StrategyGenome
 from evosyn.strategies.running.sandboxed import SandboxedRunner
 from evosyn.synthesis.search.config import EvolveConfig
-from evosyn.synthesis.search.inputs import Seeds
 from evosyn.synthesis.search.progress import SearchProgress
+from evosyn.synthesis.search.seeds import Seeds
 from evosyn.workbench import TeacherConfig, Workbench
 
 if TYPE_CHECKING:

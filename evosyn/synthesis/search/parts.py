@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from evosyn.errors import UsageError
-from evosyn.evolve.arms import Arms, open_arms
+from evosyn.evolve.arms import Arms, named_arm, open_arms
 from evosyn.evolve.loop import OnCommit, Search, SearchParts
 from evosyn.evolve.schedule import Schedule
 from evosyn.journal import Journal
 from evosyn.ports import Evolved, Genome, Teacher
 from evosyn.randomness import SeedTree
+from evosyn.records import Json
 from evosyn.synthesis.search.config import EvolveConfig
 from evosyn.workbench import Workbench
 
@@ -26,7 +27,22 @@ def arms_of(config: EvolveConfig, workbench: Workbench, genome: Genome) -> Arms:
         return workbench.teacher(model)
 
     own = config.proposers
-    return open_arms(own.arms, genome, teacher, shared={"burst": own.burst}, options=own.options)
+    shared = {"burst": own.burst, **({"params": own.params} if own.params else {})}
+    return open_arms(own.arms, genome, teacher, shared=shared, options=own.options)
+
+
+def models_of(config: EvolveConfig, *, draws: bool) -> dict[str | None, tuple[str, dict[str, Json]]]:
+    """The models that a search asks, each with a purpose and its sampling parameters; None is that of the run.
+
+    Args:
+        draws: it has solutions and testings to draw.
+    """
+    arms = [named_arm(text) for text in config.proposers.arms]
+    found: dict[str | None, tuple[str, dict[str, Json]]] = {}
+    for arm in arms:
+        if not arm.free:
+            found[arm.model] = ("proposal", config.proposers.params)
+    return {**found, None: ("solution", config.draw.solution)} if draws else found
 
 
 def search_of(

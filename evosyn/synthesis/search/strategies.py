@@ -17,7 +17,7 @@ from evosyn.strategies.grammar.openings import OPENINGS
 from evosyn.strategies.running.stacked import TreeRunner
 from evosyn.synthesis.search.card import card_of
 from evosyn.synthesis.search.config import KIND, EvolveConfig
-from evosyn.synthesis.search.inputs import Seeds
+from evosyn.synthesis.search.seeds import Seeds
 from evosyn.synthesis.search.winner import boards, choose, report_of, strategy_file
 from evosyn.templates import render
 

@@ -13,8 +13,8 @@ from evosyn.evolve.islands import Archipelago
 from evosyn.journal import Journal
 from evosyn.records import Candidate, Evaluation, PassMatrix
 from evosyn.synthesis.search.config import EvolveConfig
-from evosyn.synthesis.search.inputs import Seeds, select
 from evosyn.synthesis.search.parts import arms_of, search_of
+from evosyn.synthesis.search.seeds import Seeds, select
 from evosyn.synthesis.search.strategies import EvolvedStrategies
 from evosyn.synthesis.search.winner import WinnerChoice, choose, fresh_scoring
 from evosyn.workbench import Workbench

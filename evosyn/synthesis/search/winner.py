@@ -20,7 +20,7 @@ from evosyn.strategies import EVOLVED_BY, known_names, load_known
 from evosyn.strategies.genome import TIE_METRIC
 from evosyn.synthesis.search.config import EvolveConfig
 from evosyn.synthesis.search.contest import Contest, decide
-from evosyn.synthesis.search.inputs import Seeds
+from evosyn.synthesis.search.seeds import Seeds
 
 EVOLVED = "evolved"
 MIN_DRAWS = 20
@@ -130,6 +130,8 @@ def report_of(choice: WinnerChoice, state: SearchState, found: Boards, seeds: Se
         "beats_initial": (best.evaluation.score or 0.0) > (start.evaluation.score or 0.0),
         "simulated": seeds.simulated,
         "skipped": seeds.skipped,
+        "left_out": seeds.details,
+        "unusable_replies": dict(seeds.unusable),
         "untelling": list(seeds.untelling),
         "selection": {
             "finalists": choice.finalists,

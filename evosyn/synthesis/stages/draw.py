@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import partial
 
 from evosyn.chat import Reply, Request
-from evosyn.dataset import Reject
 from evosyn.ports import Domain, Teacher
 from evosyn.running.ledger import Ledger
 from evosyn.running.progress import usage_of
@@ -69,15 +68,11 @@ class DrawPool:
         want = Want(size.solutions - before.solutions, size.testings - before.testings, simulated, *before)
         ask = partial(self._ask, instance.index)
         drawn = await draw_pool(problem, self._domains[problem.domain], ask, want, self._config)
-        rejects = [
-            Reject(one.kind, one.reason, "reply", instance.index, problem.problem_id, (), one.reply.id, one.detail)
-            for one in drawn.rejected
-        ]
         return replace(
             instance,
             solutions=(*(instance.solutions or ()), *drawn.pool.solutions),
             testings=(*(instance.testings or ()), *drawn.pool.testings),
-            rejects=(*instance.rejects, *rejects),
+            rejects=(*instance.rejects, *drawn.rejects(instance.index)),
             usage=instance.usage.plus(usage_of([attempt.reply for attempt in drawn.attempts])),
         )
 

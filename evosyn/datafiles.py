@@ -1,0 +1,79 @@
+"""Rows of data files that others published: JSON lines (also gzipped), one JSON list, or parquet; one row at a time.
+
+What a row means is not known here. `jsonlines` reads the files of evosyn itself, with the stricter rules of those.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+from typing import NamedTuple
+
+from evosyn.errors import InputError
+from evosyn.jsonlines import opened_for_reading, raw_lines
+from evosyn.records import Json
+
+BATCH = 64
+"""Rows of a parquet file in memory at once."""
+
+
+class DataRow(NamedTuple):
+    """A row: its line in the file or its place among the rows (from 1), and its fields."""
+
+    number: int
+    fields: dict[str, Json]
+
+
+def data_rows(path: Path) -> Iterator[DataRow]:
+    """Every row of a file.
+
+    Raises:
+        InputError: missing, not readable, not of the form that its name says, or a row that is no object.
+    """
+    for number, row in _parquet(path) if path.suffix == ".parquet" else _json(path):
+        if not isinstance(row, dict):
+            raise InputError(path, "is not a JSON object", line=number, value=row)
+        yield DataRow(number, row)
+
+
+def _parquet(path: Path) -> Iterator[tuple[int, Json]]:
+    import pyarrow  # type: ignore[import-untyped]
+    import pyarrow.parquet  # type: ignore[import-untyped]
+
+    try:
+        with pyarrow.parquet.ParquetFile(path) as file:
+            number = 0
+            for batch in file.iter_batches(BATCH):
+                for row in batch.to_pylist():
+                    number += 1
+                    yield number, {name: _plain(value) for name, value in row.items()}
+    except (OSError, pyarrow.ArrowException) as error:
+        raise InputError(path, f"cannot be read as parquet: {error}") from error
+
+
+def _plain(value: Json) -> Json:
+    return value.isoformat() if isinstance(value, date) else value
+
+
+def _json(path: Path) -> Iterator[tuple[int, Json]]:
+    with opened_for_reading(path) as file:
+        lines, first = raw_lines(path, file), True
+        for number, raw in enumerate(lines, 1):
+            if not raw.strip():
+                continue
+            if first and raw.lstrip()[:1] == b"[":
+                yield from enumerate(_parsed(path, None, raw + b"".join(lines)), 1)
+                return
+            first = False
+            yield number, _parsed(path, number, raw)
+
+
+def _parsed(path: Path, line: int | None, raw: bytes) -> Json:
+    try:
+        return json.loads(raw)
+    except UnicodeDecodeError as error:
+        raise InputError(path, f"is not UTF-8: {error.reason}", line=line, hint="Save the file as UTF-8") from error
+    except (ValueError, RecursionError) as error:
+        raise InputError(path, f"is not JSON: {error}", line=line) from error

@@ -1,0 +1,146 @@
+"""The pools of seed problems, drawn from a teacher: what came, what it took, and why a reply could not be used.
+
+A reply that is missing because the endpoint failed says nothing about its problem. It is asked for again after all
+others, and where the endpoint then answers nothing at all, nothing is stored: the same command goes on later.
+Du 2025, section 3.1.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from evosyn.dataset import Reject
+from evosyn.errors import TeacherUnavailable
+from evosyn.ports import Domain, Teacher
+from evosyn.records import Pool, Problem
+from evosyn.running.ledger import TRANSIENT
+from evosyn.running.progress import Usage, usage_of
+from evosyn.synthesis.generate import SAMPLE_STRIDE, DrawConfig, Drawn, adraw_pools
+
+LOST = frozenset(f"reply-{failure}" for failure in TRANSIENT)
+"""Reasons of replies that never came."""
+
+
+class Wanted(NamedTuple):
+    """How many solutions and testings are asked for, and how."""
+
+    solutions: int
+    testings: int
+    config: DrawConfig
+
+
+class DrawnSeeds(NamedTuple):
+    """Everything that was drawn.
+
+    Attributes:
+        pools: one for each problem, in order; as empty as its replies were unusable.
+        rejects: a row for each reply that could not be used.
+        usage: of all calls, also of those that an earlier process made.
+    """
+
+    pools: tuple[Pool, ...]
+    rejects: tuple[Reject, ...]
+    usage: Usage
+
+    @property
+    def unusable(self) -> dict[str, int]:
+        """Replies that could not be used, by kind and reason."""
+        return dict(sorted(Counter(f"{one.stage}: {one.reason}" for one in self.rejects).items()))
+
+
+def draw_seeds(
+    problems: Sequence[Problem],
+    teacher: Teacher,
+    domains: Mapping[str, Domain],
+    wanted: Wanted,
+    on_done: Callable[[], None],
+) -> DrawnSeeds:
+    """Draw a pool for each problem and close the teacher; blocks, running its own event loop.
+
+    Args:
+        on_done: called once for each problem.
+
+    Raises:
+        BudgetSpent: from the teacher.
+        TeacherUnavailable: from the teacher, or replies are missing and it answers nothing when it is asked again.
+    """
+    return asyncio.run(_Drawing(problems, teacher, domains, wanted).run(on_done))
+
+
+def reasons(rejects: Iterable[Reject]) -> str:
+    """Counts by reason, the commonest first: `16 x reply-truncated, 2 x no-code`."""
+    return ", ".join(f"{count} x {reason}" for reason, count in Counter(one.reason for one in rejects).most_common())
+
+
+class _Drawing:
+    """One drawing of all pools."""
+
+    def __init__(
+        self, problems: Sequence[Problem], teacher: Teacher, domains: Mapping[str, Domain], wanted: Wanted
+    ) -> None:
+        self._problems, self._teacher, self._domains, self._wanted = problems, teacher, domains, wanted
+        self._drawn: dict[int, Drawn] = {}
+
+    async def run(self, on_done: Callable[[], None]) -> DrawnSeeds:
+        everything = range(len(self._problems))
+        try:
+            await self._draw(everything, on_done)
+            lost = [index for index in everything if _lost(self._drawn[index])]
+            if lost:
+                await self._draw(lost)  # what was answered comes from the teacher's cache
+                await self._see_that_it_answers([index for index in lost if _lost(self._drawn[index])])
+        finally:
+            await self._teacher.aclose()
+        drawn = [self._drawn[index] for index in everything]
+        return DrawnSeeds(
+            tuple(one.pool for one in drawn),
+            tuple(reject for index, one in enumerate(drawn) for reject in one.rejects(index)),
+            usage_of([attempt.reply for one in drawn for attempt in one.attempts]),
+        )
+
+    async def _draw(self, indices: Sequence[int], on_done: Callable[[], None] = lambda: None) -> None:
+        def keep(place: int, drawn: Drawn) -> None:
+            self._drawn[indices[place]] = drawn
+            on_done()
+
+        solutions, testings, config = self._wanted
+        problems = [self._problems[index] for index in indices]
+        await adraw_pools(
+            problems,
+            self._teacher,
+            self._domains,
+            solutions=solutions,
+            testings=testings,
+            config=config,
+            on_done=keep,
+        )
+
+    async def _see_that_it_answers(self, lost: Sequence[int]) -> None:
+        """Tell problems whose replies never come from an endpoint that is down, by one more question about another.
+
+        Raises:
+            TeacherUnavailable: it does not answer that either.
+        """
+        if not lost:
+            return
+        problem = next((one for index, one in enumerate(self._problems) if index not in lost), self._problems[0])
+        config = self._wanted.config
+        fresh = config.attempts * SAMPLE_STRIDE  # a sample that no slot asks for
+        asked = self._domains[problem.domain].ask("solution", problem, fresh, config.solution)
+        if (await self._teacher.complete(asked)).failure not in TRANSIENT:
+            return
+        missing = [one for index in lost for one in self._drawn[index].rejects(index) if one.reason in LOST]
+        raise TeacherUnavailable(
+            f"{self._teacher.name}: replies for {len(lost)} of {len(self._problems)} problems did not come "
+            f"({reasons(missing)}), and it answers nothing now. What it has answered is kept, no pool is stored: "
+            "repeat the command when the endpoint is up (`evosyn doctor --model` asks it)"
+        )
+
+
+def _lost(drawn: Drawn) -> bool:
+    """Whether a slot is empty for want of an answer."""
+    filled = {(one.kind, one.slot) for one in drawn.attempts if not one.reason}
+    return any(one.reason in LOST and (one.kind, one.slot) not in filled for one in drawn.attempts)

@@ -1,0 +1,119 @@
+"""What a search will take, before it is paid for: drawing its pools from a sample, its proposals from their limits.
+
+The first prompts of a search hold what happened on matrices that are not made yet, so they cannot be sampled: prompts
+count with the longest that the proposer writes, replies with the length of the sampled solutions (where nothing is
+drawn: with the longest that is allowed).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from evosyn.evolve.arms import named_arm
+from evosyn.evolve.loop import CALLS_OF_ONE
+from evosyn.ports import Domain, Teacher
+from evosyn.records import Json, Problem
+from evosyn.synthesis.estimate import PROBES, Phase, Sampled, Sampling, figures
+from evosyn.synthesis.search.config import EvolveConfig
+from evosyn.synthesis.search.inputs import Source
+from evosyn.synthesis.search.parts import models_of
+
+
+class _Lengths(NamedTuple):
+    """Tokens of a proposal."""
+
+    prompt: int = 8000
+    reply: int = 4096
+
+
+async def sample_seeds(
+    problems: Sequence[Problem], domains: Mapping[str, Domain], teacher: Teacher, config: EvolveConfig
+) -> Sampled:
+    """Ask for two solutions and two testings of two seeds, the first that the run asks for; closes the teacher."""
+    asking = Sampling(teacher)
+    try:
+        drawn = (asking.pool(problem, domains, config.drawn, config.draw) for problem in problems[:PROBES])
+        await asyncio.gather(*drawn)
+    finally:
+        await teacher.aclose()
+    return Sampled(asking.replies)
+
+
+def estimate_search(config: EvolveConfig, source: Source, sampled: Sampled | None, concurrency: int) -> dict[str, Json]:
+    """What the run takes, in the keys of `evosyn synthesize --dry-run`.
+
+    Args:
+        sampled: None where nothing is drawn.
+    """
+    count = len(source.pools) or len(source.matrices)
+    solutions, testings = config.drawn
+    phases: dict[str, Phase] = {}
+    if (config.workbench.teacher.spec or "").startswith("litellm:"):
+        models = models_of(config, draws=sampled is not None)
+        phases["check"] = Phase(len(models), len(models))
+    if sampled is not None:
+        for purpose, slots in (("solution", solutions), ("testing", testings)):
+            phases[purpose] = sampled.phase(purpose, count * slots, count * slots * config.draw.attempts)
+    known = sampled or Sampled({})
+    if (paid := _paid_proposals(config)) > 0:
+        phases["proposal"] = _proposals(config, paid, known)
+    recorded = sum(len(pool.solutions) * (len(pool.testings) + 1) for pool in source.pools)
+    executions = 0 if source.is_matrices else recorded if source.recorded else count * solutions * (testings + 1)
+    found = figures(phases, known, problems=count, executions=executions, concurrency=concurrency)
+    stop = config.stop
+    return {
+        **found,
+        "proposals": stop.proposals,
+        "evaluations": stop.evaluations,
+        "proposers": dict(config.proposers.arms),
+    }
+
+
+def _paid_proposals(config: EvolveConfig) -> int:
+    """Proposals that ask a model, as far as shares and limits say."""
+    own, stop = config.proposers, config.stop
+    arms = {text: named_arm(text).free for text in own.arms}
+    total = sum(own.arms.values())
+    paid = sum(share for text, share in own.arms.items() if not arms[text]) / total
+    programs = paid + (1 - paid) * own.burst
+    limits = [stop.proposals, None if stop.evaluations is None else stop.evaluations / programs]
+    proposals = min((limit for limit in limits if limit is not None), default=0)
+    calls = proposals * paid
+    return round(calls if stop.model_calls is None else min(calls, stop.model_calls))
+
+
+def _proposals(config: EvolveConfig, calls: int, sampled: Sampled) -> Phase:
+    lengths = _longest(config)
+    replies = sampled.replies.get("solution", ())
+    written = sum(reply.output_tokens for reply in replies) / len(replies) if replies else lengths.reply
+    seconds = sum(reply.seconds for reply in replies) / len(replies) if replies else 0.0
+    at_most = CALLS_OF_ONE * calls if config.stop.model_calls is None else config.stop.model_calls + 1
+    cost = sampled.dollars(calls * lengths.prompt, calls * written)
+    if cost is None:
+        cost = _listed(config, calls * lengths.prompt, calls * written)
+    return Phase(calls, at_most, calls * lengths.prompt, calls * written, cost, calls * seconds)
+
+
+def _listed(config: EvolveConfig, prompts: float, replies: float) -> float | None:
+    """At the prices that the configuration names; None where it names none."""
+    options = config.workbench.teacher.options
+    if options.get("price_in") is None and options.get("price_out") is None:
+        return None
+    return float((prompts * (options.get("price_in") or 0.0) + replies * (options.get("price_out") or 0.0)) / 1e6)
+
+
+def _longest(config: EvolveConfig) -> _Lengths:
+    """The longest prompt and reply of a paid arm."""
+    own, found = config.proposers, _Lengths(0, 0)
+    for text in own.arms:
+        name, plugin, _ = named_arm(text)
+        if named_arm(text).free:
+            continue
+        shared = plugin.shared({"params": own.params})
+        made = plugin.configured({**shared, **own.options.get(name, {}), **own.options.get(text, {})})
+        prompt = int(getattr(made, "prompt_tokens", _Lengths().prompt))
+        reply = getattr(made, "params", {}).get("max_tokens") or getattr(made, "max_tokens", _Lengths().reply)
+        found = _Lengths(max(found.prompt, prompt), max(found.reply, int(reply or 0)))
+    return found if found.prompt else _Lengths()

@@ -1,0 +1,200 @@
+"""Which problems of a source can be searched on, how they are split, and why the others are left out.
+
+Everything here is arithmetic on matrices and sizes. DESIGN.md sections 4 and 5.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import NamedTuple
+
+from evosyn.errors import UsageError
+from evosyn.evaluators.draws import ConsistencyConfig
+from evosyn.evaluators.intervals import Split, pool_of, split_problems
+from evosyn.evaluators.splitting import split_testings
+from evosyn.records import KNOWN_VERDICTS, PassMatrix, Verdict
+from evosyn.running.progress import Usage
+from evosyn.synthesis.search.config import EvolveConfig
+
+FEWEST = 4
+"""Problems that a search and its held-out check need at least."""
+FEW_HELD_OUT = 10
+"""Below so many held-out problems a warning is due: the score of a program on them is uncertain by 0.3."""
+NAMED = 5
+"""Problems that a message names."""
+
+
+class LeftOut(NamedTuple):
+    """Why a problem is not used: a rule that is counted, and what is so of this one."""
+
+    rule: str
+    detail: str
+
+
+NO_HUMAN_TESTING = LeftOut("no human testing", "no human testing")
+NOT_RECORDED = "no recorded solutions or testings"
+
+
+@dataclass(frozen=True)
+class Seeds:
+    """The matrices of a run.
+
+    Attributes:
+        split: usable problems, to evolve on and held out.
+        left_out: problems that are not, by name.
+        simulated: solutions and testings come from a stand-in for a model.
+        untelling: usable problems whose human testing accepts every solution, so that it tells none from another.
+        spent: what it took to make them, by phase; empty where nothing was drawn.
+        unusable: replies that could not be used, by kind and reason.
+    """
+
+    split: Split
+    left_out: Mapping[str, LeftOut]
+    simulated: bool
+    untelling: tuple[str, ...] = ()
+    spent: Mapping[str, Usage] = field(default_factory=dict)
+    unusable: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def skipped(self) -> dict[str, int]:
+        """How many problems are left out by each rule."""
+        return dict(Counter(one.rule for one in self.left_out.values()))
+
+    @property
+    def details(self) -> dict[str, str]:
+        """Why each problem is left out, by name."""
+        return {name: one.detail for name, one in self.left_out.items()}
+
+    def notes(self) -> list[str]:
+        """What a person should know before the search begins."""
+        notes, held = [], len(self.split.heldout)
+        if self.left_out:
+            notes.append(told(len(self.split.train) + held, self.details))
+        if self.untelling:
+            ids = ", ".join(self.untelling[:NAMED]) + (", ..." if len(self.untelling) > NAMED else "")
+            many = f"the human testings of {len(self.untelling)} problems accept every solution"
+            notes.append(f"{many}, so no strategy gains by those: {ids}")
+        if held < FEW_HELD_OUT:
+            notes.append(few_held_out(held))
+        return notes
+
+
+def told(usable: int, details: Mapping[str, str]) -> str:
+    """How many are used, and which are not: `48 of 50 seeds usable; 2 left out: NAME (why)`."""
+    return f"{usable} of {usable + len(details)} seeds usable; {named(details)}"
+
+
+def few_held_out(count: int) -> str:
+    """The warning that so few held-out problems decide nothing."""
+    what = "1 problem is" if count == 1 else f"{count} problems are"
+    return (
+        f"only {what} held out: a score on so few is uncertain by about {1 / count**0.5:.2f}, so they cannot tell the "
+        "winner from the initial strategy; bring more seeds (a few dozen)"
+    )
+
+
+def split_all(matrices: Sequence[PassMatrix], config: EvolveConfig) -> Sequence[PassMatrix]:
+    """The matrices with every check a testing of its own, if the configuration wants that; of several pools, those
+    that have checks recorded.
+
+    Raises:
+        UsageError: none has.
+    """
+    if not config.split_testings:
+        return matrices
+    several = any(pool_of(matrix) for matrix in matrices) and any(one.cases_NMC is not None for one in matrices)
+    return [matrix if several and matrix.cases_NMC is None else split_testings(matrix) for matrix in matrices]
+
+
+def select(matrices: Sequence[PassMatrix], config: EvolveConfig, *, simulated: bool) -> Seeds:
+    """Usable problems, split by name and seed.
+
+    Raises:
+        UsageError: as `prepare`.
+    """
+    scoring = config.scoring
+    usable = [matrix for matrix in matrices if _fits(_size(matrix), scoring)]
+    left_out = {
+        matrix.problem_id: _shortfall(matrix, scoring) for matrix in matrices if not _fits(_size(matrix), scoring)
+    }
+    without = sum(one is NO_HUMAN_TESTING for one in left_out.values())
+    if without and len(usable) < FEWEST:
+        raise UsageError(
+            f"{without} of {len(matrices)} problems have no human testing, and strategies are scored by those; "
+            "bring problems that have one, such as the seeds that these were made from"
+        )
+    check_sizes([_size(matrix) for matrix in matrices], scoring)
+    if not any((matrix.human_M == Verdict.PASS.value).any() for matrix in usable if matrix.human_M is not None):
+        raise UsageError(
+            "no solution of any problem passes its human testing, so no strategy can be told from another; "
+            "bring easier problems or a stronger model's solutions"
+        )
+    untelling = tuple(matrix.problem_id for matrix in usable if set(_human(matrix)) & KNOWN_VERDICTS == {Verdict.PASS})
+    if len(untelling) == len(usable):
+        raise UsageError(
+            "the human testing of every problem accepts all of its solutions, so no strategy can be told from another; "
+            "correct the testings (`evosyn pool check FILE --execute`), or bring solutions that are wrong"
+        )
+    return Seeds(split_problems(usable, config.heldout, config.seed), left_out, simulated, untelling)
+
+
+def _size(matrix: PassMatrix) -> tuple[int, int]:
+    """Solutions with a human verdict, and testings."""
+    return sum(letter in KNOWN_VERDICTS for letter in _human(matrix)), matrix.verdicts_MN.shape[1]
+
+
+def _human(matrix: PassMatrix) -> list[str]:
+    return [] if matrix.human_M is None else matrix.human_M.tolist()
+
+
+def _fits(size: tuple[int, int], scoring: ConsistencyConfig) -> bool:
+    return size[0] >= (scoring.M or 2) and size[1] >= (scoring.N or 2)
+
+
+def _shortfall(matrix: PassMatrix, scoring: ConsistencyConfig) -> LeftOut:
+    """What a problem lacks."""
+    if matrix.human_M is None:
+        return NO_HUMAN_TESTING
+    m, n = scoring.M or 2, scoring.N or 2
+    judged, testings = _size(matrix)
+    return LeftOut(f"smaller than {m} x {n}", f"{judged} of {m} judged solutions, {testings} of {n} testings")
+
+
+def named(details: Mapping[str, str]) -> str:
+    """The first of them with their reasons."""
+    shown = [f"{name} ({detail})" for name, detail in islice(details.items(), NAMED)]
+    more = len(details) - len(shown)
+    return f"{len(details)} left out: {', '.join(shown)}" + (f" and {more} more" if more else "")
+
+
+def check_sizes(sizes: Sequence[tuple[int, int]], scoring: ConsistencyConfig) -> None:
+    """
+    Raises:
+        UsageError: fewer than `FEWEST` problems are large enough; says which M and N would do.
+    """
+    if not sizes or sum(_fits(size, scoring) for size in sizes) >= FEWEST:
+        return
+    work = that_work(sizes, scoring)
+    raise UsageError(
+        f"-M {scoring.M or 2} -N {scoring.N or 2}: only {sum(_fits(size, scoring) for size in sizes)} of {len(sizes)} "
+        f"problems have that many solutions and testings, {FEWEST} are needed; "
+        + (f"the largest that work: {work}" if work else "bring more")
+    )
+
+
+def that_work(sizes: Sequence[tuple[int, int]], scoring: ConsistencyConfig) -> str:
+    """The largest M and N that enough problems have; empty where there are none."""
+    m, n = scoring.M or 2, scoring.N or 2
+    square = _largest([min(size) for size in sizes])
+    rows = _largest([size[0] for size in sizes if size[1] >= n])
+    columns = _largest([size[1] for size in sizes if size[0] >= m])
+    options = [(m, columns), (rows, n), (square, square)]
+    return ", or ".join(dict.fromkeys(f"-M {one} -N {other}" for one, other in options if min(one, other) >= 2))
+
+
+def _largest(values: Sequence[int]) -> int:
+    """The largest number that at least `FEWEST` of the values reach; 0 if there are not that many."""
+    return sorted(values, reverse=True)[FEWEST - 1] if len(values) >= FEWEST else 0

@@ -1,0 +1,103 @@
+"""What an endpoint refuses is left out or given under its other name, at once and from then on.
+
+Structured outputs go along as `response_format` where a request has a schema; the endpoint of a model that thinks wants
+`max_completion_tokens` and no temperature; others know no `top_k`. Each such refusal (400, 422) costs one call and one
+line, for all teachers of a run together. What else is wrong with a request is not adapted to.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from dataclasses import replace
+
+from evosyn.chat import Refusals, Request
+from evosyn.records import Json
+from evosyn.teachers.failures import CONTEXT, Failure, TransportError, shown
+from evosyn.teachers.transports import Answer, Transport
+
+log = logging.getLogger(__name__)
+SCHEMA = "response_format"
+OTHER_NAMES = {"max_tokens": "max_completion_tokens"}
+NOT_TAKEN = re.compile(
+    r"unsupported|not support|n't support|unrecogni[sz]ed|unknown|unexpected|not permitted|not allowed|deprecated|"
+    r"only the default|may only be|cannot both be|extra_forbidden",
+    re.I,
+)
+
+
+class Adapting:
+    """Implements `transports.Transport` over another one.
+
+    Args:
+        refusals: what is known of the endpoint; grows here.
+    """
+
+    def __init__(self, inner: Transport, refusals: Refusals) -> None:
+        self._inner, self._refusals = inner, refusals
+
+    async def send(self, request: Request) -> Answer:
+        while True:
+            sent = self._fitted(request)
+            try:
+                return await self._inner.send(sent)
+            except TransportError as error:
+                if error.kind is not Failure.BAD_REQUEST:
+                    raise
+                if self._fitted(request) == sent and not self._learned(sent, error):
+                    if sent.schema is None:
+                        raise
+                    return await self._without_schema(sent, error)
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+    def _fitted(self, request: Request) -> Request:
+        names = self._refusals.parameters
+        params = {names.get(name, name): value for name, value in request.params.items()}
+        schema = None if SCHEMA in names else request.schema
+        return replace(request, params={n: v for n, v in params.items() if n}, schema=schema)
+
+    def _learned(self, sent: Request, error: TransportError) -> bool:
+        """Whether the refusal names a parameter that was sent, which is then known."""
+        name = refused_parameter(sent, error.body)
+        if name is None:
+            return False
+        other = OTHER_NAMES.get(name, "")
+        self._refusals.parameters[name] = other = other if other and other in error.body else ""
+        log.warning(
+            "the endpoint refuses %s (%s): asked %s from now on",
+            name,
+            shown(error.body),
+            f"with {other}" if other else "without it",
+        )
+        return True
+
+    async def _without_schema(self, sent: Request, refusal: TransportError) -> Answer:
+        """The same without `response_format`, which is to blame only where that is answered."""
+        answer = await self._inner.send(replace(sent, schema=None))
+        if SCHEMA not in self._refusals.parameters:
+            self._refusals.parameters[SCHEMA] = ""
+            log.warning("the endpoint refuses %s (%s): asked without it from now on", SCHEMA, shown(refusal.body))
+        return answer
+
+
+def refused_parameter(sent: Request, body: str) -> str | None:
+    """The parameter of this request that a refusal says is not taken; None where it is about something else."""
+    names = [*sent.params, *([] if sent.schema is None else [SCHEMA])]
+    code, named = _code_and_name(body)
+    if not (NOT_TAKEN.search(code) or NOT_TAKEN.search(body)) or CONTEXT.search(body):
+        return None
+    if named in names:
+        return named
+    return next((name for name in names if re.search(rf"\b{name}\b", body)), None)
+
+
+def _code_and_name(body: str) -> tuple[str, str]:
+    """The code and the parameter that an error of OpenAI's form holds."""
+    try:
+        error: Json = json.loads(body)["error"]
+        return str(error.get("code") or ""), str(error.get("param") or "")
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return "", ""

@@ -1,0 +1,227 @@
+"""What can go wrong between us and an endpoint: kinds, each with a policy in `chat`, and what a person can do about it.
+
+A kind is read from the status, the words that came back and the way in which a connection failed; nothing is asked or
+retried here.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from evosyn.errors import UsageError
+from evosyn.records import Json
+
+SHOWN = 240
+"""Characters of an answer that a message repeats."""
+QUOTA = re.compile(
+    r"insufficient[_ ](quota|balance|credit|funds)|credit balance is too low|billing_(hard_limit|not_active)", re.I
+)
+MODERATED = re.compile(r"moderat|flagged", re.I)
+CONTEXT = re.compile(
+    r"context[ _](length|window)|too many tokens|prompt is too long|max(imum|_tokens|_completion_tokens)\b[^.]{0,60}"
+    r"(too large|exceed|at most|greater than)|> ?\d+, which is the maximum",
+    re.I,
+)
+
+
+class Failure(StrEnum):
+    """Why a call gave no answer; each has its own policy in `chat`."""
+
+    AUTH = "auth"  # ends the run
+    PAYMENT = "payment"  # ends the run
+    NO_MODEL = "no-model"  # ends the run
+    UNREACHABLE = "unreachable"  # ends a run that had no answer yet, else retried
+    NOT_CHAT = "not-chat"  # likewise
+    BAD_REQUEST = "bad-request"  # this request alone, never retried
+    RATE = "rate"  # slows down, retried
+    SERVER = "server"  # retried
+    TIMEOUT = "timeout"  # retried
+    TRANSPORT = "transport"  # retried
+
+
+class TransportError(Exception):
+    """A call without an answer.
+
+    Attributes:
+        kind: which policy applies.
+        retry_after: seconds that the endpoint asked for, 0.0 if it did not say.
+        body: what came back, without secrets; empty where nothing did.
+        advice: what a person can do about it.
+    """
+
+    def __init__(
+        self, kind: Failure, message: str, retry_after: float = 0.0, *, body: str = "", advice: str = ""
+    ) -> None:
+        super().__init__(message)
+        self.kind, self.retry_after, self.body, self.advice = kind, retry_after, body, advice
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """Where to send: model name, base URL (None: the provider's own), name of the key's variable, seconds for one
+    call."""
+
+    model: str
+    base_url: str | None
+    api_key_env: str | None
+    timeout_s: float
+
+    @property
+    def provider(self) -> str:
+        return self.model.partition("/")[0]
+
+    @property
+    def url(self) -> str:
+        """Where requests go, for people."""
+        if self.base_url is None:
+            return f"the API of {self.provider}"
+        return f"{self.base_url.rstrip('/')}/chat/completions"
+
+    @property
+    def variable(self) -> str:
+        """The environment variable that the key is read from."""
+        usual = "OPENAI_API_KEY" if self.base_url else f"{self.provider.upper()}_API_KEY"
+        return self.api_key_env or usual
+
+    def key(self) -> str | None:
+        """The key in the variable that the user named, read now.
+
+        Raises:
+            UsageError: a variable was named and is not set.
+        """
+        if self.api_key_env is None:
+            return None
+        value = os.environ.get(self.api_key_env)
+        if not value:
+            raise UsageError(f"api_key_env: the environment variable {self.api_key_env} is not set")
+        return value
+
+
+def refused(
+    status: int, text: str, endpoint: Endpoint, headers: Mapping[str, Json], purpose: str = ""
+) -> TransportError:
+    """What an answer with this status means.
+
+    Args:
+        text: body of the answer.
+        purpose: of the request.
+    """
+    wait = retry_after(headers)
+    kind = _kind(status, text, asked_to_wait=wait > 0)
+    body = redacted(text, endpoint)
+    told = f"HTTP {status}: {shown(body)}"
+    return TransportError(kind, told, wait, body=body, advice=_advice(kind, status, body, endpoint, purpose))
+
+
+def unreachable(why: str, endpoint: Endpoint) -> TransportError:
+    """No connection could be made."""
+    advice = "Start the server, or correct --base-url" if endpoint.base_url else "Check the network of this machine"
+    if "certificate" in why or "TLS" in why:
+        advice = "Correct --base-url: http:// for a server without TLS, else a host that its certificate is valid for"
+    return TransportError(Failure.UNREACHABLE, why, advice=advice)
+
+
+def not_chat(status: int, kind: str, text: str, endpoint: Endpoint) -> TransportError:
+    """An answer that is no chat completion, whatever its status says."""
+    body = redacted(text, endpoint)
+    told = f"HTTP {status} with {kind or 'no content type'}, which is no chat completion: {shown(body)}"
+    advice = (
+        "Correct --base-url: it ends before /chat/completions, usually with /v1, and no login page stands before it"
+    )
+    return TransportError(Failure.NOT_CHAT, told, body=body, advice=advice)
+
+
+def _kind(status: int, text: str, *, asked_to_wait: bool) -> Failure:
+    if status == 402 or (QUOTA.search(text) and not asked_to_wait and status < 500):
+        return Failure.PAYMENT
+    if status == 403 and MODERATED.search(text):
+        return Failure.BAD_REQUEST
+    return _KINDS.get(status, Failure.BAD_REQUEST if 400 <= status < 500 else Failure.SERVER)
+
+
+_KINDS: Mapping[int, Failure] = {
+    401: Failure.AUTH,
+    403: Failure.AUTH,
+    404: Failure.NO_MODEL,
+    408: Failure.TIMEOUT,
+    409: Failure.SERVER,
+    429: Failure.RATE,
+}
+
+
+def _advice(kind: Failure, status: int, body: str, endpoint: Endpoint, purpose: str) -> str:
+    name = endpoint.model.partition("/")[2]
+    models = f"curl {endpoint.base_url.rstrip('/')}/models" if endpoint.base_url else "the provider's list of models"
+    if kind is Failure.AUTH:
+        return _about_key(status, endpoint)
+    if kind is Failure.PAYMENT:
+        spent = f"The account of the key in {endpoint.variable} has no credit left"
+        return f"{spent}: add some, or name another variable with --api-key-env"
+    if kind is Failure.NO_MODEL:
+        wrong = "; --base-url usually ends with /v1" if endpoint.base_url else ""
+        return f"It was asked for the model {name!r} ({endpoint.model!r} without its provider); see {models}{wrong}"
+    if kind is Failure.BAD_REQUEST and CONTEXT.search(body):
+        return f"Ask for less ({setting(purpose, 'max_tokens')}), or serve the model with a longer context"
+    if kind is Failure.BAD_REQUEST:
+        return f"Change the sampling parameters ({setting(purpose)}; null sends none)"
+    if kind is Failure.RATE:
+        return "Lower workbench.teacher.calls, or give requests_per_minute"
+    return "Look at the log of the server, and repeat the command when it answers"
+
+
+def setting(purpose: str, name: str = "KEY") -> str:
+    """How a parameter of requests for this purpose is set."""
+    sections = {"problem": "problem.params", "solution": "draw.solution", "testing": "draw.testing"}
+    return f"--set {sections.get(purpose, 'proposers.params')}.{name}=..."
+
+
+def _about_key(status: int, endpoint: Endpoint) -> str:
+    if not os.environ.get(endpoint.variable):
+        return (
+            f"{endpoint.variable} is not set, so no key was sent: set it, or name another variable with --api-key-env"
+        )
+    what = "is not valid there" if status == 401 else "may not use this model there"
+    return f"The key in {endpoint.variable} {what}: correct it, or name another variable with --api-key-env"
+
+
+def shown(body: str) -> str:
+    """What came back, in one short line: the message of an error in JSON, the words of a page."""
+    text = _message(body) or re.sub(r"<(script|style)\b.*?</\1>|<[^>]*>", " ", body, flags=re.S | re.I)
+    text = " ".join(text.split())
+    return f"{text[:SHOWN]}..." if len(text) > SHOWN else text or "(nothing)"
+
+
+def _message(body: str) -> str:
+    try:
+        value: Json = json.loads(body)
+    except (ValueError, RecursionError):
+        return ""
+    for name in ("error", "message", "detail"):
+        if isinstance(value, dict) and value.get(name):
+            value = value[name]
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def retry_after(headers: Mapping[str, Json]) -> float:
+    """Seconds to wait, as the headers of an answer say."""
+    try:
+        if "retry-after-ms" in headers:
+            return max(0.0, float(headers["retry-after-ms"]) / 1000)
+        return max(0.0, float(headers.get("retry-after", 0.0)))
+    except ValueError:
+        return 1.0  # an HTTP date: wait a little and ask again
+
+
+def redacted(text: str, endpoint: Endpoint) -> str:
+    """The first 4,000 characters, without the endpoint's key and the value of anything else in the environment that
+    could be one."""
+    for name, value in os.environ.items():
+        secret = len(value) > 7 and any(word in name.upper() for word in ("KEY", "TOKEN", "SECRET", "PASSWORD"))
+        if secret or (name == endpoint.api_key_env and value):
+            text = text.replace(value, f"<{name}>")
+    return text[:4000]

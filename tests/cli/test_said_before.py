@@ -1,0 +1,107 @@
+"""What is said before anything is spent, and what the small commands say: in this process, without a sandbox."""
+
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from evosyn.cli import group
+from evosyn.errors import InputError, UsageError
+from evosyn.evaluators.draws import ConsistencyConfig, make_draws
+from evosyn.records import PassMatrix
+from evosyn.strategies import load_known, load_strategy, strategy_name
+
+SEED = {
+    "problem_id": "double",
+    "domain": "python-function",
+    "statement": "Write double(x).",
+    "entry_point": "double",
+    "human_testing": {"kind": "cases", "cases": [{"input": [2], "output": 4}]},
+    "reference_solution": "def double(x):\n    return 2 * x\n",
+}
+
+
+def run(*words):
+    return CliRunner().invoke(group, [str(word) for word in words], standalone_mode=False)
+
+
+def lines(path, *values):
+    path.write_text("".join(json.dumps(value) + "\n" for value in values))
+    return path
+
+
+@pytest.fixture
+def pool_check(tmp_path):
+    def check(*values, more=()):
+        return run("pool", "check", lines(tmp_path / "pool.jsonl", *values), *more)
+
+    return check
+
+
+def test_one_seed_is_refused_before_its_pools_are_drawn(tmp_path):
+    path = lines(tmp_path / "one.jsonl", SEED)
+    for more in ((), ("--dry-run",)):
+        result = run("evolve", path, "--out", tmp_path / "run", "--teacher", "offline", *more)
+        assert isinstance(result.exception, InputError) and "holds 1 seed problem; 4 are needed" in str(
+            result.exception
+        )
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_k_above_m_is_refused_by_the_configuration(tmp_path):
+    path = lines(tmp_path / "one.jsonl", SEED)
+    result = run("evolve", path, "--out", tmp_path / "run", "-M", "4", "--set", "scoring.k=9")
+    assert isinstance(result.exception, UsageError) and "k = 9 best and worst of M = 4" in str(result.exception)
+
+
+def test_the_advice_follows_the_reason():
+    bare = PassMatrix("p", np.array([["P", "F"], ["F", "P"]]))
+    with pytest.raises(UsageError, match=r"1 x no human verdicts\. Strategies are scored by human testings"):
+        make_draws([bare], ConsistencyConfig())
+    small = PassMatrix("p", np.array([["P", "F"], ["F", "P"]]), human_M=np.array(["P", "F"]))
+    with pytest.raises(UsageError, match="Lower M or N"):
+        make_draws([small], ConsistencyConfig(M=3))
+
+
+def test_a_known_strategy_is_not_shadowed_by_a_directory_of_its_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "codet").mkdir()
+    assert load_strategy("codet") == load_known("codet") and strategy_name("codet") == "codet"
+    with pytest.raises(UsageError, match=r"has no strategy\.py"):
+        load_strategy("./codet")
+
+
+def test_a_reference_that_does_not_compile_is_an_error_of_its_line(pool_check):
+    result = pool_check(SEED, {**SEED, "problem_id": "b", "reference_solution": "def double(x:\n  return"})
+    assert result.return_value == 1
+    assert ":2: field 'reference_solution': is no Python program: line 1" in result.output
+
+
+def test_it_is_said_whether_references_were_executed(pool_check):
+    assert "nothing was executed; with --execute the references run" in pool_check(SEED).output
+    bare = {**SEED, "human_testing": None}
+    assert "no problem has a human testing" in pool_check(bare).output
+
+
+def test_a_method_named_without_its_class_is_refused_with_the_right_name(pool_check):
+    starter = "class Solution:\n    def double(self, x: int) -> int:"
+    result = pool_check({**SEED, "starter_code": starter, "reference_solution": None})
+    assert result.return_value == 1
+    assert "field 'entry_point': is a method of class Solution" in result.output
+    assert "Write Solution.double" in result.output
+    named = {**SEED, "entry_point": "Solution.double", "starter_code": starter, "reference_solution": None}
+    assert pool_check(named).return_value == 0
+
+
+def test_a_cut_line_is_said_with_one_line_number(tmp_path):
+    path = tmp_path / "cut.jsonl"
+    path.write_text(json.dumps(SEED) + "\n" + json.dumps(SEED)[:40] + "\n")
+    result = run("pool", "check", path)
+    assert result.return_value == 1 and "cut.jsonl:2: is not JSON: " in result.output and "line 1" not in result.output
+
+
+def test_a_file_that_is_no_pool_at_all_ends_as_one_with_errors(tmp_path):
+    (tmp_path / "fake.jsonl.gz").write_text("no gzip")
+    result = run("pool", "check", tmp_path / "fake.jsonl.gz")
+    assert result.return_value == 1 and "is not gzip" in result.output
