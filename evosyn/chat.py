@@ -48,8 +48,8 @@ class Reply:
 
     Attributes:
         id: content id of (model, messages, params, sample): names the call in journals and provenance.
-        failure: None, or why the text cannot be used: `empty`, `truncated`, `refused`, `timeout`, `server`,
-        `transport`.
+        failure: None, or why the text cannot be used: `empty`, `truncated`, `refused`, `bad-request`, `timeout`,
+        `server`, `transport`.
         reasoning: the model's reasoning, kept apart from `text`.
         cost: in dollars, 0.0 where free, None where the price is unknown.
         cached: answered from the cache, so nothing was spent this time.
