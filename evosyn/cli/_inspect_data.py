@@ -49,10 +49,9 @@ def print_samples(stories: Sequence[SampleStory]) -> None:
             _part("matrix (best first; > and v mark the chosen ones)", matrix_lines(story.matrix))
         told = f"chosen testing: {row.tests} checks, refuses {row.difficulty:.0%} of the solutions"
         _part(told, testing_lines(json.loads(row.testing)))
-        ranked = json.loads(row.solutions_ranked)
-        best, worst = ranked[0], ranked[-1]
-        told = f"best solution ({best['verdict']})  |  worst solution ({worst['verdict']})"
-        _part(told, side_by_side(best["source"], worst["source"]))
+        best, worst = row.ranked[0], row.ranked[-1]
+        told = f"best solution ({best.verdict})  |  worst solution ({worst.verdict})"
+        _part(told, side_by_side(best.source, worst.source))
 
 
 def print_why(reasons: ProblemReasons) -> None:
@@ -127,10 +126,10 @@ def _fate(story: ProblemStory) -> None:
             click.secho(f"{setting:8} dropped in {reject.stage}: {reject.reason} ({safe(reject.detail)})", fg="red")
 
 
-def _short(value: Json, limit: int = 70) -> str:
+def _short(value: Json) -> str:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     text = safe(text).replace("\n", "\\n")
-    return text if len(text) <= limit else text[: limit - 3] + "..."
+    return text if len(text) <= 70 else text[:67] + "..."
 
 
 def _part(title: str, lines: Sequence[str] | Iterator[str]) -> None:

@@ -215,7 +215,7 @@ BY_OTHER_TESTS = {
     "goes down for good": "test_chat: an endpoint that dies on the way",
     "500 to one prompt": test_a_request_that_always_fails_is_given_up_and_neither_ends_the_run_nor_stands_in_its_way,
     "403 to one prompt": test_one_moderated_request_is_one_unusable_reply,
-    "cuts a reply": "cli/test_evolve_endpoint: a reply that was cut",
+    "cuts a reply": "cli/test_evolve_drawing: a reply that was cut",
     "an empty or refused reply": "test_chat: empty, truncated and missing answers",
     "thinks in its answer": "test_thinking",
 }

@@ -22,12 +22,13 @@ from evosyn.errors import InputError, TeacherUnavailable, UsageError
 from evosyn.evaluators.draws import ConsistencyConfig
 from evosyn.evaluators.intervals import Split, split_problems
 from evosyn.evaluators.splitting import split_testings
-from evosyn.pools import BUILTIN, is_matrices_file, load_matrices, write_matrices, write_pools
+from evosyn.matrices import is_matrices_file, load_matrices, matrix_files, write_matrices
+from evosyn.pools import BUILTIN, write_pools
 from evosyn.ports import Domain, Teacher
 from evosyn.records import KNOWN_VERDICTS, Json, PassMatrix, Pool, Verdict
 from evosyn.rundir import RunDir
 from evosyn.running.progress import Usage, usage_of
-from evosyn.synthesis.generate import Drawn, adraw_pools
+from evosyn.synthesis.generate import Drawn, Want, drawn_pools
 from evosyn.synthesis.search.config import KIND, EvolveConfig
 from evosyn.workbench import Workbench
 
@@ -67,8 +68,7 @@ class Source:
         self.name = name
         path = Path(name)
         if path.is_dir():
-            found = [path / "matrices.jsonl", path / "matrices.jsonl.gz", *sorted((path / "matrices").glob("*.jsonl*"))]
-            path = next((file for file in found if file.is_file()), path / "matrices.jsonl")
+            path = next(iter(matrix_files(path)), path / "matrices.jsonl")
         self._path = path
         self.is_matrices = not name.startswith(BUILTIN) and is_matrices_file(path)
         self.pools: list[Pool] = [] if self.is_matrices else load_pools(name if name.startswith(BUILTIN) else path)
@@ -283,15 +283,8 @@ class _Drawing:
         """
         named = {name: domains[name] for name in sorted({problem.domain for problem in self._problems})}
         try:
-            found = await adraw_pools(
-                self._problems,
-                self.teacher,
-                named,
-                solutions=config.drawn[0],
-                testings=config.drawn[1],
-                config=config.draw,
-                on_done=self._drawn,
-            )
+            want = Want(*config.drawn, self.teacher.simulated)
+            found = await drawn_pools(self._problems, self.teacher, named, want, config.draw, self._drawn)
         finally:
             await self.teacher.aclose()
         if not any(pool.solutions and pool.testings for pool in found):
