@@ -10,6 +10,8 @@ from evosyn.records import Json, Problem
 
 Purpose: TypeAlias = Literal["problem", "solution", "testing"]
 """What a domain asks for."""
+LENGTHS = ("max_tokens", "max_completion_tokens")
+"""The parameters that bound a reply."""
 MORE_ROOM = 4
 """A reply that was cut is asked for once more with so many times the length."""
 
@@ -80,10 +82,10 @@ class Refusals:
 
 def roomier(request: Request, reply: Reply) -> Request:
     """The request to make after this reply to it: the same one, with more room where the reply was cut."""
-    length = request.params.get("max_tokens")
-    if reply.failure != "truncated" or not isinstance(length, int):
+    if reply.failure != "truncated":
         return request
-    return replace(request, params={**request.params, "max_tokens": MORE_ROOM * length})
+    lengths = {name: request.params[name] for name in LENGTHS if isinstance(request.params.get(name), int)}
+    return replace(request, params={**request.params, **{name: MORE_ROOM * one for name, one in lengths.items()}})
 
 
 T = TypeVar("T")

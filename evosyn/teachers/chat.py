@@ -17,7 +17,7 @@ from typing import TypeAlias
 from pydantic import Field
 
 from evosyn.budget import Bound, Budget
-from evosyn.chat import Message, Reply, Request, roomier
+from evosyn.chat import LENGTHS, Message, Reply, Request, roomier
 from evosyn.configs.section import Section
 from evosyn.errors import TeacherUnavailable
 from evosyn.randomness import SeedTree
@@ -37,8 +37,8 @@ SECOND_CALLS = 8
 USELESS_AT_FIRST = 16
 """Requests that were refused or answered by nothing before the first text, after which the endpoint is taken for the
 fault."""
-ENDS_THE_RUN = frozenset({Failure.AUTH, Failure.PAYMENT, Failure.NO_MODEL})
-ENDS_AT_FIRST = frozenset({Failure.UNREACHABLE, Failure.NOT_CHAT})
+ENDS_THE_RUN = frozenset({Failure.AUTH, Failure.PAYMENT})
+ENDS_AT_FIRST = frozenset({Failure.NO_MODEL, Failure.UNREACHABLE, Failure.NOT_CHAT})
 """Before the first answer the set-up is taken for the fault, after it an outage, which may pass."""
 QUESTION = "Reply with the single word: ready"
 UNKNOWN_LENGTH = 16_384
@@ -320,8 +320,8 @@ class ChatTeacher:
     def _bound(self, request: Request) -> Bound:
         """What a call can come to at most: nobody else counts the tokens of a prompt before it is sent."""
         letters = sum(len(message.content.encode(errors="replace")) for message in request.messages)
-        room = request.params.get("max_tokens") or request.params.get("max_completion_tokens")
-        limit = room if isinstance(room, int) else max(UNKNOWN_LENGTH, self._longest)
+        rooms = [room for name in LENGTHS if isinstance(room := request.params.get(name), int)]
+        limit = min(rooms, default=max(UNKNOWN_LENGTH, self._longest))
         prompt = letters // BYTES_PER_TOKEN + 64
         cost = None if self._price is None else self._price(prompt, limit)
         return Bound(cost or 0.0, prompt + limit)
