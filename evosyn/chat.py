@@ -10,6 +10,8 @@ from evosyn.records import Json, Problem
 
 Purpose: TypeAlias = Literal["problem", "solution", "testing"]
 """What a domain asks for."""
+LENGTHS = ("max_tokens", "max_completion_tokens")
+"""The parameters that bound a reply."""
 MORE_ROOM = 4
 """A reply that was cut is asked for once more with so many times the length."""
 
@@ -48,8 +50,8 @@ class Reply:
 
     Attributes:
         id: content id of (model, messages, params, sample): names the call in journals and provenance.
-        failure: None, or why the text cannot be used: `empty`, `truncated`, `refused`, `timeout`, `server`,
-        `transport`.
+        failure: None, or why the text cannot be used: `empty`, `truncated`, `refused`, `bad-request`, `timeout`,
+        `server`, `transport`.
         reasoning: the model's reasoning, kept apart from `text`.
         cost: in dollars, 0.0 where free, None where the price is unknown.
         cached: answered from the cache, so nothing was spent this time.
@@ -80,10 +82,10 @@ class Refusals:
 
 def roomier(request: Request, reply: Reply) -> Request:
     """The request to make after this reply to it: the same one, with more room where the reply was cut."""
-    length = request.params.get("max_tokens")
-    if reply.failure != "truncated" or not isinstance(length, int):
+    if reply.failure != "truncated":
         return request
-    return replace(request, params={**request.params, "max_tokens": MORE_ROOM * length})
+    lengths = {name: request.params[name] for name in LENGTHS if isinstance(request.params.get(name), int)}
+    return replace(request, params={**request.params, **{name: MORE_ROOM * one for name, one in lengths.items()}})
 
 
 T = TypeVar("T")

@@ -226,6 +226,8 @@ class Workbench:
     async def _checked(self, models: Mapping[str | None, tuple[str, Mapping[str, Json]]]) -> Usage:
         replies: list[Reply] = []
         for name, (purpose, params) in models.items():
+            if name is None and not (self.config.teacher.spec or self._default):
+                continue  # whoever asks it says what is missing
             teacher = self.teacher(name, keep=False)
             try:
                 reply = await teacher.check(purpose, params) if isinstance(teacher, Checked) else None

@@ -124,31 +124,19 @@ def draw_pools(
         UsageError: a problem of a domain that is not in `domains`.
         BudgetSpent, TeacherUnavailable: from the teacher.
     """
-    return asyncio.run(
-        adraw_pools(
-            problems,
-            teacher,
-            domains,
-            solutions=solutions,
-            testings=testings,
-            config=config,
-            on_done=on_done,
-        )
-    )
+    want = Want(solutions, testings, teacher.simulated)
+    return asyncio.run(drawn_pools(problems, teacher, domains, want, config or DrawConfig(), on_done))
 
 
-async def adraw_pools(
+async def drawn_pools(
     problems: Sequence[Problem],
     teacher: Teacher,
     domains: Mapping[str, Domain],
-    *,
-    solutions: int,
-    testings: int,
-    config: DrawConfig | None = None,
+    want: Want,
+    config: DrawConfig,
     on_done: Callable[[int, Drawn], None] | None = None,
 ) -> list[Pool]:
-    """The same inside a running event loop."""
-    config = config or DrawConfig()
+    """The same inside an event loop, in which the teacher can be closed."""
     for problem in problems:
         if problem.domain not in domains:
             raise UsageError(f"problem {problem.problem_id!r}: unknown domain {problem.domain!r}")
@@ -159,9 +147,7 @@ async def adraw_pools(
 
     async def one(index: int, problem: Problem) -> Pool:
         async with gate:
-            drawn = await draw_pool(
-                problem, domains[problem.domain], ask, Want(solutions, testings, teacher.simulated), config
-            )
+            drawn = await draw_pool(problem, domains[problem.domain], ask, want, config)
         if on_done is not None:
             on_done(index, drawn)
         return drawn.pool

@@ -17,7 +17,7 @@ from typing import TypeAlias
 from pydantic import Field
 
 from evosyn.budget import Bound, Budget
-from evosyn.chat import Message, Reply, Request, roomier
+from evosyn.chat import LENGTHS, Message, Reply, Request, roomier
 from evosyn.configs.section import Section
 from evosyn.errors import TeacherUnavailable
 from evosyn.randomness import SeedTree
@@ -37,8 +37,8 @@ SECOND_CALLS = 8
 USELESS_AT_FIRST = 16
 """Requests that were refused or answered by nothing before the first text, after which the endpoint is taken for the
 fault."""
-ENDS_THE_RUN = frozenset({Failure.AUTH, Failure.PAYMENT, Failure.NO_MODEL})
-ENDS_AT_FIRST = frozenset({Failure.UNREACHABLE, Failure.NOT_CHAT})
+ENDS_THE_RUN = frozenset({Failure.AUTH, Failure.PAYMENT})
+ENDS_AT_FIRST = frozenset({Failure.NO_MODEL, Failure.UNREACHABLE, Failure.NOT_CHAT})
 """Before the first answer the set-up is taken for the fault, after it an outage, which may pass."""
 QUESTION = "Reply with the single word: ready"
 UNKNOWN_LENGTH = 16_384
@@ -52,9 +52,9 @@ class ChatConfig(Section):
 
     Attributes:
         concurrency: most calls in flight; the number in force adapts to what the endpoint admits.
-        retries: further attempts after a server error, a timeout or a broken connection (a 429 does not count). Used
-            up, they end the run before the first answer, and the request alone while others are answered; in an
-            outage they do not count.
+        retries: further attempts after a server error, a timeout or a broken connection (a 429 does not count). When
+            they are used up and others are answered, or a short question in its place is, the request is given up;
+            else the endpoint is down: that ends a run which had no answer yet, and is waited for in any other.
         hedge: a call that takes so many times longer than usual is asked a second time, beside at most an eighth of
             `concurrency`, and the first answer of the two counts; None never does.
         patience_s: seconds without one answer after which the endpoint is taken for dead.
@@ -163,13 +163,9 @@ class ChatTeacher:
 
     async def aclose(self) -> None:
         spent = self.budget.spent
-        if spent.repeated or spent.abandoned:
-            log.warning(
-                "%s: %d late calls were asked again, %d calls were given up; a provider may bill those too",
-                self._name,
-                spent.repeated,
-                spent.abandoned,
-            )
+        told = ((spent.repeated, "late calls were asked again"), (spent.abandoned, "calls were given up"))
+        if listed := ", ".join(f"{count} {what}" for count, what in told if count):
+            log.warning("%s: %s; a provider may bill those too", self._name, listed)
         await self._transport.aclose()
         self._cache.close()
 
@@ -222,12 +218,22 @@ class ChatTeacher:
                 self._breaker.failed(error)
                 if error.kind is not Failure.RATE:
                     attempt += 1
-                    if attempt > self._config.retries and not self._answers:
-                        raise self._unavailable(error, f" ({attempt} times)") from error
-                    if attempt > self._config.retries and self._answers > answers:
-                        return Reply(key, "", self._name, failure=_kept_name(error.kind), cost=0.0)
+                    if attempt > self._config.retries:
+                        if self._answers > answers or (not strict and await self._answers_others(request)):
+                            return Reply(key, "", self._name, failure=_kept_name(error.kind), cost=0.0)
+                        if not self._answers:
+                            raise self._unavailable(error, f" ({attempt} times)") from error
                 wait = max(error.retry_after, 0.25 * 2 ** min(attempt, 6))
                 await asyncio.sleep(wait * (1.0 + jitter.random() * 0.25))
+
+    async def _answers_others(self, request: Request) -> bool:
+        """Whether it is this request, and not the endpoint: one short question in its place."""
+        question = replace(request, messages=(Message("user", QUESTION),), schema=None)
+        try:
+            await self._attempt(request_key(self._name, question), question)
+        except TransportError:
+            return False
+        return True
 
     def _unavailable(self, error: TransportError, times: str = "") -> TeacherUnavailable:
         return TeacherUnavailable(f"{self._place}: {error}{times}. {error.advice}")
@@ -314,8 +320,8 @@ class ChatTeacher:
     def _bound(self, request: Request) -> Bound:
         """What a call can come to at most: nobody else counts the tokens of a prompt before it is sent."""
         letters = sum(len(message.content.encode(errors="replace")) for message in request.messages)
-        room = request.params.get("max_tokens") or request.params.get("max_completion_tokens")
-        limit = room if isinstance(room, int) else max(UNKNOWN_LENGTH, self._longest)
+        rooms = [room for name in LENGTHS if isinstance(room := request.params.get(name), int)]
+        limit = min(rooms, default=max(UNKNOWN_LENGTH, self._longest))
         prompt = letters // BYTES_PER_TOKEN + 64
         cost = None if self._price is None else self._price(prompt, limit)
         return Bound(cost or 0.0, prompt + limit)

@@ -18,6 +18,7 @@ from evosyn.records import Json
 
 SHOWN = 240
 """Characters of an answer that a message repeats."""
+LATER = "Look at the log of the server, or run `evosyn doctor --model ...`, and repeat the command when it answers"
 QUOTA = re.compile(
     r"insufficient[_ ](quota|balance|credit|funds)|credit balance is too low|billing_(hard_limit|not_active)", re.I
 )
@@ -34,8 +35,8 @@ class Failure(StrEnum):
 
     AUTH = "auth"  # ends the run
     PAYMENT = "payment"  # ends the run
-    NO_MODEL = "no-model"  # ends the run
-    UNREACHABLE = "unreachable"  # ends a run that had no answer yet, else retried
+    NO_MODEL = "no-model"  # ends a run that had no answer yet, else retried: a server that starts anew
+    UNREACHABLE = "unreachable"  # likewise
     NOT_CHAT = "not-chat"  # likewise
     BAD_REQUEST = "bad-request"  # this request alone, never retried
     RATE = "rate"  # slows down, retried
@@ -55,7 +56,7 @@ class TransportError(Exception):
     """
 
     def __init__(
-        self, kind: Failure, message: str, retry_after: float = 0.0, *, body: str = "", advice: str = ""
+        self, kind: Failure, message: str, retry_after: float = 0.0, *, body: str = "", advice: str = LATER
     ) -> None:
         super().__init__(message)
         self.kind, self.retry_after, self.body, self.advice = kind, retry_after, body, advice
@@ -171,7 +172,7 @@ def _advice(kind: Failure, status: int, body: str, endpoint: Endpoint, purpose: 
         return f"Change the sampling parameters ({setting(purpose)}; null sends none)"
     if kind is Failure.RATE:
         return "Lower workbench.teacher.calls, or give requests_per_minute"
-    return "Look at the log of the server, and repeat the command when it answers"
+    return LATER
 
 
 def setting(purpose: str, name: str = "KEY") -> str:

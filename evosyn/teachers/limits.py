@@ -316,8 +316,7 @@ class Breaker:
         if failing > self._patience_s:
             raise TeacherUnavailable(
                 f"{self._place} has answered nothing for {self._patience_s:.0f} s (last failure: {error}). "
-                f"{error.advice or 'Check it with `evosyn doctor --model ...`'}. Then repeat the command: replies "
-                "received are kept"
+                f"{error.advice}. Replies received are kept, and the same command goes on"
             )
         if failing > SAID_AFTER_S and not self._said:
             self._said = True

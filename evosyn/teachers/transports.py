@@ -18,6 +18,8 @@ from evosyn.teachers.failures import Endpoint, Failure, TransportError, not_chat
 
 CONNECT_S = 10.0
 """Seconds in which an endpoint must take a connection."""
+NO_CONNECTION = "Connection error"
+"""What litellm says, under a status of its own, where no connection could be made."""
 READ = 1 << 18
 """Bytes of an answer that is no completion which are looked at."""
 
@@ -218,8 +220,11 @@ def _answer_of(body: Json) -> Answer:
     """The answer in a chat completion; whatever is missing in a choice is empty or zero."""
     choice: Json = (body["choices"] or [{}])[0]
     message, usage = choice.get("message") or {}, body.get("usage") or {}
+    content = message.get("content") or ""
+    if isinstance(content, list):  # parts of several types; what is no text is reasoning
+        content = "".join(str(part.get("text", "")) for part in content if part.get("type") == "text")
     return Answer(
-        text=str(message.get("content") or ""),
+        text=str(content),
         finish_reason=str(choice.get("finish_reason") or "stop"),
         reasoning=message.get("reasoning_content") or message.get("reasoning"),
         input_tokens=int(usage.get("prompt_tokens") or 0),
@@ -237,7 +242,7 @@ def _typed(error: Exception, endpoint: Endpoint, purpose: str) -> Exception:
     if not isinstance(error, openai.APIError):
         return error
     status = getattr(error, "status_code", None)
-    if isinstance(error, openai.APIConnectionError) or not isinstance(status, int):
+    if isinstance(error, openai.APIConnectionError) or not isinstance(status, int) or NO_CONNECTION in str(error):
         return unreachable(redacted(f"no connection: {error}", endpoint), endpoint)
     headers = getattr(getattr(error, "response", None), "headers", None)
     return refused(status, f"{error} {getattr(error, 'code', None) or ''}", endpoint, headers or {}, purpose)

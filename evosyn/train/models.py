@@ -1,6 +1,7 @@
 """Loading models and tokenizers by local path or hub id, and saying clearly why one cannot be trained.
 
-It downloads nothing by itself: transformers does, and HF_HUB_OFFLINE=1 stops it. Adapters (LoRA, QLoRA) are configured
+It downloads nothing by itself: transformers does, and HF_HUB_OFFLINE=1 stops it. The hub is asked first whether it
+has a model. Adapters (LoRA, QLoRA) are configured
 here and applied by TRL.
 """
 
@@ -13,6 +14,9 @@ from typing import Any
 
 from evosyn.errors import MissingExtra, UnavailableError, UsageError
 from evosyn.train.config import MemoryConfig, RlvrConfig, TrainingConfig
+
+HUB_S = 10.0
+"""Seconds in which the hub must say whether it has a model."""
 
 
 def require_train() -> None:
@@ -54,6 +58,7 @@ def load_tokenizer(model: str, *, pad_token: str | None = None) -> Any:
     """
     from transformers import AutoTokenizer
 
+    _ask_the_hub(model)
     try:
         tokenizer = AutoTokenizer.from_pretrained(model, padding_side="left")
     except (OSError, ValueError) as error:
@@ -173,6 +178,32 @@ def _four_bit() -> Any:
         bnb_4bit_use_double_quant=True,
         bnb_4bit_compute_dtype=torch.bfloat16,
     )
+
+
+def _ask_the_hub(model: str) -> None:
+    """One question to the hub where a model is not of this machine: left alone, the library asks for minutes.
+
+    Raises:
+        UsageError: the hub has no such model, or no model can be called so.
+        UnavailableError: the hub cannot be reached.
+    """
+    import httpx
+    from huggingface_hub import HfApi, try_to_load_from_cache
+    from huggingface_hub.errors import HFValidationError, RepositoryNotFoundError
+
+    if Path(model).exists() or os.environ.get("HF_HUB_OFFLINE") == "1":
+        return
+    try:
+        if try_to_load_from_cache(model, "config.json") is None:
+            HfApi().model_info(model, timeout=HUB_S)
+    except HFValidationError as error:
+        raise UsageError(f"--model {model}: is no directory here, and no model of the hub is called so") from error
+    except RepositoryNotFoundError as error:
+        raise UsageError(
+            f"--model {model}: is no directory here, and the hub has no such model; a private one needs HF_TOKEN"
+        ) from error
+    except (OSError, httpx.HTTPError) as error:
+        raise _not_found(model, error) from error
 
 
 def _not_found(model: str, error: Exception) -> UsageError | UnavailableError:

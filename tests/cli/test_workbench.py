@@ -103,5 +103,5 @@ def test_what_is_not_asked_for_is_not_opened(tmp_path: Path) -> None:
 
 
 def test_all_models_of_a_run_spend_from_one_budget(tmp_path: Path) -> None:
-    with Workbench(config_of(*SERVED, "--max-cost", "1"), out=tmp_path) as workbench:
+    with Workbench(config_of(*SERVED, "--max-calls", "9"), out=tmp_path) as workbench:
         assert workbench.teacher().budget is workbench.teacher("openai/other").budget is workbench.budget

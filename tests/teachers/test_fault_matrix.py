@@ -69,16 +69,16 @@ ENDS = {
     ),
     "400, too long for its context": Row(always(400, LONG), r"HTTP 400: .*2048.*--set draw\.solution\.max_tokens", 16),
     "400 to everything": Row(always(400, {"error": "top_p must be 1"}), r"top_p must be 1.*sampling parameters", 16),
-    "500": Row(always(500, "boom", kind="text/plain"), r"HTTP 500: boom \(2 times\).*log of the server", 2),
-    "502 with a page": Row(always(502, PAGE), r"HTTP 502: Bad gateway nginx \(2 times\)", 2),
+    "500": Row(always(500, "boom", kind="text/plain"), r"HTTP 500: boom \(2 times\).*log of the server", 3),
+    "502 with a page": Row(always(502, PAGE), r"HTTP 502: Bad gateway nginx \(2 times\)", 3),
     "200 with a page": Row(always(200, PAGE), r"text/html, which is no chat completion: Bad gateway.*--base-url"),
     "200 with an error inside": Row(
         always(200, {"error": {"message": "no money", "code": 402}}), r"no money.*no credit"
     ),
     "200 with other JSON": Row(always(200, {"status": "fine"}), r"application/json, which is no chat completion"),
     "empty texts only": Row({"faults": Faults(empty=1.0)}, r"no text in the first 16 answers \(16 x empty", 20),
-    "breaks every connection": Row({"faults": Faults(cut=1.0)}, r"the connection broke.*\(2 times\)", 2),
-    "never answers": Row({"faults": Faults(hang=1.0)}, r"no answer in 0\.2 s \(2 times\)", 2),
+    "breaks every connection": Row({"faults": Faults(cut=1.0)}, r"the connection broke.*\(2 times\)", 3),
+    "never answers": Row({"faults": Faults(hang=1.0)}, r"no answer in 0\.2 s \(2 times\)", 3),
 }
 
 
@@ -153,14 +153,14 @@ def test_a_refused_parameter_costs_one_call_and_one_line(name: str, caplog: pyte
 GOES_ON = {
     "429 now and then": Faults(rate_limited=0.3, retry_after_s=0.05, seed=1),
     "500 now and then": Faults(server_error=0.2, once=True, seed=1),
-    "hangs now and then": Faults(hang=0.15, once=True, seed=3),
+    "hangs now and then": Faults(hang=0.1, once=True, seed=3),
 }
 
 
 @pytest.mark.parametrize("name", GOES_ON)
 def test_what_passes_is_asked_again_and_no_request_is_lost(name: str) -> None:
     with ScriptedServer(echo, faults=GOES_ON[name]) as server:
-        teacher = made(base_url=server.base_url, timeout_s=1.0)
+        teacher = made(base_url=server.base_url, timeout_s=4.0 if GOES_ON[name].hang else 300.0)
         replies = many(teacher, [ask(f"q{index}") for index in range(40)])
         assert server.counts.requests > 40
     assert [reply.failure for reply in replies] == [None] * 40
@@ -188,6 +188,17 @@ def test_an_outage_costs_nothing_but_time() -> None:
         assert run(teacher, lambda teacher: work(teacher, server)) == [f"q{index}" for index in range(10)]
 
 
+def test_a_request_that_always_fails_is_given_up_and_neither_ends_the_run_nor_stands_in_its_way() -> None:
+    def broken(body: Any) -> Refusal | None:
+        return Refusal(500, "boom") if "poison" in body["messages"][0]["content"] else None
+
+    with ScriptedServer(echo, refuse=[broken]) as server:
+        alone = many(made(base_url=server.base_url, retries=1), [ask("poison")])
+        assert server.counts.requests == 3, "twice, and the question"
+        among = many(made(base_url=server.base_url, retries=1), [ask("poison"), *(ask(f"q{n}") for n in range(5))])
+    assert [reply.failure for reply in [*alone, *among]] == ["server", "server", *[None] * 5]
+
+
 def test_one_moderated_request_is_one_unusable_reply() -> None:
     def moderated(body: Any) -> Refusal | None:
         flagged = body["messages"][0]["content"] == "q3"
@@ -202,8 +213,9 @@ BY_OTHER_TESTS = {
     "cuts every reply": test_every_reply_cut_ends_the_question_and_says_how_to_give_more_room,
     "goes down and comes back": test_an_outage_costs_nothing_but_time,
     "goes down for good": "test_chat: an endpoint that dies on the way",
+    "500 to one prompt": test_a_request_that_always_fails_is_given_up_and_neither_ends_the_run_nor_stands_in_its_way,
     "403 to one prompt": test_one_moderated_request_is_one_unusable_reply,
-    "cuts a reply": "cli/test_evolve_endpoint: a reply that was cut",
+    "cuts a reply": "cli/test_evolve_drawing: a reply that was cut",
     "an empty or refused reply": "test_chat: empty, truncated and missing answers",
     "thinks in its answer": "test_thinking",
 }

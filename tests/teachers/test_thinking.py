@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evosyn.simulation.scripted_server import ScriptedServer
+from evosyn.simulation.scripted_server import Refusal, ScriptedServer
 from evosyn.thinking import without_thinking
 from tests.teachers.asking import ask, made, many
 
@@ -44,3 +44,11 @@ def test_an_answer_that_is_reasoning_alone_is_no_answer() -> None:
     with ScriptedServer(lambda _body, _occurrence: "<think>the cases are [[1, 1]]") as server:
         (reply,) = many(made(base_url=server.base_url), [ask("q")])
     assert (reply.text, reply.failure, reply.reasoning) == ("", "empty", "the cases are [[1, 1]]")
+
+
+def test_content_in_parts_is_read_and_its_thinking_is_not() -> None:
+    parts = [{"type": "thinking", "thinking": [{"type": "text", "text": "hmm"}]}, {"type": "text", "text": "yes"}]
+    answer = {"choices": [{"message": {"content": parts}, "finish_reason": "stop"}]}
+    with ScriptedServer(lambda _body, _occurrence: "", refuse=[lambda _: Refusal(200, answer)]) as server:
+        (reply,) = many(made(base_url=server.base_url), [ask("q")])
+    assert (reply.text, reply.failure) == ("yes", None)

@@ -18,7 +18,7 @@ from evosyn.ports import Domain, Teacher
 from evosyn.records import Pool, Problem
 from evosyn.running.ledger import TRANSIENT
 from evosyn.running.progress import Usage, usage_of
-from evosyn.synthesis.generate import SAMPLE_STRIDE, DrawConfig, Drawn, adraw_pools
+from evosyn.synthesis.generate import SAMPLE_STRIDE, DrawConfig, Drawn, Want, drawn_pools
 
 LOST = frozenset(f"reply-{failure}" for failure in TRANSIENT)
 """Reasons of replies that never came."""
@@ -108,15 +108,8 @@ class _Drawing:
 
         solutions, testings, config = self._wanted
         problems = [self._problems[index] for index in indices]
-        await adraw_pools(
-            problems,
-            self._teacher,
-            self._domains,
-            solutions=solutions,
-            testings=testings,
-            config=config,
-            on_done=keep,
-        )
+        want = Want(solutions, testings, self._teacher.simulated)
+        await drawn_pools(problems, self._teacher, self._domains, want, config, keep)
 
     async def _see_that_it_answers(self, lost: Sequence[int]) -> None:
         """Tell problems whose replies never come from an endpoint that is down, by one more question about another.

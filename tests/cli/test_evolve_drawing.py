@@ -1,4 +1,4 @@
-"""A search whose pools a model draws: no trace of a dead endpoint, all spending told, cut replies asked again."""
+"""Searches whose pools a model draws: no trace of a dead endpoint, all spending told, cut replies asked again."""
 
 import gc
 import hashlib
@@ -13,6 +13,7 @@ from evosyn.errors import BudgetSpent, CheckFailed, TeacherUnavailable
 from evosyn.pools import write_pools
 from evosyn.records import Pool, Problem, Testing
 from evosyn.simulation.scripted_server import Refusal, ScriptedServer
+from evosyn.strategies import load_known
 
 SMALL = ("-M", "3", "-N", "3", "--iterations", "3", "--proposer", "rewrite", "--json", "--allow-weak-sandbox")
 SETS = ("scoring.draws=2", "finalists=2", "islands.count=1", "pool.solutions=4", "pool.testings=4", "draw.attempts=2")
@@ -143,3 +144,22 @@ def test_what_a_dry_run_cannot_price_it_says_how_to_name(seeds, tmp_path):
         said = CliRunner().invoke(group, [*line, "--base-url", server.base_url]).output
     assert "price_in" in said and "replies.sqlite keeps them" in said and "None" not in said
     assert [word for word in ("check", "solution", "testing", "proposal", "in all") if word not in said] == []
+
+
+def synthesize(seeds, out, url):
+    (seeds.parent / "strategy.py").write_text(load_known("codet"))
+    line = ["synthesize", str(seeds.parent / "strategy.py"), "--seeds", str(seeds), "--out", str(out), "--json"]
+    line += ["--problems", "2", "-M", "3", "-N", "3", "--allow-weak-sandbox", "--model", "openai/m", "--base-url", url]
+    return CliRunner().invoke(group, line)
+
+
+def test_a_synthesis_asks_first_too_and_is_no_success_where_it_keeps_nothing(seeds, tmp_path):
+    with ScriptedServer(lambda body, occurrence: "I would rather not.") as server:  # noqa: ARG005
+        url = server.base_url
+        nothing = synthesize(seeds, tmp_path / "data", url)
+        assert server.counts.requests == 1 + 2 * 3
+    assert isinstance(nothing.exception, CheckFailed) and "no problem was kept" in str(nothing.exception)
+    assert json.loads(nothing.stdout)["unusable_replies"]
+    dead = synthesize(seeds, tmp_path / "none", url)
+    assert isinstance(dead.exception, TeacherUnavailable) and url in str(dead.exception)
+    assert not (tmp_path / "none").exists()
