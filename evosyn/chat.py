@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Generic, Literal, TypeAlias, TypeVar
 
 from evosyn.records import Json, Problem
 
-Purpose: TypeAlias = Literal["problem", "solution", "testing"]
-"""What a domain asks for."""
+Purpose: TypeAlias = Literal["problem", "solution", "testing", "inputs"]
+"""What a domain asks for; `inputs` are the large ones of a testing, whose outputs good solutions agree on."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,16 @@ class Request:
     sample: int = 0
     problem: Problem | None = None
     schema: Mapping[str, Json] | None = None
+
+    def followed_by(self, *texts: str) -> Request:
+        """The same with further paragraphs at the end of its last message, so that what requests share comes first and
+        is paid once where a provider keeps beginnings."""
+        more = [text.strip() for text in texts if text.strip()]
+        if not more:
+            return self
+        *before, last = self.messages
+        text = "\n\n".join([last.content.rstrip(), *more]) + "\n"
+        return replace(self, messages=(*before, Message(last.role, text)))
 
 
 @dataclass(frozen=True)

@@ -34,16 +34,18 @@ class Sample:
         domain: name of the domain that executes it, such as `python-function`.
         prompt: the chat to give to a student.
         statement, payload: the problem; what its domain needs beside the statement is a JSON object.
-        testing: the chosen testing, JSON (the TESTING object of DESIGN.md section 4).
+        testing: what decides the reward, JSON (the TESTING object of DESIGN.md section 4): the chosen testing, joined
+            with the agreed cases of others and with large inputs; in the random setting a testing as it was drawn.
         tests: number of cases or asserts in it.
         solution: source of the best solution (random setting: of a random one that the testing accepts).
-        solutions_ranked: JSON list, best first: `{"id", "source", "score", "passes", "verdict"}`.
+        solutions_ranked: JSON list, best first: `{"id", "source", "score", "passes", "verdict", "reply", "reasoning"}`;
+            the last two are what the teacher wrote, where that is known.
         scores: JSON: `{"solutions": [...], "testings": [...], "solution": m, "testing": n, "accepted": share}`, in the
             order of the matrix; the two lists are null in the random setting.
         matrix_digest: of the matrix in `matrices.jsonl` that the ranking was made from.
         lineage: JSON: seeds in context, ids of the model calls, strategy id, variation.
         model: name of the teacher; `simulated` says that it only stands in for a model.
-        difficulty: one minus the share of solutions that the chosen testing accepts, in [0, 1].
+        difficulty: one minus the share of solutions that the testing accepts, in [0, 1].
         cost: dollars spent on this problem; None where a price is unknown.
         licence: of the row; empty where the user declared none.
         setting: one of `SETTINGS`.
@@ -97,7 +99,7 @@ class Reject:
 
     Attributes:
         stage: where it was dropped: `problem`, `dedup`, `decontaminate`, `solution`, `testing`, `crossexec`, `rank`,
-            `prune`.
+            `prune`, `reward`; `inputs` for a reply that should have held large inputs.
         reason: a short name that is counted; `detail` is for people.
         item: what was dropped: `problem`, `solution` or `testing`.
         index: number of the problem in the run, from 0.

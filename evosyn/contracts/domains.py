@@ -183,7 +183,7 @@ class DomainContract(PluginContract):
             hidden = replace(sample.testing, body=planted(sample.testing.body))
             problem = replace(sample.problem, human_testing=hidden, reference_solution=SECRET)
             other = replace(seed, statement=f"Another one. {seed.statement}")
-            for what in get_args(Purpose):
+            for what in domain.asks:
                 about = None if what == "problem" else problem
                 request = domain.ask(what, about, 3, {"temperature": 0.5}, [] if what == "solution" else [other])
                 kept = (request.purpose, request.sample, dict(request.params)) == (what, 3, {"temperature": 0.5})

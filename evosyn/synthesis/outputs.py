@@ -94,6 +94,7 @@ def _matrices(ledger: Ledger[Instance], count: int) -> Iterator[PassMatrix]:
 
 def _samples(ledger: Ledger[Instance], plan: OutputPlan, setting: str) -> Iterator[Sample]:
     for instance in ledger.items(range(plan.count)):
-        sample = plan.maker.make(instance, setting)
+        replies = {paid.reply.id: paid.reply for paid in ledger.replies(instance.index)}
+        sample = plan.maker.make(instance, setting, replies)
         if sample is not None:
             yield sample

@@ -17,7 +17,7 @@ from evosyn.records import Json
 from evosyn.running.progress import Usage
 from evosyn.synthesis.instance import Instance
 
-STAGES = ("problem", "decontaminate", "dedup", "solution", "testing", "crossexec", "rank", "prune")
+STAGES = ("problem", "decontaminate", "dedup", "solution", "testing", "crossexec", "rank", "prune", "reward")
 """In the order in which an instance can be dropped."""
 
 

@@ -32,6 +32,7 @@ from evosyn.synthesis.stages.deduplicate import Deduplicate
 from evosyn.synthesis.stages.draw import DrawPool
 from evosyn.synthesis.stages.judge import JudgePool
 from evosyn.synthesis.stages.make import MakeProblem
+from evosyn.synthesis.stages.reward import MakeReward
 from evosyn.workbench import Workbench
 
 
@@ -88,8 +89,9 @@ def stages_of(
         MakeProblem(config.problem, briefs, domains, asked.teachers[0], ledger),
         *([] if benchmarks is None else [Decontaminate(benchmarks)]),
         Deduplicate(config.filter.dedup, inputs.seeds),
-        DrawPool(config, domains, asked.teachers, ledger, judge.judged, calls),
+        DrawPool(config, domains, asked.teachers, ledger, judge.judged, calls, inputs.seeds),
         judge,
+        MakeReward(config, domains, asked.teachers[0], ledger, workbench.crossexec, workbench.sandbox),
     ]
 
 
