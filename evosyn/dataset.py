@@ -99,7 +99,7 @@ class Reject:
 
     Attributes:
         stage: where it was dropped: `problem`, `dedup`, `decontaminate`, `solution`, `testing`, `crossexec`, `rank`,
-            `prune`, `reward`; `inputs` for a reply that should have held large inputs.
+            `prune`, `behaviour`, `reward`; `inputs` for a reply that should have held large inputs.
         reason: a short name that is counted; `detail` is for people.
         item: what was dropped: `problem`, `solution` or `testing`.
         index: number of the problem in the run, from 0.

@@ -40,10 +40,11 @@ class Enlarger:
         return found
 
     def agreed(self, domain: Domain, problem: Problem, solutions: Sequence[Solution], inputs: Testing) -> list[Testing]:
-        """The inputs of which the first solution and another give one output, and none gives a different one.
+        """The inputs of which several of the solutions give one output, and none gives a different one; those that are
+        too slow for an input have no say.
 
         Args:
-            solutions: different ones, the best first.
+            solutions: different ones.
             inputs: cases of whose outputs nothing is said.
 
         Returns:
@@ -66,10 +67,10 @@ class Enlarger:
         asked: list[Job] = [job for job in jobs if job is not None]
         if len(asked) < len(jobs):
             return None
-        first, *others = [outcomes[0] for outcomes in self._sandbox.run(asked)]
-        same = [_text(one.value) == _text(first.value) for one in others if one.status is Status.OK]
-        agreed = first.status is Status.OK and len(same) + 1 >= FEWEST_AGREEING and all(same)
-        return first if agreed else None
+        ended = [outcomes[0] for outcomes in self._sandbox.run(asked)]
+        given = [one for one in ended if one.status is Status.OK]
+        same = len({_text(one.value) for one in given}) == 1
+        return given[0] if same and len(given) >= FEWEST_AGREEING else None
 
 
 def _count(inputs: Testing) -> int:

@@ -17,7 +17,18 @@ from evosyn.records import Json
 from evosyn.running.progress import Usage
 from evosyn.synthesis.instance import Instance
 
-STAGES = ("problem", "decontaminate", "dedup", "solution", "testing", "crossexec", "rank", "prune", "reward")
+STAGES = (
+    "problem",
+    "decontaminate",
+    "dedup",
+    "solution",
+    "testing",
+    "crossexec",
+    "rank",
+    "prune",
+    "behaviour",
+    "reward",
+)
 """In the order in which an instance can be dropped."""
 
 

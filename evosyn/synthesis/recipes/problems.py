@@ -27,6 +27,7 @@ from evosyn.synthesis.outputs import OutputPlan, import_ahead, write_outputs
 from evosyn.synthesis.problems import Briefs
 from evosyn.synthesis.progress import SynthesisProgress
 from evosyn.synthesis.samples import SampleMaker
+from evosyn.synthesis.stages.behaviour import CompareBehaviour
 from evosyn.synthesis.stages.decontaminate import Decontaminate
 from evosyn.synthesis.stages.deduplicate import Deduplicate
 from evosyn.synthesis.stages.draw import DrawPool
@@ -91,6 +92,7 @@ def stages_of(
         Deduplicate(config.filter.dedup, inputs.seeds),
         DrawPool(config, domains, asked.teachers, ledger, judge.judged, calls, inputs.seeds),
         judge,
+        *([] if benchmarks is None else [CompareBehaviour(benchmarks, workbench.judge, config.execute.batch)]),
         MakeReward(config, domains, asked.teachers[0], ledger, workbench.crossexec, workbench.sandbox),
     ]
 

@@ -2,7 +2,7 @@
 
 The examples of the statement run beside it: a problem whose own example the best solution contradicts would give a
 trainer a prompt that its reward denies, so it is dropped. What is joined is executed once more against all M solutions;
-where the best one does not pass it whole, the chosen testing pays alone.
+the best one is then one of the top that passes it; where none does, the chosen testing pays alone.
 """
 
 from __future__ import annotations
@@ -120,15 +120,18 @@ class MakeReward:
             reward: what was joined; None where the chosen testing pays alone.
             found: what all solutions got from what was joined, if it was, and from the stated examples, if any.
         """
-        best, n = one.choice.best, one.choice.testing
+        n = one.choice.testing
         alone = Reward(one.pool.testings[n], "".join(one.matrix.verdicts_MN[:, n]), (n,))
         if found is None:
             return replace(one.instance, reward=alone)
         letters = ["".join(column) for column in found.verdicts_MN.T]
         usage = one.instance.usage.plus(Usage(cells=found.verdicts_MN.size))
         joined = None if reward is None else replace(reward, letters=letters.pop(0))
-        good = joined is not None and joined.letters[best] == Verdict.PASS.value
+        good = [] if joined is None else [m for m in one.top if joined.letters[m] == Verdict.PASS.value]
         made = replace(one.instance, usage=usage, reward=joined if good else alone)
+        best = good[0] if good else one.choice.best
+        if best != one.choice.best and made.decision is not None:  # of those that share the top, one that is paid
+            made = replace(made, decision=replace(made.decision, chosen=replace(one.choice, best=best)))
         if not letters or letters[0][best] not in (Verdict.FAIL.value, Verdict.ERROR.value):
             return made
         detail = f"the best solution gets {letters[0][best]} from the examples that stand in the statement"
