@@ -63,6 +63,13 @@ def funnel(report: Mapping[str, Json]) -> None:
     for setting, value in report["settings"].items():
         reasons = ", ".join(f"{count} {reason}" for reason, count in value["dropped"].items())
         click.echo(f"{setting:{width + 2}}{value['kept']:>7}   dropped: {reasons or 'none'}")
+    unusable = ", ".join(f"{count} {reason}" for reason, count in report["unusable_replies"].items())
+    if unusable:
+        click.echo(f"unusable replies: {unusable}")
+    if report["refuse_none"]["evosyn"]:
+        click.echo(
+            f"{report['refuse_none']['evosyn']} rows have a testing that refuses none of the solutions (difficulty 0)"
+        )
     cost = "unknown price" if report["cost"] is None else f"${report['cost']:.4f}"
     tokens = report["tokens"]
     simulated = f" - SIMULATED by {', '.join(report['models'])}" if report["simulated"] else ""
