@@ -66,10 +66,9 @@ def funnel(report: Mapping[str, Json]) -> None:
     unusable = ", ".join(f"{count} {reason}" for reason, count in report["unusable_replies"].items())
     if unusable:
         click.echo(f"unusable replies: {unusable}")
-    if report["refuse_none"]["evosyn"]:
-        click.echo(
-            f"{report['refuse_none']['evosyn']} rows have a testing that refuses none of the solutions (difficulty 0)"
-        )
+    flat = report.get("refuse_none", {}).get("evosyn")  # reports of earlier versions do not have it
+    if flat:
+        click.echo(f"{flat} rows have a testing that refuses none of the solutions (difficulty 0)")
     cost = "unknown price" if report["cost"] is None else f"${report['cost']:.4f}"
     tokens = report["tokens"]
     simulated = f" - SIMULATED by {', '.join(report['models'])}" if report["simulated"] else ""

@@ -13,7 +13,7 @@ from evosyn.synthesis.dedup import DedupConfig
 from evosyn.synthesis.generate import DrawConfig
 from evosyn.synthesis.problems import ProblemConfig
 from evosyn.synthesis.prune import PruneConfig
-from evosyn.synthesis.reward import RewardConfig
+from evosyn.synthesis.reward import AgreementConfig
 from evosyn.workbench import WorkbenchConfig
 
 
@@ -25,7 +25,7 @@ class FilterConfig(BaseModel):
     dedup: DedupConfig = DedupConfig()
     decontaminate: DecontaminateConfig = DecontaminateConfig()
     prune: PruneConfig = PruneConfig()
-    reward: RewardConfig = RewardConfig()
+    reward: AgreementConfig = AgreementConfig()
 
 
 class ExecuteConfig(LimitsConfig):

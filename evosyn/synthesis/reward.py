@@ -21,7 +21,7 @@ from evosyn.strategies.ranking import best_of
 from evosyn.synthesis.prune import Choice
 
 
-class RewardConfig(BaseModel):
+class AgreementConfig(BaseModel):
     """What the reward of a row is made of.
 
     Attributes:
@@ -78,7 +78,7 @@ def top_solutions(matrix: PassMatrix, ranking: Ranking, choice: Choice) -> NDArr
     return np.asarray(best[matrix.passed_MN[best, choice.testing]], dtype=np.intp)
 
 
-def agreed(matrix: PassMatrix, ranking: Ranking, choice: Choice, config: RewardConfig) -> list[Part]:
+def agreed(matrix: PassMatrix, ranking: Ranking, choice: Choice, config: AgreementConfig) -> list[Part]:
     """The testings that agree with the chosen one, which comes first; the others by score, then in draw order."""
     if matrix.cases_NMC is None:
         return []

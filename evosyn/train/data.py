@@ -22,10 +22,15 @@ Messages = list[dict[str, str]]
 
 
 class Ranked(NamedTuple):
-    """One solution of a row's problem, best first in the file."""
+    """One solution of a row's problem, best first in the file.
+
+    Attributes:
+        said: all that the teacher wrote for it; "" where the row does not hold it.
+    """
 
     source: str
     passes: bool
+    said: str = ""
 
 
 def load_samples(path: str | Path, setting: str) -> list[Sample]:
@@ -58,17 +63,32 @@ def tasks_of(samples: Sequence[Sample]) -> dict[str, Task]:
 def ranked_of(sample: Sample) -> list[Ranked]:
     """The row's solutions, best first; the recorded `verdict` is the one of the chosen testing."""
     rows: list[Json] = json.loads(sample.solutions_ranked)
-    return [Ranked(str(row["source"]), row.get("verdict") == "P") for row in rows]
+    return [Ranked(str(row["source"]), row.get("verdict") == "P", _said(row)) for row in rows]
 
 
-def sft_rows(samples: Sequence[Sample], per_problem: int) -> list[dict[str, Messages]]:
-    """Prompt/completion rows from the best solutions: the row's own first, then further ones that pass its testing."""
+def sft_rows(samples: Sequence[Sample], per_problem: int, *, reasoning: bool = False) -> list[dict[str, Messages]]:
+    """Prompt/completion rows from the best solutions: the row's own first, then further ones that pass its testing.
+
+    Args:
+        reasoning: learn what the teacher wrote, its reasoning first, in place of the bare program.
+
+    Raises:
+        UsageError: `reasoning`, and a row does not hold what the teacher wrote.
+    """
     rows = []
     for sample in samples:
-        sources = [sample.solution]
-        sources += [other.source for other in ranked_of(sample) if other.passes and other.source not in sources]
+        ranked = ranked_of(sample)
+        sources = [sample.solution, *(other.source for other in ranked if other.passes)]
+        said = {other.source: other.said for other in ranked}
         for source in list(dict.fromkeys(sources))[:per_problem]:
-            rows.append(_pair(sample, source))
+            text = said.get(source, "") if reasoning else ""
+            if reasoning and not text:
+                raise UsageError(
+                    f"fit.reasoning: the row {sample.id} of {sample.problem_id} does not hold what the teacher wrote; "
+                    "synthesize it again with this version (the replies of a finished run are not paid twice)"
+                )
+            completion = [{"role": "assistant", "content": text}] if text else shown(sample.problem, source)
+            rows.append({"prompt": prompt_of(sample), "completion": completion})
     return rows
 
 
@@ -102,6 +122,12 @@ def warm_rows(samples: Sequence[Sample], per_problem: int, seeds: SeedTree) -> l
         for source in generator.sample(sources, min(per_problem, len(sources))):
             rows.append(_pair(sample, source))
     return rows
+
+
+def _said(row: Json) -> str:
+    """What the teacher wrote for a solution, its reasoning marked as models mark it; "" where the row has none."""
+    reply, reasoning = row.get("reply") or "", row.get("reasoning") or ""
+    return f"<think>\n{reasoning.strip()}\n</think>\n\n{reply}" if reply and reasoning else reply
 
 
 def fit_lengths(rows: Sequence[Json], tokens: Callable[[Json], int], limit: int, what: str) -> tuple[list[Json], int]:

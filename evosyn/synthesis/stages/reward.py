@@ -27,7 +27,7 @@ from evosyn.synthesis.reward import Reward, agreed, distinct, top_solutions
 CONTRADICTED = "example-contradicted"
 
 
-class Ranked(NamedTuple):
+class RankedInstance(NamedTuple):
     """An instance that a setting keeps, with all that its reward is made from.
 
     Attributes:
@@ -79,7 +79,7 @@ class MakeReward:
             ranked = await self._with_inputs(ranked)
         return await self._made(ranked)
 
-    def _ranked(self, instance: Instance) -> Ranked | None:
+    def _ranked(self, instance: Instance) -> RankedInstance | None:
         pool, matrix, decision, ranking = instance.pool, instance.matrix, instance.decision, instance.ranking
         if pool is None or matrix is None or decision is None or not isinstance(ranking, Ranking):
             return None
@@ -87,9 +87,11 @@ class MakeReward:
             return None
         top = top_solutions(matrix, ranking, decision.chosen).tolist()
         different = tuple(distinct(matrix, [decision.chosen.best, *top]))
-        return Ranked(instance, pool, self._domains[pool.problem.domain], matrix, ranking, decision.chosen, different)
+        return RankedInstance(
+            instance, pool, self._domains[pool.problem.domain], matrix, ranking, decision.chosen, different
+        )
 
-    async def _with_inputs(self, ranked: Ranked) -> Ranked:
+    async def _with_inputs(self, ranked: RankedInstance) -> RankedInstance:
         instance, problem = ranked.instance, ranked.pool.problem
         request = inputs_request(problem, ranked.domain, self._params, self._limits)
         reply = await self._ledger.ask((instance.index, "inputs", 0, 0), request, self._teacher)
@@ -99,7 +101,7 @@ class MakeReward:
         paid = replace(instance, usage=instance.usage.plus(usage_of([reply])), rejects=rejects)
         return ranked._replace(instance=paid, inputs=read.value if isinstance(read.value, Testing) else None)
 
-    def _make(self, batch: Sequence[Ranked]) -> list[Instance]:
+    def _make(self, batch: Sequence[RankedInstance]) -> list[Instance]:
         rewards = [self._joined(one) for one in batch]
         stated = [one.domain.stated(one.pool.problem) if self._config.examples else None for one in batch]
         further = [
@@ -113,7 +115,7 @@ class MakeReward:
             for one, reward, more in zip(batch, rewards, further, strict=True)
         ]
 
-    def _settled(self, one: Ranked, reward: Reward | None, found: PassMatrix | None) -> Instance:
+    def _settled(self, one: RankedInstance, reward: Reward | None, found: PassMatrix | None) -> Instance:
         """The instance with its reward.
 
         Args:
@@ -137,7 +139,7 @@ class MakeReward:
         detail = f"the best solution gets {letters[0][best]} from the examples that stand in the statement"
         return made.drop("reward", CONTRADICTED, detail)
 
-    def _joined(self, one: Ranked) -> Reward | None:
+    def _joined(self, one: RankedInstance) -> Reward | None:
         """The agreed cases in one testing, with the large ones, its letters not known yet; None where that is no more
         than the chosen testing."""
         chosen, domain = one.pool.testings[one.choice.testing], one.domain
