@@ -7,8 +7,6 @@
     python benchmarks/synthesis.py memory     peak memory with 10^5 problems queued
     python benchmarks/synthesis.py adaptive [--matrices FILE|bundled] [--strategy NAME]
                                               kept per 1,000 calls and per 10^6 executions, against fixed 16 x 16
-    python benchmarks/synthesis.py reward --matrices FILE [--strategy NAME]
-                                              what a joined reward accepts and refuses, on solutions nobody ranked
     python benchmarks/synthesis.py fraction   usable instances for M = N = 4, 8, 16 (Du 2025, figure 4b)
 
 The model is `evosyn.simulation.scripted_server` on loopback; adaptive and fraction replay recorded matrices (by default
@@ -53,7 +51,6 @@ from evosyn.synthesis.adaptive import AdaptiveConfig, Outlook, Size, outlook, ro
 from evosyn.synthesis.generate import draw_pools
 from evosyn.synthesis.instance import ledger_of
 from evosyn.synthesis.prune import PruneConfig, decide
-from evosyn.synthesis.reward import AgreementConfig, agreed
 
 POOL = Path(__file__).parents[2] / "shared" / "data" / "humaneval_codegen16b_even.jsonl.gz"
 SIZES = ("-M", "8", "-N", "8")
@@ -325,65 +322,6 @@ def ended_at(matrix: PassMatrix, size: Size, ranking: Ranking, config: AdaptiveC
     return outlook(part, decision, config) is not Outlook.OPEN
 
 
-REWARDS = {
-    "chosen testing alone": AgreementConfig(union=False),
-    "all agreeing testings": AgreementConfig(mend=0.0),
-    "agreed cases, mend 0.34": AgreementConfig(mend=0.34),
-    "agreed cases, mend 0.5": AgreementConfig(),
-    "agreed cases, mend 1": AgreementConfig(mend=1.0),
-}
-
-
-def part_of(matrix: PassMatrix, rows: Sequence[int], columns: Sequence[int]) -> PassMatrix:
-    """Some solutions and testings of a matrix with its cases."""
-    cases, human = matrix.cases_NMC, matrix.human_M
-    assert cases is not None
-    assert human is not None
-    return PassMatrix(
-        matrix.problem_id,
-        matrix.verdicts_MN[np.ix_(rows, columns)],
-        human_M=human[rows],
-        cases_NMC=tuple(cases[n][rows] for n in columns),
-        solution_ids=tuple(matrix.solution_ids[m] for m in rows),
-        testing_ids=tuple(matrix.testing_ids[n] for n in columns),
-    )
-
-
-def reward(path: str | None, strategy: str, draws: int = 6, size: Size = Size(12, 8)) -> None:  # noqa: B008
-    """What joined rewards accept of wrong and refuse of right solutions, among those that were not ranked."""
-    whole = [one for one in recorded(path) if one.cases_NMC is not None and size <= one.verdicts_MN.shape]
-    drawn = []
-    for matrix in whole:
-        for draw in range(draws):
-            rng = SeedTree(1).child(matrix.problem_id, draw).rng()
-            rows, columns = (rng.permutation(count) for count in matrix.verdicts_MN.shape)
-            shown = part_of(matrix, rows[: size.solutions], columns[: size.testings])
-            drawn.append((shown, part_of(matrix, rows[size.solutions :], columns[: size.testings])))
-    with open_sandbox(workers=1, numpy=True) as sandbox:
-        rankings = ranked(SandboxedRunner(sandbox), load_known(strategy), [shown for shown, _ in drawn])
-    found: dict[str, list[list[float]]] = {name: [] for name in REWARDS}
-    for (shown, rest), ranking in zip(drawn, rankings, strict=True):
-        decision = decide(shown, ranking, PruneConfig(), SeedTree(1).child(shown.problem_id))
-        if decision.reason or decision.chosen is None or rest.cases_NMC is None or not len(rest.solution_ids):
-            continue
-        right, best_right = rest.human_M == "P", shown.human_M[decision.chosen.best] == "P"  # type: ignore[index]
-        for name, config in REWARDS.items():
-            parts = agreed(shown, ranking, decision.chosen, config)
-            passed = [(rest.cases_NMC[part.testing][:, part.places] == "P").all(axis=1) for part in parts]
-            paid = np.all(passed, axis=0)
-            wrong = paid[~right].mean() if (~right).any() else np.nan
-            lost = (~paid[right]).mean() if right.any() else np.nan
-            found[name].append([sum(len(part.places) for part in parts), wrong, lost, float(best_right)])
-    print(
-        f"{len(whole)} problems, strategy {strategy}; cases, wrong accepted, right refused, both where the best is right"
-    )
-    for name, rows in found.items():
-        table = np.array(rows)
-        good = table[table[:, 3] == 1]
-        figures = [*np.nanmean(table[:, :3], axis=0), *np.nanmean(good[:, 1:3], axis=0)]
-        print(f"  {name}: n {len(table)}, " + ", ".join(f"{figure:.3f}" for figure in figures))
-
-
 def fraction(path: str | None, strategy: str, draws: int = 10) -> None:
     sizes = [Size(n, n) for n in (2, 4, 8, 16)]
     whole = ordered(recorded(path), draws, sizes[-1])
@@ -399,15 +337,15 @@ def fraction(path: str | None, strategy: str, draws: int = 10) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    names = ["pipeline", "overhead", "faults", "kill", "memory", "adaptive", "reward", "fraction"]
+    names = ["pipeline", "overhead", "faults", "kill", "memory", "adaptive", "fraction"]
     parser.add_argument("what", choices=names)
     parser.add_argument("--matrices", help="recorded matrices with human verdicts")
     parser.add_argument("--strategy", default="codet")
     options = parser.parse_args()
-    if options.what in ("adaptive", "reward", "fraction"):
+    if options.what in ("adaptive", "fraction"):
         if options.matrices is None and not POOL.exists():
             raise SystemExit(f"{POOL} is not here; give --matrices FILE")
-        {"adaptive": adaptive, "reward": reward, "fraction": fraction}[options.what](options.matrices, options.strategy)
+        {"adaptive": adaptive, "fraction": fraction}[options.what](options.matrices, options.strategy)
     else:
         {"pipeline": pipeline, "overhead": overhead, "faults": faults, "kill": kill, "memory": memory}[options.what]()
 
