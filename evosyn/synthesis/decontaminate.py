@@ -125,7 +125,7 @@ class ContentIndex:
         bags = [set(content_words(text)) for text in texts]
         counts = Counter(word for bag in bags for word in bag)
         self._weights = {word: math.log((len(bags) + 1) / (count + 0.5)) for word, count in counts.items()}
-        self._unseen = math.log((len(bags) + 1) / 0.5)
+        self._unseen = math.log((len(bags) + 1) / 1.5)  # as a word that one item has
         self._norms = [self._norm(bag) for bag in bags]
         self._holding: defaultdict[str, list[int]] = defaultdict(list)
         for at, bag in enumerate(bags):

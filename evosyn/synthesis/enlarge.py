@@ -5,6 +5,7 @@ outputs of large inputs, which are those that the top solutions agree on.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from evosyn.jobs import ItemOutcome, Job, Limits, Status
 from evosyn.ports import Domain, Sandbox
@@ -40,8 +41,8 @@ class Enlarger:
         return found
 
     def agreed(self, domain: Domain, problem: Problem, solutions: Sequence[Solution], inputs: Testing) -> list[Testing]:
-        """The inputs of which several of the solutions give one output, and none gives a different one; those that are
-        too slow for an input have no say.
+        """The inputs of which several of the solutions give one output, and none gives a different one. Those that take
+        more than half of the time limit have no say: a program that is a little slower than these must still be paid.
 
         Args:
             solutions: different ones.
@@ -63,7 +64,8 @@ class Enlarger:
     def _output(
         self, domain: Domain, problem: Problem, solutions: Sequence[Solution], plain: Testing
     ) -> ItemOutcome | None:
-        jobs = [domain.run(problem, solution, plain, self._limits) for solution in solutions]
+        half = replace(self._limits, cpu_s=self._limits.cpu_s / 2, wall_s=0.0)
+        jobs = [domain.run(problem, solution, plain, half) for solution in solutions]
         asked: list[Job] = [job for job in jobs if job is not None]
         if len(asked) < len(jobs):
             return None

@@ -32,6 +32,7 @@ def calls(statement: str, name: str = "f") -> object:
         ("f(1) -> {1, 2}", None),
         ("f(__import__('os').getpid()) -> 1", None),
         ("g(1) -> 2", None),
+        ("self(1) -> 2", None),
     ],
 )
 def test_calls_that_a_statement_shows_are_read(line: str, found: object) -> None:

@@ -33,9 +33,11 @@ def stated_calls(problem: Problem) -> Testing | None:
         return None
     lines = problem.statement.split("\n")
     cases = []
+    called = re.compile(rf"(?<![\w.]){name}\(")
     for number, line in enumerate(lines):
         below = lines[number + 1] if number + 1 < len(lines) else ""
-        cases += list(_calls_of(line, below, name)) if len(line) <= LONGEST_LINE and f"{name}(" in line else []
+        begins = called.search(line) if len(line) <= LONGEST_LINE else None
+        cases += [] if begins is None else list(_calls_of(line, begins.start(), below, name))
     return Testing("cases", {"cases": cases[:MOST_EXAMPLES]}) if cases else None
 
 
@@ -50,13 +52,12 @@ def stated_texts(problem: Problem) -> Testing | None:
     return Testing("stdin", {"cases": cases[:MOST_EXAMPLES]}) if cases else None
 
 
-def _calls_of(line: str, below: str, name: str) -> Iterator[dict[str, Json]]:
+def _calls_of(line: str, start: int, below: str, name: str) -> Iterator[dict[str, Json]]:
     if line.lstrip().startswith(">>>"):
         found = _case(line.lstrip()[3:].strip(), below.strip(), name)
         if found is not None:
             yield found
         return
-    start = line.index(f"{name}(")
     for mark in _GIVES.finditer(line, start):
         found = _case(line[start : mark.start()], line[mark.end() :], name)
         if found is not None:
@@ -89,7 +90,7 @@ def _first_plain(text: str) -> Json:
     text = text.strip().strip("`*").strip()
     ends = [len(text), *(found.start() for found in _REMARK.finditer(text))]
     for end in ends:
-        for cut in (text[:end], text[:end].rstrip(" .,;`*")):
+        for cut in (text[:end].rstrip(" .,;`*"), text[:end]):
             try:
                 return _plain(cut)
             except (ValueError, SyntaxError, TypeError):
