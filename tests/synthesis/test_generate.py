@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from pathlib import Path
 
 import pytest
 
@@ -9,7 +10,10 @@ from evosyn.chat import Reply
 from evosyn.domains import domain, load_pools
 from evosyn.errors import BudgetSpent, UsageError
 from evosyn.jobs import Limits
+from evosyn.records import Problem, Testing
 from evosyn.synthesis.generate import DrawConfig, Want, draw_pool, draw_pools, examples_for, named_reason
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "prompts"
 
 
 def test_pools_come_in_order_with_every_attempt_accounted_for(toy_seeds, toy_domain, make_teacher):
@@ -143,6 +147,24 @@ def test_testings_of_one_problem_are_asked_for_different_things_and_begin_alike(
     ends = [text.index("## What these tests are for") for text in testings]
     assert len({text[:end] for text, end in zip(testings, ends, strict=True)}) == 1
     assert len(set(shown(SEEDS[0], SEEDS, views=False).values())) == 2
+
+
+SMALL, OTHER = (
+    Problem(
+        name,
+        "python-function",
+        f"Return {what} of the numbers.",
+        payload={"entry_point": name, "starter_code": f"def {name}(numbers: list[int]) -> int:\n    pass\n"},
+        human_testing=Testing("cases", {"cases": [{"input": [[1, 2]], "output": output}]}),
+    )
+    for name, what, output in (("total", "the sum", 3), ("largest", "the largest", 2))
+)
+
+
+@pytest.mark.parametrize(("kind", "slot"), [("solution", 0), ("testing", 0), ("testing", 1)])
+def test_requests_are_as_recorded(kind, slot):
+    recorded = GOLDEN / f"synthesis.{kind}.{slot}.md"
+    assert shown(SMALL, (OTHER,))[kind, slot] == recorded.read_text(encoding="utf-8")
 
 
 def test_other_problems_show_how_good_testings_look_and_its_own_never_does():
