@@ -20,7 +20,6 @@ _TEXT = re.compile(r'"(?:[^"\\]|\\.)*"', re.S)
 PYTHON = ("python", "py", "python3")
 BOM = "\ufeff"
 _REMARK = re.compile(r"^[ \t]*//[^\n]*$", re.M)
-_BETWEEN = re.compile(r"\}[ \t]*,?[ \t]*\n\s*\{")
 _TRAILING_COMMA = re.compile(r",(?=\s*[\]}])")
 
 
@@ -57,7 +56,11 @@ def read_json(text: str) -> Json | None:
     that are none, and objects line by line, which are a list. None if it is none."""
     text = text.strip().removeprefix(BOM).replace("\u00a0", " ").strip()
     bare = _without_trailing_commas(_REMARK.sub("", text))
-    for attempt in (text, bare, *([f"[{_BETWEEN.sub('},{', bare)}]"] if bare[:1] == "{" else [])):
+    attempts = [text, bare]
+    if bare[:1] == "{":
+        lines = [line.strip().rstrip(",") for line in bare.split("\n") if line.strip()]
+        attempts += [f"[{','.join(lines)}]"] if all(map(_is_object, lines)) else []
+    for attempt in attempts:
         try:
             value = json.loads(attempt, strict=False)
         except (ValueError, RecursionError):
@@ -95,6 +98,11 @@ def defines(source: str, name: str) -> bool:
         ):
             return True
     return False
+
+
+def _is_object(line: str) -> bool:
+    """Whether a line may be a whole object."""
+    return line[:1] == "{" and line[-1:] == "}"
 
 
 def _without_trailing_commas(text: str) -> str:

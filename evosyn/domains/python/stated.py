@@ -17,11 +17,12 @@ from evosyn.domains.python.payload import entry_point
 from evosyn.parsing import literal, parsed
 from evosyn.records import Json, Problem, Testing, canonical_json
 
-MOST_EXAMPLES, LONGEST_LINE = 20, 2000
-_GIVES = re.compile(r"\s*(?:->|→|=>|==|\breturns?\b|\bgives\b)\s*")
-_REMARK = re.compile(r"\s+(?:#|//|\(|because\b|since\b)")
+MOST_EXAMPLES, LONGEST_LINE, MOST_LINES, MOST_MARKS = 20, 2000, 100, 3
+"""Read of one statement, of one line, and of what a line may mean: a statement is hostile input."""
+_GIVES = re.compile(r"->|→|=>|==|\breturns?\b|\bgives\b")
+_REMARK = re.compile(r"(?<=\s)(?:#|//|\(|because\b|since\b)")
 _BLOCK = re.compile(
-    r"[ \t#*]*(?:(?:example|sample)[ \t]*)?(?:\d+[ \t]*,?[ \t]*)?(input|output)\b[^:]{0,20}:[ \t*]*(.*)", re.I
+    r"[ \t#*]*(?:(?:example|sample)[ \t]{0,4})?(?:\d{1,3}[ \t]?,?[ \t]?)?(input|output)\b[^:]{0,20}:[ \t*]*(.*)", re.I
 )
 _EXAMPLES = re.compile(r"[ \t#*]*(?:example|sample)", re.I)
 
@@ -32,12 +33,14 @@ def stated_calls(problem: Problem) -> Testing | None:
     if not name.isidentifier():
         return None
     lines = problem.statement.split("\n")
-    cases = []
+    cases, read = [], 0
     called = re.compile(rf"(?<![\w.]){name}\(")
     for number, line in enumerate(lines):
         below = lines[number + 1] if number + 1 < len(lines) else ""
         begins = called.search(line) if len(line) <= LONGEST_LINE else None
-        cases += [] if begins is None else list(_calls_of(line, begins.start(), below, name))
+        if begins is not None and read < MOST_LINES:
+            read += 1
+            cases += list(_calls_of(line, begins.start(), below, name))
     return Testing("cases", {"cases": cases[:MOST_EXAMPLES]}) if cases else None
 
 
@@ -58,7 +61,7 @@ def _calls_of(line: str, start: int, below: str, name: str) -> Iterator[dict[str
         if found is not None:
             yield found
         return
-    for mark in _GIVES.finditer(line, start):
+    for mark in itertools.islice(_GIVES.finditer(line, start), MOST_MARKS):
         found = _case(line[start : mark.start()], line[mark.end() :], name)
         if found is not None:
             yield found
@@ -88,7 +91,7 @@ def _first_plain(text: str) -> Json:
         ValueError, SyntaxError: it begins with none.
     """
     text = text.strip().strip("`*").strip()
-    ends = [len(text), *(found.start() for found in _REMARK.finditer(text))]
+    ends = [len(text), *(found.start() for found in itertools.islice(_REMARK.finditer(text), MOST_MARKS))]
     for end in ends:
         for cut in (text[:end].rstrip(" .,;`*"), text[:end]):
             try:
@@ -110,14 +113,15 @@ def _plain(text: str) -> Json:
 
 def _blocks(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
     """What stands below (or behind) each line that announces an input or an output, from where examples begin."""
-    at, begun = 0, False
-    while at < len(lines):
+    at, begun, heads = 0, False, 0
+    while at < len(lines) and heads < 2 * MOST_EXAMPLES:
         line = lines[at][:LONGEST_LINE]
         at += 1
         begun = begun or _EXAMPLES.match(line) is not None
         head = _BLOCK.fullmatch(line) if begun else None
         if head is None:
             continue
+        heads += 1
         said = head[2].strip().strip("`")
         taken, at = (said + "\n", at) if said else _below(lines, at)
         if taken:
