@@ -54,8 +54,8 @@ def json_values(text: str) -> list[Json]:
 def read_json(text: str) -> Json | None:
     """A JSON value; forgives trailing commas, raw line breaks in texts, remarks behind `//`, Python literals, blanks
     that are none, and objects line by line, which are a list. None if it is none."""
-    text = text.strip().removeprefix(BOM).replace("\u00a0", " ").strip()
-    bare = _without_trailing_commas(_REMARK.sub("", text))
+    text = text.strip().removeprefix(BOM).strip()
+    bare = _without_trailing_commas(_REMARK.sub("", text.replace("\u00a0", " "))).strip()
     attempts = [text, bare]
     if bare[:1] == "{":
         lines = [line.strip().rstrip(",") for line in bare.split("\n") if line.strip()]
