@@ -35,6 +35,9 @@ def script(body: Mapping[str, Any], times: int) -> str:
         return "I am not sure what you mean."
     rule = (int(found[1]), found[2], int(found[3]))
     stdin = "Start code" not in text
+    if "build_inputs()" in text:
+        made = '" ".join(map(str, numbers)) + "\\n"' if stdin else "[numbers]"
+        return f"```python\ndef build_inputs():\n    numbers = list(range(-20, 200)) * 50\n    return [{made}]\n```"
     if "unit tests" in text.split("## Problem")[0]:
         return _testing(draw, rule, stdin)
     return _solution(draw, rule, stdin)

@@ -8,8 +8,8 @@ from typing import Generic, Literal, TypeAlias, TypeVar
 
 from evosyn.records import Json, Problem
 
-Purpose: TypeAlias = Literal["problem", "solution", "testing"]
-"""What a domain asks for."""
+Purpose: TypeAlias = Literal["problem", "solution", "testing", "inputs"]
+"""What a domain asks for; `inputs` are the large ones of a testing, whose outputs good solutions agree on."""
 LENGTHS = ("max_tokens", "max_completion_tokens")
 """The parameters that bound a reply."""
 MORE_ROOM = 4
@@ -42,6 +42,16 @@ class Request:
     sample: int = 0
     problem: Problem | None = None
     schema: Mapping[str, Json] | None = None
+
+    def followed_by(self, *texts: str) -> Request:
+        """The same with further paragraphs at the end of its last message, so that what requests share comes first and
+        is paid once where a provider keeps beginnings."""
+        more = [text.strip() for text in texts if text.strip()]
+        if not more:
+            return self
+        *before, last = self.messages
+        text = "\n\n".join([last.content.rstrip(), *more]) + "\n"
+        return replace(self, messages=(*before, Message(last.role, text)))
 
 
 @dataclass(frozen=True)

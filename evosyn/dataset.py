@@ -26,10 +26,15 @@ SETTINGS = ("evosyn", "relaxed", "random")
 
 
 class RankedSolution(NamedTuple):
-    """One solution of a row's problem, with the letter of its verdict by the row's testing."""
+    """One solution of a row's problem, with the letter of its verdict by the row's testing.
+
+    Attributes:
+        said: all that the teacher wrote for it; "" where the row does not hold it.
+    """
 
     source: str
     verdict: str
+    said: str = ""
 
     @property
     def accepted(self) -> bool:
@@ -51,16 +56,18 @@ class Sample:
         domain: name of the domain that executes it, such as `python-function`.
         prompt: the chat to give to a student.
         statement, payload: the problem; what its domain needs beside the statement is a JSON object.
-        testing: the chosen testing, JSON (the TESTING object of DESIGN.md section 4).
+        testing: what decides the reward, JSON (the TESTING object of DESIGN.md section 4): the chosen testing, joined
+            with the agreed cases of others and with large inputs; in the random setting a testing as it was drawn.
         tests: number of cases or asserts in it.
         solution: source of the best solution (random setting: of a random one that the testing accepts).
-        solutions_ranked: JSON list, best first: `{"id", "source", "score", "passes", "verdict"}`.
+        solutions_ranked: JSON list, best first: `{"id", "source", "score", "passes", "verdict", "reply", "reasoning"}`;
+            the last two are what the teacher wrote, where that is known.
         scores: JSON: `{"solutions": [...], "testings": [...], "solution": m, "testing": n, "accepted": share}`, in the
             order of the matrix; the two lists are null in the random setting.
         matrix_digest: of the matrix in `matrices.jsonl` that the ranking was made from.
         lineage: JSON: seeds in context, ids of the model calls, strategy id, variation.
         model: name of the teacher; `simulated` says that it only stands in for a model.
-        difficulty: one minus the share of solutions that the chosen testing accepts, in [0, 1].
+        difficulty: one minus the share of solutions that the testing accepts, in [0, 1].
         cost: dollars spent on this problem; None where a price is unknown.
         licence: of the row; empty where the user declared none.
         setting: one of `SETTINGS`.
@@ -103,7 +110,8 @@ class Sample:
     @property
     def ranked(self) -> list[RankedSolution]:
         """All solutions, best first."""
-        return [RankedSolution(row["source"], row.get("verdict", "U")) for row in json.loads(self.solutions_ranked)]
+        rows = json.loads(self.solutions_ranked)
+        return [RankedSolution(row["source"], row.get("verdict", "U"), _said(row)) for row in rows]
 
     @property
     def chosen_testing(self) -> Testing:
@@ -119,7 +127,7 @@ class Reject:
 
     Attributes:
         stage: where it was dropped: `problem`, `dedup`, `decontaminate`, `solution`, `testing`, `crossexec`, `rank`,
-            `prune`.
+            `prune`, `behaviour`, `reward`; `inputs` for a reply that should have held large inputs.
         reason: a short name that is counted; `detail` is for people.
         item: what was dropped: `problem`, `solution` or `testing`.
         index: number of the problem in the run, from 0.
@@ -273,3 +281,9 @@ def write_rejects(directory: str | Path, rejects: Sequence[Reject]) -> Path:
     path = Path(directory) / "rejects.jsonl"
     write_lines(path, (dump(reject, defaults=True) for reject in rejects))
     return path
+
+
+def _said(row: Json) -> str:
+    """What the teacher wrote for a solution, its reasoning marked as models mark it; "" where the row has none."""
+    reply, reasoning = row.get("reply") or "", row.get("reasoning") or ""
+    return f"<think>\n{reasoning.strip()}\n</think>\n\n{reply}" if reply and reasoning else reply

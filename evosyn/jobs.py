@@ -8,7 +8,7 @@ company, checks (rpc mode), stdio, and a harness of ours around a program. DESIG
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Literal, TypeAlias
 
@@ -45,6 +45,8 @@ class Limits:
             seconds, or a fifth of the seconds that it took where that is more.
         memory_mb: address space.
         output_kb: size of one encoded result, or of one captured standard output.
+        build_s: CPU seconds for the code of one testing that makes its cases, by default 5 x `cpu_s`: it runs once for
+            all solutions, and may well compute what it expects in the slowest way that is surely right.
     """
 
     cpu_s: float = 3.0
@@ -52,11 +54,20 @@ class Limits:
     budget_s: float = 30.0
     memory_mb: int = 1024
     output_kb: int = 1024
+    build_s: float = 0.0
 
     def __post_init__(self) -> None:
+        if not self.build_s:
+            object.__setattr__(self, "build_s", 5 * self.cpu_s)
         if not self.wall_s:
             object.__setattr__(self, "wall_s", 5 * self.cpu_s + 5)
         object.__setattr__(self, "cpu_s", min(self.cpu_s, self.wall_s))
+
+    @property
+    def building(self) -> Limits:
+        """Of the code of one testing that makes its cases, all of it together."""
+        budget_s = max(self.budget_s, self.build_s)
+        return replace(self, cpu_s=self.build_s, wall_s=0.0, budget_s=budget_s, build_s=self.build_s)
 
 
 @dataclass(frozen=True)

@@ -63,6 +63,12 @@ def funnel(report: Mapping[str, Json]) -> None:
     for setting, value in report["settings"].items():
         reasons = ", ".join(f"{count} {reason}" for reason, count in value["dropped"].items())
         click.echo(f"{setting:{width + 2}}{value['kept']:>7}   dropped: {reasons or 'none'}")
+    unusable = ", ".join(f"{count} {reason}" for reason, count in report["unusable_replies"].items())
+    if unusable:
+        click.echo(f"unusable replies: {unusable}")
+    flat = report.get("refuse_none", {}).get("evosyn")  # reports of earlier versions do not have it
+    if flat:
+        click.echo(f"{flat} rows have a testing that refuses none of the solutions (difficulty 0)")
     cost = "unknown price" if report["cost"] is None else f"${report['cost']:.4f}"
     tokens = report["tokens"]
     simulated = f" - SIMULATED by {', '.join(report['models'])}" if report["simulated"] else ""

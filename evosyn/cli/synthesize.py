@@ -17,7 +17,7 @@ from evosyn.cli._command import (
     sandbox_options,
     teacher_options,
 )
-from evosyn.errors import CheckFailed, UsageError
+from evosyn.errors import CheckFailed, TeacherUnavailable, UsageError
 
 if TYPE_CHECKING:
     from evosyn.records import Json
@@ -76,6 +76,8 @@ def command(config: SynthesizeConfig, out: Path, dry_run: bool, as_json: bool, q
     from evosyn.workbench import Workbench
 
     inputs = _inputs(Path(str(config.run)), config.seeds)
+    if inputs.standing is not None and inputs.standing.warning:
+        click.echo(f"warning: {inputs.standing.warning}", err=True)
     limits, default = config.execute.limits, default_teacher(inputs.seeds)
     with Workbench(config.workbench, out=out, seed=config.seed, limits=limits, default=default) as workbench:
         if dry_run:
@@ -87,14 +89,13 @@ def command(config: SynthesizeConfig, out: Path, dry_run: bool, as_json: bool, q
         with watching(progress, not (quiet or as_json), _asked(config)):
             report = synthesize(inputs, config, workbench, out, progress)
     show_figures(report, as_json=True) if as_json else _summary(report, out)
-    if not report["kept"]:
-        listed = ", ".join(f"{count} {reason}" for reason, count in report["dropped"].items())
-        raise CheckFailed(f"no problem was kept ({listed}); why stands in {out}/rejects.jsonl")
+    _refuse_nothing(report, out)
 
 
 def _inputs(run: Path, seeds: str | None) -> Inputs:
     from evosyn.domains import load_pools
-    from evosyn.synthesis.inputs import Inputs
+    from evosyn.rundir import RunDir
+    from evosyn.synthesis.inputs import Inputs, standing_of
 
     file = run if run.suffix == ".py" else run / "strategy.py"
     if not file.is_file():
@@ -104,7 +105,9 @@ def _inputs(run: Path, seeds: str | None) -> Inputs:
         )
     source = seeds or _seeds_of(run)
     problems = tuple(pool.problem for pool in load_pools(source))
-    return Inputs(file.read_text(encoding="utf-8"), str(run), problems, source)
+    evolved = run.is_dir() and (run / "report.json").is_file()
+    standing = standing_of(RunDir(run).read_json("report.json")) if evolved else None
+    return Inputs(file.read_text(encoding="utf-8"), str(run), problems, source, standing)
 
 
 def _seeds_of(run: Path) -> str:
@@ -148,5 +151,25 @@ def _summary(report: dict[str, Json], out: Path) -> None:
     if not report["kept"]:
         return
     click.echo(f"dataset: {out}/dataset/{{evosyn,relaxed,random}}.parquet, card: {out}/README.md")
+    if not report["kept"]:
+        return
     click.echo(f"next:    evosyn inspect {out} --sample 1")
     click.echo(f"         evosyn train {out} --model builtin:tiny --out models/{out.name}")
+
+
+def _refuse_nothing(report: dict[str, Json], out: Path) -> None:
+    """
+    Raises:
+        CheckFailed: not a single problem was kept.
+        TeacherUnavailable: because the teacher gave no reply to any request.
+    """
+    if report["kept"]:
+        return
+    dropped = ", ".join(f"{count} {reason}" for reason, count in report["dropped"].items())
+    unusable = ", ".join(f"{count} {reason}" for reason, count in report["unusable_replies"].items())
+    said = f"none of {report['asked']} problems was kept: {dropped}" + (
+        f"; unusable replies: {unusable}" if unusable else ""
+    )
+    if all(reason.startswith("reply-") for reason in report["dropped"]):
+        raise TeacherUnavailable(f"{said}. See that the model answers: evosyn doctor --model provider/name")
+    raise CheckFailed(f"{said}. See why: evosyn inspect {out} --why syn-000000, and {out}/rejects.jsonl")

@@ -183,7 +183,7 @@ class DomainContract(PluginContract):
             hidden = replace(sample.testing, body=planted(sample.testing.body))
             problem = replace(sample.problem, human_testing=hidden, reference_solution=SECRET)
             other = replace(seed, statement=f"Another one. {seed.statement}")
-            for what in get_args(Purpose):
+            for what in domain.asks:
                 about = None if what == "problem" else problem
                 request = domain.ask(what, about, 3, {"temperature": 0.5}, [] if what == "solution" else [other])
                 kept = (request.purpose, request.sample, dict(request.params)) == (what, 3, {"temperature": 0.5})
@@ -215,6 +215,18 @@ class DomainContract(PluginContract):
                 continue
             (result,) = verdicts(domain, sample, [canary.text])
             assert result.verdict in WRONG, f"canary: a good testing gives it {result.verdict.name}"
+
+    def test_what_is_joined_decides_as_its_parts_do(self) -> None:
+        domain, samples = self._opened()
+        for sample in samples:
+            cases = len(verdicts(domain, sample, [sample.right])[0].cases)
+            joined = domain.join([(sample.testing, tuple(range(cases)))]) if cases else None
+            if joined is None:
+                continue
+            assert domain.check_testing(sample.problem, joined) is None, "join: gives a testing that does not fit"
+            found = verdicts(domain, sample._replace(testing=joined), [sample.right, sample.wrong])
+            told = f"join: of all cases of a testing: right and wrong get {[one.verdict.name for one in found]}"
+            assert found[0].verdict is Verdict.PASS and found[1].verdict in WRONG, told
 
     def test_what_a_testing_asks_is_told_in_short_texts_or_not_at_all(self) -> None:
         domain, samples = self._opened()

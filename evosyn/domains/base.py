@@ -83,6 +83,7 @@ class BaseDomain:
         kinds: the shape of each kind of testing's body, the commonest first.
         prompts: what the names of its prompts begin with; "" for those that fit any domain.
         asked: fields of the JSON object of a new problem, where all are texts, so that a provider can be held to them.
+        asks: purposes that it can make requests for.
     """
 
     name: ClassVar[str]
@@ -90,6 +91,7 @@ class BaseDomain:
     kinds: ClassVar[Mapping[str, Shape]]
     prompts: ClassVar[str] = ""
     asked: ClassVar[tuple[str, ...]] = ()
+    asks: ClassVar[tuple[Purpose, ...]] = ("problem", "solution", "testing")
 
     def decide(self, problem: Problem, solution: Solution, testing: Testing) -> Verdict | bool:
         """Whether an answer satisfies a testing, decided in our own process: bounded work, nothing is executed."""
@@ -156,6 +158,12 @@ class BaseDomain:
     def wishes(self) -> Mapping[str, Sequence[str]]:
         return {}
 
+    def views(self) -> Sequence[str]:
+        return ()
+
+    def conditions(self, what: Purpose, limits: Limits) -> str:  # noqa: ARG002
+        return ""
+
     def read(self, what: Purpose, text: str, problem: Problem | None = None) -> Parsed:  # type: ignore[type-arg]
         answer = without_thinking(text).answer
         if text.strip() and not answer.strip():
@@ -165,10 +173,10 @@ class BaseDomain:
             return self.read_problem(text)
         if what == "solution":
             return self.read_solution(text, problem)
-        return self.read_testing(text, problem)
+        return self.read_inputs(text) if what == "inputs" else self.read_testing(text, problem)
 
     def read_problem(self, text: str) -> Parsed[Problem]:
-        """The first JSON object with a statement."""
+        """The last JSON object with a statement."""
         objects = [value for value in json_values(text) if isinstance(value, dict) and "statement" in value]
         if not objects:
             return Parsed(None, "no-json: no JSON object with a statement")
@@ -209,7 +217,7 @@ class BaseDomain:
         return Parsed(Solution(answer))
 
     def read_testing(self, text: str, problem: Problem | None) -> Parsed[Testing]:
-        """The first JSON object that is a testing of this domain, or the body of its first kind."""
+        """The last JSON object that is a testing of this domain, or the body of its first kind."""
         reason = "no-json: no JSON object"
         for value in json_values(text):
             if not isinstance(value, dict):
@@ -223,6 +231,9 @@ class BaseDomain:
             misfit = None if problem is None else self.check_testing(problem, testing)
             return Parsed(testing) if misfit is None else Parsed(None, misfit)
         return Parsed(None, reason)
+
+    def read_inputs(self, text: str) -> Parsed[Testing]:  # noqa: ARG002
+        return Parsed(None, "no-inputs: solutions of this domain are not run on inputs")
 
     def show(self, problem: Problem, solution: Solution) -> tuple[Message, ...]:  # noqa: ARG002
         return (Message("assistant", f"```\n{solution.text.strip()}\n```"),)
@@ -241,6 +252,18 @@ class BaseDomain:
         return Decided(decide, tuple(testings))
 
     def canary(self, problem: Problem, testings: Sequence[Testing]) -> Solution | None:  # noqa: ARG002
+        return None
+
+    def stated(self, problem: Problem) -> Testing | None:  # noqa: ARG002
+        return None
+
+    def join(self, parts: Sequence[tuple[Testing, Sequence[int]]]) -> Testing | None:  # noqa: ARG002
+        return None
+
+    def run(self, problem: Problem, solution: Solution, testing: Testing, limits: Limits) -> Job | None:  # noqa: ARG002
+        return None
+
+    def answered(self, testing: Testing, outputs: Sequence[Json]) -> Testing | None:  # noqa: ARG002
         return None
 
     def calls(self, problem: Problem, testing: Testing) -> ParsedCalls | None:  # noqa: ARG002

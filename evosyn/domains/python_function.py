@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from textwrap import indent
 
 from evosyn.chat import Parsed, Purpose
-from evosyn.domains.python import asking, generators, reading, shapes, showing
+from evosyn.domains.python import asking, generators, reading, shapes, showing, stated
 from evosyn.domains.python.asserting import read_asserts
 from evosyn.domains.python.context import Context, context_of
 from evosyn.domains.python.domain import PythonDomain
@@ -21,7 +21,7 @@ from evosyn.domains.python.preparing import Recent, refuse_generators
 from evosyn.domains.python.shapes import is_generator
 from evosyn.domains.python.table import Prepared, prepare
 from evosyn.errors import FormatError
-from evosyn.jobs import CellResult, ItemOutcome, Job, Limits
+from evosyn.jobs import Call, CallsJob, CellResult, ItemOutcome, Job, Limits
 from evosyn.ports import DomainTools, PluginConfig
 from evosyn.records import Json, ParsedCalls, Problem, Solution, Testing
 
@@ -52,6 +52,7 @@ class PythonFunction(PythonDomain):
     kinds = {kind: shapes.SHAPES[kind] for kind in ("cases", "asserts", "program")}  # noqa: RUF012
     prompts = "python_function_"
     asked = ("title", "statement", "entry_point", "starter_code")
+    item = "Each call of a solution"
 
     def __init__(self) -> None:
         self._recent: Recent[Prepared] = Recent()
@@ -82,6 +83,8 @@ class PythonFunction(PythonDomain):
         }
         if what == "solution":
             return {**shown, "entry_point": entry_point(problem)}
+        if what == "inputs":
+            return shown
         return {**shown, "examples": asking.testing_examples(examples)}
 
     def wrong_with(self, found: Mapping[str, Json]) -> str:
@@ -121,6 +124,16 @@ class PythonFunction(PythonDomain):
         owner, _, method = entry_point(problem).rpartition(".")
         function = f"def {method}(*_args, **_kwargs):\n    raise NotImplementedError('canary')\n"
         return Solution(f"class {owner}:\n" + indent(function, "    ") if owner else function)
+
+    def stated(self, problem: Problem) -> Testing | None:
+        return stated.stated_calls(problem)
+
+    def run(self, problem: Problem, solution: Solution, testing: Testing, limits: Limits) -> Job | None:
+        if testing.kind != "cases":
+            return None
+        given = [case["input"] for case in testing.body["cases"]]
+        calls = [Call(kwargs=one) if isinstance(one, dict) else Call(tuple(one)) for one in given]
+        return CallsJob(solution.text, entry_point(problem), tuple(calls), limits)
 
     def calls(self, problem: Problem, testing: Testing) -> ParsedCalls | None:
         if testing.kind == "cases":

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from evosyn.chat import Parsed, Purpose
-from evosyn.domains.python import asking, generators, reading, shapes, showing
+from evosyn.domains.python import asking, generators, reading, shapes, showing, stated
 from evosyn.domains.python.compare import same_text
 from evosyn.domains.python.domain import PythonDomain
 from evosyn.domains.python.lifting import STATUS_VERDICTS
@@ -85,6 +85,7 @@ class PythonStdin(PythonDomain):
     kinds = {"stdin": shapes.SHAPES["stdin"]}  # noqa: RUF012
     prompts = "python_stdin_"
     asked = ("title", "statement")
+    item = "Each run of a program"
 
     def __init__(self) -> None:
         self._recent: Recent[PreparedStdin] = Recent()
@@ -100,7 +101,7 @@ class PythonStdin(PythonDomain):
         if problem is None or what == "problem":
             return {"examples": asking.problem_examples(examples)}
         shown = {"statement": problem.statement.strip()}
-        return shown if what == "solution" else {**shown, "examples": asking.testing_examples(examples)}
+        return shown if what in ("solution", "inputs") else {**shown, "examples": asking.testing_examples(examples)}
 
     def wrong_with(self, found: Mapping[str, Json]) -> str:
         return "other-domain: the problem asks for a function" if found.get("entry_point") is not None else ""
@@ -109,7 +110,7 @@ class PythonStdin(PythonDomain):
         return reading.read_solution(text)
 
     def read_testing(self, text: str, problem: Problem | None) -> Parsed[Testing]:  # noqa: ARG002
-        return reading.read_cases(text, "stdin", _repair)
+        return reading.read_cases(text, "stdin", _repair, _printed)
 
     def plan(self, problem: Problem, solution: Solution, testings: Sequence[Testing], limits: Limits) -> StdinPlan:
         prepared = self._recent.get(problem, testings)
@@ -117,6 +118,12 @@ class PythonStdin(PythonDomain):
             refuse_generators(testings)
             prepared = self._recent.put(problem, testings, _prepare(testings))
         return StdinPlan(prepared, (StdioJob(solution.text, prepared.inputs, limits),))
+
+    def stated(self, problem: Problem) -> Testing | None:
+        return stated.stated_texts(problem)
+
+    def run(self, problem: Problem, solution: Solution, testing: Testing, limits: Limits) -> Job | None:  # noqa: ARG002
+        return StdioJob(solution.text, tuple([case["input"] for case in testing.body["cases"]]), limits)
 
     def calls(self, problem: Problem, testing: Testing) -> ParsedCalls | None:  # noqa: ARG002
         return showing.calls_of_cases(testing, showing.plain_text) if testing.kind == "stdin" else None
@@ -135,6 +142,16 @@ def _repair(given: Json) -> Json:
     if isinstance(given, int | float) and not isinstance(given, bool):
         return f"{given}\n"
     raise FormatError("", "must be a text", given)
+
+
+def _printed(output: Json) -> Json:
+    """What must be printed, as a text: numbers and lists of lines as they would be printed; the rest as it is."""
+    if isinstance(output, int | float) and not isinstance(output, bool):
+        return f"{output}\n"
+    lines = isinstance(output, list) and bool(output)
+    if lines and all(isinstance(line, str | int | float) and not isinstance(line, bool) for line in output):
+        return "".join(f"{line}".rstrip("\n") + "\n" for line in output)
+    return output
 
 
 def _prepare(testings: Sequence[Testing]) -> PreparedStdin:

@@ -17,6 +17,9 @@ from evosyn.records import Json, canonical_json
 MAX_REPLY = 1_000_000
 """Characters of a reply that are read."""
 _TEXT = re.compile(r'"(?:[^"\\]|\\.)*"', re.S)
+PYTHON = ("python", "py", "python3")
+BOM = "\ufeff"
+_REMARK = re.compile(r"^[ \t]*//[^\n]*$", re.M)
 _TRAILING_COMMA = re.compile(r",(?=\s*[\]}])")
 
 
@@ -26,35 +29,41 @@ def fences(text: str) -> list[Fence]:
 
 
 def python_blocks(text: str) -> list[str]:
-    """What may be Python, best first: fences that say so, unmarked fences, the whole text if it has no fence."""
+    """What may be Python: fences that say so, unmarked fences, the whole text if it has no fence."""
     found = fences(text)
-    marked = [fence.text for fence in found if fence.language in ("python", "py", "python3")]
+    marked = [fence.text for fence in found if fence.language in PYTHON]
     unmarked = [fence.text for fence in found if not fence.language]
     return [*marked, *unmarked] if found else [text[:MAX_REPLY]]
 
 
+def answers(text: str) -> list[Fence]:
+    """What may be the answer of a reply, the last block first: drafts, and the form repeated, come before the answer.
+    Without any block, what stands in brackets and the text itself."""
+    whole = Fence("", text[:MAX_REPLY].strip(), 0)
+    if whole.text[:1] in ("{", "[") and read_json(whole.text) is not None:
+        return [whole]
+    return fences(text)[::-1] or [
+        *(Fence("json", one, 0) for one in _bracketed(whole.text)),
+        Fence(PYTHON[0], whole.text, 0),
+    ]
+
+
 def json_values(text: str) -> list[Json]:
-    """Every JSON value that the reply holds, best first: fences that say so, unmarked ones, bare brackets."""
-    whole = text[:MAX_REPLY].strip()
-    value = read_json(whole) if whole[:1] in ("{", "[") else None
-    if value is not None:
-        return [value]
-    found = fences(text)
-    texts = [fence.text for fence in found if fence.language in ("json", "jsonc", "json5")]
-    texts += [fence.text for fence in found if not fence.language]
-    texts += _bracketed(text[:MAX_REPLY]) if not texts else []
-    values = []
-    for one in texts:
-        value = read_json(one)
-        if value is not None:
-            values.append(value)
-    return values
+    """Every JSON value that the reply holds, the last one first."""
+    values = [read_json(one.text) for one in answers(text)]
+    return [value for value in values if value is not None]
 
 
 def read_json(text: str) -> Json | None:
-    """A JSON value; forgives trailing commas, raw line breaks in texts, Python literals. None if it is none."""
-    text = text.strip()
-    for attempt in (text, _without_trailing_commas(text)):
+    """A JSON value; forgives trailing commas, raw line breaks in texts, remarks behind `//`, Python literals, blanks
+    that are none, and objects line by line, which are a list. None if it is none."""
+    text = text.strip().removeprefix(BOM).strip()
+    bare = _without_trailing_commas(_REMARK.sub("", text.replace("\u00a0", " "))).strip()
+    attempts = [text, bare]
+    if bare[:1] == "{":
+        lines = [line.strip().rstrip(",") for line in bare.split("\n") if line.strip()]
+        attempts += [f"[{','.join(lines)}]"] if all(map(_is_object, lines)) else []
+    for attempt in attempts:
         try:
             value = json.loads(attempt, strict=False)
         except (ValueError, RecursionError):
@@ -92,6 +101,11 @@ def defines(source: str, name: str) -> bool:
         ):
             return True
     return False
+
+
+def _is_object(line: str) -> bool:
+    """Whether a line may be a whole object."""
+    return line[:1] == "{" and line[-1:] == "}"
 
 
 def _without_trailing_commas(text: str) -> str:

@@ -87,6 +87,11 @@ class Domain(Protocol):
         """Of its testings, the commonest first."""
         ...
 
+    @property
+    def asks(self) -> Collection[Purpose]:
+        """What it can make requests for: problems, solutions, testings; `inputs` where it can `run` solutions."""
+        ...
+
     def check_problem(self, problem: Problem) -> None:
         """Whether the payload is one of this domain.
 
@@ -123,7 +128,8 @@ class Domain(Protocol):
         params: Mapping[str, Json],
         examples: Sequence[Problem] = (),
     ) -> Request:
-        """The request for a `problem` (of the kind of the examples; `problem` is None), a `solution` or a `testing`.
+        """The request for a `problem` (of the kind of the examples; `problem` is None), a `solution`, a `testing` (its
+        examples are other problems with good testings) or large `inputs`.
 
         Human testings and references never enter a request about their own problem.
         """
@@ -134,9 +140,18 @@ class Domain(Protocol):
         `topic` and `difficulty` are put into a sentence, those of other names are sentences. Empty for none."""
         ...
 
+    def views(self) -> Sequence[str]:
+        """What each of several testings of one problem is asked to look at, so that they differ in kind: they take
+        turns. Empty for none."""
+        ...
+
+    def conditions(self, what: Purpose, limits: Limits) -> str:
+        """What one who writes a solution, testing or inputs must know of the limits they run under; "" for nothing."""
+        ...
+
     def read(self, what: Purpose, text: str, problem: Problem | None = None) -> Parsed[Any]:
         """The problem, solution or testing of a reply, or the reason why there is none, as `name: detail`. Arbitrary
-        text never raises."""
+        text never raises. Large inputs are read as a testing whose cases say nothing of their outputs yet."""
         ...
 
     def show(self, problem: Problem, solution: Solution) -> tuple[Message, ...]:
@@ -160,6 +175,24 @@ class Domain(Protocol):
     def canary(self, problem: Problem, testings: Sequence[Testing]) -> Solution | None:
         """A solution that is surely wrong: a testing that accepts it is vacuous, or claims its own pass. None where no
         testing of these kinds could."""
+        ...
+
+    def stated(self, problem: Problem) -> Testing | None:
+        """The examples that stand in the statement, as a testing; None where there are none that can be read."""
+        ...
+
+    def join(self, parts: Sequence[tuple[Testing, Sequence[int]]]) -> Testing | None:
+        """One testing of some cases of several, each case once: for each testing the places of the cases that are
+        taken. None where that cannot be said in one testing."""
+        ...
+
+    def run(self, problem: Problem, solution: Solution, testing: Testing, limits: Limits) -> Job | None:
+        """A job with one item for each case of a testing without generators, whose value is what the solution gives
+        there, whatever the testing expects; None where cases are no such runs."""
+        ...
+
+    def answered(self, testing: Testing, outputs: Sequence[Json]) -> Testing | None:
+        """The testing with these outputs as what its cases expect; None where one of them cannot be written down."""
         ...
 
     def calls(self, problem: Problem, testing: Testing) -> ParsedCalls | None:

@@ -90,6 +90,7 @@ class Ledger(Generic[T]):
         self._kind, self._on_reply = kind, on_reply
         self._synced = time.monotonic()
         self._replies: defaultdict[int, dict[Key, PaidReply]] = defaultdict(dict)
+        self._places: defaultdict[int, list[int]] = defaultdict(list)
         self._calls: set[asyncio.Task[Reply]] = set()
         self.done: dict[int, Closed] = {}
         self.reused = 0
@@ -98,6 +99,7 @@ class Ledger(Generic[T]):
                 self._close(event.index, Closed(position, event.stage))
             else:
                 self._replies[event.key[0]][event.key] = event
+                self._places[event.key[0]].append(position)
 
     def begin(self, header: Mapping[str, Json]) -> None:
         """Begin the run, or see that it began so.
@@ -164,8 +166,9 @@ class Ledger(Generic[T]):
         return (self.item(index) for index in indices)
 
     def replies(self, index: int) -> Iterator[PaidReply]:
-        """The replies of one item, in the order in which they came; reads the whole journal."""
-        return (event for event in self._events if isinstance(event, PaidReply) and event.key[0] == index)
+        """The replies of one item, in the order in which they came."""
+        found = (self._events.at(position) for position in self._places.get(index, ()))
+        return (event for event in found if isinstance(event, PaidReply))
 
     async def _pay(self, key: Key, request: Request, teacher: Teacher) -> Reply:
         reply = await teacher.complete(request)
@@ -173,7 +176,8 @@ class Ledger(Generic[T]):
             return reply
         paid = PaidReply(key, _digest(request), replace(reply, seconds=round(reply.seconds, 3)))
         first = key[2:] == (0, 0)
-        self._write(replace(paid, messages=request.messages, params=dict(request.params)) if first else paid)
+        shown = replace(paid, messages=request.messages, params=dict(request.params)) if first else paid
+        self._places[key[0]].append(self._write(shown))
         return reply
 
     def _forget(self, call: asyncio.Task[Reply]) -> None:

@@ -25,10 +25,11 @@ from evosyn.simulation.author.profile import Profile, profile_named
 from evosyn.simulation.author.replies import DrawnReply
 from evosyn.simulation.author.solutions import draw_solution
 from evosyn.simulation.author.study import Mistake, Study, study
-from evosyn.simulation.author.testings import draw_testing
+from evosyn.simulation.author.testings import draw_inputs, draw_testing
 
 NAME = "offline-teacher"
 DOMAINS = ("python-function", "python-stdin")
+DRAWS = {"solution": draw_solution, "testing": draw_testing, "inputs": draw_inputs}
 
 __all__ = ["DOMAINS", "NAME", "Knowledge", "Mistake", "OfflineTeacher", "create", "resolve"]
 
@@ -137,7 +138,7 @@ class OfflineTeacher:
                     "model for this domain (--model provider/name)"
                 )
             return draw_problem(self._tree, domain, request.sample)
-        if request.purpose not in ("solution", "testing"):
+        if request.purpose not in DRAWS:
             raise UsageError(
                 f"offline teacher: it cannot write a {request.purpose}; use the genetic proposer or a model (--model "
                 "provider/name)"
@@ -147,8 +148,7 @@ class OfflineTeacher:
         return self._drawn(await self._studied(problem), request.purpose, request.sample)
 
     def _drawn(self, known: Study, purpose: str, sample: int) -> DrawnReply:
-        draw = draw_solution if purpose == "solution" else draw_testing
-        return draw(known, self._profile, self._tree.child(known.knowledge.key), sample)
+        return DRAWS[purpose](known, self._profile, self._tree.child(known.knowledge.key), sample)
 
     async def _studied(self, problem: Problem) -> Study:
         """The study of a problem, made once however many ask for it at the same time."""

@@ -6,6 +6,7 @@ without a network. A card of simulated data says so in its first line.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,6 +72,9 @@ def render_card(facts: CardFacts, folder: str) -> str:
         settings=_settings_table(facts.report),
         stages=_stage_table(facts.report),
         reasons=_reason_table(facts.report),
+        replies=_reply_table(facts.report),
+        added=_added_table(facts.report),
+        refuse_none=str(facts.report["refuse_none"]["evosyn"]),
         distributions=_distribution_table(facts.report),
         recipe="\n".join(f"- {what}: {value}" for what, value in facts.recipe.items()),
     )
@@ -102,7 +106,30 @@ def _reason_table(report: Mapping[str, Json]) -> str:
         f"| {reason} | " + " | ".join(str(settings[name]["dropped"].get(reason, 0)) for name in SETTINGS) + " |"
         for reason in reasons
     ]
+    if not rows:
+        return "No problem was dropped."
     return "\n".join([f"| reason | {' | '.join(SETTINGS)} |", "|---|---|---|---|", *rows])
+
+
+def _reply_table(report: Mapping[str, Json]) -> str:
+    calls, tokens, cost = report["calls"], report["tokens"], report["cost"]
+    money = "at an unknown price" if cost is None else f"for ${cost:.4f}"
+    spent = f"{calls} model calls, {tokens['input']} + {tokens['output']} tokens, {money}."
+    rows = [f"| {reason} | {count} |" for reason, count in report["unusable_replies"].items()]
+    return "\n".join([f"{spent}\n", "| unusable replies | count |", "|---|---|", *rows]) if rows else spent
+
+
+def _added_table(report: Mapping[str, Json]) -> str:
+    rows = [
+        f"| {name} | {at['rows']} | {_shown(at['different_solutions'])} | {at['all_alike']} | {_shown(at['lines'])} |"
+        for name, at in report["relaxed_adds"].items()
+    ]
+    head = "| | rows | different solutions of M, mean | with all solutions alike | lines of the best solution, mean |"
+    return "\n".join([head, "|---|---|---|---|---|", *rows])
+
+
+def _shown(value: Json) -> str:
+    return "" if value is None else f"{value:g}"
 
 
 def _distribution_table(report: Mapping[str, Json]) -> str:
@@ -120,12 +147,19 @@ def _distribution_table(report: Mapping[str, Json]) -> str:
 def how_made(inputs: Inputs, config: SynthesizeConfig, asked: Asked, protection: Protection) -> dict[str, str]:
     """The lines of the card on how the data was made."""
     ranked_by, dedup = strategy_id(inputs.strategy), config.filter.dedup
+    draw = config.draw
+    asked_with = {"problem": config.problem.params, "solution": draw.solution, "testing": draw.testing}
     benchmarks = ", ".join(Path(spec.partition("::")[0]).name for spec in config.filter.decontaminate.files)
     return {
         "teacher": f"`{asked.names}`" + (" (a simulation)" if asked.simulated else ""),
         "strategy": f"`{ranked_by}`, from {inputs.strategy_from}; its text stands in `{PROGRAM}`",
-        "seeds": f"{len(inputs.seeds)} problems from {inputs.seeds_from}",
+        "its held-out score": "not known" if inputs.standing is None else inputs.standing.text,
+        "seeds": f"{len(inputs.seeds)} problems from {inputs.seeds_from}, "
+        f"`{content_id('i_', [seed.id for seed in inputs.seeds])}`, licences: {_licences(inputs)}",
         "M x N": f"{config.solutions} solutions x {config.testings} testings per problem",
+        "sampling": "; ".join(f"{what} {_params(params)}" for what, params in asked_with.items()),
+        "prompts": "the first request of each kind stands in `journal.jsonl`",
+        "reward": _reward(config),
         "seed": str(config.seed),
         "deduplication": f"exact, and Jaccard similarity from {dedup.threshold:g} on word {dedup.shingle}-grams, "
         "against the seeds and each other",
@@ -133,3 +167,20 @@ def how_made(inputs: Inputs, config: SynthesizeConfig, asked: Asked, protection:
         "sandbox": f"{protection.level} {protection.backend}",
         "canary": content_id("evosyn-canary-", [ranked_by, config.seed, inputs.seeds_from]),
     }
+
+
+def _params(params: Mapping[str, Json]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in params.items()) or "as the model is set"
+
+
+def _licences(inputs: Inputs) -> str:
+    counts = Counter(str(seed.meta.get("licence") or "not declared") for seed in inputs.seeds)
+    return ", ".join(f"{name} ({count})" for name, count in counts.most_common())
+
+
+def _reward(config: SynthesizeConfig) -> str:
+    reward = config.filter.reward
+    if not reward.union:
+        return "the chosen testing" + (", and large inputs that the top solutions agree on" if reward.large else "")
+    large = ", and of large inputs" if reward.large else ""
+    return f"the chosen testing joined with the agreed cases of the others{large}"

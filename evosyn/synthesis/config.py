@@ -13,17 +13,19 @@ from evosyn.synthesis.dedup import DedupConfig
 from evosyn.synthesis.generate import DrawConfig
 from evosyn.synthesis.problems import ProblemConfig
 from evosyn.synthesis.prune import PruneConfig
+from evosyn.synthesis.reward import AgreementConfig
 from evosyn.workbench import WorkbenchConfig
 
 
 class FilterConfig(BaseModel):
-    """What is taken out: repeated problems, benchmark problems, uninformative instances."""
+    """What is taken out: repeated problems, benchmark problems, uninformative instances; and what then pays."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     dedup: DedupConfig = DedupConfig()
     decontaminate: DecontaminateConfig = DecontaminateConfig()
     prune: PruneConfig = PruneConfig()
+    reward: AgreementConfig = AgreementConfig()
 
 
 class ExecuteConfig(LimitsConfig):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -17,23 +17,31 @@ from evosyn.ports import Domain, Teacher
 from evosyn.randomness import SeedTree
 from evosyn.records import Json, Problem
 from evosyn.synthesis.config import SynthesizeConfig
-from evosyn.synthesis.generate import DrawConfig, Kind, Want, draw_pool
+from evosyn.synthesis.generate import DrawConfig, Kind, Want, draw_pool, examples_for
 from evosyn.synthesis.problems import Briefs, make_problem
 
 PROBES = 2
 SLOTS = 2
 """Solutions and testings drawn for each sampled problem."""
+FURTHER = 2
+"""Columns that a kept problem executes beside its testings: what pays, and the statement's own examples."""
 
 
 @dataclass(frozen=True)
 class Sampled:
-    """The replies of the sample, by purpose."""
+    """The replies of the sample.
+
+    Attributes:
+        replies: by purpose.
+        large: whether large inputs are asked for of each kept problem, which no sample does.
+    """
 
     replies: Mapping[str, Sequence[Reply]]
+    large: bool = False
 
     def phase(self, purpose: str, calls: int, at_most: int) -> Phase:
-        """So many calls like those that were sampled."""
-        replies = self.replies[purpose]
+        """So many calls like those that were sampled; large inputs are taken to be like a testing."""
+        replies = self.replies["testing" if purpose == "inputs" else purpose]
         count = max(1, len(replies))
         costs = [reply.cost for reply in replies if reply.cost is not None]
         return Phase(
@@ -120,16 +128,14 @@ class Sampling:
     async def problem(self, index: int, attempt: int, request: Request) -> Reply:  # noqa: ARG002
         return await self._kept("problem", request)
 
-    async def pool(
-        self, problem: Problem, domains: Mapping[str, Domain], sizes: tuple[int, int], config: DrawConfig
-    ) -> None:
-        """The first solutions and testings of a problem, of the `sizes` that the run draws."""
+    async def pool(self, problem: Problem, domains: Mapping[str, Domain], want: Want, config: DrawConfig) -> None:
+        """The first solutions and testings of a problem, of all that the run wants."""
 
         async def ask(kind: Kind, slot: int, attempt: int, request: Request) -> Reply:  # noqa: ARG001
             return await self._kept(kind, request)
 
-        want = Want(min(SLOTS, sizes[0]), min(SLOTS, sizes[1]), self._teacher.simulated)
-        await draw_pool(problem, domains[problem.domain], ask, want, config)
+        few = replace(want, solutions=min(SLOTS, want.solutions), testings=min(SLOTS, want.testings))
+        await draw_pool(problem, domains[problem.domain], ask, few, config)
 
     async def _kept(self, purpose: str, request: Request) -> Reply:
         self.replies[purpose].append(await self._teacher.complete(request))
@@ -148,13 +154,19 @@ async def sample(
         domain = domains[brief.seeds[0].domain]
         made = await make_problem(brief, briefs, domain, asking.problem, config.problem, simulated=teacher.simulated)
         if made.problem is not None:
-            await asking.pool(made.problem, domains, (config.solutions, config.testings), config.draw)
+            shown = examples_for(made.problem, brief.seeds, config.draw.examples)
+            want = Want(
+                config.solutions, config.testings, teacher.simulated, examples=shown, limits=config.execute.limits
+            )
+            await asking.pool(made.problem, domains, want, config.draw)
 
     try:
         await asyncio.gather(*(one(index) for index in range(min(PROBES, config.problems))))
     finally:
         await teacher.aclose()
-    return Sampled(asking.replies)
+    asked = {seed.domain for seed in seeds}
+    large = config.filter.reward.large and any("inputs" in domains[name].asks for name in asked)
+    return Sampled(asking.replies, large)
 
 
 def estimate(config: SynthesizeConfig, sampled: Sampled, concurrency: int) -> dict[str, Json]:
@@ -168,6 +180,7 @@ def estimate(config: SynthesizeConfig, sampled: Sampled, concurrency: int) -> di
         "problem": (1, config.problem.attempts),
         "solution": (config.solutions, config.draw.attempts),
         "testing": (config.testings, config.draw.attempts),
+        **({"inputs": (1, 1)} if sampled.large else {}),
     }
     phases = {
         purpose: sampled.phase(purpose, config.problems * count, config.problems * count * attempts)
@@ -175,6 +188,6 @@ def estimate(config: SynthesizeConfig, sampled: Sampled, concurrency: int) -> di
     }
     if (config.workbench.teacher.spec or "").startswith("litellm:"):
         phases = {"check": Phase(1 + len(config.also), 1 + len(config.also)), **phases}
-    executions = config.problems * config.solutions * config.testings
+    executions = config.problems * config.solutions * (config.testings + FURTHER * sampled.large)
     found = figures(phases, sampled, problems=config.problems, executions=executions, concurrency=concurrency)
     return {**found, "adaptive": config.draw.adaptive is not None}

@@ -8,8 +8,9 @@ no new problems (`synthesis.problems`) and executes nothing. Du 2025, section 3.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+import itertools
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -18,6 +19,7 @@ from evosyn.chat import Parsed, Reply, Request, roomier
 from evosyn.configs.section import SAMPLED, Sampling
 from evosyn.dataset import Reject
 from evosyn.errors import UsageError
+from evosyn.jobs import Limits
 from evosyn.ports import Domain, Teacher
 from evosyn.records import Json, Pool, Problem, Provenance, Solution, Testing, canonical_json
 from evosyn.synthesis.adaptive import AdaptiveConfig
@@ -27,7 +29,7 @@ T = TypeVar("T")
 SAMPLE_STRIDE = 1000
 """Attempt `a` of slot `s` is sample `s + a * SAMPLE_STRIDE`: a redraw never takes another slot's cached reply."""
 
-Kind: TypeAlias = Literal["solution", "testing"]
+Kind: TypeAlias = Literal["solution", "testing", "inputs"]
 Ask: TypeAlias = Callable[[Kind, int, int, Request], Awaitable[Reply]]
 """Answers (kind, slot, attempt, request): straight from a teacher, or from a journal first."""
 
@@ -38,6 +40,9 @@ class DrawConfig(BaseModel):
     Attributes:
         solution, testing: sampling parameters given to the teacher with each request; after a reply that was cut
             the next attempt has more room.
+        inputs: the same for large inputs.
+        examples: other problems whose human testings are shown with each request for a testing (Du 2025, figure 6).
+        views: ask each testing of a problem to look at something else (`Domain.views`).
         temperatures: of the solutions, slot by slot in turn, in place of that in `solution`; empty for one for all.
         attempts: how often one slot is asked before it stays empty.
         in_flight: problems drawn at once by `draw_pools`.
@@ -48,6 +53,9 @@ class DrawConfig(BaseModel):
 
     solution: Sampling = Field(default_factory=lambda: dict(SAMPLED))
     testing: Sampling = Field(default_factory=lambda: dict(SAMPLED))
+    inputs: Sampling = Field(default_factory=lambda: dict(SAMPLED))
+    examples: int = Field(default=2, ge=0, le=10)
+    views: bool = True
     temperatures: tuple[float, ...] = ()
     attempts: int = Field(default=2, ge=1, le=10)
     in_flight: int = Field(default=16, ge=1)
@@ -147,7 +155,9 @@ async def drawn_pools(
 
     async def one(index: int, problem: Problem) -> Pool:
         async with gate:
-            drawn = await draw_pool(problem, domains[problem.domain], ask, want, config)
+            drawn = await draw_pool(
+                problem, domains[problem.domain], ask, wanted(index, problems, want, config), config
+            )
         if on_done is not None:
             on_done(index, drawn)
         return drawn.pool
@@ -157,23 +167,49 @@ async def drawn_pools(
 
 @dataclass(frozen=True)
 class Want:
-    """How many of each, and whether the teacher is a simulation (it goes into the provenance)."""
+    """What is drawn of one problem.
+
+    Attributes:
+        solutions, testings: how many of each.
+        simulated: whether the teacher is a simulation (it goes into the provenance).
+        first_solution, first_testing: the slots that are drawn first, so that a pool can grow.
+        examples: other problems, with good testings.
+        limits: that solutions and testings will run under.
+    """
 
     solutions: int
     testings: int
     simulated: bool = False
     first_solution: int = 0
     first_testing: int = 0
+    examples: tuple[Problem, ...] = ()
+    limits: Limits = field(default_factory=Limits)
+
+
+def examples_for(problem: Problem, others: Iterable[Problem], count: int) -> tuple[Problem, ...]:
+    """The first `count` of the others whose human testing may be shown with a request about this problem."""
+    fitting = (
+        other
+        for other in others
+        if other.domain == problem.domain and other.human_testing is not None and other.id != problem.id
+    )
+    return tuple(itertools.islice(fitting, count))
+
+
+def wanted(index: int, problems: Sequence[Problem], want: Want, config: DrawConfig) -> Want:
+    """What is drawn of one of several problems: the others that come next are its examples."""
+    others = (*problems[index + 1 :], *problems[:index])
+    return replace(want, examples=examples_for(problems[index], others, config.examples))
 
 
 async def draw_pool(problem: Problem, domain: Domain, ask: Ask, want: Want, config: DrawConfig) -> Drawn:
-    """Draw the slots of one problem concurrently; slots start at `want.first_*`, so that a pool can grow."""
+    """Draw the slots of one problem concurrently."""
     kinds: list[tuple[Kind, int]] = [
         *(("solution", want.first_solution + slot) for slot in range(want.solutions)),
         *(("testing", want.first_testing + slot) for slot in range(want.testings)),
     ]
     slots = await all_or_first_error(
-        [_draw_slot(problem, domain, ask, kind, slot, want.simulated, config) for kind, slot in kinds]
+        [_draw_slot(problem, domain, ask, kind, slot, want, config) for kind, slot in kinds]
     )
     values = [slot.value for slot in slots]
     pool = Pool(
@@ -185,22 +221,21 @@ async def draw_pool(problem: Problem, domain: Domain, ask: Ask, want: Want, conf
 
 
 async def _draw_slot(
-    problem: Problem, domain: Domain, ask: Ask, kind: Kind, slot: int, simulated: bool, config: DrawConfig
+    problem: Problem, domain: Domain, ask: Ask, kind: Kind, slot: int, want: Want, config: DrawConfig
 ) -> Slot:
     attempts: list[Attempt] = []
     for number in range(config.attempts):
         sample = slot + number * SAMPLE_STRIDE
-        params = _params(config, slot) if kind == "solution" else config.testing
-        request = domain.ask(kind, problem, sample, params)
+        request = _request(problem, domain, kind, slot, sample, want, config)
         if attempts:
             request = roomier(request, attempts[-1].reply)
         reply = await ask(kind, slot, number, request)
-        read = _read(problem, domain, kind, reply)
+        read = read_reply(problem, domain, kind, reply)
         attempts.append(Attempt(kind, slot, number, reply, read.reason, read.detail))
         if read.value is not None:
             provenance = Provenance(
                 source=reply.model,
-                simulated=simulated,
+                simulated=want.simulated,
                 call=reply.id,
                 parents=(problem.id,),
                 detail={"slot": slot, "attempt": number},
@@ -209,13 +244,34 @@ async def _draw_slot(
     return Slot(None, tuple(attempts))
 
 
+def _request(
+    problem: Problem, domain: Domain, kind: Kind, slot: int, sample: int, want: Want, config: DrawConfig
+) -> Request:
+    conditions = domain.conditions(kind, want.limits)
+    limits = f"## Limits\n{conditions}" if conditions else ""
+    if kind == "solution":
+        return domain.ask(kind, problem, sample, _params(config, slot)).followed_by(limits)
+    request = domain.ask(kind, problem, sample, config.testing, want.examples)
+    views = domain.views() if config.views else ()
+    view = f"## What these tests are for\n{views[slot % len(views)]}" if views else ""
+    return request.followed_by(limits, view)
+
+
+def inputs_request(problem: Problem, domain: Domain, params: Mapping[str, Json], limits: Limits) -> Request:
+    """The request for large inputs of a problem."""
+    conditions = domain.conditions("inputs", limits)
+    return domain.ask("inputs", problem, 0, params).followed_by(f"## Limits\n{conditions}" if conditions else "")
+
+
 def _params(config: DrawConfig, slot: int) -> dict[str, Json]:
     if not config.temperatures:
         return config.solution
     return {**config.solution, "temperature": config.temperatures[slot % len(config.temperatures)]}
 
 
-class _Read(NamedTuple):
+class ReadReply(NamedTuple):
+    """What a reply holds, or why it cannot be used: the name that is counted, and a detail for people."""
+
     value: Solution | Testing | None
     reason: str = ""
     detail: str = ""
@@ -228,20 +284,21 @@ class Reason(NamedTuple):
     detail: str
 
 
-def _read(problem: Problem, domain: Domain, kind: Kind, reply: Reply) -> _Read:
+def read_reply(problem: Problem, domain: Domain, kind: Kind, reply: Reply) -> ReadReply:
+    """Read and check a reply; never raises for what it holds."""
     if reply.failure is not None:
-        return _Read(None, f"reply-{reply.failure}")
+        return ReadReply(None, f"reply-{reply.failure}")
     parsed: Parsed[Solution | Testing] = domain.read(kind, reply.text, problem)
     if parsed.value is None:
-        return _Read(None, *named_reason(parsed.reason, "unparsable"))
+        return ReadReply(None, *named_reason(parsed.reason, "unparsable"))
     if isinstance(parsed.value, Testing):
         misfit = domain.check_testing(problem, parsed.value)
         if misfit is not None:
-            return _Read(None, *named_reason(misfit, "misfit"))
+            return ReadReply(None, *named_reason(misfit, "misfit"))
         flaw = unstorable(parsed.value.to_json())
     else:
         flaw = unstorable(parsed.value.text)
-    return _Read(None, *named_reason(flaw, "unstorable")) if flaw else _Read(parsed.value)
+    return ReadReply(None, *named_reason(flaw, "unstorable")) if flaw else ReadReply(parsed.value)
 
 
 def unstorable(value: Json) -> str:

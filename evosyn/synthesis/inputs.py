@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import yaml
 
 from evosyn import __version__
 from evosyn.jobs import Protection
 from evosyn.ports import Teacher
-from evosyn.records import Problem, content_id
+from evosyn.records import Json, Problem, content_id
 from evosyn.rundir import RunDir
 from evosyn.running.ledger import Ledger
 from evosyn.strategies import PROGRAM, strategy_id
@@ -17,6 +19,39 @@ from evosyn.synthesis.config import SynthesizeConfig
 from evosyn.synthesis.instance import Instance
 
 KIND = "synthesize"
+FEWEST_HELDOUT = 8
+"""Held-out problems below which a score says little."""
+
+
+class Standing(NamedTuple):
+    """What a search found out about its winner.
+
+    Attributes:
+        text: its held-out score beside the initial strategy's, for the card.
+        warning: why it should not be relied on; "" where nothing speaks against it.
+    """
+
+    text: str
+    warning: str
+
+
+def standing_of(report: Mapping[str, Json]) -> Standing | None:
+    """The standing that the `report.json` of an evolve run says; None where it has none."""
+    best, initial, board = (report.get(name) or {} for name in ("best", "initial", "leaderboard"))
+    score, start, count = (
+        best.get("heldout_score"),
+        initial.get("heldout_score"),
+        board.get("heldout", {}).get("problems"),
+    )
+    if score is None or start is None or count is None:
+        return None
+    ci = best.get("heldout_ci")
+    interval = "" if ci is None else f" (95 %: {ci[0]:.3f} to {ci[1]:.3f})"
+    text = f"{score:.3f}{interval} on {count} held-out problems, the initial strategy {start:.3f}"
+    if score < start:
+        return Standing(text, f"the strategy is worse than the one that its search started from: {text}")
+    few = f"{count} held-out problems decide little: {text}. Evolve on more seeds" if count < FEWEST_HELDOUT else ""
+    return Standing(text, few)
 
 
 @dataclass(frozen=True)
@@ -27,12 +62,14 @@ class Inputs:
         strategy: text of the strategy program.
         strategy_from, seeds_from: where these were read, for people.
         seeds: seed problems; only statements, starter code and human testings as examples are shown to the teacher.
+        standing: how good the strategy was found to be; None where nothing says it.
     """
 
     strategy: str
     strategy_from: str
     seeds: tuple[Problem, ...]
     seeds_from: str
+    standing: Standing | None = None
 
 
 @dataclass(frozen=True)

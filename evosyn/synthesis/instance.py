@@ -17,6 +17,7 @@ from evosyn.rundir import RunDir
 from evosyn.running.ledger import Ledger
 from evosyn.running.progress import Usage
 from evosyn.synthesis.prune import Decision
+from evosyn.synthesis.reward import Reward
 from evosyn.synthesis.version1 import event_of_today
 
 
@@ -31,6 +32,7 @@ class Instance:
         executed: without what its pool says again; None if it was dropped before the execution.
         ranking: what the strategy said; None if dropped before.
         decision: what the pruning said; None if dropped before.
+        reward: what pays for its rows, but in the random setting; None where no setting keeps it.
         rejects: every reply that could not be used, then the reject that dropped the instance, if any.
         brief: seeds in context and wishes, by name.
         usage: model calls and executed cells.
@@ -43,6 +45,7 @@ class Instance:
     executed: StoredMatrix | None = None
     ranking: Ranking | Invalid | None = None
     decision: Decision | None = None
+    reward: Reward | None = None
     rejects: tuple[Reject, ...] = ()
     brief: Mapping[str, Json] = field(default_factory=dict)
     usage: Usage = field(default_factory=Usage)

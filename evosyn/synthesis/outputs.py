@@ -62,10 +62,11 @@ def write_outputs(run: RunDir, ledger: Ledger[Instance], plan: OutputPlan) -> di
     write_pools(run.file("candidates.jsonl"), _candidates(ledger, plan.count))
     write_matrices(run.file("matrices.jsonl"), _matrices(ledger, plan.count))
     report = figures.to_json()
-    report["distributions"] = {}
+    report["distributions"], report["refuse_none"] = {}, {}
     for setting in SETTINGS:
         path = write_dataset(run.path, setting, _samples(ledger, plan, setting))
         report["distributions"][setting] = distributions(iterate_dataset(path))
+        report["refuse_none"][setting] = sum(row.difficulty == 0 for row in iterate_dataset(path))
     values = {name: columns_of(iterate_dataset(run.path, name)) for name in ("evosyn", "random")}
     simulated = " (SIMULATED)" if report["simulated"] else ""
     picture = draw(values["evosyn"], values["random"], f"{plan.name}{simulated}")
@@ -94,6 +95,7 @@ def _matrices(ledger: Ledger[Instance], count: int) -> Iterator[PassMatrix]:
 
 def _samples(ledger: Ledger[Instance], plan: OutputPlan, setting: str) -> Iterator[Sample]:
     for instance in ledger.items(range(plan.count)):
-        sample = plan.maker.make(instance, setting)
+        replies = {paid.reply.id: paid.reply for paid in ledger.replies(instance.index)}
+        sample = plan.maker.make(instance, setting, replies)
         if sample is not None:
             yield sample

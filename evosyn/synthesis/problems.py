@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from evosyn.chat import Message, Reply, Request, roomier
+from evosyn.chat import Reply, Request, roomier
 from evosyn.configs.section import SAMPLED, Sampling
 from evosyn.errors import UsageError
 from evosyn.ports import Domain
@@ -123,10 +123,8 @@ class Briefs:
         request = domain.ask("problem", None, sample, self._config.params, brief.seeds)
         if not brief.wishes:
             return request
-        *before, last = request.messages
         listed = "\n".join(f"- {SENTENCES.get(name, '{}').format(wish)}" for name, wish in brief.wishes.items())
-        text = f"{last.content.rstrip()}\n\n{render('evosyn.synthesis', 'prompts/vary_problem.txt', wishes=listed)}"
-        return replace(request, messages=(*before, Message(last.role, text)))
+        return request.followed_by(render("evosyn.synthesis", "prompts/vary_problem.txt", wishes=listed))
 
 
 async def make_problem(

@@ -14,6 +14,7 @@ it accepts (from all M where it accepts none): nothing of the ranking is left in
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,11 +35,16 @@ class PruneConfig(BaseModel):
 
     Attributes:
         solution_variance: also discard instances whose solution scores are all equal.
+        top_must_pass: discard instances in which no solution of the highest score passes a testing of the highest
+            score. This rule stands in the published code, not in the paper.
+        random_solution: of the random setting: one that the random testing accepts, or `any`.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     solution_variance: bool = False
+    top_must_pass: bool = True
+    random_solution: Literal["accepted", "any"] = "accepted"
 
 
 @dataclass(frozen=True)
@@ -81,13 +87,16 @@ def decide(matrix: PassMatrix, ranking: Ranking | Invalid, config: PruneConfig, 
         return _dropped(STRATEGY_INVALID, ranking.reason)
     passed_MN = matrix.passed_MN
     chosen = _choose(passed_MN, ranking, tree.child("ties"))
+    if chosen is None and not config.top_must_pass:
+        chosen = _choose(np.ones_like(passed_MN), ranking, tree.child("ties"))
     if chosen is None:
         return _dropped(TOP_FAILS_TOP, "no solution of the highest score passes a testing of the highest score")
     flat = _flat(ranking, config)
     if flat:
         detail = "all testing scores are equal" if flat == ZERO_VARIANCE else "all solution scores are equal"
         return Decision(flat, detail, ("evosyn", "random"), chosen, None)
-    return Decision("", "", (), chosen, _random(passed_MN, tree.child("random")))
+    drawn_from = np.ones_like(passed_MN) if config.random_solution == "any" else passed_MN
+    return Decision("", "", (), chosen, _random(drawn_from, tree.child("random")))
 
 
 def _flat(ranking: Ranking, config: PruneConfig) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,8 +18,50 @@ from evosyn.records import Json
 from evosyn.running.progress import Usage
 from evosyn.synthesis.instance import Instance
 
-STAGES = ("problem", "decontaminate", "dedup", "solution", "testing", "crossexec", "rank", "prune")
+STAGES = (
+    "problem",
+    "decontaminate",
+    "dedup",
+    "solution",
+    "testing",
+    "crossexec",
+    "rank",
+    "prune",
+    "behaviour",
+    "reward",
+)
 """In the order in which an instance can be dropped."""
+
+
+class Variety(NamedTuple):
+    """Of one kept instance: different solutions among the M, and lines of the best (Du 2025, appendix A.4)."""
+
+    different: int
+    lines: int
+
+
+def variety_of(instance: Instance) -> Variety | None:
+    """None where no setting keeps it."""
+    pool, matrix, decision = instance.pool, instance.matrix, instance.decision
+    if pool is None or matrix is None or decision is None or decision.chosen is None:
+        return None
+    if instance.dropped("relaxed") is not None:
+        return None
+    groups = matrix.solution_ids if matrix.groups_M is None else matrix.groups_M.tolist()
+    return Variety(len(set(groups)), len(pool.solutions[decision.chosen.best].text.strip().splitlines()))
+
+
+def _varieties(found: Sequence[Variety]) -> dict[str, Json]:
+    return {
+        "rows": len(found),
+        "different_solutions": _mean([one.different for one in found]),
+        "all_alike": sum(one.different == 1 for one in found),
+        "lines": _mean([one.lines for one in found]),
+    }
+
+
+def _mean(values: Sequence[int]) -> float | None:
+    return round(sum(values) / len(values), 3) if values else None
 
 
 @dataclass
@@ -32,6 +75,7 @@ class Figures:
     dropped: dict[str, Counter[str]] = field(default_factory=lambda: {setting: Counter() for setting in SETTINGS})
     replies: Counter[str] = field(default_factory=Counter)
     models: Counter[str] = field(default_factory=Counter)
+    different: dict[str, list[Variety]] = field(default_factory=lambda: {"evosyn": [], "relaxed only": []})
     simulated: bool = False
 
     def see(self, instance: Instance) -> None:
@@ -49,6 +93,9 @@ class Figures:
                 self.kept[setting] += 1
             else:
                 self.dropped[setting][cause.reason] += 1
+        variety = variety_of(instance)
+        if variety is not None:
+            self.different["evosyn" if instance.dropped("evosyn") is None else "relaxed only"].append(variety)
         for one in instance.rejects:
             if one.item == "reply":
                 self.replies[f"{one.stage}: {one.reason}"] += 1
@@ -81,6 +128,7 @@ class Figures:
             "executions": self.usage.cells,
             "kept_per_1000_calls": _rate(self.kept["evosyn"], self.usage.calls, 1000),
             "kept_per_million_executions": _rate(self.kept["evosyn"], self.usage.cells, 1_000_000),
+            "relaxed_adds": {name: _varieties(found) for name, found in self.different.items()},
             "models": dict(sorted(self.models.items())),
             "simulated": self.simulated,
         }

@@ -7,16 +7,19 @@ section 4; the columns are described in `docs/dataset.md`.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from evosyn.chat import Reply
 from evosyn.dataset import Sample, sample_id
 from evosyn.ports import Domain
 from evosyn.randomness import SeedTree
-from evosyn.records import Json, PassMatrix, Pool, Ranking, canonical_json
+from evosyn.records import Json, PassMatrix, Pool, Ranking, Testing, Verdict, canonical_json
 from evosyn.synthesis.instance import Instance, testing_size
 from evosyn.synthesis.prune import Choice
+from evosyn.synthesis.reward import Reward
 
 
 class SampleMaker:
@@ -35,8 +38,12 @@ class SampleMaker:
         self._strategy_id = strategy_id
         self._licence = licence
 
-    def make(self, instance: Instance, setting: str) -> Sample | None:
-        """The row of an instance in a setting, or None if that setting does not have it."""
+    def make(self, instance: Instance, setting: str, replies: Mapping[str, Reply] | None = None) -> Sample | None:
+        """The row of an instance in a setting, or None if that setting does not have it.
+
+        Args:
+            replies: of the instance, by their ids; those known go into the row, so that a student can learn to reason.
+        """
         pool, matrix, decision = instance.pool, instance.matrix, instance.decision
         if pool is None or matrix is None or decision is None or instance.dropped(setting) is not None:
             return None
@@ -45,12 +52,17 @@ class SampleMaker:
         if ranking is None or choice is None:
             return None
         problem = pool.problem
-        testing, solution = pool.testings[choice.testing], pool.solutions[choice.best]
+        reward = None if setting == "random" else instance.reward
+        if reward is None:  # the random setting, and what earlier versions journalled
+            letters = "".join(matrix.verdicts_MN[:, choice.testing])
+            reward = Reward(pool.testings[choice.testing], letters, (choice.testing,))
         if setting == "random":
-            order = self._shuffled(instance.index, matrix, choice)
+            order, scores = self._shuffled(instance.index, reward, choice), None
         else:
-            order = _ranked(ranking.solution_scores_M, matrix, choice)
-        accepted = float(matrix.passed_MN[:, choice.testing].mean())
+            order, scores = _ranked(ranking.solution_scores_M, reward, choice), ranking
+        testing, solution = reward.testing, pool.solutions[choice.best]
+        accepted = reward.letters.count(Verdict.PASS.value) / len(reward.letters)
+        rows = _Rows(pool, reward, scores, replies or {})
         request = self._domains[problem.domain].ask("solution", problem, 0, {})
         return Sample(
             id=sample_id(setting, problem.problem_id, testing.text, solution.text),
@@ -60,16 +72,16 @@ class SampleMaker:
             statement=problem.statement,
             payload=canonical_json(dict(problem.payload)),
             testing=testing.text,
-            tests=_checks(matrix, choice.testing) or testing_size(testing),
+            tests=_checks(matrix, reward, testing),
             solution=solution.text,
-            solutions_ranked=canonical_json(
-                [_solution_row(pool, matrix, m, choice, None if setting == "random" else ranking) for m in order]
-            ),
-            scores=canonical_json(_scores(setting, ranking, choice, accepted)),
+            solutions_ranked=canonical_json([rows.of(m) for m in order]),
+            scores=canonical_json(_scores(scores, choice, accepted)),
             matrix_digest=matrix.digest,
-            lineage=canonical_json(self._lineage(instance, pool, choice)),
+            lineage=canonical_json(self._lineage(instance, pool, choice, reward)),
             model=problem.provenance.source,
-            simulated=any(one.provenance.simulated for one in (problem, testing, solution)),
+            simulated=problem.provenance.simulated
+            or solution.provenance.simulated
+            or any(pool.testings[place].provenance.simulated for place in reward.testings),
             difficulty=round(1.0 - accepted, 6),
             cost=instance.usage.cost,
             licence=str(problem.meta.get("licence") or self._licence),
@@ -77,52 +89,67 @@ class SampleMaker:
             meta=canonical_json(dict(problem.meta)),
         )
 
-    def _shuffled(self, index: int, matrix: PassMatrix, choice: Choice) -> list[int]:
+    def _shuffled(self, index: int, reward: Reward, choice: Choice) -> list[int]:
         """Accepted solutions first, otherwise in a drawn order that starts with the chosen one."""
-        others = [m for m in range(matrix.passed_MN.shape[0]) if m != choice.best]
+        others = [m for m in range(len(reward.letters)) if m != choice.best]
         self._tree.child("instance", index, "order").random().shuffle(others)
-        passed_M = matrix.passed_MN[:, choice.testing]
-        return [choice.best, *sorted(others, key=lambda m: not passed_M[m])]
+        return [choice.best, *sorted(others, key=lambda m: reward.letters[m] != Verdict.PASS.value)]
 
-    def _lineage(self, instance: Instance, pool: Pool, choice: Choice) -> dict[str, Json]:
+    def _lineage(self, instance: Instance, pool: Pool, choice: Choice, reward: Reward) -> dict[str, Json]:
+        chosen, best = pool.testings[choice.testing], pool.solutions[choice.best]
+        joined = [pool.testings[place].id for place in reward.testings if place != choice.testing]
         return {
             "index": instance.index,
             "seeds": list(instance.brief.get("seeds", [])),
             "wishes": dict(instance.brief.get("wishes", {})),
             "strategy": self._strategy_id,
             "problem": {"id": pool.problem.id, "call": pool.problem.provenance.call},
-            "testing": {"id": pool.testings[choice.testing].id, "call": pool.testings[choice.testing].provenance.call},
-            "solution": {"id": pool.solutions[choice.best].id, "call": pool.solutions[choice.best].provenance.call},
+            "testing": {"id": chosen.id, "call": chosen.provenance.call},
+            "reward": {"joined": joined, "dropped_cases": reward.dropped, "large_cases": reward.large},
+            "solution": {"id": best.id, "call": best.provenance.call},
         }
 
 
-def _checks(matrix: PassMatrix, n: int) -> int:
-    """Single checks that were executed of a testing: code that constructs cases does not say how many it makes."""
-    return 0 if matrix.cases_NMC is None else int(matrix.cases_NMC[n].shape[1])
+class _Rows(NamedTuple):
+    """Makes what a row says of each solution; `ranking` is None where the row has nothing of it."""
+
+    pool: Pool
+    reward: Reward
+    ranking: Ranking | None
+    replies: Mapping[str, Reply]
+
+    def of(self, m: int) -> dict[str, Json]:
+        solution, verdict = self.pool.solutions[m], self.reward.letters[m]
+        reply = self.replies.get(solution.provenance.call or "")
+        said = {} if reply is None else {"reply": reply.text, "reasoning": reply.reasoning}
+        return {
+            "id": solution.id,
+            "source": solution.text,
+            "score": None if self.ranking is None else float(self.ranking.solution_scores_M[m]),
+            "passes": verdict == Verdict.PASS.value,
+            "verdict": verdict,
+            **said,
+        }
 
 
-def _ranked(scores_M: NDArray[np.float64], matrix: PassMatrix, choice: Choice) -> list[int]:
-    """Best first; within a tie the chosen solution, then those that the chosen testing accepts, then draw order."""
-    passed_M = matrix.passed_MN[:, choice.testing]
-    return sorted(range(scores_M.size), key=lambda m: (-scores_M[m], m != choice.best, not passed_M[m], m))
+def _checks(matrix: PassMatrix, reward: Reward, testing: Testing) -> int:
+    """Single checks of a testing: code that constructs cases does not say how many it makes, its execution did."""
+    alone = matrix.cases_NMC is not None and len(reward.testings) == 1 and not reward.large and not reward.dropped
+    if matrix.cases_NMC is None or not alone:
+        return testing_size(testing)
+    return int(matrix.cases_NMC[reward.testings[0]].shape[1])
 
 
-def _solution_row(pool: Pool, matrix: PassMatrix, m: int, choice: Choice, ranking: Ranking | None) -> dict[str, Json]:
-    verdict = str(matrix.verdicts_MN[m, choice.testing])
+def _ranked(scores_M: NDArray[np.float64], reward: Reward, choice: Choice) -> list[int]:
+    """Best first; within a tie the chosen solution, then those that the testing accepts, then draw order."""
+    refused = [letter != Verdict.PASS.value for letter in reward.letters]
+    return sorted(range(scores_M.size), key=lambda m: (-scores_M[m], m != choice.best, refused[m], m))
+
+
+def _scores(ranking: Ranking | None, choice: Choice, accepted: float) -> dict[str, Json]:
     return {
-        "id": pool.solutions[m].id,
-        "source": pool.solutions[m].text,
-        "score": None if ranking is None else float(ranking.solution_scores_M[m]),
-        "passes": verdict == "P",
-        "verdict": verdict,
-    }
-
-
-def _scores(setting: str, ranking: Ranking, choice: Choice, accepted: float) -> dict[str, Json]:
-    shown = setting != "random"
-    return {
-        "solutions": ranking.solution_scores_M.tolist() if shown else None,
-        "testings": ranking.testing_scores_N.tolist() if shown else None,
+        "solutions": None if ranking is None else ranking.solution_scores_M.tolist(),
+        "testings": None if ranking is None else ranking.testing_scores_N.tolist(),
         "solution": choice.best,
         "testing": choice.testing,
         "accepted": accepted,

@@ -194,6 +194,7 @@ class FitConfig(Section):
         max_length: tokens of prompt and completion; longer rows are left out and counted.
         per_problem: solutions per problem that are learnt from, best first (rejection sampling: each passes the chosen
             testing).
+        reasoning: learn all that the teacher wrote, its reasoning included, in place of the program alone (SFT).
         packing: several rows in one sequence (SFT; needs a flash-attention kernel to keep them apart, so not on a CPU).
         beta: DPO's temperature.
     """
@@ -203,6 +204,7 @@ class FitConfig(Section):
     micro_batch: int | None = Field(default=None, ge=1)
     max_length: int = Field(default=2048, ge=8)
     per_problem: int = Field(default=1, ge=1)
+    reasoning: bool = False
     packing: bool = False
     beta: float = Field(default=0.1, gt=0)
     warmup: float = Field(default=0.03, ge=0, le=1)

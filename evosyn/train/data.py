@@ -46,14 +46,28 @@ def tasks_of(samples: Sequence[Sample]) -> dict[str, Task]:
     return {sample.id: task_of(sample, check_task) for sample in samples}
 
 
-def sft_rows(samples: Sequence[Sample], per_problem: int) -> list[dict[str, Messages]]:
-    """Prompt/completion rows from the best solutions: the row's own first, then further ones that pass its testing."""
+def sft_rows(samples: Sequence[Sample], per_problem: int, *, reasoning: bool = False) -> list[dict[str, Messages]]:
+    """Prompt/completion rows from the best solutions: the row's own first, then further ones that pass its testing.
+
+    Args:
+        reasoning: learn what the teacher wrote, its reasoning first, in place of the bare program.
+
+    Raises:
+        UsageError: `reasoning`, and a row does not hold what the teacher wrote.
+    """
     rows = []
     for sample in samples:
-        sources = [sample.solution]
-        sources += [other.source for other in sample.ranked if other.accepted and other.source not in sources]
+        sources = [sample.solution, *(other.source for other in sample.ranked if other.accepted)]
+        said = {other.source: other.said for other in sample.ranked}
         for source in list(dict.fromkeys(sources))[:per_problem]:
-            rows.append(_pair(sample, source))
+            text = said.get(source, "") if reasoning else ""
+            if reasoning and not text:
+                raise UsageError(
+                    f"fit.reasoning: the row {sample.id} of {sample.problem_id} does not hold what the teacher wrote; "
+                    "synthesize it again with this version (the replies of a finished run are not paid twice)"
+                )
+            completion = [{"role": "assistant", "content": text}] if text else shown(sample.problem, source)
+            rows.append({"prompt": prompt_of(sample), "completion": completion})
     return rows
 
 

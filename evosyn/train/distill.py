@@ -51,7 +51,7 @@ def _prepare(config: DistillConfig, start: Start) -> PreparedTrainer:
 def _rows(config: DistillConfig, start: Start) -> tuple[list[Json], int]:
     tokenizer: Any = start.tokenizer
     if config.method == "sft":
-        rows = sft_rows(start.samples, config.fit.per_problem)
+        rows = sft_rows(start.samples, config.fit.per_problem, reasoning=config.fit.reasoning)
     else:
         rows = dpo_rows(start.samples)
         if not rows:

@@ -21,7 +21,7 @@ from evosyn.evaluators.axes.strictness import Strictness
 from evosyn.jobs import CallsJob, CellResult, ItemOutcome, Protection, Status
 from evosyn.ports import Axis, Comparison, ExperimentTools, PluginConfig, Proposal, ProposerTools, SandboxTools
 from evosyn.ports.plugins import TOOLS
-from evosyn.records import Candidate, Evaluation, ParsedCall, Solution, Verdict
+from evosyn.records import Candidate, Evaluation, ParsedCall, Solution, Testing, Verdict
 from tests.contracts import test_domains, test_sandboxes
 
 COUNT = itertools.count()
@@ -247,6 +247,8 @@ BROKEN = [
     ("arbitrary_text", answer(read_testing=lambda _, text, _p: json.loads(text))),
     ("arbitrary_text", answer(read_solution=lambda *_: Parsed(None, "No!"))),
     ("what_a_testing_asks", answer(calls=lambda *_: (ParsedCall("x" * 5000, None),))),
+    ("what_is_joined", function(join=lambda *_: Testing("no-such-kind", {}))),
+    ("what_is_joined", function(join=lambda *_: Testing("program", {"code": "def check(candidate):\n    pass"}))),
     ("a_canary", answer(canary=lambda *_: Solution("14"))),
     ("its_range_is_declared", axis(axis=property(lambda _: Axis("strictness", 0.0, 1.0 + next(COUNT), 10)))),
     ("values_are_finite", axis(measure=lambda *_: float("nan"))),

@@ -215,7 +215,7 @@ def test_fences_take_any_text(text: str) -> None:
     assert all(isinstance(fence.text, str) for fence in fences(text))
 
 
-@pytest.mark.parametrize("purpose", ["problem", "solution", "testing"])
+@pytest.mark.parametrize("purpose", ["problem", "solution", "testing", "inputs"])
 @pytest.mark.parametrize("problem", [FUNCTION, STDIN], ids=["function", "stdin"])
 def test_rendered_prompts_are_as_recorded(purpose: str, problem: Problem) -> None:
     domain = stdin if problem is STDIN else function
@@ -223,6 +223,73 @@ def test_rendered_prompts_are_as_recorded(purpose: str, problem: Problem) -> Non
         "problem": lambda: domain.ask("problem", None, 0, {}, [problem]),
         "solution": lambda: domain.ask("solution", problem, 0, {}),
         "testing": lambda: domain.ask("testing", problem, 0, {}, [problem]),
+        "inputs": lambda: domain.ask("inputs", problem, 0, {}),
     }[purpose]()
     recorded = GOLDEN / f"{problem.domain}.{purpose}.md"
     assert request.messages[0].content == recorded.read_text(encoding="utf-8")
+
+
+EXAMPLE = '```json\n[{"input": [[9], 9], "output": []}]\n```\n'
+ANSWER = '```json\n[{"input": [[1, 2], 1], "output": [2]}]\n```\n'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"The form is:\n{EXAMPLE}So:\n{ANSWER}",
+        f"{EXAMPLE}No, better:\n{ANSWER}That is all.\n```\ndone\n```",
+        "```python\ndef build_cases():\n    return []\n```\n" + ANSWER,
+        '```jsonl\n{"input": [[1, 2], 1], "output": [2]}\n```',
+        '```python\n[{"input": [[1, 2], 1], "output": [2]}]\n```',
+        '```json\n[\n  // smallest\n  {"input": [[1, 2], 1], "output": [2]}\n]\n```',
+        '\ufeff[{"input":\u00a0[[1, 2], 1], "output": [2]}]',
+    ],
+    ids=["example first", "corrected", "draft in code", "line by line", "called python", "remark", "odd blanks"],
+)
+def test_the_last_answer_of_a_reply_counts(text: str) -> None:
+    assert cases_of(FUNCTION, text) == GOOD
+
+
+def test_objects_line_by_line_are_a_list() -> None:
+    assert read_json('{"a": 1}\n{"a": 2},\n{"a": "}\\n{"}') == [{"a": 1}, {"a": 2}, {"a": "}\n{"}]
+
+
+def test_code_after_a_draft_in_json_is_the_answer() -> None:
+    code = "def build_cases():\n    return [{'input': [[1], 1], 'output': [1]}]\n"
+    assert cases_of(FUNCTION, f"{EXAMPLE}Computed:\n```python\n{code}```") == {"python": code}
+
+
+def test_the_last_problem_of_a_reply_counts() -> None:
+    draft, final = ({"title": name, "statement": f"{name} " * 9} for name in ("draft", "final"))
+    text = "\n".join(f"```json\n{json.dumps(one)}\n```" for one in (draft, final))
+    parsed = stdin.read("problem", text)
+    assert parsed.value is not None
+    assert parsed.value.meta["title"] == "final"
+
+
+def test_printed_numbers_and_lines_are_texts() -> None:
+    text = (
+        '[{"input": "1\\n5\\n", "output": 5}, {"input": "0\\n", "output": ["a", 2]}, {"input": "1\\n", "output": "x"}]'
+    )
+    assert [case["output"] for case in cases_of(STDIN, text)] == ["5\n", "a\n2\n", "x"]
+
+
+def test_helper_blocks_that_a_solution_needs_come_with_it() -> None:
+    text = (
+        "```python\nfrom bisect import bisect_left\n\ndef order(items):\n    return sorted(items)\n```\n"
+        "```python\nprint('a sketch')\n```\n"
+        "```python\ndef top(items, k=1):\n    return order(items)[::-1][: k + 0 * bisect_left([], 0)]\n```\n"
+    )
+    parsed = function.read("solution", text, FUNCTION)
+    assert parsed.value is not None
+    assert parsed.value.text.startswith("from bisect import bisect_left")
+    assert "a sketch" not in parsed.value.text
+
+
+def test_a_method_of_class_solution_stands_for_the_function() -> None:
+    text = "```python\nclass Solution:\n    def top(self, items, k=1):\n        return sorted(items)[::-1][:k]\n```"
+    parsed = function.read("solution", text, FUNCTION)
+    assert parsed.value is not None
+    found: dict[str, object] = {}
+    exec(parsed.value.text, found)
+    assert found["top"]([1, 3, 2], 2) == [3, 2]  # type: ignore[operator]

@@ -106,3 +106,40 @@ def test_no_benchmark_problem_passes_its_own_decontamination(name: str):
         pytest.skip("the real data is not here")
     whole = open_index(DecontaminateConfig(files=(str(path),)))
     assert all(whole.find(item.text) is not None for item in load_benchmark(str(path)))
+
+
+RETOLD = (
+    "You get the list of all deposits and withdrawals of a bank account that begins with a balance of zero, in order. "
+    "Say whether at some moment the balance of the account falls below zero"
+)
+ORIGINAL = (
+    "You are given a list of deposit and withdrawal operations on a bank account that starts with zero balance. Your "
+    "task is to detect if at any point the balance of the account falls below zero, and then to return True"
+)
+OTHERS = ("Count the vowels of a word and the consonants, upper and lower case letters alike", "Sort boxes by weight")
+
+
+def test_a_problem_that_is_told_anew_is_found_by_its_content():
+    found = index(*OTHERS, ORIGINAL, TEXT).find(RETOLD)
+    assert found is not None
+    assert (found.of, found.by) == ("bench#2", "content")
+    assert index(*OTHERS, ORIGINAL, TEXT, content=1.0).find(RETOLD) is None
+
+
+def test_few_words_are_not_enough_to_be_alike():
+    assert index("Add two given numbers", TEXT).find("Add the numbers that are given") is None
+
+
+def test_rows_of_a_pool_bring_their_testing_and_others_none(tmp_path):
+    row = {
+        "problem_id": "a",
+        "domain": "python-function",
+        "statement": ORIGINAL,
+        "entry_point": "f",
+        "human_testing": {"kind": "cases", "cases": [{"input": [1], "output": 2}]},
+    }
+    file = tmp_path / "bench.jsonl"
+    file.write_text("\n".join(json.dumps(one) for one in (row, {"prompt": TEXT})))
+    benchmark = open_index(DecontaminateConfig(files=(str(file),)))
+    assert [item.name for item in benchmark.nearest(RETOLD, "python-function")] == ["bench.jsonl#a"]
+    assert benchmark.nearest(RETOLD, "python-stdin") == []

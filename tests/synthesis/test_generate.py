@@ -1,10 +1,19 @@
 """Drawing pools: slots are filled or accounted for, in order, and errors of the teacher end everything."""
 
+import asyncio
+import json
+from pathlib import Path
+
 import pytest
 
 from evosyn.chat import Reply
+from evosyn.domains import domain, load_pools
 from evosyn.errors import BudgetSpent, UsageError
-from evosyn.synthesis.generate import DrawConfig, draw_pools, named_reason
+from evosyn.jobs import Limits
+from evosyn.records import Problem, Testing
+from evosyn.synthesis.generate import DrawConfig, Want, draw_pool, draw_pools, examples_for, named_reason
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "prompts"
 
 
 def test_pools_come_in_order_with_every_attempt_accounted_for(toy_seeds, toy_domain, make_teacher):
@@ -112,3 +121,62 @@ def test_temperatures_take_turns_over_the_slots_of_solutions_only(toy_seeds, toy
     draw_pools(toy_seeds[:2], Watching(), {toy_domain.name: toy_domain}, solutions=7, testings=3, config=config)
     assert {(turn, heat) for purpose, turn, heat in seen if purpose == "solution"} == {(0, 0.2), (1, 0.6), (2, 1.0)}
     assert {heat for purpose, _, heat in seen if purpose == "testing"} == {1.0}
+
+
+def shown(problem, others=(), **config):
+    """What the requests of a pool say, by kind and slot."""
+    asked = {}
+
+    async def ask(kind, slot, attempt, request):  # noqa: ARG001
+        asked[kind, slot] = request.messages[-1].content
+        return Reply(id="r", text="", model="m", failure="empty")
+
+    want = Want(1, 5, examples=examples_for(problem, others, 2), limits=Limits(cpu_s=2.0))
+    asyncio.run(draw_pool(problem, domain("python-function"), ask, want, DrawConfig(attempts=1, **config)))
+    return asked
+
+
+SEEDS = [pool.problem for pool in load_pools("builtin:python-seeds") if pool.problem.domain == "python-function"]
+
+
+def test_testings_of_one_problem_are_asked_for_different_things_and_begin_alike():
+    asked = shown(SEEDS[0], SEEDS)
+    testings = [asked["testing", slot] for slot in range(5)]
+    assert len(set(testings)) == 4
+    assert testings[0] == testings[4]
+    ends = [text.index("## What these tests are for") for text in testings]
+    assert len({text[:end] for text, end in zip(testings, ends, strict=True)}) == 1
+    assert len(set(shown(SEEDS[0], SEEDS, views=False).values())) == 2
+
+
+SMALL, OTHER = (
+    Problem(
+        name,
+        "python-function",
+        f"Return {what} of the numbers.",
+        payload={"entry_point": name, "starter_code": f"def {name}(numbers: list[int]) -> int:\n    pass\n"},
+        human_testing=Testing("cases", {"cases": [{"input": [[1, 2]], "output": output}]}),
+    )
+    for name, what, output in (("total", "the sum", 3), ("largest", "the largest", 2))
+)
+
+
+@pytest.mark.parametrize(("kind", "slot"), [("solution", 0), ("testing", 0), ("testing", 1)])
+def test_requests_are_as_recorded(kind, slot):
+    recorded = GOLDEN / f"synthesis.{kind}.{slot}.md"
+    assert shown(SMALL, (OTHER,))[kind, slot] == recorded.read_text(encoding="utf-8")
+
+
+def test_other_problems_show_how_good_testings_look_and_its_own_never_does():
+    assert examples_for(SEEDS[0], SEEDS, 2) == tuple(SEEDS[1:3])
+    text = shown(SEEDS[0], SEEDS)["testing", 0]
+    assert all(other.statement.strip() in text for other in SEEDS[1:3])
+    assert SEEDS[0].human_testing is not None
+    case = json.dumps(SEEDS[0].human_testing.body["cases"][-1]["input"])
+    assert case not in text
+
+
+def test_everybody_is_told_the_limits_they_will_run_under():
+    asked = shown(SEEDS[0])
+    assert "2 s of processor time" in asked["solution", 0]
+    assert "10 s in all" in asked["testing", 0]

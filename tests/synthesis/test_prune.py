@@ -7,7 +7,7 @@ from hypothesis.extra import numpy as hnp
 
 from evosyn.randomness import SeedTree
 from evosyn.records import Invalid, PassMatrix, Ranking
-from evosyn.synthesis.prune import TOP_FAILS_TOP, ZERO_VARIANCE, ZERO_VARIANCE_SOLUTIONS, PruneConfig, decide
+from evosyn.synthesis.prune import TOP_FAILS_TOP, ZERO_VARIANCE, ZERO_VARIANCE_SOLUTIONS, Choice, PruneConfig, decide
 
 LEVELS = st.sampled_from([0.0, 0.5, 1.0, 3.0])
 
@@ -128,3 +128,21 @@ def test_an_invalid_strategy_drops_from_all_settings_with_its_reason():
     decision = run(np.ones((2, 2), bool), Invalid("line 3: division by zero"), 0)
     assert decision.detail == "line 3: division by zero"
     assert decision.dropped_from == ("evosyn", "relaxed", "random")
+
+
+def test_the_rule_that_stands_in_the_published_code_only_can_be_switched_off():
+    passed = np.array([[False, True], [True, True]])
+    ranking = Ranking(np.array([2.0, 1.0]), np.array([2.0, 1.0]))
+    assert run(passed, ranking, 0).reason == TOP_FAILS_TOP
+    kept = run(passed, ranking, 0, PruneConfig(top_must_pass=False))
+    assert kept.reason == ""
+    assert kept.chosen == Choice(0, 0, 1)
+
+
+def test_a_control_without_any_filter_draws_the_solution_from_all():
+    passed = np.array([[True, True], [False, False]])
+    ranking = Ranking(np.array([2.0, 1.0]), np.array([2.0, 1.0]))
+    for rule, drawn in (("accepted", {0}), ("any", {0, 1})):
+        config = PruneConfig(random_solution=rule)
+        found = [run(passed, ranking, seed, config).random for seed in range(30)]
+        assert {one.best for one in found if one is not None} == drawn

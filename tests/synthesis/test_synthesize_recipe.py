@@ -177,7 +177,7 @@ def test_contaminated_and_repeated_problems_are_dropped_by_their_stages(toy, tmp
     benchmark = tmp_path / "benchmark.jsonl"
     benchmark.write_text(json.dumps({"statement": problems[3]["statement"]}) + "\n")
     config = CONFIG.model_copy(
-        update={"filter": FilterConfig(decontaminate=DecontaminateConfig(files=(str(benchmark),)))}
+        update={"filter": FilterConfig(decontaminate=DecontaminateConfig(files=(str(benchmark),), content=1.0))}
     )
     report = toy.run(tmp_path / "b", config)
     assert report["dropped"]["benchmark-overlap"] == report["stages"]["decontaminate"]["dropped"] >= 1

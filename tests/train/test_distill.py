@@ -32,6 +32,18 @@ def test_sft_learns_the_rows_own_solution_first_and_only_ones_that_pass(small_da
     assert wrong not in {row["completion"][0]["content"] for row in many}
 
 
+def test_with_reasoning_a_student_learns_what_the_teacher_wrote_and_rows_without_it_are_refused(
+    small_data: Path,
+) -> None:
+    samples = read_dataset(small_data)
+    with pytest.raises(UsageError, match="does not hold what the teacher wrote"):
+        sft_rows(samples, 1, reasoning=True)
+    said = {"reply": "So:\n```python\nx\n```", "reasoning": "first think"}
+    ranked = [{**one, **said} for one in json.loads(samples[0].solutions_ranked)]
+    (row,) = sft_rows([replace(samples[0], solutions_ranked=json.dumps(ranked))], 1, reasoning=True)
+    assert row["completion"][0]["content"] == f"<think>\nfirst think\n</think>\n\n{said['reply']}"
+
+
 def test_dpo_prefers_the_best_over_a_refused_solution_and_leaves_out_rows_without_one(small_data: Path) -> None:
     samples = read_dataset(small_data)
     rows = dpo_rows(samples)

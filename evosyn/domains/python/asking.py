@@ -20,7 +20,8 @@ def problem_examples(seeds: Sequence[Problem]) -> str:
     """Seed problems as they are shown when a new problem is asked for."""
     parts = []
     for number, seed in enumerate(seeds, 1):
-        shown: dict[str, Json] = {"title": title_of(seed), "statement": seed.statement}
+        title = seed.meta.get("title")
+        shown: dict[str, Json] = {**({"title": title} if isinstance(title, str) else {}), "statement": seed.statement}
         if entry_point(seed):
             shown |= {"entry_point": entry_point(seed), "starter_code": starter_code(seed)}
         parts.append(f"## Example {number}\n```json\n{json.dumps(shown, indent=2, ensure_ascii=False)}\n```\n")
@@ -49,8 +50,3 @@ def shown_cases(testing: Testing) -> str | None:
     lines = [json.dumps({"input": case["input"], "output": case["output"]}) for case in cases]
     kept = [line for line in lines if len(line) <= MAX_EXAMPLE_TEXT // MAX_EXAMPLE_CASES][:MAX_EXAMPLE_CASES]
     return "[\n  " + ",\n  ".join(kept) + "\n]" if kept else None
-
-
-def title_of(problem: Problem) -> str:
-    title = problem.meta.get("title")
-    return title if isinstance(title, str) else problem.problem_id.replace("_", " ").replace("-", " ")

@@ -5,35 +5,63 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import resources
+from typing import ClassVar
 
 import yaml
 
-from evosyn.chat import Message
+from evosyn.chat import Message, Parsed, Purpose
 from evosyn.domains.base import BaseDomain
-from evosyn.domains.python import generators
+from evosyn.domains.python import generators, joining, large
 from evosyn.jobs import Limits
 from evosyn.parsing import same_program
-from evosyn.records import Problem, Solution, Testing
+from evosyn.records import Json, Problem, Solution, Testing
 
 
 @cache
-def _wishes() -> dict[str, list[str]]:
-    text = (resources.files("evosyn.domains") / "prompts" / "python_wishes.yaml").read_text(encoding="utf-8")
-    found: dict[str, list[str]] = yaml.safe_load(text)
-    return found
+def _listed(name: str) -> Json:
+    return yaml.safe_load((resources.files("evosyn.domains") / "prompts" / name).read_text(encoding="utf-8"))
 
 
 class PythonDomain(BaseDomain):
-    """Implements what both domains of Python programs have alike."""
+    """Implements what both domains of Python programs have alike.
+
+    Attributes:
+        item: what one case makes a solution do.
+    """
+
+    asks = ("problem", "solution", "testing", "inputs")
+    item: ClassVar[str]
 
     def same(self, problem: Problem, solution: Solution) -> str:  # noqa: ARG002
         return same_program(solution.text)
 
     def wishes(self) -> Mapping[str, Sequence[str]]:
-        return _wishes()
+        found: dict[str, list[str]] = _listed("python_wishes.yaml")
+        return found
+
+    def views(self) -> Sequence[str]:
+        found: list[str] = _listed("python_views.yaml")
+        return found
+
+    def conditions(self, what: Purpose, limits: Limits) -> str:
+        item = f"{self.item} may take {limits.cpu_s:g} s of processor time and {limits.memory_mb} MB of memory"
+        if what == "solution":
+            return f"{item}."
+        if what == "problem":
+            return ""
+        return f"{item}; code that makes tests or inputs may take {limits.build_s:g} s in all, and runs once."
 
     def show(self, problem: Problem, solution: Solution) -> tuple[Message, ...]:  # noqa: ARG002
         return (Message("assistant", f"```python\n{solution.text.strip()}\n```"),)
+
+    def read_inputs(self, text: str) -> Parsed[Testing]:
+        return large.read_inputs(text, next(iter(self.kinds)))
+
+    def join(self, parts: Sequence[tuple[Testing, Sequence[int]]]) -> Testing | None:
+        return joining.join(parts)
+
+    def answered(self, testing: Testing, outputs: Sequence[Json]) -> Testing | None:
+        return large.answered(testing, outputs)
 
     def expand(self, testings: Sequence[Testing], limits: Limits) -> generators.GeneratorExpansion:
         return generators.expand(testings, limits)

@@ -6,17 +6,19 @@ Every failure is a reason `name: detail` (the name is what reports count), never
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from evosyn.chat import Parsed
 from evosyn.domains.python.payload import entry_point, starter_code
 from evosyn.domains.python.shapes import checked
-from evosyn.domains.replies import defines, json_values, parses, python_blocks
+from evosyn.domains.replies import PYTHON, answers, defines, parses, python_blocks, read_json
 from evosyn.errors import FormatError
+from evosyn.names import BUILTINS, bound_names, free_names
 from evosyn.parsing import parsed
 from evosyn.records import Json, Problem, Solution, Testing
 
+WRAPPER = "Solution"
 _INPUT_NAMES = ("input", "inputs", "args", "arguments")
 _OUTPUT_NAMES = ("output", "outputs", "expected", "expected_output", "answer", "result")
 _LIST_NAMES = ("cases", "test_cases", "testcases", "tests", "unit_tests", "testing")
@@ -92,15 +94,18 @@ def owner_of(problem: Problem) -> str | None:
 
 
 def read_solution(text: str, entry_point: str = "", starter_code: str = "") -> Parsed[Solution]:
-    """The program of a reply: the last fenced block that defines the entry point, else all blocks together, else a body
-    that completes the starter code."""
+    """The program of a reply: the last block that defines the entry point, with the earlier blocks that it needs;
+    a method of `class Solution` in its place; else all blocks together; else a body that completes the starter code."""
     blocks = [block for block in python_blocks(text) if block.strip()]
     if not blocks:
         return Parsed(None, "no-code: no fenced block")
     name = entry_point.partition(".")[0]
-    whole = [block for block in blocks if parses(block) and (not name or defines(block, name))]
+    whole = [at for at, block in enumerate(blocks) if parses(block) and (not name or defines(block, name))]
     if whole:
-        return Parsed(Solution(whole[-1].strip("\n") + "\n"))
+        return Parsed(Solution(_with_helpers(blocks, whole[-1]).strip("\n") + "\n"))
+    wrapped = [block for block in blocks if name and parses(block) and _wraps(block, name)]
+    if wrapped:
+        return Parsed(Solution(f"{wrapped[-1].strip()}\n\n\n{name} = {WRAPPER}().{name}\n"))
     together = "\n".join(blocks)
     if len(blocks) > 1 and parses(together) and (not name or defines(together, name)):
         return Parsed(Solution(together.strip("\n") + "\n"))
@@ -112,26 +117,50 @@ def read_solution(text: str, entry_point: str = "", starter_code: str = "") -> P
     return Parsed(None, "does-not-parse: no block is Python")
 
 
-def read_cases(text: str, kind: str, repair: Callable[[Json], Json]) -> Parsed[Testing]:
-    """A JSON list of cases, or Python that defines `build_cases()`.
+def _with_helpers(blocks: Sequence[str], at: int) -> str:
+    """A block, behind those before it that define what it reads and does not define."""
+    kept = [at]
+    wanted = free_names(parsed(blocks[at])) - BUILTINS
+    for earlier in range(at - 1, -1, -1):
+        if not wanted or not parses(blocks[earlier]):
+            continue
+        tree = parsed(blocks[earlier])
+        given = set().union(*(bound_names(node) for node in tree.body)) & wanted
+        if given:
+            kept.insert(0, earlier)
+            wanted = (wanted - given) | (free_names(tree) - BUILTINS)
+    return "\n\n".join([blocks[place].strip("\n") for place in kept])
+
+
+def _wraps(source: str, name: str) -> bool:
+    """Whether it is a class of the form that judges of programming contests ask for, with this method."""
+    classes = [node for node in parsed(source).body if isinstance(node, ast.ClassDef) and node.name == WRAPPER]
+    methods = [part.name for node in classes for part in node.body if isinstance(part, ast.FunctionDef)]
+    return name in methods
+
+
+def read_cases(
+    text: str, kind: str, repair: Callable[[Json], Json], output: Callable[[Json], Json] | None = None
+) -> Parsed[Testing]:
+    """The last block that is a JSON list of cases, or Python that defines `build_cases()`.
 
     Args:
         kind: `cases` or `stdin`.
         repair: brings a case's input into the form of the format, or raises FormatError.
+        output: the same for what it expects; None where any value will do.
     """
     reason = "no-cases: neither a JSON list of cases nor build_cases()"
-    for value in json_values(text):
-        cases = _case_list(value)
+    for block in answers(text):
+        if block.language in (*PYTHON, "") and defines(block.text, "build_cases"):
+            return Parsed(checked({"kind": kind, "cases": {"python": block.text.strip("\n") + "\n"}}))
+        cases = _case_list(read_json(block.text))
         if cases is None:
             continue
         try:
-            body = {"kind": kind, "cases": [_repaired(index, case, repair) for index, case in enumerate(cases)]}
+            body = {"kind": kind, "cases": [_repaired(index, case, repair, output) for index, case in enumerate(cases)]}
             return Parsed(checked(body))
         except FormatError as error:
-            reason = f"bad-cases: {error}"
-    for block in python_blocks(text):
-        if defines(block, "build_cases"):
-            return Parsed(checked({"kind": kind, "cases": {"python": block.strip("\n") + "\n"}}))
+            reason = f"bad-cases: {error}" if reason.startswith("no-cases") else reason
     return Parsed(None, reason)
 
 
@@ -145,7 +174,9 @@ def _case_list(value: Json) -> list[Json] | None:
     return None
 
 
-def _repaired(index: int, case: Mapping[str, Json], repair: Callable[[Json], Json]) -> dict[str, Json]:
+def _repaired(
+    index: int, case: Mapping[str, Json], repair: Callable[[Json], Json], output: Callable[[Json], Json] | None
+) -> dict[str, Json]:
     made: dict[str, Json] = {}
     for key, names in (("input", _INPUT_NAMES), ("output", _OUTPUT_NAMES)):
         name = next((name for name in names if name in case), None)
@@ -156,6 +187,7 @@ def _repaired(index: int, case: Mapping[str, Json], repair: Callable[[Json], Jso
         made["input"] = repair(made["input"])
     except FormatError as error:
         raise FormatError(f"cases[{index}].input", error.reason, error.value) from error
+    made["output"] = made["output"] if output is None else output(made["output"])
     if "tolerance" in case:
         made["tolerance"] = case["tolerance"]
     return made

@@ -22,6 +22,7 @@ from evosyn.simulation.author.values import as_json, damaged, is_json, same, siz
 MOST_CASES = 48
 LITERAL_CHARACTERS = 600
 """Longer inputs are not written out, as no model would."""
+LARGE_INPUTS = 3
 EFFORTLESS = 0.1
 """How much rarer malformed testings are for a problem with nothing to it."""
 SPREAD = 0.6
@@ -69,6 +70,18 @@ def draw_testing(study: Study, profile: Profile, tree: SeedTree, sample: int) ->
     else:
         text = cases_text(_json(made.cases, rng), "json", rng)
     return DrawnReply(text, f"{made.truth}/{shape}", author.name)
+
+
+def draw_inputs(study: Study, profile: Profile, tree: SeedTree, sample: int) -> DrawnReply:
+    """The `sample`-th reply with large inputs for a studied problem: the largest that it knows of, as code."""
+    rng = tree.child("inputs", sample).random()
+    allowed = [example for example in study.examples if not example.off_spec]
+    largest = sorted(allowed, key=lambda example: -example.size)[:LARGE_INPUTS]
+    rows = ",\n".join(f"        {example.value!r}" for example in largest)
+    author = author_of(profile.authors, rng)
+    return DrawnReply(
+        cases_text(f"def build_inputs():\n    return [\n{rows}\n    ]", "python", rng), "right", author.name
+    )
 
 
 def _shape(profile: Profile, rng: random.Random) -> str:

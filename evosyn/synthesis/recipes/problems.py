@@ -27,11 +27,13 @@ from evosyn.synthesis.outputs import OutputPlan, import_ahead, write_outputs
 from evosyn.synthesis.problems import Briefs
 from evosyn.synthesis.progress import SynthesisProgress
 from evosyn.synthesis.samples import SampleMaker
+from evosyn.synthesis.stages.behaviour import CompareBehaviour
 from evosyn.synthesis.stages.decontaminate import Decontaminate
 from evosyn.synthesis.stages.deduplicate import Deduplicate
 from evosyn.synthesis.stages.draw import DrawPool
 from evosyn.synthesis.stages.judge import JudgePool
 from evosyn.synthesis.stages.make import MakeProblem
+from evosyn.synthesis.stages.reward import MakeReward
 from evosyn.workbench import Workbench
 
 
@@ -90,8 +92,10 @@ def stages_of(
         MakeProblem(config.problem, briefs, domains, asked.teachers[0], ledger),
         *([] if benchmarks is None else [Decontaminate(benchmarks)]),
         Deduplicate(config.filter.dedup, inputs.seeds),
-        DrawPool(config, domains, asked.teachers, ledger, judge.judged, calls),
+        DrawPool(config, domains, asked.teachers, ledger, judge.judged, calls, inputs.seeds),
         judge,
+        *([] if benchmarks is None else [CompareBehaviour(benchmarks, workbench.judge, config.execute.batch)]),
+        MakeReward(config, domains, asked.teachers[0], ledger, workbench.crossexec, workbench.sandbox),
     ]
 
 

@@ -16,6 +16,7 @@ from evosyn.evolve.loop import CALLS_OF_ONE
 from evosyn.ports import Domain, Teacher
 from evosyn.records import Json, Problem
 from evosyn.synthesis.estimate import PROBES, Phase, Sampled, Sampling, figures
+from evosyn.synthesis.generate import Want, wanted
 from evosyn.synthesis.search.config import EvolveConfig
 from evosyn.synthesis.search.inputs import Source
 from evosyn.synthesis.search.parts import models_of
@@ -32,10 +33,11 @@ async def sample_seeds(
     problems: Sequence[Problem], domains: Mapping[str, Domain], teacher: Teacher, config: EvolveConfig
 ) -> Sampled:
     """Ask for two solutions and two testings of two seeds, the first that the run asks for; closes the teacher."""
-    asking = Sampling(teacher)
+    asking, want = Sampling(teacher), Want(*config.drawn, teacher.simulated)
     try:
-        drawn = (asking.pool(problem, domains, config.drawn, config.draw) for problem in problems[:PROBES])
-        await asyncio.gather(*drawn)
+        first = enumerate(problems[:PROBES])
+        every = [(one, wanted(index, problems, want, config.draw)) for index, one in first]
+        await asyncio.gather(*(asking.pool(problem, domains, one, config.draw) for problem, one in every))
     finally:
         await teacher.aclose()
     return Sampled(asking.replies)

@@ -19,5 +19,8 @@ class Decontaminate:
         found = self._benchmarks.find(instance.asked.statement)
         if found is None:
             return instance
+        if found.by == "content":
+            detail = f"is about the same as {found.of}, similarity {found.overlap:.2f}"
+            return instance.drop("decontaminate", "benchmark-content", detail)
         detail = f"shares {found.overlap:.2f} of its words with {found.of}"
         return instance.drop("decontaminate", "benchmark-overlap", detail)

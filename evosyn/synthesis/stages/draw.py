@@ -8,11 +8,12 @@ from functools import partial
 
 from evosyn.chat import Reply, Request
 from evosyn.ports import Domain, Teacher
+from evosyn.records import Problem
 from evosyn.running.ledger import Ledger
 from evosyn.running.progress import usage_of
 from evosyn.synthesis.adaptive import Outlook, Size, outlook, rounds
 from evosyn.synthesis.config import SynthesizeConfig
-from evosyn.synthesis.generate import Kind, Want, draw_pool
+from evosyn.synthesis.generate import Kind, Want, draw_pool, examples_for
 from evosyn.synthesis.instance import Instance
 
 
@@ -23,6 +24,7 @@ class DrawPool:
         teachers: take turns, slot by slot.
         judged: executes, ranks and prunes an instance, to see between two rounds whether more is needed.
         calls: model calls at once; problems that are drawn at the same time are as many as keep these busy.
+        seeds: those that stand in the brief of a problem are the examples of good testings.
     """
 
     name = "draw"
@@ -35,9 +37,11 @@ class DrawPool:
         ledger: Ledger[Instance],
         judged: Callable[[Instance], Awaitable[Instance]],
         calls: int,
+        seeds: Sequence[Problem] = (),
     ) -> None:
         self._config, self._domains, self._teachers = config.draw, domains, teachers
         self._ledger, self._judged = ledger, judged
+        self._limits, self._seeds = config.execute.limits, {seed.problem_id: seed for seed in seeds}
         self._rounds = rounds(config.draw.adaptive, config.solutions, config.testings)
         self.concurrency = 2 + -(-2 * calls // sum(self._rounds[0]))
 
@@ -65,7 +69,15 @@ class DrawPool:
     async def _grown(self, instance: Instance, before: Size, size: Size) -> Instance:
         """The instance with the slots from `before` to `size` added to its pool."""
         problem, simulated = instance.asked, any(teacher.simulated for teacher in self._teachers)
-        want = Want(size.solutions - before.solutions, size.testings - before.testings, simulated, *before)
+        named = [self._seeds[name] for name in instance.brief.get("seeds", ()) if name in self._seeds]
+        want = Want(
+            size.solutions - before.solutions,
+            size.testings - before.testings,
+            simulated,
+            *before,
+            examples=examples_for(problem, named, self._config.examples),
+            limits=self._limits,
+        )
         ask = partial(self._ask, instance.index)
         drawn = await draw_pool(problem, self._domains[problem.domain], ask, want, self._config)
         return replace(

@@ -1,0 +1,162 @@
+"""The stage that makes what pays for a row: the agreed cases of all testings, and large inputs that the top agrees on.
+
+The examples of the statement run beside it: a problem whose own example the best solution contradicts would give a
+trainer a prompt that its reward denies, so it is dropped. What is joined is executed once more against all M solutions;
+the best one is then one of the top that passes it; where none does, the chosen testing pays alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from evosyn.dataset import Reject
+from evosyn.ports import Crossexec, Domain, Sandbox, Teacher
+from evosyn.records import PassMatrix, Pool, Ranking, Testing, Verdict
+from evosyn.running.batches import Batches
+from evosyn.running.ledger import Ledger
+from evosyn.running.progress import Usage, usage_of
+from evosyn.synthesis.config import SynthesizeConfig
+from evosyn.synthesis.enlarge import FEWEST_AGREEING, Enlarger
+from evosyn.synthesis.generate import inputs_request, read_reply
+from evosyn.synthesis.instance import Instance
+from evosyn.synthesis.prune import Choice
+from evosyn.synthesis.reward import Reward, agreed, distinct, top_solutions
+
+CONTRADICTED = "example-contradicted"
+
+
+class RankedInstance(NamedTuple):
+    """An instance that a setting keeps, with all that its reward is made from.
+
+    Attributes:
+        top: different solutions of the highest score that pass the chosen testing, the best one first.
+        inputs: large ones; None where there are none.
+    """
+
+    instance: Instance
+    pool: Pool
+    domain: Domain
+    matrix: PassMatrix
+    ranking: Ranking
+    choice: Choice
+    top: tuple[int, ...]
+    inputs: Testing | None = None
+
+
+class MakeReward:
+    """Makes the reward of every instance that a setting keeps.
+
+    Args:
+        teacher: asked for large inputs.
+        sandbox: where code that makes cases runs, and solutions on large inputs.
+    """
+
+    name = "reward"
+    concurrency = None
+
+    def __init__(
+        self,
+        config: SynthesizeConfig,
+        domains: Mapping[str, Domain],
+        teacher: Teacher,
+        ledger: Ledger[Instance],
+        crossexec: Crossexec,
+        sandbox: Sandbox,
+    ) -> None:
+        self._config, self._params, self._limits = config.filter.reward, config.draw.inputs, config.execute.limits
+        self._domains, self._teacher, self._ledger = domains, teacher, ledger
+        self._crossexec, self._enlarger = crossexec, Enlarger(sandbox, self._limits)
+        self._made = Batches(self._make, config.execute.batch)
+
+    async def run(self, instance: Instance) -> Instance:
+        """The instance with its reward; dropped where its best solution contradicts its own examples."""
+        ranked = self._ranked(instance)
+        if ranked is None:
+            return instance
+        if self._config.large and "inputs" in ranked.domain.asks and len(ranked.top) >= FEWEST_AGREEING:
+            ranked = await self._with_inputs(ranked)
+        return await self._made(ranked)
+
+    def _ranked(self, instance: Instance) -> RankedInstance | None:
+        pool, matrix, decision, ranking = instance.pool, instance.matrix, instance.decision, instance.ranking
+        if pool is None or matrix is None or decision is None or not isinstance(ranking, Ranking):
+            return None
+        if decision.chosen is None:
+            return None
+        top = top_solutions(matrix, ranking, decision.chosen).tolist()
+        different = tuple(distinct(matrix, [decision.chosen.best, *top]))
+        return RankedInstance(
+            instance, pool, self._domains[pool.problem.domain], matrix, ranking, decision.chosen, different
+        )
+
+    async def _with_inputs(self, ranked: RankedInstance) -> RankedInstance:
+        instance, problem = ranked.instance, ranked.pool.problem
+        request = inputs_request(problem, ranked.domain, self._params, self._limits)
+        reply = await self._ledger.ask((instance.index, "inputs", 0, 0), request, self._teacher)
+        read = read_reply(problem, ranked.domain, "inputs", reply)
+        unusable = Reject("inputs", read.reason, "reply", instance.index, problem.problem_id, (), reply.id, read.detail)
+        rejects = (*instance.rejects, unusable) if read.reason else instance.rejects
+        paid = replace(instance, usage=instance.usage.plus(usage_of([reply])), rejects=rejects)
+        return ranked._replace(instance=paid, inputs=read.value if isinstance(read.value, Testing) else None)
+
+    def _make(self, batch: Sequence[RankedInstance]) -> list[Instance]:
+        rewards = [self._joined(one) for one in batch]
+        stated = [one.domain.stated(one.pool.problem) if self._config.examples else None for one in batch]
+        further = [
+            ([] if reward is None else [reward.testing]) + ([] if said is None else [said])
+            for reward, said in zip(rewards, stated, strict=True)
+        ]
+        asked = [(one.pool.problem, one.pool.solutions, more) for one, more in zip(batch, further, strict=True) if more]
+        found = iter(self._crossexec.matrices(asked) if asked else [])
+        return [
+            self._settled(one, reward, next(found) if more else None)
+            for one, reward, more in zip(batch, rewards, further, strict=True)
+        ]
+
+    def _settled(self, one: RankedInstance, reward: Reward | None, found: PassMatrix | None) -> Instance:
+        """The instance with its reward.
+
+        Args:
+            reward: what was joined; None where the chosen testing pays alone.
+            found: what all solutions got from what was joined, if it was, and from the stated examples, if any.
+        """
+        n = one.choice.testing
+        alone = Reward(one.pool.testings[n], "".join(one.matrix.verdicts_MN[:, n]), (n,))
+        if found is None:
+            return replace(one.instance, reward=alone)
+        letters = ["".join(column) for column in found.verdicts_MN.T]
+        usage = one.instance.usage.plus(Usage(cells=found.verdicts_MN.size))
+        joined = None if reward is None else replace(reward, letters=letters.pop(0))
+        good = [] if joined is None else [m for m in one.top if joined.letters[m] == Verdict.PASS.value]
+        made = replace(one.instance, usage=usage, reward=joined if good else alone)
+        best = good[0] if good else one.choice.best
+        if best != one.choice.best and made.decision is not None:  # of those that share the top, one that is paid
+            made = replace(made, decision=replace(made.decision, chosen=replace(one.choice, best=best)))
+        if not letters or letters[0][best] not in (Verdict.FAIL.value, Verdict.ERROR.value):
+            return made
+        detail = f"the best solution gets {letters[0][best]} from the examples that stand in the statement"
+        return made.drop("reward", CONTRADICTED, detail)
+
+    def _joined(self, one: RankedInstance) -> Reward | None:
+        """The agreed cases in one testing, with the large ones, its letters not known yet; None where that is no more
+        than the chosen testing."""
+        chosen, domain = one.pool.testings[one.choice.testing], one.domain
+        parts = agreed(one.matrix, one.ranking, one.choice, self._config)
+        plain = self._enlarger.listed(domain, [one.pool.testings[part.testing] for part in parts])
+        kept = [
+            (testing, part)
+            for testing, part in zip(plain, parts, strict=True)
+            if testing is not None and testing.kind == chosen.kind
+        ]
+        solutions = [one.pool.solutions[m] for m in one.top]
+        large = [] if one.inputs is None else self._enlarger.agreed(domain, one.pool.problem, solutions, one.inputs)
+        large = [testing for testing in large if testing.kind == chosen.kind]
+        if not kept or kept[0][1].testing != one.choice.testing or len(kept) + len(large) == 1:
+            return None
+        joined = domain.join([*((testing, part.places) for testing, part in kept), *((one, (0,)) for one in large)])
+        if joined is None:
+            return None
+        dropped = sum(part.cases - len(part.places) for _, part in kept)
+        return Reward(joined, "", tuple([part.testing for _, part in kept]), dropped, len(large))

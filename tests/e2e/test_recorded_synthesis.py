@@ -1,0 +1,117 @@
+"""Replies as people and models really write them, through the whole of `evosyn synthesize`: nothing is lost on the way
+but what cannot be used, and that is counted."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import pytest
+from click.testing import CliRunner, Result
+
+from evosyn.chat import Reply, Request
+from evosyn.cli.synthesize import command
+from evosyn.dataset import read_dataset, read_rejects
+from evosyn.ports import Argument, PluginConfig, TeacherTools
+from evosyn.strategies import load_known
+from evosyn.synthesis.generate import SAMPLE_STRIDE
+
+RECORDED = Path(__file__).parents[1] / "recorded" / "synthesis"
+
+
+class RecordedConfig(PluginConfig):
+    """
+    Attributes:
+        directory: of replies, one a file: `INDEX.KIND.SLOT.ATTEMPT.md`.
+    """
+
+    directory: Annotated[Path, Argument("DIR")] = RECORDED
+
+
+class RecordedTeacher:
+    """Answers from files; where there is none, with nothing usable."""
+
+    name, simulated = "recorded", False
+
+    def __init__(self, config: RecordedConfig) -> None:
+        self._directory = config.directory
+
+    async def complete(self, request: Request) -> Reply:
+        if request.purpose == "problem":
+            attempt, index = divmod(request.sample, SAMPLE_STRIDE * SAMPLE_STRIDE)
+            name = f"{index}.problem.0.{attempt}"
+        else:
+            attempt, slot = divmod(request.sample, SAMPLE_STRIDE)
+            assert request.problem is not None
+            index = int(request.problem.problem_id.removeprefix("syn-"))
+            name = f"{index}.{request.purpose}.{slot}.{attempt}"
+        file = self._directory / f"{name}.md"
+        text = file.read_text(encoding="utf-8") if file.is_file() else ""
+        return Reply(f"r_{name}", text, self.name, failure=None if text else "empty", reasoning=f"thoughts of {name}")
+
+    async def aclose(self) -> None:
+        return None
+
+
+def create(tools: TeacherTools, config: RecordedConfig) -> RecordedTeacher:  # noqa: ARG001
+    return RecordedTeacher(config)
+
+
+def synthesize(place: Path, *more: str, directory: Path = RECORDED) -> Result:
+    (place / "strategy.py").write_text(load_known("codet_gap"))
+    teacher = f"{__name__}:create:{directory}"
+    sizes = ["--problems", "3", "-M", "3", "-N", "4", "--seeds", "builtin:python-seeds", "--quiet"]
+    line = [str(place / "strategy.py"), "--out", str(place / "data"), "--teacher", teacher, *sizes, *more]
+    return CliRunner().invoke(command, line)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("recorded")
+    ended = synthesize(place)
+    assert ended.exit_code == 0, ended.output
+    return place / "data"
+
+
+def test_only_what_cannot_be_used_is_lost_and_it_is_counted(data: Path):
+    replies = {(one.stage, one.reason, one.index) for one in read_rejects(data) if one.item == "reply"}
+    assert replies == {("problem", "no-json", 2), ("testing", "no-cases", 0)}
+    report = json.loads((data / "report.json").read_text())
+    assert report["calls"] == len(list(RECORDED.glob("*.md"))) == 29
+    assert report["kept"] == 2
+    assert report["dropped"] == {"zero-variance-testings": 1}
+
+
+def test_one_wrong_expectation_costs_one_case_and_a_slow_solution_is_not_paid(data: Path):
+    row = read_dataset(data, "relaxed")[0]
+    assert json.loads(row.lineage)["reward"]["dropped_cases"] == 1
+    assert json.loads(row.lineage)["reward"]["large_cases"] >= 3
+    assert len(json.loads(row.lineage)["reward"]["joined"]) == 3
+    verdicts = {one["source"]: one["verdict"] for one in json.loads(row.solutions_ranked)}
+    slow = next(source for source in verdicts if "range(i + gap + 1, n)" in source)
+    assert verdicts.pop(slow) == "T"
+    assert set(verdicts.values()) == {"P"}
+    assert row.solution != slow
+    assert {"input": [[1, 1, 2, 1], 2], "output": 2} not in json.loads(row.testing)["cases"]
+
+
+def test_wrong_programs_are_told_from_right_ones(data: Path):
+    rows = read_dataset(data, "relaxed")
+    assert [round(row.difficulty, 2) for row in rows] == [0.33, 0.33, 0.33]
+    for row, wrong in zip(rows[1:], ("one[1][0] - one[1][1], one[0]", "return kept[::-1]"), strict=True):
+        (refused,) = (one["source"] for one in json.loads(row.solutions_ranked) if not one["passes"])
+        assert wrong in refused
+
+
+def test_the_reasoning_of_the_teacher_stays_with_the_solution(data: Path):
+    for row in read_dataset(data):
+        for one in json.loads(row.solutions_ranked):
+            assert one["source"].strip().splitlines()[-1] in one["reply"] or "Solution()." in one["source"]
+            assert one["reasoning"].startswith("thoughts of ")
+
+
+def test_a_run_that_keeps_nothing_fails_and_says_what_happened(tmp_path: Path):
+    ended = synthesize(tmp_path, directory=tmp_path)
+    assert ended.exit_code != 0
+    assert "next:" not in ended.output
+    assert "reply-empty" in str(ended.exception)
+    assert (tmp_path / "data" / "report.json").is_file()
