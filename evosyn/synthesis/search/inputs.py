@@ -158,7 +158,7 @@ def prepare(
     if not stored.is_file():
         stored.parent.mkdir(parents=True, exist_ok=True)
         write_matrices(stored, source.matrices if source.is_matrices else _execute(pools, workbench, on_step))
-    matrices = _with_texts(load_matrices(stored), pools)
+    matrices = with_texts(load_matrices(stored), pools)
     seeds = select(split_all(matrices, config), config, simulated=simulated)
     missing = len(source.pools) - len(pools)
     if source.recorded and not source.is_matrices and missing:
@@ -171,7 +171,7 @@ def split_all(matrices: Sequence[PassMatrix], config: EvolveConfig) -> Sequence[
     return [split_testings(matrix) for matrix in matrices] if config.split_testings else matrices
 
 
-def _with_texts(matrices: Sequence[PassMatrix], pools: Sequence[Pool]) -> list[PassMatrix]:
+def with_texts(matrices: Sequence[PassMatrix], pools: Sequence[Pool]) -> list[PassMatrix]:
     """The matrices as they are stored, with the texts of their pools: the same at the first start and at the tenth."""
     known = {pool.problem.problem_id: pool for pool in pools}
     found = []

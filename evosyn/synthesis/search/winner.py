@@ -11,12 +11,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import numpy as np
-
 from evosyn import __version__
 from evosyn.evaluators.axes.program_size import code_tokens
 from evosyn.evaluators.consistency import SeedConsistency
 from evosyn.evaluators.draws import ConsistencyConfig
+from evosyn.evaluators.intervals import SAME_TESTING, difference, level
 from evosyn.evaluators.leaderboard import BoardRow, Leaderboard, make_leaderboard
 from evosyn.ports import SearchState, StrategyRunner
 from evosyn.randomness import SeedTree
@@ -28,11 +27,6 @@ from evosyn.synthesis.search.inputs import Seeds
 
 EVOLVED = "evolved"
 MIN_DRAWS = 20
-TIE_ERRORS = 0.5
-"""Standard errors of the paired difference to the best within which a finalist counts as tied."""
-
-SAME_TESTING = 0.02
-"""Balanced accuracies that lie no more than this below the best count as equal to it."""
 
 
 class WinnerChoice(NamedTuple):
@@ -64,7 +58,7 @@ def choose(state: SearchState, runner: StrategyRunner, seeds: Seeds, config: Evo
     evaluations = evaluator.evaluate([elite.candidate for elite in finalists])
     valid = [(elite, found) for elite, found in zip(finalists, evaluations, strict=True) if found.score is not None]
     best = max(valid, key=lambda pair: pair[1].score or 0.0)[1]
-    tied = [pair for pair in valid if _tied(best, pair[1])]
+    tied = [pair for pair in valid if level(best.per_seed, pair[1].per_seed)]
     testing = max(found.metrics[TIE_METRIC] for _, found in tied) - SAME_TESTING
     good = [pair for pair in tied if pair[1].metrics[TIE_METRIC] >= testing]
     winner, fresh = min(
@@ -74,13 +68,6 @@ def choose(state: SearchState, runner: StrategyRunner, seeds: Seeds, config: Evo
     return WinnerChoice(
         winner, fresh, len(tied), len(finalists), (luckiest.candidate.id, luckiest.evaluation.score or 0.0)
     )
-
-
-def _tied(best: Evaluation, other: Evaluation) -> bool:
-    gaps = np.subtract(best.per_seed, other.per_seed)
-    if len(gaps) < 2:
-        return not gaps.any()
-    return bool(gaps.mean() <= TIE_ERRORS * gaps.std(ddof=1) / np.sqrt(len(gaps)) + 1e-12)
 
 
 class Boards(NamedTuple):
@@ -142,6 +129,7 @@ def report_of(choice: WinnerChoice, state: SearchState, found: Boards, seeds: Se
     return {
         "best": _side(choice.winner.candidate, choice.fresh.score, best),
         "initial": _side(initial.candidate, _train_score(found.train, first), start),
+        "difference": _difference(best, start),
         "beats_initial": (best.evaluation.score or 0.0) > (start.evaluation.score or 0.0),
         "simulated": seeds.simulated,
         "skipped": seeds.skipped,
@@ -159,12 +147,21 @@ def report_of(choice: WinnerChoice, state: SearchState, found: Boards, seeds: Se
 def _side(candidate: Candidate, score: float | None, held: BoardRow) -> dict[str, Json]:
     return {
         "id": candidate.id,
+        "proposer": candidate.proposer,
         "strategy": held.name,
         "score": score,
         "heldout_score": held.evaluation.score,
         "heldout_ci": None if held.interval is None else list(held.interval),
         "heldout_testing_balanced_accuracy": held.evaluation.metrics.get(TIE_METRIC),
     }
+
+
+def _difference(best: BoardRow, start: BoardRow) -> dict[str, Json]:
+    """How much better the winner is on the held-out problems, paired, with its interval."""
+    ours, theirs = best.evaluation.per_seed, start.evaluation.per_seed
+    if not ours or not theirs:
+        return {"heldout": None, "ci": None}
+    return {"heldout": sum(ours) / len(ours) - sum(theirs) / len(theirs), "ci": list(difference(ours, theirs))}
 
 
 def _train_score(board: Leaderboard, name: str) -> float | None:
