@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from evosyn.cli._tables import Cell, print_table, wide_console
+from evosyn.cli._tables import Cell, console, print_table, wide_console
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -35,14 +35,12 @@ def watching(config: EvolveConfig, *, show: bool) -> Iterator[SearchProgress]:
     if not show:
         yield Quiet()
         return
-    from rich.console import Console
-
-    console = Console(stderr=True)
+    shown = console(stderr=True)
     if not sys.stderr.isatty():
-        yield Lines(config, console, None)
+        yield Lines(config, shown, None)
         return
-    with console.status("starting") as status:
-        yield Lines(config, console, status)
+    with shown.status("starting") as status:
+        yield Lines(config, shown, status)
 
 
 class Lines:
@@ -99,23 +97,23 @@ def show_report(report: Mapping[str, Json], out: Path) -> None:
     """Print leaderboards, verdict and the winner's source."""
     from rich.syntax import Syntax
 
-    console = wide_console()
+    wide = wide_console()
     print_leaderboard(report)
     best, initial = report["best"], report["initial"]
-    console.print(
+    wide.print(
         f"winner {best['id']}: held out {best['heldout_score']:.3f} against {initial['heldout_score']:.3f} of the "
         f"initial strategy; {report['evaluations']} evaluations, {report['model_calls']} model calls, "
         f"{report['wall_s']:.0f} s; ended by {report['stopped']}",
         highlight=False,
     )
     for reason, count in report["skipped"].items():
-        console.print(f"left out {count} problems: {reason}", highlight=False)
+        wide.print(f"left out {count} problems: {reason}", highlight=False)
     if report.get("untelling"):
         many = len(report["untelling"])
-        console.print(f"human testings that accept every solution, and tell none apart: {many}", highlight=False)
+        wide.print(f"human testings that accept every solution, and tell none apart: {many}", highlight=False)
     source = (out / "strategy.py").read_text(encoding="utf-8")
-    if console.is_terminal:
-        console.print(Syntax(source, "python"))
+    if wide.is_terminal:
+        wide.print(Syntax(source, "python"))
     else:
         click.echo(source)
     click.echo(f"written: {out}/strategy.py, report.json, journal.jsonl; look closer with: evosyn inspect {out}")

@@ -110,9 +110,16 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Cell
     wide_console().print(table)
 
 
-def wide_console() -> Console:
-    """A console that is wide enough for the tables where there is no terminal."""
+def console(**given: Any) -> Console:
+    """A console of rich, without any style where the user wants none."""
     from rich.console import Console
 
-    console = Console()
-    return console if console.is_terminal else Console(width=110)
+    from evosyn.cli import no_colour
+
+    return Console(color_system=None if no_colour() else "auto", **given)
+
+
+def wide_console() -> Console:
+    """A console that is wide enough for the tables where there is no terminal."""
+    found = console()
+    return found if found.is_terminal else console(width=110)

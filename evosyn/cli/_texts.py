@@ -16,8 +16,14 @@ if TYPE_CHECKING:
 LETTERS = "P pass, F wrong, E exception, T time, K killed, B broken testing, N not run, U unknown"
 
 
-COLOURS = {"yes": "green", "no": "red", "unclear": "yellow", "open": "cyan"}
-WORDS = {"yes": "it worked", "no": "it did not work", "unclear": "unclear", "open": "running or stopped"}
+COLOURS = {"yes": "green", "no": "red", "unclear": "yellow", "open": "cyan", "done": "green"}
+WORDS = {
+    "yes": "it worked",
+    "no": "it did not work",
+    "unclear": "unclear",
+    "open": "running or stopped",
+    "done": "finished",
+}
 
 
 def print_conclusion(found: Conclusion) -> None:

@@ -80,7 +80,9 @@ def by_k(config: KAblationConfig, out: Path) -> None:
         _ticks(axes, wanted)
         axes.legend(fontsize=8)
 
-    publish(out, "ablate-k", Figure(pool.titled("seed consistency by k"), columns, cells, draw))
+    scores = {name: {row.k: row.score for row in rows if row.strategy == name and row.criterion1} for name in programs}
+    told = [f"{name}: {', '.join(f'{found[k]:.3f} at k = {k}' for k in wanted)}" for name, found in scores.items()]
+    publish(out, "ablate-k", Figure(pool.titled("seed consistency by k"), columns, cells, draw), told)
 
 
 @command.command(
@@ -133,7 +135,8 @@ def by_size(config: SizeAblationConfig, out: Path) -> None:
         _ticks(axes, [row.executions for row in rows])
         axes.set_title(pool.titled(name))
 
-    publish(out, "ablate-size", Figure(pool.titled(f"problems kept by {name}"), columns, cells, draw))
+    told = [f"problems kept: {', '.join(f'{row.kept:.0%} at M = N = {row.size}' for row in rows)}"]
+    publish(out, "ablate-size", Figure(pool.titled(f"problems kept by {name}"), columns, cells, draw), told)
 
 
 def _spread(means: Sequence[float], intervals: Sequence[Interval]) -> list[list[float]]:

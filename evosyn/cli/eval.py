@@ -52,6 +52,7 @@ def command(config: EvalConfig, out: Path, as_json: bool) -> None:
     from evosyn.train.evaluate import bench_tasks, evaluate, summary, write_picture
     from evosyn.train.generation import TokenSampling
     from evosyn.train.scoring import Scorer, domains_of, reward_judge
+    from evosyn.train.tiny import LABEL, is_tiny
     from evosyn.workbench import Workbench
 
     samples = config.samples
@@ -80,6 +81,7 @@ def command(config: EvalConfig, out: Path, as_json: bool) -> None:
         ]
         table = {"bench": config.bench, "problems": len(tasks), "samples": samples, "temperature": temperature}
         table |= summary(results, ks, config.seed)
+        table["remarks"] = [f"{name}: {LABEL}" for name in config.models if is_tiny(name)]
         run.write_json("report.json", table)
         write_picture(run, table)
     click.echo(json.dumps(table, indent=2)) if as_json else print_closing(out, "report.json", "eval.png")

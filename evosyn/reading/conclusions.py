@@ -13,7 +13,7 @@ from typing import Literal
 
 from evosyn.records import Json
 
-Worked = Literal["yes", "no", "unclear", "open"]
+Worked = Literal["yes", "no", "unclear", "open", "done"]
 HELD_OUT_MOST = 8
 """Fewer held-out problems than that decide nothing, whatever the interval says."""
 TRAINED = (("reward", 1), ("pass_rate", 1), ("loss", -1))
@@ -25,7 +25,7 @@ class Conclusion:
     """The answers.
 
     Attributes:
-        worked: `open` while it runs.
+        worked: `open` while it runs, `done` where nothing was at stake.
         did: whether it worked, in a sentence.
         won: what won, or came out; `link` is its name here, where it has one.
         why: sentences.
@@ -41,7 +41,7 @@ class Conclusion:
 def of_search(report: Mapping[str, Json] | None, card: Mapping[str, Json] | None, progress: str) -> Conclusion:
     """A search for strategies."""
     if report is None or "best" not in report or "heldout_score" not in report["best"]:
-        return Conclusion("open", f"Not finished: {progress}. The same `evosyn evolve` command goes on.")
+        return Conclusion("open", f"Not finished: {progress}. The same command goes on.")
     best, initial = report["best"], report["initial"]
     gap = best["heldout_score"] - initial["heldout_score"]
     low, high = (report.get("difference") or {}).get("ci") or (float("-inf"), float("inf"))
@@ -95,7 +95,7 @@ def of_training(report: Mapping[str, Json] | None, progress: str, curves: Mappin
     shown = [(name, sign) for name, sign in TRAINED if (found.get(name) or {}).get("window")]
     why = tuple(report.get("warnings") or ())
     if not shown:
-        return Conclusion("unclear", f"{report['steps']} steps were made.", report.get("model", ""), None, why)
+        return Conclusion("unclear", f"{report['steps']} steps were made.", why=why)
     name, sign = shown[0]
     start, end, window = (found[name][key] for key in ("start", "end", "window"))
     moved = sign * (end - start)
@@ -104,11 +104,13 @@ def of_training(report: Mapping[str, Json] | None, progress: str, curves: Mappin
     did += f" (means of the first and the last {window})."
     lineage = report.get("lineage") or {}
     rows = f"{lineage.get('rows')} rows of {lineage.get('data')}, setting {lineage.get('setting')}"
-    measured = "Whether it solves more is measured by `evosyn eval`, not by its own reward."
+    measured = "Whether it solves more is measured by evosyn eval, not by this."
     sure = abs(moved) > 2 * _error(curves.get(name, ()), window)
     worked: Worked = "unclear" if moved and not sure else "yes" if moved > 0 else "no"
     said = "" if sure or not moved else " That is within what single steps vary by."
-    return Conclusion(worked, did + said, f"{report['model']}, trained on {rows}", None, (*why, measured))
+    return Conclusion(
+        worked, did + said, why=(f"{report.get('model', 'A model')} was trained on {rows}", *why, measured)
+    )
 
 
 def of_evaluation(report: Mapping[str, Json] | None, progress: str) -> Conclusion:
@@ -123,7 +125,7 @@ def of_evaluation(report: Mapping[str, Json] | None, progress: str) -> Conclusio
         why.append(f"{row['model']}: {_mean(row[f'gain@{k}'], signed=True)} against {rows[0]['model']}")
     why += [f"{row['model']}: {row['unknown']} samples could not be judged" for row in rows if row["unknown"]]
     if len(rows) < 2:
-        return Conclusion("yes", f"{best['model']} {told}.", "", None, tuple(why))
+        return Conclusion("done", f"{best['model']} {told}.", why=tuple(why))
     gain = best.get(f"gain@{k}")
     if gain is None:
         return Conclusion("no", f"No model does better than {rows[0]['model']}.", won, None, tuple(why))
@@ -171,9 +173,8 @@ def of_ablation(report: Mapping[str, Json] | None, progress: str) -> Conclusion:
     tables = (report or {}).get("tables") or {}
     if not tables:
         return Conclusion("open", f"{progress[:1].upper()}{progress[1:]}.")
-    remarks: Sequence[str] = [line for table in tables.values() for line in table["remarks"]]
-    return Conclusion("yes", f"{', '.join(tables)} finished." + (f" {remarks[0]}." if remarks else ""), "", None,
-                      tuple(remarks[1:]))  # fmt: skip
+    told = [line for table in tables.values() for line in table["remarks"]]
+    return Conclusion("done", f"{told[0]}." if told else f"{', '.join(tables)} finished.", why=tuple(told[1:]))
 
 
 def _why_better(card: Mapping[str, Json] | None) -> tuple[str, ...]:
@@ -184,8 +185,7 @@ def _why_better(card: Mapping[str, Json] | None) -> tuple[str, ...]:
     formula = pruned.get("formula")
     lines = [f"On the seeds it wins {seeds['won']} and loses {seeds['lost']} against {card['against']}"]
     if formula:
-        lines.append(f"What matters of it ranks solutions by {formula['solutions']}")
-        lines.append(f"and testings by {formula['testings']}")
+        lines.append(f"What matters of it: solutions by {formula['solutions']}, testings by {formula['testings']}")
     elif card["words"]:
         lines.append(card["words"][0])
     if pruned.get("removed"):

@@ -29,7 +29,7 @@ POINTS = 1000
 """Points of a curve in an answer."""
 SHORT = 120
 """Characters of a fact; a longer text is a note."""
-FIRST = frozenset({"reward", "pass_rate", "loss", "mean_token_accuracy"})
+FIRST = ("reward", "pass_rate", "loss", "mean_token_accuracy")
 """Metrics whose curves come first."""
 TOLD = frozenset({"v", "kind", "command", "trl", "versions", "pass_histogram", "tables", "verdict"})
 """Keys of reports that stand elsewhere or only programs want."""
@@ -111,7 +111,9 @@ class SummaryReading(Reading):
 
     def conclude(self, report: Mapping[str, Json] | None) -> Conclusion:
         """What its first screen answers."""
-        return Conclusion("open" if report is None else "yes", f"{self.progress()}." if report is None else "Finished.")
+        return Conclusion(
+            "open" if report is None else "done", f"{self.progress()}." if report is None else "Finished."
+        )
 
     def begun_with(self) -> dict[str, Json]:
         """What is known before there is a report."""
@@ -148,7 +150,9 @@ class TrainingReading(SummaryReading):
             for name, value in row.items():
                 if name not in ("step", "seconds") and isinstance(value, int | float):
                     found.setdefault(name, []).append(CurvePoint(row["step"], value))
-        order = sorted(found.items(), key=lambda item: (item[0] not in FIRST, item[0]))
+        order = sorted(
+            found.items(), key=lambda item: (FIRST.index(item[0]) if item[0] in FIRST else len(FIRST), item[0])
+        )
         return {name: tuple(points[:: len(points) // POINTS + 1]) for name, points in order}
 
 
@@ -225,6 +229,7 @@ class AblationReading(SummaryReading):
         return of_ablation(report, self.progress())
 
     def tables(self, values: Mapping[str, Json]) -> tuple[TableShown, ...]:
+        """One for each ablation."""
         found = values.get("tables", {}).values()
         return tuple(TableShown(one["title"], tuple(one["columns"]), tuple(map(tuple, one["rows"]))) for one in found)
 

@@ -1,4 +1,4 @@
-"""A real browser over its debugging port: pages at a width and in a colour scheme, what they said, asked for and show."""
+"""A real browser over its debugging port: pages at a width and in a colour scheme, what they say, ask for and show."""
 
 from __future__ import annotations
 
@@ -17,8 +17,15 @@ from typing import Any
 import aiohttp
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--hide-scrollbars", "--disable-dev-shm-usage",
-         "--disable-background-networking", "--disable-component-update", "--remote-debugging-port=0")  # fmt: skip
+FLAGS = tuple(
+    f"--{name}"
+    for name in (
+        *("headless=new", "no-sandbox", "disable-gpu", "no-first-run", "hide-scrollbars", "disable-dev-shm-usage"),
+        *("disable-background-networking", "disable-component-update", "remote-debugging-port=0"),
+    )
+)
+SHOWN = "!!document.getElementById('main') && !document.getElementById('loading')"
+SIZE = {"height": 900, "deviceScaleFactor": 1, "mobile": False}
 CONTRASTS = (Path(__file__).parent / "contrast.js").read_text(encoding="utf-8")
 
 
@@ -47,10 +54,12 @@ class Tab:
             await self.call(f"{domain}.enable")
 
     async def look(self, width: int, scheme: str) -> None:
-        await self.call("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
+        await self.call(
+            "Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False
+        )
         await self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
 
-    async def open(self, address: str, ready: str = "!document.getElementById('loading')") -> None:
+    async def open(self, address: str, ready: str = SHOWN) -> None:
         await self.call("Page.navigate", url="about:blank")
         await self.call("Page.navigate", url=address)
         while not await self.run(ready):  # the test's own limit ends a page that never gets ready

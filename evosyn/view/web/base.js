@@ -35,7 +35,7 @@ async function ask(question, query = {}) {
   if (embedded) {
     if (!holds(question)) throw new Error("This file does not hold it; open the directory with: evosyn view " + (overview ? overview.path : "DIR"));
     const held = embedded[question];
-    return held.rows && held.columns ? filtered(held, query) : held;
+    return Array.isArray(held.rows) ? filtered(held, query) : held;
   }
   const given = new URLSearchParams(Object.entries(query).filter(([, value]) => value));
   const path = question.split("/").map(encodeURIComponent).join("/");
@@ -126,10 +126,10 @@ function difference(lines) {
   return h("pre", { class: "box long" }, lines.map((line) => h("span", { class: kinds[line[0]] }, line + "\n")));
 }
 
-const SAID = { yes: "It worked", no: "It did not work", unclear: "Unclear", open: "Running, or stopped on the way" };
+const SAID = { yes: "It worked", no: "It did not work", unclear: "Unclear", open: "Running, or stopped on the way", done: "Finished" };
 function hero(found, more) {
   const won = found.won ? [h("dt", {}, "What won"), h("dd", {}, found.link && found.won.startsWith(found.link) ? [candidateLink(found.link), found.won.slice(found.link.length)] : found.won)] : null;
   const why = found.why.length ? [h("dt", {}, "Why"), h("dd", {}, h("ul", {}, found.why.map((line) => h("li", {}, line))))] : null;
   return h("section", { class: "hero " + found.worked, "aria-label": "what came of it" }, h("span", { class: "pill " + found.worked }, SAID[found.worked]),
-    h("p", { class: "did" }, found.did), won || why ? h("dl", {}, won, why) : null, more);
+    h("p", { class: "did" }, found.did.replaceAll(" %", "\u00a0%")), won || why ? h("dl", {}, won, why) : null, more);
 }

@@ -8,8 +8,11 @@ function ticks(low, high, most = 5) {
 }
 const rounded = (value) => (Math.abs(value) >= 1000 ? value.toLocaleString("en") : Number(value.toPrecision(6)).toString());
 
+// The width of a chart in a panel that takes this share of the page: one unit is one pixel, so letters keep their size.
+const room = (share) => Math.max(300, Math.round(((main.clientWidth || 1320) - 50) * ((main.clientWidth || 1320) > 1130 ? share : 1) - 44));
+
 // Axes with their figures and names; `draw` gets the scales.
-function axes({ xs, ys, across, up, told: label, height = 260, width = 620 }, draw) {
+function axes({ xs, ys, across, up, told: label, height = 260, width = room(0.5) }, draw) {
   const [left, right, top, bottom] = [54, 14, 12, 42];
   const [x0, x1] = [Math.min(...xs), Math.max(...xs)];
   const wide = Math.max(...ys) - Math.min(...ys) || Math.max(Math.abs(ys[0] || 0) * 0.1, 1e-6);
@@ -18,7 +21,7 @@ function axes({ xs, ys, across, up, told: label, height = 260, width = 620 }, dr
   const y = (value) => top + (height - top - bottom) * (high - value) / (high - low);
   const lines = ticks(low, high).flatMap((value) => [svg("line", { x1: left, x2: width - right, y1: y(value), y2: y(value), class: "axis" }),
     svg("text", { x: left - 8, y: y(value) + 4, "text-anchor": "end" }, rounded(value))]);
-  const below = ticks(x0, x1, 6).map((value) => svg("text", { x: x(value), y: height - bottom + 17, "text-anchor": "middle" }, rounded(value)));
+  const below = ticks(x0, x1, width > 420 ? 8 : 4).map((value) => svg("text", { x: x(value), y: height - bottom + 17, "text-anchor": "middle" }, rounded(value)));
   return svg("svg", { viewBox: `0 0 ${width} ${height}`, class: "chart", role: "img", "aria-label": label }, ...lines, ...below,
     svg("text", { x: (left + width - right) / 2, y: height - 4, "text-anchor": "middle" }, across),
     svg("text", { x: 12, y: (top + height - bottom) / 2, "text-anchor": "middle", transform: `rotate(-90 12 ${(top + height - bottom) / 2})` }, up), ...draw(x, y));
@@ -43,7 +46,7 @@ function fitnessChart(fitness, curve, evaluations) {
   const floor = scores[Math.floor(scores.length / 20)];
   const end = Math.max(evaluations, ...all.map((point) => point[0]));
   const open = (id) => () => { location.hash = "candidate/" + encodeURIComponent(id); };
-  const drawn = axes({ xs: [0, end], ys: [floor, scores.at(-1), ...curve.map((point) => point[2])], across: "evaluations", up: "score on the seeds", width: 760, height: 320,
+  const drawn = axes({ xs: [0, end], ys: [floor, scores.at(-1), ...curve.map((point) => point[2])], across: "evaluations", up: "score on the seeds", width: room(1), height: (main.clientWidth || 1320) > 640 ? 300 : 240,
     told: `scores of ${all.length} candidates, the best ${figure(scores.at(-1))}` }, (x, y) => {
     const dots = names.flatMap((name, kind) => fitness[name].map(([at, score, id]) =>
       svg("circle", { class: `dot p${kind % 6}`, cx: x(at).toFixed(1), cy: y(Math.max(score, floor)).toFixed(1), r: 3, on: { click: open(id) } }, svg("title", {}, `${id}, ${name}: ${figure(score)}`))));

@@ -11,7 +11,7 @@ function frame(here) {
   document.title = overview.path + " - evosyn";
   document.getElementById("title").replaceChildren(overview.path);
   document.getElementById("facts").replaceChildren(h("span", { class: "dim" }, (KINDS[overview.kind] || overview.kind) + " "),
-    overview.simulated ? h("span", { class: "badge", title: "what was made here comes from a stand-in for a model" }, "SIMULATED teacher") : "", overview.finished ? "" : h("span", { class: "badge" }, "not finished"));
+    overview.simulated ? h("span", { class: "badge", title: "what was made here comes from a stand-in for a model" }, "SIMULATED") : "", overview.finished ? "" : h("span", { class: "badge" }, "not finished"));
   document.getElementById("nav").replaceChildren(...pages.map(([target, name]) => h("a", { href: "#" + target, class: target === here ? "here" : null, "aria-current": target === here ? "page" : null }, name)));
 }
 

@@ -80,7 +80,8 @@ function showRun(view) {
     panel("", figures({ candidates: counts.candidates, evaluations: counts.evaluations, proposals: counts.proposals, cells: `${counts.cells} of ${counts.capacity}`, migrations: counts.migrations, restarts: counts.restarts,
       model_calls: report.model_calls, cost: report.cost ? "$" + figure(report.cost, 4) : null, ended_by: report.stopped, left_out: skipped || null })),
     fitnessChart(view.fitness, view.curve, counts.evaluations), report.leaderboard ? leaderboard(report) : null,
-    card ? h("div", { class: "two" }, matters(card), duels(`Why it beats ${card.against}`, card.duels, "the winner", card.against, card.seeds), duels("What it has over its parent", card.parent_duels, "the winner", "its parent")) : null,
+    card ? h("div", { class: "two" }, h("div", { class: "stack" }, matters(card), duels("What it has over its parent", card.parent_duels, "the winner", "its parent")),
+      duels(`Against ${card.against}, seed by seed`, card.duels, "the winner", card.against, card.seeds)) : null,
     grids(view), proposers(view.proposers)];
 }
 
@@ -134,8 +135,8 @@ async function candidate(id) {
     figures({ score: one.score === null ? "none" : figure(one.score, 4), ...measured, characters: one.size }),
     h("p", {}), facts({ why: one.why, invalid: found.invalid, made: `proposal ${one.proposal} on island ${one.island < 0 ? "all" : one.island} by ${one.proposer}`, behaviour, ...detail,
       parents: one.parents.length ? h("span", {}, one.parents.map((parent) => [candidateLink(parent), " "])) : "none" })),
-  isBest && card ? h("div", { class: "two" }, matters(card), duels(`Why it beats ${card.against}`, card.duels, "the winner", card.against, card.seeds)) : null,
-  one.rivals.length ? h("div", { class: "two" }, one.rivals.map(rival)) : null,
+  isBest && card ? h("div", { class: "two" }, h("div", { class: "stack" }, matters(card), one.rivals.map(rival)), duels(`Against ${card.against}, seed by seed`, card.duels, "the winner", card.against, card.seeds))
+    : one.rivals.length ? h("div", { class: "two" }, one.rivals.map(rival)) : null,
   h("div", { class: "two" }, panel("Source", source(one.text, { code: true })), one.difference ? panel("Difference to its parent", difference(one.difference.lines)) : null),
   seeds.length ? panel("Score on each seed", h("details", {}, h("summary", {}, `${seeds.length} seed problems`), table(["seed", ">score", ""], seeds))) : null,
   (found.feedback || []).length ? panel("Evidence", source(found.feedback.join("\n"), { wrap: true })) : null,
