@@ -27,7 +27,7 @@ from evosyn.evaluators.draws import ConsistencyConfig
 from evosyn.evaluators.splitting import split_testings
 from evosyn.evolve.islands import IslandsConfig
 from evosyn.evolve.stopping import StopConfig
-from evosyn.pools import is_matrices_file, load_matrices, write_matrices
+from evosyn.matrices import is_matrices_file, load_matrices, write_matrices
 from evosyn.records import PassMatrix
 from evosyn.strategies import known_names, load_known
 from evosyn.synthesis.search.config import EvolveConfig

@@ -36,7 +36,8 @@ from _replies import script
 from evosyn.crossexec.executor import CrossExecutor
 from evosyn.crossexec.judge import Judge
 from evosyn.domains import domains_named, load_pools
-from evosyn.pools import load_matrices, write_pools
+from evosyn.matrices import load_matrices
+from evosyn.pools import write_pools
 from evosyn.ports import TeacherTools
 from evosyn.randomness import SeedTree
 from evosyn.records import Invalid, PassMatrix, Ranking

@@ -8,13 +8,13 @@ one that stays open (`evosyn.open_sandbox(numpy=True)`). docs/api.md.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from evosyn.dataset import Sample
 from evosyn.errors import UsageError
 from evosyn.jobs import Limits
-from evosyn.ports import Sandbox, VerdictCache
+from evosyn.ports import Sandbox
 from evosyn.records import Invalid, Json, PassMatrix, Pool, Ranking
 from evosyn.sandbox import open_sandbox
 from evosyn.tasks import Task
@@ -40,7 +40,7 @@ def cross_execute(
     pools: Sequence[Pool],
     *,
     limits: Limits | None = None,
-    cache: VerdictCache | None = None,
+    cache: str | Path | None = None,
     sandbox: Sandbox | None = None,
 ) -> list[PassMatrix]:
     """Every solution of a problem against every testing of it, each distinct cell once.
@@ -48,7 +48,7 @@ def cross_execute(
     Args:
         pools: problems with M solutions and N testings each; M and N may differ from problem to problem.
         limits: of one solution; by default those of `evosyn crossexec`.
-        cache: verdicts that are known.
+        cache: file that remembers verdicts; made where it is missing.
         sandbox: one that stays open; by default one is opened and closed again.
 
     Returns:
@@ -60,19 +60,22 @@ def cross_execute(
     """
     from evosyn.crossexec.executor import CrossExecutor
     from evosyn.crossexec.judge import Judge
+    from evosyn.crossexec.verdict_cache import SqliteVerdicts
     from evosyn.domains import Domains
 
-    with _opened(sandbox) as opened:
-        executor = CrossExecutor(Judge(opened, Domains(), limits or Limits(), cache))
+    with _opened(sandbox) as opened, nullcontext() if cache is None else SqliteVerdicts(Path(cache)) as known:
+        executor = CrossExecutor(Judge(opened, Domains(), limits, known))
         return executor.matrices([(pool.problem, pool.solutions, pool.testings) for pool in pools])
 
 
-def rank(strategy: str | Path, matrices: Sequence[PassMatrix], *, sandbox: Sandbox | None = None) -> list[Ranking]:
+def rank(
+    strategy: str | Path, matrices: Sequence[PassMatrix] | str | Path, *, sandbox: Sandbox | None = None
+) -> list[Ranking]:
     """What a strategy says of the solutions and testings of each problem.
 
     Args:
         strategy: the name of a known one (`codet`), a Python file, or the directory of a search.
-        matrices: of M solutions and N testings each.
+        matrices: of M solutions and N testings each, or a file of them.
         sandbox: one that stays open, with numpy in its workers; by default one is opened and closed again.
 
     Returns:
@@ -80,15 +83,18 @@ def rank(strategy: str | Path, matrices: Sequence[PassMatrix], *, sandbox: Sandb
 
     Raises:
         UsageError: no such strategy, or it gives no ranking: why.
+        InputError: a bad line of the file.
         SandboxUnavailable: the sandbox does not work here.
     """
+    from evosyn.matrices import load_matrices
     from evosyn.strategies import load_strategy
     from evosyn.strategies.evidence import evidence_of
     from evosyn.strategies.running.sandboxed import SandboxedRunner
 
     program = load_strategy(strategy)
+    given = load_matrices(matrices) if isinstance(matrices, str | Path) else matrices
     with _opened(sandbox, numpy=True) as opened:
-        (found,) = SandboxedRunner(opened).rank([program], [evidence_of(matrix) for matrix in matrices])
+        (found,) = SandboxedRunner(opened).rank([program], [evidence_of(matrix) for matrix in given])
     if isinstance(found, Invalid):
         raise UsageError(f"strategy {strategy}: gives no ranking: {found.reason}")
     return list(found)

@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import NamedTuple
 
 from evosyn.chat import Message
 from evosyn.codec import dump, load
@@ -22,6 +23,22 @@ SCHEMA_VERSION = 2
 """2 has `payload` in place of `entry_point` and `starter_code`; files of version 1 are read."""
 SETTINGS = ("evosyn", "relaxed", "random")
 """Of one run: pruned; pruned without the zero-variance rule; the pruned problems with a random testing."""
+
+
+class RankedSolution(NamedTuple):
+    """One solution of a row's problem, with the letter of its verdict by the row's testing."""
+
+    source: str
+    verdict: str
+
+    @property
+    def accepted(self) -> bool:
+        return self.verdict == "P"
+
+    @property
+    def refused(self) -> bool:
+        """The testing ran and did not accept it; where nothing is known it is neither accepted nor refused."""
+        return self.verdict in ("F", "E", "T", "K")
 
 
 @dataclass(frozen=True)
@@ -82,6 +99,11 @@ class Sample:
             meta=json.loads(self.meta),
             provenance=Provenance(source=self.model, simulated=self.simulated),
         )
+
+    @property
+    def ranked(self) -> list[RankedSolution]:
+        """All solutions, best first."""
+        return [RankedSolution(row["source"], row.get("verdict", "U")) for row in json.loads(self.solutions_ranked)]
 
     @property
     def chosen_testing(self) -> Testing:

@@ -129,5 +129,5 @@ class RunLocked(UsageError):
     """Another process writes to this run directory."""
 
 
-def _shorten(text: str, limit: int = 120) -> str:
-    return text if len(text) <= limit else text[: limit - 3] + "..."
+def _shorten(text: str) -> str:
+    return text if len(text) <= 120 else text[:117] + "..."

@@ -39,6 +39,12 @@ def is_matrices_file(path: str | Path) -> bool:
     return "verdicts" in first and "statement" not in first
 
 
+def matrix_files(folder: Path) -> list[Path]:
+    """The files of matrices in a directory: its own, or those of its `matrices/`."""
+    found = [folder / "matrices.jsonl", folder / "matrices.jsonl.gz", *sorted((folder / "matrices").glob("*.jsonl*"))]
+    return [file for file in found if file.is_file()]
+
+
 def load_matrices(path: str | Path) -> list[PassMatrix]:
     """All matrices of a file, validated.
 

@@ -15,14 +15,8 @@ from typing import NamedTuple, TypeAlias
 from evosyn.codec import load
 from evosyn.errors import FormatError, InputError
 from evosyn.jsonlines import scan_lines, write_lines
-from evosyn.matrices import is_matrices_file, load_matrices, write_matrices
 from evosyn.records import FLAT_PAYLOAD, Json, Pool, Problem, Provenance, Solution, canonical_json
-from evosyn.testings import StoredTesting, testing_from_json
-
-__all__ = [
-    "FormatError", "is_matrices_file", "iter_pools", "load_matrices", "load_pools", "pool_from_json", "pool_to_json",
-    "problem_from_json", "problem_to_json", "scan_pools", "testing_from_json", "write_matrices", "write_pools",
-]  # fmt: skip
+from evosyn.testings import StoredTesting
 
 BUILTIN = "builtin:"
 Check: TypeAlias = Callable[[Pool], None]
@@ -132,13 +126,13 @@ def pool_from_json(value: Mapping[str, Json], *, line: int = 0, source: str = "h
     )
 
 
-def problem_from_json(value: Mapping[str, Json], *, line: int = 0, source: str = "human") -> Problem:
+def problem_from_json(value: Mapping[str, Json]) -> Problem:
     """The problem fields of a line (without `solutions` and `testings`).
 
     Raises:
         FormatError: naming the field.
     """
-    return _problem(load(ProblemLine, value), line, source)
+    return _problem(load(ProblemLine, value), 0, "human")
 
 
 def pool_to_json(pool: Pool) -> dict[str, Json]:

@@ -14,7 +14,7 @@ from evosyn.records import Json, Provenance, Testing, canonical_json
 UNKNOWN_PROVENANCE = Provenance()
 
 
-def testing_from_json(value: Json, provenance: Provenance = UNKNOWN_PROVENANCE) -> Testing:
+def testing_from_json(value: Json) -> Testing:
     """A TESTING object; whether its body is one of its kind only a domain knows (`ports.Domain.check_shape`).
 
     Raises:
@@ -30,7 +30,7 @@ def testing_from_json(value: Json, provenance: Provenance = UNKNOWN_PROVENANCE) 
         canonical_json(body)
     except (ValueError, TypeError, RecursionError) as error:
         raise FormatError("", f"is not JSON: {error}") from error
-    return Testing(kind, body, provenance)
+    return Testing(kind, body)
 
 
 StoredTesting: TypeAlias = Annotated[Testing, Through(testing_from_json, Testing.to_json)]

@@ -8,6 +8,8 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,16 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a background job of a s
 
 run_seed()  # before other processes are started, which then have the same
 _tallies: list[dict[str, Any]] = []
+
+
+@pytest.fixture(autouse=True)
+def _modules_of_a_test_go_with_it(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What a test imports from its own folder, such as a stand-in for a library, would be found by all after it."""
+    before, made = set(sys.modules), str(tmp_path_factory.getbasetemp())
+    yield
+    added = {name: sys.modules[name] for name in sys.modules.keys() - before}
+    left = [name for name, module in added.items() if (getattr(module, "__file__", None) or "").startswith(made)]
+    assert not left, f"the test leaves {left} in sys.modules, which later tests would import"
 
 
 def pytest_report_header() -> str:

@@ -8,6 +8,8 @@ import pytest
 
 import evosyn
 from evosyn.errors import InputError, UsageError
+from evosyn.jobs import Limits
+from evosyn.matrices import write_matrices
 from evosyn.records import Pool, Problem, Solution, Testing
 
 TASK = {"entry_point": "f", "testing": {"kind": "cases", "cases": [{"input": [2], "output": 4}]}}
@@ -34,6 +36,19 @@ def test_from_a_pool_to_the_best_solution(sandbox) -> None:
     assert ["".join(row) for row in matrices[0].verdicts_MN] == ["PPF", "PPF", "PFP", "FFF"]
     rankings = evosyn.rank("codet", matrices, sandbox=sandbox)
     assert [ranking.solution_scores_M.argmax() for ranking in rankings] == [0, 0]
+
+
+def test_what_was_executed_is_remembered_in_a_file_by_its_limits_and_ranked_from_a_file(sandbox, tmp_path) -> None:
+    verdicts, slow = tmp_path / "verdicts.sqlite", Limits(cpu_s=5.0)
+    first = evosyn.cross_execute([pool("a")], cache=verdicts, sandbox=sandbox)
+    again = evosyn.cross_execute([pool("a")], cache=str(verdicts), sandbox=sandbox)
+    other = evosyn.cross_execute([pool("a")], cache=verdicts, limits=slow, sandbox=sandbox)
+    assert (again[0].durations_MN == first[0].durations_MN).all(), "nothing ran again"
+    assert (other[0].durations_MN != first[0].durations_MN).any(), "under other limits everything runs"
+    write_matrices(tmp_path / "matrices.jsonl", first)
+    from_file = evosyn.rank("codet", tmp_path / "matrices.jsonl", sandbox=sandbox)[0]
+    asked = evosyn.rank("codet", first, sandbox=sandbox)[0]
+    assert from_file.solution_scores_M.tolist() == asked.solution_scores_M.tolist()
 
 
 def test_bundled_seeds_are_loaded_and_a_bad_file_is_named(tmp_path: Path) -> None:

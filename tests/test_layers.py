@@ -4,6 +4,7 @@ import ast
 import importlib
 import importlib.util
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,11 @@ HEAVY = {
 MODULES = sorted(ROOT.rglob("*.py"))
 
 
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
 def part_of(path: Path) -> str:
     relative = path.relative_to(ROOT)
     return relative.parts[0].removesuffix(".py")
@@ -57,7 +63,7 @@ def imported(tree: ast.AST) -> set[str]:
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_a_module_imports_its_own_package_or_a_lower_layer(path: Path) -> None:
     part = part_of(path)
-    for name in imported(ast.parse(path.read_text())):
+    for name in imported(tree_of(path)):
         if not name.startswith("evosyn."):
             continue
         other = name.split(".")[1]
@@ -74,15 +80,13 @@ def test_a_module_imports_its_own_package_or_a_lower_layer(path: Path) -> None:
 def test_no_module_imports_a_heavy_library_at_its_top(path: Path) -> None:
     if part_of(path) == "train" or path.name == "toy_policy.py":  # imported where training begins
         return
-    top = ast.Module(
-        [node for node in ast.parse(path.read_text()).body if isinstance(node, ast.Import | ast.ImportFrom)], []
-    )
+    top = ast.Module([node for node in tree_of(path).body if isinstance(node, ast.Import | ast.ImportFrom)], [])
     assert not {name.split(".")[0] for name in imported(top)} & HEAVY
 
 
 def test_contracts_ship_without_a_test_framework_and_nothing_imports_them() -> None:
     for path in MODULES:
-        names = {f"{name}." for name in imported(ast.parse(path.read_text()))}
+        names = {f"{name}." for name in imported(tree_of(path))}
         if part_of(path) == "contracts":
             assert not {name for name in names if name.startswith(("pytest.", "hypothesis.", "_pytest."))}, path
         else:
@@ -92,7 +96,7 @@ def test_contracts_ship_without_a_test_framework_and_nothing_imports_them() -> N
 def test_a_class_name_stands_once() -> None:
     homes: dict[str, list[str]] = {}
     for path in MODULES:
-        for node in ast.parse(path.read_text()).body:
+        for node in tree_of(path).body:
             if isinstance(node, ast.ClassDef):
                 homes.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
     assert not {name: places for name, places in homes.items() if len(places) > 1}
@@ -101,14 +105,14 @@ def test_a_class_name_stands_once() -> None:
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_nothing_imports_a_simulation(path: Path) -> None:
     if part_of(path) != "simulation":
-        names = imported(ast.parse(path.read_text()))
+        names = imported(tree_of(path))
         assert not {name for name in names if f"{name}.".startswith("evosyn.simulation.")}
 
 
 def test_no_layer_reaches_a_higher_one_through_the_registry() -> None:
     reached = []
     for path in MODULES:
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(tree_of(path)):
             if not isinstance(node, ast.Call) or not node.args or not isinstance(node.args[0], ast.Constant):
                 continue
             called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
@@ -149,7 +153,7 @@ def test_only_the_two_faces_read_directories() -> None:
     readers = {
         part_of(path)
         for path in MODULES
-        for name in imported(ast.parse(path.read_text()))
+        for name in imported(tree_of(path))
         if f"{name}.".startswith("evosyn.reading.")
     }
     assert readers == {"reading", "cli", "view"}

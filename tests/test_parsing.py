@@ -17,6 +17,7 @@ DEEP = (
 )
 
 
+@pytest.mark.slow
 def test_a_text_is_parsed_beside_threads_that_parse_without_asking() -> None:
     stop = threading.Event()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -43,10 +42,9 @@ def print_samples(stories: Sequence[SampleStory]) -> None:
             _part("matrix (best first; > and v mark the chosen ones)", matrix_lines(story.matrix))
         told = f"chosen testing: {row.tests} checks, refuses {row.difficulty:.0%} of the solutions"
         _part(told, testing_lines(row.testing))
-        ranked = json.loads(row.solutions_ranked)
-        best, worst = ranked[0], ranked[-1]
-        told = f"best solution ({best['verdict']})  |  worst solution ({worst['verdict']})"
-        _part(told, side_by_side(best["source"], worst["source"]))
+        best, worst = row.ranked[0], row.ranked[-1]
+        told = f"best solution ({best.verdict})  |  worst solution ({worst.verdict})"
+        _part(told, side_by_side(best.source, worst.source))
 
 
 def print_why(reasons: ProblemReasons) -> None:
@@ -114,9 +112,9 @@ def _fate(story: ProblemStory) -> None:
             click.secho(f"{setting:8} dropped in {reject.stage}: {reject.reason} ({safe(reject.detail)})", fg="red")
 
 
-def _short(text: str, limit: int = 70) -> str:
+def _short(text: str) -> str:
     text = safe(text).replace("\n", "\\n")
-    return text if len(text) <= limit else text[: limit - 3] + "..."
+    return text if len(text) <= 70 else text[:67] + "..."
 
 
 def _part(title: str, lines: Sequence[str] | Iterator[str]) -> None:

@@ -52,7 +52,7 @@ def opened(config: MatricesConfig | CurveAblationConfig, **given: Any) -> Iterat
 
 def _matrices_of(source: str, workbench: Workbench, *, split: bool) -> MatrixSource:
     from evosyn.domains import load_pools
-    from evosyn.pools import is_matrices_file, load_matrices
+    from evosyn.matrices import is_matrices_file, load_matrices
 
     path = Path(source)
     if path.is_dir():

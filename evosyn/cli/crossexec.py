@@ -152,7 +152,7 @@ def _execute(run: RunDir, executor: CrossExecutor, items: Iterator[Item], progre
     """
     from evosyn.crossexec.executor import ExecutedProblem
     from evosyn.journal import Events
-    from evosyn.pools import write_matrices
+    from evosyn.matrices import write_matrices
 
     events = Events(run.journal, {"matrix": ExecutedProblem})
     events.begin({"kind": "crossexec", **executor.meta()})

@@ -103,7 +103,7 @@ def _inputs(run: Path, seeds: str | None) -> Inputs:
 
 def _seeds_of(run: Path) -> str:
     """The seed pool that a run was evolved on, from its manifest."""
-    from evosyn.pools import is_matrices_file
+    from evosyn.matrices import is_matrices_file
     from evosyn.rundir import RunDir
 
     if run.is_dir():

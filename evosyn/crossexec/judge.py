@@ -94,11 +94,15 @@ class Judge:
         with self._lock:
             self.domains = {**domains, **self.domains}
 
-    def rows(self, problem: Problem, columns: Sequence[Testing], solutions: Mapping[str, Solution]) -> list[Row]:
+    def rows(
+        self, problem: Problem, columns: Sequence[Testing], solutions: Mapping[str, Solution], *, by: str = "same"
+    ) -> list[Row]:
         """Rows to decide, nothing known yet.
 
         Args:
             solutions: by what tells them apart: the verdicts of one are those of any other of the same name.
+            by: what the names are: of their domain (`same`), or their texts (`text`). A text may read as the name of
+                another solution.
 
         Raises:
             KeyError: the domain of the problem is not served.
@@ -106,7 +110,8 @@ class Judge:
         domain, shared = self.domains[problem.domain], tuple(columns)
         key = guarded(domain.key, problem)
         trouble = key if isinstance(key, CellResult) else None
-        head = _digest(canonical_json([self._salt, problem.domain, "" if trouble else key]))
+        decides = [self._salt, problem.domain, "" if trouble else key]
+        head = _digest(canonical_json(decides if by == "same" else [*decides, by]))
         ids = [testing.id.encode() for testing in shared]
         rows = []
         for name, solution in solutions.items():
@@ -178,7 +183,7 @@ class Judge:
         if problem.domain not in self.domains:
             return CellResult(Verdict.UNKNOWN, detail=f"the domain {problem.domain!r} is not served")
         solutions = {cell.solution.text: cell.solution for cell in cells}
-        return dict(zip(solutions, self.rows(problem, (testing,), solutions), strict=True))
+        return dict(zip(solutions, self.rows(problem, (testing,), solutions, by="text"), strict=True))
 
     def _recall(self, rows: Sequence[Row]) -> None:
         known = iter(self._cache.get([key for row in rows if row.trouble is None for key in row.keys]))

@@ -28,20 +28,17 @@ class Claim(NamedTuple):
     source: str
 
 
-def check_references(
-    judge: Judge, source: str | Path, pools: Sequence[Pool], *, alternatives: bool = True
-) -> list[InputError]:
+def check_references(judge: Judge, source: str | Path, pools: Sequence[Pool]) -> list[InputError]:
     """Run every reference, and the alternatives that `meta` names, against the human testing of its problem.
 
     Args:
         source: the file that messages name.
-        alternatives: run those too.
 
     Returns:
         In the order of the file, one error per source that does not pass, and one per human testing that cannot run or
         accepts a solution that is surely wrong; problems without a human testing have none.
     """
-    claims = [claim for pool in pools for claim in _claims(judge, pool.problem, alternatives)]
+    claims = [claim for pool in pools for claim in _claims(judge, pool.problem)]
     cells = [
         Cell(problem, Solution(text), testing) for problem, _, text in claims if (testing := problem.human_testing)
     ]
@@ -73,7 +70,7 @@ def check_telling(judge: Judge, source: str | Path, pools: Sequence[Pool]) -> li
     return found
 
 
-def _claims(judge: Judge, problem: Problem, alternatives: bool) -> Iterator[Claim]:
+def _claims(judge: Judge, problem: Problem) -> Iterator[Claim]:
     if problem.human_testing is None:
         return
     canary = guarded(judge.domains[problem.domain].canary, problem, [problem.human_testing])
@@ -81,7 +78,7 @@ def _claims(judge: Judge, problem: Problem, alternatives: bool) -> Iterator[Clai
         yield Claim(problem, TESTING, canary.text)
     if problem.reference_solution is not None:
         yield Claim(problem, "reference_solution", problem.reference_solution)
-    others = problem.meta.get("alternatives") if alternatives else None
+    others = problem.meta.get("alternatives")
     for index, text in enumerate(others if isinstance(others, list) else []):
         if isinstance(text, str):
             yield Claim(problem, f"meta.alternatives[{index}]", text)

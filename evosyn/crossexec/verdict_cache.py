@@ -25,6 +25,7 @@ log = logging.getLogger(__name__)
 
 UNDECIDED = frozenset({Verdict.UNKNOWN, Verdict.NOT_RUN})
 _VERDICTS = {verdict.value: verdict for verdict in Verdict}
+MOST_IN_MEMORY = 200_000
 _CHUNK = 500
 _SUM = 8
 """Bytes of a checksum."""
@@ -32,10 +33,9 @@ _FULL = ("database or disk is full", "disk I/O error")
 
 
 class MemoryVerdicts:
-    """Implements `ports.VerdictCache` for one process; forgets the oldest beyond `size` cells."""
+    """Implements `ports.VerdictCache` for one process; forgets the oldest beyond `MOST_IN_MEMORY` cells."""
 
-    def __init__(self, size: int = 200_000) -> None:
-        self._size = size
+    def __init__(self) -> None:
         self._cells: dict[str, CellResult] = {}
         self._lock = threading.Lock()
 
@@ -45,7 +45,7 @@ class MemoryVerdicts:
     def put(self, items: Sequence[tuple[str, CellResult]]) -> None:
         with self._lock:
             self._cells.update(_decided(items))
-            while len(self._cells) > self._size:
+            while len(self._cells) > MOST_IN_MEMORY:
                 self._cells.pop(next(iter(self._cells)))
 
 

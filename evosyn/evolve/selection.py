@@ -18,9 +18,9 @@ TOURNAMENT = 24
 TOLERANCE = 1e-6
 
 
-def by_rank(archive: Archive, rng: random.Random, share: float = 0.1) -> Elite:
-    """An elite by its rank: the chance falls exponentially, with mean rank `share` of the filled cells."""
-    scale = max(1.0, share * len(archive))
+def by_rank(archive: Archive, rng: random.Random) -> Elite:
+    """An elite by its rank: the chance falls exponentially, with a tenth of the filled cells as its mean."""
+    scale = max(1.0, 0.1 * len(archive))
     position = int(-math.log(1.0 - rng.random()) * scale)
     return archive.ranked(position % len(archive))
 

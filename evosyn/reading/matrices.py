@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evosyn.errors import UsageError
-from evosyn.matrices import load_matrices
+from evosyn.matrices import load_matrices, matrix_files
 from evosyn.reading.checks import CheckShown, checks_judged, program_of
 from evosyn.records import PassMatrix, Ranking
 
@@ -107,12 +107,6 @@ def shown_matrix(
             for n in order_N
         ),
     )
-
-
-def matrix_files(folder: Path) -> list[Path]:
-    """The files of matrices in a directory: its own, or those of its `matrices/`."""
-    found = [folder / "matrices.jsonl", folder / "matrices.jsonl.gz", *sorted((folder / "matrices").glob("*.jsonl*"))]
-    return [file for file in found if file.is_file()]
 
 
 def stored_matrices(folder: Path) -> list[PassMatrix]:

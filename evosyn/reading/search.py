@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from evosyn.errors import UsageError
 from evosyn.evaluators.behaviour import axes_named
 from evosyn.evolve.islands import Archipelago, IslandsConfig
+from evosyn.matrices import matrix_files
 from evosyn.randomness import SeedTree
 from evosyn.reading.base import Fresh, Listed, Reading
 from evosyn.reading.conclusions import of_search
-from evosyn.reading.matrices import MatrixShown, matrix_files, matrix_of, shown_matrix, stored_matrices
+from evosyn.reading.matrices import MatrixShown, matrix_of, shown_matrix, stored_matrices
 from evosyn.reading.search_answers import (
     CANDIDATE_COLUMNS,
     CandidateRow,

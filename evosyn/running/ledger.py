@@ -83,13 +83,12 @@ class Ledger(Generic[T]):
         *,
         on_reply: Callable[[Reply], None] = lambda _: None,
         older: Callable[[dict[str, Json]], Json] | None = None,
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._events = Events[PaidReply | Finished](
             journal, {"reply": PaidReply, "item": Finished}, older, headless=older is not None
         )
-        self._kind, self._on_reply, self._clock = kind, on_reply, clock
-        self._synced = clock()
+        self._kind, self._on_reply = kind, on_reply
+        self._synced = time.monotonic()
         self._replies: defaultdict[int, dict[Key, PaidReply]] = defaultdict(dict)
         self._calls: set[asyncio.Task[Reply]] = set()
         self.done: dict[int, Closed] = {}
@@ -188,9 +187,9 @@ class Ledger(Generic[T]):
 
     def _write(self, event: PaidReply | Finished) -> int:
         # A killed process loses nothing that was written; the flush to the disk is for power cuts, so once a second.
-        due = self._clock() - self._synced >= 1.0
+        due = time.monotonic() - self._synced >= 1.0
         if due:
-            self._synced = self._clock()
+            self._synced = time.monotonic()
         return self._events.append(event, sync=due)
 
 

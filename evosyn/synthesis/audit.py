@@ -8,15 +8,14 @@ a human pool written for a synthesis afterwards, both work.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-
-import numpy as np
 
 from evosyn.dataset import Sample
 from evosyn.errors import UsageError
 from evosyn.ports import Crossexec
-from evosyn.records import Json, Pool, Solution
+from evosyn.records import KNOWN_VERDICTS, Json, Pool, Solution, Verdict
 from evosyn.synthesis.dedup import words
 
 
@@ -25,9 +24,10 @@ class Audited:
     """One row of the audit.
 
     Attributes:
-        valid: the chosen testing accepts the reference (None if there is none to run).
-        true_accepts, false_accepts, true_refusals, false_refusals: solutions, by the human verdict.
-        best_right: the human testing accepts the chosen solution.
+        valid: the chosen testing accepts the reference (None if there is none to run, or that is unknown).
+        true_accepts, false_accepts, true_refusals, false_refusals: solutions, by the human verdict; those of which one
+            of the two verdicts is unknown are left out.
+        best_right: the human testing accepts the chosen solution; None where that is unknown.
     """
 
     sample_id: str
@@ -37,7 +37,7 @@ class Audited:
     false_accepts: int
     true_refusals: int
     false_refusals: int
-    best_right: bool
+    best_right: bool | None
 
 
 def audit(
@@ -71,11 +71,11 @@ def audit(
     for (sample, problem), matrix in zip(matched, matrices, strict=True):
         if matrix.human_M is None:
             raise UsageError(f"problem {sample.problem_id}: its human testing was not executed")
-        kept_M, human_M = matrix.passed_MN[:, 0], matrix.human_M == "P"
-        valid = bool(kept_M[-1]) if problem.reference_solution is not None else None
-        size = len(candidates[sample.problem_id].solutions)
-        best = [one.text for one in candidates[sample.problem_id].solutions].index(sample.solution)
-        rows.append(_row(sample, valid, kept_M[:size], human_M[:size], best))
+        drawn = [one.text for one in candidates[sample.problem_id].solutions]
+        letters = zip(matrix.verdicts_MN[:, 0], matrix.human_M, strict=True)
+        pairs = [(Verdict(kept), Verdict(human)) for kept, human in letters]
+        valid = _accepts(pairs[-1][0]) if problem.reference_solution is not None else None
+        rows.append(_row(sample, valid, pairs[: len(drawn)], drawn.index(sample.solution)))
     return rows
 
 
@@ -86,6 +86,7 @@ def summary(rows: Sequence[Audited]) -> dict[str, Json]:
         for name in ("true_accepts", "false_accepts", "true_refusals", "false_refusals")
     }
     with_reference = [row.valid for row in rows if row.valid is not None]
+    best = [row.best_right for row in rows if row.best_right is not None]
     exact = [row.false_accepts == row.false_refusals == 0 for row in rows]
     return {
         "audited": len(rows),
@@ -94,22 +95,31 @@ def summary(rows: Sequence[Audited]) -> dict[str, Json]:
         "accept_precision": _share(sums["true_accepts"], sums["true_accepts"] + sums["false_accepts"]),
         "accept_recall": _share(sums["true_accepts"], sums["true_accepts"] + sums["false_refusals"]),
         "balanced_accuracy": _balanced(sums),
-        "best_solution_right": _share(sum(row.best_right for row in rows), len(rows)),
+        "best_solution_right": _share(sum(best), len(best)),
         **sums,
     }
 
 
-def _row(sample: Sample, valid: bool | None, kept_M: np.ndarray, human_M: np.ndarray, best: int) -> Audited:
+def _row(sample: Sample, valid: bool | None, verdicts: Sequence[tuple[Verdict, Verdict]], best: int) -> Audited:
+    """
+    Args:
+        verdicts: of each drawn solution, by the kept testing and by the human one.
+    """
+    counts = Counter((_accepts(kept), _accepts(human)) for kept, human in verdicts)
     return Audited(
         sample_id=sample.id,
         problem_id=sample.problem_id,
         valid=valid,
-        true_accepts=int((kept_M & human_M).sum()),
-        false_accepts=int((kept_M & ~human_M).sum()),
-        true_refusals=int((~kept_M & ~human_M).sum()),
-        false_refusals=int((~kept_M & human_M).sum()),
-        best_right=bool(human_M[best]),
+        true_accepts=counts[True, True],
+        false_accepts=counts[True, False],
+        true_refusals=counts[False, False],
+        false_refusals=counts[False, True],
+        best_right=_accepts(verdicts[best][1]),
     )
+
+
+def _accepts(verdict: Verdict) -> bool | None:
+    return verdict is Verdict.PASS if verdict in KNOWN_VERDICTS else None
 
 
 def _balanced(sums: Mapping[str, int]) -> float | None:

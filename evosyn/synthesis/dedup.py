@@ -76,22 +76,22 @@ def jaccard(a: NDArray[np.unsignedinteger], b: NDArray[np.unsignedinteger]) -> f
 class MinHash:
     """Signatures of sets: in each place two of them agree with the probability of their Jaccard similarity."""
 
-    def __init__(self, permutations: int = PERMUTATIONS) -> None:
+    def __init__(self) -> None:
         rng = SeedTree(0).child("minhash").rng()
         top = np.iinfo(np.uint64).max
-        self._multiplier_K = rng.integers(1, top, size=permutations, dtype=np.uint64) | np.uint64(1)
-        self._offset_K = rng.integers(0, top, size=permutations, dtype=np.uint64)
+        self._multiplier_K = rng.integers(1, top, size=PERMUTATIONS, dtype=np.uint64) | np.uint64(1)
+        self._offset_K = rng.integers(0, top, size=PERMUTATIONS, dtype=np.uint64)
 
     def signature(self, hashes: NDArray[np.uint64]) -> NDArray[np.uint32]:
-        """The signature, shape (permutations,), of a set that is not empty (multiply-shift hashing)."""
+        """The signature, shape (PERMUTATIONS,), of a set that is not empty (multiply-shift hashing)."""
         mixed_KS = self._multiplier_K[:, None] * hashes[None, :] + self._offset_K[:, None]
         return np.asarray((mixed_KS >> np.uint64(32)).min(axis=1), dtype=np.uint32)
 
 
-def rows_per_band(threshold: float, permutations: int = PERMUTATIONS) -> int:
+def rows_per_band(threshold: float) -> int:
     """The longest band that still finds a pair at `threshold` with a probability of 0.99 or more."""
     for rows in (16, 8, 4, 2):
-        if 1 - (1 - threshold**rows) ** (permutations // rows) >= 0.99:
+        if 1 - (1 - threshold**rows) ** (PERMUTATIONS // rows) >= 0.99:
             return rows
     return 1
 

@@ -114,49 +114,26 @@ def draw_pools(
         UsageError: a problem of a domain that is not in `domains`.
         BudgetSpent, TeacherUnavailable: from the teacher.
     """
-    return asyncio.run(
-        adraw_pools(
-            problems,
-            teacher,
-            domains,
-            solutions=solutions,
-            testings=testings,
-            config=config,
-            on_done=on_done,
-        )
-    )
-
-
-async def adraw_pools(
-    problems: Sequence[Problem],
-    teacher: Teacher,
-    domains: Mapping[str, Domain],
-    *,
-    solutions: int,
-    testings: int,
-    config: DrawConfig | None = None,
-    on_done: Callable[[int, Drawn], None] | None = None,
-) -> list[Pool]:
-    """The same inside a running event loop."""
     config = config or DrawConfig()
     for problem in problems:
         if problem.domain not in domains:
             raise UsageError(f"problem {problem.problem_id!r}: unknown domain {problem.domain!r}")
-    gate = asyncio.Semaphore(config.in_flight)
+    want, gate = Want(solutions, testings, teacher.simulated), asyncio.Semaphore(config.in_flight)
 
     async def ask(kind: Kind, slot: int, attempt: int, request: Request) -> Reply:  # noqa: ARG001
         return await teacher.complete(request)
 
     async def one(index: int, problem: Problem) -> Pool:
         async with gate:
-            drawn = await draw_pool(
-                problem, domains[problem.domain], ask, Want(solutions, testings, teacher.simulated), config
-            )
+            drawn = await draw_pool(problem, domains[problem.domain], ask, want, config)
         if on_done is not None:
             on_done(index, drawn)
         return drawn.pool
 
-    return await all_or_first_error([one(index, problem) for index, problem in enumerate(problems)])
+    async def every() -> list[Pool]:
+        return await all_or_first_error([one(index, problem) for index, problem in enumerate(problems)])
+
+    return asyncio.run(every())
 
 
 @dataclass(frozen=True)

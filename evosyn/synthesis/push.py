@@ -14,7 +14,7 @@ from evosyn.errors import UnavailableError, UsageError
 PUSHED = ("README.md", "report.json", "rejects.jsonl", "strategy.py", "quality.png", "dataset/*.parquet")
 
 
-def push_dataset(directory: Path, repo: str, *, private: bool = True, message: str = "Dataset made by evosyn") -> str:
+def push_dataset(directory: Path, repo: str, *, private: bool = True) -> str:
     """Upload a finished dataset directory; returns the address of the commit.
 
     Args:
@@ -40,7 +40,7 @@ def push_dataset(directory: Path, repo: str, *, private: bool = True, message: s
             repo_type="dataset",
             folder_path=str(directory),
             allow_patterns=list(PUSHED),
-            commit_message=message,
+            commit_message="Dataset made by evosyn",
         )
     except LocalTokenNotFoundError as error:
         raise UsageError("--push: no token; set HF_TOKEN, or log in with `hf auth login`") from error

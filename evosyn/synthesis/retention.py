@@ -64,15 +64,15 @@ def _row(
     (rankings,) = runner.rank([program], [evidence_of(part) for part in drawn])
     if isinstance(rankings, Invalid):
         raise UsageError(f"the strategy is invalid: {rankings.reason}")
-    kept, relaxed, accuracy, right = [], [], [], []
+    accuracy: list[float | None] = []
+    kept, relaxed, right = [], [], []
     for number, (part, ranking) in enumerate(zip(drawn, rankings, strict=True)):
         decision = decide(part, ranking, PruneConfig(), tree.child("decide", number))
         kept.append("evosyn" not in decision.dropped_from)
         relaxed.append("relaxed" not in decision.dropped_from)
         if kept[-1] and decision.chosen is not None and part.human_M is not None:
-            human = part.human_M == Verdict.PASS.value
-            accuracy.append(_balanced_accuracy(part.passed_MN[:, decision.chosen.testing], human))
-            right.append(float(human[decision.chosen.best]))
+            accuracy.append(balanced_accuracy(part, decision.chosen.testing))
+            right.append(float(part.human_M[decision.chosen.best] == Verdict.PASS.value))
     per_problem = np.array(kept, dtype=float).reshape(len(matrices), draws).mean(axis=1)
     return SizeRow(
         size=size,
@@ -93,15 +93,15 @@ def _parts(matrix: PassMatrix, size: int, draws: int, tree: SeedTree) -> Iterato
         yield sub_matrix(matrix, rng.permutation(rows)[:size], rng.permutation(columns)[:size])
 
 
-def _balanced_accuracy(
-    accepted: np.ndarray[tuple[int, ...], np.dtype[np.bool_]], human: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
-) -> float:
-    if human.all() or not human.any():
-        return float("nan")
-    return float((accepted[human].mean() + (~accepted[~human]).mean()) / 2)
+def balanced_accuracy(matrix: PassMatrix, testing: int) -> float | None:
+    """Of one testing against the human verdicts; None where there are none, or all solutions are alike."""
+    right_M = None if matrix.human_M is None else matrix.human_M == Verdict.PASS.value
+    if right_M is None or right_M.all() or not right_M.any():
+        return None
+    accepted_M = matrix.passed_MN[:, testing]
+    return float((accepted_M[right_M].mean() + (~accepted_M[~right_M]).mean()) / 2)
 
 
-def _mean(values: Sequence[float]) -> float:
-    found = np.array(values, dtype=float)
-    found = found[~np.isnan(found)]
-    return float(found.mean()) if len(found) else float("nan")
+def _mean(values: Sequence[float | None]) -> float:
+    known = [value for value in values if value is not None]
+    return float(np.mean(known)) if known else float("nan")

@@ -1,6 +1,6 @@
 """What watches a run from inside the trainer: metrics on disk, whole checkpoints, and the reasons to stop safely.
 
-Nothing here raises into the trainer; `Watch.failure` says afterwards why it stopped.
+Nothing here raises into the trainer; `RunWatch.failure` says afterwards why it stopped.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ import os
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from evosyn.errors import UnavailableError, UsageError
 from evosyn.records import Json
@@ -37,9 +37,8 @@ class RewardClient:
         token_env: str | None = None,
         timeout_s: float = 1800.0,
         patience_s: float = 120.0,
-        sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        self._url, self._timeout_s, self._patience_s, self._sleep = url.rstrip("/"), timeout_s, patience_s, sleep
+        self._url, self._timeout_s, self._patience_s = url.rstrip("/"), timeout_s, patience_s
         self._headers = {"Content-Type": "application/json"}
         if token_env is not None:
             if token_env not in os.environ:
@@ -97,7 +96,7 @@ class RewardClient:
                 reason = str(error)
             if time.monotonic() + pause > deadline:
                 raise UnavailableError(f"{self._url}{path}: no answer for {self._patience_s:.0f} s: {reason}")
-            self._sleep(pause)
+            time.sleep(pause)
             pause = min(2.0, 2 * pause)
 
 

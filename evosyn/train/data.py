@@ -6,10 +6,8 @@ names that are taken, completion-only loss for prompt/completion rows) as of 1.1
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from evosyn.dataset import Sample, read_dataset
 from evosyn.domains import check_task, shown
@@ -19,13 +17,6 @@ from evosyn.records import Json
 from evosyn.tasks import Task, task_of
 
 Messages = list[dict[str, str]]
-
-
-class Ranked(NamedTuple):
-    """One solution of a row's problem, best first in the file."""
-
-    source: str
-    passes: bool
 
 
 def load_samples(path: str | Path, setting: str) -> list[Sample]:
@@ -55,38 +46,28 @@ def tasks_of(samples: Sequence[Sample]) -> dict[str, Task]:
     return {sample.id: task_of(sample, check_task) for sample in samples}
 
 
-def ranked_of(sample: Sample) -> list[Ranked]:
-    """The row's solutions, best first; the recorded `verdict` is the one of the chosen testing."""
-    rows: list[Json] = json.loads(sample.solutions_ranked)
-    return [Ranked(str(row["source"]), row.get("verdict") == "P") for row in rows]
-
-
 def sft_rows(samples: Sequence[Sample], per_problem: int) -> list[dict[str, Messages]]:
     """Prompt/completion rows from the best solutions: the row's own first, then further ones that pass its testing."""
     rows = []
     for sample in samples:
         sources = [sample.solution]
-        sources += [other.source for other in ranked_of(sample) if other.passes and other.source not in sources]
+        sources += [other.source for other in sample.ranked if other.accepted and other.source not in sources]
         for source in list(dict.fromkeys(sources))[:per_problem]:
             rows.append(_pair(sample, source))
     return rows
 
 
 def dpo_rows(samples: Sequence[Sample]) -> list[dict[str, Messages]]:
-    """Preference rows: the row's solution against the worst ranked one that its testing refuses; rows without are left
-    out.
+    """Preference rows: the best solution that the row's testing accepts against the worst that it refuses; rows
+    without such a pair are left out.
     """
     rows = []
     for sample in samples:
-        worst = next((other for other in reversed(ranked_of(sample)) if not other.passes), None)
-        if worst is not None and worst.source.strip() != sample.solution.strip():
-            rows.append(
-                {
-                    "prompt": prompt_of(sample),
-                    "chosen": shown(sample.problem, sample.solution),
-                    "rejected": shown(sample.problem, worst.source),
-                }
-            )
+        accepted = [other.source for other in sample.ranked if other.accepted]
+        refused = [other.source for other in sample.ranked if other.refused]
+        if accepted and refused:
+            chosen, rejected = shown(sample.problem, accepted[0]), shown(sample.problem, refused[-1])
+            rows.append({"prompt": prompt_of(sample), "chosen": chosen, "rejected": rejected})
     return rows
 
 
@@ -97,7 +78,7 @@ def warm_rows(samples: Sequence[Sample], per_problem: int, seeds: SeedTree) -> l
     """
     rows = []
     for sample in samples:
-        sources = sorted({other.source for other in ranked_of(sample)} or {sample.solution})
+        sources = sorted({other.source for other in sample.ranked} or {sample.solution})
         generator = seeds.child("warm", sample.problem_id).random()
         for source in generator.sample(sources, min(per_problem, len(sources))):
             rows.append(_pair(sample, source))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +25,8 @@ def require_train() -> None:
     Raises:
         MissingExtra: torch, transformers, trl or accelerate is not installed.
     """
-    import importlib.util
-
     for package in ("torch", "transformers", "trl", "accelerate", "peft"):
-        if importlib.util.find_spec(package) is None:
+        if find_spec(package) is None:
             raise MissingExtra(package, "train", "training")
 
 
@@ -36,8 +35,6 @@ def require_options(config: TrainingConfig) -> None:
     Raises:
         UsageError: an option that was asked for needs a package that is not installed, or another option.
     """
-    import importlib.util
-
     needs = []
     if isinstance(config, RlvrConfig) and config.rollout.engine != "transformers":
         needs.append((f"rollout.engine={config.rollout.engine}", "vllm", "pip install vllm"))
@@ -47,7 +44,7 @@ def require_options(config: TrainingConfig) -> None:
         name = config.keep.report_to
         needs.append((f"keep.report_to={name}", name, f"pip install {name}"))
     for key, package, how in needs:
-        if importlib.util.find_spec(package) is None:
+        if find_spec(package) is None:
             raise UsageError(f"{key}: needs the package {package}: {how}")
     if config.memory.four_bit and not config.memory.lora_rank:
         raise UsageError("memory.four_bit: only an adapter is trained on it; add --set memory.lora_rank=16")
@@ -180,14 +177,13 @@ def use_bf16(memory: MemoryConfig) -> bool:
 
 
 def _four_bit() -> Any:
-    import importlib.util
 
     import torch
     from transformers import BitsAndBytesConfig
 
     if not torch.cuda.is_available():
         raise UsageError("memory.four_bit: needs a GPU; this machine has none. Leave it out, or lower memory.lora_rank")
-    if importlib.util.find_spec("bitsandbytes") is None:
+    if find_spec("bitsandbytes") is None:
         raise UsageError("memory.four_bit: needs the package bitsandbytes: pip install bitsandbytes")
     return BitsAndBytesConfig(
         load_in_4bit=True,

@@ -1,7 +1,7 @@
 """The reward function that TRL calls: sandboxed scores, weighted and logged.
 
 It never raises into the trainer: where the machine fails, the affected completions get None (TRL then leaves them out
-of the baseline and of the loss), the failure is kept in `failure`, and the `Watch` callback ends the run after a
+of the baseline and of the loss), the failure is kept in `failure`, and the `RunWatch` callback ends the run after a
 checkpoint. TRL contract: all columns arrive as lists aligned with `completions`. EvoSyn (2510.17928) section 3.3.
 """
 
@@ -32,7 +32,6 @@ class RewardFunction:
         config: the parts and their weights.
         max_completion: tokens, for the length-aware parts.
         wait: called before scoring; returns when what is scored in the background is done.
-        clock: seconds, monotonic.
 
     Attributes:
         failure: the exception that broke scoring, or None.
@@ -49,11 +48,10 @@ class RewardFunction:
         *,
         max_completion: int,
         wait: Callable[[], None] = lambda: None,
-        clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self.__name__ = "evosyn"
         self.tasks, self.scorer, self._config = tasks, scorer, config
-        self._max_completion, self._wait, self._clock = max_completion, wait, clock
+        self._max_completion, self._wait = max_completion, wait
         self._left: float | None = None
         self.failure: BaseException | None = None
         self.passes: dict[str, list[int]] = defaultdict(lambda: [0, 0])
@@ -70,7 +68,7 @@ class RewardFunction:
     ) -> list[float | None]:
         """A reward per completion; None where the sandbox could not judge it."""
         del columns
-        started = self._clock()
+        started = time.perf_counter()
         self.drawn += len(completions)
         try:
             texts = [completion_text(completion) for completion in completions]
@@ -87,7 +85,7 @@ class RewardFunction:
         self._keep_book(row_id, scores, rewards)
         if log_metric is not None:
             self._log(log_metric, scores, texts, started)
-        self._left = self._clock()
+        self._left = time.perf_counter()
         return rewards
 
     def _scores(self, rows: Sequence[str], texts: Sequence[str]) -> list[Score]:
@@ -129,7 +127,7 @@ class RewardFunction:
         self, log_metric: Callable[[str, float], None], scores: Sequence[Score], texts: Sequence[str], started: float
     ) -> None:
         known = [score for score in scores if score.known]
-        seconds = self._clock() - started
+        seconds = time.perf_counter() - started
         if known:
             log_metric("pass_rate", sum(score.passed for score in known) / len(known))
             log_metric("case_share", sum(score.share for score in known) / len(known))
@@ -138,7 +136,7 @@ class RewardFunction:
         log_metric("unknown", 1.0 - len(known) / len(scores))
         log_metric("reward_seconds", seconds)
         if self._left is not None:
-            log_metric("reward_share", seconds / max(seconds, self._clock() - self._left))
+            log_metric("reward_share", seconds / max(seconds, time.perf_counter() - self._left))
 
 
 def completion_text(completion: Json) -> str:
@@ -151,10 +149,10 @@ def completion_text(completion: Json) -> str:
     return content if isinstance(content, str) else ""
 
 
-def pass_histogram(passes: Mapping[str, Sequence[int]], bins: int = 5) -> list[int]:
-    """How many rows have a pass rate in each of `bins` equal parts of [0, 1]; rows never scored are left out."""
-    counts = [0] * bins
+def pass_histogram(passes: Mapping[str, Sequence[int]]) -> list[int]:
+    """How many rows have a pass rate in each of five equal parts of [0, 1]; rows never scored are left out."""
+    counts = [0] * 5
     for passed, scored in passes.values():
         if scored:
-            counts[min(bins - 1, int(bins * passed / scored))] += 1
+            counts[min(4, int(5 * passed / scored))] += 1
     return counts

@@ -21,9 +21,9 @@ def format_score(text: str, kind: str) -> float:
     return float(is_one_fence(text))
 
 
-def soft_overlong(length: int, limit: int, *, buffer: int | None = None) -> float:
-    """0 up to `limit - buffer` tokens, then linearly down to -1 at `limit`; `buffer` defaults to a fifth."""
-    width = max(1, limit // 5 if buffer is None else buffer)
+def soft_overlong(length: int, limit: int) -> float:
+    """0 up to four fifths of `limit` tokens, then linearly down to -1 at `limit`."""
+    width = max(1, limit // 5)
     return -min(1.0, max(0.0, (length - (limit - width)) / width))
 
 

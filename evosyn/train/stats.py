@@ -40,12 +40,12 @@ def pass_at_k(samples: int, passed: int, k: int) -> float:
     return 1.0 - math.prod((samples - passed - place) / (samples - place) for place in range(k))
 
 
-def bootstrap(values: Sequence[float], seeds: SeedTree, *, draws: int = 2000) -> MeanInterval:
+def bootstrap(values: Sequence[float], seeds: SeedTree) -> MeanInterval:
     """Mean over problems with the percentile bootstrap interval; a single value has no width to speak of (nan)."""
     data = np.asarray(values, dtype=np.float64)
     if len(data) < 2:
         return MeanInterval(float(data.mean()) if len(data) else math.nan, math.nan, math.nan)
-    rows = seeds.rng().integers(0, len(data), size=(draws, len(data)))
+    rows = seeds.rng().integers(0, len(data), size=(2000, len(data)))
     low, high = np.quantile(data[rows].mean(axis=1), [0.025, 0.975])
     return MeanInterval(float(data.mean()), float(low), float(high))
 

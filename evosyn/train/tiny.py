@@ -19,7 +19,7 @@ from evosyn.randomness import SeedTree
 from evosyn.records import Json
 from evosyn.rundir import write_atomic
 from evosyn.train.config import TinyConfig
-from evosyn.train.data import prompt_of, ranked_of, warm_rows
+from evosyn.train.data import prompt_of, warm_rows
 from evosyn.train.models import TINY
 
 log = logging.getLogger(__name__)
@@ -68,7 +68,7 @@ def easiest(samples: Sequence[Sample], config: TinyConfig) -> list[Sample]:
     """
 
     def length(sample: Sample) -> tuple[int, str]:
-        return min((len(other.source) for other in ranked_of(sample)), default=len(sample.solution)), sample.problem_id
+        return min((len(other.source) for other in sample.ranked), default=len(sample.solution)), sample.problem_id
 
     chosen = {sample.problem_id for sample in sorted(samples, key=length)[: config.problems]}
     return [sample for sample in samples if sample.problem_id in chosen]
@@ -93,10 +93,7 @@ def _tokenizer(samples: Sequence[Sample], config: TinyConfig) -> Any:
     prefix = _common_prefix(prompts) if len(prompts) > 1 else ""
     starts = [prompt.removeprefix(prefix)[: config.prompt_chars] for prompt in prompts]
     answers = sorted(
-        turn["content"]
-        for sample in samples
-        for other in ranked_of(sample)
-        for turn in shown(sample.problem, other.source)
+        turn["content"] for sample in samples for other in sample.ranked for turn in shown(sample.problem, other.source)
     )
     raw = Tokenizer(models.BPE())
     raw.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)

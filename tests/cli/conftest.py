@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evosyn.pools import write_matrices
+from evosyn.matrices import write_matrices
 from evosyn.records import PassMatrix
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from evosyn.cli import main
-from evosyn.pools import write_matrices
+from evosyn.matrices import write_matrices
 from evosyn.records import PassMatrix
 
 

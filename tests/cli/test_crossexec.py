@@ -13,7 +13,7 @@ import pytest
 from pydantic import BaseModel
 
 from evosyn.domains.base import BaseDomain
-from evosyn.pools import load_matrices
+from evosyn.matrices import load_matrices
 from evosyn.ports import DomainTools, PluginConfig
 from evosyn.records import Problem, Solution, Testing
 

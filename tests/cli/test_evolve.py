@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import yaml
 
-from evosyn.pools import write_matrices
+from evosyn.matrices import write_matrices
 from evosyn.records import PassMatrix
 
 SETS = ("scoring.draws=2", "islands.count=2", "proposers.burst=4", "finalists=5")

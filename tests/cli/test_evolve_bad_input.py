@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from evosyn.evolve.events import KEPT, Committed, Fate, events_of
-from evosyn.pools import write_matrices
+from evosyn.matrices import write_matrices
 from evosyn.records import PassMatrix
 from evosyn.rundir import RunDir
 from evosyn.simulation.scripted_server import ScriptedServer

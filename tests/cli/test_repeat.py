@@ -14,10 +14,10 @@ from click.testing import CliRunner, Result
 from evosyn.cli import group
 from evosyn.dataset import read_dataset
 from evosyn.errors import EvosynError, UsageError
-from evosyn.pools import load_matrices, write_pools
+from evosyn.matrices import load_matrices
+from evosyn.pools import write_pools
 from evosyn.records import Pool, Solution, Testing
 from evosyn.train.checkpoints import read_metrics
-from evosyn.train.data import ranked_of
 from tests.train.conftest import write_small_data
 
 WEAK = "--allow-weak-sandbox"
@@ -38,7 +38,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for sample in read_dataset(folder):
         human = Testing("cases", json.loads(sample.testing))
         problem = replace(sample.problem, human_testing=human, reference_solution=sample.solution)
-        solutions = [Solution(each.source) for each in ranked_of(sample)]
+        solutions = [Solution(each.source) for each in sample.ranked]
         asserts = Testing("asserts", {"asserts": [f"assert {sample.problem_id}([]) is not None"]})
         pools.append(Pool(problem, solutions, [human, asserts]))
     write_pools(folder / "candidates.jsonl", pools)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from evosyn.cli import main
-from evosyn.pools import write_matrices
+from evosyn.matrices import write_matrices
 from evosyn.records import PassMatrix
 
 REAL = Path(__file__).parents[3] / "shared" / "data" / "humaneval_codegen16b_even.jsonl.gz"

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from short_answer import ShortAnswer
 
 from evosyn.crossexec.executor import CrossexecConfig, CrossExecutor
 from evosyn.crossexec.judge import Cell, Judge
@@ -490,3 +491,14 @@ def test_single_cells_are_verified_with_their_generators(sandbox: Sandbox) -> No
         "P",
         "E",
     ]
+
+
+def test_a_text_that_reads_as_the_name_of_another_solution_has_a_verdict_of_its_own(sandbox: Sandbox) -> None:
+    domain = ShortAnswer()
+    judge = Judge(sandbox, {domain.name: domain})
+    problem = Problem("area", domain.name, "How many metres are 7 m and 7 m?", {"unit": "m"})
+    right, wrong, testing = Solution("14 m"), Solution("14 m m"), Testing("answer", {"accepts": ["14"]})
+    assert domain.same(problem, wrong) == right.text
+    (matrix,) = CrossExecutor(judge).matrices([(problem, [wrong], [testing])])
+    assert matrix.verdicts_MN.tolist() == [["F"]]
+    assert [one.verdict for one in judge.verify([Cell(problem, right, testing)])] == [Verdict.PASS]

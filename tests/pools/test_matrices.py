@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from evosyn.errors import InputError
-from evosyn.pools import is_matrices_file, load_matrices, write_matrices
+from evosyn.matrices import is_matrices_file, load_matrices, write_matrices
 from evosyn.records import ParsedCall, PassMatrix
 from evosyn.strategies.evidence import evidence_of
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from evosyn.domains import load_pools, scan_pools
 from evosyn.errors import InputError
-from evosyn.pools import load_matrices, write_matrices, write_pools
+from evosyn.matrices import load_matrices, write_matrices
+from evosyn.pools import write_pools
 
 QUIET = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 POOL: dict[str, Any] = {

@@ -298,6 +298,7 @@ def test_keys_as_honest_programs_have_them_come_through(keys: list[object]) -> N
     assert wire.decode(wire.encode(dict.fromkeys(keys))) == dict.fromkeys(keys)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("empty", [b"[\0\0\0\0", b"{0", b"<\0\0\0\0", b"(\x01\0\0\0N"])
 def test_a_value_of_many_empty_parts_does_not_outgrow_its_bytes(empty: bytes) -> None:
     count = 900_000

@@ -32,6 +32,7 @@ def agree(sandbox: Sandbox, seed: str, count: int) -> None:
     assert not wrong, f"seed {seed}: {len(wrong)} differ\n" + "\n".join(told(one) for one in wrong[:12])
 
 
+@pytest.mark.slow
 def test_a_drawn_sample_means_what_python_means(sandbox: Sandbox) -> None:
     agree(sandbox, run_seed(), 100)
 

@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -12,7 +13,8 @@ from evosyn.cli.audit import command
 from evosyn.dataset import Sample, write_dataset
 from evosyn.errors import UsageError
 from evosyn.pools import write_pools
-from evosyn.records import Pool, Problem, Solution, Testing
+from evosyn.records import PassMatrix, Pool, Problem, Solution, Testing
+from evosyn.synthesis.audit import audit, summary
 
 SOURCES = [f"def double(x):\n    return {body}\n" for body in ("2 * x", "x + x", "x + 2", "x")]
 
@@ -58,6 +60,30 @@ def test_the_figures_are_those_of_the_executions(data):
     assert (loose["valid"], loose["exact"], loose["best_solution_right"]) == (1.0, 0.0, 0.0)
     assert (loose["true_accepts"], loose["false_accepts"], loose["true_refusals"]) == (2, 1, 1)
     assert loose["accept_precision"] == round(2 / 3, 4)
+
+
+class Recorded:
+    """Implements `ports.Crossexec` with verdicts that were there before: of the kept testing, and of the human one."""
+
+    def __init__(self, kept: str, human: str) -> None:
+        self.kept, self.human = kept, human
+
+    def matrices(self, items, **_):
+        letters = np.array([list(self.kept)]).T
+        return [PassMatrix("p", letters, human_M=np.array(list(self.human))) for _ in items]
+
+
+def test_what_our_machine_failed_or_never_ran_is_no_refusal():
+    problem = Problem("syn-000000", "python-function", "Return twice x.", payload={"entry_point": "double"})
+    pool, human = Pool(problem, tuple(map(Solution, SOURCES)), (EXACT,)), replace(problem, human_testing=HUMAN)
+    asked = [sample("evosyn", EXACT, SOURCES[0])], {"syn-000000": pool}
+
+    (row,) = audit(*asked, [Pool(replace(human, reference_solution=SOURCES[0]), (), ())], Recorded("UPFPU", "PNFUP"))
+    assert (row.true_accepts, row.false_accepts, row.true_refusals, row.false_refusals) == (0, 0, 1, 0)
+    assert (row.valid, row.best_right) == (None, True)
+    (row,) = audit(*asked, [Pool(human, (), ())], Recorded("PPFF", "UPFF"))
+    assert (row.true_accepts, row.true_refusals, row.best_right) == (1, 2, None)
+    assert summary([row])["best_solution_right"] is None
 
 
 def test_the_table_has_a_column_for_each_setting(data):

@@ -1,5 +1,8 @@
 """Deduplication: exact and near, against a brute-force answer."""
 
+import sys
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -95,11 +98,11 @@ def test_an_empty_text_is_a_duplicate_of_an_empty_text_only():
     assert index.find("word") is None
 
 
-def test_embeddings_find_what_words_do_not(tmp_path, monkeypatch):
-    (tmp_path / "topic_vectors.py").write_text(
-        "def embed(texts):\n    return [[1.0, text.count('prime'), text.count('sort')] for text in texts]\n"
-    )
-    monkeypatch.syspath_prepend(str(tmp_path))
+def test_embeddings_find_what_words_do_not(monkeypatch):
+    def embed(texts):
+        return [[1.0, text.count("prime"), text.count("sort")] for text in texts]
+
+    monkeypatch.setitem(sys.modules, "topic_vectors", SimpleNamespace(embed=embed))
     config = DedupConfig(embedding="topic_vectors:embed", cosine=0.99)
     index, plain = DedupIndex(config), DedupIndex()
     for one in (index, plain):

@@ -16,7 +16,7 @@ from evosyn.errors import UsageError
 from evosyn.evaluators.draws import ConsistencyConfig
 from evosyn.evolve.events import Committed, Continued, events_of
 from evosyn.evolve.stopping import StopConfig
-from evosyn.pools import write_matrices
+from evosyn.matrices import write_matrices
 from evosyn.reading.search import SearchReading
 from evosyn.records import Evaluation, Invalid, PassMatrix, Ranking
 from evosyn.rundir import RunDir

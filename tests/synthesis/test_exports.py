@@ -243,7 +243,7 @@ def test_preference_pairs_need_an_accepted_and_a_refused_solution(tmp_path):
 
 def test_a_solution_that_fails_its_testing_is_never_imitated(tmp_path):
     ranked = json.loads(SAMPLES[0].solutions_ranked)
-    ranked[0]["passes"] = False
+    ranked[0] |= {"passes": False, "verdict": "F"}
     exported = export_dataset(
         [SAMPLES[0], replace(SAMPLES[1], solutions_ranked=json.dumps(ranked))], "sft", tmp_path, name="x"
     )

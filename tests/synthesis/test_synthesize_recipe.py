@@ -143,6 +143,7 @@ def test_a_strategy_that_fails_on_one_instance_drops_that_one_only(toy, toy_seed
     assert report["kept"] > 0
 
 
+@pytest.mark.slow
 def test_cut_at_any_byte_the_journal_resumes_to_the_same_dataset(toy, tmp_path):
     toy.run(tmp_path / "d", CONFIG)
     before, journal = content(tmp_path / "d"), tmp_path / "d" / "journal.jsonl"

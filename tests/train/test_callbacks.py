@@ -135,7 +135,7 @@ def test_what_an_option_needs_is_said_before_anything_is_loaded(
 ) -> None:
     from evosyn.train.models import require_options
 
-    monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
+    monkeypatch.setattr("evosyn.train.models.find_spec", lambda _name: None)
     with pytest.raises(UsageError, match=message):
         require_options(load_config(RlvrConfig, sets=sets))
     require_options(RlvrConfig())

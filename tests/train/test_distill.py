@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -44,6 +45,15 @@ def test_the_warm_start_draws_the_same_for_every_setting(small_data: Path) -> No
     evosyn, random = (warm_rows(read_dataset(small_data, setting), 2, SeedTree(1)) for setting in ("evosyn", "random"))
     assert evosyn == random
     assert warm_rows(read_dataset(small_data), 2, SeedTree(2)) != evosyn
+
+
+@pytest.mark.parametrize("letter", ["U", "N", "B"])
+def test_dpo_holds_nothing_against_a_solution_of_which_nothing_is_known(small_data: Path, letter: str) -> None:
+    sample = read_dataset(small_data)[0]
+    first, *others = json.loads(sample.solutions_ranked)
+    unknown = replace(sample, solutions_ranked=json.dumps([first, *({**one, "verdict": letter} for one in others)]))
+    assert dpo_rows([sample])
+    assert dpo_rows([unknown]) == []
 
 
 @needs_train

@@ -156,6 +156,7 @@ ODD_TASK = st.dictionaries(st.sampled_from(FIELDS), JSON, max_size=3).map(lambda
 ODD_ITEM = JSON | st.fixed_dictionaries({"completion": JSON | st.just(RIGHT), "task": JSON | ODD_TASK})
 
 
+@pytest.mark.slow
 @hypothesis.settings(max_examples=60, deadline=None, suppress_health_check=list(hypothesis.HealthCheck))
 @hypothesis.given(odd=ODD_ITEM)
 def test_no_item_whatever_it_is_costs_another_its_score(service: RewardService, odd: Json) -> None:

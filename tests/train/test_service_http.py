@@ -148,6 +148,7 @@ def test_half_sent_requests_hold_no_thread_and_end_in_time() -> None:
     assert reply
 
 
+@pytest.mark.slow
 def test_who_does_not_read_the_answer_is_let_go() -> None:
     answer = {"long": "x" * 50_000_000}
     server = HttpServer(
@@ -189,6 +190,7 @@ def test_bodies_in_memory_are_bounded_together() -> None:
             assert time.monotonic() < deadline
 
 
+@pytest.mark.slow
 def test_five_hundred_at_once_all_get_an_answer_and_in_the_end_their_score(sandbox: Sandbox) -> None:
 
     scorer = Scorer(reward_judge(sandbox, domains_named(["python-function"])))

@@ -13,7 +13,7 @@ import pytest
 
 from evosyn.evolve.events import Committed, Fate, Step, Trial, events_of
 from evosyn.journal import Journal
-from evosyn.pools import write_matrices
+from evosyn.matrices import write_matrices
 from evosyn.records import Candidate, Evaluation, PassMatrix, Problem
 from evosyn.synthesis.config import SynthesizeConfig
 

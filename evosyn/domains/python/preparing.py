@@ -10,14 +10,14 @@ from evosyn.jobs import ItemOutcome
 from evosyn.records import Problem, Testing, Verdict
 
 PreparedT = TypeVar("PreparedT")
+MOST_KEPT = 32
 
 
 class Recent(Generic[PreparedT]):
     """The last few preparations, found by the identity of the problem and of each testing, which are kept alive for it.
     Safe for several threads: the worst race prepares twice."""
 
-    def __init__(self, size: int = 32) -> None:
-        self._size = size
+    def __init__(self) -> None:
         self._kept: dict[tuple[int, ...], tuple[Problem, tuple[Testing, ...], PreparedT]] = {}
 
     def get(self, problem: Problem, testings: Sequence[Testing]) -> PreparedT | None:
@@ -25,7 +25,7 @@ class Recent(Generic[PreparedT]):
         return None if found is None else found[2]
 
     def put(self, problem: Problem, testings: Sequence[Testing], prepared: PreparedT) -> PreparedT:
-        while len(self._kept) >= self._size:
+        while len(self._kept) >= MOST_KEPT:
             self._kept.pop(next(iter(self._kept), ()), None)
         self._kept[id(problem), *map(id, testings)] = (problem, tuple(testings), prepared)
         return prepared

@@ -7,7 +7,6 @@ swallow or reset all of this, which is why the supervisor measures the same from
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from signal import ITIMER_PROF, ITIMER_REAL, SIGALRM, SIGPROF, setitimer, signal
 from time import monotonic, process_time
 from types import FrameType
@@ -45,13 +44,11 @@ class Alarm:
         limits: of the item.
         armed: an item is running.
         started: CPU seconds of this process when the item began.
-        on_look: called now and then while an item takes long, before it is decided whether its time is up.
     """
 
     def __init__(self) -> None:
         self.armed = self._rang = False
         self.started = self._began = 0.0
-        self.on_look: Callable[[], None] | None = None
         self.limits = JobLimits(1.0, 1.0, 1.0, 0, 0)
         self._seen = 0.0
         self._cpu_set_to = self._look_set_to = 0.0
@@ -110,8 +107,6 @@ class Alarm:
         if not self.armed:
             self._look_set_to = 0.0
             return
-        if self.on_look is not None:
-            self.on_look()
         now, cpu = monotonic(), process_time()
         if now - self._began >= self.limits.cpu_s:
             if cpu - self._seen < IDLE_SHARE * self.limits.cpu_s or now - self._began >= self.limits.wall_s:

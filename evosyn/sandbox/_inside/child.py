@@ -14,7 +14,6 @@ import os
 import resource
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from time import monotonic
 from types import ModuleType
 from typing import Any, NamedTuple, TypeVar
 
@@ -22,9 +21,6 @@ from evosyn.sandbox._inside import seccomp, wire
 from evosyn.sandbox._inside.alarm import Alarm, JobLimits, TimeLimit
 
 EXIT_FULL, EXIT_TIME = 77, 80
-HOLD_S, HOLD_BYTES = 0.02, 16384
-"""Records are held back for this long, and no more than this."""
-
 BOM = "\ufeff"
 """Python itself skips this at the start of a file."""
 
@@ -33,19 +29,11 @@ _prctl = ctypes.CDLL(None).prctl
 
 
 class Writer:
-    """Appends records to the result memfd.
+    """Appends records to the result memfd, each at once: whatever ends the process, it has lost none."""
 
-    Attributes:
-        hold: keep short records back and write them together; what a crash loses is run again with `hold` off.
-    """
-
-    def __init__(self, handle: int, limits: JobLimits, hold: bool = False) -> None:
+    def __init__(self, handle: int, limits: JobLimits) -> None:
         self._handle = handle
         self._most = limits.output_kb * 1024
-        self.hold = hold
-        self._held: list[bytes] = []
-        self._size = 0
-        self._since = monotonic()
 
     def encode(self, value: Any) -> tuple[int, bytes]:
         """Status code and bytes of a value; may run the program's own code, so this is done under the alarm."""
@@ -61,16 +49,7 @@ class Writer:
         return wire.OK, payload
 
     def put(self, code: int, seconds: float, payload: bytes) -> None:
-        self._held.append(wire.RECORD.pack(code, seconds, len(payload)) + payload)
-        self._size += len(payload)
-        if not self.hold or self._size > HOLD_BYTES or monotonic() - self._since > HOLD_S:
-            self.flush()
-
-    def flush(self) -> None:
-        data = b"".join(self._held)
-        self._held.clear()
-        self._size = 0
-        self._since = monotonic()
+        data = wire.RECORD.pack(code, seconds, len(payload)) + payload
         try:
             written = os.write(self._handle, data)
         except OSError:
@@ -218,7 +197,6 @@ def run_calls(
     source, entry_point, counts = marshal.loads(head)
     entry = load_guarded(work.to, work.alarm, work.limits, source, entry_point)
     if entry is None:
-        work.to.flush()
         return
 
     def call_computed(python: str, item: int) -> Any:
@@ -249,7 +227,6 @@ def run_calls(
             break
         first += count
         calls = ()
-    work.to.flush()
 
 
 def run_company(members: Iterable[bytes], work: Work) -> None:
@@ -270,10 +247,8 @@ def run_company(members: Iterable[bytes], work: Work) -> None:
                 continue
             charged = _call(entry, args, kwargs, work)
             if charged is None:
-                work.to.flush()
                 return
             spent += charged
-        work.to.flush()
         if record.code == wire.TIMEOUT:
             return
         entry = None
@@ -287,7 +262,6 @@ def run_arguments(body: bytes, work: Work) -> None:
     """The value of an expression that a testing computes arguments with, encoded; no program is near."""
     work.to.put(wire.OK, 0.0, b"")
     _call(plain_arguments, (marshal.loads(body),), {}, work)
-    work.to.flush()
 
 
 def run_harness(main: Callable[[str, Any], Any], programs: Iterable[bytes], argument: Any, work: Work) -> None:
@@ -296,8 +270,6 @@ def run_harness(main: Callable[[str, Any], Any], programs: Iterable[bytes], argu
     for program in programs:
         if _call(main, (marshal.loads(program), argument), {}, work) is None:
             break
-        work.to.flush()
-    work.to.flush()
 
 
 def _call(entry: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], work: Work) -> float | None:

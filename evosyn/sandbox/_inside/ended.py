@@ -28,7 +28,7 @@ class Ended(NamedTuple):
 
     Attributes:
         seconds: what its last item is charged.
-        full: no more fits into its result file.
+        full: it ended by itself, and no more fits into its result file.
     """
 
     exit: Exit
@@ -50,7 +50,7 @@ def to_its_end(remote: Remote, order: Order, given: Sequence[int], most: int) ->
 
     Args:
         given: its descriptors; its result file comes second.
-        most: records.
+        most: records; the first is of no item.
     """
     results = new_file()
     try:
@@ -58,10 +58,12 @@ def to_its_end(remote: Remote, order: Order, given: Sequence[int], most: int) ->
         waited = remote.wait((slot,), results, order.limits, order.left_s)
         exit_ = remote.end(slot)
         made = records(results, most, wire.OF_PROGRAMS)
-        full = os.fstat(results).st_size >= order.most
+        full = exit_.alone and os.fstat(results).st_size >= order.most
     finally:
         close(results)
-    return Ended(exit_, waited.seconds, full), charged(made, exit_)
+    if full or len(made) == most or (made and made[-1].code in ENDS):
+        return Ended(exit_, waited.seconds, full), charged(made, exit_)
+    return Ended(exit_, max(waited.seconds, hidden(made, exit_))), made
 
 
 def whole(made: list[wire.Record], count: int, ended: Ended, limits: JobLimits) -> list[wire.Record]:
@@ -92,7 +94,13 @@ def failure(ended: Ended, limits: JobLimits, where: bytes = b"") -> wire.Record:
 
 def charged(made: list[wire.Record], exit_: Exit) -> list[wire.Record]:
     """The records of a child, the last one charged with what the child had not owned up to."""
-    claimed = sum([record.seconds for record in made])
-    if made and exit_.cpu_s > 2 * claimed + LIE_S:
-        made[-1] = made[-1]._replace(seconds=made[-1].seconds + exit_.cpu_s - claimed)
+    hidden_s = hidden(made, exit_)
+    if made and hidden_s:
+        made[-1] = made[-1]._replace(seconds=made[-1].seconds + hidden_s)
     return made
+
+
+def hidden(made: Sequence[wire.Record], exit_: Exit) -> float:
+    """CPU seconds of a child that its records do not own up to."""
+    claimed = sum([record.seconds for record in made])
+    return exit_.cpu_s - claimed if exit_.cpu_s > 2 * claimed + LIE_S else 0.0

@@ -21,7 +21,7 @@ from evosyn.sandbox._inside.alarm import Alarm, JobLimits, TimeLimit
 FORK, END, RING, WHICH = range(4)
 """Commands: a new child, end one and say how it ended, wake one out of what it does, say its process number."""
 COMMAND = struct.Struct("<BI")
-ORDER = struct.Struct("<BdddIIIIdBQ")
+ORDER = struct.Struct("<BdddIIIIdQ")
 ANSWER = struct.Struct("<id")
 RIGHTS = _socket.CMSG_SPACE(8 * 4)
 HIGHEST = 256
@@ -38,7 +38,6 @@ class Order(NamedTuple):
         limits: of its items.
         first, stop: which items.
         left_s: what all of them together may be charged.
-        hold: its writer may keep short records back.
         most: size of any file that it writes, bytes.
     """
 
@@ -47,7 +46,6 @@ class Order(NamedTuple):
     first: int = 0
     stop: int = 0
     left_s: float = 0.0
-    hold: bool = False
     most: int = 0
 
     def pack(self) -> bytes:

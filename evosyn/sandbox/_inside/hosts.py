@@ -48,7 +48,7 @@ class Hosts:
         source, key, parts = marshal.loads(body)
         host = self._host(source, key)
         given = new_file(parts)
-        order = Order(work.HARNESS, limits, items.start, items.stop, left_s, len(items) == 1, RESULT_BYTES)
+        order = Order(work.HARNESS, limits, items.start, items.stop, left_s, RESULT_BYTES)
         try:
             ended, made = to_its_end(host.remote, order, (given,), 1 + len(items))
         finally:

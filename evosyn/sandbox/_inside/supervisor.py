@@ -75,7 +75,6 @@ class Supervisor:
     def _all_calls(self, items: range, left_s: float, limits: JobLimits, given: Sequence[int]) -> list[wire.Record]:
         began = time.monotonic()
         found: list[wire.Record] = []
-        hold = True
         while len(found) < len(items):
             todo = items[len(found) :]
             if sum([len(record.payload) for record in found]) >= REPLY_BYTES:
@@ -83,7 +82,7 @@ class Supervisor:
             left = left_s - max(sum([record.seconds for record in found]), (time.monotonic() - began) / WAITING)
             if left <= 0 and found:
                 return found + [wire.Record(wire.NOT_RUN, 0.0, b"")] * len(todo)
-            order = Order(work.CALLS, limits, todo.start, todo.stop, left, hold, RESULT_BYTES)
+            order = Order(work.CALLS, limits, todo.start, todo.stop, left, RESULT_BYTES)
             ended, made = to_its_end(self._remote, order, given, 1 + len(todo))
             if len(made) == 1 + len(todo):
                 return found + made[1:]
@@ -93,9 +92,6 @@ class Supervisor:
             if len(made) > 1 and made[-1].code == wire.TIMEOUT:
                 return found  # the rest is asked again, perhaps of another worker
             if len(made) > 1 and made[-1].code in ENDS:
-                continue
-            if hold:
-                hold = False  # what the crash took with it runs again, each record written at once
                 continue
             if len(made) > 1 and (ended.full or sum([record.seconds for record in made[1:]]) > left):
                 continue
@@ -109,7 +105,7 @@ class Supervisor:
     def _company(self, items: range, left_s: float, limits: JobLimits, body: bytes) -> list[wire.Record]:
         """The records of all members' calls; those after a timeout or a crash are not run."""
         members, parts = marshal.loads(body)
-        order = Order(work.COMPANY, limits, 0, members, left_s, True, RESULT_BYTES)
+        order = Order(work.COMPANY, limits, 0, members, left_s, RESULT_BYTES)
         given = new_file(parts)
         try:
             ended, made = to_its_end(self._remote, order, (given,), 1 + len(items))

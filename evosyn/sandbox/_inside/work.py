@@ -52,9 +52,7 @@ def part(handle: int, number: int) -> bytes:
 
 
 def _work(boot: forker.Boot, order: forker.Order, records: int) -> child.Work:
-    to = child.Writer(records, order.limits, bool(order.hold))
-    boot.alarm.on_look = to.flush
-    return child.Work(order.limits, order.left_s, boot.alarm, to)
+    return child.Work(order.limits, order.left_s, boot.alarm, child.Writer(records, order.limits))
 
 
 def _calls(boot: forker.Boot, order: forker.Order, handles: list[int]) -> None:

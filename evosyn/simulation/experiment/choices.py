@@ -19,6 +19,7 @@ from evosyn.records import Evidence, Invalid, PassMatrix, Ranking
 from evosyn.strategies import load_known
 from evosyn.strategies.evidence import evidence_of
 from evosyn.strategies.ranking import varies
+from evosyn.synthesis.retention import balanced_accuracy
 
 RL_ARMS = ("evosyn", "random", "relaxed", "initial", "figure3", "oracle")
 DISTILL_ARMS = ("distill-best", "distill-random")
@@ -100,17 +101,6 @@ def choose(matrices: Sequence[PassMatrix], strategy: str, runner: StrategyRunner
     picks["relaxed"] = picks["evosyn"]
     some = [lot.randrange(shape[0]) for lot, shape in zip(lots, shapes, strict=True)]
     return Choices(kept, picks, best, some, [each.solution_scores_M for each in rankings["evosyn"]])
-
-
-def balanced_accuracy(matrix: PassMatrix, testing: int) -> float | None:
-    """Of one testing against the human verdicts; None where all solutions are alike."""
-    if matrix.human_M is None:
-        return None
-    right = matrix.human_M == "P"
-    if right.all() or not right.any():
-        return None
-    accepted = matrix.passed_MN[:, testing]
-    return float((accepted[right].mean() + (~accepted[~right]).mean()) / 2)
 
 
 def mean_worth(matrices: Sequence[PassMatrix], choices: Choices, arm: str) -> float | None:

@@ -65,9 +65,9 @@ def summarize(records: Sequence[Json], facts: Sequence[Json], note: str = NOTE) 
     }
 
 
-def paired(records: Sequence[Json], one: str, other: str, name: str = "sampled") -> MeanInterval | None:
+def paired(records: Sequence[Json], one: str, other: str) -> MeanInterval | None:
     """Difference of two arms in final held-out accuracy, paired by seed; None where an arm is missing."""
-    first, second = _final(records, one, name), _final(records, other, name)
+    first, second = _final(records, one, "sampled"), _final(records, other, "sampled")
     both = sorted(first.keys() & second.keys())
     return t_interval([first[seed] - second[seed] for seed in both]) if both else None
 
@@ -226,8 +226,8 @@ def _reward(records: Sequence[Json], *, first: bool) -> float | None:
     return round(float(np.mean([row["reward"] for log in logs for row in (log[:10] if first else log[-10:])])), 4)
 
 
-def _smooth(values: Sequence[float], window: int = 10) -> list[float]:
-    return [float(np.mean(values[max(0, at - window + 1) : at + 1])) for at in range(len(values))]
+def _smooth(values: Sequence[float]) -> list[float]:
+    return [float(np.mean(values[max(0, at - 9) : at + 1])) for at in range(len(values))]
 
 
 def _share(interval: MeanInterval) -> MeanInterval:

@@ -37,16 +37,16 @@ class Stack(NamedTuple):
         return len(self.places) * sum(self.sizes)
 
 
-def stacked(evidences: Sequence[Evidence], size: int = STACK_SIZE) -> list[Stack]:
-    """All evidences in stacks of at most `size`."""
+def stacked(evidences: Sequence[Evidence]) -> list[Stack]:
+    """All evidences in stacks of at most `STACK_SIZE`."""
     shapes: dict[tuple[int, int], list[int]] = {}
     for place, evidence in enumerate(evidences):
         m, n = evidence.passed_MN.shape
         shapes.setdefault((m, n), []).append(place)
     found = []
     for sizes, places in shapes.items():
-        for start in range(0, len(places), size):
-            some = tuple(places[start : start + size])
+        for start in range(0, len(places), STACK_SIZE):
+            some = tuple(places[start : start + STACK_SIZE])
             found.append(Stack(some, sizes, _terminals([evidences[place] for place in some])))
     return found
 

@@ -6,7 +6,6 @@ solutions are all accepted, or all refused, has no pair.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -23,9 +22,8 @@ def export(samples: Sequence[Sample], target: Target) -> Exported:
 
 
 def _row(sample: Sample, split: str, index: int) -> dict[str, Json] | Skip:  # noqa: ARG001
-    ranked = json.loads(sample.solutions_ranked)
-    accepted = [one["source"] for one in ranked if one["passes"]]
-    refused = [one["source"] for one in ranked if one["verdict"] in ("F", "E", "T", "K")]
+    accepted = [one.source for one in sample.ranked if one.accepted]
+    refused = [one.source for one in sample.ranked if one.refused]
     if not accepted:
         return Skip("the testing accepts no solution")
     if not refused:

@@ -6,7 +6,6 @@ testing accepts it (Du 2025, section 4.4). That happens in the random setting on
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -23,6 +22,6 @@ def export(samples: Sequence[Sample], target: Target) -> Exported:
 
 
 def _row(sample: Sample, split: str, index: int) -> dict[str, Json] | Skip:  # noqa: ARG001
-    if not json.loads(sample.solutions_ranked)[0]["passes"]:
+    if not sample.ranked[0].accepted:
         return Skip("the testing accepts no solution")
     return {"messages": [*turns(sample), *answer(sample, sample.solution)]}

@@ -5,7 +5,6 @@ The reward and the check of the best solution run in evosyn's sandbox, so the pa
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -45,7 +44,6 @@ def package_name(name: str) -> str:
 
 
 def _row(sample: Sample, split: str, index: int) -> dict[str, Json]:  # noqa: ARG001
-    passes = json.loads(sample.solutions_ranked)[0]["passes"]
     system = [turn["content"] for turn in turns(sample) if turn["role"] == "system"]
     return {
         "id": sample.id,
@@ -53,7 +51,7 @@ def _row(sample: Sample, split: str, index: int) -> dict[str, Json]:  # noqa: AR
         "prompt": [turn for turn in turns(sample) if turn["role"] != "system"],
         "system_prompt": "\n\n".join(system) or None,
         "task": task_text(task_of(sample, check_task)),
-        "gold": answer(sample, sample.solution)[0]["content"] if passes else None,
+        "gold": answer(sample, sample.solution)[0]["content"] if sample.ranked[0].accepted else None,
     }
 
 

@@ -10,13 +10,12 @@ from pathlib import Path
 
 from evosyn import registry
 from evosyn.evolve.completing import complete
-from evosyn.evolve.loop import Search
 from evosyn.ports import Evolved, EvolvedTools
 from evosyn.records import Json
 from evosyn.rundir import RunDir
 from evosyn.synthesis.search.config import EvolveConfig
 from evosyn.synthesis.search.inputs import write_config
-from evosyn.synthesis.search.parts import arms_of, search_parts
+from evosyn.synthesis.search.parts import arms_of, search_of
 from evosyn.workbench import Workbench
 
 
@@ -33,8 +32,8 @@ def run_evolved(config: EvolveConfig, name: str, out: Path, workbench: Workbench
     began = time.monotonic()
     tools = EvolvedTools(config.identity(), lambda: workbench.sandbox)
     evolved: Evolved = registry.make("evolved", name, tools, config.evolved.options)
-    parts = search_parts(config, evolved, arms_of(config, workbench, evolved))
+    arms = arms_of(config, workbench, evolved)
     with RunDir(out) as run:
-        search = Search(parts, run.journal, islands=config.islands, loop=config.loop, stop=config.stop)
+        search = search_of(config, evolved, arms, run.journal)
         write_config(run, config)
         return complete(search, run, more=more, began=began)

@@ -11,14 +11,13 @@ from pathlib import Path
 
 from evosyn.evolve.arms import Arms
 from evosyn.evolve.completing import complete
-from evosyn.evolve.loop import Search
 from evosyn.evolve.stopping import Stop
 from evosyn.records import Json
 from evosyn.rundir import RunDir
 from evosyn.synthesis.search.config import EvolveConfig
 from evosyn.synthesis.search.inputs import Source, claim, prepare
 from evosyn.synthesis.search.openevolve import OPENEVOLVE, by_openevolve
-from evosyn.synthesis.search.parts import arms_of, search_parts
+from evosyn.synthesis.search.parts import arms_of, search_of
 from evosyn.synthesis.search.progress import Quiet, SearchProgress
 from evosyn.synthesis.search.strategies import EvolvedStrategies
 from evosyn.workbench import Workbench
@@ -56,15 +55,8 @@ def run_evolve(
         if config.engine == OPENEVOLVE:
             config, arms = by_openevolve(run, seeds, config, workbench, progress)
         evolved = EvolvedStrategies(workbench.runner, seeds, config)
-        parts = search_parts(config, evolved, arms or arms_of(config, workbench, evolved))
-        search = Search(
-            parts,
-            run.journal,
-            islands=config.islands,
-            loop=config.loop,
-            stop=config.stop,
-            on_commit=progress.committed,
-        )
+        arms = arms or arms_of(config, workbench, evolved)
+        search = search_of(config, evolved, arms, run.journal, progress.committed)
 
         def said(stopped: Stop) -> None:
             progress.said(f"search ended: {stopped.value}; scoring train and held-out problems")

@@ -19,7 +19,8 @@ from evosyn.errors import InputError, UsageError
 from evosyn.evaluators.draws import ConsistencyConfig
 from evosyn.evaluators.intervals import Split, split_problems
 from evosyn.evaluators.splitting import split_testings
-from evosyn.pools import BUILTIN, is_matrices_file, load_matrices, write_matrices, write_pools
+from evosyn.matrices import is_matrices_file, load_matrices, matrix_files, write_matrices
+from evosyn.pools import BUILTIN, write_pools
 from evosyn.records import KNOWN_VERDICTS, PassMatrix, Pool, Verdict
 from evosyn.rundir import RunDir
 from evosyn.synthesis.generate import draw_pools
@@ -60,8 +61,7 @@ class Source:
         self.name = name
         path = Path(name)
         if path.is_dir():
-            found = [path / "matrices.jsonl", path / "matrices.jsonl.gz", *sorted((path / "matrices").glob("*.jsonl*"))]
-            path = next((file for file in found if file.is_file()), path / "matrices.jsonl")
+            path = next(iter(matrix_files(path)), path / "matrices.jsonl")
         self._path = path
         self.is_matrices = not name.startswith(BUILTIN) and is_matrices_file(path)
         self.pools: list[Pool] = [] if self.is_matrices else load_pools(name if name.startswith(BUILTIN) else path)

@@ -26,7 +26,7 @@ from evosyn.evaluators.draws import ConsistencyConfig
 from evosyn.evolve.arms import Arms
 from evosyn.evolve.proposers._recorded import RecordedProposer
 from evosyn.evolve.schedule import Arm
-from evosyn.pools import load_matrices, write_matrices
+from evosyn.matrices import load_matrices, write_matrices
 from evosyn.records import Candidate, Json, PassMatrix
 from evosyn.rundir import RunDir, write_atomic
 from evosyn.sandbox import open_sandbox

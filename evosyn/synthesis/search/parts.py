@@ -1,11 +1,12 @@
-"""The collaborators of a search, as its configuration names them."""
+"""A search as its configuration describes it."""
 
 from __future__ import annotations
 
 from evosyn.errors import UsageError
 from evosyn.evolve.arms import Arms, open_arms
-from evosyn.evolve.loop import SearchParts
+from evosyn.evolve.loop import OnCommit, Search, SearchParts
 from evosyn.evolve.schedule import Schedule
+from evosyn.journal import Journal
 from evosyn.ports import Evolved, Genome, Teacher
 from evosyn.randomness import SeedTree
 from evosyn.synthesis.search.config import EvolveConfig
@@ -28,13 +29,16 @@ def arms_of(config: EvolveConfig, workbench: Workbench, genome: Genome) -> Arms:
     return open_arms(own.arms, genome, teacher, shared={"burst": own.burst}, options=own.options)
 
 
-def search_parts(config: EvolveConfig, evolved: Evolved, arms: Arms) -> SearchParts:
-    """The collaborators of a search."""
+def search_of(
+    config: EvolveConfig, evolved: Evolved, arms: Arms, journal: Journal, on_commit: OnCommit | None = None
+) -> Search:
+    """The search that a configuration describes, with what its journal holds already done."""
     seed = SeedTree(config.seed)
-    return SearchParts(
+    parts = SearchParts(
         evolved=evolved,
         proposers=arms.proposers,
         schedule=Schedule(arms.schedule, seed, bandit=config.proposers.bandit),
         initial=evolved.start,
         seed=seed,
     )
+    return Search(parts, journal, islands=config.islands, loop=config.loop, stop=config.stop, on_commit=on_commit)

@@ -9,12 +9,11 @@ from typing import NamedTuple
 
 from evosyn.evaluators.consistency import SeedConsistency
 from evosyn.evolve.islands import Archipelago
-from evosyn.evolve.loop import Search
 from evosyn.journal import Journal
 from evosyn.records import Candidate, Evaluation, PassMatrix
 from evosyn.synthesis.search.config import EvolveConfig
 from evosyn.synthesis.search.inputs import select
-from evosyn.synthesis.search.parts import arms_of, search_parts
+from evosyn.synthesis.search.parts import arms_of, search_of
 from evosyn.synthesis.search.strategies import EvolvedStrategies
 from evosyn.synthesis.search.winner import WinnerChoice, choose, fresh_scoring
 from evosyn.workbench import Workbench
@@ -62,10 +61,10 @@ def run_trial(
     """
     seeds = select(matrices, config, simulated=False)
     evolved = EvolvedStrategies(workbench.runner, seeds, config)
-    parts = search_parts(config, evolved, arms_of(config, workbench, evolved))
+    arms = arms_of(config, workbench, evolved)
     with tempfile.TemporaryDirectory(prefix="evosyn-trial-") as folder:
         journal = Journal(Path(folder) / "journal.jsonl")
-        search = Search(parts, journal, islands=config.islands, loop=config.loop, stop=config.stop)
+        search = search_of(config, evolved, arms, journal)
         search.run()
         journal.close()
     choice = choose(search.state, evolved.runner, seeds, config)

@@ -21,7 +21,7 @@ from hostile_suite.host import descendants
 from hostile_suite.meter import Meter
 
 BACKENDS = ("bwrap", "bare", "docker")
-ENGINE = ("dockerd", "containerd")
+ENGINE = ("dockerd", "containerd", "runc")
 """Names of the processes that stand between us and a container begin like this."""
 NEW_CONTAINERS_S = 0.5
 

@@ -1,7 +1,7 @@
 """What the processes of a backend compute, and for how long all of them only wait: seconds that are no machine's load.
 
 Read from outside, in `/proc`; nothing that a program says of its time is taken. While a process wants the processor and
-does not get it, it neither computes nor waits.
+does not get it, it neither computes nor waits: the scheduler keeps count of that too.
 """
 
 from __future__ import annotations
@@ -11,13 +11,12 @@ import os
 import resource
 import threading
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from evosyn.sandbox._inside.alarm import IDLE_SHARE
-
-PAUSE_S = 0.1
+PAUSE_S, LATEST_S = 0.1, 1.0
+"""Between two looks, and the most that is counted between two, as who came and went meanwhile is not known."""
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -26,11 +25,13 @@ class Look(NamedTuple):
 
     Attributes:
         cpu_s: what they have computed, and their children that have ended.
-        busy: one of them runs, or would.
+        wanted_s: by thread, for how long it had the processor or stood in line for it.
+        disk: one of them waits for a disk.
     """
 
     cpu_s: float
-    busy: bool
+    wanted_s: Mapping[str, float]
+    disk: bool
 
 
 class Meter:
@@ -38,11 +39,11 @@ class Meter:
 
     Args:
         pids: those that count, now.
-        between: names of what passes messages on between them and us; while one of these is busy, nobody just waits.
+        between: names of what passes messages on between them and us; what these want, nobody waits for.
 
     Attributes:
         computed_s: by them in between.
-        waited_s: while none of them, nor any other thread of ours, did anything.
+        waited_s: while none of them, nor any other thread of ours, did anything or wanted to.
     """
 
     def __init__(self, pids: Callable[[], Collection[int]], between: tuple[str, ...] = ()) -> None:
@@ -68,34 +69,50 @@ class Meter:
 
     def _count(self) -> None:
         found, now = self._look(), time.monotonic()
-        took_s = min(now - self._at, 2 * PAUSE_S)  # what was between two late looks is not known
-        if not found.busy and found.cpu_s - self._last.cpu_s < IDLE_SHARE / 2 * took_s:
-            self.waited_s += took_s
+        wanted_s = sum(max(0.0, one_s - self._last.wanted_s.get(name, 0.0)) for name, one_s in found.wanted_s.items())
+        if not found.disk:
+            self.waited_s += max(0.0, min(now - self._at, LATEST_S) - wanted_s)
         self.computed_s = max(self.computed_s, found.cpu_s - self._first.cpu_s)
         self._last, self._at = found, now
 
     def _look(self) -> Look:
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
-        looks = [_look(Path(f"/proc/{pid}")) for pid in self._pids()]
-        ours = any(
-            _runs(thread) for thread in _threads(Path("/proc/self")) if int(thread.name) != threading.get_native_id()
-        )
-        cpu_s = used.ru_utime + used.ru_stime + sum(look.cpu_s for look in looks)
-        return Look(cpu_s, ours or any(look.busy for look in looks) or self._is_passed_on())
+        theirs = [Path(f"/proc/{pid}") for pid in self._pids()]
+        ended_s = sum(map(_ended_s, theirs))  # first: what ends meanwhile is missed for once, and not counted twice
+        cpu_s = used.ru_utime + used.ru_stime + ended_s + sum(map(_own_s, theirs))
+        me = str(threading.get_native_id())
+        ours = [thread for thread in _threads(Path("/proc/self")) if thread.name != me]
+        threads = [*ours, *(thread for one in (*theirs, *self._engine()) for thread in _threads(one))]
+        return Look(cpu_s, {str(thread): sum(_scheduled_s(thread)) for thread in threads}, any(map(_at_disk, threads)))
 
-    def _is_passed_on(self) -> bool:
+    def _engine(self) -> list[Path]:
         processes = Path("/proc").glob("[0-9]*") if self._between else ()
-        return any(any(map(_runs, _threads(one))) for one in processes if _name(one).startswith(self._between))
+        return [one for one in processes if _name(one).startswith(self._between)]
 
 
-def _look(process: Path) -> Look:
-    """A process that has gone is at rest; its parent has its seconds."""
-    with contextlib.suppress(OSError, ValueError, IndexError):
-        own_s, child_s = (sum(map(int, _fields(process)[at : at + 2])) / _TICKS for at in (11, 13))
-        threads = _threads(process)
-        fine_s = sum(int((thread / "schedstat").read_text().split()[0]) for thread in threads) / 1e9
-        return Look(max(own_s, fine_s) + child_s, any(map(_runs, threads)))
-    return Look(0.0, busy=False)
+def _own_s(process: Path) -> float:
+    """What it has computed, without its children; of one that has gone its parent has the seconds."""
+    scheduled_s = sum(_scheduled_s(thread)[0] for thread in _threads(process))
+    return max(_seconds(process, 11), scheduled_s)
+
+
+def _ended_s(process: Path) -> float:
+    """What its children have computed that have ended."""
+    return _seconds(process, 13)
+
+
+def _seconds(process: Path, at: int) -> float:
+    with contextlib.suppress(OSError, ValueError):
+        return sum(map(int, _fields(process)[at : at + 2])) / _TICKS
+    return 0.0
+
+
+def _scheduled_s(thread: Path) -> tuple[float, float]:
+    """How long a thread has had the processor, and how long it has stood in line for it."""
+    with contextlib.suppress(OSError, ValueError):
+        had, stood, _ = map(int, (thread / "schedstat").read_text().split())
+        return had / 1e9, stood / 1e9
+    return 0.0, 0.0
 
 
 def _threads(process: Path) -> list[Path]:
@@ -110,10 +127,9 @@ def _name(process: Path) -> str:
     return ""
 
 
-def _runs(thread: Path) -> bool:
-    """Whether it has the processor, or wants it, or waits for a disk."""
+def _at_disk(thread: Path) -> bool:
     with contextlib.suppress(OSError, IndexError):
-        return _fields(thread)[0] in "RD"
+        return _fields(thread)[0] == "D"
     return False
 
 

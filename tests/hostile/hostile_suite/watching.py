@@ -47,8 +47,7 @@ class Seen:
         limits, seconds = self.job.limits, []
         for text, outcome in zip(texts_of(self.job, len(self.outcomes)), self.outcomes, strict=True):
             if outcome.status in (Status.TIMEOUT, Status.KILLED):
-                tries = 2 if isinstance(self.job, CallsJob) else 1  # the second one without records held back
-                seconds.append(tries * (limits.cpu_s + STOP_S))
+                seconds.append(limits.cpu_s + STOP_S)
             elif outcome.status is not Status.NOT_RUN:
                 seconds.append(ITEM_S if text in quick else limits.cpu_s)
         if isinstance(self.job, CallsJob):  # computed before, and apart

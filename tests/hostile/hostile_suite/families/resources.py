@@ -126,6 +126,14 @@ EVASIONS = {
         "import ctypes",
         "libc = ctypes.PyDLL(None)\nlibc.pause()\nlibc.sleep(1000)\nwhile True: libc.usleep(10 ** 6)",
     ),
+    "inside C code, behind a call that ends": (
+        "import itertools\ncalls = itertools.count()",
+        "if not next(calls): return 0\nany(itertools.repeat(0))",
+    ),
+    "inside C code, its result file made full": (
+        "import itertools, os, struct\ncalls = itertools.count()",
+        "if not next(calls): return 0\nfor h in range(3, 64):\n    try:\n        if os.fstat(h).st_size: os.write(h, struct.pack('<BdI', 0, 0.0, 1 << 31)); os.ftruncate(h, 32 << 20)\n    except OSError: pass\nany(itertools.repeat(0))",
+    ),
     "another handler for the alarm": (
         "import ctypes, signal",
         "for s in (14, 26, 27, 24): signal.signal(s, lambda *a: None)\n" + FOREVER,
