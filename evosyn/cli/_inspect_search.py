@@ -42,10 +42,7 @@ def print_overview(run: SearchOverview) -> None:
         f"{counts['evaluations']} evaluations in {counts['proposals']} proposals, {counts['cells']} cells of "
         f"{counts['capacity']}, {counts['migrations']} migrations, {counts['restarts']} restarts"
     )
-    if run.report is None:
-        if run.best is not None:
-            click.echo(f"best so far: {run.best['id']} {run.best['score']:.4f}")
-    else:
+    if run.report is not None:
         print_leaderboard(run.report)
         click.echo(f"ended by {run.report['stopped']}")
     steps = ", ".join(f"{point.score:.4f} at {point.evaluations}" for point in run.curve[-6:])

@@ -38,10 +38,21 @@ class Conclusion:
     why: tuple[str, ...] = ()
 
 
-def of_search(report: Mapping[str, Json] | None, card: Mapping[str, Json] | None, progress: str) -> Conclusion:
-    """A search for strategies."""
-    if report is None or "best" not in report or "heldout_score" not in report["best"]:
-        return Conclusion("open", f"Not finished: {progress}. The same command goes on.")
+def of_search(
+    report: Mapping[str, Json] | None, card: Mapping[str, Json] | None, progress: str, so_far: Mapping[str, Json] | None
+) -> Conclusion:
+    """A search for strategies.
+
+    Args:
+        so_far: id and score of the best candidate on the seeds.
+    """
+    if report is None or "heldout_score" not in report.get("best", {}):
+        did = f"Not finished: {progress}. The same command goes on."
+        if so_far is None:
+            return Conclusion("open", did)
+        return Conclusion(
+            "open", did, f"{so_far['id']} is the best so far: {so_far['score']:.3f} on the seeds", so_far["id"]
+        )
     best, initial = report["best"], report["initial"]
     gap = best["heldout_score"] - initial["heldout_score"]
     low, high = (report.get("difference") or {}).get("ci") or (float("-inf"), float("inf"))

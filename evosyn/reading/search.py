@@ -91,6 +91,7 @@ class SearchReading(Reading):
     def overview(self) -> SearchOverview:
         """What was searched, how far, and what was found."""
         state, report, rows = self.state, self.report, self._index.get().rows
+        best = None if state.best is None else {"id": state.best.candidate.id, "score": state.best_score}
         card = self.dir.read_json(CARD) if report is not None and self.dir.file(CARD).exists() else None
         return SearchOverview(
             kind=self.kind,
@@ -98,7 +99,7 @@ class SearchReading(Reading):
             finished=report is not None,
             simulated=bool(self.manifest.get("simulated") or (report or {}).get("simulated")),
             progress=self._progress(),
-            conclusion=of_search(report, card, self._progress()),
+            conclusion=of_search(report, card, self._progress(), best),
             card=card,
             fitness=fitness_of(rows),
             manifest=self.manifest,
@@ -111,7 +112,7 @@ class SearchReading(Reading):
                 "migrations": state.migrations,
                 "restarts": state.restarts,
             },
-            best=None if state.best is None else {"id": state.best.candidate.id, "score": state.best_score},
+            best=best,
             curve=tuple(state.curve),
             proposers={name: tally.to_json() for name, tally in sorted(state.tallies.items())},
             grids=Grids.of(state),
