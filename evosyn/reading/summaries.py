@@ -191,16 +191,14 @@ class EvaluationReading(SummaryReading):
         return of_evaluation(report, self.progress())
 
     def tables(self, values: Mapping[str, Json]) -> tuple[TableShown, ...]:
-        """One row a model: pass@k with intervals, the gain over the first one, pass@k of each level."""
-        rows = [
-            {"model": row["model"], "problems": row["problems"]}
-            | _cells({name: value for name, value in row.items() if "@" in name})
-            | {f"{level}: {name}": cell for level, part in row["levels"].items() for name, cell in _cells(part).items()}
-            | {"unknown": row["unknown"]}
-            for row in values.get("models", ())
-        ]
+        """pass@k of each model with its interval and the gain over the first one, and the same by level."""
+        rows, levels = [], []
+        for row in values.get("models", ()):
+            figures = _cells({name: value for name, value in row.items() if "@" in name})
+            rows.append({"model": row["model"], "problems": row["problems"], **figures, "unknown": row["unknown"]})
+            levels += [{"model": row["model"], "level": level, **_cells(part)} for level, part in row["levels"].items()]
         title = f"{values.get('bench')}: {values.get('problems')} problems, {values.get('samples')} samples each"
-        return (_table(title, rows),) if rows else ()
+        return tuple(_table(what, found) for what, found in ((title, rows), ("by level", levels)) if found)
 
 
 class ExperimentReading(SummaryReading):
