@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from evosyn.reading.summaries import Summary
 
 
+MOST = 20
+"""Rows of a table that are printed."""
+
+
 def print_summary(found: Summary) -> None:
     """Everything that is known of the directory."""
     simulated = " (a simulation)" if found.simulated else ""
@@ -48,7 +52,10 @@ def _facts(found: Summary) -> None:
 
 def _tables(found: Summary) -> None:
     for table in found.tables:
-        print_table(table.title, table.columns, [["-" if cell is None else cell for cell in row] for row in table.rows])
+        shown = [["-" if cell is None else cell for cell in row] for row in table.rows[:MOST]]
+        print_table(table.title, table.columns, shown)
+        if len(table.rows) > MOST:
+            click.echo(f"... and {len(table.rows) - MOST} more (--json has them)")
     if found.curves and not found.tables:
         rows = [(name, points[0].value, points[-1].value, len(points)) for name, points in found.curves.items()]
         print_table("metrics so far", ("metric", "first", "last", "steps"), rows)

@@ -14,7 +14,7 @@ from typing import Literal
 from evosyn.records import Json
 
 Worked = Literal["yes", "no", "unclear", "open", "done"]
-HELD_OUT_MOST = 8
+FEWEST_HELD_OUT = 8
 """Fewer held-out problems than that decide nothing, whatever the interval says."""
 TRAINED = (("reward", 1), ("pass_rate", 1), ("loss", -1))
 """What a training is judged by, the first that it has: a metric, and the direction in which it should go."""
@@ -60,14 +60,14 @@ def of_search(
     told = f"{best['heldout_score']:.3f} against {initial['heldout_score']:.3f} on {problems} held-out problems"
     paired = f" ({gap:+.3f}, 95 %: {low:+.3f} to {high:+.3f})" if high < float("inf") else f" ({gap:+.3f})"
     worked: Worked = "no" if not report["beats_initial"] else "yes" if low > 0 else "unclear"
-    if problems < HELD_OUT_MOST and worked == "yes":
+    if problems < FEWEST_HELD_OUT and worked == "yes":
         worked = "unclear"
     said = {
         "yes": "The winner ranks better than the strategy it started from",
         "unclear": "The winner scores higher than the strategy it started from, but chance could explain it",
         "no": "The winner does not beat the strategy it started from",
     }[worked]
-    size = f" Only {problems} problems were held out, too few to decide it." if problems < HELD_OUT_MOST else ""
+    size = f" Only {problems} problems were held out, too few to decide it." if problems < FEWEST_HELD_OUT else ""
     made = f", made by {best['proposer']}" if best.get("proposer") else ""
     won = f"{best['id']}{made}, after {report['evaluations']} evaluations"
     why = _why_better(card)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
 import yaml
 
-from evosyn.reading.base import Reading
+from evosyn.reading.base import Fresh, Reading
 from evosyn.reading.conclusions import (
     Conclusion,
     of_ablation,
@@ -22,11 +23,15 @@ from evosyn.reading.conclusions import (
     of_training,
 )
 from evosyn.reading.matrices import MatrixShown, matrix_of, shown_matrix, stored_matrices
-from evosyn.records import Json, PassMatrix
+from evosyn.records import Json, PassMatrix, Verdict
 from evosyn.train.checkpoints import read_metrics
 
 POINTS = 1000
 """Points of a curve in an answer."""
+LISTED = 500
+"""Problems of a cross-execution in an answer."""
+PROBLEMS = "problems"
+"""The table whose first column names problems."""
 SHORT = 120
 """Characters of a fact; a longer text is a note."""
 FIRST = ("reward", "pass_rate", "loss", "mean_token_accuracy")
@@ -162,6 +167,22 @@ class CrossexecReading(SummaryReading):
     made_by = "`evosyn crossexec`"
     asks = {"overview": (), "matrix": ("PROBLEM",)}  # noqa: RUF012
 
+    def __init__(self, path: Path, kind: str) -> None:
+        super().__init__(path, kind)
+        self._problems = Fresh(self.dir.file("matrices.jsonl"), self._read)
+
+    def tables(self, values: Mapping[str, Json]) -> tuple[TableShown, ...]:  # noqa: ARG002
+        """A row a problem, as soon as the matrices are written."""
+        rows = self._problems.get()
+        return (
+            (TableShown(PROBLEMS, ("problem", "solutions", "testings", "pass", "right"), rows[:LISTED]),)
+            if rows
+            else ()
+        )
+
+    def highlights(self, most: int) -> Iterator[str]:
+        yield from ("overview", *(f"matrix/{row[0]}" for row in self._problems.get()[:most]))
+
     def progress(self) -> str:
         done = max(sum(1 for _ in self.dir.journal.events()) - 1, 0)  # the first line says what it is made of
         return f"not finished, {done} problems are executed; the same command goes on"
@@ -175,6 +196,19 @@ class CrossexecReading(SummaryReading):
 
     def pass_matrix(self, name: str) -> PassMatrix:
         return matrix_of(stored_matrices(self.path), name)
+
+    def _read(self) -> tuple[tuple[Cell, ...], ...]:
+        """Of each problem the size of its matrix, the share of cells that pass and of solutions that are right."""
+        found = stored_matrices(self.path) if self.dir.file("matrices.jsonl").exists() else []
+        return tuple(
+            (
+                matrix.problem_id,
+                *matrix.verdicts_MN.shape,
+                round(float(matrix.passed_MN.mean()), 3),
+                None if matrix.human_M is None else round(float((matrix.human_M == Verdict.PASS.value).mean()), 3),
+            )
+            for matrix in found
+        )
 
 
 class EvaluationReading(SummaryReading):

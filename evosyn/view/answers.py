@@ -47,7 +47,9 @@ class View:
         """
         if self.waits and not is_awaited(self._reading.path):
             self._reading = open_directory(self._reading.path)
-        found = self._reading.answer(*question.split("/", 2))
+        what, *rest = question.split("/", 1)
+        parts = len(self._reading.asks.get(what, ()))  # the name of a problem may hold slashes of its own
+        found = self._reading.answer(what, *(rest[0].split("/", parts - 1) if rest else ()))
         return _listing(found, query) if isinstance(found, Listed) else plain(found)
 
     def contents(self) -> Iterator[str]:

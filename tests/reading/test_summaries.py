@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 import yaml
 from click.testing import CliRunner
@@ -11,7 +12,9 @@ from evosyn.cli._tables import Figure, begin_table, publish
 from evosyn.cli.inspect import command
 from evosyn.errors import UsageError
 from evosyn.journal import Journal
+from evosyn.pools import write_matrices
 from evosyn.reading.opening import kind_of, open_directory
+from evosyn.records import PassMatrix
 from evosyn.view.answers import encoded, open_view
 
 MEAN = {"mean": 0.25, "low": 0.1, "high": 0.4}
@@ -112,6 +115,19 @@ def test_an_execution_that_runs_says_how_many_problems_are_done(tmp_path):
     journal.append({"event": "matrix", "key": "x", "matrix": {}})
     journal.close()
     assert "1 problems are executed" in open_directory(tmp_path).overview().progress
+
+
+def test_an_execution_that_has_ended_lists_its_problems_and_leads_to_their_matrices(tmp_path):
+    (tmp_path / "config.yaml").write_text("command: crossexec\n")
+    verdicts, human = np.array([["P", "F"], ["P", "P"]]), np.array(["P", "F"])
+    made = [PassMatrix(f"set/{at}", verdicts, human_M=human if at else None) for at in range(30)]
+    write_matrices(tmp_path / "matrices.jsonl", made)
+    reading = open_directory(tmp_path)
+    (table,) = reading.overview().tables
+    assert table.rows[:2] == (("set/0", 2, 2, 0.75, None), ("set/1", 2, 2, 0.75, 0.5))
+    assert list(reading.highlights(2)) == ["overview", "matrix/set/0", "matrix/set/1"]
+    assert reading.answer("matrix", "set/1").solutions[1].human == "F"
+    assert "... and 10 more" in inspected(tmp_path)
 
 
 def test_an_evaluation_that_runs_says_how_many_problems_each_model_has_answered(tmp_path):

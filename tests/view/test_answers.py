@@ -3,11 +3,14 @@
 import json
 import shutil
 
+import numpy as np
 import pytest
 
 from evosyn.dataset import SETTINGS, read_dataset, read_rejects
 from evosyn.errors import UsageError
+from evosyn.pools import write_matrices
 from evosyn.reading.search import SearchReading
+from evosyn.records import PassMatrix
 from evosyn.view import answers
 from evosyn.view.answers import encoded, open_view
 
@@ -161,6 +164,14 @@ def test_a_missing_directory_and_one_of_another_kind_are_refused(tmp_path, run_d
         open_view(tmp_path)
     with pytest.raises(UsageError, match=f"give one: {run_dir}"):
         open_view(run_dir.parent)
+
+
+def test_the_name_of_a_problem_may_hold_slashes(tmp_path):
+    write_matrices(tmp_path / "matrices.jsonl", [PassMatrix("Human/Eval/40", np.array([["P", "F"], ["F", "F"]]))])
+    (tmp_path / "config.yaml").write_text("command: crossexec\n")
+    assert asked(tmp_path, "matrix/Human/Eval/40")["problem"] == "Human/Eval/40"
+    with pytest.raises(UsageError, match="no such problem"):
+        open_view(tmp_path).answer("matrix/Human", {})
 
 
 def test_a_run_that_is_waited_for_is_opened_when_it_begins_and_no_other_place_is(run_dir, tmp_path):

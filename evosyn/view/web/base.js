@@ -29,6 +29,11 @@ function svg(tag, attributes, ...children) {
   return node;
 }
 
+// A question as an address: what is asked, then the name of a thing, which may hold slashes of its own.
+function addressed(question) {
+  const [what, ...name] = question.split("/");
+  return name.length ? what + "/" + encodeURIComponent(name.join("/")) : what;
+}
 const holds = (question) => !embedded || Object.hasOwn(embedded, question);
 
 async function ask(question, query = {}) {
@@ -38,8 +43,7 @@ async function ask(question, query = {}) {
     return Array.isArray(held.rows) ? filtered(held, query) : held;
   }
   const given = new URLSearchParams(Object.entries(query).filter(([, value]) => value));
-  const path = question.split("/").map(encodeURIComponent).join("/");
-  const response = await fetch("/api/" + path + (given.size ? "?" + given : ""));
+  const response = await fetch("/api/" + addressed(question) + (given.size ? "?" + given : ""));
   const type = response.headers.get("content-type") || "";
   if (!type.includes("json")) throw new Error(await response.text());
   const value = await response.json();
@@ -68,13 +72,11 @@ const scroll = (...children) => h("div", { class: "scroll", tabindex: null }, ..
 const number = (value) => h("td", { class: "n" }, value);
 const cell = (...children) => h("td", {}, ...children);
 const letter = (one) => h("span", { class: `v v-${VERDICTS[one] ? one : "U"}`, title: VERDICTS[one] || one }, one);
-const to = (...parts) => parts.map(encodeURIComponent).join("/");
 
 // A link inside the page; in an exported file that does not hold its target it is a text that says so.
 function link(question, text, query = "") {
-  const target = question.split("/").map(encodeURIComponent).join("/");
   if (!holds(question)) return h("span", { class: "id absent", title: "not in this file; evosyn view shows it" }, text);
-  return h("a", { href: "#" + target + query, class: "id" }, text);
+  return h("a", { href: "#" + addressed(question) + query, class: "id" }, text);
 }
 const candidateLink = (id, text) => link("candidate/" + id, text || id);
 
@@ -100,7 +102,7 @@ function table(heads, rows, kind = "wide") {
 
 function rowTo(question, attributes, ...cells) {
   if (!holds(question)) return h("tr", attributes, cells);
-  const open = () => { location.hash = question.split("/").map(encodeURIComponent).join("/"); };
+  const open = () => { location.hash = addressed(question); };
   return h("tr", { ...attributes, tabindex: 0, on: { click: (event) => event.target.closest("a") || open(), keydown: (event) => event.key === "Enter" && open() } }, cells);
 }
 
