@@ -67,7 +67,6 @@ class Card:
     name: str
     against: str
     text: str
-    problem_ids: tuple[str, ...]
     ours: Evaluation
     theirs: Evaluation
     terms: tuple[Term, ...]
@@ -134,7 +133,6 @@ def make_card(runner: StrategyRunner, request: CardRequest, config: ConsistencyC
         name=request.name,
         against=request.against,
         text=request.text,
-        problem_ids=on_seeds.draws.problem_ids,
         ours=ours,
         theirs=theirs,
         terms=tuple(sorted(terms, key=lambda term: -2.0 if term.gain is None else -term.gain)),
