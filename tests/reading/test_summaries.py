@@ -12,7 +12,7 @@ from evosyn.cli._tables import Figure, begin_table, publish
 from evosyn.cli.inspect import command
 from evosyn.errors import UsageError
 from evosyn.journal import Journal
-from evosyn.pools import write_matrices
+from evosyn.matrices import write_matrices
 from evosyn.reading.opening import kind_of, open_directory
 from evosyn.records import PassMatrix
 from evosyn.view.answers import encoded, open_view

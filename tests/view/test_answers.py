@@ -8,7 +8,7 @@ import pytest
 
 from evosyn.dataset import SETTINGS, read_dataset, read_rejects
 from evosyn.errors import UsageError
-from evosyn.pools import write_matrices
+from evosyn.matrices import write_matrices
 from evosyn.reading.search import SearchReading
 from evosyn.records import PassMatrix
 from evosyn.view import answers
