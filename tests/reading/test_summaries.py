@@ -104,7 +104,7 @@ def test_an_experiment_has_its_arms_its_differences_and_its_remarks(tmp_path):
     seen = open_directory(written(tmp_path, report=EXPERIMENT, manifest={"kind": "experiment"})).overview()
     assert [table.title for table in seen.tables] == ["arms", "differences"]
     assert seen.tables[0].rows == (("evosyn", 1, "0.500"),)
-    assert seen.conclusion.did == "v" and seen.conclusion.worked == "unclear" and seen.simulated
+    assert seen.conclusion.did == "v" and seen.conclusion.worked == "yes" and seen.simulated
     assert seen.conclusion.won.startswith("arm evosyn") and seen.notes == ("n" * 200, "beware")
 
 
