@@ -20,11 +20,12 @@ STYLE = """
 text { font: 15px system-ui, sans-serif; text-anchor: middle; fill: #1b1f26; }
 text.dim { font-size: 12px; fill: #626a77; }
 rect { fill: #ffffff; stroke: #1f5fc4; stroke-width: 1.5; }
+rect.back { stroke: none; }
 path { fill: none; stroke: #8d99ab; stroke-width: 1.4; marker-end: url(#tip); }
 marker path { fill: #8d99ab; stroke: none; marker-end: none; }
 @media (prefers-color-scheme: dark) {
   text { fill: #e4e7ec; } text.dim { fill: #98a1b0; }
-  rect { fill: #1c1f25; stroke: #7fb0ff; }
+  rect { fill: #1c1f25; stroke: #7fb0ff; } rect.back { fill: #14161a; }
   path { stroke: #7a8596; } marker path { fill: #7a8596; }
 }"""
 
@@ -82,7 +83,8 @@ def drawn() -> str:
     head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img">'
     title = "<title>The rooms of evosyn by layer; an arrow points to what a room imports</title>"
     tip += '<path d="M0 0L8 4L0 8z"/></marker></defs>'
-    return "\n".join([head, title, f"<style>{STYLE}\n</style>", tip, *lines, "</svg>\n"])
+    back = f'<rect class="back" width="{WIDTH}" height="{height}"/>'
+    return "\n".join([head, title, f"<style>{STYLE}\n</style>", tip, back, *lines, "</svg>\n"])
 
 
 def _arrow(start: tuple[float, float], end: tuple[float, float]) -> str:

@@ -5,11 +5,13 @@ import json
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
 from evosyn.cli import COMMANDS
-from evosyn.errors import InputError
+from evosyn.cli._tables import console
+from evosyn.errors import EXIT_PIPE, InputError
 
 HEAVY = [
     "torch",
@@ -57,6 +59,27 @@ def test_every_command_has_help(command: str) -> None:
 def test_an_unknown_command_or_option_is_a_usage_error() -> None:
     assert evosyn("evolv").returncode == 2
     assert evosyn("evolve", "--no-such-option").returncode == 2
+
+
+def test_a_command_that_is_nearly_one_is_named() -> None:
+    assert "did you mean evolve" in evosyn("evlove").stderr
+
+
+def test_who_stops_reading_is_no_failure(tmp_path: Path) -> None:
+    (tmp_path / "report.json").write_text(json.dumps({"kind": "mine", **{f"figure {at}": at for at in range(20_000)}}))
+    program = [sys.executable, "-m", "evosyn", "inspect", str(tmp_path)]
+    with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        process.stdout.readline()
+        process.stdout.close()
+        told = process.stderr.read()
+    assert (process.returncode, told) == (EXIT_PIPE, "")
+
+
+def test_who_wants_no_colour_gets_no_bold_letters_either(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert console().color_system is not None
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert console().color_system is None
 
 
 def test_an_input_error_names_file_line_field_value_and_next_step() -> None:

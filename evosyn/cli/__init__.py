@@ -10,11 +10,12 @@ import importlib
 import os
 import sys
 import warnings
+from typing import Any
 
 import click
 
 from evosyn import __version__
-from evosyn.errors import EXIT_INTERRUPTED, EXIT_UNAVAILABLE, EvosynError
+from evosyn.errors import EXIT_INTERRUPTED, EXIT_PIPE, EXIT_UNAVAILABLE, EvosynError
 
 COMMANDS: dict[str, str] = {
     "quickstart": "Run the whole job on bundled seeds: evolve, synthesize (no key, no GPU).",
@@ -44,13 +45,26 @@ class LazyGroup(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
-            return None
+            import difflib
+
+            near = difflib.get_close_matches(cmd_name, COMMANDS, n=2)
+            told = f"did you mean {' or '.join(near)}?" if near else "`evosyn --help` lists them"
+            raise click.UsageError(f"no such command {cmd_name!r}; {told}", ctx)
         command = importlib.import_module(f"{__name__}.{cmd_name}").command
         if not isinstance(command, click.Command):
             raise TypeError(f"{__name__}.{cmd_name}.command is not a click command")
         return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            found = super().invoke(ctx)
+            sys.stdout.flush()
+        except BrokenPipeError:  # who read has enough (`evosyn inspect RUN | head`); click would call that a failure
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(EXIT_PIPE)
+        return found
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Commands"):
@@ -71,7 +85,14 @@ def main(arguments: list[str] | None = None) -> None:
     for category in (SyntaxWarning, DeprecationWarning):  # what parsing a model's text may say is not for our users
         warnings.filterwarnings("ignore", category=category, module="<unknown>|<candidate>|<string>")
     try:
-        code = group.main(args=arguments, prog_name="evosyn", standalone_mode=False)
+        code = group.main(
+            args=arguments, prog_name="evosyn", standalone_mode=False, color=False if no_colour() else None
+        )
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # who read this has enough (`evosyn inspect RUN | head`): the end of a process by SIGPIPE
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(EXIT_PIPE)
     except click.exceptions.Abort:
         sys.exit(_interrupted())
     except KeyboardInterrupt:
@@ -93,6 +114,11 @@ def main(arguments: list[str] | None = None) -> None:
         )
         sys.exit(EXIT_UNAVAILABLE)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def no_colour() -> bool:
+    """Whether the user wants neither colours nor bold letters (no-color.org)."""
+    return bool(os.environ.get("NO_COLOR"))
 
 
 def _is_full_disk(error: Exception) -> bool:

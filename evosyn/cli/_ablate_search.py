@@ -95,9 +95,10 @@ def search(config: SearchAblationConfig, out: Path) -> None:
     way to choose a winner, and the same splits; the table shows held-out scores over the seeds with intervals, and the
     paired difference to `evolve`.
     """
-    from evosyn.cli._tables import Cell, Figure, publish
+    from evosyn.cli._tables import Cell, Figure, begin_table, publish
     from evosyn.evaluators.intervals import bootstrap
 
+    begin_table(out, "ablate-search", config)
     pool, compared = _compare(config.searches, config, out)
     columns = ("search", "held out", "low", "high", "train", "fall", "bal. acc.", "minus evolve", "low ", "high ")
     rows: list[tuple[Cell, ...]] = []
@@ -121,9 +122,7 @@ def search(config: SearchAblationConfig, out: Path) -> None:
         axes.legend()
 
     title = pool.titled(f"{config.stop.evaluations} evaluations each, {config.seeds} seeds")
-    publish(out, "ablate-search", Figure(title, columns, rows, draw), config)
-    for line in verdicts(compared):
-        click.echo(line)
+    publish(out, "ablate-search", Figure(title, columns, rows, draw), verdicts(compared))
 
 
 @click.command(
@@ -140,8 +139,9 @@ def curve(config: CurveAblationConfig, out: Path) -> None:
     The score is that on the train problems, which search and selection make look better than it is; the held-out score
     of the winner stands at the end. With --model the model proposes too.
     """
-    from evosyn.cli._tables import Cell, Figure, publish
+    from evosyn.cli._tables import Cell, Figure, begin_table, publish
 
+    begin_table(out, "ablate-curve", config)
     pool, compared = _compare(("evolve",), config, out)
     points = _points(config.stop.evaluations or max(trial.state.curve[-1].evaluations for trial in compared[0].trials))
     curves = [[best_at(trial, point) for point in points] for trial in compared[0].trials]
@@ -161,9 +161,8 @@ def curve(config: CurveAblationConfig, out: Path) -> None:
         axes.legend(fontsize=8)
 
     title = pool.titled(f"best score by evaluation, {config.seeds} seeds")
-    publish(out, "ablate-curve", Figure(title, columns, rows, draw), config)
-    held = _mean(compared[0].scores)
-    click.echo(f"held-out score of the winner: {held:.3f}, initial: {_initial(compared[0]):.3f}")
+    held = f"held-out score of the winner: {_mean(compared[0].scores):.3f}, initial: {_initial(compared[0]):.3f}"
+    publish(out, "ablate-curve", Figure(title, columns, rows, draw), [held])
 
 
 def verdicts(compared: Sequence[Compared]) -> list[str]:

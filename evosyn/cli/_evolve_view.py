@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from evosyn.cli._tables import Cell, print_table, wide_console
+from evosyn.cli._tables import Cell, console, print_table, wide_console
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -35,14 +35,12 @@ def watching(config: EvolveConfig, *, show: bool) -> Iterator[SearchProgress]:
     if not show:
         yield Quiet()
         return
-    from rich.console import Console
-
-    console = Console(stderr=True)
+    shown = console(stderr=True)
     if not sys.stderr.isatty():
-        yield Lines(config, console, None)
+        yield Lines(config, shown, None)
         return
-    with console.status("starting") as status:
-        yield Lines(config, console, status)
+    with shown.status("starting") as status:
+        yield Lines(config, shown, status)
 
 
 class Lines:
@@ -102,10 +100,10 @@ def show_report(report: Mapping[str, Json], out: Path) -> None:
 
     from evosyn.synthesis.search.seeds import told
 
-    console = wide_console()
+    wide = wide_console()
     print_leaderboard(report)
     best, initial = report["best"], report["initial"]
-    console.print(
+    wide.print(
         f"winner {best['id']}: held out {best['heldout_score']:.3f} against {initial['heldout_score']:.3f} of the "
         f"initial strategy; {report['evaluations']} evaluations, {spent(report)}, "
         f"{report['wall_s']:.0f} s; ended by {report['stopped']}",
@@ -113,7 +111,7 @@ def show_report(report: Mapping[str, Json], out: Path) -> None:
     )
     if (chosen := report.get("selection")) and chosen.get("gain") is not None:
         kind = "the winner" if chosen["evolved_wins"] else f"no evolved program; {chosen['known']} is the winner"
-        console.print(
+        wide.print(
             f"shown to be better than the best known rule, {chosen['known']}, on the train problems: {kind} (gain "
             f"{chosen['gain']:+.4f}, lower bound {chosen['gain_lower']:+.4f}, {chosen['draws']} fresh draws a problem, "
             f"standard error from drawing {chosen['drawing_error']:.4f})",
@@ -123,16 +121,16 @@ def show_report(report: Mapping[str, Json], out: Path) -> None:
     held = boards["heldout"]["problems"]
     if report.get("left_out"):
         usable = boards["train"]["problems"] + held
-        console.print(told(usable, report["left_out"]), highlight=False, markup=False)
+        wide.print(told(usable, report["left_out"]), highlight=False, markup=False)
     if report.get("untelling"):
         many = len(report["untelling"])
-        console.print(f"human testings that accept every solution, and tell none apart: {many}", highlight=False)
+        wide.print(f"human testings that accept every solution, and tell none apart: {many}", highlight=False)
     if report.get("unusable_replies"):
         unusable = ", ".join(f"{count} x {reason}" for reason, count in report["unusable_replies"].items())
-        console.print(f"unusable replies in drawing the pools: {unusable}", highlight=False, markup=False)
+        wide.print(f"unusable replies in drawing the pools: {unusable}", highlight=False, markup=False)
     source = (out / "strategy.py").read_text(encoding="utf-8")
-    if console.is_terminal:
-        console.print(Syntax(source, "python"))
+    if wide.is_terminal:
+        wide.print(Syntax(source, "python"))
     else:
         click.echo(source)
     click.echo(f"written: {out}/strategy.py, report.json, journal.jsonl; look closer with: evosyn inspect {out}")

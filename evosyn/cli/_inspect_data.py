@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -10,27 +9,21 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from evosyn.cli._synthesis_view import funnel
-from evosyn.cli._texts import head, matrix_lines, print_matrix
+from evosyn.cli._texts import head, matrix_lines, print_conclusion, print_matrix
+from evosyn.reading.checks import checks_of, program_of
 from evosyn.reading.plain import safe
 
 if TYPE_CHECKING:
     from evosyn.reading.data import DataOverview, ProblemReasons, ProblemStory, SampleStory
-    from evosyn.records import Json
 
 
 def print_overview(data: DataOverview) -> None:
     """Where the problems went."""
+    head(f"{data.path}: dataset by {data.manifest['teacher']}{' (a simulation)' if data.simulated else ''}")
+    print_conclusion(data.conclusion)
+    click.echo(f"seeds from {data.manifest['seeds_from']}")
     if data.report is None:
-        click.echo(
-            f"{data.path}: not finished, {data.ended} problems have ended; "
-            "repeat the `evosyn synthesize` command to go on"
-        )
         return
-    manifest = data.manifest
-    head(f"{data.path}: dataset by {manifest['teacher']}{' (a simulation)' if data.simulated else ''}")
-    click.echo(
-        f"strategy {manifest['strategy']} from {manifest['strategy_from']}, seeds from {manifest['seeds_from']}\n"
-    )
     funnel(data.report)
     for name, summary in (data.report["distributions"]["evosyn"] or {}).items():
         if summary is not None:
@@ -48,7 +41,7 @@ def print_samples(stories: Sequence[SampleStory]) -> None:
         if story.matrix is not None:
             _part("matrix (best first; > and v mark the chosen ones)", matrix_lines(story.matrix))
         told = f"chosen testing: {row.tests} checks, refuses {row.difficulty:.0%} of the solutions"
-        _part(told, testing_lines(json.loads(row.testing)))
+        _part(told, testing_lines(row.testing))
         best, worst = row.ranked[0], row.ranked[-1]
         told = f"best solution ({best.verdict})  |  worst solution ({worst.verdict})"
         _part(told, side_by_side(best.source, worst.source))
@@ -79,21 +72,14 @@ PRINTERS: Mapping[str, Callable[[Any], None]] = {
 }
 
 
-def testing_lines(testing: Mapping[str, Json], most: int = 12) -> Iterator[str]:
+def testing_lines(text: str, most: int = 12) -> Iterator[str]:
     """The checks of a testing, one a line, shortened."""
-    items = testing.get("cases") or testing.get("asserts") or testing.get("code")
-    if isinstance(items, dict):
-        items = items.get("python", items)
-    if not isinstance(items, list):
-        yield from (f"  {line}" for line in safe(str(items)).splitlines()[: 4 * most])
-        return
-    for item in items[:most]:
-        if isinstance(item, dict) and "input" in item:
-            yield f"  {_short(item['input'])}  ->  {_short(item.get('output'))}"
-        else:
-            yield "  " + safe(item if isinstance(item, str) else json.dumps(item, ensure_ascii=False))
-    if len(items) > most:
-        yield f"  ... and {len(items) - most} more"
+    checks = checks_of(text)
+    for check in checks[:most]:
+        yield f"  {_short(check.asked)}" + ("" if check.expected is None else f"  ->  {_short(check.expected)}")
+    if len(checks) > most:
+        yield f"  ... and {len(checks) - most} more"
+    yield from (f"  {safe(line)}" for line in (program_of(text) or "").splitlines()[: 4 * most])
 
 
 def side_by_side(left: str, right: str) -> Iterator[str]:
@@ -126,8 +112,7 @@ def _fate(story: ProblemStory) -> None:
             click.secho(f"{setting:8} dropped in {reject.stage}: {reject.reason} ({safe(reject.detail)})", fg="red")
 
 
-def _short(value: Json) -> str:
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+def _short(text: str) -> str:
     text = safe(text).replace("\n", "\\n")
     return text if len(text) <= 70 else text[:67] + "..."
 

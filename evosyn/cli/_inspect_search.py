@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from evosyn.cli._evolve_view import print_leaderboard
 from evosyn.cli._tables import print_table
-from evosyn.cli._texts import head, print_matrix
+from evosyn.cli._texts import head, print_conclusion, print_matrix
 from evosyn.reading.plain import safe
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         PromptAndReplies,
         SearchOverview,
     )
+    from evosyn.reading.search_duels import Rival
     from evosyn.records import Json
 
 COLUMNS = ("name", "proposals", "candidates", "duplicate", "same behaviour", "invalid", "kept", "wasted", "gain",
@@ -35,17 +36,15 @@ def print_overview(run: SearchOverview) -> None:
     """What was searched, the leaderboard, the curve, and what each proposer wasted, repeated and won."""
     simulated = " (simulated teacher)" if run.simulated else ""
     head(f"{run.path}: strategy evolved on {run.manifest['source']}{simulated}")
+    print_conclusion(run.conclusion)
     counts = run.counts
     click.echo(
         f"{counts['evaluations']} evaluations in {counts['proposals']} proposals, {counts['cells']} cells of "
         f"{counts['capacity']}, {counts['migrations']} migrations, {counts['restarts']} restarts"
     )
-    if run.report is None:
-        best = "none" if run.best is None else f"{run.best['id']} {run.best['score']:.4f}"
-        click.echo(f"not finished ({run.progress}); best so far: {best}. Repeat the `evosyn evolve` command to go on")
-    else:
+    if run.report is not None:
         print_leaderboard(run.report)
-        click.echo(f"ended by {run.report['stopped']}; winner {run.report['best']['id']}")
+        click.echo(f"ended by {run.report['stopped']}")
     steps = ", ".join(f"{point.score:.4f} at {point.evaluations}" for point in run.curve[-6:])
     click.echo(f"best so far (evaluations): {steps}")
     _proposers(run.proposers)
@@ -60,7 +59,9 @@ def print_islands(shown: Grids) -> None:
 def print_program(one: CandidateStory) -> None:
     """One candidate: its figures, its evidence, its source, and the difference to its parent."""
     _candidate(one, one.why)
-    detail = {key: value for key, value in one.detail.items() if key != "prompt"}
+    detail = {key: value for key, value in one.detail.items() if key not in ("prompt", "idea")}
+    if one.idea:
+        click.echo(f"  what the model said: {safe(one.idea)}")
     if detail:
         click.echo(f"  {safe(json.dumps(detail))}")
     if one.evaluation is not None:
@@ -71,6 +72,7 @@ def print_program(one: CandidateStory) -> None:
     if one.difference is not None:
         head(f"difference to its parent {one.difference.before} ({_score(one.lineage[1].score)})")
         print_difference(one.difference)
+    _rivals(one.rivals)
 
 
 def print_lineage(rows: tuple[CandidateRow, ...]) -> None:
@@ -91,6 +93,7 @@ def print_why(one: CommitDecision) -> None:
         click.echo(f"  the cell {held}")
     if one.best_before is not None:
         click.echo(f"  best of the search before it: {one.best_before:.4f}")
+    _rivals(one.rivals)
 
 
 def print_prompt(one: PromptAndReplies) -> None:
@@ -154,6 +157,22 @@ def _grid(grid: IslandGrid, axes: tuple[Axis, ...]) -> None:
         + ("" if right is None else f"; columns: {right.name}, {right.low:g} to {right.high:g}")
         + "; best score of each cell in hundredths"
     )
+
+
+def _rivals(rivals: Sequence[Rival]) -> None:
+    """Seeds won and lost against the parent and the initial program, with what decided them where that is known."""
+    from evosyn.evaluators.duel import told
+
+    for rival in rivals:
+        tally, name = rival.tally, "its parent" if rival.role == "parent" else "the initial program"
+        click.echo()
+        head(f"against {name} {rival.id} ({_score(rival.score)}): {tally.won} seeds won, {tally.lost} lost, "
+             f"{tally.even} even")  # fmt: skip
+        shown = {duel.problem: told(duel, "it", name) for duel in rival.duels}
+        for seed in rival.seeds:
+            what = "won" if seed.ours > seed.theirs else "lost"
+            lines = shown.get(seed.problem, [f"{what} {seed.problem}: {seed.ours:.2f} against {seed.theirs:.2f}"])
+            click.echo(safe("\n".join([f"  {lines[0]}", *(f"    {line}" for line in lines[1:])])))
 
 
 def _candidate(row: CandidateRow, why: str) -> None:

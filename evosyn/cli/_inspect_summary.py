@@ -2,31 +2,69 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from evosyn.cli._tables import print_table
-from evosyn.cli._texts import head, print_matrix
+from evosyn.cli._texts import head, print_conclusion, print_matrix
 from evosyn.reading.plain import safe
 
 if TYPE_CHECKING:
     from evosyn.reading.summaries import Summary
 
 
+MOST = 20
+"""Rows of a table that are printed."""
+
+
 def print_summary(found: Summary) -> None:
     """Everything that is known of the directory."""
-    head(f"{found.path}: {found.kind}, {found.progress}{' (a simulation)' if found.simulated else ''}")
+    simulated = " (a simulation)" if found.simulated else ""
+    head(f"{found.path}: {found.kind}, {'finished' if found.finished else 'not finished'}{simulated}")
+    print_conclusion(found.conclusion)
+    _facts(found)
+    _tables(found)
+    _notes(found)
+
+
+def print_closing(out: Path, *files: str) -> None:
+    """What a command says at its end: the same without single figures, and where everything is."""
+    from evosyn.reading.opening import open_directory
+    from evosyn.reading.summaries import SummaryReading
+
+    reading = open_directory(out)
+    if not isinstance(reading, SummaryReading):
+        raise TypeError(f"{reading.kind} has a closing of its own")
+    found = reading.overview()
+    print_conclusion(found.conclusion)
+    _tables(found)
+    _notes(found)
+    click.echo(f"written: {', '.join(str(out / name) for name in files)}; look closer with: evosyn inspect {out}")
+
+
+def _facts(found: Summary) -> None:
     width = max((len(name) for name in found.facts), default=0)
     for name, value in found.facts.items():
         click.echo(f"  {name:{width}}  {safe(str(value))}")
+
+
+def _tables(found: Summary) -> None:
     for table in found.tables:
-        print_table(table.title, table.columns, [["-" if cell is None else cell for cell in row] for row in table.rows])
+        shown = [["-" if cell is None else cell for cell in row] for row in table.rows[:MOST]]
+        print_table(table.title, table.columns, shown)
+        if len(table.rows) > MOST:
+            click.echo(f"... and {len(table.rows) - MOST} more (--json has them)")
     if found.curves and not found.tables:
         rows = [(name, points[0].value, points[-1].value, len(points)) for name, points in found.curves.items()]
         print_table("metrics so far", ("metric", "first", "last", "steps"), rows)
+
+
+def _notes(found: Summary) -> None:
     for note in found.notes:
-        click.echo(f"note: {safe(note)}")
+        if note not in found.conclusion.why:
+            click.echo(f"note: {safe(note)}")
 
 
 PRINTERS = {"overview": print_summary, "matrix": print_matrix}

@@ -85,14 +85,15 @@ def _lines(progress: SynthesisProgress, stop: threading.Event) -> None:
 
 @contextmanager
 def _live(progress: SynthesisProgress, teacher: str) -> Iterator[None]:
-    from rich.console import Console
     from rich.live import Live
+
+    from evosyn.cli._tables import console
 
     class View:
         def __rich__(self) -> Table:
             return _table(progress, teacher)
 
-    with Live(View(), console=Console(stderr=True), refresh_per_second=4):
+    with Live(View(), console=console(stderr=True), refresh_per_second=4):
         yield
 
 

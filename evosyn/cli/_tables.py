@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 Cell = str | int | float | bool
+ABLATE = "ablate"
 
 
 class Figure(NamedTuple):
@@ -31,16 +32,37 @@ class Figure(NamedTuple):
     draw: Callable[[Any], None]
 
 
-def publish(folder: Path, name: str, figure: Figure, config: BaseModel) -> None:
-    """Show the table, and write it as `name.csv`, `.md` and `.png` with the configuration, `name.yaml`, beside it."""
+def begin_table(folder: Path, name: str, config: BaseModel) -> None:
+    """Claim a directory of ablations, and keep what this one is made by, before it takes its time.
+
+    Raises:
+        UsageError: the directory holds something else.
+    """
     from evosyn.configs.saving import as_yaml
+    from evosyn.rundir import RunDir
+
+    run = RunDir(folder)
+    run.claim(ABLATE)
+    run.write_json("manifest.json", {"kind": ABLATE})
+    run.write(f"{name}.yaml", as_yaml(config))
+
+
+def publish(folder: Path, name: str, figure: Figure, remarks: Sequence[str] = ()) -> None:
+    """Show the table with what it says, and write it as `name.csv`, `.md`, `.png` and into `report.json`."""
     from evosyn.plots import write_plot
+    from evosyn.rundir import RunDir
 
     files = write_table(folder, name, figure.columns, figure.rows)
     files.append(write_plot(folder / f"{name}.png", figure.draw, size=(6, 4)))
-    write_atomic(folder / f"{name}.yaml", as_yaml(config))
+    run = RunDir(folder)
+    held = run.read_json("report.json")["tables"] if run.file("report.json").exists() else {}
+    rows = [[None if isinstance(cell, float) and math.isnan(cell) else cell for cell in row] for row in figure.rows]
+    table = {"title": figure.title, "columns": list(figure.columns), "rows": rows, "remarks": list(remarks)}
+    run.write_json("report.json", {"kind": ABLATE, "tables": {**held, name: table}})
     print_table(figure.title, figure.columns, figure.rows)
-    click.echo("wrote " + ", ".join(map(str, [*files, folder / f"{name}.yaml"])))
+    for remark in remarks:
+        click.echo(remark)
+    click.echo("wrote " + ", ".join(map(str, files)) + f"; look closer with: evosyn inspect {folder}")
 
 
 def write_table(folder: Path, name: str, columns: Sequence[str], rows: Sequence[Sequence[Cell]]) -> list[Path]:
@@ -122,9 +144,16 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Cell
     wide_console().print(table)
 
 
-def wide_console() -> Console:
-    """A console that is wide enough for the tables where there is no terminal."""
+def console(**given: Any) -> Console:
+    """A console of rich, without any style where the user wants none."""
     from rich.console import Console
 
-    console = Console()
-    return console if console.is_terminal else Console(width=200)
+    from evosyn.cli import no_colour
+
+    return Console(color_system=None if no_colour() else "auto", **given)
+
+
+def wide_console() -> Console:
+    """A console that is wide enough for the tables where there is no terminal."""
+    found = console()
+    return found if found.is_terminal else console(width=200)

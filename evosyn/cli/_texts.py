@@ -10,9 +10,31 @@ import click
 from evosyn.reading.plain import safe
 
 if TYPE_CHECKING:
+    from evosyn.reading.conclusions import Conclusion
     from evosyn.reading.matrices import MatrixShown
 
 LETTERS = "P pass, F wrong, E exception, T time, K killed, B broken testing, N not run, U unknown"
+
+
+COLOURS = {"yes": "green", "no": "red", "unclear": "yellow", "open": "cyan", "done": "green"}
+WORDS = {
+    "yes": "it worked",
+    "no": "it did not work",
+    "unclear": "unclear",
+    "open": "running or stopped",
+    "done": "finished",
+}
+
+
+def print_conclusion(found: Conclusion) -> None:
+    """Did it work, what won, why: before any figure."""
+    click.secho(f"{WORDS[found.worked]}: ", fg=COLOURS[found.worked], bold=True, nl=False)
+    click.echo(safe(found.did))
+    if found.won:
+        click.echo(safe(f"  won: {found.won}"))
+    for line in found.why:
+        click.echo(safe(f"  why: {line}"))
+    click.echo()
 
 
 def print_matrix(matrix: MatrixShown) -> None:

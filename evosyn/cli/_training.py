@@ -70,14 +70,27 @@ def begin(steps: int, names: Sequence[str]) -> OnRow | None:
 
 
 def quiet_libraries() -> None:
-    """No progress bars and hints of transformers and datasets between our lines; warnings of evosyn stay."""
+    """No progress bars and hints of libraries between our lines; what evosyn says stays."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
     os.environ.setdefault("DATASETS_VERBOSITY", "error")
     os.environ.setdefault("HF_DATASETS_DISABLE_PROGRESS_BARS", "1")
     warnings.filterwarnings("ignore", category=FutureWarning, module="transformers")
-    logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s")
+    handler = logging.StreamHandler()
+    handler.setFormatter(_Lines())
+    logging.basicConfig(level=logging.WARNING, handlers=[handler])
+    logging.getLogger("evosyn.train").setLevel(logging.INFO)  # what it waits for: torch, a warm start, the hub
+    logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
+    logging.getLogger("DeepSpeed").addFilter(lambda record: "accelerator" not in record.getMessage())
+
+
+class _Lines(logging.Formatter):
+    """Warnings say that they are one; the rest are plain lines."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        told = record.getMessage()
+        return f"{record.levelname}: {told}" if record.levelno >= logging.WARNING else told
 
 
 def tty_note(text: str) -> None:
@@ -102,24 +115,10 @@ class TrainProgress:
             click.echo(line, err=True)
 
 
-def show_report(report: Mapping[str, Any], out: Path) -> None:
-    """Start and end of each metric, with what a reader must know about them; of the first process."""
+def close(out: Path) -> None:
+    """What came of it, said by the first process."""
+    from evosyn.cli._inspect_summary import print_closing
     from evosyn.train.settings import is_main_process
 
-    if not is_main_process():
-        return
-    for name, value in report["metrics"].items():
-        if value["window"]:
-            click.echo(
-                f"{name}: {value['start']:.3f} -> {value['end']:.3f} (means of the first and last "
-                f"{value['window']} steps)"
-            )
-    for warning in report["warnings"]:
-        click.secho(f"warning: {warning}", fg="yellow", err=True)
-    if report.get("label"):
-        click.secho(f"note: {report['label']}", dim=True)
-    share = report.get("reward_share")
-    if isinstance(share, float):
-        executed, drawn = report["executed"], report["drawn"]
-        click.echo(f"waiting for rewards: {share:.1%} of a step; {executed} of {drawn} completions were executed")
-    click.echo(f"wrote {out / 'report.json'}, {out / 'curve.png'}, {out / 'model'}{os.sep}")
+    if is_main_process():
+        print_closing(out, "report.json", "curve.png", "model/")

@@ -57,10 +57,11 @@ def by_k(config: KAblationConfig, out: Path) -> None:
 
     Executions are what a setting would execute for one seed if nothing were stored; here nothing is executed again.
     """
-    from evosyn.cli._tables import Figure, publish
+    from evosyn.cli._tables import Figure, begin_table, publish
     from evosyn.cli.score import named_programs
     from evosyn.evaluators.ablation import ablate_k
 
+    begin_table(out, "ablate-k", config)
     programs, wanted = named_programs(config.strategies), sorted(set(config.ks))
     with opened(config) as (pool, workbench):
         rows = ablate_k(workbench.runner, pool.matrices, programs, config.scoring, wanted)
@@ -81,7 +82,9 @@ def by_k(config: KAblationConfig, out: Path) -> None:
         _ticks(axes, wanted)
         axes.legend(fontsize=8)
 
-    publish(out, "ablate-k", Figure(pool.titled("seed consistency by k"), columns, cells, draw), config)
+    scores = {name: {row.k: row.score for row in rows if row.strategy == name and row.criterion1} for name in programs}
+    told = [f"{name}: {', '.join(f'{found[k]:.3f} at k = {k}' for k in wanted)}" for name, found in scores.items()]
+    publish(out, "ablate-k", Figure(pool.titled("seed consistency by k"), columns, cells, draw), told)
 
 
 @command.command(
@@ -109,10 +112,11 @@ def by_size(config: SizeAblationConfig, out: Path) -> None:
     `relaxed` is the share kept without zero-variance pruning; beside it stand the balanced accuracy of the testings and
     the share of right top solutions among what is kept, where the pool has human verdicts.
     """
-    from evosyn.cli._tables import Figure, publish
+    from evosyn.cli._tables import Figure, begin_table, publish
     from evosyn.strategies import load_strategy, strategy_name
     from evosyn.synthesis.retention import ablate_size, log_linear
 
+    begin_table(out, "ablate-size", config)
     program, name = load_strategy(config.strategy), strategy_name(config.strategy)
     with opened(config) as (pool, workbench):
         sizes = sorted(set(config.sizes))
@@ -142,10 +146,11 @@ def by_size(config: SizeAblationConfig, out: Path) -> None:
         _ticks(axes, [row.executions for row in rows])
         axes.set_title(pool.titled(name))
 
-    publish(out, "ablate-size", Figure(pool.titled(f"problems kept by {name}"), columns, cells, draw), config)
+    told = [f"problems kept: {', '.join(f'{row.kept:.0%} at M = N = {row.size}' for row in rows)}"]
     if line is not None:
         gained = f"{line.per_doubling:+.3f} of the problems for each doubling of the executions"
-        click.echo(f"log-linear: {gained} (R^2 {line.r_squared:.2f}, {len(rows)} sizes)")
+        told.append(f"log-linear: {gained} (R^2 {line.r_squared:.2f}, {len(rows)} sizes)")
+    publish(out, "ablate-size", Figure(pool.titled(f"problems kept by {name}"), columns, cells, draw), told)
 
 
 def _spread(means: Sequence[float], intervals: Sequence[Interval]) -> list[list[float]]:

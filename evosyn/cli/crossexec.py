@@ -52,6 +52,7 @@ def command(config: ExecutionConfig, out: Path, as_json: bool) -> int:
     Writes OUT/matrices.jsonl, which `evolve`, `score` and `ablate` take in place of a pool, and OUT/report.json.
     The same command again goes on where it stopped. Problems without solutions or testings are left out.
     """
+    from evosyn.cli._inspect_summary import print_closing
     from evosyn.configs.saving import save_config
     from evosyn.crossexec.executor import CrossexecConfig, CrossExecutor
     from evosyn.crossexec.judge import Judge
@@ -93,7 +94,7 @@ def command(config: ExecutionConfig, out: Path, as_json: bool) -> int:
     if as_json:
         click.echo(json.dumps(report))
     else:
-        _show(out, report)
+        print_closing(out, "matrices.jsonl", "report.json")
     return 0
 
 
@@ -237,15 +238,3 @@ def _figures(counts: CellCounts) -> dict[str, Json]:
         "wall_s": round(counts.wall_s, 3),
         "cells_per_s": round(counts.cells_per_s, 1),
     }
-
-
-def _show(out: Path, report: dict[str, Json]) -> None:
-    sandbox = report["sandbox"]
-    click.echo(
-        f"{out}/matrices.jsonl: {report['problems']} problems, {report['cells']} cells and {report['human_cells']} "
-        f"human ones in {report['wall_s']} s ({report['cells_per_s']} a second); {report['executed']} executed, "
-        f"{report['cached']} from the cache, {report['unknown']} unknown, {report['flaky']} flaky, "
-        f"{report['broken_testings']} testings that cannot run, {report['vacuous_testings']} that accept anything, "
-        f"{report['skipped']} problems without solutions or testings left out; sandbox {sandbox['backend']}, "
-        f"protection {sandbox['level']}"
-    )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from evosyn.cli._command import config_options, flag
-from evosyn.cli._training import TrainingCommand, begin, print_config, show_report, training_options
+from evosyn.cli._training import TrainingCommand, begin, close, print_config, training_options
 
 if TYPE_CHECKING:
     from evosyn.train.config import DistillConfig
@@ -36,4 +36,5 @@ def command(config: DistillConfig, out: Path, **rest: bool) -> None:
     on_row = begin(config.steps, ("loss", "mean_token_accuracy"))
     from evosyn.train.distill import distill
 
-    show_report(distill(config, out, on_row=on_row), out)
+    distill(config, out, on_row=on_row)
+    close(out)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from evosyn.cli._command import ConfiguredCommand, config_options, out_option, sandbox_options, teacher_options
 from evosyn.cli._training import quiet_libraries
 from evosyn.errors import UsageError
-from evosyn.records import Json
 
 if TYPE_CHECKING:
     from evosyn.train.config import EvalConfig
@@ -46,12 +45,14 @@ def command(config: EvalConfig, out: Path, as_json: bool) -> None:
     A served model (--model) or another teacher is measured beside them. The first one is what the others are compared
     with, problem by problem.
     """
+    from evosyn.cli._inspect_summary import print_closing
     from evosyn.configs.saving import save_config
     from evosyn.domains import load_pools
     from evosyn.rundir import RunDir
     from evosyn.train.evaluate import bench_tasks, evaluate, summary, write_picture
     from evosyn.train.generation import TokenSampling
     from evosyn.train.scoring import Scorer, domains_of, reward_judge
+    from evosyn.train.tiny import LABEL, is_tiny
     from evosyn.workbench import Workbench
 
     samples = config.samples
@@ -63,9 +64,11 @@ def command(config: EvalConfig, out: Path, as_json: bool) -> None:
     if not config.models and not served:
         raise UsageError("MODELS: name at least one, or a served one with --model")
     if config.models:
-        from evosyn.train.models import require_train
+        from evosyn.train.models import check_model, require_train
 
         require_train()
+        for model in config.models:
+            check_model(model)
     quiet_libraries()
     tasks = bench_tasks(load_pools(config.bench))[: config.limit]
     sampling = TokenSampling(samples, temperature, max_tokens=config.max_tokens, seed=config.seed)
@@ -78,10 +81,10 @@ def command(config: EvalConfig, out: Path, as_json: bool) -> None:
         ]
         table = {"bench": config.bench, "problems": len(tasks), "samples": samples, "temperature": temperature}
         table |= summary(results, ks, config.seed)
+        table["remarks"] = [f"{name}: {LABEL}" for name in config.models if is_tiny(name)]
         run.write_json("report.json", table)
         write_picture(run, table)
-    click.echo(json.dumps(table, indent=2)) if as_json else _show(table)
-    click.echo(f"wrote {out / 'report.json'}, {out / 'eval.png'}", err=True)
+    click.echo(json.dumps(table, indent=2)) if as_json else print_closing(out, "report.json", "eval.png")
 
 
 def _generators(
@@ -103,28 +106,3 @@ def _progress(name: str, total: int) -> Callable[[int], None]:
             click.echo(f"{name}: {done}/{total} problems", err=True)
 
     return told
-
-
-def _show(table: Json) -> None:
-    from evosyn.cli._tables import print_table
-
-    heads = [f"pass@{k}" for k in table["ks"]]
-    first = heads[0]
-    levels = sorted({level for row in table["models"] for level in row["levels"]})
-    rows = []
-    for row in table["models"]:
-        gain = f"gain@{table['ks'][0]}"
-        found = [row["levels"].get(level) for level in levels]
-        per_level = [f"{part[first]['mean']:.3f}" if part else "-" for part in found]
-        shown = _cell(row[gain], signed=True) if gain in row else "-"
-        rows.append((row["model"], *(_cell(row[head]) for head in heads), shown, *per_level))
-    columns = ("model", *(f"{head} [95 %]" for head in heads), f"gain in {first}")
-    title = f"{table['bench']}: {table['problems']} problems, {table['samples']} samples each"
-    print_table(title, (*columns, *(f"{level} {first}" for level in levels)), rows)
-
-
-def _cell(value: Any, *, signed: bool = False) -> str:
-    mean = f"{value['mean']:+.3f}" if signed else f"{value['mean']:.3f}"
-    if value["low"] is None:
-        return mean
-    return f"{mean} [{value['low']:.3f}, {value['high']:.3f}]"

@@ -15,6 +15,7 @@ from evosyn.errors import UsageError
 if TYPE_CHECKING:
     from evosyn.reading.base import Reading
     from evosyn.reading.matrices import MatrixShown
+    from evosyn.reading.search_answers import CommitDecision
 
 QUESTIONS = {"islands": "islands", "program": "candidate", "lineage": "lineage", "diff": "difference",
              "prompt": "prompt", "matrix": "matrix", "why": "why", "sample": "sample"}  # fmt: skip
@@ -33,12 +34,12 @@ PRINTERS = {"evolve": "evosyn.cli._inspect_search", "synthesize": "evosyn.cli._i
 @click.option("--matrix", metavar="PROBLEM", help="A problem's matrix, ranked by --strategy.")
 @click.option("--strategy", help="With --matrix: candidate, known strategy or file. [default: the run's own]")
 @click.option(
-    "--why", metavar="ID", help="Run: every decision about a candidate. Data: why a sample was kept or dropped."
+    "--why", metavar="ID", help="Run: a candidate against its parent and the first. Data: why a sample was kept or not."
 )
 @click.option("--sample", type=click.IntRange(1), help="Data: show so many samples.")
-@click.option("--setting", default="evosyn", show_default=True, help="With --sample: which of the three settings.")
+@click.option("--setting", help="With --sample: which of the three settings. [default: evosyn]")
 @click.option("--json", "as_json", is_flag=True, help="The same as JSON.")
-def command(directory: Path, as_json: bool, strategy: str | None, setting: str, **asked: Any) -> None:
+def command(directory: Path, as_json: bool, strategy: str | None, setting: str | None, **asked: Any) -> None:
     """Show what DIRECTORY holds: a search, a dataset, a training or any other run, finished or not.
 
     Candidates are named by their id, by the beginning of it, or as `best` and `initial`.
@@ -48,12 +49,14 @@ def command(directory: Path, as_json: bool, strategy: str | None, setting: str, 
 
     reading = open_directory(directory)
     wanted = {option: value for option, value in asked.items() if value}
-    _check(reading, wanted, strategy)
+    _check(reading, wanted, strategy, setting)
     option = next(iter(wanted), "overview")
     if option == "matrix" and (strategy is not None or reading.kind == "evolve"):
         answer: object = _ranked(reading, wanted[option], strategy or "best")
+    elif option == "why" and reading.kind == "evolve":
+        answer = _decided(reading, wanted[option])
     else:
-        answer = reading.answer(QUESTIONS.get(option, option), *_given(wanted.get(option, True), setting))
+        answer = reading.answer(QUESTIONS.get(option, option), *_given(wanted.get(option, True), setting or "evosyn"))
     if as_json:
         click.echo(json.dumps(plain(answer), indent=2, ensure_ascii=False))
     else:
@@ -69,7 +72,7 @@ def _given(value: bool | int | str | tuple[str, str], setting: str) -> tuple[str
     return () if value is True else (setting, str(value))
 
 
-def _check(reading: Reading, wanted: Mapping[str, Any], strategy: str | None) -> None:
+def _check(reading: Reading, wanted: Mapping[str, Any], strategy: str | None, setting: str | None) -> None:
     """
     Raises:
         UsageError: several things are asked for at once, or one that a directory of this kind does not hold.
@@ -78,6 +81,8 @@ def _check(reading: Reading, wanted: Mapping[str, Any], strategy: str | None) ->
         raise UsageError(f"{' and '.join(f'--{option}' for option in wanted)}: give one of them")
     if strategy is not None and "matrix" not in wanted:
         raise UsageError(f"--strategy {strategy}: ranks a matrix; name a problem with --matrix")
+    if setting is not None and "sample" not in wanted:
+        raise UsageError(f"--setting {setting}: says which rows are shown; say how many with --sample")
     for option in wanted:
         if QUESTIONS[option] not in reading.asks:
             known = ", ".join(f"--{one}" for one, question in QUESTIONS.items() if question in reading.asks)
@@ -104,3 +109,17 @@ def _ranked(reading: Reading, problem: str, strategy: str) -> MatrixShown:
     if isinstance(found, Invalid):
         raise UsageError(f"the strategy is invalid on this problem: {found.reason}")
     return shown_matrix(matrix, found[0], by=name)
+
+
+def _decided(reading: Reading, name: str) -> CommitDecision:
+    """The decisions about a candidate, with what it and those before it choose on the seeds won and lost."""
+    from evosyn.reading.search import SearchReading
+    from evosyn.workbench import Workbench, WorkbenchConfig
+
+    if not isinstance(reading, SearchReading):
+        raise TypeError(f"{reading.kind} is no search")
+    decision = reading.why(name)
+    if not decision.rivals:
+        return decision
+    with Workbench(WorkbenchConfig()) as workbench:
+        return reading.decided(decision, workbench.runner)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from evosyn.cli._command import config_options, sandbox_options
-from evosyn.cli._training import TrainingCommand, begin, print_config, show_report, training_options, tty_note
+from evosyn.cli._training import TrainingCommand, begin, close, print_config, training_options, tty_note
 
 if TYPE_CHECKING:
     from evosyn.train.config import RlvrConfig
@@ -40,5 +40,5 @@ def command(config: RlvrConfig, out: Path, **rest: bool) -> None:
     with Workbench(config.workbench) as workbench:
         protection = workbench.sandbox.protection
         tty_note(f"rewards run in the {protection.level} {protection.backend} sandbox")
-        report = train_rlvr(config, out, workbench.sandbox, on_row=on_row)
-    show_report(report, out)
+        train_rlvr(config, out, workbench.sandbox, on_row=on_row)
+    close(out)

@@ -27,7 +27,7 @@ def command(directory: Path, host: str, port: int, token: str | None, file: Path
     from evosyn.view.answers import open_view
     from evosyn.view.page import write_export
 
-    view = open_view(directory)
+    view = open_view(directory, wait=file is None)
     if file is not None:
         write_export(view, file)
         click.echo(f"written: {file} ({file.stat().st_size / 1024:.0f} KiB); it opens in any browser, offline")
@@ -41,6 +41,8 @@ def command(directory: Path, host: str, port: int, token: str | None, file: Path
         address = f"http://{shown}:{bound.getsockname()[1]}/" + (f"?token={quote(token, safe='')}" if token else "")
         bound.listen()  # whoever reads the address waits instead of being refused
         click.echo(f"{directory} on {address} (Ctrl-C stops)")
+        if view.waits:
+            click.echo(f"{directory}: nothing is there yet; the page shows the run as soon as one begins")
         if not no_browser:
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
         try:

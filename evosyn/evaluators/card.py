@@ -9,11 +9,12 @@ import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
+from evosyn.codec import dump
 from evosyn.evaluators.consistency import SeedConsistency
 from evosyn.evaluators.draws import ConsistencyConfig
+from evosyn.evaluators.duel import WON, Duel, SeedsWon, duels, likeness, told
 from evosyn.evaluators.intervals import Interval, bootstrap, difference
+from evosyn.evaluators.pruning import PrunedProgram, prune_terms
 from evosyn.evaluators.terms import Variant, variants
 from evosyn.parsing import parsed
 from evosyn.ports import StrategyRunner
@@ -22,9 +23,8 @@ from evosyn.strategies.evidence import reads
 from evosyn.strategies.grammar.source import read
 from evosyn.strategies.grammar.terms import glossary, notation
 
-WON = 0.05
-"""A seed is won or lost where the scores differ by more than this."""
-
+NOISE = 0.005
+"""Terms whose removal changes neither figure by more than this share a line."""
 LONGEST = 120
 """Characters of a term that are shown."""
 
@@ -51,14 +51,16 @@ class Card:
         ours, theirs: on the seeds; `theirs` is what it is compared with.
         heldout, heldout_theirs: on problems that the search never saw; None where there are none.
         oracles: the best score that any ranking could reach, on the seeds and held out.
-        alike: share of seeds on which each known strategy behaves in the same way, by name.
+        alike: mean rank correlation of its rankings of solutions with those of each known strategy, by name.
+        duels, parent_duels: with the other program, and with its parent: the largest gains and losses.
+        pruned: the program without the terms that earn nothing; `pruned_heldout` is what it comes to held out.
+        idea: what the model said about the program, where one made it.
         cost: what finding it took, JSON.
     """
 
     name: str
     against: str
     text: str
-    problem_ids: tuple[str, ...]
     ours: Evaluation
     theirs: Evaluation
     terms: tuple[Term, ...]
@@ -68,6 +70,11 @@ class Card:
     alike: Mapping[str, float]
     cost: Mapping[str, Json]
     simulated: bool
+    duels: tuple[Duel, ...] = ()
+    parent_duels: tuple[Duel, ...] = ()
+    pruned: PrunedProgram | None = None
+    pruned_heldout: Evaluation | None = None
+    idea: str = ""
 
 
 @dataclass(frozen=True)
@@ -76,6 +83,7 @@ class CardRequest:
 
     Attributes:
         text, initial: the program, and the one that it is compared with.
+        parent: the program that it was made from, if it is neither of these.
         seeds, heldout: matrices; held-out ones may be none.
         known: further programs by name, to say what it resembles.
         simulated: solutions and testings came from a stand-in for a model (matrices may say so themselves).
@@ -90,6 +98,8 @@ class CardRequest:
     cost: Mapping[str, Json] | None = None
     against: str = "initial"
     simulated: bool = False
+    idea: str = ""
+    parent: str | None = None
 
 
 def make_card(runner: StrategyRunner, request: CardRequest, config: ConsistencyConfig) -> Card:
@@ -101,33 +111,38 @@ def make_card(runner: StrategyRunner, request: CardRequest, config: ConsistencyC
     """
     on_seeds = SeedConsistency(runner, request.seeds, config)
     ours, theirs = _evaluate(on_seeds, [request.text, request.initial])
+    known = dict(request.known or {})
     cut = variants(request.text) if ours.score is not None else []
     terms = [_term(ours, variant, found) for variant, found in zip(cut, _evaluate(on_seeds, _texts(cut)), strict=True)]
-    held: list[Evaluation | None] = [None, None]
+    pruned = prune_terms(on_seeds, request.text) if ours.score is not None else None
+    parent = request.initial if request.parent is None else request.parent
+    mine, other, before, *rest = on_seeds.behaviours([request.text, request.initial, parent, *known.values()])
+    held: list[Evaluation | None] = [None, None, None]
     oracle = float("nan")
     if request.heldout:
         on_heldout = SeedConsistency(runner, request.heldout, config)
-        held[:], oracle = _evaluate(on_heldout, [request.text, request.initial]), on_heldout.oracle
-    known = request.known or {}
-    alike = {
-        name: float(np.mean(np.isclose(ours.per_seed, found.per_seed)))
-        for name, found in zip(known, _evaluate(on_seeds, list(known.values())), strict=True)
-        if ours.per_seed and found.per_seed
-    }
+        texts = [request.text, request.initial, *([] if pruned is None else [pruned.text])]
+        held[: len(texts)], oracle = _evaluate(on_heldout, texts), on_heldout.oracle
     return Card(
         name=request.name,
         against=request.against,
         text=request.text,
-        problem_ids=on_seeds.draws.problem_ids,
         ours=ours,
         theirs=theirs,
         terms=tuple(sorted(terms, key=lambda term: -2.0 if term.gain is None else -term.gain)),
         heldout=held[0],
         heldout_theirs=held[1],
         oracles=(on_seeds.oracle, oracle),
-        alike=alike,
+        alike={
+            name: found for name, one in zip(known, rest, strict=True) if (found := likeness(mine, one)) is not None
+        },
         cost=request.cost or {},
         simulated=request.simulated or any(bool(matrix.meta.get("simulated")) for matrix in request.seeds),
+        duels=duels(mine, other),
+        parent_duels=() if request.parent is None else duels(mine, before),
+        pruned=pruned,
+        pruned_heldout=held[2],
+        idea=request.idea,
     )
 
 
@@ -137,11 +152,46 @@ def render(card: Card) -> str:
         f"# Strategy card: {card.name}": _scores(card),
         "## What it does": _words(card),
         "## Seeds won and lost": _duels(card),
+        "## Which of its parts matter": _matters(card),
         "## What its terms are worth": _worth(card),
         "## Cost to find it": [f"- {name}: {value}" for name, value in card.cost.items()],
         "## Source": ["```python", card.text.rstrip(), "```"],
     }
     return "\n\n".join("\n".join([title, "", *lines]) for title, lines in sections.items() if lines) + "\n"
+
+
+def card_facts(card: Card) -> dict[str, Json]:
+    """The card as JSON, for whoever shows it: all of it but the source and the cost."""
+    pruned, left = card.pruned, None if card.pruned is None else read(card.pruned.text)
+    formula = None if left is None else {"solutions": notation(left.solutions), "testings": notation(left.testings)}
+    return {
+        "against": card.against,
+        "seeds": SeedsWon.of(card.ours.per_seed, card.theirs.per_seed)._asdict(),
+        "words": [line.removeprefix("- ") for line in _words(card)],
+        "duels": [dump(one, defaults=True) for one in card.duels],
+        "parent_duels": [dump(one, defaults=True) for one in card.parent_duels],
+        "terms": [
+            {
+                "removed": term.variant.removed,
+                "where": term.variant.where,
+                "gain": term.gain,
+                "testing_gain": term.testing_gain,
+            }
+            for term in card.terms
+        ],
+        "pruned": pruned
+        and {
+            "text": pruned.text,
+            "formula": formula,
+            "removed": list(pruned.removed),
+            "tokens": pruned.tokens,
+            "tokens_before": pruned.tokens_before,
+            "score": pruned.evaluation.score,
+            "heldout_score": None if card.pruned_heldout is None else card.pruned_heldout.score,
+        },
+        "score": card.ours.score,
+        "heldout_score": None if card.heldout is None else card.heldout.score,
+    }
 
 
 def _scores(card: Card) -> list[str]:
@@ -175,6 +225,8 @@ def _words(card: Card) -> list[str]:
         lines += [f"- `{line.partition(':')[0]}`{line[line.index(':') :]}" for line in glossary(program)]
     elif docstring:
         lines.append(f"- In its own words: {docstring}")
+    if card.idea:
+        lines.append(f"- The model that made it said: {' '.join(card.idea.split())}")
     used = reads(card.text)
     if used:
         lines.append(f"- It reads {', '.join(used)} of the evidence.")
@@ -185,38 +237,74 @@ def _words(card: Card) -> list[str]:
             f"solutions follows the plain pass count with a rank correlation of {correlation:.2f}."
         )
     if card.alike:
-        name, share = max(card.alike.items(), key=lambda item: item[1])
-        lines.append(f"- Of the known strategies it comes closest to {name}: equal scores on {share:.0%} of the seeds.")
+        name, likest = max(card.alike.items(), key=lambda item: item[1])
+        lines.append(
+            f"- Of the known strategies it comes closest to {name}: their rankings of solutions have a mean rank "
+            f"correlation of {likest:.2f}."
+        )
     return lines + [f"- {line}" for line in card.ours.feedback if line.startswith("warning")]
 
 
 def _duels(card: Card) -> list[str]:
     if card.ours.score is None or card.theirs.score is None:
         return ["Nothing to compare."]
-    gaps = np.subtract(card.ours.per_seed, card.theirs.per_seed)
+    found = SeedsWon.of(card.ours.per_seed, card.theirs.per_seed)
     lines = [
-        f"Against {card.against}: {(gaps > WON).sum()} won, {(gaps < -WON).sum()} lost, "
-        f"{(np.abs(gaps) <= WON).sum()} even (by more than {WON} of a seed's score)."
+        f"Against {card.against}: {found.won} won, {found.lost} lost, {found.even} even (by more than {WON} of a "
+        "seed's score). Below, the draws on which the two differ most; s and t count solutions and testings."
     ]
-    for title, order in (("won", np.argsort(-gaps)), ("lost", np.argsort(gaps))):
-        shown = [index for index in order[:5] if (gaps[index] > WON if title == "won" else gaps[index] < -WON)]
-        lines += [
-            f"- {title} {card.problem_ids[at]}: {card.ours.per_seed[at]:.2f} against {card.theirs.per_seed[at]:.2f}"
-            for at in shown
-        ]
+    for duel in card.duels:
+        first, *rest = told(duel, "it", card.against)
+        lines += [f"- {first}", *(f"    - {line}" for line in rest)]
     return lines
+
+
+def _matters(card: Card) -> list[str]:
+    pruned = card.pruned
+    if pruned is None or pruned.evaluation.score is None or card.ours.score is None:
+        return []
+    if not pruned.removed:
+        return ["All of it: no term can go without a loss that chance does not explain."]
+    held = ""
+    if card.heldout is not None and card.pruned_heldout is not None and card.pruned_heldout.score is not None:
+        held = f", held out {card.pruned_heldout.score:.3f} against {card.heldout.score:.3f}"
+    many = f"{len(pruned.removed)} term" + ("s" if len(pruned.removed) > 1 else "")
+    return [
+        f"Without {many} it is level with the whole: {pruned.evaluation.score:.3f} against {card.ours.score:.3f} on "
+        f"the seeds{held}; {pruned.tokens} tokens of {pruned.tokens_before}. What is left:",
+        "",
+        *_formula(pruned.text),
+    ]
+
+
+def _formula(text: str) -> list[str]:
+    """A program in one line for each ranking where the grammar has it, else its source."""
+    program = read(text)
+    if program is None:
+        return ["```python", text.rstrip(), "```"]
+    return [f"- solutions: `{notation(program.solutions)}`", f"- testings: `{notation(program.testings)}`"]
 
 
 def _worth(card: Card) -> list[str]:
     if not card.terms:
         return ["No term can be left out."]
     lines = ["| left out | of | score lost | balanced accuracy lost |", "|---|---|---|---|"]
+    idle = [term for term in card.terms if _is_idle(term)]
+    needed = [term for term in card.terms if term.gain is None]
     for term in card.terms:
-        gain = "needed: invalid without it" if term.gain is None else f"{term.gain:+.3f}"
-        testing = "" if term.testing_gain is None else f"{term.testing_gain:+.3f}"
+        if term.gain is None or term.testing_gain is None or (len(idle) > 1 and term in idle):
+            continue
         removed = term.variant.removed.replace("|", "\\|").replace("\n", " ")
-        lines.append(f"| `{removed[:LONGEST]}` | {term.variant.where} | {gain} | {testing} |")
+        lines.append(f"| `{removed[:LONGEST]}` | {term.variant.where} | {term.gain:+.3f} | {term.testing_gain:+.3f} |")
+    if needed:
+        lines.append(f"| {len(needed)} terms without which it is invalid | | | |")
+    if len(idle) > 1:
+        lines.append(f"| {len(idle)} terms, each by itself | | within {NOISE} | within {NOISE} |")
     return lines
+
+
+def _is_idle(term: Term) -> bool:
+    return term.gain is not None and max(abs(term.gain), abs(term.testing_gain or 0.0)) <= NOISE
 
 
 def _term(ours: Evaluation, variant: Variant, without: Evaluation) -> Term:

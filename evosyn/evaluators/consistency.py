@@ -109,6 +109,18 @@ class SeedConsistency:
             self._cache.popitem(last=False)
         return [found[candidate.text] for candidate in candidates]
 
+    def behaviours(self, texts: Sequence[str]) -> list[Behaviour | Invalid]:
+        """What programs do on `self.draws`, to be compared; nothing is remembered.
+
+        Raises:
+            SandboxUnavailable: passed through from the runner.
+        """
+        results = self._runner.rank(texts, self.draws.evidences) if texts else []
+        return [
+            result if isinstance(result, Invalid) else self.behaviour(text, result)
+            for text, result in zip(texts, results, strict=True)
+        ]
+
     def behaviour(self, text: str, rankings: Sequence[Ranking]) -> Behaviour:
         """What rankings of `self.draws.evidences` come to."""
         outcomes = tuple(judge(block, *stacked_scores(block, rankings), self.config) for block in self.draws.blocks)

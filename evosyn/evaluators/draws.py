@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -115,6 +115,13 @@ class Block:
         return np.asarray(right / np.maximum(accepted, 1))
 
 
+class Picked(NamedTuple):
+    """Which solutions and testings of its problem's matrix a draw consists of, in its own order."""
+
+    rows_M: NDArray[np.int64]
+    columns_N: NDArray[np.int64]
+
+
 @dataclass(frozen=True)
 class Draws:
     """All draws of a set of matrices.
@@ -123,6 +130,7 @@ class Draws:
         problem_ids: problems that are used, P of them.
         evidences: E draws; those of one problem stand together.
         problem_E: index of each draw's problem.
+        picked_E: where each draw was taken from.
         blocks: the same draws by shape.
         skipped: problems that are not used, by reason.
     """
@@ -130,6 +138,7 @@ class Draws:
     problem_ids: tuple[str, ...]
     evidences: tuple[Evidence, ...]
     problem_E: NDArray[np.int64]
+    picked_E: tuple[Picked, ...]
     blocks: tuple[Block, ...]
     skipped: Mapping[str, int]
 
@@ -163,6 +172,7 @@ def make_draws(matrices: Sequence[PassMatrix], config: ConsistencyConfig) -> Dra
     evidences: list[Evidence] = []
     humans: list[Bools] = []
     problem_E: list[int] = []
+    picked_E: list[Picked] = []
     keys: list[tuple[Floats, Floats]] = []
     problem_ids: list[str] = []
     skipped: Counter[str] = Counter()
@@ -176,15 +186,15 @@ def make_draws(matrices: Sequence[PassMatrix], config: ConsistencyConfig) -> Dra
             evidences.append(select(evidence, rows, columns))
             humans.append(human[rows])
             problem_E.append(len(problem_ids))
+            picked_E.append(Picked(rows, columns))
             rng = tree.child("ties").rng()
             keys.append((rng.random(len(rows)), rng.random(len(columns))))
         problem_ids.append(matrix.problem_id)
     if not problem_ids:
         counted = "; ".join(f"{count} x {reason}" for reason, count in skipped.items()) or "there are none"
         raise UsageError(f"no problem to score strategies on: {counted}. {_remedy(skipped)}")
-    return Draws(
-        tuple(problem_ids), tuple(evidences), np.array(problem_E), _blocks(evidences, humans, keys), dict(skipped)
-    )
+    blocks = _blocks(evidences, humans, keys)
+    return Draws(tuple(problem_ids), tuple(evidences), np.array(problem_E), tuple(picked_E), blocks, dict(skipped))
 
 
 def _remedy(skipped: Mapping[str, int]) -> str:

@@ -16,6 +16,10 @@ from evosyn.randomness import SeedTree
 from evosyn.records import PassMatrix
 
 RESAMPLES = 2000
+TIE_ERRORS = 0.5
+"""Standard errors of the paired difference to the better one within which another counts as level with it."""
+SAME_TESTING = 0.02
+"""Balanced accuracies that lie no more than this below the best count as equal to it."""
 
 
 class Interval(NamedTuple):
@@ -55,6 +59,14 @@ def difference(first_P: Sequence[float], second_P: Sequence[float], seed: int = 
         first_P, second_P: per-problem scores in the same order.
     """
     return bootstrap(np.subtract(first_P, second_P), seed)
+
+
+def level(best_P: Sequence[float], other_P: Sequence[float]) -> bool:
+    """Whether the second falls short of the first by no more than `TIE_ERRORS`, over the same problems."""
+    gaps = np.subtract(best_P, other_P)
+    if len(gaps) < 2:
+        return not gaps.any()
+    return bool(gaps.mean() <= TIE_ERRORS * gaps.std(ddof=1) / np.sqrt(len(gaps)) + 1e-12)
 
 
 def split_problems(matrices: Sequence[PassMatrix], share: float, seed: int) -> Split:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import ClassVar, Generic, TypeVar
 
 from evosyn.errors import UsageError
+from evosyn.reading.conclusions import Conclusion
 from evosyn.records import Json, PassMatrix
 from evosyn.rundir import RunDir
 from evosyn.strategies import load_strategy, strategy_name
@@ -86,6 +87,27 @@ class Reading:
         """report.json, or None while the run is not finished."""
         found: dict[str, Json] | None = self.dir.read_json(REPORT) if self.dir.file(REPORT).exists() else None
         return found
+
+
+class WaitingReading(Reading):
+    """A directory in which no run has begun."""
+
+    made_by = "no command yet"
+
+    def overview(self) -> Waiting:
+        """That there is nothing to see yet."""
+        return Waiting(self.kind, str(self.path), Conclusion("open", "Nothing is here yet; a run is waited for."))
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """What a directory without a run answers."""
+
+    kind: str
+    path: str
+    conclusion: Conclusion
+    finished: bool = False
+    simulated: bool = False
 
 
 class Fresh(Generic[T]):

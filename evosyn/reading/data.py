@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from evosyn.dataset import SETTINGS, Reject, iterate_dataset, parquet_path, read_dataset, read_rejects
 from evosyn.errors import UsageError
 from evosyn.reading.base import Fresh, Listed, Reading
+from evosyn.reading.conclusions import Conclusion, of_synthesis
 from evosyn.reading.matrices import MatrixShown, shown_matrix
 from evosyn.records import Invalid, PassMatrix, Problem, Ranking
 from evosyn.synthesis.instance import ledger_of
@@ -37,6 +38,7 @@ class DataOverview:
     path: str
     finished: bool
     simulated: bool
+    conclusion: Conclusion
     manifest: Mapping[str, Json]
     ended: int
     settings: tuple[str, ...]
@@ -143,14 +145,15 @@ class DataReading(Reading):
 
     def overview(self) -> DataOverview:
         """Where the problems went."""
-        report = self.report
+        report, ended = self.report, len(self._ledger.get().done)
         return DataOverview(
             kind=self.kind,
             path=str(self.path),
             finished=report is not None,
             simulated=bool(self.manifest.get("simulated")),
+            conclusion=of_synthesis(report, self.manifest, ended),
             manifest=self.manifest,
-            ended=len(self._ledger.get().done),
+            ended=ended,
             settings=SETTINGS,
             report=report,
         )

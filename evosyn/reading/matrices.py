@@ -8,6 +8,7 @@ from pathlib import Path
 
 from evosyn.errors import UsageError
 from evosyn.matrices import load_matrices, matrix_files
+from evosyn.reading.checks import CheckShown, checks_judged, program_of
 from evosyn.records import PassMatrix, Ranking
 
 WIDEST = 64
@@ -28,12 +29,18 @@ class MatrixRow:
 
 @dataclass(frozen=True)
 class MatrixColumn:
-    """One testing."""
+    """One testing.
+
+    Attributes:
+        checks: what it asks and expects, with the verdicts of the best and the worst solution.
+        program: its text where that is no list of checks.
+    """
 
     n: int
     score: float | None
     chosen: bool
-    text: str | None
+    checks: tuple[CheckShown, ...]
+    program: str | None
 
 
 @dataclass(frozen=True)
@@ -42,6 +49,7 @@ class MatrixShown:
 
     Attributes:
         ranked_by: the strategy whose scores stand here; None where nothing was ranked.
+        worst: the solution that is ranked last.
     """
 
     problem: str
@@ -49,6 +57,7 @@ class MatrixShown:
     digest: str
     rows: int
     columns: int
+    worst: int
     solutions: tuple[MatrixRow, ...]
     testings: tuple[MatrixColumn, ...]
 
@@ -68,13 +77,14 @@ def shown_matrix(
     rows, columns = matrix.verdicts_MN.shape
     scores_M = None if ranking is None else ranking.solution_scores_M.tolist()
     scores_N = None if ranking is None else ranking.testing_scores_N.tolist()
-    order_N = _order(scores_N, columns, testing)
+    order_M, order_N = _order(scores_M, rows, best), _order(scores_N, columns, testing)[:WIDEST]
     return MatrixShown(
         problem=matrix.problem_id,
         ranked_by=by,
         digest=matrix.digest,
         rows=rows,
         columns=columns,
+        worst=order_M[-1],
         solutions=tuple(
             MatrixRow(
                 m=m,
@@ -84,10 +94,16 @@ def shown_matrix(
                 human=None if matrix.human_M is None else str(matrix.human_M[m]),
                 text=_at(matrix.solution_texts, m),
             )
-            for m in _order(scores_M, rows, best)
+            for m in order_M[:WIDEST]
         ),
         testings=tuple(
-            MatrixColumn(n, None if scores_N is None else scores_N[n], n == testing, _at(matrix.testing_texts, n))
+            MatrixColumn(
+                n=n,
+                score=None if scores_N is None else scores_N[n],
+                chosen=n == testing,
+                checks=checks_judged(matrix, n, order_M[0], order_M[-1]),
+                program=program_of(_at(matrix.testing_texts, n)),
+            )
             for n in order_N
         ),
     )
@@ -122,7 +138,7 @@ def matrix_of(matrices: Sequence[PassMatrix], problem: str) -> PassMatrix:
 
 def _order(scores: Sequence[float] | None, size: int, first: int | None) -> list[int]:
     order = range(size) if scores is None else sorted(range(size), key=lambda at: (-scores[at], at != first, at))
-    return list(order)[:WIDEST]
+    return list(order)
 
 
 def _at(texts: Sequence[str], place: int) -> str | None:

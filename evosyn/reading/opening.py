@@ -1,4 +1,4 @@
-"""From a directory to its reading: the kind stands in its manifest, or is told by the files that a command writes."""
+"""From a directory to its reading: the kind stands in its manifest, its report or its configuration."""
 
 from __future__ import annotations
 
@@ -17,15 +17,11 @@ HOMES = {
     "crossexec": "summaries:CrossexecReading",
     "train": "summaries:TrainingReading",
     "distill": "summaries:TrainingReading",
+    "eval": "summaries:EvaluationReading",
+    "experiment": "summaries:ExperimentReading",
+    "ablate": "summaries:AblationReading",
 }
 """For each kind the class that reads it; a directory of another kind is known by its report alone."""
-SIGNS = (
-    ("eval", frozenset({"bench", "models", "ks"}), "completions"),
-    ("experiment", frozenset({"arms", "differences", "verdict"}), "seed-0"),
-    ("crossexec", frozenset({"cells", "executed", "human_cells"}), "verdicts.sqlite"),
-    ("train", frozenset({"method", "lineage", "metrics"}), "metrics.jsonl"),
-)
-"""Of commands that write no manifest: kind, keys of the report, and what is there before the report."""
 
 
 def open_directory(path: Path) -> Reading:
@@ -36,7 +32,8 @@ def open_directory(path: Path) -> Reading:
         CorruptRun: a file of it is damaged.
     """
     if not path.is_dir():
-        raise UsageError(f"{path}: is not a directory; give one that an evosyn command wrote")
+        what = "is not a directory" if path.exists() else "there is no such directory"
+        raise UsageError(f"{path}: {what}; give one that an evosyn command wrote")
     kind = kind_of(path)
     if kind is None:
         held = [one for one in sorted(path.iterdir()) if one.is_dir() and kind_of(one) is not None]
@@ -50,16 +47,21 @@ def open_directory(path: Path) -> Reading:
     return found
 
 
+def is_awaited(path: Path) -> bool:
+    """Whether a run could begin here: there is nothing yet, or only what a command makes before it says its kind."""
+    if not path.exists():
+        return True
+    held = [one.name for one in path.iterdir()] if path.is_dir() else ["a file"]
+    return kind_of(path) is None and all(name.startswith(".") for name in held)
+
+
 def kind_of(path: Path) -> str | None:
-    """The kind that manifest, report or configuration name, or that the files betray; None where nothing is ours."""
+    """The kind that manifest, report or configuration name (`experiment table2` is one); None where nothing is ours."""
     values = {name: _read(path / name) for name in ("manifest.json", "report.json", "config.yaml")}
     for value in values.values():
         for key in ("kind", "command"):
             if isinstance(value.get(key), str):
-                return str(value[key])
-    for kind, keys, sign in SIGNS:
-        if keys <= set(values["report.json"]) or (path / sign).exists():
-            return kind
+                return str(value[key]).split(" ")[0]
     return "report" if values["report.json"] else None
 
 

@@ -6,7 +6,9 @@ so that a long run stays small in memory; a single candidate is read from its pl
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -17,6 +19,7 @@ from evosyn.evolve.islands import Archipelago, IslandsConfig
 from evosyn.matrices import matrix_files
 from evosyn.randomness import SeedTree
 from evosyn.reading.base import Fresh, Listed, Reading
+from evosyn.reading.conclusions import of_search
 from evosyn.reading.matrices import MatrixShown, matrix_of, shown_matrix, stored_matrices
 from evosyn.reading.search_answers import (
     CANDIDATE_COLUMNS,
@@ -28,8 +31,10 @@ from evosyn.reading.search_answers import (
     PromptAndReplies,
     ReplyText,
     SearchOverview,
+    fitness_of,
     why,
 )
+from evosyn.reading.search_duels import Rival, decided, rival, seed_names
 from evosyn.reading.search_journal import (
     Entry,
     JournalPlace,
@@ -44,8 +49,11 @@ from evosyn.strategies.genome import merit_of
 
 if TYPE_CHECKING:
     from evosyn.evaluators.intervals import Split
+    from evosyn.ports import StrategyRunner
     from evosyn.synthesis.search.config import EvolveConfig
 
+CARD = "card.json"
+MATRICES = "matrices/matrices.jsonl.gz"
 NO_CANDIDATE = "ids look like c_0123456789abcdef"
 
 
@@ -78,19 +86,25 @@ class SearchReading(Reading):
         self.journal = self.dir.journal
         self._state = Fresh(self.journal.path, lambda: folded(self.journal, self._empty()))
         self._index = Fresh(self.journal.path, self._read)
+        self._seeds = Fresh(self.dir.file(MATRICES), lambda: seed_names(self.split().train, self.config.scoring))
 
     def overview(self) -> SearchOverview:
         """What was searched, how far, and what was found."""
-        state, report = self.state, self.report
+        state, report, rows = self.state, self.report, self._index.get().rows
+        best = None if state.best is None else {"id": state.best.candidate.id, "score": state.best_score}
+        card = self.dir.read_json(CARD) if report is not None and self.dir.file(CARD).exists() else None
         return SearchOverview(
             kind=self.kind,
             path=str(self.path),
             finished=report is not None,
             simulated=bool(self.manifest.get("simulated") or (report or {}).get("simulated")),
             progress=self._progress(),
+            conclusion=of_search(report, card, self._progress(), best),
+            card=card,
+            fitness=fitness_of(rows),
             manifest=self.manifest,
             counts={
-                "candidates": len(self._index.get().rows),
+                "candidates": len(rows),
                 "evaluations": state.evaluations,
                 "proposals": state.steps,
                 "cells": len(state.record),
@@ -98,7 +112,7 @@ class SearchReading(Reading):
                 "migrations": state.migrations,
                 "restarts": state.restarts,
             },
-            best=None if state.best is None else {"id": state.best.candidate.id, "score": state.best_score},
+            best=best,
             curve=tuple(state.curve),
             proposers={name: tally.to_json() for name, tally in sorted(state.tallies.items())},
             grids=Grids.of(state),
@@ -122,6 +136,9 @@ class SearchReading(Reading):
         return CandidateStory(
             **vars(self._row(entry)),
             why=why(entry, None if key is None else state.seen(key), twin),
+            rivals=self.rivals(entry),
+            seeds={} if evaluation is None else self._scores(evaluation.per_seed),
+            idea=str(entry.trial.candidate.detail.get("idea") or ""),
             text=entry.trial.candidate.text,
             detail=entry.trial.candidate.detail,
             evaluation=evaluation,
@@ -130,6 +147,26 @@ class SearchReading(Reading):
             lineage=self.lineage(entry.id),
             replies=self._replies(entry),
         )
+
+    def rivals(self, entry: Entry) -> tuple[Rival, ...]:
+        """The parent of a candidate and the initial program, where they are others and all have scores."""
+        names = self._seed_names()
+        first = self._first(self._named("initial"))
+        parent = None if entry.parent is None else self._first(entry.parent)
+        before = [("parent", parent), ("initial", None if first is not None and first.id == entry.parent else first)]
+        found = (rival(role, entry, one, names) for role, one in before if one is not None and one.id != entry.id)
+        return tuple(one for one in found if one is not None)
+
+    def decided(self, decision: CommitDecision, runner: StrategyRunner) -> CommitDecision:
+        """The same with the solutions and testings that were chosen on the seeds won and lost; runs the programs.
+
+        Raises:
+            SandboxUnavailable: passed through.
+        """
+        names = [decision.id, *(one.id for one in decision.rivals)]
+        text, *texts = (self.find(name).trial.candidate.text for name in names)
+        train, scoring = self.split().train, self.config.scoring
+        return replace(decision, rivals=decided(decision.rivals, text, texts, runner, train, scoring))
 
     def lineage(self, name: str) -> tuple[CandidateRow, ...]:
         """The candidate, its first parent, that one's first parent, and so on to an initial program."""
@@ -154,6 +191,7 @@ class SearchReading(Reading):
         return CommitDecision(
             **vars(self._row(entry)),
             why=why(entry, same_program, same_behaviour),
+            rivals=self.rivals(entry),
             behaviour={} if cell is None or evaluation is None else dict(zip(axes, evaluation.descriptor, strict=True)),
             cell=cell,
             holder=None if held is None else held.candidate.id,
@@ -191,6 +229,9 @@ class SearchReading(Reading):
         best_first = sorted(rows, key=lambda row: (row.score is None, -(row.score or 0.0), row.number))
         names += [row.id for row in best_first]
         yield from (f"candidate/{name}" for name in islice(dict.fromkeys(names), most))
+        card = self.overview().card or {}
+        decisive = (duel["problem"] for duel in (*card.get("duels", ()), *card.get("parent_duels", ())))
+        yield from (f"matrix/{name}" for name in dict.fromkeys(decisive))
 
     @property
     def state(self) -> Archipelago:
@@ -218,10 +259,7 @@ class SearchReading(Reading):
 
     def pass_matrix(self, problem: str) -> PassMatrix:
         """The matrix of a problem with the testings that strategies were scored on."""
-        from evosyn.synthesis.search.seeds import split_all
-
-        matrix = matrix_of(stored_matrices(self.path), problem)
-        return next(iter(split_all([matrix], self.config)))
+        return matrix_of(self._matrices(), problem)
 
     def program(self, name: str) -> tuple[str, str]:
         """The same, and candidates of this run."""
@@ -236,11 +274,9 @@ class SearchReading(Reading):
         Raises:
             UsageError: the matrices are not made yet.
         """
-        from evosyn.synthesis.search.seeds import select, split_all
+        from evosyn.synthesis.search.seeds import select
 
-        config = self.config
-        matrices = split_all(stored_matrices(self.path), config)
-        return select(matrices, config, simulated=bool(self.manifest.get("simulated"))).split
+        return select(self._matrices(), self.config, simulated=bool(self.manifest.get("simulated"))).split
 
     @property
     def begun(self) -> bool:
@@ -278,6 +314,28 @@ class SearchReading(Reading):
                 return str(report["best"]["id"])
             return self._named("initial") if best is None else best.candidate.id
         return name
+
+    def _matrices(self) -> Sequence[PassMatrix]:
+        """All matrices, with the texts of the pool that was drawn, or of the source where it still stands."""
+        from evosyn.domains import load_pools
+        from evosyn.synthesis.search.inputs import POOLS, with_texts
+        from evosyn.synthesis.search.seeds import split_all
+
+        drawn, source = self.dir.file(POOLS), str(self.manifest.get("source", ""))
+        matrices: Sequence[PassMatrix] = stored_matrices(self.path)
+        with suppress(UsageError, KeyError):  # a source that is gone or has changed: without texts
+            matrices = with_texts(matrices, load_pools(drawn if drawn.is_file() else source))
+        return split_all(matrices, self.config)
+
+    def _seed_names(self) -> tuple[str, ...]:
+        try:
+            return self._seeds.get() if self.begun else ()
+        except UsageError:  # no matrices: nothing is named
+            return ()
+
+    def _scores(self, per_seed: tuple[float, ...]) -> dict[str, float]:
+        names = self._seed_names()
+        return dict(zip(names, per_seed, strict=True)) if len(names) == len(per_seed) else {}
 
     def _row(self, entry: Entry) -> CandidateRow:
         return self._index.get().rows[self._index.get().places[entry.id].number]

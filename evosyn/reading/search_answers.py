@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import NamedTuple, Self
 
 from evosyn.evolve.archive import Archive, Cell
 from evosyn.evolve.events import Fate
 from evosyn.evolve.islands import Archipelago, Best
 from evosyn.ports import Axis
 from evosyn.program_identity import why_not
+from evosyn.reading.conclusions import Conclusion
+from evosyn.reading.search_duels import Rival
 from evosyn.reading.search_journal import Entry
 from evosyn.records import Evaluation, Json
 
+POINTS = 2000
+"""Candidates in the picture of all scores."""
 DIFFERENT = 2000
 """Lines of a difference that an answer holds."""
 
@@ -57,12 +61,23 @@ class Grids:
         return cls(state.axes, (*islands, IslandGrid.of("everything ever kept", state.record)))
 
 
+class FitnessPoint(NamedTuple):
+    """A candidate that was evaluated: the number of the evaluation, its score, its id."""
+
+    evaluations: int
+    score: float
+    id: str
+
+
 @dataclass(frozen=True)
 class SearchOverview:
     """A search as a whole.
 
     Attributes:
         progress: what it is at, in words.
+        conclusion: did it work, what won, why.
+        card: what is known of the winner (`card.json`); None while it runs.
+        fitness: scores of all candidates by proposer.
         counts: how far it has come.
         best: id and score in the search; None before it begins.
         curve: the best-so-far curve.
@@ -75,6 +90,9 @@ class SearchOverview:
     finished: bool
     simulated: bool
     progress: str
+    conclusion: Conclusion
+    card: Mapping[str, Json] | None
+    fitness: Mapping[str, tuple[FitnessPoint, ...]]
     manifest: Mapping[str, Json]
     counts: Mapping[str, int]
     best: Mapping[str, Json] | None
@@ -153,9 +171,15 @@ class CandidateStory(CandidateRow):
         axes: what the descriptor of its evaluation is in.
         difference: to its first parent; None for an initial program.
         lineage: the candidate, its first parent, and so on to an initial program.
+        rivals: its parent and the initial program, with the seeds won and lost.
+        seeds: its score on each seed problem.
+        idea: what the model said about it.
     """
 
     why: str
+    rivals: tuple[Rival, ...]
+    seeds: Mapping[str, float]
+    idea: str
     text: str
     detail: Mapping[str, Json]
     evaluation: Evaluation | None
@@ -173,9 +197,11 @@ class CommitDecision(CandidateRow):
         behaviour: its place on each axis, where it was measured.
         cell: of its island, with the candidate that held it and that one's score.
         best_before: the best score of the search until then.
+        rivals: its parent and the initial program, with the seeds won and lost, and by what where it was run again.
     """
 
     why: str
+    rivals: tuple[Rival, ...]
     behaviour: Mapping[str, float]
     cell: Cell | None
     holder: str | None
@@ -190,6 +216,19 @@ class PromptAndReplies:
     id: str
     prompt: str
     replies: tuple[ReplyText, ...]
+
+
+def fitness_of(rows: Sequence[CandidateRow], most: int = POINTS) -> dict[str, tuple[FitnessPoint, ...]]:
+    """The scores by proposer; of too many every so manieth, and always those above all before them."""
+    scored = [row for row in rows if row.score is not None]
+    step, best = len(scored) // most + 1, float("-inf")
+    found: dict[str, list[FitnessPoint]] = {}
+    for number, row in enumerate(scored):
+        score = row.score or 0.0
+        if number % step == 0 or score > best:
+            found.setdefault(row.proposer, []).append(FitnessPoint(number + 1, score, row.id))
+        best = max(best, score)
+    return {name: tuple(points) for name, points in found.items()}
 
 
 def why(entry: Entry, same_program: str | None, same_behaviour: str | None) -> str:

@@ -46,6 +46,12 @@ def centred_places(ranks: NDArray[np.int64]) -> NDArray[np.float64]:
     return np.asarray(np.take_along_axis(middles, ranks, 1) - size / 2)
 
 
+def rank_correlations(one_BK: NDArray[np.float64], other_BK: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Spearman's rank correlation of each row of two arrays of centred places; 0 where one of them is constant."""
+    scale = np.sqrt((one_BK**2).sum(axis=1) * (other_BK**2).sum(axis=1))
+    return np.asarray((one_BK * other_BK).sum(axis=1) / np.where(scale > 0, scale, 1.0))
+
+
 def varies(scores: NDArray[np.float64]) -> bool:
     """Whether the scores rank anything at all (zero-variance pruning asks this of the testings)."""
     return bool(len(scores)) and bool(dense_ranks(scores).any())

@@ -6,6 +6,7 @@ Both give the same for the same seed, as far as the model allows it. No sandbox,
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -13,6 +14,8 @@ from typing import Any, Protocol
 from evosyn.chat import Request
 from evosyn.ports import Teacher
 from evosyn.randomness import SeedTree
+
+log = logging.getLogger(__name__)
 
 GPU_BATCH = 64
 """Completions that a GPU draws at once."""
@@ -97,10 +100,12 @@ class TransformersGenerator:
 
 def local_generator(name: str, sampling: TokenSampling) -> TransformersGenerator:
     """A model of this machine or the hub, ready to draw; on the GPU where there is one."""
-    import torch
-
     from evosyn.train.config import MemoryConfig
-    from evosyn.train.models import load_model, load_tokenizer
+    from evosyn.train.models import check_model, load_model, load_tokenizer
+
+    check_model(name)
+    log.info("loading torch, and %s", name)
+    import torch
 
     cuda = torch.cuda.is_available()
     if not cuda:

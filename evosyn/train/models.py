@@ -7,6 +7,7 @@ here and applied by TRL.
 
 from __future__ import annotations
 
+import logging
 import os
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,6 +16,9 @@ from typing import Any
 from evosyn.errors import MissingExtra, UnavailableError, UsageError
 from evosyn.train.config import MemoryConfig, RlvrConfig, TrainingConfig
 
+log = logging.getLogger(__name__)
+
+TINY = "builtin:tiny"
 HUB_S = 10.0
 """Seconds in which the hub must say whether it has a model."""
 
@@ -47,6 +51,19 @@ def require_options(config: TrainingConfig) -> None:
             raise UsageError(f"{key}: needs the package {package}: {how}")
     if config.memory.four_bit and not config.memory.lora_rank:
         raise UsageError("memory.four_bit: only an adapter is trained on it; add --set memory.lora_rank=16")
+
+
+def check_model(model: str) -> None:
+    """See what can be seen of a model's name before torch is loaded and the hub is asked.
+
+    Raises:
+        UsageError: it is a path, and nothing is there.
+    """
+    if model == TINY or Path(model).exists():
+        return
+    if model.count("/") > 1 or model.startswith((".", "/", "~")):
+        raise UsageError(f"model {model}: no such directory; a training leaves its model in RUN/model")
+    log.info("%s is no directory here, so the hub is asked for it", model)
 
 
 def load_tokenizer(model: str, *, pad_token: str | None = None) -> Any:
@@ -197,10 +214,10 @@ def _ask_the_hub(model: str) -> None:
         if try_to_load_from_cache(model, "config.json") is None:
             HfApi().model_info(model, timeout=HUB_S)
     except HFValidationError as error:
-        raise UsageError(f"--model {model}: is no directory here, and no model of the hub is called so") from error
+        raise UsageError(f"model {model}: is no directory here, and no model of the hub is called so") from error
     except RepositoryNotFoundError as error:
         raise UsageError(
-            f"--model {model}: is no directory here, and the hub has no such model; a private one needs HF_TOKEN"
+            f"model {model}: is no directory here, and the hub has no such model; a private one needs HF_TOKEN"
         ) from error
     except (OSError, httpx.HTTPError) as error:
         raise _not_found(model, error) from error
@@ -209,10 +226,10 @@ def _ask_the_hub(model: str) -> None:
 def _not_found(model: str, error: Exception) -> UsageError | UnavailableError:
     first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
     if Path(model).exists():
-        return UsageError(f"--model {model}: is not a model directory that transformers can load: {first}")
+        return UsageError(f"model {model}: is not a model directory that transformers can load: {first}")
     if os.environ.get("HF_HUB_OFFLINE") == "1":
         return UsageError(
-            f"--model {model}: no such directory, and HF_HUB_OFFLINE=1 forbids to ask the hub; give a "
+            f"model {model}: no such directory, and HF_HUB_OFFLINE=1 forbids to ask the hub; give a "
             f"local path, or unset it"
         )
-    return UnavailableError(f"--model {model}: neither a local directory nor reachable on the hub: {first}")
+    return UnavailableError(f"model {model}: neither a local directory nor reachable on the hub: {first}")

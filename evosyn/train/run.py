@@ -23,7 +23,7 @@ from evosyn.train import tiny
 from evosyn.train.checkpoints import check_disk, checkpoint_bytes, last_whole, read_metrics, trim_metrics
 from evosyn.train.config import DistillConfig, RlvrConfig
 from evosyn.train.data import load_samples
-from evosyn.train.models import load_model, load_tokenizer, merge_adapter, require_options, use_bf16
+from evosyn.train.models import check_model, load_model, load_tokenizer, merge_adapter, require_options, use_bf16
 from evosyn.train.report import lineage_of, start_and_end, versions, write_card, write_curve
 from evosyn.train.rewards import RewardFunction
 from evosyn.train.settings import is_main_process, world_size
@@ -87,6 +87,7 @@ def run_training(
         KeyboardInterrupt: SIGTERM came, everything is saved.
     """
     require_options(config)
+    check_model(config.model)
     everything = load_samples(config.data, config.setting)
     samples = tiny.easiest(everything, config.tiny) if config.model == tiny.NAME else everything
     with ExitStack() as resources:
@@ -115,6 +116,7 @@ class _Further(RunDir):
 
 
 def _load(config: RlvrConfig | DistillConfig, run: RunDir, samples: Sequence[Sample], resources: ExitStack) -> Start:
+    log.info("loading torch and transformers")
     import torch
 
     cpu, bf16, path = not torch.cuda.is_available(), use_bf16(config.memory), config.model
@@ -126,6 +128,7 @@ def _load(config: RlvrConfig | DistillConfig, run: RunDir, samples: Sequence[Sam
         check_disk(run.path, checkpoint_bytes(tiny.MOST, trained=tiny.MOST), config.keep.last)
         path = str(run.file("tiny"))
         tiny.build(run.file("tiny"), samples, config.tiny, SeedTree(config.seed))
+    log.info("loading the model")
     tokenizer = load_tokenizer(path, pad_token=config.pad_token)
     model = load_model(path, config.memory, bf16=bf16)
     return Start(run, samples, path, tokenizer, model, bf16, cpu, resources)
@@ -142,6 +145,7 @@ def _train(
     check_disk(run.path, needed, config.keep.last)
     watch = RunWatch(run.path, prepared.reward, stuck_after=config.keep.stuck_after, needed=needed)
     checkpoint = _resume_point(run)
+    log.info("training goes on from %s", checkpoint.name) if checkpoint else log.info("the first step begins")
     trainer.add_callback(MetricsWriter(run.file("metrics.jsonl"), on_row))
     trainer.add_callback(watch)
     _fit(trainer, checkpoint)

@@ -20,10 +20,11 @@ from evosyn.records import Json
 from evosyn.rundir import write_atomic
 from evosyn.train.config import TinyConfig
 from evosyn.train.data import prompt_of, warm_rows
+from evosyn.train.models import TINY
 
 log = logging.getLogger(__name__)
 
-NAME = "builtin:tiny"
+NAME = TINY
 MARK = "evosyn_tiny.json"
 LABEL = (
     "builtin:tiny is a randomly initialised model of under a million parameters with a tokenizer made "
@@ -45,6 +46,7 @@ def build(folder: Path, samples: Sequence[Sample], config: TinyConfig, seeds: Se
     """Write model, tokenizer and mark to `folder`; the mark comes last, so that a torn build is seen and repeated."""
     if is_tiny(folder):
         return
+    log.info("%s: making a tokenizer and a model from %d rows", NAME, len(samples))
     tokenizer = _tokenizer(samples, config)
     weights = seeds.child("tiny", "weights")
     model = small_model(tokenizer, weights, width=config.width, layers=config.layers, kv_heads=2, context=CONTEXT)
@@ -175,6 +177,11 @@ def _warm_up(model: Any, tokenizer: Any, samples: Sequence[Sample], config: Tiny
     if not pairs:
         return None
     schedule = RateSchedule(config.warm_steps, config.warm_batch, config.warm_rate)
-    losses = fit_pairs(model, pairs, tokenizer.pad_token_id, schedule, seeds.child("tiny", "order"))
+
+    def told(step: int) -> None:
+        if step % max(1, config.warm_steps // 5) == 0:
+            log.info("%s: warm start, step %d of %d", NAME, step, config.warm_steps)
+
+    losses = fit_pairs(model, pairs, tokenizer.pad_token_id, schedule, seeds.child("tiny", "order"), told)
     log.info("warm start: loss %.3f -> %.3f in %d steps", losses[0], losses[-1], len(losses))
     return {"steps": len(losses), "rows": len(pairs), "loss_start": losses[0], "loss_end": losses[-1]}

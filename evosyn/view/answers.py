@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from evosyn.errors import UsageError
-from evosyn.reading.base import Listed, Reading
-from evosyn.reading.opening import open_directory
+from evosyn.reading.base import Listed, Reading, WaitingReading
+from evosyn.reading.opening import is_awaited, open_directory
 from evosyn.reading.plain import plain, safe
 from evosyn.records import Json
 
@@ -26,10 +26,15 @@ ORDERS = ("score", "newest", "oldest")
 
 
 class View:
-    """One directory as questions and answers in JSON."""
+    """One directory as questions and answers in JSON; a run that is waited for is opened when it has begun."""
 
     def __init__(self, reading: Reading) -> None:
         self._reading = reading
+
+    @property
+    def waits(self) -> bool:
+        """Whether there is nothing to see yet."""
+        return isinstance(self._reading, WaitingReading)
 
     def answer(self, question: str, query: Mapping[str, str]) -> Json:
         """
@@ -40,7 +45,11 @@ class View:
         Raises:
             UsageError: the question has no answer here.
         """
-        found = self._reading.answer(*question.split("/", 2))
+        if self.waits and not is_awaited(self._reading.path):
+            self._reading = open_directory(self._reading.path)
+        what, *rest = question.split("/", 1)
+        parts = len(self._reading.asks.get(what, ()))  # the name of a problem may hold slashes of its own
+        found = self._reading.answer(what, *(rest[0].split("/", parts - 1) if rest else ()))
         return _listing(found, query) if isinstance(found, Listed) else plain(found)
 
     def contents(self) -> Iterator[str]:
@@ -48,13 +57,16 @@ class View:
         return self._reading.highlights(DETAILED)
 
 
-def open_view(path: Path) -> View:
+def open_view(path: Path, *, wait: bool = False) -> View:
     """The view of a directory.
+
+    Args:
+        wait: an empty directory, and one that is not there, is of a run that will begin.
 
     Raises:
         UsageError: it is no directory of ours.
     """
-    return View(open_directory(path))
+    return View(WaitingReading(path, "waiting") if wait and is_awaited(path) else open_directory(path))
 
 
 def encoded(value: Json) -> str:

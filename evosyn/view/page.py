@@ -1,7 +1,7 @@
 """The HTML around the answers: one file without outside references, served as it is or with the answers inside.
 
 Nothing but its own script and style may run in it: both are named by their hash in the Content-Security-Policy, so a
-text that found its way into the markup would still not be executed. `page.html` inserts texts as text only.
+text that found its way into the markup would still not be executed. The script inserts texts as text only.
 """
 
 from __future__ import annotations
@@ -16,13 +16,21 @@ from evosyn.errors import UsageError
 from evosyn.rundir import write_atomic
 from evosyn.view.answers import View, encoded
 
+PARTS = ("base", "charts", "search", "data", "summary", "frame")
+"""The parts of the script, in the order in which they stand in the page."""
 HEAD = "<!-- policy -->"
 EMBEDDED = '<script type="application/json" id="embedded">null</script>'
 
 
 def page() -> str:
     """The page that asks its server."""
-    return resources.files("evosyn.view").joinpath("page.html").read_text(encoding="utf-8")
+    web = resources.files("evosyn.view").joinpath("web")
+
+    def text(name: str) -> str:
+        return web.joinpath(name).read_text(encoding="utf-8")
+
+    script = "\n".join(text(f"{part}.js") for part in PARTS)
+    return text("page.html").replace("/* style.css */", text("style.css")).replace("/* script */", script)
 
 
 def policy(html: str, *, connect: str) -> str:

@@ -5,7 +5,9 @@ import shutil
 from itertools import pairwise
 
 import pytest
+from click.testing import CliRunner
 
+from evosyn.cli.inspect import command
 from evosyn.dataset import read_dataset
 from evosyn.errors import UsageError
 from evosyn.evolve.events import Fate, Step, Trial, committed, events_of
@@ -92,3 +94,47 @@ def test_a_matrix_is_the_one_that_was_searched_on(run_dir):
 def test_a_question_of_another_kind_is_refused_with_those_that_are_answered(run_dir):
     with pytest.raises(UsageError, match=r"'samples/evosyn'.*`evosyn evolve`; one of overview, candidates"):
         open_directory(run_dir).answer("samples", "evosyn")
+
+
+def test_a_candidate_is_compared_with_its_parent_and_the_first_on_every_seed(run_dir):
+    reading = SearchReading(run_dir, "evolve")
+    entries = {entry.id: entry for entry in reversed(list(reading.entries()))}
+    best = reading.find("best")
+    story = reading.candidate("best")
+    assert set(story.seeds) == {one.problem_id for one in reading.split().train}
+    assert list(story.seeds.values()) == list(best.trial.evaluation.per_seed)
+    roles = {one.role: one for one in story.rivals}
+    first = next(iter(reading.entries()))
+    assert roles["initial" if best.parent != first.id else "parent"].id == first.id
+    for one in story.rivals:
+        theirs = entries[one.id].trial.evaluation.per_seed
+        gaps = [mine - other for mine, other in zip(best.trial.evaluation.per_seed, theirs, strict=True)]
+        assert one.tally.won == sum(gap > 0.05 for gap in gaps) and sum(one.tally) == len(gaps)
+        assert all(abs(seed.ours - seed.theirs) > 0.05 for seed in one.seeds)
+    assert reading.candidate("initial").rivals == ()
+
+
+def test_why_names_what_was_chosen_on_the_seeds_that_are_won_and_lost(run_dir):
+    result = CliRunner().invoke(command, [str(run_dir), "--why", "best", "--json"], catch_exceptions=False)
+    decision = json.loads(result.stdout)
+    assert decision["rivals"]
+    for rival in decision["rivals"]:
+        named = {seed["problem"] for seed in rival["seeds"]}
+        assert {duel["problem"] for duel in rival["duels"]} <= named
+    initial = decision["rivals"][-1]
+    assert initial["duels"]
+    matrices = {one.problem_id: one for one in SearchReading(run_dir, "evolve").split().train}
+    for duel in initial["duels"]:
+        human = matrices[duel["problem"]].human_M
+        assert duel["mine"]["right"] == (human[duel["mine"]["best"]] == "P")
+        assert duel["other"]["right"] == (human[duel["other"]["best"]] == "P")
+    told = CliRunner().invoke(command, [str(run_dir), "--why", "best"], catch_exceptions=False).stdout
+    assert "on top: s" in told and "seeds won" in told
+
+
+def test_a_finished_search_leaves_its_winner_without_what_earns_nothing(run_dir):
+    pruned = json.loads((run_dir / "card.json").read_text())["pruned"]
+    assert (run_dir / "pruned.py").exists() == bool(pruned["removed"])
+    if pruned["removed"]:
+        assert (run_dir / "pruned.py").read_text() == pruned["text"]
+        assert pruned["tokens"] < pruned["tokens_before"]

@@ -2,21 +2,27 @@
 
 import json
 
+import numpy as np
 import pytest
 import yaml
 from click.testing import CliRunner
+from pydantic import BaseModel
 
+from evosyn.cli._tables import Figure, begin_table, publish
 from evosyn.cli.inspect import command
 from evosyn.errors import UsageError
 from evosyn.journal import Journal
+from evosyn.matrices import write_matrices
 from evosyn.reading.opening import kind_of, open_directory
+from evosyn.records import PassMatrix
 from evosyn.view.answers import encoded, open_view
 
 MEAN = {"mean": 0.25, "low": 0.1, "high": 0.4}
 EVAL = {"bench": "b", "problems": 3, "samples": 1, "ks": [1], "models": [
     {"model": "m", "problems": 3, "unknown": 0, "pass@1": MEAN, "levels": {"easy": {"problems": 3, "pass@1": MEAN}}},
 ]}  # fmt: skip
-EXPERIMENT = {"note": "n" * 200, "arms": [{"arm": "evosyn", "seeds": 1, "sampled": {"mean": 0.5, "low": None}}],
+EXPERIMENT = {"note": "n" * 200, "simulated": True,
+              "arms": [{"arm": "evosyn", "seeds": 1, "sampled": {"mean": 0.5, "low": None}}],
               "differences": {"evosyn - random": MEAN}, "verdict": "v", "remarks": ["beware"]}  # fmt: skip
 TRAINED = {"command": "train", "steps": 2, "label": None, "warnings": ["flat"], "lineage": {"simulated": True},
            "metrics": {"reward": {"start": 0.1, "end": 0.3, "window": 1}}}  # fmt: skip
@@ -43,18 +49,27 @@ def training(folder):
 
 
 @pytest.mark.parametrize(
-    ("report", "kind"),
+    ("files", "kind"),
     [
-        (EVAL, "eval"),
-        (EXPERIMENT, "experiment"),
-        (TRAINED, "train"),
-        ({"cells": 1, "executed": 1, "human_cells": 0}, "crossexec"),
-        ({"kind": "evoenv"}, "evoenv"),
-        ({"anything": 1}, "report"),
+        ({"manifest": {"kind": "evolve-of-mine"}, "report": {"kind": "other"}}, "evolve-of-mine"),
+        ({"report": {"kind": "evoenv"}}, "evoenv"),
+        ({"report": TRAINED}, "train"),
+        ({"report": {"anything": 1}}, "report"),
     ],
 )
-def test_the_kind_is_told_by_the_report_where_there_is_no_manifest(tmp_path, report, kind):
-    assert kind_of(written(tmp_path, report=report)) == kind == open_directory(tmp_path).kind
+def test_the_kind_stands_in_the_manifest_or_in_the_report(tmp_path, files, kind):
+    assert kind_of(written(tmp_path, **files)) == kind == open_directory(tmp_path).kind
+
+
+@pytest.mark.parametrize(
+    ("command", "kind"),
+    [("eval", "eval"), ("experiment table2", "experiment"), ("crossexec", "crossexec"), ("distill", "distill")],
+)
+def test_the_kind_of_what_has_just_begun_stands_in_its_configuration(tmp_path, command, kind):
+    (tmp_path / "config.yaml").write_text(yaml.safe_dump({"command": command, "steps": 3}))
+    seen = open_directory(tmp_path).overview()
+    assert seen.kind == kind and not seen.finished and seen.conclusion.worked == "open"
+    assert "the same command goes on" in seen.conclusion.did and "not finished" in inspected(tmp_path)
 
 
 def test_a_training_that_runs_has_its_curve_and_says_how_far_it_is(tmp_path):
@@ -69,37 +84,85 @@ def test_a_training_that_runs_has_its_curve_and_says_how_far_it_is(tmp_path):
 def test_a_training_that_has_ended_has_its_metrics_and_its_warnings(tmp_path):
     seen = open_directory(written(training(tmp_path), report=TRAINED)).overview()
     assert seen.finished and seen.simulated and seen.notes == ("flat",)
+    assert seen.conclusion.did.startswith("The reward rose from 0.100 to 0.300") and "flat" in seen.conclusion.why
     (table,) = seen.tables
     assert table.columns == ("", "start", "end", "window") and table.rows == (("reward", 0.1, 0.3, 1),)
-    assert "note: flat" in inspected(tmp_path)
+    assert inspected(tmp_path).count("flat") == 1
 
 
 def test_means_stand_with_their_intervals(tmp_path):
-    (table,) = open_directory(written(tmp_path, report=EVAL)).overview().tables
-    assert dict(zip(table.columns, table.rows[0], strict=True)) == {
-        "model": "m", "problems": 3, "unknown": 0, "pass@1": "0.250 [0.100, 0.400]",
-        "levels easy problems": 3, "levels easy pass@1": "0.250 [0.100, 0.400]",
-    }  # fmt: skip
+    tables = open_directory(written(tmp_path, report=EVAL, manifest={"kind": "eval"})).overview().tables
+    shown = [dict(zip(table.columns, table.rows[0], strict=True)) for table in tables]
+    assert shown == [
+        {"model": "m", "problems": 3, "pass@1": "0.250 [0.100, 0.400]", "unknown": 0},
+        {"model": "m", "level": "easy", "problems": 3, "pass@1": "0.250 [0.100, 0.400]"},
+    ]
     assert "0.250 [0.100," in inspected(tmp_path)
 
 
 def test_an_experiment_has_its_arms_its_differences_and_its_remarks(tmp_path):
-    seen = open_directory(written(tmp_path, report=EXPERIMENT)).overview()
+    seen = open_directory(written(tmp_path, report=EXPERIMENT, manifest={"kind": "experiment"})).overview()
     assert [table.title for table in seen.tables] == ["arms", "differences"]
     assert seen.tables[0].rows == (("evosyn", 1, "0.500"),)
-    assert seen.facts["verdict"] == "v" and seen.notes == ("n" * 200, "beware")
+    assert seen.conclusion.did == "v" and seen.conclusion.worked == "yes" and seen.simulated
+    assert seen.conclusion.won.startswith("arm evosyn") and seen.notes == ("n" * 200, "beware")
 
 
 def test_an_execution_that_runs_says_how_many_problems_are_done(tmp_path):
-    (tmp_path / "verdicts.sqlite").touch()
+    (tmp_path / "config.yaml").write_text("command: crossexec\n")
     journal = Journal(tmp_path / "journal.jsonl")
-    journal.append({"key": "x", "matrix": {}})
+    journal.append({"event": "begin", "v": 2, "kind": "crossexec"})
+    journal.append({"event": "matrix", "key": "x", "matrix": {}})
     journal.close()
     assert "1 problems are executed" in open_directory(tmp_path).overview().progress
 
 
+def test_an_execution_that_has_ended_lists_its_problems_and_leads_to_their_matrices(tmp_path):
+    (tmp_path / "config.yaml").write_text("command: crossexec\n")
+    verdicts, human = np.array([["P", "F"], ["P", "P"]]), np.array(["P", "F"])
+    made = [PassMatrix(f"set/{at}", verdicts, human_M=human if at else None) for at in range(30)]
+    write_matrices(tmp_path / "matrices.jsonl", made)
+    reading = open_directory(tmp_path)
+    (table,) = reading.overview().tables
+    assert table.rows[:2] == (("set/0", 2, 2, 0.75, None), ("set/1", 2, 2, 0.75, 0.5))
+    assert list(reading.highlights(2)) == ["overview", "matrix/set/0", "matrix/set/1"]
+    assert reading.answer("matrix", "set/1").solutions[1].human == "F"
+    assert "... and 10 more" in inspected(tmp_path)
+
+
+def test_an_evaluation_that_runs_says_how_many_problems_each_model_has_answered(tmp_path):
+    (tmp_path / "config.yaml").write_text("command: eval\n")
+    (tmp_path / "completions").mkdir()
+    (tmp_path / "completions" / "m.jsonl").write_text('{"problem_id": "a"}\n{"problem_id": "b"}\n{"pro')
+    assert "m: 2 problems are answered" in open_directory(tmp_path).overview().conclusion.did
+
+
+class Nothing(BaseModel):
+    """The configuration of an ablation of this test."""
+
+    seeds: int = 2
+
+
+def test_ablations_in_one_directory_are_read_with_what_they_say_and_while_they_run(tmp_path, capsys):
+    begin_table(tmp_path, "ablate-k", Nothing())
+    before = open_directory(tmp_path).overview()
+    assert before.kind == "ablate" and not before.finished and "ablate-k" in before.conclusion.did
+    rows = [("gap", 1, 0.5), ("gap", 2, float("nan"))]
+    publish(tmp_path, "ablate-k", Figure("by k", ("strategy", "k", "score"), rows, lambda _: None), ["k = 1 is enough"])
+    begin_table(tmp_path, "ablate-size", Nothing())
+    publish(tmp_path, "ablate-size", Figure("by size", ("M = N",), [(4,)], lambda _: None))
+    assert "k = 1 is enough" in capsys.readouterr().out
+    seen = open_directory(tmp_path).overview()
+    assert [table.title for table in seen.tables] == ["by k", "by size"]
+    assert seen.tables[0].rows == (("gap", 1, 0.5), ("gap", 2, None))
+    assert seen.conclusion.did == "k = 1 is enough." and seen.conclusion.worked == "done"
+    assert "by size" in inspected(tmp_path)
+    with pytest.raises(UsageError, match="holds a run of another kind"):
+        begin_table(written(tmp_path, manifest={"kind": "evolve"}), "ablate-k", Nothing())
+
+
 def test_what_is_no_directory_of_ours_is_refused(tmp_path):
-    with pytest.raises(UsageError, match="is not a directory"):
+    with pytest.raises(UsageError, match="there is no such directory"):
         open_directory(tmp_path / "none")
     with pytest.raises(UsageError, match=r"holds nothing that an evosyn command writes.*manifest.json"):
         open_directory(tmp_path)
@@ -111,6 +174,7 @@ def test_what_is_no_directory_of_ours_is_refused(tmp_path):
         (["--islands"], "--islands: .* holds none; it takes no such option"),
         (["--islands", "--why", "x"], "--islands and --why: give one of them"),
         (["--strategy", "codet"], "name a problem with --matrix"),
+        (["--setting", "random"], "say how many with --sample"),
     ],
 )
 def test_an_option_that_says_nothing_here_is_refused(tmp_path, options, said):

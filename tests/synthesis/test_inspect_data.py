@@ -88,7 +88,7 @@ def test_an_unknown_sample_is_refused_with_what_to_give(data):
 
 def test_an_unfinished_directory_says_how_to_go_on(data):
     (data / "report.json").unlink()
-    assert "24 problems have ended; repeat" in inspect(data)
+    assert "24 problems have ended. The same command goes on" in inspect(data)
 
 
 def test_control_characters_of_models_never_reach_the_terminal():
@@ -99,11 +99,12 @@ def test_control_characters_of_models_never_reach_the_terminal():
 @pytest.mark.parametrize(
     ("testing", "shown"),
     [
-        ({"cases": [{"input": [1, "a"], "output": None}]}, ['  [1, "a"]  ->  null']),
+        ({"cases": [{"input": [1, "a"], "output": None}]}, ['  1, "a"  ->  null']),
+        ({"cases": [{"input": "1 2\n", "output": "3\n"}]}, ["  1 2\\n  ->  3\\n"]),
         ({"cases": {"python": "def build_cases():\n    return []"}}, ["  def build_cases():", "      return []"]),
         ({"asserts": ["assert f(1) == 2"]}, ["  assert f(1) == 2"]),
         ({"code": "def check(f):\n    assert f(1)"}, ["  def check(f):", "      assert f(1)"]),
     ],
 )
 def test_every_kind_of_testing_is_shown_line_by_line(testing, shown):
-    assert list(printed.testing_lines(testing)) == shown
+    assert list(printed.testing_lines(json.dumps(testing))) == shown

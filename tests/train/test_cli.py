@@ -69,6 +69,28 @@ def test_bad_usage_is_an_error_in_words(line: tuple[str, ...], message: str, sma
     assert caught.value.exit_code == 2
 
 
+def test_a_model_that_is_a_path_to_nothing_is_refused_before_the_hub_is_asked() -> None:
+    from evosyn.train.models import check_model
+
+    for name in ("models/mine/model", "./mine", "/nowhere/model"):
+        with pytest.raises(EvosynError, match="no such directory; a training leaves its model in RUN/model"):
+            check_model(name)
+
+
+def test_what_a_training_waits_for_is_said_in_plain_lines_and_warnings_as_such() -> None:
+    program = (
+        "import logging; from evosyn.cli._training import quiet_libraries; quiet_libraries()\n"
+        "from evosyn.train.models import check_model; check_model('namespace/name')\n"
+        "logging.getLogger('evosyn.train.run').warning('careful'); logging.getLogger('evosyn.sandbox').info('hidden')\n"
+        "logging.getLogger('DeepSpeed').warning('Setting accelerator to CPU')\n"
+    )
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert result.stderr.splitlines() == [
+        "namespace/name is no directory here, so the hub is asked for it",
+        "WARNING: careful",
+    ]
+
+
 @pytest.mark.train
 def test_data_that_is_not_there_or_empty_is_said(tmp_path: Path) -> None:
     pytest.importorskip("trl")

@@ -209,7 +209,10 @@ def test_an_absent_model_is_an_error_in_words(monkeypatch: pytest.MonkeyPatch) -
         load_tokenizer("./no/such/model")
 
 
-def test_the_tiny_model_is_the_same_for_the_same_seed_and_under_a_million(small_data: Path, tmp_path: Path) -> None:
+def test_the_tiny_model_is_the_same_for_the_same_seed_and_under_a_million(
+    small_data: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "evosyn.train")
     from safetensors.torch import load_file
 
     from evosyn.dataset import read_dataset
@@ -223,6 +226,7 @@ def test_the_tiny_model_is_the_same_for_the_same_seed_and_under_a_million(small_
     assert all(bool((one[key] == two[key]).all()) for key in one)
     assert all(bool((one[key] == three[key]).all()) for key in one), "the settings must start from the same weights"
     assert tiny.read_mark(tmp_path / "one")["parameters"] < 1_000_000
+    assert "warm start, step 3 of 3" in caplog.text and "making a tokenizer" in caplog.text
 
 
 def test_completions_are_scored_while_others_are_still_generated(

@@ -1,12 +1,16 @@
 """What the page gets to know of a run and of a dataset: the contract of the JSON."""
 
 import json
+import shutil
 
+import numpy as np
 import pytest
 
 from evosyn.dataset import SETTINGS, read_dataset, read_rejects
 from evosyn.errors import UsageError
+from evosyn.matrices import write_matrices
 from evosyn.reading.search import SearchReading
+from evosyn.records import PassMatrix
 from evosyn.view import answers
 from evosyn.view.answers import encoded, open_view
 
@@ -154,12 +158,45 @@ def test_a_question_without_an_answer_in_a_dataset_is_refused(data_dir, question
 
 
 def test_a_missing_directory_and_one_of_another_kind_are_refused(tmp_path, run_dir):
-    with pytest.raises(UsageError, match="is not a directory"):
+    with pytest.raises(UsageError, match="there is no such directory"):
         open_view(tmp_path / "none")
     with pytest.raises(UsageError, match="holds nothing"):
         open_view(tmp_path)
     with pytest.raises(UsageError, match=f"give one: {run_dir}"):
         open_view(run_dir.parent)
+
+
+def test_the_name_of_a_problem_may_hold_slashes(tmp_path):
+    write_matrices(tmp_path / "matrices.jsonl", [PassMatrix("Human/Eval/40", np.array([["P", "F"], ["F", "F"]]))])
+    (tmp_path / "config.yaml").write_text("command: crossexec\n")
+    assert asked(tmp_path, "matrix/Human/Eval/40")["problem"] == "Human/Eval/40"
+    with pytest.raises(UsageError, match="no such problem"):
+        open_view(tmp_path).answer("matrix/Human", {})
+
+
+def test_a_run_that_is_waited_for_is_opened_when_it_begins_and_no_other_place_is(run_dir, tmp_path):
+    view = open_view(tmp_path / "later", wait=True)
+    assert view.waits and view.answer("overview", {})["finished"] is False
+    shutil.copytree(run_dir, tmp_path / "later")
+    assert view.answer("overview", {})["kind"] == "evolve" and not view.waits
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(UsageError, match="holds several directories"):
+        open_view(tmp_path, wait=True)
+
+
+def test_the_overview_of_a_run_says_whether_it_worked_what_won_and_why(run_dir):
+    seen = asked(run_dir, "overview")
+    report, card = (json.loads((run_dir / f"{name}.json").read_text()) for name in ("report", "card"))
+    found = seen["conclusion"]
+    assert found["link"] == report["best"]["id"] and found["worked"] in ("yes", "no", "unclear")
+    assert f"{report['best']['heldout_score']:.3f} against {report['initial']['heldout_score']:.3f}" in found["did"]
+    low, high = report["difference"]["ci"]
+    assert low <= report["difference"]["heldout"] <= high
+    assert f"wins {card['seeds']['won']} and loses {card['seeds']['lost']}" in " ".join(found["why"])
+    assert seen["card"]["duels"] == card["duels"]
+    points = [point for points in seen["fitness"].values() for point in points]
+    assert max(score for _, score, _ in points) == seen["best"]["score"]
+    assert set(seen["fitness"]) <= set(seen["proposers"])
 
 
 def test_numbers_that_are_not_json_become_null():

@@ -114,7 +114,9 @@ def test_a_run_is_shown_from_overview_to_lineage(run_dir, tmp_path):
     best = report["best"]["id"]
     file = write(tmp_path / "run.html", exported(open_view(run_dir)))
     seen = shown(file, "overview", "candidates", "candidates?q=nosuchword", f"candidate/{best}", "candidate/c_none")
-    for part in ("Seed consistency", "evolved", "oracle", "Best so far", "island 1", "genetic", "everything ever kept"):
+    parts = ["Seed consistency", "evolved", "any ranking could reach", "the best so far", "island 1", "genetic"]
+    parts += ["everything ever kept", "Which of its parts matter", "seed by seed", "What won", "held-out problems"]
+    for part in parts:
         assert part in seen["overview"]["text"]
     assert "svg" in seen["overview"]["tags"]
     assert best in seen["candidates"]["text"]
@@ -131,11 +133,11 @@ def test_a_dataset_is_shown_from_funnel_to_matrix_and_its_hostile_texts_as_text(
     index = open_view(data_dir).answer("samples/evosyn", {})["rows"][0]["index"]
     seen = shown(file, "overview", "samples/evosyn", "rejects", f"problem/{index}")
     assert not any(line["alerts"] for line in seen.values())
-    for part in ("24 problems asked for", "near-duplicate", "prune", "Distributions"):
+    for part in ("24 problems asked for", "near-duplicate", "prune", "Distributions", "became rows"):
         assert part in seen["overview"]["text"]
     assert "syn-0000" in seen["samples/evosyn"]["text"] and "near-duplicate" in seen["rejects"]["text"]
     problem = seen[f"problem/{index}"]
-    for part in (visible, "the best", "the chosen one", "best solution", "simulated", "kept"):
+    for part in (visible, ", the best", ", the worst", "the chosen one", "input", "->", "simulated", "kept"):
         assert part in problem["text"]
     assert not {"img", "script"} & set(problem["tags"])
 
@@ -157,5 +159,5 @@ def test_a_training_that_runs_is_shown_with_its_curves(tmp_path):
     file = write(tmp_path / "run.html", exported(open_view(training(folder))))
     (seen,) = shown(file, "overview").values()
     assert not seen["alerts"] and "svg" in seen["tags"]
-    for part in ("Directory of evosyn train", "step 2 of 2", "builtin:tiny", "reward", "loss"):
+    for part in ("step 2 of 2", "builtin:tiny", "reward", "loss", "0.1 to 0.2"):
         assert part in seen["text"]

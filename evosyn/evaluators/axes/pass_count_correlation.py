@@ -11,7 +11,7 @@ from evosyn.evaluators.behaviour import Behaviour, BehaviourAxis
 from evosyn.evaluators.criteria import Outcome
 from evosyn.evaluators.draws import Block, Floats
 from evosyn.ports import Axis, AxisTools, PluginConfig
-from evosyn.strategies.ranking import centred_places
+from evosyn.strategies.ranking import centred_places, rank_correlations
 
 
 class PassCountCorrelation:
@@ -29,6 +29,4 @@ def create(tools: AxisTools, config: PluginConfig) -> BehaviourAxis:  # noqa: AR
 
 def _correlations(block: Block, outcome: Outcome) -> Floats:
     ours, theirs = centred_places(outcome.solution_ranks_BM), block.pass_places_BM
-    scale = np.sqrt((ours**2).sum(axis=1) * (theirs**2).sum(axis=1))
-    value = (ours * theirs).sum(axis=1) / np.where(scale > 0, scale, 1.0)
-    return np.where(theirs.any(axis=1), value, np.nan)
+    return np.where(theirs.any(axis=1), rank_correlations(ours, theirs), np.nan)

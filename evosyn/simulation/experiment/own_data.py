@@ -45,5 +45,6 @@ class OwnData:
             reports = {arm: json.loads(run.file(f"seed-{seed}", arm, "report.json").read_text()) for arm in plan.arms}
             arms = {arm: {"rows": report["lineage"]["rows"]} for arm, report in reports.items()}
             rows = max(entry["rows"] for entry in arms.values())
-            facts.append({"arms": arms, "kept": rows, "problems": rows})
+            simulated = any(report["lineage"]["simulated"] for report in reports.values())
+            facts.append({"arms": arms, "kept": rows, "problems": rows, "simulated": simulated})
         return facts

@@ -26,7 +26,7 @@ NOTE = (
 
 
 def summarize(records: Sequence[Json], facts: Sequence[Json], note: str = NOTE) -> dict[str, Json]:
-    """The table as JSON."""
+    """The table as JSON; of data that say nothing else of themselves, a simulation."""
     arms = list(dict.fromkeys(record["arm"] for record in records))
     rows = []
     for arm in arms:
@@ -34,7 +34,7 @@ def summarize(records: Sequence[Json], facts: Sequence[Json], note: str = NOTE) 
         row: dict[str, Json] = {"arm": arm, "seeds": len(mine)}
         for name in ("sampled", "greedy"):
             row[f"start_{name}"] = round(float(np.mean([record["curve"][0][name] for record in mine])), 4)
-            row[name] = _json(t_interval([record["curve"][-1][name] for record in mine]))
+            row[name] = _json(_share(t_interval([record["curve"][-1][name] for record in mine])))
         row["reward_start"], row["reward_end"] = _reward(mine, first=True), _reward(mine, first=False)
         worth = [fact["arms"][arm] for fact in facts if arm in fact["arms"]]
         for name in ("rows", "good", "balanced_accuracy"):
@@ -43,6 +43,7 @@ def summarize(records: Sequence[Json], facts: Sequence[Json], note: str = NOTE) 
         rows.append(row)
     return {
         "note": note,
+        "simulated": any(fact.get("simulated", True) for fact in facts),
         "arms": rows,
         "differences": {
             f"{one} - {other}": _json(difference)
@@ -227,6 +228,12 @@ def _reward(records: Sequence[Json], *, first: bool) -> float | None:
 
 def _smooth(values: Sequence[float]) -> list[float]:
     return [float(np.mean(values[max(0, at - 9) : at + 1])) for at in range(len(values))]
+
+
+def _share(interval: MeanInterval) -> MeanInterval:
+    """The interval of an accuracy, which lies between 0 and 1 however few the seeds are."""
+    low, high = (value if math.isnan(value) else min(max(value, 0.0), 1.0) for value in interval[1:])
+    return MeanInterval(interval.mean, low, high)
 
 
 def _json(interval: MeanInterval) -> dict[str, Json]:

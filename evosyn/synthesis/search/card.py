@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evosyn.evaluators.card import CardRequest, make_card, render
+from evosyn.evaluators.card import Card, CardRequest, make_card
 from evosyn.ports import SearchState, StrategyRunner
 from evosyn.strategies import known_names, load_known
 from evosyn.synthesis.search.config import EvolveConfig
@@ -11,11 +11,17 @@ from evosyn.synthesis.search.winner import WinnerChoice, fresh_scoring, name_of_
 
 
 def card_of(
-    choice: WinnerChoice, state: SearchState, runner: StrategyRunner, seeds: Seeds, config: EvolveConfig
-) -> str:
-    """The card as Markdown, on the draws of the final leaderboards.
+    choice: WinnerChoice,
+    state: SearchState,
+    runner: StrategyRunner,
+    seeds: Seeds,
+    config: EvolveConfig,
+    parent: str | None = None,
+) -> Card:
+    """The card, on the draws of the final leaderboards.
 
     Args:
+        parent: the program that the winner was made from.
         runner: runs the winner, the known strategies, and the winner without each of its terms.
     """
     candidate, counts = choice.winner.candidate, state.report()
@@ -38,5 +44,7 @@ def card_of(
         cost=cost,
         against=first,
         simulated=seeds.simulated,
+        idea=str(candidate.detail.get("idea") or ""),
+        parent=parent,
     )
-    return render(make_card(runner, request, fresh_scoring(config, "boards")))
+    return make_card(runner, request, fresh_scoring(config, "boards"))

@@ -218,7 +218,7 @@ def prepare(
         stored.parent.mkdir(parents=True, exist_ok=True)
         made = _execute(pools, workbench, on_step) if pools else []
         write_matrices(stored, [*source.matrices, *map(source.marked, made)])
-    matrices = _with_texts(load_matrices(stored), pools)
+    matrices = with_texts(load_matrices(stored), pools)
     seeds = select(split_all(matrices, config), config, simulated=simulated)
     manifest = run.read_json("manifest.json")
     return replace(
@@ -249,7 +249,7 @@ def _incomplete(run: RunDir, pools: Sequence[Pool], config: EvolveConfig, *, dra
     return found
 
 
-def _with_texts(matrices: Sequence[PassMatrix], pools: Sequence[Pool]) -> list[PassMatrix]:
+def with_texts(matrices: Sequence[PassMatrix], pools: Sequence[Pool]) -> list[PassMatrix]:
     """The matrices as they are stored, with the texts of their pools: the same at the first start and at the tenth."""
     known = {pool.problem.problem_id: pool for pool in pools}
     found = []

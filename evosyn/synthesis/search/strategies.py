@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from evosyn.evaluators.behaviour import axes_named
 from evosyn.evaluators.briefing import Briefer
+from evosyn.evaluators.card import card_facts
+from evosyn.evaluators.card import render as card_text
 from evosyn.evaluators.consistency import SeedConsistency
 from evosyn.evolve.arms import named_arm
+from evosyn.evolve.events import Committed, events_of
 from evosyn.ports import ProposalContext, SearchState, StrategyRunner, Told
 from evosyn.records import Candidate, Json, content_id
 from evosyn.rundir import RunDir
@@ -69,10 +72,22 @@ class EvolvedStrategies(StrategyGenome):
         return {"kind": KIND, "config": self._config.identity(), "inputs": inputs}
 
     def finish(self, state: SearchState, run: RunDir) -> dict[str, Json]:
-        """Write `strategy.py` and `card.md`."""
+        """Write `strategy.py`, its card as `card.md` and `card.json`, and `pruned.py`: what of it matters."""
         seeds, config = self._seeds, self._config
         choice = choose(state, self.runner, seeds, config)
         found = boards(choice, state.initial[: len(config.start)], self._behind, seeds, config)
         run.write(PROGRAM, strategy_file(choice, state, found, simulated=seeds.simulated))
-        run.write("card.md", card_of(choice, state, self.runner, seeds, config))
+        parent = _text_of(run, choice.winner.candidate.parents[:1])
+        card = card_of(choice, state, self.runner, seeds, config, parent)
+        run.write("card.md", card_text(card))
+        run.write_json("card.json", card_facts(card))
+        if card.pruned is not None and card.pruned.removed:
+            run.write("pruned.py", card.pruned.text)
         return {"kind": KIND, **report_of(choice, state, found, seeds)}
+
+
+def _text_of(run: RunDir, names: Sequence[str]) -> str | None:
+    """The program of the first of these names, as the journal has it first."""
+    steps = (event.step for event in events_of(run.journal) if isinstance(event, Committed))
+    trials = (trial.candidate for step in steps for trial in step.trials)
+    return next((one.text for one in trials if one.id in names[:1]), None)

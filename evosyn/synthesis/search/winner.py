@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from evosyn import __version__
 from evosyn.evaluators.draws import ConsistencyConfig
+from evosyn.evaluators.intervals import difference
 from evosyn.evaluators.leaderboard import BoardRow, Leaderboard, make_leaderboard
 from evosyn.ports import SearchState, StrategyRunner
 from evosyn.randomness import SeedTree
@@ -127,6 +128,7 @@ def report_of(choice: WinnerChoice, state: SearchState, found: Boards, seeds: Se
     return {
         "best": _side(choice.winner.candidate, choice.contest.scored.score, best),
         "initial": _side(initial.candidate, _train_score(found.train, first), start),
+        "difference": _difference(best, start),
         "beats_initial": (best.evaluation.score or 0.0) > (start.evaluation.score or 0.0),
         "simulated": seeds.simulated,
         "skipped": seeds.skipped,
@@ -160,12 +162,21 @@ def contest_report(contest: Contest) -> dict[str, Json]:
 def _side(candidate: Candidate, score: float | None, held: BoardRow) -> dict[str, Json]:
     return {
         "id": candidate.id,
+        "proposer": candidate.proposer,
         "strategy": held.name,
         "score": score,
         "heldout_score": held.evaluation.score,
         "heldout_ci": None if held.interval is None else list(held.interval),
         "heldout_testing_balanced_accuracy": held.evaluation.metrics.get(TIE_METRIC),
     }
+
+
+def _difference(best: BoardRow, start: BoardRow) -> dict[str, Json]:
+    """How much better the winner is on the held-out problems, paired, with its interval."""
+    ours, theirs = best.evaluation.per_seed, start.evaluation.per_seed
+    if not ours or not theirs:
+        return {"heldout": None, "ci": None}
+    return {"heldout": sum(ours) / len(ours) - sum(theirs) / len(theirs), "ci": list(difference(ours, theirs))}
 
 
 def _train_score(board: Leaderboard, name: str) -> float | None:

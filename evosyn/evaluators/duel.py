@@ -1,0 +1,178 @@
+"""Why one strategy does better than another: seeds won and lost, and what each chose where they differ most.
+
+Everything is read off rankings that were made; nothing is executed for it. Human verdicts stand in it, so it is for
+people and never for programs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from evosyn.evaluators.behaviour import Behaviour
+from evosyn.evaluators.draws import Block
+from evosyn.records import Invalid
+from evosyn.strategies.ranking import centred_places, rank_correlations
+
+WON = 0.05
+"""A seed is won or lost where the scores differ by more than this."""
+SHOWN = 3
+"""Seeds won, and seeds lost, that are told with what was chosen."""
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What a strategy chose in one draw; of equals the first.
+
+    Attributes:
+        best, worst, testing: their places in the problem's whole matrix.
+        right, worst_right: whether the human testing accepts the best and the worst solution.
+        passes: testings of the draw that the best solution passes.
+        accepts: solutions of the draw that the testing accepts, among them the best and the worst or not.
+        agrees: solutions of the draw on which the testing and the human one say the same.
+    """
+
+    best: int
+    worst: int
+    testing: int
+    right: bool
+    worst_right: bool
+    passes: int
+    accepts: int
+    accepts_best: bool
+    accepts_worst: bool
+    agrees: int
+
+
+@dataclass(frozen=True)
+class Duel:
+    """A seed problem on which two strategies differ, with the draw on which they differ most.
+
+    Attributes:
+        ours, theirs: scores of the seed.
+        solutions, testings: of the draw, of which `right` solutions are right.
+    """
+
+    problem: str
+    ours: float
+    theirs: float
+    solutions: int
+    testings: int
+    right: int
+    mine: Chosen
+    other: Chosen
+
+    @property
+    def gap(self) -> float:
+        return self.ours - self.theirs
+
+
+class SeedsWon(NamedTuple):
+    """Seeds won, lost and even, by `WON`."""
+
+    won: int
+    lost: int
+    even: int
+
+    @classmethod
+    def of(cls, ours: Sequence[float], theirs: Sequence[float]) -> Self:
+        gaps = np.subtract(ours, theirs)
+        won, lost = int((gaps > WON).sum()), int((gaps < -WON).sum())
+        return cls(won, lost, len(gaps) - won - lost)
+
+
+def largest(gaps: Sequence[float], most: int = SHOWN) -> list[int]:
+    """The places of the largest gains, then of the largest losses, beyond `WON`."""
+    order = np.argsort(-np.asarray(gaps), kind="stable").tolist()
+    won = [at for at in order if gaps[at] > WON][:most]
+    return won + [at for at in reversed(order) if gaps[at] < -WON][:most]
+
+
+def duels(ours: Behaviour | Invalid, theirs: Behaviour | Invalid, most: int = SHOWN) -> tuple[Duel, ...]:
+    """The seeds that are won and lost by most, the gains first; none where one of the two ranks nothing."""
+    if isinstance(ours, Invalid) or isinstance(theirs, Invalid):
+        return ()
+    draws = ours.draws
+    mine_E, other_E = (one.per_draw(lambda _, outcome: outcome.score_B) for one in (ours, theirs))
+    mine_P, other_P = draws.by_problem(mine_E), draws.by_problem(other_E)
+    found = []
+    for problem in largest((mine_P - other_P).tolist(), most):
+        of_problem = np.flatnonzero(draws.problem_E == problem)
+        sign = 1.0 if mine_P[problem] > other_P[problem] else -1.0
+        at = int(of_problem[np.argmax(sign * (mine_E - other_E)[of_problem])])
+        number, place = _in_block(draws.blocks, at)
+        block = draws.blocks[number]
+        found.append(
+            Duel(
+                problem=draws.problem_ids[problem],
+                ours=round(float(mine_P[problem]), 4),
+                theirs=round(float(other_P[problem]), 4),
+                solutions=block.passed_BMN.shape[1],
+                testings=block.passed_BMN.shape[2],
+                right=int(block.human_BM[place].sum()),
+                mine=_chosen(ours, at),
+                other=_chosen(theirs, at),
+            )
+        )
+    return tuple(found)
+
+
+def likeness(one: Behaviour | Invalid, other: Behaviour | Invalid) -> float | None:
+    """The mean rank correlation of how two programs rank solutions; None where one of them ranks nothing."""
+    if isinstance(one, Invalid) or isinstance(other, Invalid):
+        return None
+    values = []
+    for mine, theirs in zip(one.outcomes, other.outcomes, strict=True):
+        values += rank_correlations(*(centred_places(found.solution_ranks_BM) for found in (mine, theirs))).tolist()
+    return float(np.mean(values))
+
+
+def told(duel: Duel, name: str, against: str) -> list[str]:
+    """The duel in words, a line each: the seed, the solutions on top and at the bottom, the testings."""
+    what = "won" if duel.gap > 0 else "lost"
+    mine, other = duel.mine, duel.other
+    return [
+        f"{what} {duel.problem}: {duel.ours:.2f} against {duel.theirs:.2f} "
+        f"({duel.right} of {duel.solutions} solutions are right)",
+        f"on top: s{mine.best}, {_right(mine)}, by {name}; s{other.best}, {_right(other)}, by {against}"
+        f" (they pass {mine.passes} and {other.passes} of {duel.testings} testings)",
+        f"at the bottom: s{mine.worst}, {'right' if mine.worst_right else 'wrong'}, by {name}; s{other.worst}, "
+        f"{'right' if other.worst_right else 'wrong'}, by {against}",
+        f"testing: t{mine.testing} by {name} accepts {mine.accepts} of {duel.solutions} and agrees with the human one "
+        f"on {mine.agrees}; t{other.testing} by {against} accepts {other.accepts} and agrees on {other.agrees}",
+    ]
+
+
+def _right(chosen: Chosen) -> str:
+    return "right" if chosen.right else "wrong"
+
+
+def _in_block(blocks: Sequence[Block], at: int) -> tuple[int, int]:
+    """The number of the block of a draw, and the draw's place in it."""
+    number = next(number for number, one in enumerate(blocks) if at in one.at_B)
+    return number, int(np.flatnonzero(blocks[number].at_B == at)[0])
+
+
+def _chosen(behaviour: Behaviour, at: int) -> Chosen:
+    number, place = _in_block(behaviour.draws.blocks, at)
+    block, outcome = behaviour.draws.blocks[number], behaviour.outcomes[number]
+    passed, human = block.passed_BMN[place], block.human_BM[place]
+    ranks = outcome.solution_ranks_BM[place]
+    best, worst = int(np.argmin(ranks)), len(ranks) - 1 - int(np.argmax(ranks[::-1]))
+    testing = int(np.argmin(outcome.testing_ranks_BN[place]))
+    picked = behaviour.draws.picked_E[at]
+    return Chosen(
+        best=int(picked.rows_M[best]),
+        worst=int(picked.rows_M[worst]),
+        testing=int(picked.columns_N[testing]),
+        right=bool(human[best]),
+        worst_right=bool(human[worst]),
+        passes=int(passed[best].sum()),
+        accepts=int(passed[:, testing].sum()),
+        accepts_best=bool(passed[best, testing]),
+        accepts_worst=bool(passed[worst, testing]),
+        agrees=int(block.agrees_BMN[place, :, testing].sum()),
+    )

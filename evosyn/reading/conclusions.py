@@ -1,0 +1,218 @@
+"""What the first screen answers of each kind of directory: did it work, what won, why. Made from its report alone.
+
+A sentence says nothing that the figures below it do not show; what chance could explain is called so.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from evosyn.records import Json
+
+Worked = Literal["yes", "no", "unclear", "open", "done"]
+FEWEST_HELD_OUT = 8
+"""Fewer held-out problems than that decide nothing, whatever the interval says."""
+TRAINED = (("reward", 1), ("pass_rate", 1), ("loss", -1))
+"""What a training is judged by, the first that it has: a metric, and the direction in which it should go."""
+
+
+@dataclass(frozen=True)
+class Conclusion:
+    """The answers.
+
+    Attributes:
+        worked: `open` while it runs, `done` where nothing was at stake.
+        did: whether it worked, in a sentence.
+        won: what won, or came out; `link` is its name here, where it has one.
+        why: sentences.
+    """
+
+    worked: Worked
+    did: str
+    won: str = ""
+    link: str | None = None
+    why: tuple[str, ...] = ()
+
+
+def of_search(
+    report: Mapping[str, Json] | None, card: Mapping[str, Json] | None, progress: str, so_far: Mapping[str, Json] | None
+) -> Conclusion:
+    """A search for strategies.
+
+    Args:
+        so_far: id and score of the best candidate on the seeds.
+    """
+    if report is None or "heldout_score" not in report.get("best", {}):
+        did = f"Not finished: {progress}. The same command goes on."
+        if so_far is None:
+            return Conclusion("open", did)
+        return Conclusion(
+            "open", did, f"{so_far['id']} is the best so far: {so_far['score']:.3f} on the seeds", so_far["id"]
+        )
+    best, initial = report["best"], report["initial"]
+    gap = best["heldout_score"] - initial["heldout_score"]
+    low, high = (report.get("difference") or {}).get("ci") or (float("-inf"), float("inf"))
+    problems = report["leaderboard"]["heldout"]["problems"]
+    told = f"{best['heldout_score']:.3f} against {initial['heldout_score']:.3f} on {problems} held-out problems"
+    paired = f" ({gap:+.3f}, 95 %: {low:+.3f} to {high:+.3f})" if high < float("inf") else f" ({gap:+.3f})"
+    worked: Worked = "no" if not report["beats_initial"] else "yes" if low > 0 else "unclear"
+    if problems < FEWEST_HELD_OUT and worked == "yes":
+        worked = "unclear"
+    said = {
+        "yes": "The winner ranks better than the strategy it started from",
+        "unclear": "The winner scores higher than the strategy it started from, but chance could explain it",
+        "no": "The winner does not beat the strategy it started from",
+    }[worked]
+    size = f" Only {problems} problems were held out, too few to decide it." if problems < FEWEST_HELD_OUT else ""
+    made = f", made by {best['proposer']}" if best.get("proposer") else ""
+    won = f"{best['id']}{made}, after {report['evaluations']} evaluations"
+    why = _why_better(card)
+    boards = report["leaderboard"]["heldout"]["strategies"]
+    known = max((row for row in boards if row["strategy"] != "evolved" and row["invalid"] is None),
+                key=lambda row: row["score"], default=None)  # fmt: skip
+    if known is not None and known["score"] >= best["heldout_score"]:
+        why = (f"The known strategy {known['strategy']} does as well there: {known['score']:.3f}", *why)
+    return Conclusion(worked, f"{said}: {told}{paired}.{size}", won, best["id"], why)
+
+
+def of_synthesis(report: Mapping[str, Json] | None, manifest: Mapping[str, Json], ended: int) -> Conclusion:
+    """A dataset."""
+    if report is None:
+        return Conclusion("open", f"Not finished: {ended} problems have ended. The same command goes on.")
+    kept, asked = report["settings"]["evosyn"]["kept"], report["asked"]
+    dropped = sorted(report["settings"]["evosyn"]["dropped"].items(), key=lambda item: -item[1])
+    did = f"{kept} of {asked} problems became rows that can be trained on." if kept else f"None of {asked} was kept."
+    why = [f"{count} dropped: {reason.replace('-', ' ')}" for reason, count in dropped[:4]]
+    unusable = sum((report.get("unusable_replies") or {}).values())
+    if unusable:
+        why.append(f"{unusable} of {report['calls']} replies could not be used")
+    why.append(f"Ranked by {manifest['strategy']} from {manifest['strategy_from']}")
+    return Conclusion("yes" if kept else "no", did, why=tuple(why))
+
+
+def of_training(report: Mapping[str, Json] | None, progress: str, curves: Mapping[str, Sequence[float]]) -> Conclusion:
+    """A training: whether what it is judged by went where it should, by more than twice its standard error.
+
+    Args:
+        curves: the values of each metric, step by step.
+    """
+    if report is None:
+        return Conclusion("open", f"{progress[:1].upper()}{progress[1:]}.")
+    found = report["metrics"]
+    shown = [(name, sign) for name, sign in TRAINED if (found.get(name) or {}).get("window")]
+    why = tuple(report.get("warnings") or ())
+    if not shown:
+        return Conclusion("unclear", f"{report['steps']} steps were made.", why=why)
+    name, sign = shown[0]
+    start, end, window = (found[name][key] for key in ("start", "end", "window"))
+    moved = sign * (end - start)
+    words = {1: "rose", 0: "stayed", -1: "fell"}[(end > start) - (end < start)]
+    did = f"The {name.replace('_', ' ')} {words} from {start:.3f} to {end:.3f} in {report['steps']} steps"
+    did += f" (means of the first and the last {window})."
+    lineage = report.get("lineage") or {}
+    rows = f"{lineage.get('rows')} rows of {lineage.get('data')}, setting {lineage.get('setting')}"
+    measured = "Whether it solves more is measured by evosyn eval, not by this."
+    sure = abs(moved) > 2 * _error(curves.get(name, ()), window)
+    worked: Worked = "unclear" if moved and not sure else "yes" if moved > 0 else "no"
+    said = "" if sure or not moved else " That is within what single steps vary by."
+    return Conclusion(
+        worked, did + said, why=(f"{report.get('model', 'A model')} was trained on {rows}", *why, measured)
+    )
+
+
+def of_evaluation(report: Mapping[str, Json] | None, progress: str) -> Conclusion:
+    """Models on a bench; the first is what the others are compared with."""
+    if report is None:
+        return Conclusion("open", f"{progress[:1].upper()}{progress[1:]}.")
+    rows, k = report["models"], report["ks"][0]
+    best = max(rows, key=lambda row: row[f"pass@{k}"]["mean"])
+    told = f"solves {_mean(best[f'pass@{k}'])} of {report['problems']} problems (pass@{k})"
+    won, why = f"{best['model']} {told}", []
+    for row in rows[1:]:
+        why.append(f"{row['model']}: {_mean(row[f'gain@{k}'], signed=True)} against {rows[0]['model']}")
+    why += [f"{row['model']}: {row['unknown']} samples could not be judged" for row in rows if row["unknown"]]
+    if len(rows) < 2:
+        return Conclusion("done", f"{best['model']} {told}.", why=tuple(why))
+    gain = best.get(f"gain@{k}")
+    if gain is None:
+        return Conclusion("no", f"No model does better than {rows[0]['model']}.", won, None, tuple(why))
+    sure = gain["low"] is not None and gain["low"] > 0
+    did = f"{best['model']} does better than {rows[0]['model']}" + ("." if sure else ", but chance could explain it.")
+    return Conclusion("yes" if sure else "unclear", did, won, None, tuple(why))
+
+
+def of_experiment(report: Mapping[str, Json] | None, progress: str) -> Conclusion:
+    """Arms: what the experiment itself says."""
+    if report is None or not report.get("verdict"):
+        return Conclusion("open" if report is None else "unclear", f"{progress[:1].upper()}{progress[1:]}.")
+    arms = [arm for arm in report.get("arms", ()) if isinstance(arm.get("sampled"), Mapping)]
+    best = max(arms, key=lambda arm: arm["sampled"]["mean"], default=None)
+    won = "" if best is None else f"arm {best['arm']}, {_mean(best['sampled'])} on unseen problems"
+    gap = (report.get("differences") or {}).get("evosyn - random") or {}
+    sure = gap.get("low") is not None and gap["low"] > 0
+    worked: Worked = "yes" if sure else "no" if (gap.get("high") or 0.0) < 0 else "unclear"
+    return Conclusion(worked, str(report["verdict"]), won, None, tuple(report.get("remarks") or ()))
+
+
+def of_execution(report: Mapping[str, Json] | None, progress: str) -> Conclusion:
+    """Matrices."""
+    if report is None:
+        return Conclusion("open", f"{progress[:1].upper()}{progress[1:]}.")
+    cells, unknown = report["cells"] + report["human_cells"], report["unknown"]
+    did = (
+        f"{cells} verdicts on {report['problems']} problems, {unknown or 'none'} of them unknown; {report['executed']} "
+        f"were executed and {report['cached']} remembered, {report['cells_per_s']:.0f} a second."
+    )
+    counted = {
+        "testings cannot run": report.get("broken_testings"),
+        "testings accept anything": report.get("vacuous_testings"),
+        "cells are flaky": report.get("flaky"),
+        "problems without solutions or testings were left out": report.get("skipped"),
+    }
+    why = [f"{count} {what}" for what, count in counted.items() if count]
+    if report.get("sandbox"):
+        why.append(f"Judged in the {report['sandbox']['level']} {report['sandbox']['backend']} sandbox")
+    return Conclusion("no" if unknown > cells / 2 else "unclear" if unknown else "yes", did, why=tuple(why))
+
+
+def of_ablation(report: Mapping[str, Json] | None, progress: str) -> Conclusion:
+    """Tables of ablations, each with what it says."""
+    tables = (report or {}).get("tables") or {}
+    if not tables:
+        return Conclusion("open", f"{progress[:1].upper()}{progress[1:]}.")
+    told = [line for table in tables.values() for line in table["remarks"]]
+    return Conclusion("done", f"{told[0]}." if told else f"{', '.join(tables)} finished.", why=tuple(told[1:]))
+
+
+def _why_better(card: Mapping[str, Json] | None) -> tuple[str, ...]:
+    """The winner in words: what it ranks by, what of it matters, the seeds that it wins."""
+    if card is None:
+        return ()
+    pruned, seeds = card.get("pruned") or {}, card["seeds"]
+    formula = pruned.get("formula")
+    lines = [f"On the seeds it wins {seeds['won']} and loses {seeds['lost']} against {card['against']}"]
+    if formula:
+        lines.append(f"What matters of it: solutions by {formula['solutions']}, testings by {formula['testings']}")
+    elif card["words"]:
+        lines.append(card["words"][0])
+    if pruned.get("removed"):
+        many = len(pruned["removed"])
+        lines.append(f"{many} of its terms {'earn' if many > 1 else 'earns'} nothing: see pruned.py")
+    return tuple(lines)
+
+
+def _error(values: Sequence[float], window: int) -> float:
+    """The standard error of the difference between the means of the first and the last `window` values."""
+    if window < 2 or len(values) < 2 * window:
+        return float("inf")
+    parts = (values[:window], values[-window:])
+    return math.sqrt(sum(statistics.variance(part) / window for part in parts))
+
+
+def _mean(value: Mapping[str, Json], *, signed: bool = False) -> str:
+    mean = f"{value['mean']:+.3f}" if signed else f"{value['mean']:.3f}"
+    return mean if value["low"] is None else f"{mean} [{value['low']:.3f}, {value['high']:.3f}]"

@@ -1,0 +1,19 @@
+// ------------------------------------------------------------------------------- every other kind of directory
+function showSummary(view) {
+  const main_ = ["reward", "pass_rate", "loss", "mean_token_accuracy"], curves = Object.entries(view.curves);
+  const row = (cells, numbers, problems) => h("tr", {}, cells.map((value, at) => (problems && at === 0 ? cell(link("matrix/" + value, value)) : numbers[at] ? number(typeof value === "number" ? plain(value) : value) : cell(plain(value)))));
+  const tables = view.tables.map((one) => {
+    const numbers = one.columns.map((_, at) => one.rows.some((cells) => typeof cells[at] === "number" || /^[-+]?\d+\.\d+ \[/.test(cells[at])));
+    return panel(one.title || "", table(one.columns.map((name, at) => (numbers[at] ? ">" : "") + name.replaceAll("_", " ")), one.rows.map((cells) => row(cells, numbers, one.title === "problems" && view.kind === "crossexec"))));
+  });
+  const chart = ([name, points]) => lineChart(name, points);
+  const first = curves.filter(([name]) => main_.includes(name)), others = curves.filter(([name]) => !main_.includes(name));
+  const notes = view.notes.filter((note) => !view.conclusion.why.includes(note) && note !== view.conclusion.did);
+  return [hero(view.conclusion), first.length ? h("div", { class: "two" }, first.map(chart)) : null, tables, notes.length ? panel("Notes", notes.map((note) => h("p", {}, note))) : null,
+    others.length ? h("details", {}, h("summary", {}, `${others.length} more curves`), h("div", { class: "two" }, others.map(chart))) : null,
+    Object.keys(view.facts).length ? panel("Figures", facts(Object.fromEntries(Object.entries(view.facts).map(([name, value]) => [name.replaceAll(".", ", "), value])))) : null];
+}
+
+function showWaiting(view) {
+  return [hero(view.conclusion), panel("", told("The page looks again every few seconds, and shows the run from its first line on."), h("pre", { class: "box" }, `evosyn evolve SEEDS --out ${view.path}`))];
+}
