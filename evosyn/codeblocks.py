@@ -21,6 +21,8 @@ from evosyn.parsing import BOM, parsed
 from evosyn.thinking import without_thinking
 
 MAX_REPLY = 200_000
+MAX_BLOCKS = 64
+"""Blocks of a reply that are looked at, the last ones."""
 _TAGS = re.compile(r"<(program|code|answer|solution)>")
 _CODE_LINE = re.compile(r"[ \t]|$|(?:def|class|import|from) |[@#)\]}]|\w+ *=")
 _BLANK_LINES = re.compile(r"\n{4,}")
@@ -63,7 +65,7 @@ def read_program(reply: str, shown: Sequence[str], entry_points: Collection[str]
     if not said.strip():
         return Parsed(None, "only-thinking")
     edits = extract_edits(said)
-    blocks = list(code_blocks(said))
+    blocks = list(code_blocks(said))[-MAX_BLOCKS:]
     whole = last_answer(blocks, entry_points, shown)
     sources = [block.text for block in reversed(blocks)]
     late = [edit for edit in edits if whole is None or edit.start > whole.start]

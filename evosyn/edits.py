@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeAlias
 
 from evosyn.fences import BLANKS, ReplyLine, lines_of, markdown_fences
 
-MAX_COMPARED = 5_000_000
+MAX_COMPARED = 1_000_000
 """Lines that are compared while the edits of a reply look for their places."""
 _FEWEST_SIGNS = 5
 _LENIENCES = 4

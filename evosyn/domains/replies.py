@@ -76,21 +76,22 @@ def read_json(text: str) -> Json | None:
     return json.loads(canonical_json(value)) if _is_json(value) else None
 
 
-def parses(source: str) -> bool:
-    """Whether a text is a Python module."""
+def tree_of(source: str) -> ast.Module | None:
+    """The syntax tree of a text; None if it is no Python module."""
     try:
-        parsed(source)
+        return parsed(source)
     except (SyntaxError, ValueError, MemoryError, RecursionError):
-        return False
-    return True
+        return None
 
 
 def defines(source: str, name: str) -> bool:
+    """Whether a text is a module that defines, assigns or imports `name` at its top."""
+    tree = tree_of(source)
+    return tree is not None and binds(tree, name)
+
+
+def binds(tree: ast.Module, name: str) -> bool:
     """Whether a module defines, assigns or imports `name` at its top."""
-    try:
-        tree = parsed(source)
-    except (SyntaxError, ValueError, MemoryError, RecursionError):
-        return False
     for node in tree.body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef) and node.name == name:
             return True

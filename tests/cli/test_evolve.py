@@ -207,9 +207,10 @@ def test_a_strategy_that_does_not_beat_the_initial_one_ends_with_1_and_is_writte
         *command(matrices(tmp_path / "m.jsonl"), tmp_path / "out", "--search", "hillclimb", "--iterations", "0")
     )
     assert result.returncode == 2
-    result = run(
-        *command(matrices(tmp_path / "m.jsonl"), tmp_path / "out", "--set", "stop.target=0.0", "--evaluations", "10")
-    )
+    few = ("--set", "stop.target=0.0", "--evaluations", "10")
+    found = run(*command(matrices(tmp_path / "m.jsonl"), tmp_path / "first", *few, "--json"))
+    best = json.loads(found.stdout)["selection"]["known"]
+    result = run(*command(matrices(tmp_path / "m.jsonl"), tmp_path / "out", *few, "--set", f'start=["{best}"]'))
     assert result.returncode == 1
     assert "does not beat the initial strategy" in result.stderr
     assert (tmp_path / "out" / "strategy.py").is_file()

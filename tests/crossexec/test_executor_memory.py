@@ -14,7 +14,7 @@ from evosyn.domains import domains_named
 from evosyn import registry
 from evosyn.crossexec.executor import CrossExecutor
 from evosyn.crossexec.judge import Judge
-from evosyn.crossexec.verdict_cache import MemoryVerdicts
+from evosyn.crossexec import verdict_cache
 from evosyn.jobs import ItemOutcome, Protection, Status
 from evosyn.records import Problem, Solution, Testing
 
@@ -43,7 +43,8 @@ def items(problems, M, N):
 
 problems, remembered = map(int, sys.argv[1:])
 domains = domains_named(["python-function"])
-made = CrossExecutor(Judge(Instant(), domains, cache=MemoryVerdicts(remembered)))
+verdict_cache.MOST_IN_MEMORY = remembered
+made = CrossExecutor(Judge(Instant(), domains, cache=verdict_cache.MemoryVerdicts()))
 cells = sum(matrix.verdicts_MN.size for _, matrix in made.stream(items(problems, 64, 64)))
 assert cells == made.counts.cells == problems * 64 * 64
 # not ru_maxrss, which remembers the process that started this one

@@ -137,7 +137,9 @@ def test_several_pools_are_searched_together_and_what_they_share_is_never_split(
     assert report["selection"]["draws"] >= 40 and RunDir(out).read_json("manifest.json")["pools"] == ["one", "two"]
     split = SearchReading(out, "evolve").split()
     train, held = ({one.meta["task"] for one in side} for side in split)
-    assert not train & held and train | held == {f"problem-{n}" for n in range(14)}
+    assert not train & held and train | held == {f"problem-{n}" for n in range(10)} | {
+        f"two/problem-{n}" for n in range(10, 14)
+    }
     assert {one.problem_id.partition("/")[0] for one in split.heldout} == {"one", "two"}
     again = run_evolve(config, Source(*config.sources), out, workbench())
     assert {**again, "wall_s": 0} == {**report, "wall_s": 0}

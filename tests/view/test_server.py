@@ -144,7 +144,9 @@ def test_without_the_extra_the_command_names_it_and_the_export_works(run_dir, tm
 
 
 def test_a_wrong_directory_ends_with_the_code_of_wrong_usage(tmp_path):
-    for path in (tmp_path, tmp_path / "none"):
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "mine.txt").write_text("mine")
+    for path in (tmp_path / "notes", tmp_path / "notes" / "mine.txt"):
         result = subprocess.run(
             [sys.executable, "-m", "evosyn", "view", str(path)], capture_output=True, text=True, check=False, timeout=60
         )
@@ -171,7 +173,7 @@ def test_the_command_serves_the_page_until_it_is_interrupted(data_dir):
                 assert result.returncode == 0, result.stderr
                 seen = [json.loads(line) for line in result.stdout.splitlines()]
                 assert "24 problems asked for" in seen[0]["text"] and "syn-0000" in seen[1]["text"]
-                assert "What became of it" in seen[2]["text"]
+                assert "simulated: made by a stand-in" in seen[2]["text"]
                 assert [bool(line["alerts"]) for line in seen] == [False, False, False, True]
         finally:
             process.send_signal(signal.SIGINT)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from evosyn.chat import Parsed
 from evosyn.domains.python.payload import entry_point, starter_code
 from evosyn.domains.python.shapes import checked
-from evosyn.domains.replies import PYTHON, answers, defines, parses, python_blocks, read_json
+from evosyn.domains.replies import PYTHON, answers, binds, defines, python_blocks, read_json, tree_of
 from evosyn.errors import FormatError
 from evosyn.names import BUILTINS, bound_names, free_names
 from evosyn.parsing import parsed
@@ -100,31 +100,32 @@ def read_solution(text: str, entry_point: str = "", starter_code: str = "") -> P
     if not blocks:
         return Parsed(None, "no-code: no fenced block")
     name = entry_point.partition(".")[0]
-    whole = [at for at, block in enumerate(blocks) if parses(block) and (not name or defines(block, name))]
+    trees = [tree_of(block) for block in blocks]
+    whole = [at for at, tree in enumerate(trees) if tree is not None and (not name or binds(tree, name))]
     if whole:
-        return Parsed(Solution(_with_helpers(blocks, whole[-1]).strip("\n") + "\n"))
-    wrapped = [block for block in blocks if name and parses(block) and _wraps(block, name)]
+        return Parsed(Solution(_with_helpers(blocks, trees, whole[-1]).strip("\n") + "\n"))
+    wrapped = [block for block, tree in zip(blocks, trees, strict=True) if name and tree and _wraps(tree, name)]
     if wrapped:
         return Parsed(Solution(f"{wrapped[-1].strip()}\n\n\n{name} = {WRAPPER}().{name}\n"))
     together = "\n".join(blocks)
-    if len(blocks) > 1 and parses(together) and (not name or defines(together, name)):
+    if len(blocks) > 1 and (tree := tree_of(together)) is not None and (not name or binds(tree, name)):
         return Parsed(Solution(together.strip("\n") + "\n"))
     completed = f"{starter_code.rstrip()}\n{blocks[0].rstrip()}\n"
-    if name and starter_code and blocks[0][:1].isspace() and parses(completed) and defines(completed, name):
+    if name and starter_code and blocks[0][:1].isspace() and defines(completed, name):
         return Parsed(Solution(completed))
-    if any(parses(block) for block in blocks) and name:
+    if any(trees) and name:
         return Parsed(None, f"no-entry-point: no block defines {name}")
     return Parsed(None, "does-not-parse: no block is Python")
 
 
-def _with_helpers(blocks: Sequence[str], at: int) -> str:
+def _with_helpers(blocks: Sequence[str], trees: Sequence[ast.Module | None], at: int) -> str:
     """A block, behind those before it that define what it reads and does not define."""
-    kept = [at]
-    wanted = free_names(parsed(blocks[at])) - BUILTINS
+    kept, whole = [at], trees[at]
+    wanted = free_names(whole) - BUILTINS if whole is not None else set()
     for earlier in range(at - 1, -1, -1):
-        if not wanted or not parses(blocks[earlier]):
+        tree = trees[earlier]
+        if not wanted or tree is None:
             continue
-        tree = parsed(blocks[earlier])
         given = set().union(*(bound_names(node) for node in tree.body)) & wanted
         if given:
             kept.insert(0, earlier)
@@ -132,9 +133,9 @@ def _with_helpers(blocks: Sequence[str], at: int) -> str:
     return "\n\n".join([blocks[place].strip("\n") for place in kept])
 
 
-def _wraps(source: str, name: str) -> bool:
+def _wraps(tree: ast.Module, name: str) -> bool:
     """Whether it is a class of the form that judges of programming contests ask for, with this method."""
-    classes = [node for node in parsed(source).body if isinstance(node, ast.ClassDef) and node.name == WRAPPER]
+    classes = [node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == WRAPPER]
     methods = [part.name for node in classes for part in node.body if isinstance(part, ast.FunctionDef)]
     return name in methods
 

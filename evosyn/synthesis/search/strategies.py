@@ -9,7 +9,6 @@ from evosyn.evaluators.briefing import Briefer
 from evosyn.evaluators.card import card_facts
 from evosyn.evaluators.card import render as card_text
 from evosyn.evaluators.consistency import SeedConsistency
-from evosyn.evolve.arms import named_arm
 from evosyn.evolve.events import Committed, events_of
 from evosyn.ports import ProposalContext, SearchState, StrategyRunner, Told
 from evosyn.records import Candidate, Json, content_id
@@ -28,10 +27,9 @@ DIRECTIONS = render(PROMPTS, "prompts/directions.md")
 
 
 def started_from(config: EvolveConfig) -> tuple[str, ...]:
-    """What a search starts from: where a model proposes and nothing else is asked for, every known strategy as well, so
-    that it sees from the first call on what they do, and none is paid for a second time."""
-    asks = any(not named_arm(name).free for name in config.proposers.arms)
-    if not asks or config.start != ("initial",) or config.engine != "evosyn":
+    """What a search starts from: what was asked for, and every known strategy as well, so that the winner is a
+    candidate of the run whichever it is, and a model sees from the first call on what they do and is paid for none."""
+    if config.engine != "evosyn":
         return config.start
     return (*config.start, *(name for name in known_names() if name not in config.start))
 
