@@ -21,7 +21,11 @@ ONCE = "def f(text):\n    return text\n"
 RIGHT = "def f(text):\n    return 2 * text\n"
 CASES = [{"input": ["ab "], "output": "ab ab "}, {"input": [""], "output": ""}]
 MADE = {"cases": {"python": "def build_cases():\n    return [{'input': ['ab'], 'output': 'abab'}]\n"}}
+VERIFIER = "def verify(instance, reference, answer):\n    return answer == instance['word'] * reference\n"
+BODY = {"program": VERIFIER, "instance": {"word": "ab"}, "reference": 2}
+ENVIRONMENT = Problem("e_1/1/0", "environment", "Write the word ab twice, one after the other.")
 SAMPLES = {
+    "environment": (DomainSample(ENVIRONMENT, Testing("environment", BODY), "abab", "ab"),),
     "python-function": (
         DomainSample(DOUBLE, Testing("cases", {"cases": CASES}), RIGHT, ONCE, "ab ab "),
         DomainSample(DOUBLE, Testing("cases", MADE), RIGHT, ONCE, "abab"),

@@ -1,0 +1,227 @@
+"""`evosyn env`: verifiable environments, which are programs that make questions and check answers."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from evosyn.cli._command import ConfiguredCommand, config_options, out_option, sandbox_options
+from evosyn.errors import UsageError
+
+if TYPE_CHECKING:
+    from evosyn.cli._configs import CheckConfig
+    from evosyn.environments.ladder import Climb
+    from evosyn.records import Json
+    from evosyn.workbench import Workbench
+
+CONFIG = "evosyn.cli._configs:CheckConfig"
+EXAMPLE = "workbench.sandbox.backend=docker"
+AT_ONCE = 4
+"""Programs that are checked at the same time; what they run shares the sandbox's workers."""
+
+
+@click.group(short_help="Verifiable environments: list, check, run, make rows.")
+def command() -> None:
+    """Work with verifiable environments: programs with a generator of questions and a verifier of answers (see
+    docs/environments.md).
+
+    NAME is a file, a directory of programs, the name of an environment that comes with evosyn (`evosyn env list`),
+    builtin:known or builtin:held-out.
+    """
+
+
+@command.command("list")
+@click.option("--held-out", is_flag=True, help="Those for measuring, which no generator is shown.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output.")
+def listed(held_out: bool, as_json: bool) -> None:
+    """Show the environments that come with evosyn."""
+    from evosyn.environments import bundled, environment
+
+    found = []
+    for name in bundled("held-out" if held_out else "known"):
+        one = environment(f"builtin:{name}")
+        found.append({"name": name, "id": one.id, "category": one.category, "kind": one.kind, "title": one.title})
+    if as_json:
+        click.echo(json.dumps({"environments": found}, indent=2))
+        return
+    for row in found:
+        click.echo(f"{row['name']:24} {row['category']:20} {row['kind']:9} {row['title']}")
+
+
+@command.command("check", cls=ConfiguredCommand, kind=CONFIG)
+@click.argument("names", metavar="NAME...", nargs=-1, required=True)
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the instances.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output.")
+@sandbox_options
+@config_options(EXAMPLE)
+def check(config: CheckConfig, names: tuple[str, ...], seed: int, as_json: bool) -> int:
+    """Put programs on the ladder L1 to L5, and compare those that pass with each other.
+
+    Says of each that fails the rung and the reason. Ends with 1 if one does.
+    """
+    from evosyn.workbench import Workbench
+
+    with Workbench(config.workbench) as workbench:
+        climbs = _climbed(workbench, names, seed)
+    dropped = Counter(climb.reason.partition(":")[0] for climb in climbs.values() if climb.reason)
+    if as_json:
+        rows = [_climb_json(name, climb) for name, climb in climbs.items()]
+        kept = sum(not climb.reason for climb in climbs.values())
+        click.echo(json.dumps({"kept": kept, "dropped": dict(dropped), "environments": rows}, indent=2))
+    else:
+        for name, climb in climbs.items():
+            _show_climb(name, climb)
+    return 1 if dropped else 0
+
+
+@command.command("run", cls=ConfiguredCommand, kind=CONFIG)
+@click.argument("name", metavar="NAME")
+@click.option("--level", type=click.IntRange(1, 5), default=1, show_default=True, help="How hard.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Which question.")
+@click.option("--answer", help="What to check; without it the environment's own right answer.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output.")
+@sandbox_options
+@config_options(EXAMPLE)
+def run(config: CheckConfig, name: str, level: int, seed: int, answer: str | None, as_json: bool) -> int:
+    """Show one question of an environment, and what an answer is worth. Ends with 1 if it is not accepted."""
+    from evosyn.crossexec.judge import Cell
+    from evosyn.dataset import Reject
+    from evosyn.environments import environment
+    from evosyn.environments.rows import rows_of
+    from evosyn.environments.runner import EnvironmentRunner
+    from evosyn.randomness import SeedTree
+    from evosyn.reading.plain import safe
+    from evosyn.records import Solution, Verdict
+    from evosyn.workbench import Workbench
+
+    found = environment(name)
+    with Workbench(config.workbench) as workbench:
+        row = rows_of(found, EnvironmentRunner(workbench.sandbox), level, SeedTree(seed))[-1]
+        if isinstance(row, Reject):
+            raise UsageError(
+                f"{name}: level {level} cannot be made: {row.reason}: {row.detail}; try `evosyn env check`"
+            )
+        given = row.solution if answer is None else Solution(answer)
+        (result,) = workbench.judge.verify([Cell(row.problem, given, row.testing)])
+    if as_json:
+        told = {"prompt": row.problem.statement, "answer": given.text, "verdict": result.verdict.name}
+        click.echo(json.dumps(told, indent=2))
+    else:
+        click.echo(safe(row.problem.statement))
+        click.echo(f"\n{'its own answer' if answer is None else 'answer'}: {safe(given.text)}\n{result.verdict.name}")
+    return 0 if result.verdict is Verdict.PASS else 1
+
+
+@command.command("rows", cls=ConfiguredCommand, kind=CONFIG)
+@click.argument("names", metavar="NAME...", nargs=-1, required=True)
+@out_option("Directory of the dataset.")
+@click.option("--per-env", type=click.IntRange(1), default=40, show_default=True, help="Rows of each; levels in turn.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the instances.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output.")
+@sandbox_options
+@config_options(EXAMPLE)
+def rows(config: CheckConfig, names: tuple[str, ...], out: Path, per_env: int, seed: int, as_json: bool) -> int:
+    """Write a dataset of questions with their verifiers, ready for `evosyn train`, from environments that pass `check`.
+
+    What is dropped stands with its reason in rejects.jsonl. Ends with 1 if no row is left.
+    """
+    from evosyn.rundir import RunDir
+    from evosyn.workbench import Workbench
+
+    with RunDir(out) as directory, Workbench(config.workbench) as workbench:
+        directory.claim("environment-rows")
+        report = _write_rows(workbench, names, out, per_env, seed)
+        directory.write_json("report.json", report)
+    if as_json:
+        click.echo(json.dumps(report, indent=2))
+    else:
+        click.echo(f"{report['kept']} rows of {report['environments']} environments in {out}")
+        for reason, count in report["dropped"].items():
+            click.echo(f"  dropped {count}: {reason}")
+    return 0 if report["kept"] else 1
+
+
+def _write_rows(workbench: Workbench, names: tuple[str, ...], out: Path, per_env: int, seed: int) -> dict[str, Json]:
+    """Check, make, judge and write; the report."""
+    from evosyn.crossexec.judge import Cell
+    from evosyn.dataset import Reject, write_dataset, write_rejects
+    from evosyn.domains.environment import NAME
+    from evosyn.environments.rows import SETTING, EnvironmentRow, rows_of, samples_of
+    from evosyn.environments.runner import EnvironmentRunner
+    from evosyn.randomness import SeedTree
+    from evosyn.records import Verdict
+
+    kept: list[EnvironmentRow] = []
+    rejects: list[Reject] = []
+    used, runner = 0, EnvironmentRunner(workbench.sandbox)
+    for index, (name, climb) in enumerate(_climbed(workbench, names, seed).items()):
+        if climb.environment is None or climb.reason:
+            reason, _, detail = climb.reason.partition(": ")
+            rejects.append(Reject(climb.stage, reason, "environment", index, name, detail=detail))
+            continue
+        made = rows_of(climb.environment, runner, per_env, SeedTree(seed).child("rows"))
+        rejects += [one for one in made if isinstance(one, Reject)]
+        good = [one for one in made if isinstance(one, EnvironmentRow)]
+        results = workbench.judge.verify([Cell(one.problem, one.solution, one.testing) for one in good])
+        for at, (row, result) in enumerate(zip(good, results, strict=True)):
+            if result.verdict is Verdict.PASS:
+                kept.append(row)
+            else:
+                reason = f"right-answer-{result.verdict.name.lower()}"
+                rejects.append(Reject("rows", reason, "instance", at, row.problem.problem_id, detail=result.detail))
+        used += 1
+    write_dataset(out, SETTING, samples_of(kept, workbench.domains[NAME]))
+    write_rejects(out, rejects)
+    dropped = Counter(f"{one.stage}: {one.reason}" for one in rejects)
+    return {"kind": "environment-rows", "environments": used, "kept": len(kept), "dropped": dict(dropped), "seed": seed}
+
+
+def _climbed(workbench: Workbench, names: tuple[str, ...], seed: int) -> dict[str, Climb]:
+    """How far each program comes; one that repeats an earlier one has that for its reason."""
+    from dataclasses import replace
+
+    from evosyn.environments import sources
+    from evosyn.environments.ladder import Ladder
+    from evosyn.environments.novelty import NoveltyPool
+
+    texts = sources(list(names))
+    other = workbench.open_sandbox(workers=workbench.config.sandbox.workers, hash_seed=1)
+    ladder = Ladder(workbench.sandbox, other, seed=seed)
+    with ThreadPoolExecutor(AT_ONCE) as threads:
+        climbs = dict(zip(texts, threads.map(ladder.check, texts.values()), strict=True))
+    pool = NoveltyPool()
+    for name, climb in climbs.items():
+        if climb.environment is None or climb.reason:
+            continue
+        repeat = pool.nearest(climb.environment, climb.prompts)
+        if repeat is not None and repeat.reason:
+            climbs[name] = replace(climb, reason=f"{repeat.reason}: {repeat.of} ({repeat.similarity:.2f})")
+        else:
+            pool.add(climb.environment, climb.prompts)
+    return climbs
+
+
+def _climb_json(name: str, climb: Climb) -> Mapping[str, Json]:
+    return {
+        "name": name,
+        "id": climb.environment.id if climb.environment else None,
+        "level": climb.level,
+        "stage": climb.stage,
+        "reason": climb.reason,
+        "flags": list(climb.flags),
+        "figures": dict(climb.figures),
+    }
+
+
+def _show_climb(name: str, climb: Climb) -> None:
+    from evosyn.reading.plain import safe
+
+    flags = f"  look at: {', '.join(climb.flags)}" if climb.flags else ""
+    told = safe(f"{climb.stage}: {climb.reason}") if climb.reason else "passes"
+    click.echo(f"{safe(name):40} L{climb.level}  {told}{flags}")

@@ -1,0 +1,83 @@
+"""Verifiable environments: programs that make questions and check answers; here they are found by name or file.
+
+Those that come with evosyn are one file each, read as text and never imported: `known/` may be shown to generators as
+examples, `held_out/` is for measuring and never is. docs/environments.md.
+"""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+
+from evosyn.environments.contract import Environment, read_environment
+from evosyn.environments.forms import to_contract
+from evosyn.errors import UsageError
+from evosyn.records import Provenance
+
+HERE = Path(__file__).parent
+FOLDERS = {"known": HERE / "known", "held-out": HERE / "held_out"}
+BUILTIN = Provenance(source="builtin")
+
+
+def bundled(folder: str) -> dict[str, Path]:
+    """The files of `known` or `held-out`, by the names that commands take."""
+    return {path.stem.replace("_", "-"): path for path in sorted(FOLDERS[folder].glob("[!_]*.py"))}
+
+
+def sources(names: list[str]) -> dict[str, str]:
+    """Program texts by name, those in the forms of the papers wrapped into the contract.
+
+    Args:
+        names: each a file, a directory of programs, NAME or builtin:NAME of one that comes with evosyn, builtin:known
+            or builtin:held-out.
+
+    Raises:
+        UsageError: there is none of that name, or it cannot be read.
+    """
+    found: dict[str, str] = {}
+    for name in names:
+        paths = _paths(name)
+        if not paths:
+            raise UsageError(f"{name}: holds no .py file")
+        for shown, path in paths.items():
+            try:
+                found[shown] = to_contract(path.read_text(encoding="utf-8"))
+            except (OSError, UnicodeDecodeError) as error:
+                raise UsageError(f"{path}: cannot be read as a program: {error}") from error
+    return found
+
+
+def environment(name: str) -> Environment:
+    """One environment, by a name of `sources`.
+
+    Raises:
+        UsageError: there is none, or it does not pass the screen.
+    """
+    ((shown, source), *rest) = sources([name]).items()
+    if rest:
+        raise UsageError(f"{name}: holds {len(rest) + 1} programs; name one")
+    read = read_environment(source, BUILTIN if _is_bundled(name) else Provenance())
+    if read.value is None:
+        raise UsageError(f"{shown}: is no environment: {read.reason} (docs/write-an-environment.md)")
+    return read.value
+
+
+def _paths(name: str) -> dict[str, Path]:
+    path = Path(name)
+    if path.is_file():
+        return {name: path}
+    if path.is_dir():
+        return {str(one): one for one in sorted(path.glob("[!_]*.py"))}
+    plain = name.removeprefix("builtin:")
+    if plain in FOLDERS:
+        return bundled(plain)
+    known = {**bundled("known"), **bundled("held-out")}
+    if plain in known:
+        return {plain: known[plain]}
+    near = difflib.get_close_matches(plain, known, n=3)
+    hint = f"did you mean {', '.join(near)}?" if near else "`evosyn env list` has those that come with evosyn"
+    raise UsageError(f"{name}: no such file, directory or environment; {hint}")
+
+
+def _is_bundled(name: str) -> bool:
+    return not Path(name).exists()

@@ -1,0 +1,112 @@
+"""Answers that a sound verifier refuses: junk, literals of the source, answers of other instances, perturbed ones, and
+what a solver that does not solve would say.
+
+Texts only; nothing is run here. EvoEnv section 3.2 asks for perturbed, malformed and mistyped answers and for leaks;
+the lists are ours. docs/environments.md has the thresholds.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Mapping
+
+from evosyn.parsing import parsed
+
+JUNK = (
+    *("", " ", "0", "1", "-1", "2", "10", "yes", "no", "true", "false", "none", "null", "[]", "{}", "a", "abc", "?"),
+    *("nan", "1e309", "0 0 0", "I do not know", "x" * 500),
+)
+LONGEST_LITERAL = 100
+"""Characters; longer ones are pieces of the question."""
+_NUMBER = re.compile(r"-?\d+")
+_TOKEN = re.compile(r"[^\s,;]+")
+
+
+def literals(source: str) -> list[str]:
+    """Every text and number that stands in a program, as an answer."""
+    values = [node.value for node in ast.walk(parsed(source)) if isinstance(node, ast.Constant)]
+    texts = [str(one).strip() for one in values if type(one) in (str, int, float)]
+    return [text for text in dict.fromkeys(texts) if 0 < len(text) <= LONGEST_LITERAL]
+
+
+def perturbed(answer: str) -> dict[str, str]:
+    """Wrong answers near a right one, by what was done to it; none reads like the right one."""
+    found = {name: change(answer) for name, change in _CHANGES.items()}
+    found["halve"] = answer[: len(answer) // 2]
+    return {name: text for name, text in found.items() if alike(text) != alike(answer)}
+
+
+def shortcuts(prompt: str) -> dict[str, str]:
+    """What solvers say that read the question without solving it."""
+    words = prompt.split() or [""]
+    numbers = [int(one) for one in _NUMBER.findall(prompt) if len(one) < 20]
+    told: dict[str, str] = {
+        "prompt": prompt,
+        "first-word": words[0],
+        "last-word": words[-1].strip(".,;:()[]?!'\""),
+        "last-line": prompt.strip().split("\n")[-1],
+        "after-colon": prompt.rpartition(":")[2].strip(),
+        "in-brackets": prompt.rpartition("(")[2].partition(")")[0].strip(),
+        "number-count": str(len(numbers)),
+    }
+    if numbers:
+        counted = {"first": numbers[0], "last": numbers[-1], "max": max(numbers), "min": min(numbers)}
+        told |= {f"number-{name}": str(one) for name, one in {**counted, "sum": sum(numbers)}.items()}
+    return told
+
+
+def alike(text: str) -> str:
+    """The text as a tolerant reader sees it: without case, blanks, brackets and punctuation between its parts."""
+    return " ".join(re.findall(r"[^\s,;.\[\](){}\"']+", text.lower())) or text.strip()
+
+
+def _on_number(change: Callable[[int], int]) -> Callable[[str], str]:
+    """Changes the last number of an answer; of an answer without one its last letter."""
+
+    def changed(answer: str) -> str:
+        numbers = [one for one in _NUMBER.finditer(answer) if len(one[0]) < 400]
+        if not numbers:
+            return answer[:-1] + chr((ord(answer[-1]) - 32 + change(0)) % 95 + 32) if answer else "1"
+        last = numbers[-1]
+        return answer[: last.start()] + str(change(int(last[0]))) + answer[last.end() :]
+
+    return changed
+
+
+def _on_tokens(change: Callable[[list[str]], list[str]]) -> Callable[[str], str]:
+    """Changes the order of the parts of an answer, which may be separated by anything; one part goes by its letters."""
+
+    def changed(answer: str) -> str:
+        spans = [one.span() for one in _TOKEN.finditer(answer)]
+        if len(spans) < 2:
+            return "".join(change(list(answer)))
+        parts = [answer[start:end] for start, end in spans]
+        gap = answer[spans[0][1] : spans[1][0]]
+        return gap.join(change(parts))
+
+    return changed
+
+
+def _swapped(parts: list[str]) -> list[str]:
+    """With two neighbours exchanged that differ, the later the better."""
+    for at in range(len(parts) - 1, 0, -1):
+        if parts[at] != parts[at - 1]:
+            return [*parts[: at - 1], parts[at], parts[at - 1], *parts[at + 1 :]]
+    return parts
+
+
+_CHANGES: Mapping[str, Callable[[str], str]] = {
+    "plus-1": _on_number(lambda number: number + 1),
+    "minus-1": _on_number(lambda number: number - 1),
+    "plus-7": _on_number(lambda number: number + 7),
+    "drop-first": _on_tokens(lambda parts: parts[1:]),
+    "drop-last": _on_tokens(lambda parts: parts[:-1]),
+    "double-last": _on_tokens(lambda parts: [*parts, *parts[-1:]]),
+    "swap": _on_tokens(_swapped),
+    "reverse": _on_tokens(lambda parts: parts[::-1]),
+    "longer": lambda answer: f"{answer} {answer}",
+}
+"""What makes another answer of a right one."""
+PARTS = frozenset({"drop-first", "drop-last", "double-last", "longer", "halve"})
+"""Changes that leave less of an answer, or more; the others leave its form."""

@@ -1,0 +1,113 @@
+"""Rows carry all that pays a reward, and the commands make, check and show environments."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from evosyn.cli.env import command
+from evosyn.crossexec.judge import Cell, Judge
+from evosyn.dataset import Reject, read_dataset, read_rejects
+from evosyn.domains import Domains
+from evosyn.environments import environment
+from evosyn.environments.rows import EnvironmentRow, rows_of
+from evosyn.environments.runner import EnvironmentRunner
+from evosyn.ports import Sandbox
+from evosyn.randomness import SeedTree
+from evosyn.records import Solution, Verdict
+from evosyn.tasks import task_of
+from evosyn.train.data import tasks_of
+from evosyn.train.scoring import Scorer
+
+SANDBOX = "--allow-weak-sandbox", "--workers", "2"
+
+
+def invoke(*arguments: str, code: int = 0) -> str:
+    result = CliRunner().invoke(command, [*arguments], standalone_mode=False)
+    assert result.exception is None, result.exception
+    assert (result.return_value or 0) == code, result.output
+    return result.output
+
+
+def test_a_row_alone_pays_for_right_answers_and_not_for_others(
+    sandboxes: tuple[Sandbox, Sandbox], tmp_path: Path
+) -> None:
+    told = json.loads(
+        invoke("rows", "knapsack", "brackets", "--out", str(tmp_path), "--per-env", "5", "--json", *SANDBOX)
+    )
+    assert (told["kept"], told["environments"], told["dropped"]) == (10, 2, {})
+    samples = read_dataset(tmp_path)
+    assert [json.loads(sample.meta)["level"] for sample in samples] == [1, 2, 3, 4, 5] * 2
+    assert "<answer>" in samples[0].prompt[0].content and samples[0].statement in samples[0].prompt[0].content
+    tasks = tasks_of(samples)
+    assert list(tasks.values()) == [task_of(sample) for sample in samples]
+    texts = [f"Say <answer>?</answer>... <think>hm</think> <answer>{sample.solution}</answer>" for sample in samples]
+    texts += ["<answer>no</answer>", samples[1].solution, "<answer></answer>"]
+    asked = [*tasks.values(), *[tasks[samples[1].id]] * 3]
+    scores = Scorer(Judge(sandboxes[0], Domains())).score(asked, texts)
+    assert [score.passed for score in scores] == [True] * 10 + [False] * 3
+    assert [score.parsed for score in scores[-3:]] == [True, False, False]
+
+
+def test_the_same_seed_makes_the_same_rows_and_another_one_others(sandboxes: tuple[Sandbox, Sandbox]) -> None:
+    one, runner = environment("brackets"), EnvironmentRunner(sandboxes[0])
+    first, again, other = (rows_of(one, runner, 4, SeedTree(seed)) for seed in (1, 1, 2))
+    assert first == again != other
+    assert rows_of(one, EnvironmentRunner(sandboxes[1]), 4, SeedTree(1)) == first
+
+
+def test_what_an_environment_cannot_make_is_dropped_with_its_reason(
+    sandboxes: tuple[Sandbox, Sandbox], tmp_path: Path
+) -> None:
+    source = environment("brackets").source.replace(
+        "    while True:", '    assert knobs["length"] != 26, "no"\n    while True:', 1
+    )
+    file = tmp_path / "brackets.py"
+    file.write_text(source)
+    made = rows_of(environment(str(file)), EnvironmentRunner(sandboxes[0]), 5, SeedTree(0))
+    assert [isinstance(one, EnvironmentRow) for one in made] == [True, True, False, True, True]
+    assert isinstance(made[2], Reject) and made[2].reason == "generate:raises:AssertionError"
+    report = json.loads(invoke("rows", str(file), "--out", str(tmp_path / "d"), "--json", *SANDBOX, code=1))
+    assert report["kept"] == 0 and read_rejects(tmp_path / "d")[0].stage == "l2"
+
+
+@pytest.mark.parametrize(
+    ("body", "verdict"),
+    [("return 1", Verdict.PASS), ("return 0.5", Verdict.FAIL), ("return 2", Verdict.FAIL), ("return '1'", Verdict.FAIL),
+     ("return float('nan')", Verdict.FAIL), ("raise ValueError(1)", Verdict.FAIL),
+     ("while True: pass", Verdict.TIMEOUT)],
+)  # fmt: skip
+def test_what_a_verifier_says_is_judged_outside(
+    sandboxes: tuple[Sandbox, Sandbox], body: str, verdict: Verdict
+) -> None:
+    (row,) = rows_of(environment("brackets"), EnvironmentRunner(sandboxes[0]), 1, SeedTree(0))
+    assert isinstance(row, EnvironmentRow)
+    program = f"def verify(instance, reference, answer):\n    {body}\n"
+    testing = type(row.testing)(row.testing.kind, {**row.testing.body, "program": program})
+    (result,) = Judge(sandboxes[0], Domains()).verify([Cell(row.problem, Solution("1"), testing)])
+    assert result.verdict is verdict
+
+
+def test_a_program_that_does_not_load_is_a_broken_testing(sandboxes: tuple[Sandbox, Sandbox]) -> None:
+    (row,) = rows_of(environment("brackets"), EnvironmentRunner(sandboxes[0]), 1, SeedTree(0))
+    assert isinstance(row, EnvironmentRow)
+    for program in ("import nothing_there", "x = 1"):
+        testing = type(row.testing)(row.testing.kind, {**row.testing.body, "program": program})
+        (result,) = Judge(sandboxes[0], Domains()).verify([Cell(row.problem, Solution("1"), testing)])
+        assert result.verdict is Verdict.BROKEN
+
+
+def test_commands_list_check_and_run(tmp_path: Path) -> None:
+    assert len(json.loads(invoke("list", "--json"))["environments"]) == 28
+    assert "jugs" not in invoke("list") and "jugs" in invoke("list", "--held-out")
+    bad = tmp_path / "bad.py"
+    bad.write_text(environment("brackets").source.replace("answer.strip() == reference", "True"))
+    told = json.loads(invoke("check", "brackets", str(bad), "--json", *SANDBOX, code=1))
+    assert told["kept"] == 1 and [row["stage"] for row in told["environments"]] == ["", "l5"]
+    assert "accepts-junk" in invoke("check", str(bad), *SANDBOX, code=1)
+    shown = invoke("run", "knapsack", "--level", "2", "--seed", "4", *SANDBOX)
+    assert "A bag carries" in shown and shown.endswith("PASS\n")
+    assert invoke("run", "knapsack", "--answer", "99", *SANDBOX, code=1).endswith("FAIL\n")
