@@ -62,7 +62,7 @@ HOSTILE = (
     Hostile("nan", "generate", "return {'a': float('nan'), 'b': rng.random()}, '1'", ("instance-not-json",)),
     Hostile("keys", "generate", "return {1: 2, 'b': rng.random()}, '1'", ("instance-not-json",)),
     Hostile("surrogates", "generate", "return {'a': '\\ud800', 'b': rng.random()}, '1'", ("instance-not-json", "generate:not-plain-data")),
-    Hostile("dict-subclass", "generate", "return Sly(a=1, b=rng.random()), '1'", ("generate:not-plain-data", "observe:raises", "constant", "seeds", "rejects"), "class Sly(dict): pass"),
+    Hostile("dict-subclass", "generate", "return Sly(a=1, b=rng.random()), '1'", ("generate:not-plain-data", "observe:raises", "constant", "seeds", "rejects", "levels-alike"), "class Sly(dict): pass"),
     Hostile("remembers-seeds", "generate", "LOG.append(1)\nreturn {'a': len(LOG), 'b': rng.randrange(10**6)}, '1'", ("not-deterministic",), "LOG = []"),
     Hostile("patched-random", "generate", "rng = _random.Random.__new__(_random.Random)\nreturn {'a': rng.randrange(10**6), 'b': rng.randrange(10**6)}, '1'", ("not-deterministic",)),
     Hostile("prints", "observe", "print('x' * 10**8)\nreturn 'What is the sum of these?' + str(instance)", ("observe:output-limit", "observe:killed", "observe:raises:MemoryError", "fixed", "")),
