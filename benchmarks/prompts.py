@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 from evosyn.evolve.events import Committed, events_of
 from evosyn.rundir import RunDir
 from evosyn.simulation.scripted_server import ScriptedServer
+from evosyn.teachers.chat import QUESTION
 
 RECORDED = Path(__file__).parents[1] / "tests" / "recorded" / "search"
 CHARACTERS_PER_TOKEN = 3.5
@@ -38,6 +39,7 @@ SETTINGS = (
     "islands.count=2",
     "proposers.bandit=false",
     "heldout=0.3",
+    "known=false",
 )
 START = ("initial", "codet", "gap", "exclusion", "coverage")
 
@@ -72,7 +74,10 @@ def replay(replies: Sequence[str], out: Path, *more: str) -> list[str]:
     prompts: list[str] = []
 
     def script(body: Mapping[str, Any], _: int) -> str:
-        prompts.append("\n\n".join(str(message["content"]) for message in body["messages"]))
+        text = "\n\n".join(str(message["content"]) for message in body["messages"])
+        if text == QUESTION:
+            return "ready"
+        prompts.append(text)
         return replies[(len(prompts) - 1) % len(replies)]
 
     with ScriptedServer(script) as server:

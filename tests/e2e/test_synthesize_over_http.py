@@ -85,7 +85,7 @@ def test_the_replies_of_a_dry_run_are_not_asked_for_again(seeds, monkeypatch):
         sampled = server.counts.requests
         assert json.loads(dry.stdout)["sampled_calls"] == sampled <= 2 * (3 + 4 * 2)
         report = json.loads(synthesize(seeds, server, "--set=workbench.teacher.hedge=false").stdout)
-        assert server.counts.requests == report["calls"]
+        assert server.counts.requests == 1 + report["calls"], "one question sees that the model answers"
 
 
 @pytest.mark.slow
@@ -99,7 +99,7 @@ def test_a_budget_in_calls_ends_with_three_and_the_rest_is_asked_for_later(seeds
         assert caught.value.exit_code == 3
         assert server.counts.requests == 30
         report = json.loads(synthesize(seeds, server).stdout)
-        assert server.counts.requests == report["calls"], "no reply that was paid for is asked for again"
+        assert server.counts.requests == 1 + report["calls"], "no reply that was paid for is asked for again"
 
 
 @pytest.mark.slow

@@ -86,13 +86,13 @@ def test_a_problem_is_asked_for_again_with_another_sample_and_each_reply_is_acco
 
 
 def test_after_a_reply_that_was_cut_the_next_attempt_has_more_room(toy_seeds, toy_domain):
-    briefs, lengths = Briefs(toy_seeds, ProblemConfig(), TREE, DOMAINS), []
+    config, lengths = ProblemConfig(params={"max_tokens": 50}), []
+    briefs = Briefs(toy_seeds, config, TREE, DOMAINS)
 
     async def ask(index, attempt, request):  # noqa: ARG001
         lengths.append(request.params["max_tokens"])
         return Reply(id=f"r{attempt}", text="add 3 to it", model="m", failure=None if attempt else "truncated")
 
-    config = ProblemConfig(params={"max_tokens": 50})
     made = asyncio.run(make_problem(briefs.brief(7), briefs, toy_domain, ask, config, simulated=False))
     assert made.problem is not None and lengths == [50, 200]
 

@@ -72,6 +72,7 @@ class EvolveConfig(BaseModel):
         scoring: M, N, draws, k, ties, criterion 1.
         axes: of the archive, by name or dotted path.
         start: programs that the search starts from: known strategies or files; the first is the one to beat.
+        known: start from every known strategy as well, which the winner then has to beat.
         engine: `evosyn`, or `openevolve` to run OpenEvolve on the same task and take its programs.
         split_testings: make every single case or assert of a testing a testing of its own.
         finalists: programs that are scored again on fresh draws to choose the winner.
@@ -89,6 +90,7 @@ class EvolveConfig(BaseModel):
     scoring: ConsistencyConfig = ConsistencyConfig(M=16, N=16, draws=8)
     axes: tuple[str, ...] = DEFAULT_AXES
     start: tuple[str, ...] = Field(default=("initial",), min_length=1)
+    known: bool = True
     engine: Literal["evosyn", "openevolve"] = "evosyn"
     split_testings: bool = False
     finalists: int = Field(default=60, ge=1, le=1000)
@@ -131,4 +133,6 @@ class EvolveConfig(BaseModel):
                 del value["proposers"][key]
         if self.evolved.name is None:
             del value["evolved"]
+        if self.known:
+            del value["known"]
         return value

@@ -13,25 +13,17 @@ from evosyn.evolve.events import Committed, events_of
 from evosyn.ports import ProposalContext, SearchState, StrategyRunner, Told
 from evosyn.records import Candidate, Json, content_id
 from evosyn.rundir import RunDir
-from evosyn.strategies import PROGRAM, known_names, load_strategy
+from evosyn.strategies import PROGRAM, load_strategy
 from evosyn.strategies.genome import PROMPTS, StrategyGenome
 from evosyn.strategies.grammar.openings import OPENINGS
 from evosyn.strategies.running.stacked import TreeRunner
 from evosyn.synthesis.search.card import card_of
 from evosyn.synthesis.search.config import KIND, EvolveConfig
 from evosyn.synthesis.search.seeds import Seeds
-from evosyn.synthesis.search.winner import boards, choose, report_of, strategy_file
+from evosyn.synthesis.search.winner import boards, choose, report_of, started_from, strategy_file
 from evosyn.templates import render
 
 DIRECTIONS = render(PROMPTS, "prompts/directions.md")
-
-
-def started_from(config: EvolveConfig) -> tuple[str, ...]:
-    """What a search starts from: what was asked for, and every known strategy as well, so that the winner is a
-    candidate of the run whichever it is, and a model sees from the first call on what they do and is paid for none."""
-    if config.engine != "evosyn":
-        return config.start
-    return (*config.start, *(name for name in known_names() if name not in config.start))
 
 
 GENETIC = "genetic"

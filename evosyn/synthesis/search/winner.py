@@ -16,7 +16,7 @@ from evosyn.evaluators.intervals import difference
 from evosyn.evaluators.leaderboard import BoardRow, Leaderboard, make_leaderboard
 from evosyn.ports import SearchState, StrategyRunner
 from evosyn.randomness import SeedTree
-from evosyn.records import Candidate, Elite, Evaluation, Json
+from evosyn.records import Candidate, Elite, Json
 from evosyn.strategies import EVOLVED_BY, known_names, load_known
 from evosyn.strategies.genome import TIE_METRIC
 from evosyn.synthesis.search.config import EvolveConfig
@@ -25,8 +25,6 @@ from evosyn.synthesis.search.seeds import Seeds
 
 EVOLVED = "evolved"
 MIN_DRAWS = 20
-KNOWN = "known"
-"""The proposer of a winner that is a known rule."""
 
 
 class WinnerChoice(NamedTuple):
@@ -51,18 +49,24 @@ def fresh_scoring(config: EvolveConfig, name: str) -> ConsistencyConfig:
     return config.scoring.model_copy(update={"seed": seed, "draws": max(MIN_DRAWS, config.scoring.draws)})
 
 
+def started_from(config: EvolveConfig) -> tuple[str, ...]:
+    """What a search starts from. With every known strategy the winner is a candidate of the run whichever it is, and a
+    model sees from the first call on what they do and is paid for none."""
+    if config.engine != "evosyn" or not config.known:
+        return config.start
+    return (*config.start, *(name for name in known_names() if name not in config.start))
+
+
 def choose(state: SearchState, runner: StrategyRunner, seeds: Seeds, config: EvolveConfig) -> WinnerChoice:
     """The winner of a search: its best finalist, if that is better than every known rule."""
     best = state.top(config.finalists)
     begun = [elite for elite in state.initial if elite.candidate.id not in {one.candidate.id for one in best}]
     finalists = [*best, *begun]
-    known = {name: load_known(name) for name in known_names()}
+    held = {elite.candidate.text for elite in state.initial}  # a run of an earlier version may lack some
+    known = {name: text for name in known_names() if (text := load_known(name)) in held}
     scoring = fresh_scoring(config, "choose")
     contest = decide([elite.candidate for elite in finalists], known, runner, seeds.split.train, scoring)
-    winner = next((elite for elite in finalists if elite.candidate.text == contest.winner), None)
-    if winner is None:
-        rule = Candidate(contest.winner, proposer=KNOWN, detail={"name": contest.reference or ""})
-        winner = Elite(rule, Evaluation(contest.scored.score, per_seed=tuple(contest.scored.per_problem.tolist())))
+    winner = next(elite for elite in finalists if elite.candidate.text == contest.winner)
     luckiest = finalists[0]
     return WinnerChoice(winner, contest, len(finalists), (luckiest.candidate.id, luckiest.evaluation.score or 0.0))
 
@@ -137,7 +141,7 @@ def report_of(choice: WinnerChoice, state: SearchState, found: Boards, seeds: Se
         "untelling": list(seeds.untelling),
         "selection": {
             "finalists": choice.finalists,
-            "score_in_search": None if choice.winner.candidate.proposer == KNOWN else choice.winner.evaluation.score,
+            "score_in_search": choice.winner.evaluation.score,
             **contest_report(choice.contest),
             "luckiest": {"id": choice.luckiest[0], "score_in_search": choice.luckiest[1]},
         },
