@@ -51,19 +51,21 @@ def freeze_config(out: Path, config: BaseModel | Mapping[str, Json], name: str =
     """
     path, text = out / name, as_yaml(config)
     if path.exists():
-        _compare(path, yaml.safe_load(text))
+        defaults = type(config).model_construct().model_dump(mode="json") if isinstance(config, BaseModel) else {}
+        _compare(path, yaml.safe_load(text), defaults)
     elif any(out.glob("*.json")) or (out / "metrics.jsonl").exists():
         raise UsageError(f"--out {out}: holds files of something else and no {name}; choose another --out")
     write_atomic(path, text)
 
 
-def _compare(path: Path, now: Json) -> None:
+def _compare(path: Path, now: Json, defaults: Json) -> None:
+    """What the file lacks, of a version that did not know it, had its default."""
     try:
         old = yaml.safe_load(path.read_text(encoding="utf-8"))
     except yaml.YAMLError as error:
         raise CorruptRun(f"{path}: is not YAML: {error}") from error
-    before, after = _flatten(old), _flatten(now)
-    changed = [key for key in sorted({*before, *after}) if before.get(key) != after.get(key)]
+    before, after = {**_flatten(defaults), **_flatten(old)}, _flatten(now)
+    changed = [key for key in sorted({*_flatten(old), *after}) if before.get(key) != after.get(key)]
     changed = [key for key in changed if not key.startswith(FREE)]
     if changed:
         shown = "; ".join(f"{key}: {before.get(key)!r} before, {after.get(key)!r} now" for key in changed[:4])
