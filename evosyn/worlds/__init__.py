@@ -1,0 +1,1 @@
+"""Worlds: places that an agent acts in and that testings look at. One package a kind; the contract is `ports.worlds`."""
