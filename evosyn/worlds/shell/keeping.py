@@ -152,7 +152,7 @@ class KeeperProcess:
         self._process.kill()
         stream: IO[bytes] | None = self._process.stderr
         lines = stream.read(8000).decode("utf-8", "replace").strip().splitlines() if stream is not None else []
-        import os as o; o.write(2, "\n".join(lines).encode()); return lines[-1] if lines else ""
+        return lines[-1] if lines else ""
 
     def kill(self) -> None:
         """End it and everything in its rooms; waits until it is gone."""

@@ -160,7 +160,9 @@ class ShellWorlds:
         image = self._keepers.image(world.image)
         begun = self.states.get(first)
         if (state.image, state.layers[: state.first]) != (begun.image, begun.layers):
-            raise UsageError(f"state {job.state} was frozen in another world than that of the job, or over another image")
+            raise UsageError(
+                f"state {job.state} was frozen in another world than that of the job, or over another image"
+            )
         return image, state
 
     def _row(self, job: ShellJob, image: Image, state: ShellState) -> tuple[ItemOutcome, ...]:

@@ -153,7 +153,9 @@ class Room:
     def _ask(self, request: Mapping[str, Json], handle: int | None = None) -> Mapping[str, Json]:
         return self._reply(request, handle, 120)[0]
 
-    def _reply(self, request: Mapping[str, Json], handle: int | None, longest_s: float) -> tuple[Mapping[str, Json], bytes]:
+    def _reply(
+        self, request: Mapping[str, Json], handle: int | None, longest_s: float
+    ) -> tuple[Mapping[str, Json], bytes]:
         try:
             facts, output = self.keeper.ask(request, handle, longest_s)
         except KeeperLost as error:

@@ -38,7 +38,7 @@ def pack(folder: str, out: IO[bytes] | None, since: float, until: float) -> str:
     """
     digest = hashlib.sha256()
     left = [MOST_BYTES]
-    with tarfile.open(fileobj=out or open(os.devnull, "wb"), mode="w|", format=tarfile.PAX_FORMAT) as tar:  # noqa: PTH123, SIM115
+    with tarfile.open(fileobj=out or open(os.devnull, "wb"), mode="w|", format=tarfile.PAX_FORMAT) as tar:
         top = os.open(folder, _FOLDER)
         for parent, name, path, seen in _walk(top, ""):
             if stat.S_ISSOCK(seen.st_mode):
@@ -53,7 +53,7 @@ def pack(folder: str, out: IO[bytes] | None, since: float, until: float) -> str:
             if not any(path == passing or path.startswith(f"{passing}/") for passing in PASSING):
                 digest.update(line)
             if out is not None:
-                with os.fdopen(content, "rb") if content is not None else open(os.devnull, "rb") as source:  # noqa: PTH123
+                with os.fdopen(content, "rb") if content is not None else open(os.devnull, "rb") as source:
                     source.seek(0)
                     tar.addfile(entry, source if content is not None else None)
             elif content is not None:
@@ -71,7 +71,7 @@ def _walk(folder: int, path: str) -> Iterator[tuple[int, str, str, os.stat_resul
             os.close(handle)
             stack.pop()
             continue
-        seen = os.stat(name, dir_fd=handle, follow_symlinks=False)  # noqa: PTH116
+        seen = os.stat(name, dir_fd=handle, follow_symlinks=False)
         yield handle, name, f"{where}{name}", seen
         if stat.S_ISDIR(seen.st_mode):
             inner = os.open(name, _FOLDER, dir_fd=handle)
@@ -93,7 +93,7 @@ def _entry(parent: int, name: str, path: str, seen: os.stat_result) -> tarfile.T
             entry.pax_headers = {_KEY: "y"}
         os.close(inner)
     elif stat.S_ISLNK(seen.st_mode):
-        entry.type, entry.linkname = tarfile.SYMTYPE, os.readlink(name, dir_fd=parent)  # noqa: PTH115
+        entry.type, entry.linkname = tarfile.SYMTYPE, os.readlink(name, dir_fd=parent)
     elif stat.S_ISFIFO(seen.st_mode):
         entry.type = tarfile.FIFOTYPE
     elif stat.S_ISCHR(seen.st_mode):
@@ -148,7 +148,7 @@ def _open_parent(handles: list[tuple[str, int]], names: list[str], *, missing: b
         above = handles[-1][1]
         if missing:
             try:
-                os.mkdir(name, 0o755, dir_fd=above)  # noqa: PTH102
+                os.mkdir(name, 0o755, dir_fd=above)
             except FileExistsError:
                 pass
         handles.append((name, os.open(name, _FOLDER, dir_fd=above)))
@@ -170,7 +170,9 @@ def _link(top: int, target: str, parent: int, name: str) -> None:
 def _write(tar: tarfile.TarFile, entry: tarfile.TarInfo, parent: int, name: str) -> None:
     make = _MAKERS.get(entry.type)
     if entry.isreg():
-        handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=parent)
+        handle = os.open(
+            name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=parent
+        )
         source = tar.extractfile(entry)
         with os.fdopen(handle, "wb") as out:
             while source is not None and (part := source.read(1 << 20)):
@@ -185,7 +187,7 @@ def _write(tar: tarfile.TarFile, entry: tarfile.TarInfo, parent: int, name: str)
         if os.getuid() == 0 and _has_range():
             raise
     if not entry.issym() and not entry.ischr():
-        os.chmod(name, entry.mode, dir_fd=parent)  # noqa: PTH101
+        os.chmod(name, entry.mode, dir_fd=parent)
     if entry.pax_headers.get(_KEY):
         inner = os.open(name, _FOLDER, dir_fd=parent)
         os.setxattr(inner, OPAQUE, b"y")
@@ -195,20 +197,20 @@ def _write(tar: tarfile.TarFile, entry: tarfile.TarInfo, parent: int, name: str)
 
 
 def _has_range() -> bool:
-    with open("/proc/self/uid_map") as lines:  # noqa: PTH123 - no pathlib inside
+    with open("/proc/self/uid_map") as lines:
         return any(int(line.split()[2]) > 1 for line in lines)
 
 
 def _make_folder(_entry: tarfile.TarInfo, parent: int, name: str) -> None:
     try:
-        os.mkdir(name, 0o700, dir_fd=parent)  # noqa: PTH102
+        os.mkdir(name, 0o700, dir_fd=parent)
     except FileExistsError:  # of an image that names a folder after what is in it
         pass
 
 
 _MAKERS: dict[bytes, Callable[[tarfile.TarInfo, int, str], None]] = {
     tarfile.DIRTYPE: _make_folder,
-    tarfile.SYMTYPE: lambda entry, parent, name: os.symlink(entry.linkname, name, dir_fd=parent),  # noqa: PTH211
+    tarfile.SYMTYPE: lambda entry, parent, name: os.symlink(entry.linkname, name, dir_fd=parent),
     tarfile.FIFOTYPE: lambda _entry, parent, name: os.mkfifo(name, 0o600, dir_fd=parent),
     tarfile.CHRTYPE: lambda _entry, parent, name: os.mknod(name, stat.S_IFCHR, os.makedev(0, 0), dir_fd=parent),
 }
@@ -221,7 +223,7 @@ def statuses(folder: str) -> Iterator[os.stat_result]:
 
 def remove(path: str) -> None:
     """Take away a file, or a folder however deep."""
-    if os.path.isdir(path) and not os.path.islink(path):  # noqa: PTH112, PTH114
+    if os.path.isdir(path) and not os.path.islink(path):
         shutil.rmtree(path)
     else:
-        os.unlink(path)  # noqa: PTH108
+        os.unlink(path)

@@ -42,7 +42,7 @@ class Keeper:
     def serve(self) -> None:
         """Answer until there is nobody to answer to."""
         for name in ("/store/layers", _SPARE):
-            os.mkdir(name, 0o755)  # noqa: PTH102
+            os.mkdir(name, 0o755)
         self._reply({"ready": True})
         while True:
             data, handles, _, _ = socket.recv_fds(self._link, PACKET, 1)
@@ -83,7 +83,7 @@ class Keeper:
         return {}, b""
 
     def _unpack(self, handle: int, folder: str) -> None:
-        os.mkdir(folder, 0o755)  # noqa: PTH102
+        os.mkdir(folder, 0o755)
         os.lseek(handle, 0, os.SEEK_SET)
         with os.fdopen(os.dup(handle), "rb") as source:
             archive.unpack(source, folder)
@@ -106,7 +106,7 @@ class Keeper:
 
     def do_empty(self, _request: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
         """Take an image away again."""
-        for name in os.listdir("/image"):  # noqa: PTH208
+        for name in os.listdir("/image"):
             archive.remove(f"/image/{name}")
         return {}, b""
 
@@ -127,7 +127,7 @@ class Keeper:
         options = f"size={request['disk_mb']}m,nr_inodes={request['inodes']},mode=755"
         kernel.mount("room", "/room", "tmpfs", kernel.NODEV, options)
         for name in ("upper", "work", "root"):
-            os.mkdir(f"/room/{name}", 0o755)  # noqa: PTH102
+            os.mkdir(f"/room/{name}", 0o755)
         self._since = time.time() - 1
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         kernel.unshare(kernel.NEWPID)
@@ -188,10 +188,10 @@ class Keeper:
     def _watch(self, most: int) -> None:
         """End the biggest process of a room that uses more than this, where no control group does it."""
         sizes = {}
-        for name in os.listdir("/proc"):  # noqa: PTH208
+        for name in os.listdir("/proc"):
             if name.isdigit() and int(name) not in (os.getpid(), self._pid):
                 try:
-                    with open(f"/proc/{name}/statm") as file:  # noqa: PTH123
+                    with open(f"/proc/{name}/statm") as file:
                         sizes[int(name)] = int(file.read().split()[1]) * 4096
                 except (OSError, IndexError):
                     continue

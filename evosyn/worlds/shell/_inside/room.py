@@ -73,7 +73,7 @@ class Room:
         if own_net:
             kernel.loopback_up()
         socket.sethostname("room")
-        trees = {f"dev/{name}": kernel.tree_of(f"/dev/{name}") for name in os.listdir("/dev")}  # noqa: PTH208
+        trees = {f"dev/{name}": kernel.tree_of(f"/dev/{name}") for name in os.listdir("/dev")}
         if self._config["usr"]:
             trees["usr"] = kernel.tree_of("/usr")
         guarded = request["guard"] >= 0
@@ -101,7 +101,7 @@ class Room:
         self._confine()
 
     def _confine(self) -> None:
-        with open("/proc/self/oom_score_adj", "w") as file:  # noqa: PTH123
+        with open("/proc/self/oom_score_adj", "w") as file:
             file.write("1000")
         resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_BYTES, FILE_BYTES))
         if self._config["memory_mb"]:
@@ -204,9 +204,9 @@ def reap(pid: int) -> int | None:
 def processor_s() -> float:
     """Processor time of all processes here, and of those that have ended."""
     total = 0
-    for name in os.listdir("/proc"):  # noqa: PTH208
+    for name in os.listdir("/proc"):
         if name.isdigit():
-            with contextlib.suppress(OSError, ValueError, IndexError), open(f"/proc/{name}/stat", "rb") as file:  # noqa: PTH123
+            with contextlib.suppress(OSError, ValueError, IndexError), open(f"/proc/{name}/stat", "rb") as file:
                 words = file.read().rpartition(b")")[2].split()
                 total += sum(map(int, words[11:13] if name != "1" else words[13:15]))
     return total / _TICK
@@ -225,14 +225,16 @@ class _Before:
     """The state before anybody worked, of which a guarded view shows programs and libraries."""
 
     def __init__(self, folder: str) -> None:
-        self._links = {name: os.readlink(f"{folder}/{name}") for name in TOP_LINKS if os.path.islink(f"{folder}/{name}")}  # noqa: PTH114, PTH115
+        self._links = {
+            name: os.readlink(f"{folder}/{name}") for name in TOP_LINKS if os.path.islink(f"{folder}/{name}")
+        }
         self._folder = folder
         self._files = {name: _content(f"{folder}/{name}") for name in GUARDED_FILES}
 
     def trees(self, names: Sequence[str]) -> dict[str, int]:
         """Mounts of the guarded folders, attached nowhere."""
-        there = [name for name in names if os.path.isdir(f"{self._folder}/{name}")]  # noqa: PTH112
-        there += [name for name in TOP_LINKS if name not in self._links and os.path.isdir(f"{self._folder}/{name}")]  # noqa: PTH112
+        there = [name for name in names if os.path.isdir(f"{self._folder}/{name}")]
+        there += [name for name in TOP_LINKS if name not in self._links and os.path.isdir(f"{self._folder}/{name}")]
         return {name: kernel.tree_of(f"{self._folder}/{name}") for name in there}
 
     def restore(self) -> None:
@@ -240,14 +242,14 @@ class _Before:
         for name in ("usr", "etc"):
             _folder(f"/{name}")
         for name, target in self._links.items():
-            if not os.path.islink(f"/{name}") or os.readlink(f"/{name}") != target:  # noqa: PTH114, PTH115
+            if not os.path.islink(f"/{name}") or os.readlink(f"/{name}") != target:
                 _clear(f"/{name}")
-                os.symlink(target, f"/{name}")  # noqa: PTH211
+                os.symlink(target, f"/{name}")
         for name, content in self._files.items():
             if _content(f"/{name}") != content:
                 _clear(f"/{name}")
                 if content is not None:
-                    with open(f"/{name}", "wb") as file:  # noqa: PTH123
+                    with open(f"/{name}", "wb") as file:
                         file.write(content)
 
 
@@ -263,20 +265,20 @@ def _content(path: str) -> bytes | None:
 
 def _clear(path: str) -> None:
     """Take something away, whatever it is; only the layer of the room sees it."""
-    if os.path.isdir(path) and not os.path.islink(path):  # noqa: PTH112, PTH114
+    if os.path.isdir(path) and not os.path.islink(path):
         _remove_folder(path)
     elif os.path.lexists(path):
-        os.unlink(path)  # noqa: PTH108
+        os.unlink(path)
 
 
 def _remove_folder(path: str) -> None:
     for folder, folders, files in os.walk(path, topdown=False):
         for name in files:
-            os.unlink(os.path.join(folder, name))  # noqa: PTH108, PTH118
+            os.unlink(os.path.join(folder, name))
         for name in folders:
-            inner = os.path.join(folder, name)  # noqa: PTH118
-            (os.unlink if os.path.islink(inner) else os.rmdir)(inner)  # noqa: PTH114
-    os.rmdir(path)  # noqa: PTH106
+            inner = os.path.join(folder, name)
+            (os.unlink if os.path.islink(inner) else os.rmdir)(inner)
+    os.rmdir(path)
 
 
 def _folder(path: str) -> None:
@@ -284,19 +286,17 @@ def _folder(path: str) -> None:
     parts = path.strip("/").split("/")
     for count in range(1, len(parts) + 1):
         here = "/" + "/".join(parts[:count])
-        if os.path.islink(here) or not os.path.isdir(here):  # noqa: PTH112, PTH114
+        if os.path.islink(here) or not os.path.isdir(here):
             _clear(here)
-            os.mkdir(here, 0o755)  # noqa: PTH102
+            os.mkdir(here, 0o755)
 
 
 def _devices() -> None:
     kernel.mount("dev", "/dev", "tmpfs", kernel.NOSUID, "size=64k,nr_inodes=64,mode=755")
     for name, target in (("fd", "fd"), ("stdin", "fd/0"), ("stdout", "fd/1"), ("stderr", "fd/2")):
-        os.symlink(f"/proc/self/{target}", f"/dev/{name}")  # noqa: PTH211
+        os.symlink(f"/proc/self/{target}", f"/dev/{name}")
     for name in ("shm", "pts"):
-        os.mkdir(f"/dev/{name}", 0o755)  # noqa: PTH102
+        os.mkdir(f"/dev/{name}", 0o755)
     kernel.mount("shm", "/dev/shm", "tmpfs", kernel.NOSUID | kernel.NODEV, "size=16m,nr_inodes=1000,mode=1777")
     kernel.mount("pts", "/dev/pts", "devpts", kernel.NOSUID | kernel.NOEXEC, "newinstance,ptmxmode=0666,mode=620")
-    os.symlink("pts/ptmx", "/dev/ptmx")  # noqa: PTH211
-
-
+    os.symlink("pts/ptmx", "/dev/ptmx")

@@ -20,7 +20,7 @@ from typing import Any
 
 from evosyn.worlds.shell._inside.output import Output
 
-_LINES, _MARKS = 8, 9
+_OUT, _LINES, _MARKS = 7, 8, 9
 _HIDE = b"exec 8<&-; trap : INT\n"
 GRACE_S = 2.0
 _CREDENTIALS = struct.Struct("3i")
@@ -41,7 +41,8 @@ class Shell:
         began = time.monotonic()
         word = secrets.token_hex(16)
         quoted = b"'" + text.replace(b"\0", b"").replace(b"'", b"'\\''") + b"'"
-        ended, status = self._follow(b"eval " + quoted + b"\n", word, began + wall_s)
+        line = b"exec >&%d 2>&1; eval %s\n" % (_OUT, quoted)
+        ended, status = self._follow(line, word, began + wall_s)
         if ended == "timeout":
             os.killpg(self._pid, signal.SIGINT)
             _, status = self._follow(b"", word, time.monotonic() + GRACE_S)
@@ -73,6 +74,7 @@ class Shell:
             (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0),
             (os.POSIX_SPAWN_DUP2, writing, 1),
             (os.POSIX_SPAWN_DUP2, writing, 2),
+            (os.POSIX_SPAWN_DUP2, _out_of_the_way(writing), _OUT),
             (os.POSIX_SPAWN_DUP2, _out_of_the_way(lines), _LINES),
             (os.POSIX_SPAWN_DUP2, _out_of_the_way(marks.fileno()), _MARKS),
         ]
@@ -82,7 +84,7 @@ class Shell:
             os.chdir("/")
         command = ["bash", "--noprofile", "--norc", f"/proc/self/fd/{_LINES}"]
         self._pid = os.posix_spawnp("bash", command, dict(self._environment), file_actions=actions, setsid=True)
-        for handle in (lines, marks.detach(), *(action[1] for action in actions[-2:])):
+        for handle in (lines, marks.detach(), *(action[1] for action in actions[-3:])):
             os.close(handle)
         self._left = b""
         self._send(_HIDE)

@@ -58,7 +58,7 @@ def _lay_out(config: Mapping[str, Any]) -> None:
     """A root that holds what a keeper needs; it becomes ours."""
     kernel.mount("keeper", BASE, "tmpfs", kernel.NOSUID, "size=1m,mode=755")
     for name in ("proc", "dev", "image", "usr", "store", "room", "before"):
-        os.mkdir(f"{BASE}/{name}", 0o755)  # noqa: PTH102 - no pathlib inside
+        os.mkdir(f"{BASE}/{name}", 0o755)
     kernel.mount("/proc", f"{BASE}/proc", None, kernel.BIND | kernel.REC)
     for name in DEVICES:
         os.close(os.open(f"{BASE}/dev/{name}", os.O_CREAT))
@@ -76,7 +76,7 @@ def _lay_out(config: Mapping[str, Any]) -> None:
 
 def _read_only(target: str) -> None:
     locked = {"nosuid": kernel.NOSUID, "nodev": kernel.NODEV, "noexec": kernel.NOEXEC}
-    with open("/proc/self/mountinfo", encoding="utf-8") as lines:  # noqa: PTH123
+    with open("/proc/self/mountinfo", encoding="utf-8") as lines:
         options = next(words[5] for line in lines if (words := line.split())[4] == target).split(",")
     flags = sum(locked.get(option, 0) for option in options)
     kernel.mount("none", target, None, kernel.REMOUNT | kernel.BIND | kernel.RDONLY | flags)
@@ -106,7 +106,7 @@ def _map_child(link: socket.socket, config: Mapping[str, Any]) -> None:
     theirs.close()
     if ours.recv(4):
         for name in ("uid_map", "gid_map"):
-            with open(f"/proc/{child}/{name}", "w") as file:  # noqa: PTH123
+            with open(f"/proc/{child}/{name}", "w") as file:
                 file.write(f"0 {config['first']} {config['count']}")
         ours.send(b"!")
     link.close()
@@ -125,7 +125,7 @@ def _become_parent(link: socket.socket, config: Mapping[str, Any]) -> None:
     kernel.die_with_parent()
     kernel.loopback_up()
     kernel.mount("proc", "/proc", "proc", kernel.NOSUID | kernel.NODEV | kernel.NOEXEC)
-    with open("/proc/sys/user/max_user_namespaces", "w") as file:  # noqa: PTH123
+    with open("/proc/sys/user/max_user_namespaces", "w") as file:
         file.write("0")
     kernel.mount("store", "/store", "tmpfs", kernel.NODEV, f"size={config['store_mb']}m,mode=700")
     kernel.dumpable(False)
