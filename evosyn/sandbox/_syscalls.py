@@ -213,7 +213,7 @@ MACHINE: Numbers = {
     "fspick": (433, 433),
     "mount_setattr": (442, 442),
 }
-"""For who looks after a machine, or sees into other processes: refused also to root of a room that is a whole system."""
+"""For who looks after a machine, or sees into other processes: refused also to root of a room."""
 
 NEWEST = 462
 """The newest call that a room may make; of what comes later nobody knows what it does."""

@@ -15,7 +15,53 @@ import pytest
 from evosyn.errors import SandboxUnavailable
 from evosyn.worlds.shell import ShellWorlds, images, open_shells
 
-PROGRAMS = ["bash", "sh", "ls", "cat", "rm", "mv", "cp", "mkdir", "rmdir", "ln", "chmod", "chown", "id", "find", "grep", "sed", "sort", "head", "tail", "wc", "touch", "dd", "mkfifo", "mknod", "stat", "env", "test", "true", "false", "sleep", "seq", "tr", "cut", "date", "truncate", "mount", "umount", "unshare", "chroot", "setsid", "nohup", "readlink", "timeout", "df", "yes"]
+PROGRAMS = [
+    "bash",
+    "sh",
+    "ls",
+    "cat",
+    "rm",
+    "mv",
+    "cp",
+    "mkdir",
+    "rmdir",
+    "ln",
+    "chmod",
+    "chown",
+    "id",
+    "find",
+    "grep",
+    "sed",
+    "sort",
+    "head",
+    "tail",
+    "wc",
+    "touch",
+    "dd",
+    "mkfifo",
+    "mknod",
+    "stat",
+    "env",
+    "test",
+    "true",
+    "false",
+    "sleep",
+    "seq",
+    "tr",
+    "cut",
+    "date",
+    "truncate",
+    "mount",
+    "umount",
+    "unshare",
+    "chroot",
+    "setsid",
+    "nohup",
+    "readlink",
+    "timeout",
+    "df",
+    "yes",
+]
 
 
 @pytest.fixture(scope="session")
@@ -33,6 +79,7 @@ def cache() -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def shells(cache: Path) -> Iterator[ShellWorlds]:
+    assert cache.is_dir()
     try:
         opened = open_shells(workers=2)
     except SandboxUnavailable as error:

@@ -95,7 +95,7 @@ def find(name: str, identity: Identity) -> Image:
         raise SandboxUnavailable(f"the image {name!r} of shell worlds is not there; {how}{size}") from error
     if said["users"] != identity.kind:
         raise SandboxUnavailable(
-            f"the image {name!r} was made where users were had by {said['users']!r}, here it is {identity.kind!r}; {how}"
+            f"the image {name!r} was made where users were had by {said['users']!r}, here {identity.kind!r}; {how}"
         )
     return Image(name, said["digest"], folder, said["usr"])
 

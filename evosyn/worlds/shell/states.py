@@ -1,4 +1,4 @@
-"""Frozen states on disk: layers as compressed tars, and what lies over what. Shared by processes; written atomically."""
+"""Frozen states on disk: layers as compressed tars, and what lies over what. Written atomically."""
 
 from __future__ import annotations
 
@@ -66,9 +66,11 @@ class StateStore:
         written.seek(0)
         if self.layer(digest).is_file():
             return
-        with tempfile.NamedTemporaryFile(dir=self.folder / "layers", delete=False) as file:
-            with gzip.GzipFile(fileobj=file, mode="wb", compresslevel=1, filename="", mtime=0) as packed:
-                shutil.copyfileobj(written, packed, 1 << 20)
+        with (
+            tempfile.NamedTemporaryFile(dir=self.folder / "layers", delete=False) as file,
+            gzip.GzipFile(fileobj=file, mode="wb", compresslevel=1, filename="", mtime=0) as packed,
+        ):
+            shutil.copyfileobj(written, packed, 1 << 20)
         os.replace(file.name, self.layer(digest))  # noqa: PTH105
 
     def put(self, state: ShellState) -> str:

@@ -6,6 +6,7 @@ is kept as it is: no name has a second meaning. POSIX pax; overlayfs documentati
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import shutil
@@ -147,10 +148,8 @@ def _open_parent(handles: list[tuple[str, int]], names: list[str], *, missing: b
     for name in names[depth:]:
         above = handles[-1][1]
         if missing:
-            try:
+            with contextlib.suppress(FileExistsError):
                 os.mkdir(name, 0o755, dir_fd=above)
-            except FileExistsError:
-                pass
         handles.append((name, os.open(name, _FOLDER, dir_fd=above)))
     return handles[-1][1]
 
@@ -202,10 +201,8 @@ def _has_range() -> bool:
 
 
 def _make_folder(_entry: tarfile.TarInfo, parent: int, name: str) -> None:
-    try:
+    with contextlib.suppress(FileExistsError):
         os.mkdir(name, 0o700, dir_fd=parent)
-    except FileExistsError:  # of an image that names a folder after what is in it
-        pass
 
 
 _MAKERS: dict[bytes, Callable[[tarfile.TarInfo, int, str], None]] = {

@@ -198,7 +198,7 @@ class Keeper:
         if sum(sizes.values()) > most:
             os.kill(max(sizes, key=lambda pid: sizes[pid]), signal.SIGKILL)
 
-    def do_freeze(self, request: dict[str, Any], handle: int) -> tuple[dict[str, Any], bytes]:
+    def do_freeze(self, _request: dict[str, Any], handle: int) -> tuple[dict[str, Any], bytes]:
         """End every process of the room; what it has changed goes into a file as a layer."""
         if self._room is None:
             return {"lost": "no room is open"}, b""

@@ -7,6 +7,7 @@ finds the word can end nothing but its own turn, which is then reported as forge
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import secrets
@@ -91,14 +92,10 @@ class Shell:
 
     def _stop(self) -> None:
         """End the shell and what runs in its group; what has left the group goes on."""
-        try:
+        with contextlib.suppress(ProcessLookupError):
             os.killpg(self._pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
-        try:
+        with contextlib.suppress(ChildProcessError):
             os.waitpid(self._pid, 0)
-        except ChildProcessError:
-            pass
         os.close(self._lines)
         self._marks.close()
         self._pid = 0
