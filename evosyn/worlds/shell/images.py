@@ -1,7 +1,7 @@
 """Images of shell worlds: what a room has before anything is done in it. Made once, read-only afterwards.
 
 `host` shows the machine's own /usr, read-only, over a small /etc of ours, and is made by itself. Others are unpacked
-from a tar (of debootstrap, of Docker, of the user's own), by a keeper, so that their files belong to the users of rooms.
+from a tar (of debootstrap, of Docker, of the user's own), by a keeper, so that their files belong to users of rooms.
 """
 
 from __future__ import annotations
