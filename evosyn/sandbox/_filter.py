@@ -111,7 +111,7 @@ def build_for_rooms(machine: str) -> bytes:
     }
     asked = {name: pair[column] for name, pair in ASKED.items() if name in rules} | {"socket": (41, 198)[column]}
     answers = {number: rules[name] for name, number in asked.items() if number is not None}
-    answers |= {pair[column]: REFUSE for pair in MACHINE.values() if pair[column] is not None}
+    answers |= {number: REFUSE for pair in MACHINE.values() if (number := pair[column]) is not None}
     program = _start(machine) + _search(_segments(answers | {NEWEST: ALLOW}, ALLOW, beyond=_fails(errno.ENOSYS)))
     return b"".join(struct.pack("<HBBI", *line) for line in program)
 

@@ -175,7 +175,7 @@ def build(source: IO[bytes], name: str, identity: Identity, *, usr: bool = False
         raise UsageError(f"the image could not be unpacked: {error}") from error
     finally:
         remove(folder, identity)
-    return Image(name, facts["digest"], home / name, usr)
+    return Image(name, str(facts["digest"]), home / name, usr)
 
 
 def _take_place(folder: Path, target: Path, identity: Identity) -> None:

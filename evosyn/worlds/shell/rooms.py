@@ -110,8 +110,8 @@ class Room:
         if "refused" in facts:
             return Ran(None, "", "", 0.0, False, str(facts["refused"]))
         size = facts["sizes"][0]
-        texts = [part.decode("utf-8", "replace") for part in (data[:size], data[size:])]
-        return Ran(facts["exit"], *texts, float(facts["seconds"]), bool(facts["truncated"]))
+        out, err = (part.decode("utf-8", "replace") for part in (data[:size], data[size:]))
+        return Ran(facts["exit"], out, err, float(facts["seconds"]), bool(facts["truncated"]))
 
     def act(self, text: str, wall_s: float) -> tuple[Mapping[str, Json], str]:
         """A line for the room's one shell: what `_inside.shell.Shell.act` says, and the output, cleaned.
