@@ -24,7 +24,7 @@ _KEY = "EVOSYN.opaque"
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-class TooLarge(Exception):
+class LayerTooLarge(Exception):
     """The files of a folder are more than a layer may hold."""
 
 
@@ -35,7 +35,7 @@ def pack(folder: str, out: IO[bytes] | None, since: float, until: float) -> str:
         since, until: a time that a file was given outside of these counts, as nobody but its maker gave it.
 
     Raises:
-        TooLarge: more than `MOST_BYTES`.
+        LayerTooLarge: more than `MOST_BYTES`.
     """
     digest = hashlib.sha256()
     left = [MOST_BYTES]
@@ -48,7 +48,7 @@ def pack(folder: str, out: IO[bytes] | None, since: float, until: float) -> str:
             if entry.isreg():
                 left[0] -= entry.size
                 if left[0] < 0:
-                    raise TooLarge(f"more than {MOST_BYTES >> 20} MB of files")
+                    raise LayerTooLarge(f"more than {MOST_BYTES >> 20} MB of files")
                 content = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
             line = _line(entry, content, since, until)
             if not any(path == passing or path.startswith(f"{passing}/") for passing in PASSING):

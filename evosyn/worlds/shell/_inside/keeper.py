@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from evosyn.worlds.shell._inside import archive, kernel
-from evosyn.worlds.shell._inside.room import Room
+from evosyn.worlds.shell._inside.room import FirstProcess
 
 PACKET = 200_000
 GRACE_S = 10.0
@@ -51,7 +51,7 @@ class Keeper:
             request = json.loads(data)
             try:
                 reply, output = getattr(self, f"do_{request.pop('do')}")(request, *handles)
-            except (OSError, archive.TooLarge) as error:
+            except (OSError, archive.LayerTooLarge) as error:
                 reply, output = {"error": str(error)}, b""
             finally:
                 for handle in handles:
@@ -135,7 +135,7 @@ class Keeper:
         if self._pid == 0:
             ours.close()
             self._link.close()
-            Room(theirs, self._config).live(lower, request)
+            FirstProcess(theirs, self._config).live(lower, request)
         kernel.enter_namespace(self._numbers, kernel.NEWPID)
         theirs.close()
         self._room = ours
@@ -152,7 +152,7 @@ class Keeper:
         self._before = layers
 
     def do_command(self, request: dict[str, Any], handle: int) -> tuple[dict[str, Any], bytes]:
-        """Hand a command on to the room: see `room.Room`."""
+        """Hand a command on to the room: see `room.FirstProcess`."""
         if self._room is None:
             return {"lost": "no room is open"}, b""
         try:

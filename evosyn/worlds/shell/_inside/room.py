@@ -32,7 +32,7 @@ LOOK_S = 0.1
 _TICK = os.sysconf("SC_CLK_TCK")
 
 
-class Room:
+class FirstProcess:
     """What the first process of a room does."""
 
     def __init__(self, link: socket.socket, config: Mapping[str, Any]) -> None:
