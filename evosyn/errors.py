@@ -92,6 +92,10 @@ class FormatError(ValueError):
         return InputError(path, self.reason, line=line, field=self.field, value=self.value, hint=self.hint)
 
 
+class StateTooLarge(EvosynError):
+    """What an actor left of a place is more than is kept of one: data of an episode, not a broken machine."""
+
+
 class BudgetSpent(EvosynError):
     """A hard limit in money, tokens, calls, evaluations or time was reached; the run is saved and resumable."""
 

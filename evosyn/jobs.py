@@ -164,6 +164,48 @@ class HarnessJob:
     programs: tuple[str, ...] = ()
 
 
+ScriptLanguage = Literal["bash", "python"]
+
+
+@dataclass(frozen=True)
+class ShellScript:
+    """A script; its arguments come with what it is run for."""
+
+    code: str
+    language: ScriptLanguage = "bash"
+
+
+@dataclass(frozen=True)
+class ShellCell:
+    """A script to be run once over a frozen state of a shell world, in a layer that is thrown away.
+
+    Attributes:
+        view: `guarded`: programs and libraries are those from before anybody worked there; `open`: those of the state.
+    """
+
+    script: ShellScript
+    arguments: tuple[str, ...] = ()
+    view: Literal["guarded", "open"] = "guarded"
+
+
+@dataclass(frozen=True)
+class ShellJob:
+    """Look at one state of a shell world, an item for each cell; run by the kind of world, not by a sandbox.
+
+    The value of an item is `{"out", "err", "exit", "truncated"}`: facts, of which our own process makes a verdict.
+
+    Attributes:
+        world: `ShellWorld.text` of the world.
+        state: id of a state that was frozen in it; None for its first one.
+        limits: of one cell; what all processes of a cell use together in processor time and memory.
+    """
+
+    world: str
+    cells: tuple[ShellCell, ...]
+    state: str | None = None
+    limits: Limits = Limits()
+
+
 Job: TypeAlias = CallsJob | CompanyJob | ChecksJob | StdioJob | HarnessJob
 
 

@@ -14,7 +14,7 @@ import struct
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple, TypeAlias
 
-from evosyn.sandbox._syscalls import ALLOWED, ASKED, IDLE, WRITING
+from evosyn.sandbox._syscalls import ALLOWED, ASKED, IDLE, MACHINE, NEWEST, WRITING
 
 ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 
@@ -50,6 +50,7 @@ ALLOW, KILL, DONE = _answer(0x7FFF0000), _answer(0x80000000), _fails(0)
 REFUSE = _fails(errno.EPERM)
 
 _CLONE_THREAD, _CLONE_NEW = 0x00010000, 0x7E020080  # every CLONE_NEW* flag
+_FAMILIES = (1, 2, 10, 16)  # unix, IPv4, IPv6, netlink: others are not divided by network namespaces, or for machines
 _PR_SET_NAME, _PR_GET_NAME, _PR_SET_VMA = 15, 16, 0x53564D41
 _F_GETLK, _F_DUPFD_CLOEXEC, _F_ADD_SEALS, _F_GET_SEALS = 5, 1030, 1033, 1034
 _IOCTLS = (0x5421, 0x5450, 0x5451, 0x541B)  # FIONBIO, FIONCLEX, FIOCLEX, FIONREAD
@@ -72,12 +73,6 @@ def build(machine: str) -> bytes:
     Raises:
         KeyError: no such architecture here.
     """
-    start = (
-        FilterLine(_LD, 0, 0, _ARCH),
-        FilterLine(_JEQ, 1, 0, ARCHITECTURES[machine]),
-        *KILL,
-        FilterLine(_LD, 0, 0, _NR),
-    )
     column = list(ARCHITECTURES).index(machine)
     rules = {
         **dict.fromkeys(ALLOWED, ALLOW),
@@ -87,7 +82,37 @@ def build(machine: str) -> bytes:
     }
     numbers = {name: pair[column] for name, pair in (ALLOWED | WRITING | IDLE | ASKED).items()}
     answers = {number: rules[name] for name, number in numbers.items() if number is not None}
-    program = start + _search(_segments(answers, REFUSE, beyond=_fails(errno.ENOSYS)))
+    program = _start(machine) + _search(_segments(answers, REFUSE, beyond=_fails(errno.ENOSYS)))
+    return b"".join(struct.pack("<HBBI", *line) for line in program)
+
+
+def _start(machine: str) -> Block:
+    """Calls of another architecture end the program; the number of the call is left to be asked for."""
+    return (
+        FilterLine(_LD, 0, 0, _ARCH),
+        FilterLine(_JEQ, 1, 0, ARCHITECTURES[machine]),
+        *KILL,
+        FilterLine(_LD, 0, 0, _NR),
+    )
+
+
+@functools.cache
+def build_for_rooms(machine: str) -> bytes:
+    """The filter for a room in which a whole system lives: everything but what is for the machine, and new namespaces.
+
+    Raises:
+        KeyError: no such architecture here.
+    """
+    column = list(ARCHITECTURES).index(machine)
+    rules = {
+        "clone": _one_of(0, [0], REFUSE, mask=_CLONE_NEW),
+        "clone3": _fails(errno.ENOSYS),
+        "socket": _one_of(0, _FAMILIES, _fails(errno.EAFNOSUPPORT)),
+    }
+    asked = {name: pair[column] for name, pair in ASKED.items() if name in rules} | {"socket": (41, 198)[column]}
+    answers = {number: rules[name] for name, number in asked.items() if number is not None}
+    answers |= {number: REFUSE for pair in MACHINE.values() if (number := pair[column]) is not None}
+    program = _start(machine) + _search(_segments(answers | {NEWEST: ALLOW}, ALLOW, beyond=_fails(errno.ENOSYS)))
     return b"".join(struct.pack("<HBBI", *line) for line in program)
 
 

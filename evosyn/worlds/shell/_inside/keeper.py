@@ -1,0 +1,231 @@
+"""A keeper: holds unpacked layers, makes one room at a time over them, hands requests on to it, and freezes it.
+
+It is root of its user namespace and never runs a byte of anybody: what it reads of a room are its files, by handle
+(`archive`), and the frames of the room's first process, which are bounded. Requests are packets: a line of JSON, maybe
+with an open file; replies a line of JSON and the bytes of outputs.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import socket
+import time
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import Any
+
+from evosyn.worlds.shell._inside import archive, kernel
+from evosyn.worlds.shell._inside.room import FirstProcess
+
+PACKET = 200_000
+GRACE_S = 10.0
+"""What a room may take longer than it was told before it is given up."""
+LOOK_S = 0.05
+_SPARE = "/store/spare"
+
+
+class Keeper:
+    """What the keeper's process does."""
+
+    def __init__(self, link: socket.socket, config: Mapping[str, Any]) -> None:
+        self._link = link
+        self._config = config
+        self._numbers = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
+        self._layers: OrderedDict[str, int] = OrderedDict()  # name -> bytes, longest unused first
+        self._before: tuple[str, ...] | None = None
+        self._pid = 0
+        self._room: socket.socket | None = None
+
+    def serve(self) -> None:
+        """Answer until there is nobody to answer to."""
+        for name in ("/store/layers", _SPARE):
+            os.mkdir(name, 0o755)
+        self._reply({"ready": True})
+        while True:
+            data, handles, _, _ = socket.recv_fds(self._link, PACKET, 1)
+            if not data:
+                os._exit(0)
+            request = json.loads(data)
+            try:
+                reply, output = getattr(self, f"do_{request.pop('do')}")(request, *handles)
+            except (OSError, archive.LayerTooLarge) as error:
+                reply, output = {"error": str(error)}, b""
+            finally:
+                for handle in handles:
+                    os.close(handle)
+            self._reply(reply, output)
+
+    def _reply(self, reply: Mapping[str, Any], output: bytes = b"") -> None:
+        self._link.send(json.dumps(reply).encode() + b"\n" + output)
+
+    # ------------------------------------------------------------------------------------------------- layers
+    def do_layers(self, request: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
+        """Which of these have to be sent."""
+        return {"missing": [name for name in request["names"] if name not in self._layers]}, b""
+
+    def do_layer(self, request: dict[str, Any], handle: int) -> tuple[dict[str, Any], bytes]:
+        """Unpack one, at the cost of those that nobody used for longest."""
+        name = request["name"]
+        while self._layers and sum(self._layers.values()) > self._config["store_mb"] << 19:
+            self._forget(next(iter(self._layers)))
+        folder = f"/store/layers/{name}"
+        try:
+            self._unpack(handle, folder)
+        except OSError:
+            while self._layers:  # there was no room for it: try it alone
+                self._forget(next(iter(self._layers)))
+            self._remove(folder)
+            self._unpack(handle, folder)
+        self._layers[name] = _size(folder)
+        return {}, b""
+
+    def _unpack(self, handle: int, folder: str) -> None:
+        os.mkdir(folder, 0o755)
+        os.lseek(handle, 0, os.SEEK_SET)
+        with os.fdopen(os.dup(handle), "rb") as source:
+            archive.unpack(source, folder)
+
+    def _forget(self, name: str) -> None:
+        if self._before is not None and name in self._before:
+            kernel.unmount("/before")
+            self._before = None
+        del self._layers[name]
+        self._remove(f"/store/layers/{name}")
+
+    def _remove(self, folder: str) -> None:
+        archive.remove(folder)
+
+    def do_image(self, _request: dict[str, Any], handle: int) -> tuple[dict[str, Any], bytes]:
+        """Unpack an image into its folder, and say what it is."""
+        with os.fdopen(os.dup(handle), "rb") as source:
+            archive.unpack(source, "/image", whole=True)
+        return {"digest": archive.pack("/image", None, 0.0, 1e12)}, b""
+
+    def do_empty(self, _request: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
+        """Take an image away again."""
+        for name in os.listdir("/image"):
+            archive.remove(f"/image/{name}")
+        return {}, b""
+
+    # ------------------------------------------------------------------------------------------------- rooms
+    def do_open(self, request: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
+        """Make a room over layers.
+
+        Args:
+            request: `layers`: names, lowest first; `guard`: how many of them lie below the guarded view, -1 for none;
+                `disk_mb`, `inodes`, `net`: an own network; `wall_s` as for a command.
+        """
+        self._close()
+        lower = [f"/store/layers/{name}" for name in reversed(request["layers"])] + ["/image"]
+        for name in request["layers"]:
+            self._layers.move_to_end(name)
+        if request["guard"] >= 0:
+            self._show_before(tuple(request["layers"][: request["guard"]]))
+        options = f"size={request['disk_mb']}m,nr_inodes={request['inodes']},mode=755"
+        kernel.mount("room", "/room", "tmpfs", kernel.NODEV, options)
+        for name in ("upper", "work", "root"):
+            os.mkdir(f"/room/{name}", 0o755)
+        self._since = time.time() - 1
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        kernel.unshare(kernel.NEWPID)
+        self._pid = os.fork()
+        if self._pid == 0:
+            ours.close()
+            self._link.close()
+            FirstProcess(theirs, self._config).live(lower, request)
+        kernel.enter_namespace(self._numbers, kernel.NEWPID)
+        theirs.close()
+        self._room = ours
+        return self._hear(GRACE_S * 3)
+
+    def _show_before(self, layers: tuple[str, ...]) -> None:
+        """What there was before somebody worked in a room, read-only at /before."""
+        if self._before == layers:
+            return
+        if self._before is not None:
+            kernel.unmount("/before")
+        lower = ":".join([*(f"/store/layers/{name}" for name in reversed(layers)), "/image", _SPARE])
+        kernel.mount("before", "/before", "overlay", kernel.RDONLY, f"lowerdir={lower},userxattr")
+        self._before = layers
+
+    def do_command(self, request: dict[str, Any], handle: int) -> tuple[dict[str, Any], bytes]:
+        """Hand a command on to the room: see `room.FirstProcess`."""
+        if self._room is None:
+            return {"lost": "no room is open"}, b""
+        try:
+            socket.send_fds(self._room, [json.dumps(request).encode()], [handle])
+        except OSError as error:
+            return self._lost(str(error))
+        return self._hear(request["wall_s"] + GRACE_S)
+
+    def _hear(self, longest_s: float) -> tuple[dict[str, Any], bytes]:
+        """The room's answer; it is gone when it gives none."""
+        assert self._room is not None
+        until = time.monotonic() + longest_s
+        polled = select.poll()
+        polled.register(self._room, select.POLLIN)
+        polled.register(self._link, 0)  # tells when our starter is gone
+        while (left := until - time.monotonic()) > 0:
+            watched = self._config["memory_mb"]
+            events = polled.poll(1000 * (min(left, LOOK_S) if watched else left))
+            if any(number == self._link.fileno() for number, _ in events):
+                os._exit(0)
+            if events:
+                data = self._room.recv(PACKET)
+                line, _, output = data.partition(b"\n")
+                return (json.loads(line), output) if line else self._lost("its first process has ended")
+            if watched:
+                self._watch(watched << 20)
+        return self._lost("it did not answer in time")
+
+    def _lost(self, why: str) -> tuple[dict[str, Any], bytes]:
+        self._end_room()
+        return {"lost": why}, b""
+
+    def _watch(self, most: int) -> None:
+        """End the biggest process of a room that uses more than this, where no control group does it."""
+        sizes = {}
+        for name in os.listdir("/proc"):
+            if name.isdigit() and int(name) not in (os.getpid(), self._pid):
+                try:
+                    with open(f"/proc/{name}/statm") as file:
+                        sizes[int(name)] = int(file.read().split()[1]) * 4096
+                except (OSError, IndexError):
+                    continue
+        if sum(sizes.values()) > most:
+            os.kill(max(sizes, key=lambda pid: sizes[pid]), signal.SIGKILL)
+
+    def do_freeze(self, _request: dict[str, Any], handle: int) -> tuple[dict[str, Any], bytes]:
+        """End every process of the room; what it has changed goes into a file as a layer."""
+        if self._room is None:
+            return {"lost": "no room is open"}, b""
+        self._end_room()
+        with os.fdopen(os.dup(handle), "wb") as out:
+            digest = archive.pack("/room/upper", out, self._since, time.time() + 1)
+        return {"digest": digest}, b""
+
+    def do_close(self, _request: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
+        self._close()
+        return {}, b""
+
+    def _end_room(self) -> None:
+        if self._room is not None:
+            self._room.close()
+            self._room = None
+        if self._pid:
+            os.kill(self._pid, signal.SIGKILL)  # the kernel ends all others of its numbers before this is over
+            os.waitpid(self._pid, 0)
+            self._pid = 0
+
+    def _close(self) -> None:
+        self._end_room()
+        if os.path.ismount("/room"):
+            kernel.unmount("/room")
+
+
+def _size(folder: str) -> int:
+    """Of what lies below a folder, roughly."""
+    return sum(seen.st_blocks * 512 + 1024 for seen in archive.statuses(folder))

@@ -1,0 +1,302 @@
+"""The first process of a room: lays out its view, gives up what it can do, then runs commands and reports facts.
+
+Everything of the room is below it and ends with it. A command of its own process (`run`: initial scripts, testings), or
+a line for the one shell of an episode (`act`, see `shell`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import resource
+import select
+import signal
+import socket
+import stat
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from evosyn.sandbox._inside.seccomp import Filter
+from evosyn.worlds.shell._inside import kernel
+from evosyn.worlds.shell._inside.output import Output
+from evosyn.worlds.shell._inside.shell import Shell
+
+GUARDED = ("usr/bin", "usr/sbin", "usr/lib", "usr/lib64", "usr/libexec")
+GUARDED_FILES = ("etc/ld.so.preload", "etc/ld.so.cache", "etc/ld.so.conf")
+TOP_LINKS = ("bin", "sbin", "lib", "lib64")
+FILE_BYTES = 64 << 20
+LOOK_S = 0.1
+"""How often to look how much processor time was used, once a command could be over its limit."""
+_TICK = os.sysconf("SC_CLK_TCK")
+
+
+class FirstProcess:
+    """What the first process of a room does."""
+
+    def __init__(self, link: socket.socket, config: Mapping[str, Any]) -> None:
+        self._link = link
+        self._config = config
+        self._shell: Shell | None = None
+        self._environment: dict[str, str] = {}
+
+    def live(self, lower: Sequence[str], request: Mapping[str, Any]) -> None:
+        """Make the room and answer commands; returns never."""
+        code = 1
+        try:
+            kernel.dumpable(True)  # else our own files of /proc are not ours
+            self._make(lower, request)
+            self._reply({"ready": True})
+            while True:
+                data, handles, _, _ = socket.recv_fds(self._link, 1 << 17, 1)
+                if not data:
+                    code = 0
+                    break
+                with os.fdopen(handles[0], "rb") as file:
+                    text = file.read()
+                self._answer(json.loads(data), text)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                self._reply({"error": str(error)})
+        finally:
+            os._exit(code)
+
+    def _reply(self, reply: Mapping[str, Any], output: bytes = b"") -> None:
+        self._link.send(json.dumps(reply).encode() + b"\n" + output)
+
+    # ------------------------------------------------------------------------------------------------- the view
+    def _make(self, lower: Sequence[str], request: Mapping[str, Any]) -> None:
+        self._environment = dict(request["environment"])
+        own_net = kernel.NEWNET if request["net"] else 0
+        kernel.unshare(kernel.NEWNS | kernel.NEWIPC | kernel.NEWUTS | own_net)
+        if own_net:
+            kernel.loopback_up()
+        socket.sethostname("room")
+        trees = {f"dev/{name}": kernel.tree_of(f"/dev/{name}") for name in os.listdir("/dev")}
+        if self._config["usr"]:
+            trees["usr"] = kernel.tree_of("/usr")
+        guarded = request["guard"] >= 0
+        before = _Before("/before") if guarded else None
+        if before:
+            trees |= before.trees(() if self._config["usr"] else GUARDED)
+        options = f"lowerdir={':'.join(lower)},upperdir=/room/upper,workdir=/room/work,userxattr"
+        kernel.mount("room", "/room/root", "overlay", 0, options)
+        kernel.change_root("/room/root")
+        if before:
+            before.restore()
+        for name in ("proc", "dev"):
+            _folder(f"/{name}")
+        kernel.mount("proc", "/proc", "proc", kernel.NOSUID | kernel.NODEV | kernel.NOEXEC)
+        _devices()
+        for target, tree in trees.items():
+            if target.startswith("dev/"):
+                os.close(os.open(f"/{target}", os.O_CREAT))
+            else:
+                _folder(f"/{target}")
+            kernel.attach(tree, f"/{target}")
+        kernel.mount("/proc/sys", "/proc/sys", None, kernel.BIND)
+        kernel.mount("none", "/proc/sys", None, kernel.REMOUNT | kernel.BIND | kernel.RDONLY | 14)
+        kernel.leave_old_root()
+        self._confine()
+
+    def _confine(self) -> None:
+        with open("/proc/self/oom_score_adj", "w") as file:
+            file.write("1000")
+        resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_BYTES, FILE_BYTES))
+        if self._config["memory_mb"]:
+            most = self._config["memory_mb"] << 21
+            resource.setrlimit(resource.RLIMIT_AS, (most, most))
+        Filter(self._config["filter"].encode("latin-1")).install()
+        kernel.keep_capabilities()
+        kernel.dumpable(False)
+        signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+        os.umask(0o022)
+
+    # ------------------------------------------------------------------------------------------------- commands
+    def _answer(self, request: Mapping[str, Any], text: bytes) -> None:
+        if request["how"] == "run":
+            reply, output = self._run([*map(os.fsencode, request["argv"])], text, request)
+        else:
+            if self._shell is None:
+                self._shell = Shell(self._environment, request["cwd"])
+            reply, output = self._shell.act(text, request["wall_s"], request["output"])
+        self._reply(reply, output)
+
+    def _run(self, argv: list[bytes], text: bytes, request: Mapping[str, Any]) -> tuple[dict[str, Any], bytes]:
+        """One command in a process of its own: exit status or signal, the seconds it took, its two outputs.
+
+        Args:
+            argv: in which an empty word stands for the text of the script.
+        """
+        with contextlib.suppress(OSError):
+            os.chdir(request["cwd"])
+        argv = [text if word == b"" and position == request["place"] else word for position, word in enumerate(argv)]
+        outputs = [Output(request["output"]), Output(request["output"])]
+        began = time.monotonic()
+        try:
+            pid = spawn(argv, self._environment, [output.write_end for output in outputs])
+        except (OSError, ValueError) as error:
+            return {"refused": str(error)}, b""
+        finally:
+            for output in outputs:
+                output.close_writing()
+        status = _until(pid, outputs, request["cpu_s"], request["wall_s"])
+        seconds = time.monotonic() - began
+        if status is None or not request["stays"]:
+            kill_all()
+        reply = {
+            "exit": os.waitstatus_to_exitcode(status) if status is not None else None,
+            "seconds": seconds,
+            "sizes": [len(output.data) for output in outputs],
+            "truncated": any(output.lost for output in outputs),
+        }
+        return reply, b"".join(bytes(output.data) for output in outputs)
+
+
+def spawn(argv: Sequence[bytes], environment: Mapping[str, str], outputs: Sequence[int]) -> int:
+    """Start a program in a session of its own, without input."""
+    actions: list[tuple[Any, ...]] = [(os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0)]
+    actions += [(os.POSIX_SPAWN_DUP2, handle, number) for number, handle in zip((1, 2), outputs, strict=True)]
+    return os.posix_spawnp(argv[0], list(argv), dict(environment), file_actions=actions, setsid=True)
+
+
+def _until(pid: int, outputs: Sequence[Output], cpu_s: float, wall_s: float) -> int | None:
+    """Read until a process has ended: its status, None where it was over its limits."""
+    began = time.monotonic()
+    polled = select.poll()
+    handle = os.pidfd_open(pid)
+    polled.register(handle, select.POLLIN)
+    for output in outputs:
+        polled.register(output.read_end, select.POLLIN)
+    by_handle = {output.read_end: output for output in outputs}
+    try:
+        while True:
+            passed = time.monotonic() - began
+            if passed > wall_s or (passed > cpu_s and processor_s() > cpu_s):
+                return None
+            events = polled.poll(1000 * (cpu_s - passed if passed < cpu_s else LOOK_S) + 1)
+            for number, _ in events:
+                if number in by_handle and not by_handle[number].read():
+                    polled.unregister(number)
+            if (status := reap(pid)) is not None:
+                for output in outputs:
+                    output.read_rest()
+                return status
+    finally:
+        os.close(handle)
+
+
+def reap(pid: int) -> int | None:
+    """Bury whatever has ended; the status of this one, if it has."""
+    found = None
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            ended, status = os.waitpid(-1, os.WNOHANG)
+            if ended == 0:
+                break
+            if ended == pid:
+                found = status
+    return found
+
+
+def processor_s() -> float:
+    """Processor time of all processes here, and of those that have ended."""
+    total = 0
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            with contextlib.suppress(OSError, ValueError, IndexError), open(f"/proc/{name}/stat", "rb") as file:
+                words = file.read().rpartition(b")")[2].split()
+                total += sum(map(int, words[11:13] if name != "1" else words[13:15]))
+    return total / _TICK
+
+
+def kill_all() -> None:
+    """End everything but ourselves."""
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(-1, signal.SIGKILL)
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            os.waitpid(-1, 0)
+
+
+class _Before:
+    """The state before anybody worked, of which a guarded view shows programs and libraries."""
+
+    def __init__(self, folder: str) -> None:
+        self._links = {
+            name: os.readlink(f"{folder}/{name}") for name in TOP_LINKS if os.path.islink(f"{folder}/{name}")
+        }
+        self._folder = folder
+        self._files = {name: _content(f"{folder}/{name}") for name in GUARDED_FILES}
+
+    def trees(self, names: Sequence[str]) -> dict[str, int]:
+        """Mounts of the guarded folders, attached nowhere."""
+        there = [name for name in names if os.path.isdir(f"{self._folder}/{name}")]
+        there += [name for name in TOP_LINKS if name not in self._links and os.path.isdir(f"{self._folder}/{name}")]
+        return {name: kernel.tree_of(f"{self._folder}/{name}") for name in there}
+
+    def restore(self) -> None:
+        """Links and files as they were, in the layer that is thrown away; we are root of the room."""
+        for name in ("usr", "etc"):
+            _folder(f"/{name}")
+        for name, target in self._links.items():
+            if not os.path.islink(f"/{name}") or os.readlink(f"/{name}") != target:
+                _clear(f"/{name}")
+                os.symlink(target, f"/{name}")
+        for name, content in self._files.items():
+            if _content(f"/{name}") != content:
+                _clear(f"/{name}")
+                if content is not None:
+                    with open(f"/{name}", "wb") as file:
+                        file.write(content)
+
+
+def _content(path: str) -> bytes | None:
+    """Of a plain file."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return None
+    with os.fdopen(handle, "rb") as file:
+        return file.read() if stat.S_ISREG(os.fstat(handle).st_mode) else None
+
+
+def _clear(path: str) -> None:
+    """Take something away, whatever it is; only the layer of the room sees it."""
+    if os.path.isdir(path) and not os.path.islink(path):
+        _remove_folder(path)
+    elif os.path.lexists(path):
+        os.unlink(path)
+
+
+def _remove_folder(path: str) -> None:
+    for folder, folders, files in os.walk(path, topdown=False):
+        for name in files:
+            os.unlink(os.path.join(folder, name))
+        for name in folders:
+            inner = os.path.join(folder, name)
+            (os.unlink if os.path.islink(inner) else os.rmdir)(inner)
+    os.rmdir(path)
+
+
+def _folder(path: str) -> None:
+    """Have a folder there that is no link to elsewhere."""
+    parts = path.strip("/").split("/")
+    for count in range(1, len(parts) + 1):
+        here = "/" + "/".join(parts[:count])
+        if os.path.islink(here) or not os.path.isdir(here):
+            _clear(here)
+            os.mkdir(here, 0o755)
+
+
+def _devices() -> None:
+    kernel.mount("dev", "/dev", "tmpfs", kernel.NOSUID, "size=64k,nr_inodes=64,mode=755")
+    for name, target in (("fd", "fd"), ("stdin", "fd/0"), ("stdout", "fd/1"), ("stderr", "fd/2")):
+        os.symlink(f"/proc/self/{target}", f"/dev/{name}")
+    for name in ("shm", "pts"):
+        os.mkdir(f"/dev/{name}", 0o755)
+    kernel.mount("shm", "/dev/shm", "tmpfs", kernel.NOSUID | kernel.NODEV, "size=16m,nr_inodes=1000,mode=1777")
+    kernel.mount("pts", "/dev/pts", "devpts", kernel.NOSUID | kernel.NOEXEC, "newinstance,ptmxmode=0666,mode=620")
+    os.symlink("pts/ptmx", "/dev/ptmx")

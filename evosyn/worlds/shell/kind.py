@@ -1,0 +1,294 @@
+"""The kind of world itself: opens sessions, and runs the cells of jobs over frozen states."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+import threading
+import weakref
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from evosyn.errors import CorruptRun, StateTooLarge, UnavailableError, UsageError
+from evosyn.jobs import ItemOutcome, Limits, ShellCell, ShellJob, Status
+from evosyn.ports.worlds import Observation
+from evosyn.worlds.shell.images import Image
+from evosyn.worlds.shell.keepers import Keepers
+from evosyn.worlds.shell.keeping import KeeperProcess
+from evosyn.worlds.shell.rooms import CELL_MB, ROOM_MB, Ran, Room, RoomLost, RoomRefused
+from evosyn.worlds.shell.states import ShellState, StateStore
+from evosyn.worlds.shell.world import Need, ShellWorld
+
+INIT_S = 60.0
+START_S = 30.0
+ATTEMPTS = 3
+
+
+@dataclass(frozen=True)
+class Level:
+    """How much of a shell world this machine can give.
+
+    Attributes:
+        name: A: all of it; B: one user only; C: A or B without control groups, so that memory is only watched.
+        users: rooms have users of their own.
+        bounded: the kernel bounds the memory of a room as a whole.
+    """
+
+    name: Literal["A", "B", "C"]
+    users: bool
+    bounded: bool
+
+
+class ShellWorlds:
+    """`ports.WorldKind` of shell worlds. Made by `open_shells`; may be used from several threads."""
+
+    def __init__(self, store: Path | None, workers: int | None) -> None:
+        if workers is not None and workers < 1:
+            raise UsageError(f"workers={workers}: shell worlds need at least 1 worker")
+        stack = ExitStack()
+        with stack:
+            folder = store or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="evosyn-states-")))
+            self.states = StateStore(folder)
+            self._keepers = Keepers()
+            stack.callback(self._keepers.close)
+            self._pool = ThreadPoolExecutor(workers or len(os.sched_getaffinity(0)), thread_name_prefix="evosyn-shell")
+            stack.callback(self._pool.shutdown, cancel_futures=True)
+            self._finalizer = weakref.finalize(self, stack.pop_all().close)
+        self._first_lock = threading.Lock()
+
+    @property
+    def level(self) -> Level:
+        users, bounded = self._keepers.identity.many, self._keepers.groups is not None
+        return Level("C" if not bounded else "A" if users else "B", users, bounded)
+
+    def lacks(self, world: ShellWorld) -> tuple[Need, ...]:
+        """What a world needs and this machine does not give: it is to be skipped by these names, never failed."""
+        return tuple(need for need in world.needs if need == "uids" and not self.level.users)
+
+    def open(self, world: ShellWorld) -> ShellSession:
+        """See `ports.WorldKind.open`."""
+        state = self.first_state(world)
+        image = self._keepers.image(world.image)
+        keeper = self._keepers.take(image)
+        room = Room(keeper, self.states, world.cwd)
+        try:
+            room.open(self.states.get(state), guarded=False, disk_mb=ROOM_MB, net=True)
+            session = ShellSession(self._keepers, keeper, room, self.states, self.states.get(state))
+            if world.start is not None:
+                began = session.act(_as_bash(world), START_S)
+                if began.exit != 0:
+                    raise UsageError(f"the start script of the world ended with {began.exit}: {began.out[-300:]}")
+        except RoomLost as error:
+            self._keepers.end(keeper)
+            raise UnavailableError(f"a room could not be opened: {error}") from error
+        except BaseException:
+            self._keepers.end(keeper)
+            raise
+        return session
+
+    def first_state(self, world: ShellWorld) -> str:
+        """The state that a world begins with, made by its scripts where it was not before.
+
+        Raises:
+            UsageError: a script fails, or this machine lacks what the world needs.
+            UnavailableError: the room was lost.
+        """
+        if lacking := self.lacks(world):
+            raise UsageError(f"this machine lacks what the world needs: {', '.join(lacking)}; see `evosyn doctor`")
+        image = self._keepers.image(world.image)
+        asked = [image.digest, world.cwd, [[script.language, script.code] for script in world.init]]
+        key = hashlib.sha256(json.dumps(asked).encode("utf-8", "surrogatepass")).hexdigest()
+        with self._first_lock:
+            found = self.states.first(key)
+            if found is None:
+                found = self._make_first(world, image)
+                self.states.put_first(key, found)
+        return found
+
+    def _make_first(self, world: ShellWorld, image: Image) -> str:
+        empty = ShellState(image.digest, (), 0)
+        if not world.init:
+            return self.states.put(empty)
+        try:
+            with self._keepers.lent(image) as keeper:
+                room = Room(keeper, self.states, world.cwd)
+                room.open(empty, guarded=False, disk_mb=ROOM_MB, net=True)
+                for number, script in enumerate(world.init):
+                    ran = room.run(script, cpu_s=INIT_S, wall_s=INIT_S)
+                    if ran.exit != 0:
+                        why = ran.refused or ("time limit" if ran.exit is None else f"exit {ran.exit}")
+                        raise UsageError(f"init script {number} of the world: {why}: {(ran.err or ran.out)[-300:]}")
+                layer = room.freeze()
+                room.close()
+        except RoomRefused as error:
+            raise UsageError(f"the first state of the world cannot be kept: {error}") from error
+        except RoomLost as error:
+            raise UnavailableError(f"the room of an init script was lost: {error}") from error
+        return self.states.put(ShellState(image.digest, (layer,), 1))
+
+    def run(
+        self, jobs: Sequence[ShellJob], *, on_done: Callable[[int, tuple[ItemOutcome, ...]], None] | None = None
+    ) -> list[tuple[ItemOutcome, ...]]:
+        """Run the cells of jobs: for each job the outcomes of its cells, in order. See `ports.Sandbox.run`.
+
+        Raises:
+            UsageError: a job's world cannot be made, or its state is not here or of another world.
+        """
+        prepared = [(job, self._state_of(job)) for job in jobs]
+        futures = [self._pool.submit(self._row, job, image, state) for job, (image, state) in prepared]
+        results = []
+        try:
+            for index, future in enumerate(futures):
+                results.append(future.result())
+                if on_done is not None:
+                    on_done(index, results[-1])
+        finally:
+            for future in futures:
+                future.cancel()
+        return results
+
+    def _state_of(self, job: ShellJob) -> tuple[Image, ShellState]:
+        world = ShellWorld.read(job.world)
+        first = self.first_state(world)
+        state = self.states.get(job.state or first)
+        image = self._keepers.image(world.image)
+        begun = self.states.get(first)
+        if (state.image, state.layers[: state.first]) != (begun.image, begun.layers):
+            raise UsageError(
+                f"state {job.state} was frozen in another world than that of the job, or over another image"
+            )
+        return image, state
+
+    def _row(self, job: ShellJob, image: Image, state: ShellState) -> tuple[ItemOutcome, ...]:
+        left = job.limits.budget_s
+        outcomes = []
+        world = ShellWorld.read(job.world)
+        for cell in job.cells:
+            if left <= 0:
+                outcomes.append(ItemOutcome(Status.NOT_RUN, detail="the time of the job was spent"))
+                continue
+            outcomes.append(self._cell(cell, job.limits, image, state, world.cwd))
+            left -= outcomes[-1].seconds
+        return tuple(outcomes)
+
+    def _cell(self, cell: ShellCell, limits: Limits, image: Image, state: ShellState, cwd: str) -> ItemOutcome:
+        why = ""
+        for _ in range(ATTEMPTS):
+            try:
+                with self._keepers.lent(image) as keeper:
+                    room = Room(keeper, self.states, cwd)
+                    room.open(state, guarded=cell.view == "guarded", disk_mb=CELL_MB, net=False)
+                    ran = room.run(
+                        cell.script, cell.arguments, cpu_s=limits.cpu_s, wall_s=limits.wall_s,
+                        output=limits.output_kb << 10,
+                    )  # fmt: skip
+                    room.close()
+                return outcome_of(ran)
+            except RoomRefused as error:
+                return ItemOutcome(Status.KILLED, detail=f"no room over this state: {error}")
+            except (RoomLost, CorruptRun, UnavailableError) as error:
+                why = str(error)
+        return ItemOutcome(Status.INFRASTRUCTURE, detail=f"room lost {ATTEMPTS} times: {why}")
+
+    def close(self) -> None:
+        self._finalizer()
+
+    def __enter__(self) -> ShellWorlds:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+
+def outcome_of(ran: Ran) -> ItemOutcome:
+    """Facts of a cell as an item of a job."""
+    if ran.refused:
+        return ItemOutcome(Status.LOAD_ERROR, detail=ran.refused)
+    if ran.exit is None:
+        return ItemOutcome(Status.TIMEOUT, detail="over its time limit", seconds=ran.seconds)
+    if ran.exit < 0:
+        return ItemOutcome(Status.KILLED, detail=f"signal {-ran.exit}", seconds=ran.seconds)
+    value = {"out": ran.out, "err": ran.err, "exit": ran.exit, "truncated": ran.truncated}
+    return ItemOutcome(Status.OK, value, seconds=ran.seconds)
+
+
+def _as_bash(world: ShellWorld) -> str:
+    assert world.start is not None
+    if world.start.language == "bash":
+        return world.start.code
+    return "python3 - <<'EVOSYN-START'\n" + world.start.code + "\nEVOSYN-START"
+
+
+class ShellSession:
+    """`ports.Session` in a room: actions are lines for one bash. Made by `ShellWorlds.open`."""
+
+    def __init__(
+        self, keepers: Keepers, keeper: KeeperProcess, room: Room, states: StateStore, begun: ShellState
+    ) -> None:
+        self._keepers, self._keeper, self._room = keepers, keeper, room
+        self._states, self._begun = states, begun
+        self._over = ""
+
+    def act(self, action: str, wall_s: float = 20.0) -> Observation:
+        """See `ports.Session.act`.
+
+        Args:
+            wall_s: after these seconds the command is interrupted, and 2 seconds later ended with its shell.
+        """
+        self._check()
+        try:
+            facts, text = self._room.act(action, wall_s)
+        except RoomLost as error:
+            self._end("lost")
+            return Observation(str(error), None, ended="lost")
+        return Observation(
+            text, facts["exit"], float(facts["seconds"]), bool(facts["truncated"]), facts["ended"],
+            bool(facts["restarted"]),
+        )  # fmt: skip
+
+    def freeze(self) -> str:
+        """See `ports.Session.freeze`."""
+        self._check()
+        try:
+            layer = self._room.freeze()
+        except RoomRefused as error:
+            self._end("too large to be frozen")
+            raise StateTooLarge(str(error)) from error
+        except RoomLost as error:
+            self._end("lost")
+            raise UnavailableError(f"the room was lost before it could be frozen: {error}") from error
+        self._over = "frozen"
+        begun = self._begun
+        return self._states.put(ShellState(begun.image, (*begun.layers, layer), begun.first))
+
+    def close(self) -> None:
+        """See `ports.Session.close`."""
+        if self._over == "closed":
+            return
+        if self._over in ("", "frozen"):
+            try:
+                self._room.close()
+                self._keepers.give_back(self._keeper)
+            except (RoomLost, KeyError):
+                self._keepers.end(self._keeper)
+        self._over = "closed"
+
+    def _end(self, why: str) -> None:
+        self._over = why
+        self._keepers.end(self._keeper)
+
+    def _check(self) -> None:
+        if self._over:
+            raise UsageError(f"this session is {self._over} and takes no more actions")
+
+    def __enter__(self) -> ShellSession:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
