@@ -73,7 +73,7 @@ def build(machine: str) -> bytes:
     Raises:
         KeyError: no such architecture here.
     """
-    column = list(ARCHITECTURES).index(machine)
+    start, column = _start(machine), list(ARCHITECTURES).index(machine)
     rules = {
         **dict.fromkeys(ALLOWED, ALLOW),
         **dict.fromkeys(WRITING, _fails(errno.EROFS)),
@@ -82,7 +82,7 @@ def build(machine: str) -> bytes:
     }
     numbers = {name: pair[column] for name, pair in (ALLOWED | WRITING | IDLE | ASKED).items()}
     answers = {number: rules[name] for name, number in numbers.items() if number is not None}
-    program = _start(machine) + _search(_segments(answers, REFUSE, beyond=_fails(errno.ENOSYS)))
+    program = start + _search(_segments(answers, REFUSE, beyond=_fails(errno.ENOSYS)))
     return b"".join(struct.pack("<HBBI", *line) for line in program)
 
 
@@ -103,7 +103,7 @@ def build_for_rooms(machine: str) -> bytes:
     Raises:
         KeyError: no such architecture here.
     """
-    column = list(ARCHITECTURES).index(machine)
+    start, column = _start(machine), list(ARCHITECTURES).index(machine)
     rules = {
         "clone": _one_of(0, [0], REFUSE, mask=_CLONE_NEW),
         "clone3": _fails(errno.ENOSYS),
@@ -112,7 +112,7 @@ def build_for_rooms(machine: str) -> bytes:
     asked = {name: pair[column] for name, pair in ASKED.items() if name in rules} | {"socket": (41, 198)[column]}
     answers = {number: rules[name] for name, number in asked.items() if number is not None}
     answers |= {number: REFUSE for pair in MACHINE.values() if (number := pair[column]) is not None}
-    program = _start(machine) + _search(_segments(answers | {NEWEST: ALLOW}, ALLOW, beyond=_fails(errno.ENOSYS)))
+    program = start + _search(_segments(answers | {NEWEST: ALLOW}, ALLOW, beyond=_fails(errno.ENOSYS)))
     return b"".join(struct.pack("<HBBI", *line) for line in program)
 
 
