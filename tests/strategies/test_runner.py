@@ -54,8 +54,17 @@ def program(body: str) -> str:
     return f"def rank(evidence):\n    {body}\n    return evidence.passed.sum(1), evidence.passed.sum(0)\n"
 
 
+LACKING = {"mbr"}
+"""Rules that need what `SEEN` does not have."""
+
+
 def test_every_known_strategy_ranks_every_evidence(runner: SandboxedRunner) -> None:
-    for result in runner.rank([load_known(name) for name in known_names()], SEEN):
+    for name, result in zip(
+        known_names(), runner.rank([load_known(name) for name in known_names()], SEEN), strict=True
+    ):
+        if name in LACKING:
+            assert isinstance(result, Invalid) and "it read what is unknown here (None)" in result.reason
+            continue
         assert not isinstance(result, Invalid), result
         assert [len(ranking.solution_scores_M) for ranking in result] == [4, 5, 4, 5, 4]
         assert [len(ranking.testing_scores_N) for ranking in result] == [3] * 5
@@ -284,7 +293,7 @@ def test_one_program_cannot_patch_what_the_next_one_uses(runner: SandboxedRunner
 
 
 def test_results_do_not_depend_on_the_batch(runner: SandboxedRunner) -> None:
-    programs = [load_known(name) for name in known_names()]
+    programs = [load_known(name) for name in known_names() if name not in LACKING]
     together = runner.rank(programs, SEEN)
     alone = [runner.rank([text], SEEN)[0] for text in programs]
     for one, other in zip(together, alone, strict=True):
