@@ -12,8 +12,10 @@ import numpy as np
 import pytest
 import yaml
 
+from evosyn.evolve.events import Committed, events_of
 from evosyn.matrices import write_matrices
 from evosyn.records import PassMatrix
+from evosyn.rundir import RunDir
 
 SETS = ("scoring.draws=2", "islands.count=2", "proposers.burst=4", "finalists=5")
 SMALL = ["-M", "5", "-N", "4", *(f"--set={key}" for key in SETS)]
@@ -52,6 +54,12 @@ def finished(tmp_path_factory) -> Path:
     result = run(*command(matrices(folder / "m.jsonl"), folder / "out", "--evaluations", "250"))
     assert result.returncode in (0, 1), result.stderr
     return folder / "out"
+
+
+def child(out: Path) -> str:
+    """The last program of a run that has a parent."""
+    events = [event for event in events_of(RunDir(out).journal) if isinstance(event, Committed)]
+    return [trial.candidate.id for event in events for trial in event.step.trials if trial.candidate.parents][-1]
 
 
 def test_it_writes_strategy_report_config_manifest_and_journal(finished):
@@ -233,7 +241,7 @@ def test_a_directory_that_is_written_to_is_refused(tmp_path):
         ((), "proposers"),
         (("--islands",), "island 1"),
         (("--program", "best"), "def rank(evidence)"),
-        (("--lineage", "best"), "genetic"),
+        (("--lineage", "a child"), "genetic"),
         (("--why", "best"), "its behaviour"),
         (("--diff", "initial", "best"), "+++ c_"),
         (("--matrix", "problem-3"), "ranked by c_"),
@@ -242,6 +250,7 @@ def test_a_directory_that_is_written_to_is_refused(tmp_path):
 )
 @pytest.mark.parametrize("as_json", [False, True])
 def test_inspect_shows_every_side_of_a_run(finished, options, said, as_json):
+    options = [child(finished) if option == "a child" else option for option in options]
     result = evosyn("inspect", finished, *options, *(["--json"] if as_json else []))
     assert result.returncode == 0, result.stderr
     if as_json:

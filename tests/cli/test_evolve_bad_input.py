@@ -85,9 +85,8 @@ def out(tmp_path_factory) -> Path:
     with ScriptedServer(Script()) as server:
         arguments = [sys.executable, "-m", "evosyn", "evolve", folder / "m.jsonl", "--out", folder / "out"]
         arguments += ["-M", "4", "-N", "4", "--iterations", count]
-        arguments += [
-            word for key in ("scoring.draws=2", "loop.lag=1", "loop.concurrency=1") for word in ("--set", key)
-        ]
+        settings = ("scoring.draws=2", "loop.lag=1", "loop.concurrency=1", "known=false")
+        arguments += [word for key in settings for word in ("--set", key)]
         arguments += ["--proposer", "diff", "--model", "openai/scripted", "--base-url", server.base_url, "--quiet"]
         environment = {**os.environ, "OPENAI_API_KEY": "none"}
         result = subprocess.run(list(map(str, arguments)), capture_output=True, text=True, timeout=300, env=environment)

@@ -10,15 +10,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evosyn.evaluators.card import READ
 from evosyn.records import Evidence, PassMatrix
-from evosyn.strategies.evidence import evidence_of
+from evosyn.strategies.evidence import ALWAYS, MAYBE, evidence_of
 from evosyn.strategies.running._harness import DTYPES, READERS, ShownEvidence
 from evosyn.strategies.running.packing import pack
 from tests.properties.drawn_matrices import drawn_matrices
 
-RENAMED = {"solution_group_M": "solution_groups", "testing_group_N": "testing_groups"}
-"""Names that differ by more than their axes."""
+FIELDS = {
+    **{name: f"{name}_MN" for name in ("passed", "known", "durations")},
+    "cases": "cases_NMC",
+    "copies": "copies_M",
+}
+FIELDS |= {"solution_groups": "solution_group_M", "testing_groups": "testing_group_N"}
+FIELDS |= {name: name for name in ("solution_texts", "testing_texts")} | MAYBE
+"""The field of `Evidence` behind each name that a program uses."""
 
 
 def same(seen: Any, value: Any) -> None:
@@ -39,7 +44,7 @@ def same(seen: Any, value: Any) -> None:
 
 def shown(evidences: list[Evidence]) -> list[ShownEvidence]:
     packed = pack(evidences)
-    opened = {**packed, **{key: np.frombuffer(packed[key], dtype) for key, dtype in DTYPES.items()}}
+    opened = {**packed, **{key: np.frombuffer(packed[key], dtype) for key, dtype in DTYPES.items()}, "unknown": set()}
     return [ShownEvidence(opened, index) for index in range(len(evidences))]
 
 
@@ -47,11 +52,10 @@ def shown(evidences: list[Evidence]) -> list[ShownEvidence]:
 @given(st.lists(drawn_matrices(), min_size=1, max_size=4))
 def test_evidence_survives_packing_and_is_read_only(found: list[PassMatrix]) -> None:
     evidences = [evidence_of(matrix) for matrix in found]
-    names = {field.name: RENAMED.get(field.name, field.name.rpartition("_")[0]) for field in fields(Evidence)}
-    names |= {name: name for name in ("solution_texts", "testing_texts", "statement", "payload")}
-    assert set(names.values()) == set(READERS) == set(READ)
+    assert set(FIELDS) == set(READERS) == {*ALWAYS, *MAYBE}
+    assert set(FIELDS.values()) == {field.name for field in fields(Evidence)}
     for evidence, inside in zip(evidences, shown(evidences), strict=True):
-        for field, name in names.items():
+        for name, field in FIELDS.items():
             same(getattr(inside, name), getattr(evidence, field))
 
 

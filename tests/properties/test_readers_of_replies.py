@@ -211,7 +211,15 @@ READERS: dict[str, Callable[[str], object]] = {
 }
 """Everything that is given the text of a model as it came."""
 SECONDS = 2.0
-"""Of CPU for one text."""
+"""Of CPU for one text, on a machine that parses `PLAIN` in a fifteenth of that."""
+PLAIN = "x = [1, 2, 3]\n" * (N // 14)
+
+
+def limit_s() -> float:
+    """CPU that a text may take here: more where the machine, beside other work, is slower."""
+    began = time.thread_time()
+    parsing.parsed(PLAIN)
+    return max(SECONDS, 15 * (time.thread_time() - began))
 
 
 @pytest.mark.parametrize("reader", READERS)
@@ -220,7 +228,8 @@ def test_a_reader_takes_any_text_in_little_time(reader: str) -> None:
     for shape, text in SHAPES.items():
         began = time.thread_time()
         read(text)
-        assert time.thread_time() - began < SECONDS, shape
+        taken_s = time.thread_time() - began
+        assert taken_s < SECONDS or taken_s < limit_s(), shape
 
 
 @pytest.mark.parametrize(
