@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from evosyn.cli._command import ConfiguredCommand, config_options, out_option, sandbox_options
+from evosyn.cli.env_make import command as make
 from evosyn.errors import UsageError
 
 if TYPE_CHECKING:
@@ -26,14 +27,17 @@ AT_ONCE = 4
 """Programs that are checked at the same time; what they run shares the sandbox's workers."""
 
 
-@click.group(short_help="Verifiable environments: list, check, run, make rows.")
+@click.group(short_help="Verifiable environments: list, make, check, run, rows.")
 def command() -> None:
     """Work with verifiable environments: programs with a generator of questions and a verifier of answers (see
     docs/environments.md).
 
-    NAME is a file, a directory of programs, the name of an environment that comes with evosyn (`evosyn env list`),
-    builtin:known or builtin:held-out.
+    NAME is a file, a directory of programs or of `evosyn env make`, the name of an environment that comes with evosyn
+    (`evosyn env list`), builtin:known or builtin:held-out.
     """
+
+
+command.add_command(make)
 
 
 @command.command("list")

@@ -28,8 +28,8 @@ def sources(names: list[str]) -> dict[str, str]:
     """Program texts by name, those in the forms of the papers wrapped into the contract.
 
     Args:
-        names: each a file, a directory of programs, NAME or builtin:NAME of one that comes with evosyn, builtin:known
-            or builtin:held-out.
+        names: each a file, a directory of programs (or one that holds them in `programs/`), NAME or builtin:NAME of
+            one that comes with evosyn, builtin:known or builtin:held-out.
 
     Raises:
         UsageError: there is none of that name, or it cannot be read.
@@ -67,7 +67,8 @@ def _paths(name: str) -> dict[str, Path]:
     if path.is_file():
         return {name: path}
     if path.is_dir():
-        return {str(one): one for one in sorted(path.glob("[!_]*.py"))}
+        made = path / "programs"
+        return {str(one): one for one in sorted((made if made.is_dir() else path).glob("[!_]*.py"))}
     plain = name.removeprefix("builtin:")
     if plain in FOLDERS:
         return bundled(plain)

@@ -9,6 +9,7 @@ what comes out goes through the same screen and ladder as everything else.
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 
 from evosyn.parsing import parsed
 
@@ -80,7 +81,7 @@ def to_contract(source: str) -> str:
             return _text(tree) + _CLASS_FORM % _blanks(node)
     functions = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
     if functions >= _RESYN and "solve" in functions and "generate" not in functions:
-        return _text(_Renamed().visit(tree)) + _FUNCTION_FORM
+        return _text(Renaming({"solve": "_solution"}).visit(tree)) + _FUNCTION_FORM
     return source
 
 
@@ -123,12 +124,19 @@ def _defined(body: list[ast.stmt]) -> set[str]:
     return {node.name for node in body if isinstance(node, ast.ClassDef)}
 
 
-class _Renamed(ast.NodeTransformer):
-    """`solve` of a state is not `solve` of an instance."""
+class Renaming(ast.NodeTransformer):
+    """Gives functions, classes and values of a module other names, wherever they are read."""
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        node.name = "_solution" if node.name == "solve" else node.name
-        return self.generic_visit(node)
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self._names = names
 
     def visit_Name(self, node: ast.Name) -> ast.Name:
-        return ast.Name("_solution", node.ctx) if node.id == "solve" else node
+        return ast.Name(self._names.get(node.id, node.id), node.ctx)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        node.name = self._names.get(node.name, node.name)
+        return self.generic_visit(node)
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        node.name = self._names.get(node.name, node.name)
+        return self.generic_visit(node)

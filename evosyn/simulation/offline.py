@@ -10,11 +10,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Annotated
 
 from pydantic import Field
 
 from evosyn.chat import Reply, Request
+from evosyn.environments.asking import PURPOSES
 from evosyn.errors import UsageError
 from evosyn.ports import Argument, PluginConfig, Sandbox, TeacherTools
 from evosyn.randomness import SeedTree
@@ -26,6 +28,7 @@ from evosyn.simulation.author.replies import DrawnReply
 from evosyn.simulation.author.solutions import draw_solution
 from evosyn.simulation.author.study import Mistake, Study, study
 from evosyn.simulation.author.testings import draw_inputs, draw_testing
+from evosyn.simulation.environments.replies import draw_environment_reply
 
 NAME = "offline-teacher"
 DOMAINS = ("python-function", "python-stdin")
@@ -130,6 +133,10 @@ class OfflineTeacher:
 
     async def _draw(self, request: Request) -> DrawnReply:
         problem = request.problem
+        if request.purpose in PURPOSES:
+            # bound to a thread: a draft may parse and change programs
+            drawn = partial(draw_environment_reply, self._tree, self._profile.name, request)
+            return await asyncio.get_running_loop().run_in_executor(self._threads, drawn)
         if request.purpose == "problem":
             domain = problem.domain if problem is not None else str(request.params.get("domain", DOMAINS[0]))
             if domain not in DOMAINS:

@@ -1,6 +1,6 @@
-"""Defects to put into sound environments: each is source that is written behind a program and wraps what it defines.
+"""Defects that the simulated author puts into environments: source that stands behind a program and wraps what it defines.
 
-A defect names the rung that must stop it. Those of verifiers are defects only where the wrong answers that they take
+A defect names the rung that must stop it, as `tests/environments/test_defects.py` holds it to. Those of verifiers are defects only where the wrong answers that they take
 exist: `needs` says so of an environment's right answers.
 """
 

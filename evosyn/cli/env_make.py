@@ -1,0 +1,151 @@
+"""`evosyn env make`: environments from keywords or examples, drafted, checked, judged and cross-executed."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from evosyn.cli._command import (
+    ConfiguredCommand,
+    config_options,
+    flag,
+    out_option,
+    preset_option,
+    sandbox_options,
+    teacher_options,
+)
+from evosyn.errors import CheckFailed, TeacherUnavailable
+
+if TYPE_CHECKING:
+    from evosyn.records import Json
+    from evosyn.running.progress import RunProgress
+    from evosyn.synthesis.environments.config import MakeConfig
+    from evosyn.synthesis.environments.draft import Draft
+
+LINE_EVERY_S = 10.0
+
+
+@click.command("make", cls=ConfiguredCommand, kind="evosyn.synthesis.environments.config:MakeConfig", presets="env")
+@out_option("Directory of the environments; the same command again resumes it.")
+@flag(
+    "--keywords",
+    "author.keywords",
+    "File of topics, one a line. [default: 103 of ours]",
+    type=click.Path(dir_okay=False, path_type=Path),
+)
+@flag(
+    "--per-keyword",
+    "author.per_keyword",
+    "Drafts of each topic, at most. [default: 8]",
+    type=click.IntRange(1),
+)
+@click.option("--limit", type=click.IntRange(1), help="Drafts to ask for, at most. [default: 100]")
+@flag(
+    "--verifiers",
+    "crosscheck.verifiers",
+    "Verifiers of each draft, of which the cross-check chooses. [default: 1]",
+    type=click.IntRange(1, 16),
+)
+@flag("--reviews", "judging.reviews", "Independent reviews, any of which rejects. [default: 0]", type=click.IntRange(0))
+@flag("--strategy", "crosscheck.strategy", "Ranks verifiers: a name, a file or a RUN. [default: codet_gap]")
+@click.option("--seed", type=int, help="Root of all random choices. [default: 0]")
+@teacher_options
+@sandbox_options
+@config_options("crosscheck.solvers=0")
+@preset_option
+@click.option("--dry-run", is_flag=True, help="Say what it would take, from a sample of two drafts, and stop.")
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON and nothing else.")
+@click.option("--quiet", is_flag=True, help="No progress.")
+def command(config: MakeConfig, out: Path, dry_run: bool, as_json: bool, quiet: bool) -> None:
+    """Let a model write verifiable environments, and keep those that stand.
+
+    Each draft climbs the ladder L1 to L5, is judged (and revised once), must be borne out by programs that solve from
+    its questions alone, and must repeat nothing. The directory of --out gets programs/, environments.jsonl,
+    rejects.jsonl, report.json and README.md, and is a NAME for `evosyn env check`, `run` and `rows`. Presets: `resyn`
+    and `evoenv` are the papers' own steps; without one, the cross-check stands beside ReSyn's judges. Without a model
+    the built-in simulation writes, and everything says SIMULATED.
+    """
+    from evosyn.cli._tables import show_estimate, show_figures
+    from evosyn.running.progress import RunProgress
+    from evosyn.synthesis.environments.estimate import estimated
+    from evosyn.synthesis.recipes.environments import make_environments
+    from evosyn.workbench import Workbench
+
+    limits = config.crosscheck.execute.limits
+    with Workbench(config.workbench, out=out, seed=config.seed, limits=limits, default="offline") as workbench:
+        if dry_run:
+            found = estimated(config, workbench)
+            show_estimate(found, as_json=as_json, kept_in=out / "replies.sqlite" if workbench.has_model else None)
+            return
+        progress: RunProgress[Draft] = RunProgress()
+        with _watching(progress, not (quiet or as_json)):
+            report = make_environments(config, workbench, out, progress)
+    show_figures(report, as_json=True) if as_json else _summary(report, out)
+    _refuse_nothing(report, out)
+
+
+@contextmanager
+def _watching(progress: RunProgress[Draft], show: bool) -> Iterator[None]:
+    """A line of counts now and then, on the error stream."""
+    stop = threading.Event()
+
+    def lines() -> None:
+        while not stop.wait(LINE_EVERY_S):
+            click.echo(_line(progress), err=True)
+
+    thread = threading.Thread(target=lines, daemon=True)
+    if show:
+        thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        if show:
+            thread.join()
+            click.echo(_line(progress), err=True)
+
+
+def _line(progress: RunProgress[Draft]) -> str:
+    stages = ", ".join(f"{count} in {name}" for name, count in progress.in_stage.items() if count)
+    kept = progress.finished - sum(progress.dropped.values())
+    money = f", ${progress.usage.cost:.4f}" if progress.usage.cost else ""
+    return (
+        f"{progress.finished}/{progress.asked} drafts ended ({kept} kept){f', {stages}' if stages else ''}, "
+        f"{progress.replies} replies ({progress.cached} from cache){money}, {progress.seconds:.0f} s"
+    )
+
+
+def _summary(report: Mapping[str, Json], out: Path) -> None:
+    click.echo(f"{'drafts':18}{report['asked']:>6}")
+    for row in report["stages"]:
+        if row["dropped"]:
+            click.echo(f"  {row['stage']:16}{-row['dropped']:>6}")
+    click.echo(f"{'kept':18}{report['kept']:>6}")
+    cost = "unknown price" if report["cost"] is None else f"${report['cost']:.4f}"
+    simulated = f" - SIMULATED by {', '.join(report['models'])}" if report["simulated"] else ""
+    click.echo(f"{report['calls']} model calls ({cost}), {report['executions']} executions{simulated}")
+    if report["kept"]:
+        click.echo(f"next:    evosyn inspect {out}")
+        click.echo(f"         evosyn env rows {out} --out {out}-rows")
+
+
+def _refuse_nothing(report: Mapping[str, Json], out: Path) -> None:
+    """
+    Raises:
+        CheckFailed: no environment was kept.
+        TeacherUnavailable: because the teacher gave no reply to any request.
+    """
+    if report["kept"]:
+        return
+    dropped = ", ".join(f"{count} {reason}" for reason, count in report["dropped"].items())
+    if all(reason.startswith("author: reply-") for reason in report["dropped"]):
+        raise TeacherUnavailable(
+            f"none of {report['asked']} drafts was kept: {dropped}. See that the model answers: evosyn doctor --model "
+            "provider/name"
+        )
+    raise CheckFailed(f"none of {report['asked']} drafts was kept: {dropped}. See {out}/rejects.jsonl")

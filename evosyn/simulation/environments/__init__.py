@@ -1,0 +1,1 @@
+"""A simulated author of environments, its judges, reviewers and solvers: `evosyn env make` without a key."""
