@@ -6,6 +6,7 @@ and the angles of a keyword are ours.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import resources
@@ -121,7 +122,7 @@ def keywords_of(config: AuthorConfig) -> tuple[str, ...]:
             text = config.keywords.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(f"--keywords {config.keywords}: cannot be read: {error}") from error
-    found = tuple(dict.fromkeys(line.strip() for line in text.splitlines() if line.strip()))
+    found = tuple(dict.fromkeys(one.strip() for one in re.split(r"[,\n]", text) if one.strip()))
     if not found:
-        raise UsageError(f"--keywords {config.keywords}: holds no keyword; write one a line")
+        raise UsageError(f"--keywords {config.keywords}: holds no keyword; write one a line, or several with commas")
     return found

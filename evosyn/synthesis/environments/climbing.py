@@ -6,6 +6,8 @@ it that was dropped (ours; EvoEnv compares within a batch).
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -13,10 +15,9 @@ from evosyn.environments import FOLDERS, bundled
 from evosyn.environments.contract import LEVELS, Environment, read_environment
 from evosyn.environments.ladder import Climb, Ladder
 from evosyn.environments.novelty import NoveltyPool, Repeat
-from evosyn.environments.rows import EnvironmentRow, rows_of
-from evosyn.environments.runner import EnvironmentRunner
+from evosyn.environments.runner import EnvironmentRunner, MadeInstance, instance_seed
 from evosyn.randomness import SeedTree
-from evosyn.running.batches import Batches
+from evosyn.running.batches import Batches, in_thread
 from evosyn.synthesis.environments.draft import Draft, NearestKept
 
 AT_ONCE = 4
@@ -24,19 +25,28 @@ AT_ONCE = 4
 
 
 class ClimbLadder:
-    """Puts each draft on the ladder, and compares it with the bundled environments."""
+    """Puts each draft on the ladder, and compares it with the bundled environments.
+
+    Args:
+        known: makes the pool of these, in a thread, when the first draft needs it.
+    """
 
     name = "ladder"
     concurrency = None
 
-    def __init__(self, ladder: Ladder, bundled_ones: NoveltyPool) -> None:
-        self._bundled = bundled_ones
+    def __init__(self, ladder: Ladder, known: Callable[[], NoveltyPool]) -> None:
+        self._known, self._pool = known, asyncio.Lock()
+        self._made: NoveltyPool | None = None
         self.climb: Batches[str, Climb] = Batches(lambda sources: list(map(ladder.check, sources)), 1, AT_ONCE)
 
     async def run(self, draft: Draft) -> Draft:
         """The draft as far as it comes."""
         climbed = draft.climbed(await self.climb(draft.source or ""))
-        return climbed if climbed.ended is not None else compared(climbed, self._bundled)
+        if climbed.ended is not None:
+            return climbed
+        async with self._pool:
+            self._made = self._made or await in_thread(self._known)
+        return compared(climbed, self._made)
 
 
 class CompareKept:
@@ -73,8 +83,9 @@ def bundled_pool(runner: EnvironmentRunner) -> NoveltyPool:
     """All environments that come with evosyn, those held out included: nothing may be trained on that they measure."""
 
     def questions(environment: Environment) -> list[str]:
-        rows = rows_of(environment, runner, LEVELS, SeedTree(0))
-        return [row.problem.statement for row in rows if isinstance(row, EnvironmentRow)]
+        cells = [(level, instance_seed(SeedTree(0), environment, level, 0)) for level in range(1, LEVELS + 1)]
+        made = [one.instance for one in runner.generate(environment, cells) if isinstance(one, MadeInstance)]
+        return [one for one in runner.observe(environment, made) if isinstance(one, str)]
 
     texts = [path.read_text(encoding="utf-8") for folder in FOLDERS for path in bundled(folder).values()]
     known = [read.value for read in map(read_environment, texts) if read.value is not None]

@@ -19,7 +19,7 @@ class AuthorConfig(Section):
 
     Attributes:
         by: `keywords` (ReSyn: a topic a draft) or `shown` (EvoEnv: environments that exist, and a category).
-        keywords: a file with one a line; None for those that come with evosyn.
+        keywords: a file with one a line, or several with commas; None for those that come with evosyn.
         per_keyword: drafts of each at most; each keyword gets one before any gets two.
         shown: bundled environments in each prompt.
         attempts: how often a draft is asked for before it is given up.

@@ -7,6 +7,7 @@ with a revision, cross-check (ours), reviews, novelty. Difficulty is measured af
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from pathlib import Path
 
 import yaml
@@ -72,7 +73,7 @@ def stages_of(config: MakeConfig, workbench: Workbench, teacher: Teacher, ledger
     environments = EnvironmentRunner(workbench.sandbox)
     asker = EnvironmentAsker(ledger, teacher)
     climbing = ClimbLadder(
-        Ladder(workbench.sandbox, other, config.ladder, seed=config.seed), bundled_pool(environments)
+        Ladder(workbench.sandbox, other, config.ladder, seed=config.seed), partial(bundled_pool, environments)
     )
     instances = Instances(environments, tree.child("judged"))
     stages: list[Stage[Draft]] = [
