@@ -45,8 +45,8 @@ class ClimbLadder:
         if climbed.ended is not None:
             return climbed
         async with self._pool:
-            self._made = self._made or await in_thread(self._known)
-        return compared(climbed, self._made)
+            pool = self._made = self._made or await in_thread(self._known)
+        return compared(climbed, pool)
 
 
 class CompareKept:
