@@ -45,8 +45,9 @@ class ClimbLadder:
         if climbed.ended is not None:
             return climbed
         async with self._pool:
-            pool = self._made = self._made or await in_thread(self._known)
-        return compared(climbed, pool)
+            if self._made is None:
+                self._made = await in_thread(self._known)
+        return compared(climbed, self._made)
 
 
 class CompareKept:

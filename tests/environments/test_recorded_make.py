@@ -1,0 +1,113 @@
+"""Replies that were written by hand to the prompts of `evosyn env make`, through the whole command: honest ones, chatty
+ones, cut ones, refusals and other forms. tests/recorded/README.md tells what is odd about each."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import pytest
+from click.testing import CliRunner
+
+from evosyn.chat import Reply, Request
+from evosyn.cli.env import command
+from evosyn.dataset import read_rejects
+from evosyn.environments.asking import DRAFT
+from evosyn.ports import Argument, PluginConfig, TeacherTools
+from evosyn.synthesis.generate import SAMPLE_STRIDE
+
+RECORDED = Path(__file__).parents[1] / "recorded" / "environments"
+
+
+class WrittenConfig(PluginConfig):
+    """
+    Attributes:
+        directory: of replies, one a file: `INDEX.KIND.SLOT.ATTEMPT.md`.
+    """
+
+    directory: Annotated[Path, Argument("DIR")] = RECORDED
+
+
+class WrittenTeacher:
+    """Answers from files; where there is none, with nothing usable."""
+
+    name, simulated = "written", False
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self.asked: list[str] = []
+
+    async def complete(self, request: Request) -> Reply:
+        assert request.problem is not None
+        attempt, slot = divmod(request.sample, SAMPLE_STRIDE)
+        index = int(request.problem.problem_id.removeprefix("env-"))
+        name = f"{index}.{request.purpose}.{0 if request.purpose == DRAFT else slot}.{attempt}"
+        file = self._directory / f"{name}.md"
+        text = file.read_text(encoding="utf-8") if file.is_file() else ""
+        return Reply(f"r_{name}", text, self.name, failure=None if text else "empty")
+
+    async def aclose(self) -> None:
+        return None
+
+
+def create(tools: TeacherTools, config: WrittenConfig) -> WrittenTeacher:  # noqa: ARG001
+    return WrittenTeacher(config.directory)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("written") / "made"
+    sizes = [
+        "--keywords",
+        str(RECORDED / "keywords.txt"),
+        "--limit",
+        "6",
+        "--verifiers",
+        "2",
+        "--reviews",
+        "1",
+        "--quiet",
+    ]
+    sets = ["--set", "crosscheck.solvers=2", "--set", "crosscheck.rounds=1"]
+    teacher = f"{__name__}:create:{RECORDED}"
+    ended = CliRunner().invoke(command, ["make", "--out", str(out), "--teacher", teacher, *sizes, *sets])
+    assert ended.exit_code == 0, (ended.output, ended.exception)
+    return out
+
+
+def kept(made: Path) -> dict[str, dict[str, object]]:
+    rows = [json.loads(line) for line in (made / "environments.jsonl").read_text().splitlines()]
+    return {row["name"]: row for row in rows}
+
+
+@pytest.mark.slow
+def test_what_is_sound_is_kept_whatever_form_it_came_in(made: Path) -> None:
+    assert set(kept(made)) == {"env-000000", "env-000001", "env-000002", "env-000004"}
+    dropped = {(one.stage, one.reason, one.index) for one in read_rejects(made) if one.item == "environment"}
+    assert dropped == {("review", "rejected", 3), ("l1", "import:os", 5)}
+
+
+@pytest.mark.slow
+def test_replies_that_cannot_be_read_are_counted_and_asked_for_again(made: Path) -> None:
+    replies = {(one.stage, one.index) for one in read_rejects(made) if one.item == "reply"}
+    twice = {
+        ("environment", 2),
+        ("judge-code", 2),
+        ("judge-questions", 2),
+        ("verifier", 2),
+        ("solver", 2),
+        ("review", 4),
+    }
+    assert twice <= replies
+    report = json.loads((made / "report.json").read_text())
+    assert report["calls"] == len([one for one in RECORDED.glob("*.md") if one.name != "README.md"])
+
+
+@pytest.mark.slow
+def test_a_lenient_verifier_is_not_chosen_and_a_revision_is_judged_again(made: Path) -> None:
+    rows = kept(made)
+    assert rows["env-000004"]["revised"] == 1 and len(rows["env-000004"]["judgements"]) == 2 * 2 + 1
+    own, other = rows["env-000001"]["verifiers"]
+    assert own["chosen"] and not other["chosen"]
+    assert rows["env-000000"]["crosscheck"]["accepted"] == 1
