@@ -19,7 +19,7 @@ MAX_REPLY = 1_000_000
 _TEXT = re.compile(r'"(?:[^"\\]|\\.)*"', re.S)
 PYTHON = ("python", "py", "python3")
 BOM = "\ufeff"
-_REMARK = re.compile(r"^[ \t]*//[^\n]*$", re.M)
+_REMARK = re.compile(r"^[ \t]*//[^\n]*$|(?<=[,\[{ \t])//[^\n\"]*$", re.M)
 _TRAILING_COMMA = re.compile(r",(?=\s*[\]}])")
 
 

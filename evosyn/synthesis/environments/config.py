@@ -71,7 +71,7 @@ class CrosscheckConfig(Section):
     strategy: str = "codet_gap"
     attempts: int = Field(default=2, ge=1, le=10)
     sampling: Sampling = Field(default_factory=lambda: {"temperature": 1.0, "max_tokens": 4096})
-    execute: LimitsConfig = LimitsConfig(cpu_s=6.0, budget_s=40.0)
+    execute: LimitsConfig = LimitsConfig(cpu_s=2.0, budget_s=10.0)
 
 
 _SPEED: dict[str, Any] = {"limit": True, "workbench": True, "author": {"keywords", "per_keyword"}}

@@ -86,17 +86,17 @@ class CrossCheck:
         for round_ in range(config.rounds):
             draft, more = await self._drawn_solvers(draft, rows, round_)
             programs += more
-            if not programs:
-                continue
             execute = partial(self._execution.execute, draft.name, programs, taking.testings)
             executed = await in_thread(partial(execute, [row.problem.statement for row in rows]))
-            draft = await in_thread(partial(self._judged, draft, programs, taking, executed))
+            if executed is None:
+                continue
+            draft = await in_thread(partial(self._judged, draft, taking, executed))
             if draft.crosscheck is not None and draft.crosscheck.verdict == "accepted":
                 return draft if draft.source == base.source else await self._ladder.run(draft)
         if draft.crosscheck is None:
-            return draft.drop(self.name, "no-solver: no reply could be read as a program")
+            return draft.drop(self.name, "no-solver: no program answers every question")
         found = draft.crosscheck
-        told = f"{found.accepted} of {len(found.programs)} programs are accepted, {found.agree} that are not agree"
+        told = f"{found.accepted} of {len(found.programs)} programs are accepted, {found.agree} others agree"
         return draft.drop(self.name, f"{REASONS[found.verdict]}: {told}")
 
     async def _drawn_solvers(
@@ -163,7 +163,7 @@ class CrossCheck:
         ]
         return tuple(group_testings(program, instances, self._config.group))
 
-    def _judged(self, draft: Draft, programs: tuple[str, ...], taking: _Verifiers, executed: Executed) -> Draft:
+    def _judged(self, draft: Draft, taking: _Verifiers, executed: Executed) -> Draft:
         """With the verifier that is ranked first, and what the solvers say of it."""
         chosen, scores = 0, list[float | None]([None] * len(taking.programs))
         if len(taking.programs) > 1:
@@ -182,7 +182,7 @@ class CrossCheck:
                 else one
                 for one in draft.verifiers
             ),
-            crosscheck=CheckedSolvers(programs, rows, executed.groups, *found),
+            crosscheck=CheckedSolvers(executed.programs, rows, executed.groups, *found),
             usage=draft.usage.plus(Usage(cells=int(executed.matrix.verdicts_MN.size))),
         )
 

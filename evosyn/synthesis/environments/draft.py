@@ -28,7 +28,7 @@ class CheckedSolvers:
     """What the cross-check found.
 
     Attributes:
-        programs: that solve from the question alone; untrusted text.
+        programs: that solve from the question alone, those that answer every question; untrusted text.
         rows: for each a letter for each testing: groups of instances under each verifier, then the answers of each
             program.
         groups: testings of one verifier.

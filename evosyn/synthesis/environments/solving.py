@@ -8,7 +8,6 @@ other and are refused, or as none that is accepted.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -47,13 +46,14 @@ class Executed(NamedTuple):
     """The matrix of a cross-check.
 
     Attributes:
-        groups: columns of one verifier; those of the first verifier come first, the agreement columns last.
-        agreeing: for each agreement column the row whose answers it asks for.
+        programs: its rows: those that give a text for every question.
+        groups: columns of one verifier; those of the first verifier come first, one column for the answers of each
+            program last.
     """
 
+    programs: tuple[str, ...]
     matrix: PassMatrix
     groups: int
-    agreeing: tuple[int, ...]
 
 
 def questions_of(
@@ -101,22 +101,24 @@ class SolverExecution:
 
     def execute(
         self, name: str, programs: Sequence[str], verifiers: Sequence[Sequence[Testing]], questions: Sequence[str]
-    ) -> Executed:
-        """The matrix of programs x (groups of each verifier, then agreement).
+    ) -> Executed | None:
+        """The matrix of programs x (groups of each verifier, then agreement); None where none answers every question.
 
         Raises:
             SandboxUnavailable: from the sandbox.
         """
+        told = zip(programs, self._answers(programs, questions), strict=True)
+        answered = [(text, answers) for text, answers in told if None not in answers]
+        if not answered:
+            return None
         problem = Problem(name, NAME, "Answer the question.", {"entry_point": "solve", "starter_code": STARTER})
-        agreeing, agreement = [], []
-        for place, answers in enumerate(self._answers(programs, questions)):
-            if None not in answers:
-                cases = [{"input": [asked], "output": told} for asked, told in zip(questions, answers, strict=True)]
-                agreeing.append(place)
-                agreement.append(Testing("cases", {"cases": cases}))
-        testings = [one for groups in verifiers for one in groups] + agreement
-        (matrix,) = self._crossexec.matrices([(problem, [Solution(text) for text in programs], testings)])
-        return Executed(matrix, len(verifiers[0]), tuple(agreeing))
+        testings = [one for groups in verifiers for one in groups]
+        for _, answers in answered:
+            cases = [{"input": [asked], "output": one} for asked, one in zip(questions, answers, strict=True)]
+            testings.append(Testing("cases", {"cases": cases}))
+        taking = tuple(text for text, _ in answered)
+        (matrix,) = self._crossexec.matrices([(problem, [Solution(text) for text in taking], testings)])
+        return Executed(taking, matrix, len(verifiers[0]))
 
     def _answers(self, programs: Sequence[str], questions: Sequence[str]) -> list[list[str | None]]:
         """What each program answers; None where that is no text."""
@@ -138,12 +140,9 @@ def settled(executed: Executed, verifier: int = 0) -> SolverVerdict:
     passed_MN = executed.matrix.verdicts_MN == Verdict.PASS.value
     columns = slice(verifier * executed.groups, (verifier + 1) * executed.groups)
     accepted_M = passed_MN[:, columns].all(axis=1)
-    first = passed_MN.shape[1] - len(executed.agreeing)
-    sides: Counter[int] = Counter()
-    for at, row in enumerate(executed.agreeing):
-        if not accepted_M[row]:
-            sides[row] = int((passed_MN[:, first + at] & ~accepted_M).sum())
-    accepted, agree = int(accepted_M.sum()), max(sides.values(), default=0)
+    agrees_MM = passed_MN[:, passed_MN.shape[1] - len(executed.programs) :]
+    sides_M = (agrees_MM & ~accepted_M[:, None]).sum(axis=0)[~accepted_M]
+    accepted, agree = int(accepted_M.sum()), int(max(sides_M, default=0))
     if accepted and accepted >= agree:
         return SolverVerdict(accepted, agree, "accepted")
     return SolverVerdict(accepted, agree, "disputed" if agree > 1 else "unsolved")
