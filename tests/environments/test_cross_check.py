@@ -1,0 +1,130 @@
+"""The cross-check: programs that solve from the question alone find what no ladder sees, and reject nothing sound."""
+
+from __future__ import annotations
+
+import pytest
+
+from evosyn.crossexec.executor import CrossExecutor
+from evosyn.crossexec.judge import Judge
+from evosyn.domains import Domains
+from evosyn.environments.contract import Environment, read_environment
+from evosyn.environments.ladder import Ladder
+from evosyn.environments.replies import read_judgement, read_verifier
+from evosyn.environments.runner import EnvironmentRunner
+from evosyn.jobs import Limits
+from evosyn.ports import Sandbox
+from evosyn.randomness import SeedTree
+from evosyn.simulation.environments.drafts import (
+    STORIES,
+    popular,
+    solver_part,
+    solver_program,
+    written,
+    wrong_reference,
+)
+from evosyn.synthesis.environments.solving import (
+    SolverExecution,
+    SolverVerdict,
+    group_testings,
+    questions_of,
+    references_of,
+    settled,
+)
+
+FAMILY = "edit-distance"
+RIGHT = solver_program(solver_part(FAMILY), "plain")
+FORGETFUL = solver_program(solver_part(FAMILY), "twice")
+MISTAKEN = RIGHT.replace("def solve(prompt):", "def solve(prompt):\n    return '3'\n")
+LIAR = "class Liar(str):\n    def strip(self):\n        return self\n    def __eq__(self, other):\n        return True\n    __hash__ = str.__hash__\n\ndef solve(prompt):\n    return Liar('0')\n"
+TREE = SeedTree(3)
+
+
+def environment(source: str) -> Environment:
+    found = read_environment(source).value
+    assert found is not None
+    return found
+
+
+@pytest.fixture(scope="module")
+def execution(sandboxes: tuple[Sandbox, Sandbox]) -> SolverExecution:
+    limits = Limits(cpu_s=2.0, budget_s=10.0)
+    return SolverExecution(CrossExecutor(Judge(sandboxes[0], Domains(), limits)), sandboxes[0], limits)
+
+
+def verdict(execution: SolverExecution, sandbox: Sandbox, source: str, programs: list[str]) -> SolverVerdict | None:
+    rows = questions_of(environment(source), EnvironmentRunner(sandbox), 10, TREE)
+    asked = [(row.problem.statement, row.testing.body["instance"], row.testing.body["reference"]) for row in rows]
+    executed = execution.execute("x", programs, [group_testings(source, asked, 5)], [one[0] for one in asked])
+    return None if executed is None else settled(executed)
+
+
+def test_a_sound_environment_is_borne_out_by_one_right_program(
+    execution: SolverExecution, sandboxes: tuple[Sandbox, Sandbox]
+) -> None:
+    source = written(FAMILY, STORIES[0], "plain", "plain")
+    assert verdict(execution, sandboxes[0], source, [MISTAKEN, RIGHT]) == (1, 1, "accepted")
+
+
+@pytest.mark.parametrize(
+    ("told", "done"), [("plain", "twice"), ("twice", "marked")], ids=["a-missing-rule", "another-question"]
+)
+def test_what_the_question_does_not_tell_is_found_and_the_ladder_does_not_see_it(
+    execution: SolverExecution, sandboxes: tuple[Sandbox, Sandbox], ladder: Ladder, told: str, done: str
+) -> None:
+    source = written(FAMILY, STORIES[1], told, done)
+    assert ladder.check(source).reason == ""
+    program = solver_program(solver_part(FAMILY), told)
+    assert verdict(execution, sandboxes[0], source, [program, program]) == (0, 2, "disputed")
+    assert verdict(execution, sandboxes[0], source, [program]) == (0, 1, "unsolved")
+
+
+def test_a_wrong_reference_is_found_though_one_program_makes_its_mistake(
+    execution: SolverExecution, sandboxes: tuple[Sandbox, Sandbox], ladder: Ladder
+) -> None:
+    part = solver_part(FAMILY).replace("(a != b)", "2 * (a != b)")
+    assert part != solver_part(FAMILY)
+    source = wrong_reference(FAMILY, STORIES[2], "plain", part)
+    assert ladder.check(source).reason == ""
+    same = solver_program(part, "plain")
+    assert verdict(execution, sandboxes[0], source, [RIGHT, same, RIGHT]) == (1, 2, "disputed")
+
+
+def test_a_program_that_lies_about_equality_is_not_accepted(
+    execution: SolverExecution, sandboxes: tuple[Sandbox, Sandbox]
+) -> None:
+    source = written(FAMILY, STORIES[0], "plain", "plain")
+    found = verdict(execution, sandboxes[0], source, [LIAR, RIGHT])
+    assert found is None or found.accepted == 1
+
+
+def test_programs_that_answer_nothing_take_no_part(
+    execution: SolverExecution, sandboxes: tuple[Sandbox, Sandbox]
+) -> None:
+    source = written(FAMILY, STORIES[0], "plain", "plain")
+    assert verdict(execution, sandboxes[0], source, ["def solve(prompt):\n    return None\n"]) is None
+
+
+def test_another_verifier_takes_the_place_of_the_first_and_leaves_the_generator_alone(
+    sandboxes: tuple[Sandbox, Sandbox],
+) -> None:
+    source = written(FAMILY, STORIES[0], "plain", "plain")
+    reply = "```python\ndef plain_observe(x):\n    return 0\n\ndef verify(instance, reference, answer):\n    return plain_observe(1) == 1\n```"
+    other = read_verifier(reply, source).value
+    assert other is not None and "plain_observe_of_verifier" in other
+    runner = EnvironmentRunner(sandboxes[0])
+    rows = questions_of(environment(source), runner, 5, TREE)
+    made = references_of(environment(other), environment(source), runner, rows, TREE)
+    assert made == [row.testing.body["reference"] for row in rows]
+    assert runner.observe(environment(other), [row.testing.body["instance"] for row in rows]) == [
+        row.problem.statement for row in rows
+    ]
+
+
+@pytest.mark.parametrize("text", ["", "yes", "{}", '{"verdict": "maybe"}', '{"verdict": true}', "[1, 2]", "{" * 5000])
+def test_a_judgement_of_another_form_is_none(text: str) -> None:
+    for of in ("judge-code", "judge-questions", "review"):
+        assert read_judgement(of, text).value is None
+
+
+def test_popular_mistakes_are_shared_by_authors_and_solvers() -> None:
+    assert popular(SeedTree(4).child("a"), FAMILY, 0.1) == popular(SeedTree(4).child("b", 1), FAMILY, 0.1)
