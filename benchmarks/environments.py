@@ -98,7 +98,7 @@ async def detect(
         async with gate:
             climbed = await stages["ladder"].run(draft)
             if climbed.ended is not None:
-                return truth.defect or "sound", is_held(truth.source), (True, "", False)
+                return truth.defect or "sound", is_held(truth.source), (True, climbed.ended.reason, False)
             void = truth.defect == "wrong-reference" and await asyncio.to_thread(is_void, truth, runner)
             checked = await stages["crosscheck"].run(climbed)
             reviewed = await stages["review"].run(climbed)
@@ -116,7 +116,7 @@ async def detect(
             mean([float(bool(row[1])) for row in rest]),
             mean([float(bool(row[1]) or row[2]) for row in rest]),
         )
-        reasons = ", ".join(f"{count} {said}" for said, count in Counter(row[1] for row in rest if row[1]).items())
+        reasons = ", ".join(f"{count} {said}" for said, count in Counter(row[1] for row in found if row[1]).items())
         half = "held out" if held else "looked at"
         told = f"{kind:16} {half:9} {len(found):6} {len(found) - len(rest):6}"
         out(f"{told}   {checked:24.3f} {either:11.3f}   {reasons}")
@@ -163,9 +163,11 @@ async def choose(
     the one that is chosen, and whether they differ."""
     gate = asyncio.Semaphore(4)
 
-    async def one(draft: Draft, truth: EnvironmentDraft) -> tuple[bool, float, float, float, bool]:
+    async def one(draft: Draft, truth: EnvironmentDraft) -> tuple[bool, float, float, float, bool] | None:
         async with gate:
             done = await through(stages, ["ladder", "crosscheck"], draft)
+            if not any(two.chosen for two in done.verifiers):
+                return None
             made = await asyncio.to_thread(instances, read(truth.sound), runner)
             right = [await asyncio.to_thread(is_right, two.program, truth, made, runner) for two in done.verifiers]
             taking = [value for value, two in zip(right, done.verifiers, strict=True) if not two.reason]
@@ -173,7 +175,7 @@ async def choose(
             differ = 0 < sum(taking) < len(taking)
             return is_held(truth.source), mean(right), mean(taking), float(chosen), differ
 
-    return await asyncio.gather(*(one(*pair) for pair in drafts))
+    return [row for row in await asyncio.gather(*(one(*pair) for pair in drafts)) if row is not None]
 
 
 def mean(values: Sequence[float]) -> float:

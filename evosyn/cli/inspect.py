@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 QUESTIONS = {"islands": "islands", "program": "candidate", "lineage": "lineage", "diff": "difference",
              "prompt": "prompt", "matrix": "matrix", "why": "why", "sample": "sample"}  # fmt: skip
 """For each option that asks for something the question of the reading behind it."""
-PRINTERS = {"evolve": "evosyn.cli._inspect_search", "synthesize": "evosyn.cli._inspect_data"}
+PRINTERS = {
+    "evolve": "evosyn.cli._inspect_search",
+    "synthesize": "evosyn.cli._inspect_data",
+    "environments": "evosyn.cli._inspect_environments",
+}
 """For the kinds of directories with forms of their own where they are printed."""
 
 

@@ -14,6 +14,7 @@ from evosyn.reading.base import Reading
 HOMES = {
     "evolve": "search:SearchReading",
     "synthesize": "data:DataReading",
+    "environments": "environments:EnvironmentsReading",
     "crossexec": "summaries:CrossexecReading",
     "train": "summaries:TrainingReading",
     "distill": "summaries:TrainingReading",

@@ -16,6 +16,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from evosyn.cli.env import command
+from evosyn.cli.inspect import command as inspect
 from evosyn.environments import sources
 from evosyn.journal import Journal
 from evosyn.reading.opening import open_directory
@@ -108,7 +109,19 @@ def test_every_draft_is_kept_or_has_a_reason_and_the_simulation_is_named(made: P
     assert "SIMULATED by offline-teacher" in (made / "README.md").read_text()
     rows = [json.loads(line) for line in (made / "environments.jsonl").read_text().splitlines()]
     assert all(row["simulated"] and "SIMULATED" in row["title"] for row in rows)
-    assert open_directory(made).kind == "environments"
+
+
+def test_inspect_tells_what_became_of_each_draft(made: Path) -> None:
+    reading = open_directory(made)
+    assert reading.kind == "environments"
+    for index in range(5):
+        told = CliRunner().invoke(inspect, [str(made), "--why", str(index)])
+        assert told.exit_code == 0 and "SIMULATED" in told.output, told.output
+    (first, *_) = [json.loads(line) for line in (made / "environments.jsonl").read_text().splitlines()]
+    told = CliRunner().invoke(inspect, [str(made), "--program", first["id"]])
+    assert "def verify(" in told.output and "level 5:" in told.output
+    assert "kept" in CliRunner().invoke(inspect, [str(made)]).output
+    assert CliRunner().invoke(inspect, [str(made), "--why", "99"]).exception is not None
 
 
 @pytest.mark.slow

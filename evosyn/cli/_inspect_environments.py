@@ -1,0 +1,55 @@
+"""The answers about a directory of `evosyn env make` as text. What models wrote is escaped."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from evosyn.cli._inspect_summary import print_summary
+from evosyn.cli._texts import LETTERS, head
+from evosyn.reading.plain import safe
+
+if TYPE_CHECKING:
+    from evosyn.synthesis.environments.draft import Draft
+
+
+def print_why(draft: Draft) -> None:
+    """Each check with what it found, and each judge's words."""
+    _name(draft)
+    shares = ", ".join(f"{name} {share:.2f}" for name, share in draft.figures.items() if share)
+    click.echo(safe(f"  ladder: stands on L{draft.level}; accepted: {shares or 'nothing was tried'}"))
+    for one in draft.judgements:
+        said = "accepts" if one.accepts else f"refuses ({one.reason})"
+        click.echo(safe(f"  {one.of}: {said}{': ' if one.issues else ''}{'; '.join(one.issues)}"))
+    if draft.crosscheck is not None:
+        found = draft.crosscheck
+        click.echo(f"  crosscheck: {found.verdict}; {found.accepted} programs accepted, {found.agree} others agree")
+        for row in found.rows:
+            click.echo(f"    {row}")
+        click.echo(f"    ({found.groups} groups of each verifier, then the answers of each program; {LETTERS})")
+    for number, verifier in enumerate(draft.verifiers):
+        score = "" if verifier.score is None else f"score {verifier.score:.4g}"
+        told = "chosen" if verifier.chosen else verifier.reason
+        click.echo(safe(f"  verifier {number}: {', '.join(part for part in (score, told) if part)}"))
+    if draft.nearest is not None:
+        click.echo(f"  nearest: {draft.nearest.of}, question {draft.nearest.prompt:.2f}, code {draft.nearest.code:.2f}")
+    for reject in draft.rejects:
+        click.echo(safe(f"  {reject.item} dropped at {reject.stage}: {reject.reason} {reject.detail}"))
+
+
+def print_program(draft: Draft) -> None:
+    """The program, and a question of each level."""
+    _name(draft)
+    click.echo(safe(draft.source or "(no reply could be read as a program)"))
+    for level, prompt in enumerate(draft.prompts, 1):
+        click.echo(safe(f"\nlevel {level}: {prompt}"))
+
+
+def _name(draft: Draft) -> None:
+    kept = "kept" if draft.ended is None else "dropped"
+    brief = ", ".join(f"{name} {value}" for name, value in draft.brief.items())
+    head(f"{draft.name}: {kept}; {brief}; by {draft.author or 'nobody'}{' (SIMULATED)' if draft.simulated else ''}")
+
+
+PRINTERS = {"overview": print_summary, "why": print_why, "program": print_program}
