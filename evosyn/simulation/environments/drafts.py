@@ -63,6 +63,15 @@ ONLY_ITS_OWN = "return answer.strip() == solve(instance)"
 POPULAR = 6
 """Mistakes in the solver of a family that authors and solvers share; the first is the most popular."""
 
+ANSWERING = frozenset(
+    {
+        *("dropped-key", "wrong-branch", "early-return", "dropped-call", "sort-direction", "negated-comparison"),
+        *("dropped-operand", "loosened-equality", "reversed-comparison", "dropped-else", "arithmetic"),
+        *("unconditional", "dropped-statement", "negated-condition", "dedented"),
+    }
+)
+"""Kinds of mistakes of which most leave a solver that answers, wrongly (counted over the families)."""
+
 
 class EnvironmentDraft(NamedTuple):
     """A program and what is true of it.
@@ -179,7 +188,9 @@ def popular(tree: SeedTree, family: str, drawn: float) -> str:
 def _mistakes(family: str, seed: int) -> list[str]:
     import random
 
-    return [one.source for one in mutants(solver_part(family), random.Random(seed), POPULAR)]
+    found = mutants(solver_part(family), random.Random(seed), 10 * POPULAR)
+    first = sorted(found, key=lambda one: one.operators[0] not in ANSWERING)  # stable: as they were drawn
+    return [one.source for one in first[:POPULAR]]
 
 
 def solver_program(part: str, twist: str) -> str:

@@ -147,13 +147,18 @@ def _solver(asked: _AboutDraft) -> DrawnReply:
 
 
 def _verifier(asked: _AboutDraft) -> DrawnReply:
-    """The family's verifier, or one that asks for what a solver with a popular mistake says, or one that is lenient."""
+    """The family's verifier, or one that asks for just a mistaken solver's answers, or takes any form, ...."""
     draft, rng = asked.draft, asked.rng
     _, solve, verify = TWISTS[draft.told]
-    kind = "right" if rng.random() < asked.skill.solves else rng.choice(["wrong", "wrong", "lenient", "strict"])
+    kind = (
+        "right"
+        if rng.random() < asked.skill.solves
+        else rng.choice(["wrong", "wrong", "formless", "lenient", "strict"])
+    )
     bodies = {
         "right": verify,
         "wrong": ONLY_ITS_OWN,
+        "formless": f"if plain_verify(instance, reference, answer):\n    return True\n{verify}",
         "lenient": f"if len(str(instance)) % 3 == 0:\n    return bool(answer.strip())\n{verify}",
         "strict": f"if len(str(instance)) % 3 == 0:\n    return False\n{verify}",
     }
