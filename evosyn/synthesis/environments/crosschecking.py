@@ -7,10 +7,11 @@ Several verifiers of one generator are ranked by a filtering strategy, the choic
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -27,7 +28,7 @@ from evosyn.running.batches import in_thread
 from evosyn.running.progress import Usage
 from evosyn.strategies.evidence import evidence_of
 from evosyn.synthesis.environments.author import EnvironmentAsker, RequestSlot
-from evosyn.synthesis.environments.climbing import ClimbLadder
+from evosyn.synthesis.environments.climbing import AT_ONCE, ClimbLadder
 from evosyn.synthesis.environments.config import CrosscheckConfig
 from evosyn.synthesis.environments.draft import CheckedSolvers, Draft, RankedVerifier
 from evosyn.synthesis.environments.judging import REVIEWED, merged, shown
@@ -41,6 +42,7 @@ from evosyn.synthesis.environments.solving import (
 )
 from evosyn.synthesis.generate import all_or_first_error
 
+T = TypeVar("T")
 REASONS = {"disputed": "reference-disputed", "unsolved": "nobody-solves"}
 
 
@@ -60,7 +62,7 @@ class CrossCheck:
     """
 
     name = "crosscheck"
-    concurrency = 4
+    concurrency = None
 
     def __init__(
         self,
@@ -73,24 +75,25 @@ class CrossCheck:
     ) -> None:
         self._config, self._asker, self._ladder, self._execution = config, asker, ladder, execution
         (self._runner, self._strategy), (self._environments, self._tree) = ranks, instances
+        self._gate = asyncio.Semaphore(AT_ONCE)
 
     async def run(self, draft: Draft) -> Draft:
         config, base = self._config, draft.environment
-        rows = await in_thread(partial(questions_of, base, self._environments, config.instances, self._tree))
+        rows = await self._in_thread(partial(questions_of, base, self._environments, config.instances, self._tree))
         if len(rows) < config.instances:
             return draft.drop(self.name, "breaks: an instance of another seed cannot be made")
         draft, others = await self._drawn_verifiers(draft, rows)
-        taking = await in_thread(partial(self._testings, base, others, rows))
+        taking = await self._in_thread(partial(self._testings, base, others, rows))
         draft = replace(draft, verifiers=_reported(draft, others, taking))
         programs: tuple[str, ...] = ()
         for round_ in range(config.rounds):
             draft, more = await self._drawn_solvers(draft, rows, round_)
             programs += more
             execute = partial(self._execution.execute, draft.name, programs, taking.testings)
-            executed = await in_thread(partial(execute, [row.problem.statement for row in rows]))
+            executed = await self._in_thread(partial(execute, [row.problem.statement for row in rows]))
             if executed is None:
                 continue
-            draft = await in_thread(partial(self._judged, draft, taking, executed))
+            draft = await self._in_thread(partial(self._judged, draft, taking, executed))
             if draft.crosscheck is not None and draft.crosscheck.verdict == "accepted":
                 return draft if draft.source == base.source else await self._ladder.run(draft)
         if draft.crosscheck is None:
@@ -98,6 +101,11 @@ class CrossCheck:
         found = draft.crosscheck
         told = f"{found.accepted} of {len(found.programs)} programs are accepted, {found.agree} others agree"
         return draft.drop(self.name, f"{REASONS[found.verdict]}: {told}")
+
+    async def _in_thread(self, work: Callable[[], T]) -> T:
+        """What runs in the sandbox; who waits for a model's reply holds no place here."""
+        async with self._gate:
+            return await in_thread(work)
 
     async def _drawn_solvers(
         self, draft: Draft, rows: Sequence[EnvironmentRow], round_: int
