@@ -1,7 +1,7 @@
 """What the making of environments detects, with a truth that the simulated author knows: SIMULATED figures.
 
     python benchmarks/environments.py detect --drafts 12 --strength mixed
-    python benchmarks/environments.py verifiers --drafts 16 --strategy codet_gap --strategy RUN
+    python benchmarks/environments.py verifiers --drafts 16 --strategy exclusion --strategy RUN
 
 `detect`: drafts with what no ladder can see (wrong reference, question of something else, missing rule) and sound ones,
 through ladder, cross-check and three reviews. `verifiers`: four verifiers of one generator; whether the one that a
@@ -185,7 +185,7 @@ def mean(values: Sequence[float]) -> float:
 def verifiers(given: argparse.Namespace, tree: SeedTree, folder: Path) -> None:
     drafts = list(drawn(tree, given.strength, ("sound", "wrong-reference"), given.drafts))
     out(f"{'strategy':24} {'half':9} {'drafts':>6} {'random':>7} {'ladder':>7} {'chosen':>7}   differ: ladder, chosen")
-    for number, strategy in enumerate(given.strategy or ["codet_gap"]):
+    for number, strategy in enumerate(given.strategy or ["exclusion"]):
         config = MakeConfig(seed=given.seed, crosscheck=CrosscheckConfig(verifiers=4, strategy=strategy))
         place = folder / str(number)
         with RunDir(place) as run, opened(given.strength, config, folder, given.seed) as workbench:

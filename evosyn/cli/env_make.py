@@ -52,7 +52,7 @@ LINE_EVERY_S = 10.0
     type=click.IntRange(1, 16),
 )
 @flag("--reviews", "judging.reviews", "Independent reviews, any of which rejects. [default: 0]", type=click.IntRange(0))
-@flag("--strategy", "crosscheck.strategy", "Ranks verifiers: a name, a file or a RUN. [default: codet_gap]")
+@flag("--strategy", "crosscheck.strategy", "Ranks verifiers: a name, a file or a RUN. [default: exclusion]")
 @click.option("--seed", type=int, help="Root of all random choices. [default: 0]")
 @teacher_options
 @sandbox_options

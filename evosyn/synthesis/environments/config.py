@@ -68,7 +68,7 @@ class CrosscheckConfig(Section):
     instances: int = Field(default=40, ge=5, le=400)
     group: int = Field(default=8, ge=1, le=100)
     verifiers: int = Field(default=1, ge=1, le=16)
-    strategy: str = "codet_gap"
+    strategy: str = "exclusion"
     attempts: int = Field(default=2, ge=1, le=10)
     sampling: Sampling = Field(default_factory=lambda: {"temperature": 1.0, "max_tokens": 4096})
     execute: LimitsConfig = LimitsConfig(cpu_s=2.0, budget_s=10.0)
