@@ -14,7 +14,7 @@ from evosyn.reading.base import Reading
 HOMES = {
     "evolve": "search:SearchReading",
     "synthesize": "data:DataReading",
-    "environments": "environments:EnvironmentsReading",
+    "environments": "made_environments:MadeEnvironmentsReading",
     "crossexec": "summaries:CrossexecReading",
     "train": "summaries:TrainingReading",
     "distill": "summaries:TrainingReading",

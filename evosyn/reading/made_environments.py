@@ -12,7 +12,7 @@ from evosyn.running.ledger import Ledger
 from evosyn.synthesis.environments.draft import Draft
 
 
-class EnvironmentsReading(SummaryReading):
+class MadeEnvironmentsReading(SummaryReading):
     """Drafts are named by their number, as `env-000012` or by the id of their environment."""
 
     made_by = "`evosyn env make`"

@@ -1,7 +1,7 @@
 """What the making of environments detects, with a truth that the simulated author knows: SIMULATED figures.
 
-    python benchmarks/environments.py detect --drafts 12 --strength mixed
-    python benchmarks/environments.py verifiers --drafts 16 --strategy exclusion --strategy RUN
+    python benchmarks/environment_making.py detect --drafts 12 --strength mixed
+    python benchmarks/environment_making.py verifiers --drafts 16 --strategy exclusion --strategy RUN
 
 `detect`: drafts with what no ladder can see (wrong reference, question of something else, missing rule) and sound ones,
 through ladder, cross-check and three reviews. `verifiers`: four verifiers of one generator; whether the one that a
