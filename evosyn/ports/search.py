@@ -97,6 +97,7 @@ class ProposalContext:
         attempts: of models, the latest last.
         before: scores on the seed problems of the parent's own parent, empty where unknown.
         reached: the best score of any candidate so far on each seed problem.
+        around: the parent is what a model has just written; this proposal, which costs nothing, is all about it.
     """
 
     index: int
@@ -109,6 +110,7 @@ class ProposalContext:
     attempts: tuple[Tried, ...] = ()
     before: tuple[float, ...] = ()
     reached: tuple[float, ...] = ()
+    around: bool = False
 
     @property
     def others(self) -> tuple[Elite, ...]:
