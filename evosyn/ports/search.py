@@ -5,6 +5,7 @@ from __future__ import annotations
 import string
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from evosyn.chat import Parsed
@@ -180,11 +181,15 @@ class Told(NamedTuple):
         data: what candidates are scored on, and how well known ones do; lines.
         evidence: what this parent did, and what others did better; lines. Those of `Evaluation.feedback` are not added.
         direction: one line that says where to look this time, or "".
+        bodies: what is shown of programs, by id, where the rest of one says nothing new.
+        glossary: the functions that these call, a line each.
     """
 
     data: tuple[str, ...] = ()
     evidence: tuple[str, ...] = ()
     direction: str = ""
+    bodies: Mapping[str, str] = MappingProxyType({})
+    glossary: tuple[str, ...] = ()
 
 
 @runtime_checkable

@@ -87,6 +87,21 @@ def functions() -> dict[str, str]:
     return {name: helper.source for name, helper in _helpers().items()}
 
 
+def rank_of(text: str) -> str:
+    """A program of the grammar without its functions."""
+    return "".join(text.rpartition("def rank(")[1:])
+
+
+def called_in(bodies: Iterable[str]) -> tuple[str, ...]:
+    """The functions of the grammar that these lines call, each with what it does, in a line."""
+    names = set(re.findall(r"\b(\w+)\(", "\n".join(bodies)))
+    called = [one for name, one in _helpers().items() if name in names]
+    said = ((inspect.getdoc(vars(helpers)[one.name]) or "").partition("\n\n")[0].split() for one in called)
+    return tuple(
+        f"- {one.source.partition(':')[0][4:]}: {' '.join(words)}" for one, words in zip(called, said, strict=True)
+    )
+
+
 class _Body:
     """The assignments of one program; subtrees that occur twice or read too long get a name."""
 
