@@ -91,6 +91,7 @@ def of_synthesis(report: Mapping[str, Json] | None, manifest: Mapping[str, Json]
     if unusable:
         why.append(f"{unusable} of {report['calls']} replies could not be used")
     why.append(f"Ranked by {manifest['strategy']} from {manifest['strategy_from']}")
+    why += [f"{line[0].upper()}{line[1:]}" for line in (report.get("shift") or {}).get("said", ())]
     return Conclusion("yes" if kept else "no", did, why=tuple(why))
 
 

@@ -6,7 +6,7 @@ the best program, then the last lines of evidence; contract, data and parents al
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
