@@ -57,11 +57,19 @@ def test_models_and_genetic_bursts_work_on_one_archive(tmp_path, pool_file):
     assert b"sk-secret" not in b"".join(path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file())
 
 
-UNREAD = (
-    "I count the votes.\n```python\nimport numpy as np\n\n\ndef rank(evidence):\n"
-    "    p = evidence.passed.astype(float)\n    votes = p.mean(axis=1)\n    for row in range(len(p)):\n        votes[row] += 0.25 * p[row].max()\n"
-    "    return votes, p.mean(axis=0) * 0.5\n```\n"
-)
+UNREAD = """I count the votes.
+```python
+import numpy as np
+
+
+def rank(evidence):
+    p = evidence.passed.astype(float)
+    votes = p.mean(axis=1)
+    for row in range(len(p)):
+        votes[row] += 0.25 * p[row].max()
+    return votes, p.mean(axis=0) * 0.5
+```
+"""
 READ = (
     "I vote.\n```python\nimport numpy as np\n\n\ndef rank(evidence):\n"
     "    passed = evidence.passed.astype(float)  # solutions x testings\n"
