@@ -20,18 +20,18 @@ T = TypeVar("T")
 FACTORS = (0.5, 0.8, 1.25, 2.0)
 
 
-class Variant(NamedTuple):
+class Neighbour(NamedTuple):
     """A program and how it came about, in a word."""
 
     program: Program
     operator: str
 
 
-def around(program: Program, rng: random.Random) -> Iterator[Variant]:
+def around(program: Program, rng: random.Random) -> Iterator[Neighbour]:
     """First all constants and sub-expressions in turn, then what openings bring, in random order; the last repeats
     itself where trees are alike."""
-    moved = (Variant(one, "constant") for one in _moved(program))
-    smaller = (Variant(one.program, "without") for one in without_terms(program))
+    moved = (Neighbour(one, "constant") for one in _moved(program))
+    smaller = (Neighbour(one.program, "without") for one in without_terms(program))
     yield from by_turns([moved, smaller])
     kinds = [_exchanged(program), _joined(program), _crossed_in(program)]
     for found in kinds:
@@ -59,13 +59,13 @@ def _moved(program: Program) -> Iterator[Program]:
                     yield program._replace(**{name: replaced(tree, at, Node(node.op, args))})
 
 
-def _exchanged(program: Program) -> list[Variant]:
+def _exchanged(program: Program) -> list[Neighbour]:
     """One whole tree of an opening."""
     made = [program._replace(**{name: getattr(one, name)}) for one in OPENINGS.values() for name in program._fields]
-    return [Variant(one, "opening") for one in made]
+    return [Neighbour(one, "opening") for one in made]
 
 
-def _joined(program: Program) -> list[Variant]:
+def _joined(program: Program) -> list[Neighbour]:
     """Ties broken by an idea, the top by one and the rest by the other, both weighed alike."""
     found = []
     for name, tree in program._asdict().items():
@@ -73,14 +73,14 @@ def _joined(program: Program) -> list[Variant]:
             pairs = [("then", tree, idea), ("crown", tree, idea), ("crown", idea, tree)]
             made = [Node(op, (one, other)) for op, one, other in pairs]
             made.append(Node("add", (Node("standard", (tree,)), Node("standard", (idea,)))))
-            found += [Variant(program._replace(**{name: new}), "joined") for new in made]
+            found += [Neighbour(program._replace(**{name: new}), "joined") for new in made]
     return found
 
 
-def _crossed_in(program: Program) -> list[Variant]:
+def _crossed_in(program: Program) -> list[Neighbour]:
     """An idea in the place of a sub-expression."""
     return [
-        Variant(program._replace(**{name: replaced(tree, at, idea)}), "crossed-in")
+        Neighbour(program._replace(**{name: replaced(tree, at, idea)}), "crossed-in")
         for name, tree in program._asdict().items()
         for at, node in paths(tree)
         if at
