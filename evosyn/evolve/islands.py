@@ -17,7 +17,7 @@ from pydantic import Field
 from evosyn.configs.section import Section
 from evosyn.evolve import selection
 from evosyn.evolve.archive import AddStatus, Archive
-from evosyn.evolve.events import KEPT, Fate, Step, Trial
+from evosyn.evolve.events import Fate, Step, Trial
 from evosyn.evolve.proposer_tally import Tally
 from evosyn.ports import Axis, Merit, Tried
 from evosyn.randomness import SeedTree
@@ -358,8 +358,3 @@ class Archipelago:
 def _gain(height: Sequence[float], elite: Elite) -> float:
     """By how much an elite clearly exceeds these scores, where it does, over the seed problems."""
     return sum(max(0.0, score - held - WON) for held, score in zip(height, elite.evaluation.per_seed, strict=False))
-
-
-def kept(fates: Sequence[Fate]) -> int:
-    """How many of these candidates entered an archive."""
-    return sum(fate in KEPT for fate in fates)
