@@ -98,25 +98,15 @@ def show_report(report: Mapping[str, Json], out: Path) -> None:
     """Print leaderboards, verdict and the winner's source."""
     from rich.syntax import Syntax
 
+    from evosyn.reading.conclusions import of_search
     from evosyn.synthesis.search.seeds import told
 
     wide = wide_console()
     print_leaderboard(report)
-    best, initial = report["best"], report["initial"]
-    wide.print(
-        f"winner {best['id']}: held out {best['heldout_score']:.3f} against {initial['heldout_score']:.3f} of the "
-        f"initial strategy; {report['evaluations']} evaluations, {spent(report)}, "
-        f"{report['wall_s']:.0f} s; ended by {report['stopped']}",
-        highlight=False,
-    )
-    if (chosen := report.get("selection")) and chosen.get("gain") is not None:
-        kind = "the winner" if chosen["evolved_wins"] else f"no evolved program; {chosen['known']} is the winner"
-        wide.print(
-            f"shown to be better than the best known rule, {chosen['known']}, on the train problems: {kind} (gain "
-            f"{chosen['gain']:+.4f}, lower bound {chosen['gain_lower']:+.4f}, {chosen['draws']} fresh draws a problem, "
-            f"standard error from drawing {chosen['drawing_error']:.4f})",
-            highlight=False,
-        )
+    found = of_search(report, None, "", None)
+    took = f"{spent(report)}, {report['wall_s']:.0f} s; ended by {report['stopped']}"
+    for line in (found.did, f"winner {found.won}, {took}", *found.why):
+        wide.print(line, highlight=False, markup=False)
     boards = report["leaderboard"]
     held = boards["heldout"]["problems"]
     if report.get("left_out"):

@@ -61,7 +61,7 @@ def complete(
         "wall_s": round(time.monotonic() - began, 2),
     }
     run.write_json("report.json", report)
-    if spent is not None:
+    if spent := spent or search.spent:
         raise spent
     return report
 

@@ -149,6 +149,9 @@ def test_where_nothing_evolved_is_shown_to_be_better_the_report_and_the_program_
     source, only = tmp_path / "m.jsonl", CONFIG.model_copy(update={"stop": StopConfig(evaluations=1)})
     write_matrices(source, [matrix(n) for n in range(8)])
     report = run_evolve(only, Source(str(source)), tmp_path / "out", workbench())
+    kept, sizes = report["evolved_on"], [matrix(n).verdicts_MN.shape for n in range(8)]
+    assert len(kept["traits"]) == 8 and kept["pools"] == [max(m for m, _ in sizes), max(n for _, n in sizes)]
+    assert kept["heldout"] == report["leaderboard"]["heldout"]["problems"]
     chosen = report["selection"]
     assert chosen["evolved_wins"] is (chosen["gain_lower"] > 0)
     if not chosen["evolved_wins"]:
