@@ -19,6 +19,7 @@ from evosyn.errors import EXIT_INTERRUPTED, EXIT_PIPE, EXIT_UNAVAILABLE, EvosynE
 
 COMMANDS: dict[str, str] = {
     "quickstart": "Run the whole job on bundled seeds: evolve, synthesize (no key, no GPU).",
+    "init": "Write commented seeds and configurations to begin from.",
     "evolve": "Evolve a filtering strategy on seed problems.",
     "synthesize": "Make new problems, cross-execute, rank, prune; write a dataset.",
     "train": "RLVR on a dataset (GRPO and kin).",
