@@ -6,6 +6,7 @@ that breaks the format gets a message with file, line, field, value and what to 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from importlib import resources
@@ -20,6 +21,10 @@ from evosyn.records import FLAT_PAYLOAD, Json, Pool, Problem, Provenance, Soluti
 from evosyn.testings import StoredTesting
 
 BUILTIN = "builtin:"
+LONGEST = {"problem_id": 200, "domain": 200, "statement": 1_000_000}
+"""Characters."""
+UNTOLD = re.compile(r"[\x00-\x08\x0e-\x1f\x7f\ud800-\udfff]")
+"""Control characters but white space, and halves of characters."""
 Check: TypeAlias = Callable[[Pool], None]
 
 
@@ -194,6 +199,11 @@ def _problem(found: ProblemLine, line: int, source: str) -> Problem:
         text: str = getattr(found, name)
         if not text.strip():
             raise FormatError(name, "must not be blank", text)
+        if len(text) > LONGEST[name]:
+            raise FormatError(name, f"is too long: {len(text):,} characters, {LONGEST[name]:,} at most")
+        if strange := UNTOLD.search(text):
+            hint = "Take it out; no file, prompt or page can hold it"
+            raise FormatError(name, f"holds the character {strange.group()!r}", hint=hint)
     for name in ("payload", "meta"):
         _check_json(name, getattr(found, name))
     testing, made = found.human_testing, Provenance(source=source)
