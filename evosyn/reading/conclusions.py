@@ -76,6 +76,10 @@ def of_search(
                 key=lambda row: row["score"], default=None)  # fmt: skip
     if known is not None and known["score"] >= best["heldout_score"]:
         why = (f"The known strategy {known['strategy']} does as well there: {known['score']:.3f}", *why)
+    if unusable := report.get("unusable_replies"):
+        listed = ", ".join(f"{count} x {reason}" for reason, count in unusable.items())
+        drawn = (report.get("spent") or {}).get("drawing", {}).get("calls", "the")
+        why = (*why, f"{sum(unusable.values())} of {drawn} replies of drawing could not be used: {listed}")
     return Conclusion(worked, f"{said}: {told}{paired}.{size}", won, best["id"], why)
 
 
