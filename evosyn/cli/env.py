@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from evosyn.cli import calibrate
 from evosyn.cli._command import ConfiguredCommand, config_options, out_option, sandbox_options
 from evosyn.errors import UsageError
 
@@ -34,6 +35,9 @@ def command() -> None:
     NAME is a file, a directory of programs, the name of an environment that comes with evosyn (`evosyn env list`),
     builtin:known or builtin:held-out.
     """
+
+
+command.add_command(calibrate.command, "calibrate")
 
 
 @command.command("list")
