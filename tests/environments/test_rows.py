@@ -138,3 +138,19 @@ def test_a_verifier_that_keeps_what_it_saw_has_a_process_for_each_answer(sandbox
     for company in (Company(repeat=0.0), Company(share=False)):
         results = Judge(sandboxes[0], Domains(), company=company).verify(cells)
         assert {one.verdict for one in results} == {Verdict.PASS}
+
+
+def test_entropy_and_the_reading_of_rows_tell_what_is_there(tmp_path: Path) -> None:
+    from evosyn.cli.inspect import command as inspect
+    from evosyn.view.answers import open_view
+
+    told = json.loads(invoke("entropy", "knapsack", "brackets", "colouring", "--json", *SANDBOX))
+    assert told["environments"] == 3
+    assert told["varieties"][-1] == {"tau": 0.9, "clusters": 3, "bits": pytest.approx(1.585, abs=0.001)}
+    invoke("rows", "knapsack", "brackets", "--out", str(tmp_path / "d"), "--per-env", "5", *SANDBOX)
+    shown = CliRunner().invoke(inspect, [str(tmp_path / "d")]).output
+    assert "10 rows of 2 environments" in shown and "sequence-string" in shown
+    shown = CliRunner().invoke(inspect, [str(tmp_path / "d"), "--sample", "2"]).output
+    assert "A bag carries" in shown and "def verify" in shown
+    page = open_view(tmp_path / "d").answer("overview", {})
+    assert page["tables"][0]["rows"][0][3:5] == [5, "1, 2, 3, 4, 5"]
