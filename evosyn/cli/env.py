@@ -217,7 +217,7 @@ def _climbed(workbench: Workbench, names: tuple[str, ...], seed: int) -> dict[st
     """How far each program comes; one that repeats an earlier one has that for its reason."""
     from dataclasses import replace
 
-    from evosyn.environments import sources
+    from evosyn.environments import provenance_of, sources
     from evosyn.environments.ladder import Ladder
     from evosyn.environments.novelty import NoveltyPool
 
@@ -225,7 +225,8 @@ def _climbed(workbench: Workbench, names: tuple[str, ...], seed: int) -> dict[st
     other = workbench.open_sandbox(workers=workbench.config.sandbox.workers, hash_seed=1)
     ladder = Ladder(workbench.sandbox, other, seed=seed)
     with ThreadPoolExecutor(AT_ONCE) as threads:
-        climbs = dict(zip(texts, threads.map(ladder.check, texts.values()), strict=True))
+        found = threads.map(ladder.check, texts.values(), map(provenance_of, texts))
+        climbs = dict(zip(texts, found, strict=True))
     pool = NoveltyPool()
     for name, climb in climbs.items():
         if climb.environment is None or climb.reason:

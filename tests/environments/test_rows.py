@@ -42,6 +42,7 @@ def test_a_row_alone_pays_for_right_answers_and_not_for_others(
     assert (told["kept"], told["environments"], told["dropped"]) == (10, 2, {})
     samples = read_dataset(tmp_path)
     assert [json.loads(sample.meta)["level"] for sample in samples] == [1, 2, 3, 4, 5] * 2
+    assert {sample.model for sample in samples} == {"builtin"}
     assert "<answer>" in samples[0].prompt[0].content and samples[0].statement in samples[0].prompt[0].content
     tasks = tasks_of(samples)
     assert list(tasks.values()) == [task_of(sample) for sample in samples]
