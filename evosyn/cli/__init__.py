@@ -23,6 +23,7 @@ COMMANDS: dict[str, str] = {
     "init": "Write commented seeds and configurations to begin from.",
     "evolve": "Evolve a filtering strategy on seed problems.",
     "synthesize": "Make new problems, cross-execute, rank, prune; write a dataset.",
+    "calibrate": "How often a student solves the rows of a dataset.",
     "train": "RLVR on a dataset (GRPO and kin).",
     "distill": "SFT or DPO on a dataset.",
     "eval": "pass@k of a model on a pool of problems.",

@@ -150,6 +150,26 @@ def of_evaluation(report: Mapping[str, Json] | None, progress: str) -> Conclusio
     return Conclusion("yes" if sure else "unclear", did, won, None, tuple(why))
 
 
+def of_calibration(report: Mapping[str, Json] | None, progress: str) -> Conclusion:
+    """Rows by how often a student solves them; levels whose rates do not fall are named."""
+    if report is None:
+        return Conclusion("open", f"{progress[:1].upper()}{progress[1:]}.")
+    rated, unfit = report["rated"], [one for one in report["levels"] if one["unfit"]]
+    rate = "none of its rows" if report["solve_rate"] is None else f"{report['solve_rate']:.3f} of {rated} rows"
+    why = [f"{report['in_band']} rows lie in the band {report['band']}, {report['never']} are never solved"]
+    why += [f"{report['rows'] - rated} rows could not be rated"] if rated < report["rows"] else []
+    why += [f"rates do not fall with the level for {len(unfit)} of {len(report['levels'])}"] if unfit else []
+    return Conclusion("done", f"{report['student']} solves {rate} ({report['samples']} samples each).", why=tuple(why))
+
+
+def of_environment_rows(report: Mapping[str, Json] | None, progress: str) -> Conclusion:
+    """Rows that environments made, and what was dropped."""
+    if report is None:
+        return Conclusion("open", f"{progress[:1].upper()}{progress[1:]}.")
+    why = [f"dropped {count}: {reason}" for reason, count in report["dropped"].items()]
+    return Conclusion("done", f"{report['kept']} rows of {report['environments']} environments.", why=tuple(why))
+
+
 def of_experiment(report: Mapping[str, Json] | None, progress: str) -> Conclusion:
     """Arms: what the experiment itself says."""
     if report is None or not report.get("verdict"):
