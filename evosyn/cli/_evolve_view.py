@@ -128,10 +128,16 @@ def show_report(report: Mapping[str, Json], out: Path) -> None:
 
 def spent(report: Mapping[str, Json]) -> str:
     """Model calls and dollars, with the phases that they went to."""
-    phases = ", ".join(f"{phase} {usage['calls']}" for phase, usage in report.get("spent", {}).items())
+    phases = ", ".join(_phase(phase, usage) for phase, usage in report.get("spent", {}).items())
     listed = f" ({phases})" if phases else ""
     money = ", price unknown" if report["cost"] is None else f", ${report['cost']:.4f}" if report["cost"] else ""
     return f"{report['model_calls']} model calls{listed}{money}"
+
+
+def _phase(name: str, usage: Mapping[str, Json]) -> str:
+    tokens = usage.get("tokens") or {"input": 0, "output": 0}  # reports of earlier versions have none
+    shown = f": {tokens['input']} + {tokens['output']} tokens" if any(tokens.values()) else ""
+    return f"{name} {usage['calls']}{shown}" + (f", ${usage['cost']:.4f}" if usage["cost"] else "")
 
 
 def print_leaderboard(report: Mapping[str, Json]) -> None:

@@ -193,6 +193,12 @@ class Archipelago:
     def cost(self) -> float:
         return sum(tally.cost for tally in self.tallies.values())
 
+    @property
+    def tokens(self) -> tuple[int, int]:
+        """In and out."""
+        read, written = zip((0, 0), *(tally.tokens for tally in self.tallies.values()), strict=True)
+        return sum(read), sum(written)
+
     def top(self, count: int) -> tuple[Elite, ...]:
         """See `ports.SearchState.top`."""
         return self.record.top(count)

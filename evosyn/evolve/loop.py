@@ -338,6 +338,7 @@ class Search:
             waste=proposal.waste,
             replies=proposal.replies,
             cost=proposal.cost,
+            tokens=proposal.tokens,
         )
 
     def _release(self, key: str) -> None:

@@ -55,12 +55,14 @@ class Proposal:
         waste: None, or the named reason: `empty`, `prose`, `diff-does-not-apply`, `does-not-parse`, `duplicate`,
         `refused`, ...
         replies: ids of the model replies it used.
+        tokens: of these, in and out.
     """
 
     candidates: tuple[Candidate, ...] = ()
     waste: str | None = None
     replies: tuple[str, ...] = ()
     cost: float = 0.0
+    tokens: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True)

@@ -76,6 +76,10 @@ def of_search(
                 key=lambda row: row["score"], default=None)  # fmt: skip
     if known is not None and known["score"] >= best["heldout_score"]:
         why = (f"The known strategy {known['strategy']} does as well there: {known['score']:.3f}", *why)
+    if unusable := report.get("unusable_replies"):
+        listed = ", ".join(f"{count} x {reason}" for reason, count in unusable.items())
+        drawn = (report.get("spent") or {}).get("drawing", {}).get("calls", "the")
+        why = (*why, f"{sum(unusable.values())} of {drawn} replies of drawing could not be used: {listed}")
     return Conclusion(worked, f"{said}: {told}{paired}.{size}", won, best["id"], why)
 
 
@@ -144,6 +148,26 @@ def of_evaluation(report: Mapping[str, Json] | None, progress: str) -> Conclusio
     sure = gain["low"] is not None and gain["low"] > 0
     did = f"{best['model']} does better than {rows[0]['model']}" + ("." if sure else ", but chance could explain it.")
     return Conclusion("yes" if sure else "unclear", did, won, None, tuple(why))
+
+
+def of_calibration(report: Mapping[str, Json] | None, progress: str) -> Conclusion:
+    """Rows by how often a student solves them; levels whose rates do not fall are named."""
+    if report is None:
+        return Conclusion("open", f"{progress[:1].upper()}{progress[1:]}.")
+    rated, unfit = report["rated"], [one for one in report["levels"] if one["unfit"]]
+    rate = "none of its rows" if report["solve_rate"] is None else f"{report['solve_rate']:.3f} of {rated} rows"
+    why = [f"{report['in_band']} rows lie in the band {report['band']}, {report['never']} are never solved"]
+    why += [f"{report['rows'] - rated} rows could not be rated"] if rated < report["rows"] else []
+    why += [f"rates do not fall with the level for {len(unfit)} of {len(report['levels'])}"] if unfit else []
+    return Conclusion("done", f"{report['student']} solves {rate} ({report['samples']} samples each).", why=tuple(why))
+
+
+def of_environment_rows(report: Mapping[str, Json] | None, progress: str) -> Conclusion:
+    """Rows that environments made, and what was dropped."""
+    if report is None:
+        return Conclusion("open", f"{progress[:1].upper()}{progress[1:]}.")
+    why = [f"dropped {count}: {reason}" for reason, count in report["dropped"].items()]
+    return Conclusion("done", f"{report['kept']} rows of {report['environments']} environments.", why=tuple(why))
 
 
 def of_experiment(report: Mapping[str, Json] | None, progress: str) -> Conclusion:

@@ -119,8 +119,9 @@ class ModelProposer:
             found = self._found(replies[-1], context)
         ids = tuple(reply.id for reply in replies)
         cost = sum(reply.cost or 0.0 for reply in replies)  # of cached ones too: a killed run may have paid them
+        tokens = sum(reply.input_tokens for reply in replies), sum(reply.output_tokens for reply in replies)
         if found.value is None:
-            return Proposal(waste=found.reason, replies=ids, cost=cost)
+            return Proposal(waste=found.reason, replies=ids, cost=cost, tokens=tokens)
         parents = (context.parent.candidate.id, *(elite.candidate.id for elite in asked.also_parents))
         detail = {
             "model": self._teacher.name,
@@ -130,7 +131,8 @@ class ModelProposer:
         }
         if asked.kind:
             detail["asked"] = asked.kind
-        return Proposal((Candidate(found.value, parents, self.name, detail),), replies=ids, cost=cost)
+        made = Candidate(found.value, parents, self.name, detail)
+        return Proposal((made,), replies=ids, cost=cost, tokens=tokens)
 
     async def repair(self, context: ProposalContext, failed: Proposal, reason: str) -> Proposal | None:
         """See `ports.Repairing.repair`."""
@@ -143,11 +145,12 @@ class ModelProposer:
         reply = await self._teacher.complete(self._request(messages, context))
         found = self._found(reply, context, broken.text)
         replies, cost = (*failed.replies, reply.id), failed.cost + (reply.cost or 0.0)
+        tokens = failed.tokens[0] + reply.input_tokens, failed.tokens[1] + reply.output_tokens
         if found.value is None:
-            return replace(failed, replies=replies, cost=cost)
+            return replace(failed, replies=replies, cost=cost, tokens=tokens)
         detail = {**broken.detail, "replies": list(replies), "prompt": asked, "repairs": broken.id}
         mended = Candidate(found.value, broken.parents, self.name, detail)
-        return Proposal((broken, mended), replies=replies, cost=cost)
+        return Proposal((broken, mended), replies=replies, cost=cost, tokens=tokens)
 
     async def aclose(self) -> None:
         """End the connections that the teacher holds in this event loop."""
