@@ -89,7 +89,7 @@ def main(arguments: list[str] | None = None) -> None:
         warnings.filterwarnings("ignore", category=category, module="<unknown>|<candidate>|<string>")
     try:
         if "--json" in (sys.argv[1:] if arguments is None else arguments):
-            sys.stdout = Watched(sys.stdout)  # type: ignore[assignment]
+            sys.stdout = Watched(sys.stdout)
         code = group.main(
             args=arguments, prog_name="evosyn", standalone_mode=False, color=False if no_colour() else None
         )
