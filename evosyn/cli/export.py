@@ -8,7 +8,9 @@ from typing import Any
 import click
 
 from evosyn.cli._export_run import COMMANDS as RUN_EXPORTS
+from evosyn.errors import UsageError
 
+FORMATS = "trl, verl, verifiers, sft, dpo or jsonl; of environments also reasoning_gym"
 DIRECTORY = click.Path(file_okay=False, path_type=Path)
 
 
@@ -39,13 +41,7 @@ def command() -> None:
 
 @click.command("data", short_help="A dataset in another tool's format.")
 @click.argument("directory", type=DIRECTORY)
-@click.option(
-    "--format",
-    "form",
-    required=True,
-    metavar="NAME",
-    help="trl, verl, verifiers, sft, dpo, jsonl; of environments also reasoning_gym.",
-)
+@click.option("--format", "form", metavar="NAME", help=f"{FORMATS}. [required]")
 @click.option("--out", type=DIRECTORY, help="Directory to write to. [default: DATA/export/FORMAT]")
 @click.option("--setting", type=click.Choice(["evosyn", "relaxed", "random"]), default="evosyn", show_default=True)
 @click.option(
@@ -57,11 +53,13 @@ def command() -> None:
 @click.option("--push", metavar="REPO", help="Also upload the dataset with its card to this repository of the hub.")
 @click.option("--private/--public", default=True, show_default=True, help="With --push: who can see it.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON.")
-def data(directory: Path, form: str, out: Path | None, setting: str, as_json: bool, **options: Any) -> None:
+def data(directory: Path, form: str | None, out: Path | None, setting: str, as_json: bool, **options: Any) -> None:
     """Write the dataset DIRECTORY in the format of another tool."""
     from evosyn.dataset import read_dataset
     from evosyn.synthesis.exports import export_dataset
 
+    if form is None:
+        raise UsageError(f"--format: name one of {FORMATS}")
     name = options["name"] or directory.resolve().name
     target = out or directory / "export" / form
     samples = read_dataset(directory, setting)

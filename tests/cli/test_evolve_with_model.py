@@ -50,6 +50,8 @@ def test_models_and_genetic_bursts_work_on_one_archive(tmp_path, pool_file):
         requests = server.counts.requests
     report = json.loads((tmp_path / "out" / "report.json").read_text())
     assert 5 < report["model_calls"] == requests
+    tokens = report["spent"]["search"]["tokens"]
+    assert tokens["input"] > 1000 and tokens["output"] > 0
     steps = [event.step for event in commits(tmp_path / "out")]
     modelled = {trial.candidate.id for step in steps if step.replies for trial in step.trials}
     assert any(step.proposer == "genetic" and step.parent in modelled for step in steps)

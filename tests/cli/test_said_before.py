@@ -143,3 +143,8 @@ def test_a_value_out_of_range_is_told_in_plain_words(tmp_path):
     path = lines(tmp_path / "one.jsonl", SEED)
     result = run("evolve", path, "--out", tmp_path / "run", "--set", "heldout=1.5")
     assert "heldout: must be less than 1 (got 1.5)" in str(result.exception)
+
+
+def test_an_export_without_a_format_names_the_formats(tmp_path):
+    result = run("export", tmp_path)
+    assert isinstance(result.exception, UsageError) and "name one of trl, verl" in str(result.exception)
