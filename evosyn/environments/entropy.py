@@ -22,7 +22,7 @@ TAUS = (0.5, 0.6, 0.7, 0.8, 0.9)
 """Similarities from which two environments are one task; in the paper's embedding 0.8."""
 
 
-class TaskVariety(NamedTuple):
+class Clustering(NamedTuple):
     """At a threshold: the number of clusters, and their entropy in bits, from 0 to log2 of the environments."""
 
     tau: float
@@ -32,7 +32,7 @@ class TaskVariety(NamedTuple):
 
 def varieties(
     shown: Sequence[tuple[Environment, Sequence[str]]], taus: Sequence[float] = TAUS
-) -> tuple[TaskVariety, ...]:
+) -> tuple[Clustering, ...]:
     """One for each threshold.
 
     Args:
@@ -45,7 +45,7 @@ def varieties(
     for tau in taus:
         sizes = Counter(_linked(alike >= tau))
         shares = [size / len(shown) for size in sizes.values()]
-        found.append(TaskVariety(tau, len(sizes), -math.fsum(share * math.log2(share) for share in shares) + 0.0))
+        found.append(Clustering(tau, len(sizes), -math.fsum(share * math.log2(share) for share in shares) + 0.0))
     return tuple(found)
 
 
