@@ -4,23 +4,30 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
+import subprocess
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from evosyn.chat import Request
+from evosyn.cli.export import command as export
+from evosyn.cli.inspect import command as inspect
 from evosyn.configs.loading import load_config
 from evosyn.dataset import Sample, read_dataset, write_dataset
 from evosyn.domains import Domains
 from evosyn.errors import UsageError
 from evosyn.ports import Sandbox
 from evosyn.randomness import SeedTree
-from evosyn.rates import RowRate, folder_of, in_band, rate_events
+from evosyn.rates import RowRate, calibrations, folder_of, in_band, rate_events
 from evosyn.rundir import RunDir
+from evosyn.simulation.scripted_server import ScriptedServer
 from evosyn.train import tiny
 from evosyn.train.calibrate import header_of, measure, report_of
 from evosyn.train.config import CalibrateConfig, RlvrConfig
@@ -219,3 +226,40 @@ def test_the_tiny_model_trains_on_four_domains(
     assert {f"pass_rate/{domain}" for domain in counted} <= set(report["metrics"])
     assert {one.id for one in read_dataset(tmp_path / "short")} == {one.id for one in parts["short"]}
     sys.modules.pop("short_answer", None)
+
+
+def test_a_served_student_is_paid_once_and_its_rates_make_the_band_of_an_export(tmp_path: Path) -> None:
+    names = [name for name, *_ in FUNCTIONS[:3]]
+
+    def says(body: Mapping[str, Any], times: int) -> str:
+        """Solves the first problem always, the second in the first of two samples, the third never."""
+        place = next(at for at, name in enumerate(names) if f"{name}(xs)" in json.dumps(body))
+        right = FUNCTIONS[place][2][0] if times < 2 - place else "None"
+        return f"```python\ndef {names[place]}(xs):\n    return {right}\n```"
+
+    data = tmp_path / "data"
+    write_dataset(data, "evosyn", samples(3))
+    with ScriptedServer(says) as server:
+        line = [sys.executable, "-m", "evosyn", "calibrate", str(data), "--model", "openai/scripted", "--samples", "2"]
+        line += ["--base-url", server.base_url, "--set=workbench.teacher.hedge=false", "--json", "--allow-weak-sandbox"]
+        environment = {**os.environ, "OPENAI_API_KEY": "sk-secret-for-the-test"}
+        runs = [subprocess.run(line, capture_output=True, text=True, env=environment, check=True) for _ in range(2)]
+        assert runs[0].stdout == runs[1].stdout
+        assert server.counts.requests == 6
+        raised = [*line, "--samples", "3"]
+        subprocess.run(raised, capture_output=True, text=True, env=environment, check=True)
+        assert server.counts.requests == 9
+    report = json.loads(runs[0].stdout)
+    assert (report["solve_rate"], report["in_band"], report["never"], report["always"]) == (0.5, 1, 1, 1)
+    shown = CliRunner().invoke(inspect, [str(data / "calibration" / path_of(data, 2))]).output
+    assert "openai/scripted solves 0.500 of 3 rows" in shown
+    for path in (data / "calibration").glob("*/*.*"):
+        assert b"sk-secret" not in path.read_bytes()
+    out = tmp_path / "out"
+    told = CliRunner().invoke(export, [str(data), "--format", "sft", "--band", ".5:.9", "--out", str(out)])
+    assert told.exit_code == 0, told.output
+    assert len((out / "train.jsonl").read_text().splitlines()) == 1
+
+
+def path_of(data: Path, count: int) -> str:
+    return next(one.path.name for one in calibrations(data, "evosyn") if one.header["samples"] == count)
