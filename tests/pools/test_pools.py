@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from evosyn.domains import iter_pools, load_pools
-from evosyn.errors import InputError
-from evosyn.pools import write_pools
+from evosyn.errors import FormatError, InputError
+from evosyn.pools import pool_from_json, write_pools
 
 GOOD: dict[str, Any] = {
     "problem_id": "double",
@@ -151,3 +151,19 @@ def test_a_file_that_is_not_the_gzip_it_claims_to_be(tmp_path: Path) -> None:
 def test_an_unknown_bundled_pool_names_the_known_ones() -> None:
     with pytest.raises(InputError, match=r"no such bundled pool.*builtin:python-seeds"):
         load_pools("builtin:python-seed")
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [
+        ("problem_id", "x" * 5000, "is too long: 5,000 characters, 200 at most"),
+        ("statement", "a" * 1_000_001, "is too long"),
+        ("statement", "a\x00b", r"holds the character '\x00'"),
+        ("statement", "a\ud800b", r"holds the character '\ud800'"),
+    ],
+)
+def test_what_no_file_or_page_can_hold_is_refused(field, value, said):
+    line = {"problem_id": "p", "domain": "python-function", "statement": "Say.\n\tTwice.", field: value}
+    with pytest.raises(FormatError) as found:
+        pool_from_json(line)
+    assert found.value.field == field and said in found.value.reason

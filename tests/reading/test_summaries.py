@@ -13,6 +13,7 @@ from evosyn.cli.inspect import command
 from evosyn.errors import UsageError
 from evosyn.journal import Journal
 from evosyn.matrices import write_matrices
+from evosyn.reading.conclusions import of_search
 from evosyn.reading.opening import kind_of, open_directory
 from evosyn.records import PassMatrix
 from evosyn.view.answers import encoded, open_view
@@ -182,3 +183,13 @@ def test_an_option_that_says_nothing_here_is_refused(tmp_path, options, said):
     assert isinstance(result.exception, UsageError)
     with pytest.raises(UsageError, match=said):
         raise result.exception
+
+
+def test_unusable_replies_of_drawing_are_among_the_reasons_of_a_search():
+    side = {"id": "c", "heldout_score": 0.5}
+    board = {"heldout": {"problems": 20, "strategies": []}}
+    report = {"best": side, "initial": side, "beats_initial": False, "leaderboard": board, "evaluations": 3}
+    report |= {"unusable_replies": {"testing: no-cases": 2}, "spent": {"drawing": {"calls": 40}}}
+    assert (
+        "2 of 40 replies of drawing could not be used: 2 x testing: no-cases" in of_search(report, None, "", None).why
+    )

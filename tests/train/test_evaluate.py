@@ -17,7 +17,16 @@ from evosyn.pools import write_pools
 from evosyn.ports import Sandbox
 from evosyn.records import Pool, Problem, Testing
 from evosyn.rundir import RunDir
-from evosyn.train.evaluate import Result, bench_tasks, evaluate, level_of, summary, write_picture
+from evosyn.train.evaluate import (
+    BenchOutcome,
+    Result,
+    bench_tasks,
+    evaluate,
+    level_of,
+    summary,
+    tasks_of_benches,
+    write_picture,
+)
 from evosyn.train.generation import TokenSampling
 from evosyn.train.scoring import Scorer, domains_of, reward_judge
 
@@ -138,3 +147,19 @@ def test_a_distilled_tiny_model_is_better_than_a_random_one(small_data: Path, be
     table = json.loads((tmp_path / "eval" / "report.json").read_text())
     assert [row["model"] for row in table["models"]] == models
     assert table["models"][0]["pass@1"]["mean"] == 0.0
+
+
+def test_datasets_are_benches_and_domains_are_told_apart(bench: Path, small_data: Path) -> None:
+    from evosyn.dataset import read_dataset
+
+    pools, rows = tasks_of_benches([str(bench)]), tasks_of_benches([str(small_data)])
+    assert {task.row_id for task in rows} == {sample.id for sample in read_dataset(small_data)}
+    assert tasks_of_benches([str(bench), str(small_data)]) == [*pools, *rows]
+    with pytest.raises(UsageError, match="same name"):
+        tasks_of_benches([str(bench), str(bench)])
+    outcomes = [BenchOutcome(f"{domain}-{at}", "unrated", 2, 2 * at, 2, 0, domain) for domain in "ab" for at in (0, 1)]
+    table = summary([Result("one", tuple(outcomes[:3]))], [1], 0)
+    parts = table["models"][0]["domains"]
+    assert {name: part["problems"] for name, part in parts.items()} == {"a": 2, "b": 1}
+    assert (parts["a"]["pass@1"]["mean"], parts["b"]["pass@1"]["mean"]) == (0.5, 0.0)
+    assert "domains" not in summary([Result("one", tuple(outcomes[:2]))], [1], 0)["models"][0]
