@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from evosyn.jobs import ItemOutcome, Limits, ShellCell, ShellJob, ShellScript, Status
+from evosyn.shell_world import ShellWorld
 from evosyn.worlds.shell import ShellWorlds
-from evosyn.worlds.shell.world import ShellWorld
 
 pytestmark = pytest.mark.long
 
@@ -253,7 +253,7 @@ def test_30_a_testing_that_loops_forks_or_fills_costs_its_own_cell(shells: Shell
 PROGRAM = """
     import sys, time
     from evosyn.worlds.shell import open_shells
-    from evosyn.worlds.shell.world import ShellWorld
+    from evosyn.shell_world import ShellWorld
     shells = open_shells(workers=1)
     session = shells.open(ShellWorld())
     session.act("setsid nohup bash -c 'while sleep 0.1; do : MARK; done' >/dev/null 2>&1 &")
