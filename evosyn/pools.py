@@ -52,7 +52,7 @@ def load_pools(source: str | Path, check: Check | None = None) -> list[Pool]:
     """All problems of `source`, validated.
 
     Args:
-        source: a `.jsonl` or `.jsonl.gz` file, or `builtin:python-seeds`.
+        source: a `.jsonl` or `.jsonl.gz` file, or `builtin:python-seeds`, `builtin:os-seeds`.
         check: what else a line must be, such as one of its domain (`evosyn.domains.check_pool`); raises FormatError.
 
     Raises:
@@ -187,6 +187,9 @@ def _builtin(source: str) -> Iterator[_Object | InputError]:
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     folder = home / name.replace("-", "_")
     for entry in sorted(folder.iterdir(), key=lambda item: item.name):
+        if entry.name.endswith(".jsonl"):
+            for found in _numbered(Path(str(entry))):
+                yield found if isinstance(found, InputError) else found._replace(number=None)
         if entry.name.endswith(".yaml"):
             try:
                 value = yaml.load(entry.read_text(encoding="utf-8"), Loader=loader)
