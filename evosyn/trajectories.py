@@ -99,3 +99,18 @@ def trajectory_of(text: str) -> Trajectory:
     if found.state is not None and not STATE.fullmatch(found.state):
         raise FormatError("state", "must be the id of a state, st_ and 32 digits", found.state)
     return found
+
+
+def told(text: str) -> str:
+    """A trajectory as people read it, a command and what it printed, one after the other; any other text as it is."""
+    try:
+        run = trajectory_of(text)
+    except FormatError:
+        return text
+    if run.unrun and len(run.calls) == 1:
+        return text if not text.lstrip().startswith('{"') else run.actions[0]
+    lines = []
+    for call in run.calls:
+        if call.tool == BASH:
+            lines += [f"$ {call.args.get('script', '')}", *([call.out] if call.out else [])]
+    return "\n".join([*lines, f"= {run.answer}" if run.end == ANSWER else f"[{run.end}]"])

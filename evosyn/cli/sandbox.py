@@ -7,6 +7,7 @@ import shutil
 import tempfile
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -54,7 +55,7 @@ def probe(name: str, as_json: bool) -> None:
 @click.option("--from-docker", metavar="IMAGE", help="With --os: the files of an image that Docker has.")
 @click.option("--from-tar", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="With --os: of a tar.")
 def build_image(
-    tag: str, dockerfile: Path | None, suite: str | None, mirror: str | None, of_rooms: bool, **given: str | Path | None
+    tag: str, dockerfile: Path | None, suite: str | None, mirror: str | None, of_rooms: bool, **given: Any
 ) -> None:
     """Make the image of the Docker sandbox, without a registry; or, with --os, one for rooms of agents.
 
