@@ -7,6 +7,7 @@ nobody outside. When either ends, everything below it does.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
 import signal
@@ -35,8 +36,9 @@ def start(control: int, config: Mapping[str, Any]) -> None:
     """
     link = socket.socket(fileno=control)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    resource.setrlimit(resource.RLIMIT_NOFILE, (min(200_000, most), min(200_000, most)))
+    most = 200_000 if os.getuid() == 0 else min(200_000, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
+    with contextlib.suppress(PermissionError, ValueError):  # root without that capability keeps what it has
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     if config["middle"]:
         kernel.unshare(kernel.NEWUSER)
         kernel.dumpable(True)
