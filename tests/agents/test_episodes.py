@@ -95,7 +95,7 @@ def test_the_chat_holds_what_was_said_and_shown(problem):
 
 
 def test_a_killed_run_pays_nothing_twice_and_rebuilds_its_room(problem, tmp_path):
-    """The endpoint dies at the third turn; what the room said differs at each run, so only what is kept can be shown."""
+    """The endpoint dies at the third turn; what the room said differs each time, so it must be what was kept."""
     turns = says(bash("date +%N > /root/n; cat /root/n"), bash("echo x >> /root/n; wc -l < /root/n"), "Act: finish")
 
     def dies(body):
