@@ -21,6 +21,7 @@ from evosyn.domains.os_testings import (
     StateBody,
     awaited,
     checks_of,
+    facts_of,
     filled,
     observed,
     verdict_of_check,
@@ -99,8 +100,8 @@ class Awaiting:
         checks = []
         for check, place in zip(checks_of(testing.kind, testing.body), places, strict=True):
             made = check if place is None else filled(check, items[place])
-            if isinstance(made, str):
-                return CellResult(Verdict.BROKEN, (Verdict.BROKEN,) * len(places), detail=made[:200])
+            if isinstance(made, CellResult):
+                return made
             checks.append({"kind": _KINDS[type(made)], "body": made.model_dump()})
         return Testing("checks", {"checks": checks}, testing.provenance)
 
@@ -125,8 +126,10 @@ class ShellPlan:
         items = list(outcomes[0]) if outcomes else []
         answer = self.answer
         if answer is None and items:
-            said = items.pop(0)
-            answer = "" if said.value is None else str(said.value["out"]).strip()
+            said = facts_of(items.pop(0))
+            if isinstance(said, CellResult):  # the script itself could not be run
+                return tuple([one if isinstance(one, CellResult) else said for one in self.columns])
+            answer = said.out.strip()
         return tuple(
             [one if isinstance(one, CellResult) else self._joined(one, answer or "", items) for one in self.columns]
         )

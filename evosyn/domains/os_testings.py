@@ -7,7 +7,7 @@ A testing observes; the comparison is made here, in our process, so nothing that
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -82,7 +82,6 @@ class ChecksBody(ShellBody):
 BODIES: Mapping[str, type[ShellBody]] = {
     "value": ValueBody, "answer": AnswerBody, "state": StateBody, "observe": ObserveBody, "checks": ChecksBody,
 }  # fmt: skip
-CheckBody: TypeAlias = ShellBody
 
 
 def checks_of(kind: str, body: Mapping[str, object]) -> list[ShellBody]:
@@ -109,38 +108,62 @@ def awaited(check: ShellBody) -> ScriptBody | None:
     return check.expect if isinstance(check, ObserveBody) and isinstance(check.expect, ScriptBody) else None
 
 
-def filled(check: ShellBody, outcome: ItemOutcome) -> ShellBody | str:
-    """The check with what its script printed in the first state; or why it is broken."""
-    value = outcome.value if outcome.status is Status.OK else None
-    if value is None or value["exit"] != 0 or value["truncated"]:
-        said = "printed too much" if value and value["truncated"] else f"exit {value['exit']}" if value else ""
-        return f"the script of what is expected: {said or outcome.detail or outcome.status}"
-    if not value["out"].strip() and isinstance(check, AnswerBody):
-        return "the script of what is expected printed nothing"
+class Facts(NamedTuple):
+    """What a script printed and how it ended."""
+
+    out: str
+    err: str
+    exit: int | None
+    truncated: bool
+
+
+def facts_of(outcome: ItemOutcome) -> Facts | CellResult:
+    """What a cell saw, or the verdict of one that could not look."""
+    value = outcome.value
+    if outcome.status is Status.OK and isinstance(value, Mapping) and set(Facts._fields) == set(value):
+        return Facts(**value)
+    # of the world, or of a script that cannot be sent, no solution is guilty
+    none = Verdict.FAIL if outcome.status is Status.OK else STATUS_VERDICTS[outcome.status]
+    return _cell(
+        Verdict.BROKEN if outcome.status is Status.LOAD_ERROR else none, outcome.seconds, outcome.detail or "no facts"
+    )
+
+
+def filled(check: ShellBody, outcome: ItemOutcome) -> ShellBody | CellResult:
+    """The check with what its script printed in the first state; or what every solution gets, as it is broken."""
+    seen = facts_of(outcome)
+    if isinstance(seen, CellResult):
+        return seen if seen.verdict is Verdict.UNKNOWN else _broken(seen.detail)
+    if seen.exit != 0 or seen.truncated:
+        return _broken("printed too much" if seen.truncated else f"exit {seen.exit}: {seen.err[:100]}")
     if isinstance(check, AnswerBody):
-        return ValueBody(expected=value["out"].strip(), compare=check.compare)
-    return check.model_copy(update={"expect": value["out"]})
+        answer = seen.out.strip()
+        return ValueBody(expected=answer, compare=check.compare) if answer else _broken("printed nothing")
+    return check.model_copy(update={"expect": seen.out})
 
 
 def verdict_of_check(check: ShellBody, answer: str, outcome: ItemOutcome | None) -> CellResult:
-    """The verdict of one check over one end of an episode."""
-    if isinstance(check, ValueBody):
-        return _cell(Verdict.PASS if same_answer(check.compare, check.expected, answer) else Verdict.FAIL)
-    assert outcome is not None
-    if outcome.status is not Status.OK:
-        own = outcome.status is Status.LOAD_ERROR  # of the world, or of a script that cannot be sent
-        return _cell(Verdict.BROKEN if own else STATUS_VERDICTS[outcome.status], outcome.seconds, outcome.detail)
-    out, err, status = outcome.value["out"], outcome.value["err"], outcome.value["exit"]
-    if status == 2 and err.startswith(NO_SCRIPT) and "syntax error" in err:
-        return _cell(Verdict.BROKEN, outcome.seconds, err[:200])
+    """The verdict of one check over one end of an episode; `outcome` is None where the answer alone decides."""
+    if isinstance(check, ValueBody) or outcome is None:
+        good = isinstance(check, ValueBody) and same_answer(check.compare, check.expected, answer)
+        return _cell(Verdict.PASS if good else Verdict.FAIL)
+    seen = facts_of(outcome)
+    if isinstance(seen, CellResult):
+        return seen
+    if seen.exit == 2 and seen.err.startswith(NO_SCRIPT) and "syntax error" in seen.err:
+        return _cell(Verdict.BROKEN, outcome.seconds, seen.err[:200])
     if isinstance(check, ObserveBody):
-        good = not outcome.value["truncated"] and same_answer(check.compare, str(check.expect), out)
+        good = not seen.truncated and same_answer(check.compare, str(check.expect), seen.out)
         return _cell(Verdict.PASS if good else Verdict.FAIL, outcome.seconds)
     if isinstance(check, StateBody) and check.accept == "true":
-        lines = out.strip().splitlines()
+        lines = seen.out.strip().splitlines()
         verdict = {"true": Verdict.PASS, "false": Verdict.FAIL}.get(lines[-1].strip().lower() if lines else "")
         return _cell(verdict or Verdict.BROKEN, outcome.seconds, "" if verdict else "says neither true nor false")
-    return _cell(Verdict.PASS if status == 0 else Verdict.FAIL, outcome.seconds)
+    return _cell(Verdict.PASS if seen.exit == 0 else Verdict.FAIL, outcome.seconds)
+
+
+def _broken(why: str) -> CellResult:
+    return _cell(Verdict.BROKEN, detail=f"the script of what is expected: {why}"[:200])
 
 
 def _cell(verdict: Verdict, seconds: float = 0.0, detail: str = "") -> CellResult:
