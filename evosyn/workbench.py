@@ -20,7 +20,7 @@ from pydantic_core import PydanticCustomError
 
 from evosyn import registry
 from evosyn.agents.loop import AgentConfig, LoopActor
-from evosyn.agents.turns import Turns
+from evosyn.agents.turns import TurnJournal
 from evosyn.budget import Budget, BudgetConfig
 from evosyn.chat import Refusals, Reply
 from evosyn.configs.loading import SECRET
@@ -182,7 +182,7 @@ class Workbench:
         if domain.actor == "reply":
             return None
         if domain.name not in self._actors:
-            turns = Turns(self._out and self._out / "turns.jsonl")
+            turns = TurnJournal(self._out and self._out / "turns.jsonl")
             self._actors[domain.name] = LoopActor(self.shells, turns, self.config.agent)
         return self._actors[domain.name]
 

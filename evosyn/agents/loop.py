@@ -16,8 +16,8 @@ from typing import NamedTuple, Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
 from evosyn.agents.dialects import HINT, RULES, TOOLS, Dialect, read_action, result, written
-from evosyn.agents.place import Place, RoomGone
-from evosyn.agents.turns import Turns
+from evosyn.agents.place import EpisodePlace, RoomGone
+from evosyn.agents.turns import TurnJournal
 from evosyn.chat import Message, Reply, Request
 from evosyn.configs.section import Section
 from evosyn.ports.worlds import WorldKind
@@ -74,7 +74,7 @@ class Episode(NamedTuple):
 class LoopActor:
     """Solves problems whose payload names a shell world."""
 
-    def __init__(self, rooms: Rooms, turns: Turns, config: AgentConfig) -> None:
+    def __init__(self, rooms: Rooms, turns: TurnJournal, config: AgentConfig) -> None:
         self._rooms, self._turns, self._config = rooms, turns, config
         self._most = config.rooms or 2 * len(os.sched_getaffinity(0))
         self._threads = ThreadPoolExecutor(self._most, thread_name_prefix="evosyn-agent")
@@ -104,12 +104,14 @@ class LoopActor:
             SandboxUnavailable: there are no rooms any more.
         """
         world = world_in(problem.payload)
-        place = Place(lambda: self._rooms.open(world), self._rooms.kept, self._turns, f"{problem.id}/{request.sample}")
+        place = EpisodePlace(
+            lambda: self._rooms.open(world), self._rooms.kept, self._turns, f"{problem.id}/{request.sample}"
+        )
         async with self._gate():
             with _closing(place):
                 return await self._run(problem, self._first(request), ask, place)
 
-    async def _run(self, problem: Problem, request: Request, ask: AskTurn, place: Place) -> Episode:
+    async def _run(self, problem: Problem, request: Request, ask: AskTurn, place: EpisodePlace) -> Episode:
         chat, calls, replies, nothing = list(request.messages), list[ToolUse](), list[Reply](), 0
         end: End = "limit"
         try:
@@ -157,7 +159,7 @@ class LoopActor:
 
 
 @contextmanager
-def _closing(place: Place) -> Iterator[None]:
+def _closing(place: EpisodePlace) -> Iterator[None]:
     try:
         yield
     finally:

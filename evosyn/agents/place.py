@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from evosyn.agents.dialects import cut
-from evosyn.agents.turns import Turns
+from evosyn.agents.turns import TurnJournal
 from evosyn.errors import StateTooLarge
 from evosyn.ports.worlds import Session
 
@@ -23,14 +23,14 @@ class RoomGone(Exception):
     """The room was lost, twice."""
 
 
-class Seen(NamedTuple):
+class SeenOutput(NamedTuple):
     """What an agent sees of a command, and its exit status."""
 
     out: str
     status: int | None
 
 
-class Place:
+class EpisodePlace:
     """Blocks; used by one thread at a time.
 
     Args:
@@ -42,13 +42,15 @@ class Place:
         drifted: what was done again to rebuild a room showed something else than the first time.
     """
 
-    def __init__(self, opened: Callable[[], Session], kept: Callable[[str], bool], turns: Turns, episode: str) -> None:
+    def __init__(
+        self, opened: Callable[[], Session], kept: Callable[[str], bool], turns: TurnJournal, episode: str
+    ) -> None:
         self._opened, self._kept, self._turns, self._episode = opened, kept, turns, episode
         self._room: Session | None = None
         self._done: list[str] = []
         self.drifted = False
 
-    def act(self, script: str) -> Seen:
+    def act(self, script: str) -> SeenOutput:
         """
         Raises:
             RoomGone: there is no room to be had for these commands.
@@ -58,7 +60,7 @@ class Place:
             known = self._fresh(script)
             self._turns.put(self._episode, [*self._done, script], known)
         self._done.append(script)
-        return Seen(*known)
+        return SeenOutput(*known)
 
     def freeze(self) -> str | None:
         """The id of what is left; None where it is more than can be kept.

@@ -13,7 +13,7 @@ from evosyn.journal import Journal
 from evosyn.records import Json, content_id
 
 
-class Turns:
+class TurnJournal:
     """May be used from several threads.
 
     Args:

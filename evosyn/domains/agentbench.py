@@ -25,7 +25,7 @@ OF_PROGRAMS = re.compile(r"/usr/s?bin|(?<![\w/])/s?bin\b|\bsudo\b")
 TRAIN_SCRIPTS = "7"
 
 
-class Named(NamedTuple):
+class SourceName(NamedTuple):
     """What stands behind the prefix."""
 
     path: Path
@@ -33,10 +33,10 @@ class Named(NamedTuple):
     image: str
 
 
-def named(source: str) -> Named:
+def named(source: str) -> SourceName:
     text, _, image = source.removeprefix(AGENTBENCH).partition("@")
     path, _, split = text.partition("#")
-    return Named(Path(path), split or "test", image or "debos")
+    return SourceName(Path(path), split or "test", image or "debos")
 
 
 def scan(source: str) -> Iterator[Pool | InputError]:
@@ -54,7 +54,7 @@ def scan(source: str) -> Iterator[Pool | InputError]:
         raise InputError(path, f"has no split {split!r}", hint=f"Splits: {', '.join(splits)}; name one as PATH#SPLIT")
     for row in found:
         try:
-            pool = pool_from_json(_Reading(row.value, files, image).line(), line=row.number)
+            pool = pool_from_json(_TaskReading(row.value, files, image).line(), line=row.number)
             check_pool(pool)
             yield pool
         except NotUsable as error:
@@ -63,7 +63,7 @@ def scan(source: str) -> Iterator[Pool | InputError]:
             yield error.at(path, row.number)
 
 
-class _Reading:
+class _TaskReading:
     """One task."""
 
     def __init__(self, row: Mapping[str, Json], files: Mapping[str, str], image: str) -> None:

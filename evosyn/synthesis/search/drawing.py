@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from evosyn.agents.loop import LoopActor
@@ -31,7 +32,7 @@ class Wanted(NamedTuple):
     solutions: int
     testings: int
     config: DrawConfig
-    actors: Mapping[str, LoopActor]
+    actors: Mapping[str, LoopActor] = MappingProxyType({})
 
 
 class DrawnSeeds(NamedTuple):
