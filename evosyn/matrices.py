@@ -16,6 +16,7 @@ from typing import Annotated, TypeAlias
 import numpy as np
 
 from evosyn.codec import Through
+from evosyn.documents import SUFFIXES
 from evosyn.errors import FormatError, InputError
 from evosyn.jsonlines import read_lines, write_lines
 from evosyn.records import Digests, Json, Letters, ParsedCall, ParsedCalls, PassMatrix, Verdict
@@ -32,12 +33,12 @@ FIELDS = (
 
 
 def is_matrices_file(path: str | Path) -> bool:
-    """Whether the first line of a file is a matrix; False for bundled pools.
+    """Whether the first line of a file is a matrix; False for bundled pools and YAML.
 
     Raises:
         InputError: missing, empty or not JSON lines.
     """
-    if str(path).startswith("builtin:"):
+    if str(path).startswith("builtin:") or Path(path).suffix in SUFFIXES:
         return False
     first = next(read_lines(Path(path))).value
     return "verdicts" in first and "statement" not in first

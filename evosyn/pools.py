@@ -6,6 +6,7 @@ that breaks the format gets a message with file, line, field, value and what to 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from importlib import resources
@@ -13,12 +14,17 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from evosyn.codec import load
+from evosyn.documents import SUFFIXES, scan_documents
 from evosyn.errors import FormatError, InputError
 from evosyn.jsonlines import scan_lines, write_lines
 from evosyn.records import FLAT_PAYLOAD, Json, Pool, Problem, Provenance, Solution, canonical_json
 from evosyn.testings import StoredTesting
 
 BUILTIN = "builtin:"
+LONGEST = {"problem_id": 200, "domain": 200, "statement": 1_000_000}
+"""Characters."""
+UNTOLD = re.compile(r"[\x00-\x08\x0e-\x1f\x7f\ud800-\udfff]")
+"""Control characters but white space, and halves of characters."""
 Check: TypeAlias = Callable[[Pool], None]
 
 
@@ -52,7 +58,8 @@ def load_pools(source: str | Path, check: Check | None = None) -> list[Pool]:
     """All problems of `source`, validated.
 
     Args:
-        source: a `.jsonl` or `.jsonl.gz` file, or `builtin:python-seeds`, `builtin:os-seeds`.
+        source: a `.jsonl` or `.jsonl.gz` file, a `.yaml` file of one document a problem, or
+            `builtin:python-seeds`, `builtin:os-seeds`.
         check: what else a line must be, such as one of its domain (`evosyn.domains.check_pool`); raises FormatError.
 
     Raises:
@@ -102,7 +109,7 @@ def scan_pools(source: str | Path, check: Check | None = None) -> Iterator[Pool 
         first_seen[name] = f"line {number}" if number else str(path)
         yield pool
     if nothing:
-        raise InputError(source, "holds no problem", hint="Write one problem a line")
+        raise InputError(source, "holds no problem", hint="Write one problem a line, or in YAML a document")
 
 
 def write_pools(path: str | Path, pools: Iterable[Pool]) -> int:
@@ -171,35 +178,24 @@ class _Object(NamedTuple):
 
 
 def _numbered(path: Path) -> Iterator[_Object | InputError]:
-    for line in scan_lines(path):
+    for line in (scan_documents if path.suffix in SUFFIXES else scan_lines)(path):
         yield line if isinstance(line, InputError) else _Object(path, line.number, line.value)
 
 
 def _builtin(source: str) -> Iterator[_Object | InputError]:
-    import yaml
-
     home = resources.files("evosyn") / "builtin"
     known = sorted(entry.name.replace("_", "-") for entry in home.iterdir() if entry.is_dir() and entry.name[0] != "_")
     name = source.removeprefix(BUILTIN)
     if name not in known:
         hint = f"Known: {', '.join(BUILTIN + one for one in known)}"
         raise InputError(source, "no such bundled pool", hint=hint)
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    folder = home / name.replace("-", "_")
-    for entry in sorted(folder.iterdir(), key=lambda item: item.name):
+    for entry in sorted((home / name.replace("-", "_")).iterdir(), key=lambda item: item.name):
         if entry.name.endswith(".jsonl"):
             for found in _numbered(Path(str(entry))):
                 yield found if isinstance(found, InputError) else found._replace(number=None)
-        if entry.name.endswith(".yaml"):
-            try:
-                value = yaml.load(entry.read_text(encoding="utf-8"), Loader=loader)
-            except yaml.YAMLError as error:
-                yield InputError(entry.name, f"is not YAML: {error}")
-                continue
-            if not isinstance(value, dict):
-                yield InputError(entry.name, "must be a mapping", value=value)
-                continue
-            yield _Object(Path(str(entry)), None, value)
+        elif entry.name.endswith(SUFFIXES):
+            for line in scan_documents(Path(str(entry))):
+                yield line if isinstance(line, InputError) else _Object(Path(str(entry)), None, line.value)
 
 
 def _problem(found: ProblemLine, line: int, source: str) -> Problem:
@@ -207,6 +203,11 @@ def _problem(found: ProblemLine, line: int, source: str) -> Problem:
         text: str = getattr(found, name)
         if not text.strip():
             raise FormatError(name, "must not be blank", text)
+        if len(text) > LONGEST[name]:
+            raise FormatError(name, f"is too long: {len(text):,} characters, {LONGEST[name]:,} at most")
+        if strange := UNTOLD.search(text):
+            hint = "Take it out; no file, prompt or page can hold it"
+            raise FormatError(name, f"holds the character {strange.group()!r}", hint=hint)
     for name in ("payload", "meta"):
         _check_json(name, getattr(found, name))
     testing, made = found.human_testing, Provenance(source=source)

@@ -26,14 +26,20 @@ def similarity(texts: Sequence[str]) -> NDArray[np.float64]:
     at_K = np.array([numbers.setdefault(text, len(numbers)) for text in texts], dtype=np.int64)
     distinct = list(numbers)
     begun = _begun_alike(min(distinct), max(distinct)) if len(distinct) > 1 else 0
-    counts = np.zeros((len(distinct), BUCKETS), dtype=np.float32)
-    for row, text in enumerate(distinct):
-        counts[row] = np.bincount(_grams(text[begun : begun + LONGEST]), minlength=BUCKETS)
-    np.log1p(counts, out=counts)
-    counts /= np.maximum(np.linalg.norm(counts, axis=1, keepdims=True), 1e-9)
-    alike = np.clip((counts @ counts.T).astype(np.float64), 0.0, 1.0).round(DECIMALS)
+    vectors = unit_vectors([text[begun:] for text in distinct])
+    alike = np.clip((vectors @ vectors.T).astype(np.float64), 0.0, 1.0).round(DECIMALS)
     np.fill_diagonal(alike, 1.0)
     return np.asarray(alike[np.ix_(at_K, at_K)])
+
+
+def unit_vectors(texts: Sequence[str]) -> NDArray[np.float32]:
+    """Counts of each text, nothing left out, as unit vectors, shape (K, BUCKETS); 0 for a text without a gram."""
+    counts = np.zeros((len(texts), BUCKETS), dtype=np.float32)
+    for row, text in enumerate(texts):
+        counts[row] = np.bincount(_grams(text[:LONGEST]), minlength=BUCKETS)
+    np.log1p(counts, out=counts)
+    counts /= np.maximum(np.linalg.norm(counts, axis=1, keepdims=True), 1e-9)
+    return counts
 
 
 def _begun_alike(one: str, other: str) -> int:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import importlib
+import json
 import os
 import sys
 import warnings
@@ -19,8 +20,10 @@ from evosyn.errors import EXIT_INTERRUPTED, EXIT_PIPE, EXIT_UNAVAILABLE, EvosynE
 
 COMMANDS: dict[str, str] = {
     "quickstart": "Run the whole job on bundled seeds: evolve, synthesize (no key, no GPU).",
+    "init": "Write commented seeds and configurations to begin from.",
     "evolve": "Evolve a filtering strategy on seed problems.",
     "synthesize": "Make new problems, cross-execute, rank, prune; write a dataset.",
+    "calibrate": "How often a student solves the rows of a dataset.",
     "train": "RLVR on a dataset (GRPO and kin).",
     "distill": "SFT or DPO on a dataset.",
     "eval": "pass@k of a model on a pool of problems.",
@@ -86,6 +89,8 @@ def main(arguments: list[str] | None = None) -> None:
     for category in (SyntaxWarning, DeprecationWarning):  # what parsing a model's text may say is not for our users
         warnings.filterwarnings("ignore", category=category, module="<unknown>|<candidate>|<string>")
     try:
+        if "--json" in (sys.argv[1:] if arguments is None else arguments):
+            sys.stdout = Watched(sys.stdout)
         code = group.main(
             args=arguments, prog_name="evosyn", standalone_mode=False, color=False if no_colour() else None
         )
@@ -100,9 +105,11 @@ def main(arguments: list[str] | None = None) -> None:
         sys.exit(_interrupted())
     except click.ClickException as error:
         error.show()
+        _say_json(error, error.format_message(), error.exit_code)
         sys.exit(error.exit_code)
     except EvosynError as error:
         click.echo(f"error: {error}", err=True)
+        _say_json(error, str(error), error.exit_code)
         sys.exit(error.exit_code)
     except Exception as error:
         if not _is_full_disk(error):
@@ -115,6 +122,28 @@ def main(arguments: list[str] | None = None) -> None:
         )
         sys.exit(EXIT_UNAVAILABLE)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+class Watched:
+    """A stream that knows whether anything was written to it."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream, self.written = stream, False
+
+    def write(self, text: str) -> int:
+        self.written = self.written or bool(text)
+        return int(self._stream.write(text))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def _say_json(error: Exception, message: str, code: int) -> None:
+    """With --json, an error on standard output as well, unless a report stands there already."""
+    if isinstance(sys.stdout, Watched) and not sys.stdout.written:
+        told = {"error": {"kind": type(error).__name__, "message": message, "exit_code": code}}
+        click.echo(json.dumps(told, indent=2))
+        sys.stdout.flush()
 
 
 def no_colour() -> bool:

@@ -98,25 +98,15 @@ def show_report(report: Mapping[str, Json], out: Path) -> None:
     """Print leaderboards, verdict and the winner's source."""
     from rich.syntax import Syntax
 
+    from evosyn.reading.conclusions import of_search
     from evosyn.synthesis.search.seeds import told
 
     wide = wide_console()
     print_leaderboard(report)
-    best, initial = report["best"], report["initial"]
-    wide.print(
-        f"winner {best['id']}: held out {best['heldout_score']:.3f} against {initial['heldout_score']:.3f} of the "
-        f"initial strategy; {report['evaluations']} evaluations, {spent(report)}, "
-        f"{report['wall_s']:.0f} s; ended by {report['stopped']}",
-        highlight=False,
-    )
-    if (chosen := report.get("selection")) and chosen.get("gain") is not None:
-        kind = "the winner" if chosen["evolved_wins"] else f"no evolved program; {chosen['known']} is the winner"
-        wide.print(
-            f"shown to be better than the best known rule, {chosen['known']}, on the train problems: {kind} (gain "
-            f"{chosen['gain']:+.4f}, lower bound {chosen['gain_lower']:+.4f}, {chosen['draws']} fresh draws a problem, "
-            f"standard error from drawing {chosen['drawing_error']:.4f})",
-            highlight=False,
-        )
+    found = of_search(report, None, "", None)
+    took = f"{spent(report)}, {report['wall_s']:.0f} s; ended by {report['stopped']}"
+    for line in (found.did, f"winner {found.won}, {took}", *found.why):
+        wide.print(line, highlight=False, markup=False)
     boards = report["leaderboard"]
     held = boards["heldout"]["problems"]
     if report.get("left_out"):
@@ -138,10 +128,16 @@ def show_report(report: Mapping[str, Json], out: Path) -> None:
 
 def spent(report: Mapping[str, Json]) -> str:
     """Model calls and dollars, with the phases that they went to."""
-    phases = ", ".join(f"{phase} {usage['calls']}" for phase, usage in report.get("spent", {}).items())
+    phases = ", ".join(_phase(phase, usage) for phase, usage in report.get("spent", {}).items())
     listed = f" ({phases})" if phases else ""
     money = ", price unknown" if report["cost"] is None else f", ${report['cost']:.4f}" if report["cost"] else ""
     return f"{report['model_calls']} model calls{listed}{money}"
+
+
+def _phase(name: str, usage: Mapping[str, Json]) -> str:
+    tokens = usage.get("tokens") or {"input": 0, "output": 0}  # reports of earlier versions have none
+    shown = f": {tokens['input']} + {tokens['output']} tokens" if any(tokens.values()) else ""
+    return f"{name} {usage['calls']}{shown}" + (f", ${usage['cost']:.4f}" if usage["cost"] else "")
 
 
 def print_leaderboard(report: Mapping[str, Json]) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from evosyn.cli._evolve_view import print_leaderboard
+from evosyn.cli._evolve_view import print_leaderboard, spent
 from evosyn.cli._tables import print_table
 from evosyn.cli._texts import head, print_conclusion, print_matrix
 from evosyn.reading.plain import safe
@@ -44,7 +44,7 @@ def print_overview(run: SearchOverview) -> None:
     )
     if run.report is not None:
         print_leaderboard(run.report)
-        click.echo(f"ended by {run.report['stopped']}")
+        click.echo(f"ended by {run.report['stopped']}; {spent(run.report)}")
     steps = ", ".join(f"{point.score:.4f} at {point.evaluations}" for point in run.curve[-6:])
     click.echo(f"best so far (evaluations): {steps}")
     _proposers(run.proposers)

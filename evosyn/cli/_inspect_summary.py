@@ -12,6 +12,9 @@ from evosyn.cli._texts import head, print_conclusion, print_matrix
 from evosyn.reading.plain import safe
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from evosyn.reading.data import SampleStory
     from evosyn.reading.summaries import Summary
 
 
@@ -67,4 +70,11 @@ def _notes(found: Summary) -> None:
             click.echo(f"note: {safe(note)}")
 
 
-PRINTERS = {"overview": print_summary, "matrix": print_matrix}
+def print_rows(stories: Sequence[SampleStory]) -> None:
+    """Single rows, as those of a synthesis are printed."""
+    from evosyn.cli._inspect_data import print_samples
+
+    print_samples(stories)
+
+
+PRINTERS = {"overview": print_summary, "matrix": print_matrix, "sample": print_rows}

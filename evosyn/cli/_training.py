@@ -20,10 +20,16 @@ if TYPE_CHECKING:
     from evosyn.train.run import OnRow
 
 SETTING = click.option("--setting", type=click.Choice(["evosyn", "relaxed", "random"]), help="[default: evosyn]")
+BAND = (
+    flag("--band", "rows.band", "Only rows with a solve rate in it, such as .1:.9 (evosyn calibrate).", metavar="A:B"),
+    flag("--student", "rows.student", "With --band: whose solve rate, where there are several.", metavar="NAME"),
+)
 _OPTIONS = (
     click.option("--model", help="Local path, hub id, or builtin:tiny (a demonstration model made on the spot)."),
     out_option("Run directory; the same command again resumes it."),
     SETTING,
+    flag("--mix", "rows.mix", "Shares of several datasets, such as 2:1:1. [default: each row once]", metavar="A:B:.."),
+    *BAND,
     click.option("--steps", type=int, help="Optimizer steps. [default: 200]"),
     click.option("--seed", type=int, help="[default: 0]"),
     flag("--report-to", "keep.report_to", type=click.Choice(["none", "wandb", "trackio", "tensorboard"])),

@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     kind="evosyn.train.config:DistillConfig",
     short_help="SFT or DPO on a dataset.",
 )
-@click.argument("data", required=False)
+@click.argument("data", nargs=-1)
 @training_options
 @click.option("--method", type=click.Choice(["sft", "dpo"]), help="[default: sft]")
 @flag("--per-problem", "fit.per_problem", "Solutions per problem to learn from. [default: 1]", type=int)
 @flag("--with-reasoning", "fit.reasoning", "Learn all that the teacher wrote, not the program alone.", is_flag=True)
 @config_options("fit.batch=32")
 def command(config: DistillConfig, out: Path, **rest: bool) -> None:
-    """Teach a model the best solutions of the dataset DATA (SFT), or to prefer them over refused ones (DPO)."""
+    """Teach a model the best solutions of the datasets DATA (SFT), or to prefer them over refused ones (DPO)."""
     from evosyn.train.settings import fit_settings
 
     if rest["print_config"]:

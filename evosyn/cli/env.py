@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from evosyn.cli import calibrate
 from evosyn.cli._command import ConfiguredCommand, config_options, out_option, sandbox_options
 from evosyn.errors import UsageError
 
@@ -34,6 +35,9 @@ def command() -> None:
     NAME is a file, a directory of programs, the name of an environment that comes with evosyn (`evosyn env list`),
     builtin:known or builtin:held-out.
     """
+
+
+command.add_command(calibrate.command, "calibrate")
 
 
 @command.command("list")
@@ -118,6 +122,33 @@ def run(config: CheckConfig, name: str, level: int, seed: int, answer: str | Non
     return 0 if result.verdict is Verdict.PASS else 1
 
 
+@command.command("entropy", cls=ConfiguredCommand, kind=CONFIG)
+@click.argument("names", metavar="NAME...", nargs=-1, required=True)
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the instances.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output.")
+@sandbox_options
+@config_options(EXAMPLE)
+def entropy(config: CheckConfig, names: tuple[str, ...], seed: int, as_json: bool) -> None:
+    """Say how varied environments are: the entropy of their clusters, by how alike two must be to count as one."""
+    from evosyn.environments import sources
+    from evosyn.environments.entropy import varieties
+    from evosyn.environments.rows import shown_prompts
+    from evosyn.environments.runner import EnvironmentRunner
+    from evosyn.randomness import SeedTree
+    from evosyn.workbench import Workbench
+
+    with Workbench(config.workbench) as workbench:
+        runner = EnvironmentRunner(workbench.sandbox)
+        shown = [shown_prompts(name, text, runner, SeedTree(seed)) for name, text in sources(list(names)).items()]
+    found = varieties(shown)
+    if as_json:
+        click.echo(json.dumps({"environments": len(shown), "varieties": [one._asdict() for one in found]}, indent=2))
+        return
+    click.echo(f"{len(shown)} environments; alike from  tasks  bits")
+    for one in found:
+        click.echo(f"{one.tau:33}  {one.clusters:5}  {one.bits:4.2f}")
+
+
 @command.command("rows", cls=ConfiguredCommand, kind=CONFIG)
 @click.argument("names", metavar="NAME...", nargs=-1, required=True)
 @out_option("Directory of the dataset.")
@@ -186,7 +217,7 @@ def _climbed(workbench: Workbench, names: tuple[str, ...], seed: int) -> dict[st
     """How far each program comes; one that repeats an earlier one has that for its reason."""
     from dataclasses import replace
 
-    from evosyn.environments import sources
+    from evosyn.environments import provenance_of, sources
     from evosyn.environments.ladder import Ladder
     from evosyn.environments.novelty import NoveltyPool
 
@@ -194,7 +225,8 @@ def _climbed(workbench: Workbench, names: tuple[str, ...], seed: int) -> dict[st
     other = workbench.open_sandbox(workers=workbench.config.sandbox.workers, hash_seed=1)
     ladder = Ladder(workbench.sandbox, other, seed=seed)
     with ThreadPoolExecutor(AT_ONCE) as threads:
-        climbs = dict(zip(texts, threads.map(ladder.check, texts.values()), strict=True))
+        found = threads.map(ladder.check, texts.values(), map(provenance_of, texts))
+        climbs = dict(zip(texts, found, strict=True))
     pool = NoveltyPool()
     for name, climb in climbs.items():
         if climb.environment is None or climb.reason:

@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     short_help="pass@k of a model on a pool of problems.",
 )
 @click.argument("models", nargs=-1)
-@click.option("--bench", help="Pool with human testings (.jsonl[.gz]) or builtin:python-seeds.")
+@click.option(
+    "--bench", multiple=True, help="Pool with human testings (.jsonl[.gz]), builtin:python-seeds or a dataset; several."
+)
 @out_option("Resumable run directory.")
 @click.option("--samples", type=click.IntRange(1), help="Completions per problem. [default: 1]")
 @click.option("--k", "ks", type=click.IntRange(1), multiple=True, help="pass@k to report. [default: 1, and --samples]")
@@ -41,15 +43,16 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="The table as JSON on standard output.")
 def command(config: EvalConfig, out: Path, as_json: bool) -> None:
     """Measure MODELS (local paths or hub ids) on the problems of a pool: unbiased pass@k, judged by the human testings.
+    A dataset's rows are judged by their own testings. With several domains the table has each of them.
 
     A served model (--model) or another teacher is measured beside them. The first one is what the others are compared
     with, problem by problem.
     """
     from evosyn.cli._inspect_summary import print_closing
     from evosyn.configs.saving import save_config
-    from evosyn.domains import load_pools
+    from evosyn.configs.section import listed
     from evosyn.rundir import RunDir
-    from evosyn.train.evaluate import bench_tasks, evaluate, summary, write_picture
+    from evosyn.train.evaluate import evaluate, summary, tasks_of_benches, write_picture
     from evosyn.train.generation import TokenSampling
     from evosyn.train.scoring import Scorer, domains_of, reward_judge
     from evosyn.train.tiny import LABEL, is_tiny
@@ -70,7 +73,7 @@ def command(config: EvalConfig, out: Path, as_json: bool) -> None:
         for model in config.models:
             check_model(model)
     quiet_libraries()
-    tasks = bench_tasks(load_pools(config.bench))[: config.limit]
+    tasks = tasks_of_benches(listed(config.bench))[: config.limit]
     sampling = TokenSampling(samples, temperature, max_tokens=config.max_tokens, seed=config.seed)
     with RunDir(out) as run, Workbench(config.workbench, out=out, seed=config.seed) as workbench:
         save_config(out, config)
@@ -79,7 +82,12 @@ def command(config: EvalConfig, out: Path, as_json: bool) -> None:
             evaluate(name, generator, sampling, tasks, scorer, run, on_done=_progress(name, len(tasks)))
             for name, generator in _generators(config, sampling, workbench if served else None)
         ]
-        table = {"bench": config.bench, "problems": len(tasks), "samples": samples, "temperature": temperature}
+        table = {
+            "bench": ", ".join(listed(config.bench)),
+            "problems": len(tasks),
+            "samples": samples,
+            "temperature": temperature,
+        }
         table |= summary(results, ks, config.seed)
         table["remarks"] = [f"{name}: {LABEL}" for name in config.models if is_tiny(name)]
         run.write_json("report.json", table)

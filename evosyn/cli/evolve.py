@@ -126,6 +126,8 @@ def command(config: EvolveConfig, out: Path, more: int | None, as_json: bool, qu
         click.echo("no teacher is named: the offline one, a simulation, draws solutions and testings", err=True)
     if dry_run:
         opened.check()
+        for line in opened.notes(config.heldout):
+            click.echo(f"warning: {line}", err=True)
         _show_plan(opened, config, out, default, as_json)
         return 0
     with (

@@ -33,17 +33,26 @@ class Exports(click.Group):
 
 @click.group(cls=Exports, short_help="Write a dataset or a strategy in another tool's format.")
 def command() -> None:
-    """Write a dataset in another tool's format: evosyn export DATA --format trl|verl|verifiers|sft|dpo|jsonl."""
+    """Write a dataset in another tool's format: evosyn export DATA --format trl|verl|verifiers|sft|dpo|jsonl;
+    one of environments also reasoning_gym."""
 
 
 @click.command("data", short_help="A dataset in another tool's format.")
 @click.argument("directory", type=DIRECTORY)
-@click.option("--format", "form", required=True, metavar="NAME", help="trl, verl, verifiers, sft, dpo or jsonl.")
+@click.option(
+    "--format",
+    "form",
+    required=True,
+    metavar="NAME",
+    help="trl, verl, verifiers, sft, dpo, jsonl; of environments also reasoning_gym.",
+)
 @click.option("--out", type=DIRECTORY, help="Directory to write to. [default: DATA/export/FORMAT]")
 @click.option("--setting", type=click.Choice(["evosyn", "relaxed", "random"]), default="evosyn", show_default=True)
 @click.option(
     "--holdout", type=click.FloatRange(0, 1, max_open=True), default=0.0, help="Share of the problems for a test split."
 )
+@click.option("--band", metavar="A:B", help="Only rows with a solve rate in it, such as .1:.9 (evosyn calibrate).")
+@click.option("--student", metavar="NAME", help="With --band: whose solve rate, where there are several.")
 @click.option("--name", help="Name of the data; a package name for verifiers. [default: that of DATA]")
 @click.option("--push", metavar="REPO", help="Also upload the dataset with its card to this repository of the hub.")
 @click.option("--private/--public", default=True, show_default=True, help="With --push: who can see it.")
@@ -55,7 +64,12 @@ def data(directory: Path, form: str, out: Path | None, setting: str, as_json: bo
 
     name = options["name"] or directory.resolve().name
     target = out or directory / "export" / form
-    exported = export_dataset(read_dataset(directory, setting), form, target, name=name, holdout=options["holdout"])
+    samples = read_dataset(directory, setting)
+    if options["band"]:
+        from evosyn.rates import in_band
+
+        samples = in_band(samples, directory, setting, options["band"], options["student"])
+    exported = export_dataset(samples, form, target, name=name, holdout=options["holdout"])
     url = None
     if options["push"]:
         from evosyn.synthesis.push import push_dataset

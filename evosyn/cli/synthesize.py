@@ -89,6 +89,8 @@ def command(config: SynthesizeConfig, out: Path, dry_run: bool, as_json: bool, q
         with watching(progress, not (quiet or as_json), _asked(config)):
             report = synthesize(inputs, config, workbench, out, progress)
     show_figures(report, as_json=True) if as_json else _summary(report, out)
+    for line in (report["shift"] or {}).get("said", ()):
+        click.echo(f"warning: {line}", err=True)
     _refuse_nothing(report, out)
 
 
@@ -96,6 +98,7 @@ def _inputs(run: Path, seeds: str | None) -> Inputs:
     from evosyn.domains import load_pools
     from evosyn.rundir import RunDir
     from evosyn.synthesis.inputs import Inputs, standing_of
+    from evosyn.synthesis.shift import read_evolved_on
 
     file = run if run.suffix == ".py" else run / "strategy.py"
     if not file.is_file():
@@ -105,9 +108,9 @@ def _inputs(run: Path, seeds: str | None) -> Inputs:
         )
     source = seeds or _seeds_of(run)
     problems = tuple(pool.problem for pool in load_pools(source))
-    evolved = run.is_dir() and (run / "report.json").is_file()
-    standing = standing_of(RunDir(run).read_json("report.json")) if evolved else None
-    return Inputs(file.read_text(encoding="utf-8"), str(run), problems, source, standing)
+    report = RunDir(run).read_json("report.json") if (run / "report.json").is_file() else {}
+    text = file.read_text(encoding="utf-8")
+    return Inputs(text, str(run), problems, source, standing_of(report), read_evolved_on(report))
 
 
 def _seeds_of(run: Path) -> str:
@@ -151,8 +154,6 @@ def _summary(report: dict[str, Json], out: Path) -> None:
     if not report["kept"]:
         return
     click.echo(f"dataset: {out}/dataset/{{evosyn,relaxed,random}}.parquet, card: {out}/README.md")
-    if not report["kept"]:
-        return
     click.echo(f"next:    evosyn inspect {out} --sample 1")
     click.echo(f"         evosyn train {out} --model builtin:tiny --out models/{out.name}")
 

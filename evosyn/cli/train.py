@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 @click.command(
     cls=TrainingCommand, presets="train", kind="evosyn.train.config:RlvrConfig", short_help="RLVR on a dataset."
 )
-@click.argument("data", required=False)
+@click.argument("data", nargs=-1)
 @training_options
 @click.option("--algorithm", type=click.Choice(["grpo", "dapo", "dr_grpo"]), help="[default: grpo]")
 @sandbox_options
 @config_options("rollout.group=16")
 def command(config: RlvrConfig, out: Path, **rest: bool) -> None:
-    """Train a model on the dataset DATA with rewards from the chosen testings, run in the sandbox.
+    """Train a model on the datasets DATA with rewards from the chosen testings, run in the sandbox.
 
-    DATA is what `evosyn synthesize --out DATA` wrote. The run directory gets config.yaml, metrics.jsonl, curve.png,
-    report.json, checkpoints/ and model/.
+    DATA is what `evosyn synthesize --out DATA` wrote; several may be given, of any domains (--mix). The run directory
+    gets config.yaml, metrics.jsonl, curve.png, report.json, checkpoints/ and model/.
     """
     from evosyn.train.settings import grpo_settings, resolve
 

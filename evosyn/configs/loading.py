@@ -132,7 +132,8 @@ def _explain(model: type[BaseModel], error: ValidationError, source: str) -> str
             lines.append(f"{source}: unknown key {'.'.join(path)!r}{hint}")
         else:
             got = "" if problem["type"] == SECRET else f" (got {problem['input']!r})"
-            lines.append(f"{source}: {'.'.join(path)}: {problem['msg']}{got}")
+            rule = problem["msg"].replace("Input should be", "must be").removeprefix("Value error, ")
+            lines.append(f"{source}: {'.'.join(path)}: {rule}{got}")
     return "\n".join(lines)
 
 

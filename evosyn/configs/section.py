@@ -12,6 +12,20 @@ from evosyn.records import Json
 LISTED = BeforeValidator(lambda value: [part.strip() for part in value.split(",")] if isinstance(value, str) else value)
 """For a field of several values: as a text, they are separated by commas."""
 
+
+def _one_or_several(value: Json) -> Json:
+    return value[0] if isinstance(value, list | tuple) and len(value) == 1 else value
+
+
+Sources: TypeAlias = Annotated[str | tuple[str, ...], BeforeValidator(_one_or_several)]
+"""A source of data or several; one stands by itself, as in configurations that knew no more."""
+
+
+def listed(value: Sources) -> tuple[str, ...]:
+    """The sources, however many."""
+    return ((value,) if value else ()) if isinstance(value, str) else value
+
+
 SAMPLED: Mapping[str, Json] = {"temperature": 1.0, "max_tokens": 4096}
 
 

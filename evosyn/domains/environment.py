@@ -7,6 +7,7 @@ made and checked is `evosyn.environments`. DESIGN.md section 5; docs/environment
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -17,8 +18,11 @@ from evosyn.chat import Message, Parsed, Purpose, Request
 from evosyn.domains.base import MAX_ANSWER, BaseDomain
 from evosyn.domains.python.lifting import STATUS_VERDICTS
 from evosyn.jobs import Call, CallsJob, CellResult, ItemOutcome, Job, Limits, Status
+from evosyn.parsing import parsed
 from evosyn.ports import DomainTools, PluginConfig
+from evosyn.program_parts import part_for
 from evosyn.records import Json, Problem, Solution, Testing, Verdict
+from evosyn.sandbox.company import PLAIN, admits
 from evosyn.templates import render
 
 NAME = KIND = "environment"
@@ -106,9 +110,20 @@ class EnvironmentDomain(BaseDomain):
                 body = testing.body
                 call = Call((body["instance"], body.get("reference"), solution.text))
                 places[testing.id] = len(jobs)
-                jobs.append(CallsJob(body["program"], "verify", (call,), limits))
+                jobs.append(CallsJob(_verifier(body["program"]), "verify", (call,), limits))
             columns.append(places[testing.id] if misfit is None else misfit)
         return VerifierPlan(tuple(columns), tuple(jobs))
+
+
+@functools.lru_cache(maxsize=512)
+def _verifier(program: str) -> str:
+    """What of an environment runs to verify: the part that `verify` needs where that may keep company, else all of it.
+
+    Generators use what company refuses, so that a whole environment would get a process for each answer; in the
+    language of company nothing is reached that is not written, so the part says what the whole says.
+    """
+    part = part_for(program, "verify")
+    return part if part is not None and admits(part, PLAIN, parsed) else program
 
 
 def _cell(outcome: ItemOutcome) -> CellResult:

@@ -56,7 +56,7 @@ def environment(name: str) -> Environment:
     ((shown, source), *rest) = sources([name]).items()
     if rest:
         raise UsageError(f"{name}: holds {len(rest) + 1} programs; name one")
-    read = read_environment(source, BUILTIN if _is_bundled(name) else Provenance())
+    read = read_environment(source, provenance_of(name))
     if read.value is None:
         raise UsageError(f"{shown}: is no environment: {read.reason} (docs/write-an-environment.md)")
     return read.value
@@ -79,5 +79,6 @@ def _paths(name: str) -> dict[str, Path]:
     raise UsageError(f"{name}: no such file, directory or environment; {hint}")
 
 
-def _is_bundled(name: str) -> bool:
-    return not Path(name).exists()
+def provenance_of(name: str) -> Provenance:
+    """Where a program of `sources` comes from: of a file nobody knows."""
+    return Provenance() if Path(name).exists() else BUILTIN

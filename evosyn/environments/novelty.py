@@ -1,17 +1,16 @@
 """Novelty: whether an environment repeats an earlier one, seen from its questions and from its code.
 
-Two views (EvoEnv, section 3.2: prompt and generator body). The paper embeds them with a sentence model; the embedder
-here is ours, needs no model and has a threshold of its own. As there, the same code under another story is not caught
-by the mixture of both. docs/environments.md.
+Two views (EvoEnv, section 3.2: prompt and generator body). The paper embeds them with a sentence model; the vectors
+here are those of `evosyn.textual`, need no model and have a threshold of their own. As there, the same code under
+another story is not caught by the mixture of both. docs/environments.md.
 """
 
 from __future__ import annotations
 
 import ast
 import re
-import zlib
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,37 +18,13 @@ from numpy.typing import NDArray
 from evosyn.environments.contract import Environment
 from evosyn.parsing import parsed
 from evosyn.program_identity import program_key
+from evosyn.textual import unit_vectors
 
-PLACES = 4096
+GATE = 0.9
+"""Similarities from there on are near-duplicates; measured for the vectors of `evosyn.textual`."""
 MIX = 0.5
 """Share of the view of questions in the similarity."""
 SETTINGS = frozenset({"CATEGORY", "KIND", "LEVELS", "KNOBS"})
-
-
-class Embedder(Protocol):
-    """Unit vectors of texts; the gate belongs to it: similarities from there on are near-duplicates."""
-
-    @property
-    def gate(self) -> float: ...
-
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """Shape (texts, dimensions)."""
-        ...
-
-
-class HashedTrigrams:
-    """Square roots of the counts of character trigrams, hashed into `PLACES`."""
-
-    gate = 0.9
-
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        rows = np.zeros((len(texts), PLACES))
-        for row, text in zip(rows, texts, strict=True):
-            raw = text.encode("utf-32-le", "surrogatepass")
-            for at in range(0, len(raw) - 8, 4):
-                row[zlib.crc32(raw[at : at + 12]) % PLACES] += 1
-        rows = np.sqrt(rows)
-        return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9))
 
 
 class Repeat(NamedTuple):
@@ -68,12 +43,11 @@ class Repeat(NamedTuple):
 class NoveltyPool:
     """Environments seen so far. `nearest` asks, `add` remembers."""
 
-    def __init__(self, embedder: Embedder | None = None) -> None:
-        self._embedder = embedder or HashedTrigrams()
+    def __init__(self) -> None:
         self._ids: list[str] = []
         self._programs: dict[str | None, str] = {}
-        self._prompts: list[NDArray[np.float64]] = []
-        self._codes: list[NDArray[np.float64]] = []
+        self._prompts: list[NDArray[np.float32]] = []
+        self._codes: list[NDArray[np.float32]] = []
 
     def nearest(self, environment: Environment, prompts: Sequence[str]) -> Repeat | None:
         """What it is most similar to; its reason is `same-program`, `near-duplicate`, or "" where it is new. None while
@@ -87,22 +61,24 @@ class NoveltyPool:
         same = self._programs.get(program_key(environment.source))
         if same is not None:
             return Repeat(same, 1.0, 1.0, "same-program")
-        prompt, code = self._views(environment, prompts)
+        prompt, code = views(environment, prompts)
         prompts_E, codes_E = np.stack(self._prompts) @ prompt, np.stack(self._codes) @ code
         best = int(np.argmax(MIX * prompts_E + (1 - MIX) * codes_E))
         found = Repeat(self._ids[best], float(prompts_E[best]), float(codes_E[best]), "")
-        return found._replace(reason="near-duplicate" if found.similarity >= self._embedder.gate else "")
+        return found._replace(reason="near-duplicate" if found.similarity >= GATE else "")
 
     def add(self, environment: Environment, prompts: Sequence[str]) -> None:
-        prompt, code = self._views(environment, prompts)
+        prompt, code = views(environment, prompts)
         self._ids.append(environment.id)
         self._programs.setdefault(program_key(environment.source), environment.id)
         self._prompts.append(prompt)
         self._codes.append(code)
 
-    def _views(self, environment: Environment, prompts: Sequence[str]) -> NDArray[np.float64]:
-        question = re.sub(r"\d+", "", " ".join(prompts))
-        return self._embedder.embed([question, code_view(environment.source)])
+
+def views(environment: Environment, prompts: Sequence[str]) -> NDArray[np.float32]:
+    """Unit vectors of its questions without numbers and of its code."""
+    question = re.sub(r"\d+", "", " ".join(prompts))
+    return unit_vectors([question, code_view(environment.source)])
 
 
 def code_view(source: str) -> str:

@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 from evosyn.dataset import Reject, Sample, sample_id
 from evosyn.domains.environment import KIND, NAME
-from evosyn.environments.contract import LEVELS, Environment
+from evosyn.environments.contract import LEVELS, Environment, read_environment
 from evosyn.environments.runner import BrokenCall, EnvironmentRunner, instance_seed, right_answers
+from evosyn.errors import UsageError
 from evosyn.ports import Domain
 from evosyn.randomness import SeedTree
 from evosyn.records import Problem, Solution, Testing, canonical_json
@@ -58,6 +59,22 @@ def rows_of(
         problem = Problem(name, NAME, prompt, meta={**meta, "level": level}, provenance=environment.provenance)
         found.append(EnvironmentRow(problem, Testing(KIND, body, environment.provenance), Solution(answer)))
     return found
+
+
+def shown_prompts(
+    name: str, source: str, runner: EnvironmentRunner, tree: SeedTree
+) -> tuple[Environment, tuple[str, ...]]:
+    """An environment with a question of each level.
+
+    Raises:
+        UsageError: it is none, or cannot make one.
+    """
+    found = read_environment(source)
+    rows = [] if found.value is None else rows_of(found.value, runner, LEVELS, tree)
+    reason = found.reason or next((one.reason for one in rows if isinstance(one, Reject)), "")
+    if found.value is None or reason:
+        raise UsageError(f"{name}: makes no questions: {reason}; try `evosyn env check`")
+    return found.value, tuple(row.problem.statement for row in rows if isinstance(row, EnvironmentRow))
 
 
 def samples_of(rows: Sequence[EnvironmentRow], domain: Domain) -> list[Sample]:

@@ -61,6 +61,7 @@ class Briefer:
             "calls": any(one.calls_N is not None for one in evidences),
             "values": any(one.values_NMC is not None for one in evidences),
             "verdicts": any(one.verdicts_MN is not None for one in evidences),
+            "similarity": any(one.solution_similarity_MM is not None for one in evidences),
         }
         return {"always", *(name for name, there in found.items() if there)}
 
@@ -89,6 +90,7 @@ class Briefer:
             "calls": "calls are there",
             "values": "values are there",
             "verdicts": "verdict letters are there",
+            "similarity": "solution_similarity and testing_similarity are there",
         }
         hasnt = {
             "cases": "every testing is one single check (cases says no more than passed)",
@@ -100,6 +102,7 @@ class Briefer:
             "calls": "calls is None",
             "values": "values is None",
             "verdicts": "verdicts is None",
+            "similarity": "solution_similarity and testing_similarity are None",
         }
         said = [has[name] if name in self.present else hasnt[name] for name in has]
         return (

@@ -61,19 +61,26 @@ def complete(
         "wall_s": round(time.monotonic() - began, 2),
     }
     run.write_json("report.json", report)
-    if spent is not None:
+    if spent := spent or search.spent:
         raise spent
     return report
 
 
 def _spent(state: Archipelago, before: Mapping[str, Usage]) -> dict[str, Json]:
-    """Model calls and dollars in all, and by phase; dollars are None where a price is unknown."""
-    search = Usage(calls=state.replies, cost=state.cost)
+    """Model calls and dollars in all, and with tokens by phase; dollars are None where a price is unknown."""
+    search = Usage(state.replies, *state.tokens, cost=state.cost)
     phases = {phase: usage for phase, usage in {**before, "search": search}.items() if usage.calls}
     total = Usage()
     for usage in phases.values():
         total = total.plus(usage)
-    by_phase = {phase: {"calls": usage.calls, "cost": usage.cost} for phase, usage in phases.items()}
+    by_phase = {
+        phase: {
+            "calls": usage.calls,
+            "tokens": {"input": usage.input_tokens, "output": usage.output_tokens},
+            "cost": usage.cost,
+        }
+        for phase, usage in phases.items()
+    }
     return {"model_calls": total.calls, "cost": total.cost, "spent": by_phase}
 
 

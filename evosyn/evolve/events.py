@@ -61,6 +61,7 @@ class Step:
     waste: str | None = None
     replies: tuple[str, ...] = ()
     cost: float = 0.0
+    tokens: tuple[int, int] = (0, 0)
 
 
 def rounded(evaluation: Evaluation) -> Evaluation:

@@ -17,7 +17,7 @@ from pydantic import Field
 from evosyn.configs.section import Section
 from evosyn.evolve import selection
 from evosyn.evolve.archive import AddStatus, Archive
-from evosyn.evolve.events import KEPT, Fate, Step, Trial
+from evosyn.evolve.events import Fate, Step, Trial
 from evosyn.evolve.proposer_tally import Tally
 from evosyn.ports import Axis, Merit, Tried
 from evosyn.randomness import SeedTree
@@ -28,7 +28,6 @@ WON = 0.05
 """A seed problem is won or lost where scores differ by more than this."""
 POOL = 24
 """Elites among which the inspirations of a model are chosen."""
-AROUND_MODEL = 0.5
 
 
 class IslandsConfig(Section):
@@ -68,6 +67,7 @@ class Ask(NamedTuple):
     attempts: tuple[Tried, ...] = ()
     before: tuple[float, ...] = ()
     reached: tuple[float, ...] = ()
+    around: bool = False
 
 
 class Best(NamedTuple):
@@ -88,6 +88,8 @@ class Archipelago:
         islands: the archives that parents are drawn from.
         record: one archive over the same axes that no restart empties.
         steps: committed proposals (initial candidates not counted).
+        fresh: the text of a model that the last step brought, if it has a score; the next free proposal is about it.
+            None in baselines, which do without that.
         tallies: counts by proposer.
         curve: the best-so-far curve.
     """
@@ -100,7 +102,7 @@ class Archipelago:
         self.record = Archive(axes, merit)
         self.initial: list[Elite] = []
         self.latest: Elite | None = None
-        self.modelled: Elite | None = None
+        self.fresh: Elite | None = None
         self.steps = self.additions = self.evaluations = 0
         self.migrations = self.restarts = 0
         self.tallies: dict[str, Tally] = {}
@@ -113,12 +115,12 @@ class Archipelago:
         self._reached: tuple[float, ...] = ()
         self._improved_at = [0] * config.count
 
-    def ask(self, index: int, *, free: bool = False) -> Ask:
+    def ask(self, index: int, *, free: bool = False, around: bool = False) -> Ask:
         """What proposal `index` gets; pure.
 
         Args:
-            free: for a proposer without a model: half of the time its parent is the newest text of a model, so that
-                each reply is followed by variants of it and by its constants re-tuned. Baselines do without that.
+            free: for a proposer without a model.
+            around: its parent is what a model has just written, if one has.
 
         Raises:
             ValueError: no valid candidate has been committed yet.
@@ -131,9 +133,10 @@ class Archipelago:
         if self.config.search != "evolve":
             return Ask(island, parent, (), (), () if free else self._attempts)
         if free:
-            if self.modelled is not None and rng.random() < AROUND_MODEL:
-                parent = self.modelled
-            return Ask(island, parent, self._inspirations(island, parent, rng), self.islands[island].top(3))
+            around = around and self.fresh is not None
+            parent = self.fresh if around and self.fresh is not None else parent
+            others, top = self._inspirations(island, parent, rng), self.islands[island].top(3)
+            return Ask(island, parent, others, top, around=around)
         best = self.record.top(1)
         before = self._per_seed.get(parent.candidate.parents[0], ()) if parent.candidate.parents else ()
         others = self._complements(parent, best, rng) if parent.evaluation.per_seed else ()
@@ -158,7 +161,7 @@ class Archipelago:
         Returns:
             What became of each trial, in order.
         """
-        before = self.best_score
+        before, self.fresh = self.best_score, None
         fates = tuple(self._enter(step, trial) for trial in step.trials)
         self._remember(step, fates)
         gain = 0.0 if before is None else max(0.0, (self.best_score or 0.0) - before)
@@ -189,6 +192,12 @@ class Archipelago:
     @property
     def cost(self) -> float:
         return sum(tally.cost for tally in self.tallies.values())
+
+    @property
+    def tokens(self) -> tuple[int, int]:
+        """In and out."""
+        read, written = zip((0, 0), *(tally.tokens for tally in self.tallies.values()), strict=True)
+        return sum(read), sum(written)
 
     def top(self, count: int) -> tuple[Elite, ...]:
         """See `ports.SearchState.top`."""
@@ -235,8 +244,8 @@ class Archipelago:
         self._reached = tuple(map(max, self._reached or evaluation.per_seed, evaluation.per_seed))
         elite = Elite(candidate, evaluation)
         self.latest = elite
-        if step.replies:
-            self.modelled = elite
+        if step.replies and self.config.search == "evolve":
+            self.fresh = elite
         twin = self._signatures.setdefault(evaluation.signature, candidate.id) if evaluation.signature else candidate.id
         if twin != candidate.id and step.index >= 0:
             return Fate.SAME_BEHAVIOUR
@@ -355,8 +364,3 @@ class Archipelago:
 def _gain(height: Sequence[float], elite: Elite) -> float:
     """By how much an elite clearly exceeds these scores, where it does, over the seed problems."""
     return sum(max(0.0, score - held - WON) for held, score in zip(height, elite.evaluation.per_seed, strict=False))
-
-
-def kept(fates: Sequence[Fate]) -> int:
-    """How many of these candidates entered an archive."""
-    return sum(fate in KEPT for fate in fates)

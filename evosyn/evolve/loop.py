@@ -17,13 +17,13 @@ from typing import NamedTuple, Protocol, runtime_checkable
 from pydantic import Field
 
 from evosyn.configs.section import Section
-from evosyn.errors import UsageError
+from evosyn.errors import BudgetSpent, UsageError
 from evosyn.evolve.evaluating import Evaluating, EvaluationMessage
 from evosyn.evolve.events import Continued, Fate, Step, Stopped, Trial, committed, events_of, rounded
 from evosyn.evolve.islands import Archipelago, Ask, IslandsConfig
 from evosyn.evolve.replay import replay
 from evosyn.evolve.schedule import Schedule
-from evosyn.evolve.stopping import Grant, Stop, StopConfig, extended, reason_to_stop
+from evosyn.evolve.stopping import Grant, Stop, StopConfig, extended, reason_to_stop, spent
 from evosyn.journal import Journal
 from evosyn.ports import Evolved, Proposal, ProposalContext, Proposer, Repairing
 from evosyn.randomness import SeedTree
@@ -91,6 +91,7 @@ class Search:
     Attributes:
         evolved: what it searches among.
         limits: when it ends, what was granted on top included.
+        spent: the budget that a proposer ran into; those that cost nothing went on.
         state: as of the last commit.
     """
 
@@ -110,6 +111,7 @@ class Search:
         self.evolved = parts.evolved
         self._parts, self._events, self._loop_config, self.limits = parts, events_of(journal), loop, stop
         self._on_commit, self._clock, self._started = on_commit, clock, clock()
+        self.spent: BudgetSpent | None = None
         self._asked: dict[int, _Asked] = {}
         self._proposed: dict[int, Proposal] = {}
         self._keys: dict[int, tuple[str | None, ...]] = {}
@@ -140,7 +142,8 @@ class Search:
 
         Raises:
             UsageError: the journal belongs to another configuration, or the first initial candidate is invalid.
-            BudgetSpent, TeacherUnavailable: from proposers. Everything committed is on disk.
+            BudgetSpent, TeacherUnavailable: from proposers (of the first kind only where all of them cost something).
+                Everything committed is on disk.
         """
         self._begin()
         reason = self._reason()
@@ -200,8 +203,12 @@ class Search:
     def _launch(self, inbox: asyncio.Queue[EvaluationMessage]) -> None:
         limit = self.limits.proposals
         while len(self._making) < self._loop_config.concurrency and self._next in self._asked:
-            if (limit is not None and self._next >= limit) or self._calls_are_spoken_for():
+            if limit is not None and self._next >= limit:
                 return
+            if self._calls_are_spoken_for():
+                if self._next > self.state.steps or not self._parts.schedule.has_free:
+                    return
+                self._asked[self._next] = self._ask(self._next, self.state, free=True)
             task = asyncio.create_task(self._propose(self._next, inbox))
             task.add_done_callback(partial(_report_failure, inbox))
             self._making[self._next] = task
@@ -216,7 +223,14 @@ class Search:
         return self.state.replies + CALLS_OF_ONE * sum(1 for _ in ahead) >= calls
 
     async def _propose(self, index: int, inbox: asyncio.Queue[EvaluationMessage]) -> None:
-        proposal = await self._parts.proposers[self._asked[index].arm].propose(self._context(index))
+        try:
+            proposal = await self._parts.proposers[self._asked[index].arm].propose(self._context(index))
+        except BudgetSpent as error:
+            if not self._parts.schedule.has_free:
+                raise
+            self.spent = self.spent or error
+            self._asked[index] = self._ask(index, self.state, free=True)
+            proposal = await self._parts.proposers[self._asked[index].arm].propose(self._context(index))
         inbox.put_nowait(EvaluationMessage(number=index, proposal=proposal))
 
     def _context(self, index: int) -> ProposalContext:
@@ -232,6 +246,7 @@ class Search:
             attempts=ask.attempts,
             before=ask.before,
             reached=ask.reached,
+            around=ask.around,
         )
 
     def _mend(self, inbox: asyncio.Queue[EvaluationMessage]) -> None:
@@ -247,7 +262,12 @@ class Search:
     async def _repair(self, index: int, failed: Proposal, reason: str, inbox: asyncio.Queue[EvaluationMessage]) -> None:
         proposer = self._parts.proposers[self._asked[index].arm]
         assert isinstance(proposer, Repairing)
-        mended = await proposer.repair(self._context(index), failed, reason)
+        try:
+            mended = await proposer.repair(self._context(index), failed, reason)
+        except BudgetSpent as error:
+            if not self._parts.schedule.has_free:
+                raise
+            self.spent, mended = self.spent or error, None
         inbox.put_nowait(EvaluationMessage(number=index, proposal=mended or failed))
 
     def _why_useless(self, index: int) -> str | None:
@@ -318,6 +338,7 @@ class Search:
             waste=proposal.waste,
             replies=proposal.replies,
             cost=proposal.cost,
+            tokens=proposal.tokens,
         )
 
     def _release(self, key: str) -> None:
@@ -353,12 +374,19 @@ class Search:
         """Ask for what the lag allows after this commit: one proposal, or the first `lag` ones at the start."""
         newest = state.steps + self._loop_config.lag - 1
         for index in range(0 if state.steps == 0 else newest, newest + 1):
-            arm = self._parts.schedule.choose(index, state.tallies)
-            self._asked[index] = _Asked(state.ask(index, free=self._parts.schedule.is_free(arm)), arm)
+            unpaid = self.spent is not None or spent(self.limits, state) is not None
+            around = state.fresh is not None
+            self._asked[index] = self._ask(index, state, free=unpaid or around, around=around)
         self._asked.pop(state.steps - 1, None)
 
+    def _ask(self, index: int, state: Archipelago, *, free: bool, around: bool = False) -> _Asked:
+        schedule = self._parts.schedule
+        arm = schedule.choose(index, state.tallies, free=free)
+        return _Asked(state.ask(index, free=schedule.is_free(arm), around=around), arm)
+
     def _reason(self) -> Stop | None:
-        return reason_to_stop(self.limits, self.state, self._clock() - self._started, self._continued_at)
+        seconds, has_free = self._clock() - self._started, self._parts.schedule.has_free
+        return reason_to_stop(self.limits, self.state, seconds, self._continued_at, has_free=has_free)
 
 
 def _report_failure(inbox: asyncio.Queue[EvaluationMessage], task: asyncio.Task[None]) -> None:

@@ -18,7 +18,7 @@ class Tally:
         candidates: texts it made.
         wasted: proposals without a candidate, by named reason.
         fates: candidates by what became of them.
-        replies: model replies used; cost in dollars.
+        replies: model replies used; cost in dollars; tokens in and out.
         gain: sum of improvements of the best score of the whole search that came from it.
         streak: wasted proposals in a row at the moment.
     """
@@ -29,6 +29,7 @@ class Tally:
     fates: dict[str, int] = field(default_factory=dict)
     replies: int = 0
     cost: float = 0.0
+    tokens: tuple[int, int] = field(default=(0, 0), repr=False)  # no part of what a state's fingerprint is made from
     gain: float = 0.0
     streak: int = 0
 
@@ -38,6 +39,7 @@ class Tally:
         self.candidates += len(step.trials)
         self.replies += len(step.replies)
         self.cost += step.cost
+        self.tokens = self.tokens[0] + step.tokens[0], self.tokens[1] + step.tokens[1]
         self.gain += gain
         if step.waste is not None:
             self.wasted[step.waste] = self.wasted.get(step.waste, 0) + 1

@@ -19,8 +19,8 @@ class Arm(NamedTuple):
     """One proposer with its share of the proposals.
 
     Attributes:
-        free: it costs nothing (no model): its share stays as it is under a bandit, and half of its proposals work
-            around the newest text of a model.
+        free: it costs nothing (no model): its share stays as it is under a bandit, it follows each text of a model
+            with a burst, and it goes on when what may be paid is spent.
     """
 
     name: str
@@ -41,17 +41,26 @@ class Schedule:
     def __init__(self, arms: Sequence[Arm], seed: SeedTree, *, bandit: bool = False) -> None:
         self.arms, self._seed, self._bandit = tuple(arms), seed, bandit
 
-    def choose(self, index: int, tallies: Mapping[str, Tally]) -> str:
-        """The name of the proposer for proposal `index`."""
-        if len(self.arms) == 1:
-            return self.arms[0].name
-        weights = self._weights(tallies)
-        draw = self._seed.child("arm", index).random().random() * sum(weights)
-        for arm, weight in zip(self.arms, weights, strict=True):
-            draw -= weight
+    @property
+    def has_free(self) -> bool:
+        return any(arm.free for arm in self.arms)
+
+    def choose(self, index: int, tallies: Mapping[str, Tally], *, free: bool = False) -> str:
+        """The name of the proposer for proposal `index`.
+
+        Args:
+            free: one that costs nothing, if there is any.
+        """
+        weights = dict(zip(self.arms, self._weights(tallies), strict=True))
+        arms = [arm for arm in self.arms if arm.free or not free] or self.arms
+        if len(arms) == 1:
+            return arms[0].name
+        draw = self._seed.child("arm", index).random().random() * sum(weights[arm] for arm in arms)
+        for arm in arms:
+            draw -= weights[arm]
             if draw < 0:
                 return arm.name
-        return self.arms[-1].name
+        return arms[-1].name
 
     def is_free(self, name: str) -> bool:
         return any(arm.name == name and arm.free for arm in self.arms)

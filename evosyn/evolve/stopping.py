@@ -38,7 +38,7 @@ class StopConfig(Section):
     Attributes:
         proposals: numbered proposals; evaluations: candidates evaluated (the last proposal is finished, so that a few
             more may be).
-        model_calls, cost: replies used, and dollars.
+        model_calls, cost: replies used, and dollars. Proposers that cost nothing go on when these are spent.
         seconds: wall time of this process.
         target: a score that is good enough.
         plateau: evaluations without a better best.
@@ -72,22 +72,32 @@ def extended(config: StopConfig, grants: Iterable[Grant]) -> StopConfig:
     return config.model_copy(update={"proposals": proposals, "evaluations": evaluations})
 
 
-def reason_to_stop(config: StopConfig, state: Archipelago, seconds: float, continued_at: int = 0) -> Stop | None:
+def spent(config: StopConfig, state: Archipelago) -> Stop | None:
+    """Which limit of what is paid is reached."""
+    if config.model_calls is not None and state.replies >= config.model_calls:
+        return Stop.REPLIES
+    return Stop.COST if config.cost is not None and state.cost >= config.cost else None
+
+
+def reason_to_stop(
+    config: StopConfig, state: Archipelago, seconds: float, continued_at: int = 0, *, has_free: bool = False
+) -> Stop | None:
     """Why the search should end now, or None.
 
     Args:
         state: after a commit.
         seconds: wall time of this process so far.
         continued_at: evaluations when `--continue` was last asked for; a plateau is counted from there.
+        has_free: there are proposers that cost nothing.
     """
     best = state.best_score or 0.0
+    paid = spent(config, state)
     since = state.evaluations - max(continued_at, state.curve[-1].evaluations if state.curve else 0)
     rules = (
         (Stop.TARGET, config.target is not None and best >= config.target),
         (Stop.EVALUATIONS, config.evaluations is not None and state.evaluations >= config.evaluations),
         (Stop.PROPOSALS, config.proposals is not None and state.steps >= config.proposals),
-        (Stop.REPLIES, config.model_calls is not None and state.replies >= config.model_calls),
-        (Stop.COST, config.cost is not None and state.cost >= config.cost),
+        (paid or Stop.COST, paid is not None and not has_free),
         (Stop.PLATEAU, config.plateau is not None and since >= config.plateau),
         (Stop.FAILING, any(tally.streak >= config.failures for tally in state.tallies.values())),
         (Stop.TIME, config.seconds is not None and seconds >= config.seconds),

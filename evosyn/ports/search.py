@@ -5,6 +5,7 @@ from __future__ import annotations
 import string
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from evosyn.chat import Parsed
@@ -54,12 +55,14 @@ class Proposal:
         waste: None, or the named reason: `empty`, `prose`, `diff-does-not-apply`, `does-not-parse`, `duplicate`,
         `refused`, ...
         replies: ids of the model replies it used.
+        tokens: of these, in and out.
     """
 
     candidates: tuple[Candidate, ...] = ()
     waste: str | None = None
     replies: tuple[str, ...] = ()
     cost: float = 0.0
+    tokens: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True)
@@ -97,6 +100,7 @@ class ProposalContext:
         attempts: of models, the latest last.
         before: scores on the seed problems of the parent's own parent, empty where unknown.
         reached: the best score of any candidate so far on each seed problem.
+        around: the parent is what a model has just written; this proposal, which costs nothing, is all about it.
     """
 
     index: int
@@ -109,6 +113,7 @@ class ProposalContext:
     attempts: tuple[Tried, ...] = ()
     before: tuple[float, ...] = ()
     reached: tuple[float, ...] = ()
+    around: bool = False
 
     @property
     def others(self) -> tuple[Elite, ...]:
@@ -178,11 +183,15 @@ class Told(NamedTuple):
         data: what candidates are scored on, and how well known ones do; lines.
         evidence: what this parent did, and what others did better; lines. Those of `Evaluation.feedback` are not added.
         direction: one line that says where to look this time, or "".
+        bodies: what is shown of programs, by id, where the rest of one says nothing new.
+        glossary: the functions that these call, a line each.
     """
 
     data: tuple[str, ...] = ()
     evidence: tuple[str, ...] = ()
     direction: str = ""
+    bodies: Mapping[str, str] = MappingProxyType({})
+    glossary: tuple[str, ...] = ()
 
 
 @runtime_checkable

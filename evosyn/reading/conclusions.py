@@ -70,12 +70,16 @@ def of_search(
     size = f" Only {problems} problems were held out, too few to decide it." if problems < FEWEST_HELD_OUT else ""
     made = f", made by {best['proposer']}" if best.get("proposer") else ""
     won = f"{best['id']}{made}, after {report['evaluations']} evaluations"
-    why = _why_better(card)
+    why = (*_why_chosen(report.get("selection") or {}), *_why_better(card))
     boards = report["leaderboard"]["heldout"]["strategies"]
     known = max((row for row in boards if row["strategy"] != "evolved" and row["invalid"] is None),
                 key=lambda row: row["score"], default=None)  # fmt: skip
     if known is not None and known["score"] >= best["heldout_score"]:
         why = (f"The known strategy {known['strategy']} does as well there: {known['score']:.3f}", *why)
+    if unusable := report.get("unusable_replies"):
+        listed = ", ".join(f"{count} x {reason}" for reason, count in unusable.items())
+        drawn = (report.get("spent") or {}).get("drawing", {}).get("calls", "the")
+        why = (*why, f"{sum(unusable.values())} of {drawn} replies of drawing could not be used: {listed}")
     return Conclusion(worked, f"{said}: {told}{paired}.{size}", won, best["id"], why)
 
 
@@ -91,6 +95,7 @@ def of_synthesis(report: Mapping[str, Json] | None, manifest: Mapping[str, Json]
     if unusable:
         why.append(f"{unusable} of {report['calls']} replies could not be used")
     why.append(f"Ranked by {manifest['strategy']} from {manifest['strategy_from']}")
+    why += [f"{line[0].upper()}{line[1:]}" for line in (report.get("shift") or {}).get("said", ())]
     return Conclusion("yes" if kept else "no", did, why=tuple(why))
 
 
@@ -145,6 +150,26 @@ def of_evaluation(report: Mapping[str, Json] | None, progress: str) -> Conclusio
     return Conclusion("yes" if sure else "unclear", did, won, None, tuple(why))
 
 
+def of_calibration(report: Mapping[str, Json] | None, progress: str) -> Conclusion:
+    """Rows by how often a student solves them; levels whose rates do not fall are named."""
+    if report is None:
+        return Conclusion("open", f"{progress[:1].upper()}{progress[1:]}.")
+    rated, unfit = report["rated"], [one for one in report["levels"] if one["unfit"]]
+    rate = "none of its rows" if report["solve_rate"] is None else f"{report['solve_rate']:.3f} of {rated} rows"
+    why = [f"{report['in_band']} rows lie in the band {report['band']}, {report['never']} are never solved"]
+    why += [f"{report['rows'] - rated} rows could not be rated"] if rated < report["rows"] else []
+    why += [f"rates do not fall with the level for {len(unfit)} of {len(report['levels'])}"] if unfit else []
+    return Conclusion("done", f"{report['student']} solves {rate} ({report['samples']} samples each).", why=tuple(why))
+
+
+def of_environment_rows(report: Mapping[str, Json] | None, progress: str) -> Conclusion:
+    """Rows that environments made, and what was dropped."""
+    if report is None:
+        return Conclusion("open", f"{progress[:1].upper()}{progress[1:]}.")
+    why = [f"dropped {count}: {reason}" for reason, count in report["dropped"].items()]
+    return Conclusion("done", f"{report['kept']} rows of {report['environments']} environments.", why=tuple(why))
+
+
 def of_experiment(report: Mapping[str, Json] | None, progress: str) -> Conclusion:
     """Arms: what the experiment itself says."""
     if report is None or not report.get("verdict"):
@@ -186,6 +211,16 @@ def of_ablation(report: Mapping[str, Json] | None, progress: str) -> Conclusion:
         return Conclusion("open", f"{progress[:1].upper()}{progress[1:]}.")
     told = [line for table in tables.values() for line in table["remarks"]]
     return Conclusion("done", f"{told[0]}." if told else f"{', '.join(tables)} finished.", why=tuple(told[1:]))
+
+
+def _why_chosen(chosen: Mapping[str, Json]) -> tuple[str, ...]:
+    """How the best finalist stood to the best known rule."""
+    if chosen.get("gain") is None:
+        return ()
+    kind = "the winner" if chosen["evolved_wins"] else f"no evolved program, so {chosen['known']} is the winner"
+    draws = f"{chosen['draws']} fresh draws a problem, standard error from drawing {chosen['drawing_error']:.4f}"
+    bound = f"gain {chosen['gain']:+.4f}, lower bound {chosen['gain_lower']:+.4f}"
+    return (f"Better than the best known rule, {chosen['known']}, on the seeds: {kind} ({bound}, {draws})",)
 
 
 def _why_better(card: Mapping[str, Json] | None) -> tuple[str, ...]:

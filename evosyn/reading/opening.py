@@ -17,6 +17,8 @@ HOMES = {
     "crossexec": "summaries:CrossexecReading",
     "train": "summaries:TrainingReading",
     "distill": "summaries:TrainingReading",
+    "calibrate": "summaries:CalibrationReading",
+    "environment-rows": "environments:EnvironmentRowsReading",
     "eval": "summaries:EvaluationReading",
     "experiment": "summaries:ExperimentReading",
     "ablate": "summaries:AblationReading",

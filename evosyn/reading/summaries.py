@@ -13,10 +13,12 @@ from typing import NamedTuple
 
 import yaml
 
+from evosyn.configs.section import listed
 from evosyn.reading.base import Fresh, Reading
 from evosyn.reading.conclusions import (
     Conclusion,
     of_ablation,
+    of_calibration,
     of_evaluation,
     of_execution,
     of_experiment,
@@ -147,7 +149,8 @@ class TrainingReading(SummaryReading):
 
     def begun_with(self) -> dict[str, Json]:
         config = yaml.safe_load(self.dir.file("config.yaml").read_text(encoding="utf-8"))
-        return {key: config[key] for key in ("data", "setting", "model", "seed", "steps") if key in config}
+        told = {key: config[key] for key in ("data", "setting", "model", "seed", "steps") if key in config}
+        return {**told, "data": ", ".join(listed(told["data"]))} if "data" in told else told
 
     def curves(self) -> dict[str, tuple[CurvePoint, ...]]:
         found: dict[str, list[CurvePoint]] = {}
@@ -226,13 +229,29 @@ class EvaluationReading(SummaryReading):
 
     def tables(self, values: Mapping[str, Json]) -> tuple[TableShown, ...]:
         """pass@k of each model with its interval and the gain over the first one, and the same by level."""
-        rows, levels = [], []
+        rows, levels, domains = [], [], []
         for row in values.get("models", ()):
             figures = _cells({name: value for name, value in row.items() if "@" in name})
             rows.append({"model": row["model"], "problems": row["problems"], **figures, "unknown": row["unknown"]})
             levels += [{"model": row["model"], "level": level, **_cells(part)} for level, part in row["levels"].items()]
+            parts = row.get("domains", {}).items()
+            domains += [{"model": row["model"], "domain": domain, **_cells(part)} for domain, part in parts]
         title = f"{values.get('bench')}: {values.get('problems')} problems, {values.get('samples')} samples each"
-        return tuple(_table(what, found) for what, found in ((title, rows), ("by level", levels)) if found)
+        tables = ((title, rows), ("by level", levels), ("by domain", domains))
+        return tuple(_table(what, found) for what, found in tables if found)
+
+
+class CalibrationReading(SummaryReading):
+    """What `evosyn calibrate` keeps with a dataset, for one student."""
+
+    made_by = "`evosyn calibrate`"
+
+    def progress(self) -> str:
+        done = max(sum(1 for _ in self.dir.journal.events()) - 1, 0)
+        return f"not finished, {done} rows are done; the same command goes on"
+
+    def conclude(self, report: Mapping[str, Json] | None) -> Conclusion:
+        return of_calibration(report, self.progress())
 
 
 class ExperimentReading(SummaryReading):

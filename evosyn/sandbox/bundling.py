@@ -94,13 +94,16 @@ def keeps_company(job: Job) -> bool:
     top."""
     if not isinstance(job, CallsJob) or len(job.program) > PLAIN.most_chars:
         return False
-    if any(call.python is not None for call in job.calls):
-        return False
+    return all(call.python is None for call in job.calls) and _is_plain(job.program, job.entry_point)
+
+
+@functools.lru_cache(maxsize=256)
+def _is_plain(program: str, entry_point: str) -> bool:
     try:
-        tree = parsed(job.program)
+        tree = parsed(program)
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         return False
-    top = any(isinstance(node, ast.FunctionDef) and node.name == job.entry_point for node in tree.body)
+    top = any(isinstance(node, ast.FunctionDef) and node.name == entry_point for node in tree.body)
     return top and PLAIN.admits(tree)
 
 

@@ -13,6 +13,7 @@ from evosyn.chat import Parsed
 from evosyn.codeblocks import read_program
 from evosyn.records import Elite
 from evosyn.strategies.grammar.reader import Reader
+from evosyn.strategies.grammar.source import functions
 from evosyn.strategies.running._harness import ALLOWED
 from evosyn.templates import render
 
@@ -59,8 +60,8 @@ class StrategyGenome:
         return self.reader.key(text)
 
     def read(self, reply: str, shown: Sequence[str]) -> Parsed[str]:
-        """See `read_program`."""
-        return read_program(reply, shown, ENTRY_POINTS)
+        """See `read_program`; functions of the grammar need not be written out."""
+        return read_program(reply, [*shown, *functions().values()], ENTRY_POINTS)
 
     def merit(self, elite: Elite) -> StrategyMerit:
         """See `merit_of`."""

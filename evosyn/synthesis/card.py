@@ -76,9 +76,15 @@ def render_card(facts: CardFacts, folder: str) -> str:
         added=_added_table(facts.report),
         refuse_none=str(facts.report["refuse_none"]["evosyn"]),
         distributions=_distribution_table(facts.report),
-        recipe="\n".join(f"- {what}: {value}" for what, value in facts.recipe.items()),
+        recipe="\n".join(f"- {what}: {value}" for what, value in {**facts.recipe, **_shift(facts.report)}.items()),
     )
     return f"---\n{yaml.safe_dump(head, sort_keys=False, allow_unicode=True)}---\n\n{body}"
+
+
+def _shift(report: Mapping[str, Json]) -> dict[str, str]:
+    shift = report.get("shift")
+    said = "not known" if shift is None else "; ".join(shift["said"]) or "within what its own problems vary by"
+    return {"its matrices against those on which the strategy was evolved": said}
 
 
 def _config(setting: str, folder: str) -> dict[str, Json]:

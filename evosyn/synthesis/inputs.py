@@ -17,6 +17,7 @@ from evosyn.running.ledger import Ledger
 from evosyn.strategies import PROGRAM, strategy_id
 from evosyn.synthesis.config import SynthesizeConfig
 from evosyn.synthesis.instance import Instance
+from evosyn.synthesis.shift import EvolvedOn
 
 KIND = "synthesize"
 FEWEST_HELDOUT = 8
@@ -63,6 +64,7 @@ class Inputs:
         strategy_from, seeds_from: where these were read, for people.
         seeds: seed problems; only statements, starter code and human testings as examples are shown to the teacher.
         standing: how good the strategy was found to be; None where nothing says it.
+        evolved_on: what the matrices were like on which it was; None where nothing says it.
     """
 
     strategy: str
@@ -70,6 +72,7 @@ class Inputs:
     seeds: tuple[Problem, ...]
     seeds_from: str
     standing: Standing | None = None
+    evolved_on: EvolvedOn | None = None
 
 
 @dataclass(frozen=True)

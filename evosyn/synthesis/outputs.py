@@ -23,6 +23,7 @@ from evosyn.synthesis.instance import Instance
 from evosyn.synthesis.plots import columns_of, draw
 from evosyn.synthesis.report import Figures, distributions
 from evosyn.synthesis.samples import SampleMaker
+from evosyn.synthesis.shift import EvolvedOn, Shifts
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,7 @@ class OutputPlan:
         maker: makes the rows.
         recipe: lines of the card on how the data was made.
         name, licence: of the dataset.
+        evolved_on: what the strategy was evolved on, if that is known.
     """
 
     count: int
@@ -41,6 +43,7 @@ class OutputPlan:
     recipe: Mapping[str, str]
     name: str
     licence: str
+    evolved_on: EvolvedOn | None = None
 
 
 def import_ahead() -> None:
@@ -52,16 +55,18 @@ def import_ahead() -> None:
 
 def write_outputs(run: RunDir, ledger: Ledger[Instance], plan: OutputPlan) -> dict[str, Json]:
     """Write all files and return the value of `report.json`."""
-    figures = Figures()
+    figures, shifts = Figures(), Shifts(plan.evolved_on)
     rejects: list[Reject] = []
     for instance in ledger.items(range(plan.count)):
         figures.see(instance)
         rejects.extend(instance.rejects)
+        if instance.matrix is not None:
+            shifts.see(instance.matrix)
     write_rejects(run.path, rejects)
     write_pools(run.file("problems.jsonl"), _problems(ledger, plan.count))
     write_pools(run.file("candidates.jsonl"), _candidates(ledger, plan.count))
     write_matrices(run.file("matrices.jsonl"), _matrices(ledger, plan.count))
-    report = figures.to_json()
+    report = {**figures.to_json(), "shift": shifts.to_json()}
     report["distributions"], report["refuse_none"] = {}, {}
     for setting in SETTINGS:
         path = write_dataset(run.path, setting, _samples(ledger, plan, setting))

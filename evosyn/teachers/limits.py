@@ -22,6 +22,7 @@ from evosyn.teachers.failures import TransportError
 log = logging.getLogger(__name__)
 SAID_AFTER_S = 10.0
 """Seconds without an answer after which that is said."""
+KEPT = "Replies received are kept, and the same command goes on"
 SLOW_START = 128
 """Calls in flight at the start; each answer adds one, while nothing is refused."""
 WINDOW_S = 0.5
@@ -307,8 +308,13 @@ class Breaker:
     def failed(self, error: TransportError) -> None:
         """
         Raises:
-            TeacherUnavailable: nothing but failures for `patience_s` seconds.
+            TeacherUnavailable: nothing but failures for `patience_s` seconds, or it asks for a longer pause than that.
         """
+        if error.retry_after > self._patience_s:
+            raise TeacherUnavailable(
+                f"{self._place} asks for a pause of {error.retry_after:.0f} s ({error}), longer than the "
+                f"{self._patience_s:.0f} s that are waited. {KEPT}"
+            )
         now = asyncio.get_running_loop().time()
         if self._failing_since is None:
             self._failing_since = now
@@ -316,11 +322,12 @@ class Breaker:
         if failing > self._patience_s:
             raise TeacherUnavailable(
                 f"{self._place} has answered nothing for {self._patience_s:.0f} s (last failure: {error}). "
-                f"{error.advice}. Replies received are kept, and the same command goes on"
+                f"{error.advice}. {KEPT}"
             )
-        if failing > SAID_AFTER_S and not self._said:
+        if max(failing, error.retry_after) > SAID_AFTER_S and not self._said:
             self._said = True
+            pause = f" and asks for a pause of {error.retry_after:.0f} s" if error.retry_after > SAID_AFTER_S else ""
             log.warning(
-                "%s has answered nothing for %.0f s (%s); asked on until %.0f s", self._place, failing, error,
+                "%s has answered nothing for %.0f s%s (%s); asked on until %.0f s", self._place, failing, pause, error,
                 self._patience_s,
             )  # fmt: skip

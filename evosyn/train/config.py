@@ -10,7 +10,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from evosyn.configs.section import Section
+from evosyn.configs.section import Section, Sources
 from evosyn.limits import LimitsConfig
 from evosyn.train.scoring import REWARD_LIMITS
 from evosyn.workbench import WorkbenchConfig
@@ -149,19 +149,35 @@ class TinyConfig(Section):
     prompt_chars: int = Field(default=240, ge=20)
 
 
+class RowsConfig(Section):
+    """Which rows are taken of the data.
+
+    Attributes:
+        mix: shares of the rows that come from each of several datasets, such as `2:1:1`: none is left out, those of
+            datasets that are too small come more than once. None takes each row once.
+        band: only rows whose solve rate lies in it, such as `.1:.9` (`evosyn calibrate`).
+        student: whose solve rate; None where the data has those of one only.
+    """
+
+    mix: str | None = None
+    band: str | None = None
+    student: str | None = None
+
+
 class TrainingConfig(Section):
     """What every training run is told.
 
     Attributes:
-        data: dataset directory (or one parquet file), and `setting` in it.
+        data: dataset directories (or parquet files), one or several, and `setting` in them.
         model: local path, hub id or `builtin:tiny`.
         steps: optimizer steps.
         pad_token: for tokenizers that have none.
     """
 
     command: str
-    data: str = ""
+    data: Sources = ""
     setting: str = "evosyn"
+    rows: RowsConfig = RowsConfig()
     model: str = ""
     steps: int = Field(default=200, ge=1)
     seed: int = 0
@@ -224,7 +240,7 @@ class EvalConfig(Section):
 
     Attributes:
         models: local paths or hub ids; the first is the one that the others are compared with.
-        bench: pool with human testings.
+        bench: pools with human testings, or datasets, whose rows are judged by their own testings.
         samples: completions per problem.
         ks: pass@k to report; none given: 1 and `samples`.
         temperature: None is 0 for one sample, else 0.8.
@@ -235,11 +251,34 @@ class EvalConfig(Section):
 
     command: Literal["eval"] = "eval"
     models: tuple[str, ...] = ()
-    bench: str = ""
+    bench: Sources = ""
     samples: int = Field(default=1, ge=1)
     ks: tuple[int, ...] = ()
     temperature: float | None = Field(default=None, ge=0)
     max_tokens: int = Field(default=512, ge=1)
     limit: int | None = Field(default=None, ge=1)
     seed: int = 0
+    workbench: WorkbenchConfig = WorkbenchConfig()
+
+
+class CalibrateConfig(Section):
+    """One calibration (`evosyn calibrate`); `workbench.teacher` is the student.
+
+    Attributes:
+        data: dataset directory, and `setting` in it.
+        samples: completions per row.
+        max_tokens: length of a completion.
+        tiny: of `builtin:tiny` as a student, which is made from the data.
+        workbench: a directory of a local model, or `builtin:tiny`, may stand for `teacher.model` as well.
+    """
+
+    command: Literal["calibrate"] = "calibrate"
+    data: str = ""
+    setting: str = "evosyn"
+    samples: int = Field(default=8, ge=1)
+    temperature: float = Field(default=0.8, ge=0)
+    top_p: float = Field(default=0.95, gt=0, le=1)
+    max_tokens: int = Field(default=512, ge=1)
+    seed: int = 0
+    tiny: TinyConfig = TinyConfig()
     workbench: WorkbenchConfig = WorkbenchConfig()

@@ -6,16 +6,20 @@ names that are taken, completion-only loss for prompt/completion rows) as of 1.1
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from evosyn.agents.dialects import RULES, as_text
+from evosyn.configs.section import listed
 from evosyn.dataset import Sample, read_dataset
 from evosyn.domains import check_task, domain
 from evosyn.errors import UsageError
 from evosyn.randomness import SeedTree
+from evosyn.rates import in_band
 from evosyn.records import Json, Solution
 from evosyn.tasks import Task, task_of
+from evosyn.train.config import TrainingConfig
 
 Messages = list[dict[str, str]]
 
@@ -32,6 +36,45 @@ def load_samples(path: str | Path, setting: str) -> list[Sample]:
             f"{path}: the setting {setting!r} has no rows; see its rejects.jsonl, or synthesize more problems"
         )
     return samples
+
+
+def gathered(config: TrainingConfig) -> list[list[Sample]]:
+    """The rows of each dataset of a run, those of its band.
+
+    Raises:
+        UsageError: as `load_samples` and `in_band`.
+    """
+    found = []
+    for path in listed(config.data):
+        samples, rows = load_samples(path, config.setting), config.rows
+        found.append(in_band(samples, path, config.setting, rows.band, rows.student) if rows.band else samples)
+    return found
+
+
+def mixed(parts: Sequence[Sequence[Sample]], mix: str | None, seeds: SeedTree) -> list[Sample]:
+    """The rows of several datasets in the asked shares: none is left out, those that are too few come again, whole
+    rounds first, the rest drawn.
+
+    Args:
+        mix: such as `2:1:1`, a share for each part; None takes each row once.
+
+    Raises:
+        UsageError: it is no such text, or not as long as there are parts.
+    """
+    if mix is None:
+        return [sample for part in parts for sample in part]
+    try:
+        shares = [float(one) for one in mix.split(":")]
+    except ValueError:
+        shares = []
+    if len(shares) != len(parts) or not all(0 < share < math.inf for share in shares):
+        raise UsageError(f"--mix {mix!r}: give a number above 0 for each of the {len(parts)} datasets, such as 2:1")
+    scale = max(len(part) / share for part, share in zip(parts, shares, strict=True))
+    found: list[Sample] = []
+    for place, (part, share) in enumerate(zip(parts, shares, strict=True)):
+        rounds, rest = divmod(max(len(part), round(scale * share)), len(part))
+        found += [*part] * rounds + seeds.child("mix", place).random().sample(list(part), rest)
+    return found
 
 
 def prompt_of(sample: Sample) -> Messages:

@@ -7,16 +7,20 @@ paired differences to the first. Chen 2021 (pass@k); EvoSyn (2510.17928) table 2
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from evosyn.dataset import parquet_path
+from evosyn.domains import load_pools
 from evosyn.errors import UsageError
 from evosyn.plots import write_plot
 from evosyn.randomness import SeedTree
 from evosyn.records import Json, Pool, content_id
 from evosyn.rundir import RunDir
+from evosyn.train.data import load_samples, tasks_of
 from evosyn.train.generation import Generator, TokenSampling
 from evosyn.train.scoring import Scorer, Task, domains_of
 from evosyn.train.stats import MeanInterval, bootstrap, pass_at_k
@@ -34,6 +38,7 @@ class BenchOutcome:
     passed: int
     parsed: int
     unknown: int = 0
+    domain: str = ""
 
 
 class Result(NamedTuple):
@@ -56,6 +61,22 @@ def bench_tasks(pools: Sequence[Pool]) -> list[Task]:
     ]
     if not tasks:
         raise UsageError("--bench: no problem has a human_testing to judge by")
+    return tasks
+
+
+def tasks_of_benches(benches: Sequence[str], setting: str = "evosyn") -> list[Task]:
+    """The tasks of pools with human testings, and of datasets, whose rows are judged by their own testings.
+
+    Raises:
+        UsageError: nothing can be judged, or two of them have the same name.
+    """
+    tasks: list[Task] = []
+    for bench in benches:
+        is_data = parquet_path(bench, setting).is_file()
+        tasks += tasks_of(load_samples(bench, setting)).values() if is_data else bench_tasks(load_pools(bench))
+    twice = [name for name, count in Counter(task.row_id for task in tasks).items() if count > 1]
+    if twice:
+        raise UsageError(f"--bench: {len(twice)} problems have the same name in two of them, {twice[0]!r} for one")
     return tasks
 
 
@@ -124,13 +145,23 @@ def summary(results: Sequence[Result], ks: Sequence[int], seed: int) -> dict[str
                 first = pass_values(results[0].outcomes, k)
                 gained = [after - before for before, after in zip(first, values, strict=True)]
                 row[f"gain@{k}"] = _json(bootstrap(gained, seeds.child("gain", k)))
-        row["levels"] = {
-            level: {"problems": len(part), **{f"pass@{k}": _json(bootstrap(pass_values(part, k), seeds)) for k in ks}}
-            for level in LEVELS
-            if (part := [outcome for outcome in result.outcomes if outcome.level == level])
-        }
+        row["levels"] = _parts(result, LEVELS, lambda one: one.level, ks, seeds)
+        domains = sorted({outcome.domain for outcome in result.outcomes})
+        if len(domains) > 1:
+            row["domains"] = _parts(result, domains, lambda one: one.domain, ks, seeds)
         rows.append(row)
     return {"ks": list(ks), "models": rows}
+
+
+def _parts(
+    result: Result, names: Sequence[str], name_of: Callable[[BenchOutcome], str], ks: Sequence[int], seeds: SeedTree
+) -> dict[str, Json]:
+    """pass@k of the problems of each name that has any."""
+    return {
+        name: {"problems": len(part), **{f"pass@{k}": _json(bootstrap(pass_values(part, k), seeds)) for k in ks}}
+        for name in names
+        if (part := [outcome for outcome in result.outcomes if name_of(outcome) == name])
+    }
 
 
 def pass_values(outcomes: Sequence[BenchOutcome], k: int) -> list[float]:
@@ -180,6 +211,7 @@ def _score(task: Task, texts: Sequence[str], scorer: Scorer) -> BenchOutcome:
         passed=sum(score.passed for score in scores),
         parsed=sum(score.parsed for score in scores),
         unknown=sum(not score.known for score in scores),
+        domain=task.problem.domain,
     )
 
 

@@ -7,15 +7,18 @@ number of steps, which is stated.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from evosyn.configs.section import listed
 from evosyn.dataset import Sample
 from evosyn.plots import write_plot
 from evosyn.records import Json, content_id
 from evosyn.rundir import RunDir
+from evosyn.train.config import TrainingConfig
 
 WINDOW = 5
 _COMMENT = (
@@ -24,17 +27,19 @@ _COMMENT = (
 )
 
 
-def lineage_of(path: str, setting: str, samples: Sequence[Sample]) -> dict[str, Json]:
+def lineage_of(config: TrainingConfig, samples: Sequence[Sample]) -> dict[str, Json]:
     """Where the training data came from."""
     return {
-        "data": path,
-        "setting": setting,
+        "data": ", ".join(listed(config.data)),
+        "setting": config.setting,
+        **config.rows.model_dump(exclude_none=True),
         "rows": len(samples),
         "digest": content_id("data_", [sample.id for sample in samples]),
         "teachers": sorted({sample.model for sample in samples}),
         "simulated": any(sample.simulated for sample in samples),
         "licences": sorted({sample.licence for sample in samples if sample.licence}),
         "domains": sorted({sample.domain for sample in samples}),
+        "rows_by_domain": dict(sorted(Counter(sample.domain for sample in samples).items())),
     }
 
 

@@ -52,6 +52,7 @@ class RewardFunction:
         self.__name__ = "evosyn"
         self.tasks, self.scorer, self._config = tasks, scorer, config
         self._max_completion, self._wait = max_completion, wait
+        self._mixed = len({task.problem.domain for task in tasks.values()}) > 1
         self._left: float | None = None
         self.failure: BaseException | None = None
         self.passes: dict[str, list[int]] = defaultdict(lambda: [0, 0])
@@ -85,6 +86,8 @@ class RewardFunction:
         self._keep_book(row_id, scores, rewards)
         if log_metric is not None:
             self._log(log_metric, scores, texts, started)
+            if self._mixed:
+                self._log_domains(log_metric, row_id, scores, rewards)
         self._left = time.perf_counter()
         return rewards
 
@@ -137,6 +140,22 @@ class RewardFunction:
         log_metric("reward_seconds", seconds)
         if self._left is not None:
             log_metric("reward_share", seconds / max(seconds, time.perf_counter() - self._left))
+
+    def _log_domains(
+        self,
+        log_metric: Callable[[str, float], None],
+        rows: Sequence[str],
+        scores: Sequence[Score],
+        rewards: Sequence[float | None],
+    ) -> None:
+        """What completions for rows of each domain of the batch came to."""
+        found: dict[str, list[tuple[float, bool]]] = defaultdict(list)
+        for row, score, reward in zip(rows, scores, rewards, strict=True):
+            if reward is not None:
+                found[self.tasks[row].problem.domain].append((reward, score.passed))
+        for domain, paid in found.items():
+            log_metric(f"reward/{domain}", sum(reward for reward, _ in paid) / len(paid))
+            log_metric(f"pass_rate/{domain}", sum(passed for _, passed in paid) / len(paid))
 
 
 def completion_text(completion: Json) -> str:

@@ -26,7 +26,9 @@ from evosyn.train.run import Metrics, OnRow, PreparedTrainer, Start, run_trainin
 from evosyn.train.scoring import Scorer, reward_judge
 from evosyn.train.settings import grpo_settings, resolve, world_size
 
-METRICS = ("reward", "pass_rate", "case_share", "entropy")
+CURVES = ("reward", "pass_rate")
+"""Those that are drawn, and told of each domain where rows are of several."""
+METRICS = (*CURVES, "case_share", "entropy")
 
 
 def train_rlvr(config: RlvrConfig, out: Path, sandbox: Sandbox, *, on_row: OnRow | None = None) -> dict[str, Json]:
@@ -82,7 +84,8 @@ def _prepare(config: RlvrConfig, start: Start, sandbox: Sandbox) -> PreparedTrai
             "pass_histogram": pass_histogram(reward.passes),
         }
 
-    return PreparedTrainer(trainer, settings, left_out, METRICS, ("reward", "pass_rate"), own, reward)
+    names = [f"{name}/{domain}" for domain in sorted(domains) for name in CURVES] if len(domains) > 1 else []
+    return PreparedTrainer(trainer, settings, left_out, (*METRICS, *names), (*CURVES, *names), own, reward)
 
 
 def _rows(config: RlvrConfig, start: Start) -> tuple[list[dict[str, Json]], int]:

@@ -22,7 +22,7 @@ from evosyn.rundir import RunDir
 from evosyn.train import tiny
 from evosyn.train.checkpoints import check_disk, checkpoint_bytes, last_whole, read_metrics, trim_metrics
 from evosyn.train.config import DistillConfig, RlvrConfig
-from evosyn.train.data import load_samples
+from evosyn.train.data import gathered, mixed
 from evosyn.train.models import check_model, load_model, load_tokenizer, merge_adapter, require_options, use_bf16
 from evosyn.train.report import lineage_of, start_and_end, versions, write_card, write_curve
 from evosyn.train.rewards import RewardFunction
@@ -88,8 +88,10 @@ def run_training(
     """
     require_options(config)
     check_model(config.model)
-    everything = load_samples(config.data, config.setting)
-    samples = tiny.easiest(everything, config.tiny) if config.model == tiny.NAME else everything
+    parts = everything = gathered(config)
+    if config.model == tiny.NAME:
+        parts = [tiny.easiest(part, max(1, config.tiny.problems // len(everything))) for part in everything]
+    samples = mixed(parts, config.rows.mix, SeedTree(config.seed))
     with ExitStack() as resources:
         run = resources.enter_context(RunDir(out) if is_main_process() else _Further(out))
         if is_main_process():
@@ -100,7 +102,7 @@ def run_training(
         start = _load(config, run, samples, resources)
         report = _train(config, start, prepare(start), on_row)
         if report["label"] is not None:
-            report["label"] = tiny.label(len(samples), len(everything))
+            report["label"] = tiny.label(*(sum(map(len, some)) for some in (parts, everything)))
         if is_main_process():
             write_card(run.path / "model", report)
             run.write_json("report.json", report)
@@ -165,7 +167,7 @@ def _train(
         "steps": config.steps,
         "seed": config.seed,
         "left_out": prepared.left_out,
-        "lineage": lineage_of(config.data, config.setting, start.samples),
+        "lineage": lineage_of(config, start.samples),
         "metrics": {name: start_and_end(metrics, name) for name in prepared.metrics},
         "warnings": watch.warnings,
         "warm_start": tiny.read_mark(start.path)["warm_start"] if label else None,

@@ -60,8 +60,8 @@ def build(folder: Path, samples: Sequence[Sample], config: TinyConfig, seeds: Se
     write_atomic(folder / MARK, json.dumps(mark, indent=2) + "\n")
 
 
-def easiest(samples: Sequence[Sample], config: TinyConfig) -> list[Sample]:
-    """The problems with the shortest solutions, in the order of the data.
+def easiest(samples: Sequence[Sample], problems: int) -> list[Sample]:
+    """So many problems with the shortest solutions, shared out among the domains, in the order of the data.
 
     The choice depends on all solutions of a problem and not on the ranking, so that two settings get the same problems.
     """
@@ -69,8 +69,13 @@ def easiest(samples: Sequence[Sample], config: TinyConfig) -> list[Sample]:
     def length(sample: Sample) -> tuple[int, str]:
         return min((len(other.source) for other in sample.ranked), default=len(sample.solution)), sample.problem_id
 
-    chosen = {sample.problem_id for sample in sorted(samples, key=length)[: config.problems]}
-    return [sample for sample in samples if sample.problem_id in chosen]
+    domains = list(dict.fromkeys(sample.domain for sample in samples))
+    chosen = set()
+    for place, domain in enumerate(domains):
+        mine = sorted((sample for sample in samples if sample.domain == domain), key=length)
+        share = max(1, problems // len(domains) + (place < problems % len(domains)))
+        chosen |= {(domain, sample.problem_id) for sample in mine[:share]}
+    return [sample for sample in samples if (sample.domain, sample.problem_id) in chosen]
 
 
 def label(kept: int, of: int) -> str:

@@ -69,7 +69,7 @@ def test_the_same_seed_gives_the_same_table(pool: str, tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (["--sizes", "64"], "no problem has 64 solutions"),
-        (["--sizes", "4,x"], "sizes.1: Input should be a valid integer"),
+        (["--sizes", "4,x"], "sizes.1: must be a valid integer"),
     ],
 )
 def test_what_cannot_be_done_ends_with_2(

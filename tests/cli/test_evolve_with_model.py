@@ -16,7 +16,7 @@ from evosyn.evolve.events import Committed, Fate, events_of
 from evosyn.rundir import RunDir
 from evosyn.simulation.scripted_server import ScriptedServer
 
-SETS = ("scoring.draws=2", "islands.count=2", "proposers.burst=4", "finalists=5")
+SETS = ("scoring.draws=2", "islands.count=2", "proposers.burst=4", "proposers.around=6", "finalists=5")
 SMALL = ["-M", "5", "-N", "4", *(f"--set={key}" for key in SETS)]
 
 
@@ -55,6 +55,49 @@ def test_models_and_genetic_bursts_work_on_one_archive(tmp_path, pool_file):
     assert any(step.proposer == "genetic" and step.parent in modelled for step in steps)
     assert any(step.waste for step in steps)
     assert b"sk-secret" not in b"".join(path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file())
+
+
+UNREAD = """I count the votes.
+```python
+import numpy as np
+
+
+def rank(evidence):
+    p = evidence.passed.astype(float)
+    votes = p.mean(axis=1)
+    for row in range(len(p)):
+        votes[row] += 0.25 * p[row].max()
+    return votes, p.mean(axis=0) * 0.5
+```
+"""
+READ = (
+    "I vote.\n```python\nimport numpy as np\n\n\ndef rank(evidence):\n"
+    "    passed = evidence.passed.astype(float)  # solutions x testings\n"
+    "    solution_scores = tidy(power(vote(passed, fair_gap(passed)), 1.5))\n"
+    "    testing_scores = tidy(gap(passed, solution_scores))\n    return solution_scores, testing_scores\n```\n"
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("reply", [UNREAD, READ], ids=["outside the grammar", "of the grammar"])
+def test_one_paid_call_is_followed_by_more_than_a_hundred_variants_that_cost_nothing(tmp_path, pool_file, reply):
+    more = ("--proposer=rewrite", "--proposer=genetic", "--set=stop.model_calls=1", "--iterations=16",
+            "--set=proposers.around=128", "--set=loop.lag=2")  # fmt: skip
+    with ScriptedServer(lambda body, times: reply) as server:  # noqa: ARG005
+        result = evolve(pool_file, tmp_path / "out", server, *more)
+        assert result.returncode in (0, 1), result.stderr
+        asked = server.counts.requests
+    report = json.loads((tmp_path / "out" / "report.json").read_text())
+    assert asked == report["model_calls"] == 2 and report["spent"]["check"]["calls"] == 1  # one question before
+    assert (report["spent"]["search"]["calls"], report["proposals"], report["stopped"]) == (1, 16, "proposals")
+    steps = [event.step for event in commits(tmp_path / "out")]
+    (paid,) = [step for step in steps if step.replies]
+    (burst,) = [step for step in steps if step.proposer == "genetic" and step.parent == paid.trials[0].candidate.id]
+    evaluated = [one for one in burst.trials if one.evaluation is not None]
+    assert len(evaluated) >= 100
+    assert sum(one.evaluation.score is not None for one in evaluated) >= 100
+    operators = {one.candidate.detail["operator"] for one in evaluated}
+    assert operators >= ({"constant", "grafted-opening", "opening"} if reply is UNREAD else {"constant", "opening"})
 
 
 @pytest.mark.slow

@@ -1,6 +1,8 @@
 """What is said before anything is spent, and what the small commands say: in this process, without a sandbox."""
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -11,6 +13,8 @@ from evosyn.errors import InputError, UsageError
 from evosyn.evaluators.draws import ConsistencyConfig, make_draws
 from evosyn.records import PassMatrix
 from evosyn.strategies import load_known, load_strategy, strategy_name
+from evosyn.synthesis.search.inputs import Source
+from evosyn.synthesis.search.seeds import few_held_out
 
 SEED = {
     "problem_id": "double",
@@ -105,3 +109,37 @@ def test_a_file_that_is_no_pool_at_all_ends_as_one_with_errors(tmp_path):
     (tmp_path / "fake.jsonl.gz").write_text("no gzip")
     result = run("pool", "check", tmp_path / "fake.jsonl.gz")
     assert result.return_value == 1 and "is not gzip" in result.output
+
+
+def ended(*words):
+    done = subprocess.run(
+        [sys.executable, "-m", "evosyn", *map(str, words)], capture_output=True, text=True, timeout=120, check=False
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_an_error_is_a_json_object_on_standard_output_where_json_was_asked_for(tmp_path):
+    code, out, err = ended("pool", "check", tmp_path / "none.jsonl", "--json")
+    assert code == 2 and "no such file" in err
+    told = json.loads(out)["error"]
+    assert (told["kind"], told["exit_code"]) == ("InputError", 2) and "no such file" in told["message"]
+    code, out, _ = ended("evolve", "--json", "--nonsense")
+    assert code == 2 and json.loads(out)["error"]["kind"] == "NoSuchOption"
+
+
+def test_a_report_on_standard_output_is_followed_by_no_error_object(tmp_path):
+    code, out, _ = ended("pool", "check", lines(tmp_path / "bad.jsonl", {"nonsense": 1}), "--json")
+    assert code == 1 and json.loads(out)["errors"]
+
+
+def test_few_held_out_problems_are_told_before_anything_is_drawn(tmp_path):
+    path = lines(tmp_path / "six.jsonl", *({**SEED, "problem_id": f"p{number}"} for number in range(6)))
+    dry = run("evolve", path, "--out", tmp_path / "run", "--dry-run", "-M", "2", "-N", "2", "--teacher", "offline")
+    assert "warning: only 2 problems are held out" in dry.output
+    assert Source(str(path)).notes(0.4) == [few_held_out(2)] and not Source("builtin:python-seeds").notes(0.4)
+
+
+def test_a_value_out_of_range_is_told_in_plain_words(tmp_path):
+    path = lines(tmp_path / "one.jsonl", SEED)
+    result = run("evolve", path, "--out", tmp_path / "run", "--set", "heldout=1.5")
+    assert "heldout: must be less than 1 (got 1.5)" in str(result.exception)

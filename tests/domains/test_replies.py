@@ -293,3 +293,11 @@ def test_a_method_of_class_solution_stands_for_the_function() -> None:
     found: dict[str, object] = {}
     exec(parsed.value.text, found)
     assert found["top"]([1, 3, 2], 2) == [3, 2]  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("said", ["no", "yes, 5", "42", "```python\nanswer\n```"])
+def test_a_word_that_happens_to_be_python_is_no_program(said):
+    problem = Problem(problem_id="p", domain="python-stdin", statement="Print 5.")
+    assert stdin.read("solution", said, problem).reason.startswith("no-code")
+    assert stdin.read("solution", "print(5)", problem).value is not None
+    assert stdin.read("solution", "```python\nx = 5\n```", problem).value is not None

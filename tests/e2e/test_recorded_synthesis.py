@@ -2,6 +2,7 @@
 but what cannot be used, and that is counted."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from evosyn.chat import Reply, Request
 from evosyn.cli.synthesize import command
-from evosyn.dataset import read_dataset, read_rejects
+from evosyn.dataset import SETTINGS, read_dataset, read_rejects
 from evosyn.ports import Argument, PluginConfig, TeacherTools
 from evosyn.strategies import load_known
 from evosyn.synthesis.generate import SAMPLE_STRIDE
@@ -115,3 +116,22 @@ def test_a_run_that_keeps_nothing_fails_and_says_what_happened(tmp_path: Path):
     assert "next:" not in ended.output
     assert "reply-empty" in str(ended.exception)
     assert (tmp_path / "data" / "report.json").is_file()
+
+
+@pytest.mark.slow
+def test_a_statement_whose_own_example_is_wrong_is_dropped_and_the_card_says_what_that_means(tmp_path: Path):
+    replies = tmp_path / "replies"
+    shutil.copytree(RECORDED, replies)
+    first = replies / "0.problem.0.0.md"
+    first.write_text(first.read_text().replace("[7, 7, 3, 7], 1) -> 2", "[7, 7, 3, 7], 1) -> 3"))
+    ended = synthesize(tmp_path, directory=replies)
+    assert ended.exit_code == 0, ended.output
+    data = tmp_path / "data"
+    (dropped,) = (one for one in read_rejects(data) if one.reason == "example-contradicted")
+    assert (dropped.stage, dropped.problem_id, dropped.settings) == ("reward", "syn-000000", SETTINGS)
+    assert "gets F from the examples that stand in the statement" in dropped.detail
+    assert "syn-000000" not in {row.problem_id for setting in SETTINGS for row in read_dataset(data, setting)}
+    card = (data / "README.md").read_text()
+    assert "| example-contradicted | 1 | 1 | 1 |" in card
+    assert "the best solution gives another answer than an example in the statement" in card
+    assert json.loads((data / "report.json").read_text())["dropped"]["example-contradicted"] == 1

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from evosyn.environments import bundled
 from evosyn.environments.calibration import Rate, quality, t_quantile, unfit, wald
 from evosyn.environments.contract import Environment, read_environment
+from evosyn.environments.entropy import TAUS, Clustering, varieties
 from evosyn.environments.novelty import NoveltyPool
 
 KNAPSACK = bundled("known")["knapsack"].read_text()
@@ -94,3 +95,15 @@ def test_another_environment_is_new() -> None:
     pool.add(read(KNAPSACK), PROMPTS)
     found = pool.nearest(read(bundled("known")["brackets"].read_text()), ["A row of brackets: ()"])
     assert found is not None and not found.reason and found.similarity < 0.8
+
+
+def test_the_entropy_of_a_set_counts_what_is_linked_as_one_task() -> None:
+    one, other = read(KNAPSACK), read(bundled("known")["brackets"].read_text())
+    told = ["A row of brackets: ()"] * 2
+    knapsacks = [(one, PROMPTS), (read(KNAPSACK.replace("things", "goods")), PROMPTS)]
+    found = {variety.tau: variety for variety in varieties([*knapsacks, (other, told), (other, told)])}
+    assert (found[0.9].clusters, found[0.9].bits) == (2, pytest.approx(1.0))
+    assert varieties([(one, PROMPTS)])[0] == Clustering(TAUS[0], 1, 0.0)
+    chain = varieties([*knapsacks, (other, told)], taus=(0.0, 1.1))
+    assert [variety.clusters for variety in chain] == [1, 3]
+    assert chain[1].bits == pytest.approx(math.log2(3))

@@ -17,7 +17,8 @@ from evosyn.environments.rows import EnvironmentRow, rows_of
 from evosyn.environments.runner import EnvironmentRunner
 from evosyn.ports import Sandbox
 from evosyn.randomness import SeedTree
-from evosyn.records import Solution, Verdict
+from evosyn.records import Solution, Testing, Verdict
+from evosyn.sharing import Company
 from evosyn.tasks import task_of
 from evosyn.train.data import tasks_of
 from evosyn.train.scoring import Scorer
@@ -41,6 +42,7 @@ def test_a_row_alone_pays_for_right_answers_and_not_for_others(
     assert (told["kept"], told["environments"], told["dropped"]) == (10, 2, {})
     samples = read_dataset(tmp_path)
     assert [json.loads(sample.meta)["level"] for sample in samples] == [1, 2, 3, 4, 5] * 2
+    assert {sample.model for sample in samples} == {"builtin"}
     assert "<answer>" in samples[0].prompt[0].content and samples[0].statement in samples[0].prompt[0].content
     tasks = tasks_of(samples)
     assert list(tasks.values()) == [task_of(sample) for sample in samples]
@@ -111,3 +113,45 @@ def test_commands_list_check_and_run(tmp_path: Path) -> None:
     shown = invoke("run", "knapsack", "--level", "2", "--seed", "4", *SANDBOX)
     assert "A bag carries" in shown and shown.endswith("PASS\n")
     assert invoke("run", "knapsack", "--answer", "99", *SANDBOX, code=1).endswith("FAIL\n")
+
+
+def test_a_verdict_does_not_depend_on_the_company(sandboxes: tuple[Sandbox, Sandbox]) -> None:
+    runner = EnvironmentRunner(sandboxes[0])
+    names = ("knapsack", "countdown", "grid-path", "brackets")
+    rows = [row for name in names for row in rows_of(environment(name), runner, 5, SeedTree(3))]
+    kept = [row for row in rows if isinstance(row, EnvironmentRow)]
+    spoilt = [kept[at - 1].solution.text if at % 2 else f"{row.solution.text} 1" for at, row in enumerate(kept)]
+    cells = [Cell(row.problem, row.solution, row.testing) for row in kept]
+    cells += [Cell(row.problem, Solution(text), row.testing) for row, text in zip(kept, spoilt, strict=True)]
+    together = Judge(sandboxes[0], Domains(), company=Company(repeat=0.0))
+    alone = Judge(sandboxes[1], Domains())
+    assert [one.verdict for one in together.verify(cells)] == [one.verdict for one in alone.verify(cells)]
+    assert together.company.shared >= 15
+    assert {one.verdict for one in alone.verify(cells)} == {Verdict.PASS, Verdict.FAIL}
+
+
+def test_a_verifier_that_keeps_what_it_saw_has_a_process_for_each_answer(sandboxes: tuple[Sandbox, Sandbox]) -> None:
+    row = rows_of(environment("brackets"), EnvironmentRunner(sandboxes[0]), 1, SeedTree(0))[0]
+    assert isinstance(row, EnvironmentRow)
+    seen = "SEEN = []\ndef verify(instance, reference, answer):\n    SEEN.append(answer)\n    return len(SEEN) == 1\n"
+    testing = Testing("environment", {**row.testing.body, "program": seen})
+    cells = [Cell(row.problem, Solution(str(number)), testing) for number in range(40)]
+    for company in (Company(repeat=0.0), Company(share=False)):
+        results = Judge(sandboxes[0], Domains(), company=company).verify(cells)
+        assert {one.verdict for one in results} == {Verdict.PASS}
+
+
+def test_entropy_and_the_reading_of_rows_tell_what_is_there(tmp_path: Path) -> None:
+    from evosyn.cli.inspect import command as inspect
+    from evosyn.view.answers import open_view
+
+    told = json.loads(invoke("entropy", "knapsack", "brackets", "colouring", "--json", *SANDBOX))
+    assert told["environments"] == 3
+    assert told["varieties"][-1] == {"tau": 0.9, "clusters": 3, "bits": pytest.approx(1.585, abs=0.001)}
+    invoke("rows", "knapsack", "brackets", "--out", str(tmp_path / "d"), "--per-env", "5", *SANDBOX)
+    shown = CliRunner().invoke(inspect, [str(tmp_path / "d")]).output
+    assert "10 rows of 2 environments" in shown and "sequence-string" in shown
+    shown = CliRunner().invoke(inspect, [str(tmp_path / "d"), "--sample", "2"]).output
+    assert "A bag carries" in shown and "def verify" in shown
+    page = open_view(tmp_path / "d").answer("overview", {})
+    assert page["tables"][0]["rows"][0][3:5] == [5, "1, 2, 3, 4, 5"]

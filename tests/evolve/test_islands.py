@@ -153,14 +153,30 @@ def test_an_attempt_says_what_it_won_and_lost_against_its_parent():
     assert state.why_invalid("k1") is None
 
 
-def test_free_proposals_work_around_the_newest_program_of_a_model():
+def test_what_a_model_has_just_written_is_what_the_free_proposal_after_it_is_about():
     state = started()
     for number in range(1, 10):
         step(state, trial(number, 0.5, number / 10))
     step(state, trial(50, 0.05, 0.5), replies=("r",))
-    parents = Counter(state.ask(number, free=True).parent.candidate.text for number in range(400))
-    assert 120 < parents["n = 50"] < 280
-    assert "n = 50" not in {state.ask(number).parent.candidate.text for number in range(400)}
+    asked = state.ask(17, free=True, around=True)
+    assert (asked.parent.candidate.text, asked.around) == ("n = 50", True)
+    for number in range(100):
+        others = state.ask(number, free=True), state.ask(number)
+        assert not any(one.around or one.parent.candidate.text == "n = 50" for one in others)
+    step(state, trial(51, 0.05, 0.6))
+    assert state.fresh is None
+
+
+@pytest.mark.parametrize(
+    ("paid", "search"),
+    [(trial(50, None), "evolve"), (trial(1, 0.5), "evolve"), (trial(50, 0.4), "iid")],
+    ids=["invalid", "a duplicate", "of a baseline"],
+)
+def test_no_burst_is_about_a_text_that_is_invalid_a_duplicate_or_of_a_baseline(paid, search):
+    state = started(search=search)
+    step(state, trial(1, 0.5))
+    step(state, paid, replies=("r",))
+    assert state.fresh is None and not state.ask(9, free=True, around=True).around
 
 
 @pytest.mark.parametrize(("search", "expected"), [("iid", "n = 0"), ("sequential", "n = 3"), ("hillclimb", "n = 2")])
@@ -206,6 +222,14 @@ def test_the_bandit_prefers_what_earns_more_and_costs_less_and_leaves_free_arms_
     assert 0.45 < found["genetic"] / 2000 < 0.55
     assert found["good"] > 1.8 * found["poor"] and found["good"] > 1.8 * found["dear"]
     assert found["poor"] > 20
+
+
+def test_where_it_must_cost_nothing_a_free_arm_is_drawn_if_there_is_one():
+    arms = [Arm("dear", 9.0), Arm("genetic", 3.0, free=True), Arm("retune", 1.0, free=True)]
+    schedule = Schedule(arms, SeedTree(1), bandit=True)
+    found = Counter(schedule.choose(number, {}, free=True) for number in range(400))
+    assert found.keys() == {"genetic", "retune"} and 0.65 < found["genetic"] / 400 < 0.85
+    assert Schedule(arms[:1], SeedTree(1)).choose(3, {}, free=True) == "dear"
 
 
 def test_a_new_arm_is_tried():

@@ -32,6 +32,8 @@ class Finder:
 
     Attributes:
         found: numbers of tokens, with the channels that found them.
+        checks: numbers of tokens, with a checksum of the digits that stood behind the marker: others than the token's
+            stood there by chance, since bytes that are zero are passed over.
         channel: the one that finds now.
         bytes: that were searched.
     """
@@ -40,6 +42,7 @@ class Finder:
         self.crc = load("binascii").crc32
         self.marker, self.backwards = marker, marker[::-1]
         self.found: dict[int, set[str]] = {}
+        self.checks: dict[int, set[int]] = {}
         self.channel, self.bytes = "", 0
         raw, number = bytes.fromhex(marker), int(marker, 16)
         self.head, self.start = raw, self.crc(marker.encode())
@@ -112,4 +115,6 @@ class Finder:
         while length < len(rest) and rest[length] in b"0123456789abcdef":
             length += 1
         if length >= ENOUGH:
-            self.found.setdefault(int(rest[:5], 16), set()).add(self.channel)
+            number = int(rest[:5], 16)
+            self.found.setdefault(number, set()).add(self.channel)
+            self.checks.setdefault(number, set()).add(self.crc(rest[:ENOUGH]) & 0xFFFF)

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 
 from evosyn.records import Json
+from tests.memory.finding import ENOUGH
 
 
 class Kind(IntEnum):
@@ -72,6 +73,11 @@ class Token:
     @property
     def integer(self) -> int:
         return int(self.digits, 16)
+
+    @property
+    def check(self) -> int:
+        """Of the digits behind the marker that make a token, as `finding.Finder` takes it."""
+        return zlib.crc32(self.digits[8:][:ENOUGH].encode()) & 0xFFFF
 
     @property
     def halves(self) -> tuple[str, str]:
@@ -171,12 +177,12 @@ class Report:
 _REPORT = re.compile(r"M1;([^;']*);(\d+);([^;']*);([^;']*);(\d+),(\d);END")
 
 
-def read_reports(text: str, own: Collection[int]) -> list[Report]:
-    """All reports that stand in a text, of scanners that were told of these own tokens."""
-    return [_report(match.groups(), list(own)) for match in _REPORT.finditer(text)]
+def read_reports(text: str, own: Collection[int], planted: Mapping[int, Token]) -> list[Report]:
+    """All reports that stand in a text, of scanners that were told of these own tokens, where those were planted."""
+    return [_report(match.groups(), list(own), planted) for match in _REPORT.finditer(text)]
 
 
-def _report(parts: tuple[str, ...], own: list[int]) -> Report:
+def _report(parts: tuple[str, ...], own: list[int], planted: Mapping[int, Token]) -> Report:
     masks = {part[0]: int(part[1:], 16) for part in parts[0].split(",") if part}
     found = {
         number: frozenset(channel for channel, mask in masks.items() if mask >> bit & 1)
@@ -185,5 +191,8 @@ def _report(parts: tuple[str, ...], own: list[int]) -> Report:
     pairs = [part.split(":") for part in parts[2].split(",") if part]
     names = dict(enumerate(kind.name for kind in Kind))
     kinds = Counter({names.get(int(kind, 16), "NEVER PLANTED"): int(count) for kind, count in pairs})
-    examples = {int(part[:5], 16): part[5:] for part in parts[3].split(",") if part}
-    return Report(found, int(parts[1]), kinds, examples, int(parts[4]), parts[5] == "1")
+    listed = [(int(part[:5], 16), int(part[5:9], 16), part[9:]) for part in parts[3].split(",") if part]
+    real = {number: ways for number, check, ways in listed if number in planted and planted[number].check == check}
+    if len(listed) == int(parts[1]):  # none was left out
+        kinds = Counter([planted[number].kind.name for number in real])
+    return Report(found, kinds.total(), kinds, real, int(parts[4]), parts[5] == "1")

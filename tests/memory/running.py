@@ -91,7 +91,8 @@ class Slot:
         drawn = [rng.choice(self.modes) for _ in range(rng.randint(1, 3))]
         own = self.scanners.run(mode, owner, drawn, drawn[: rng.randint(0, 1)])
         items = [item for outcomes in self.recording.outcomes for item in outcomes]
-        reports = [report for item in items for report in read_reports(f"{item.value!r} {item.detail}", own.numbers)]
+        said = [f"{item.value!r} {item.detail}" for item in items]
+        reports = [report for text in said for report in read_reports(text, own.numbers, self.planting.tokens)]
         ends = Counter(f"{item.status} {item.detail[:60]}".strip() for item in items)
         self.rounds.append(Round(mode, own, reports, ends, self._sent(self.recording.jobs)))
         self.recording.jobs.clear()
@@ -130,10 +131,8 @@ class Slot:
                 yield f"round {number}, {one.mode}: {report.others} tokens: {_counted(report.kinds)}; such as{some}"
 
     def _shown(self, number: int, ways: str) -> str:
-        token = self.planting.tokens.get(number)
-        return (
-            f"{ways}: {number:#x} was never planted" if token is None else f"{ways}: {token.kind.name} of {token.owner}"
-        )
+        token = self.planting.tokens[number]
+        return f"{ways}: {token.kind.name} of {token.owner}"
 
     def _faults(self, one: Round) -> Iterator[str]:
         if len(one.reports) != 1:

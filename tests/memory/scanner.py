@@ -166,6 +166,8 @@ def every_object() -> tuple[set[int], list[Any]]:
                     leaves.append(found)
                 if kind is not str and kind is not bytes and kind is not int:
                     stack.append(found)
+                if kind.__name__ == "code":  # the collector does not look into it
+                    stack.append(found.co_consts)
     return seen, leaves
 
 
@@ -335,7 +337,8 @@ def scan(marker: str, own: Sequence[int], control: str, lost: Sequence[str], cha
 
     Returns:
         `M1;`, for each channel a bit for each own token that it found; how many others there are; of which kinds;
-        some of them with the channels that found them; megabytes of memory read, whether a file could be; `END`.
+        some of them with a checksum and the channels that found them; megabytes of memory read, whether a file could
+        be; `END`.
     """
     finder, memory = Finder(marker), Memory()
     lose(lost)
@@ -359,22 +362,23 @@ def scan(marker: str, own: Sequence[int], control: str, lost: Sequence[str], cha
             seen_file = every_file(finder)
         elif finder.channel == "o":
             every_process(finder, memory, ranges)
-    return report(finder.found, own, channels, most, f"{read >> 20},{seen_file:d}")
+    return report(finder, own, channels, most, f"{read >> 20},{seen_file:d}")
 
 
-def report(found: dict[int, set[str]], own: Sequence[int], channels: str, most: int, figures: str) -> str:
-    masks = []
+def report(finder: Finder, own: Sequence[int], channels: str, most: int, figures: str) -> str:
+    found, masks = finder.found, []
     for channel in channels:
         bits = [1 << bit for bit, number in enumerate(own) if channel in found.get(number, ())]
         masks.append(f"{channel}{sum(bits):x}")
-    others = sorted(set(found) - set(own), key=lambda number: (number & 0xFFFF) * 40503 & 0xFFFF)
-    kinds = collections.Counter([number >> 16 for number in others])
+    others = [(number, check) for number in set(found) - set(own) for check in finder.checks[number]]
+    others.sort(key=lambda one: (one[0] & 0xFFFF) * 40503 & 0xFFFF)
+    kinds = collections.Counter([number >> 16 for number, _ in others])
     counts = [f"{kind:x}:{count}" for kind, count in sorted(kinds.items())]
     head = ";".join(["M1", ",".join(masks), str(len(others)), ",".join(counts)])
     left = most - len(head) - len(figures) - 6
     shown = []
-    for number in others:
-        text = f"{number:05x}{''.join(sorted(found[number]))}"
+    for number, check in others:
+        text = f"{number:05x}{check:04x}{''.join(sorted(found[number]))}"
         left -= len(text) + 1
         if left < 0:
             break

@@ -20,8 +20,9 @@ from evosyn.jobs import CallsJob, ChecksJob
 from evosyn.sandbox.bundling import harmless
 from tests.memory.finding import Finder
 from tests.memory.neighbours import Mode, Neighbours
-from tests.memory.planting import Form, Kind, Planting
+from tests.memory.planting import Form, Kind, Planting, Report, read_reports
 from tests.memory.running import OPENED, Slot, opened, seed_of_run, told
+from tests.memory.scanner import report
 
 SEED = seed_of_run()
 ROUNDS = 12
@@ -114,3 +115,21 @@ def test_the_scanner_knows_a_token_whose_end_was_overwritten(kept: int, before: 
     finder = Finder(planting.marker)
     finder.search(before + token.digits[:kept].encode() + b"\xff" * 20)
     assert set(finder.found) == {token.number}
+
+
+@settings(max_examples=30, deadline=None)
+@given(zeros=st.integers(0, 40), kept=st.integers(20, 32), seed=st.integers(0, 1 << 32))
+def test_digits_that_stand_behind_a_marker_by_chance_are_no_leak(zeros: int, kept: int, seed: int) -> None:
+    planting = Planting(random.Random(seed))
+    leaked, other = planting.token(Kind.EXPECTED, "another"), planting.token(Kind.EXPECTED, "a third")
+    finder = Finder(planting.marker)
+    for chance in (f"{other.number:05x}" + "0" * 9, "0" * 20):
+        finder.search(planting.marker.encode() + bytes(zeros) + chance.encode() + b"\xff" * 20)
+    finder.search(leaked.digits[:kept].encode() + b"\xff" * 20)
+
+    def told(most: int) -> Report:
+        (found,) = read_reports(report(finder, [], "m", most, "1,1"), [], planting.tokens)
+        return found
+
+    assert dict(told(1_000).examples) == {leaked.number: ""} and told(1_000).kinds == {"EXPECTED": 1}
+    assert told(20).others == 3, "what has no room in a report counts"

@@ -19,7 +19,7 @@ from evosyn.jobs import Call, CallsJob, ItemOutcome, Limits, Protection, Status,
 from evosyn.ports import Sandbox
 from evosyn.sandbox import _jail
 from evosyn.sandbox._inside import ended, remote, wire
-from evosyn.sandbox._inside.alarm import WAITING, JobLimits
+from evosyn.sandbox._inside.alarm import WAITING, Alarm, JobLimits
 from evosyn.sandbox._inside.forker import Boot, Server
 from evosyn.sandbox._inside.peer import NoValue, Peer
 from evosyn.sandbox._inside.remote import GRACE_S, Exit, Remote
@@ -48,6 +48,22 @@ def test_a_program_that_hides_its_seconds_is_charged_what_its_process_computed(s
     (outcome,) = calls(sandbox, f"{LIES}\ndef f(x): return work()", Call((1,)))
     assert outcome.status is Status.OK
     assert outcome.seconds >= 0.6
+
+
+@pytest.mark.parametrize("pause_s", [1e9, 0.01, 0.003])
+def test_an_item_that_only_sleeps_is_over_its_time_whatever_its_naps(pause_s: float, sandbox: Sandbox) -> None:
+    program = f"import time\ndef f():\n    while True: time.sleep({pause_s})"
+    began = time.monotonic()
+    (outcome,) = calls(sandbox, program, Call(), limits=Limits(cpu_s=1.0, wall_s=60.0, budget_s=60.0))
+    assert outcome.status is Status.TIMEOUT
+    assert time.monotonic() - began < 30.0
+
+
+@pytest.mark.parametrize(("computed_s", "naps", "waits"), [(0.03, 40, True), (0.03, 10, False), (0.06, 900, False)])
+def test_who_computes_little_for_the_load_does_not_wait(computed_s: float, naps: int, waits: bool) -> None:
+    alarm = Alarm.__new__(Alarm)
+    alarm.limits = JobLimits(1.0, 60.0, 60.0, 0, 0)
+    assert alarm._waited(computed_s, naps) is waits
 
 
 @pytest.mark.parametrize(

@@ -113,9 +113,11 @@ def test_problems_without_a_human_testing_are_left_out_and_too_few_others_are_re
         Source(str(path)).check()
 
 
-def test_few_held_out_problems_are_warned_of():
-    few, many = (select([matrix(n) for n in range(count)], CONFIG, simulated=False).notes() for count in (6, 30))
-    assert len(few) == 1 and "only 2 problems are held out" in few[0] and not many
+def test_few_held_out_problems_are_warned_of_again_where_seeds_were_left_out():
+    made = [[matrix(n) for n in range(count)] + [matrix(count, rows=2)] for count in (6, 30)]
+    few, many = (select(some, CONFIG, simulated=False).notes() for some in made)
+    assert len(few) == 2 and "only 2 problems are held out" in few[1] and len(many) == 1
+    assert select(made[0][:-1], CONFIG, simulated=False).notes() == [], "it was known of the source"
 
 
 def test_a_trial_gives_the_same_result_twice_and_scores_the_others_beside_it():
@@ -149,6 +151,9 @@ def test_where_nothing_evolved_is_shown_to_be_better_the_report_and_the_program_
     source, only = tmp_path / "m.jsonl", CONFIG.model_copy(update={"stop": StopConfig(evaluations=1)})
     write_matrices(source, [matrix(n) for n in range(8)])
     report = run_evolve(only, Source(str(source)), tmp_path / "out", workbench())
+    kept, sizes = report["evolved_on"], [matrix(n).verdicts_MN.shape for n in range(8)]
+    assert len(kept["traits"]) == 8 and kept["pools"] == [max(m for m, _ in sizes), max(n for _, n in sizes)]
+    assert kept["heldout"] == report["leaderboard"]["heldout"]["problems"]
     chosen = report["selection"]
     assert chosen["evolved_wins"] is (chosen["gain_lower"] > 0)
     if not chosen["evolved_wins"]:

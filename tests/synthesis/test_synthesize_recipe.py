@@ -12,6 +12,7 @@ from evosyn.errors import BudgetSpent, UsageError
 from evosyn.synthesis.config import FilterConfig, SynthesizeConfig
 from evosyn.synthesis.decontaminate import DecontaminateConfig
 from evosyn.synthesis.instance import ledger_of
+from evosyn.synthesis.shift import EvolvedOn, Traits
 
 CONFIG = SynthesizeConfig(problems=24, solutions=5, testings=4)
 FILES = (
@@ -247,3 +248,14 @@ def test_several_models_take_turns_and_each_text_names_its_own(toy, make_teacher
     toy.others = ()
     with pytest.raises(UsageError, match="teacher"):
         toy.run(tmp_path / "d", CONFIG)
+
+
+def test_matrices_unlike_those_of_the_search_are_told_on_the_card_and_in_the_report(toy, tmp_path):
+    strict, few = Traits(0.01, 1.0, 0.99, 0.99), (CONFIG.solutions, CONFIG.testings)
+    toy.inputs = replace(toy.inputs, evolved_on=EvolvedOn((strict,) * 20, 8, few, few))
+    report = toy.run(tmp_path / "d", CONFIG)
+    assert report["shift"]["traits"]["pass_share"]["beyond"] and not report["shift"]["traits"]["solutions"]["beyond"]
+    assert report["shift"]["said"][0] in (tmp_path / "d" / "README.md").read_text()
+    toy.inputs = replace(toy.inputs, evolved_on=None)
+    assert toy.run(tmp_path / "e", CONFIG)["shift"] is None
+    assert "on which the strategy was evolved: not known" in (tmp_path / "e" / "README.md").read_text()

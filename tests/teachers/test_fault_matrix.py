@@ -15,6 +15,8 @@ from evosyn.chat import Message, Request
 from evosyn.errors import EXIT_UNAVAILABLE, TeacherUnavailable
 from evosyn.simulation.scripted_server import Faults, Refusal, ScriptedServer, refuses
 from evosyn.teachers.chat import ChatTeacher
+from evosyn.teachers.failures import Failure, TransportError
+from evosyn.teachers.limits import Breaker
 from tests.teachers.asking import ask, echo, made, many, run
 
 MATRIX = Path(__file__).parents[2] / "docs" / "models.md"
@@ -209,7 +211,28 @@ def test_one_moderated_request_is_one_unusable_reply() -> None:
     assert [reply.failure for reply in replies] == [None, None, None, "bad-request", None, None]
 
 
+def test_a_pause_that_is_longer_than_anybody_waits_ends_the_run_at_once() -> None:
+    refused = always(429, {"error": {"message": "daily limit"}}, headers={"Retry-After": "7200"})
+    with ScriptedServer(echo, **refused) as server:
+        with pytest.raises(TeacherUnavailable, match=r"asks for a pause of 7200 s \(HTTP 429: daily limit\)"):
+            many(made(base_url=server.base_url), [ask(f"q{index}") for index in range(20)])
+        assert server.counts.requests == 1
+
+
+def test_an_endpoint_that_only_asks_to_wait_is_asked_until_a_time_that_is_said(caplog) -> None:
+    async def refused_twice() -> None:
+        breaker = Breaker(20.0, "the endpoint")
+        breaker.failed(TransportError(Failure.RATE, "HTTP 429", 15.0))
+        with pytest.raises(TeacherUnavailable, match="asks for a pause of 21 s"):
+            breaker.failed(TransportError(Failure.RATE, "HTTP 429", 21.0))
+
+    asyncio.run(refused_twice())
+    assert "asks for a pause of 15 s" in caplog.text and "asked on until 20 s" in caplog.text
+
+
 BY_OTHER_TESTS = {
+    "429 with a pause longer than five minutes": test_a_pause_that_is_longer_than_anybody_waits_ends_the_run_at_once,
+    "429 to everything": test_an_endpoint_that_only_asks_to_wait_is_asked_until_a_time_that_is_said,
     "cuts every reply": test_every_reply_cut_ends_the_question_and_says_how_to_give_more_room,
     "goes down and comes back": test_an_outage_costs_nothing_but_time,
     "goes down for good": "test_chat: an endpoint that dies on the way",

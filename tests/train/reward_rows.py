@@ -7,7 +7,7 @@ differently. Nothing here is drawn: row `index` of a domain is always the same.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from evosyn.chat import Message
 from evosyn.dataset import Sample, sample_id
@@ -16,7 +16,7 @@ from evosyn.records import Json, content_id
 ROWS = 200
 HANGS_EVERY = 10
 """One in so many rows has a completion that hangs: each costs the whole time limit."""
-DOMAINS = ("python-function", "python-stdin")
+DOMAINS = ("python-function", "python-stdin", "environment")
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Posed:
 
 
 def posed(domain: str, index: int) -> Posed:
-    return _function(index) if domain == "python-function" else _stdin(index)
+    return {"python-function": _function, "python-stdin": _stdin, "environment": _environment}[domain](index)
 
 
 def _function(index: int) -> Posed:
@@ -173,6 +173,38 @@ def _stdin(index: int) -> Posed:
     answers = [Answered(name, fenced(body), float(name == "right")) for name, body in code.items()]
     answers += [Answered("prose", "Well, it depends.", 0.0), Answered("bare", code["right"], 1.0)]
     return Posed(sample, tuple(answers))
+
+
+def _environment(index: int) -> Posed:
+    """Verifiers that may keep company and such that may not, one that says more than yes and no, one that raises."""
+    a, b = index % 7 + 2, index * 13 % 101 - 50
+    verify = (
+        "    return answer == str(instance['a'] * instance['x'] + reference)\n",
+        "    return bool(re.fullmatch(str(instance['a'] * instance['x'] + reference), answer))\n",
+        "    wanted = instance['a'] * instance['x'] + reference\n    return 1.0 if int(answer) == wanted else 0.5\n",
+    )[index % 3]
+    hangs = "    while answer == 'hang':\n        pass\n" if index % HANGS_EVERY == 3 else ""
+    program = (
+        f"import random\nimport re\n\n\ndef generate(rng, knobs):\n    return random.choice([]), None\n\n\n"
+        f"def verify(instance, reference, answer):\n{hangs}{verify}"
+    )
+    instance = {"a": a, "x": index % 5}
+    testing = {"kind": "environment", "program": program, "instance": instance, "reference": b}
+    right = str(a * instance["x"] + b)
+    sample = replace(_sample("environment", index, testing, None, None, right), payload="{}")
+    said = {
+        "right": (f"It is <answer> {right} </answer>", 1.0),
+        "last": (f"<answer>no</answer>, so <answer>{right}</answer>.", 1.0),
+        "wrong": (f"<answer>{right}1</answer>", 0.0),
+        "words": ("<answer>I do not know</answer>", 0.0),
+        "bare": (right, 0.0),
+        "empty": ("<answer></answer>", 0.0),
+        "code": ("<answer>__import__('os')._exit(0)</answer>", 0.0),
+        "long": (f"<answer>{right}{' ' * 9}{'1' * 3000}</answer>", 0.0),
+    }
+    if hangs:
+        said["hangs"] = ("<answer>hang</answer>", 0.0)
+    return Posed(sample, tuple(Answered(name, text, reward) for name, (text, reward) in said.items()))
 
 
 def fenced(code: str) -> str:

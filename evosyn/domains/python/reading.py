@@ -101,21 +101,31 @@ def read_solution(text: str, entry_point: str = "", starter_code: str = "") -> P
         return Parsed(None, "no-code: no fenced block")
     name = entry_point.partition(".")[0]
     trees = [tree_of(block) for block in blocks]
-    whole = [at for at, tree in enumerate(trees) if tree is not None and (not name or binds(tree, name))]
+    whole = [at for at, tree in enumerate(trees) if tree is not None and (binds(tree, name) if name else _acts(tree))]
     if whole:
         return Parsed(Solution(_with_helpers(blocks, trees, whole[-1]).strip("\n") + "\n"))
     wrapped = [block for block, tree in zip(blocks, trees, strict=True) if name and tree and _wraps(tree, name)]
     if wrapped:
         return Parsed(Solution(f"{wrapped[-1].strip()}\n\n\n{name} = {WRAPPER}().{name}\n"))
     together = "\n".join(blocks)
-    if len(blocks) > 1 and (tree := tree_of(together)) is not None and (not name or binds(tree, name)):
+    if len(blocks) > 1 and (tree := tree_of(together)) is not None and (binds(tree, name) if name else _acts(tree)):
         return Parsed(Solution(together.strip("\n") + "\n"))
     completed = f"{starter_code.rstrip()}\n{blocks[0].rstrip()}\n"
     if name and starter_code and blocks[0][:1].isspace() and defines(completed, name):
         return Parsed(Solution(completed))
     if any(trees) and name:
         return Parsed(None, f"no-entry-point: no block defines {name}")
+    if any(trees):
+        return Parsed(None, "no-code: a word or a value, which does nothing")
     return Parsed(None, "does-not-parse: no block is Python")
+
+
+def _acts(tree: ast.Module) -> bool:
+    """Whether a program does anything: `no` and `yes, 5` are Python too."""
+    return any(
+        not isinstance(node, ast.Expr) or any(isinstance(part, ast.Call) for part in ast.walk(node))
+        for node in tree.body
+    )
 
 
 def _with_helpers(blocks: Sequence[str], trees: Sequence[ast.Module | None], at: int) -> str:

@@ -6,7 +6,7 @@ the best program, then the last lines of evidence; contract, data and parents al
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -25,6 +25,7 @@ ATTEMPTS = (
     "# What was tried lately, the latest first\n"
     "Which program was changed: the new score (seed problems won and lost by the change): what was said of it."
 )
+GLOSSARY = "# Functions that these programs call\nThey are there for your program as well; do not repeat them."
 UNUSABLE = {
     "prose": "it holds no program",
     "truncated": "it was cut; be shorter",
@@ -118,8 +119,9 @@ class ModelProposer:
             found = self._found(replies[-1], context)
         ids = tuple(reply.id for reply in replies)
         cost = sum(reply.cost or 0.0 for reply in replies)  # of cached ones too: a killed run may have paid them
+        tokens = sum(reply.input_tokens for reply in replies), sum(reply.output_tokens for reply in replies)
         if found.value is None:
-            return Proposal(waste=found.reason, replies=ids, cost=cost)
+            return Proposal(waste=found.reason, replies=ids, cost=cost, tokens=tokens)
         parents = (context.parent.candidate.id, *(elite.candidate.id for elite in asked.also_parents))
         detail = {
             "model": self._teacher.name,
@@ -129,7 +131,8 @@ class ModelProposer:
         }
         if asked.kind:
             detail["asked"] = asked.kind
-        return Proposal((Candidate(found.value, parents, self.name, detail),), replies=ids, cost=cost)
+        made = Candidate(found.value, parents, self.name, detail)
+        return Proposal((made,), replies=ids, cost=cost, tokens=tokens)
 
     async def repair(self, context: ProposalContext, failed: Proposal, reason: str) -> Proposal | None:
         """See `ports.Repairing.repair`."""
@@ -142,11 +145,12 @@ class ModelProposer:
         reply = await self._teacher.complete(self._request(messages, context))
         found = self._found(reply, context, broken.text)
         replies, cost = (*failed.replies, reply.id), failed.cost + (reply.cost or 0.0)
+        tokens = failed.tokens[0] + reply.input_tokens, failed.tokens[1] + reply.output_tokens
         if found.value is None:
-            return replace(failed, replies=replies, cost=cost)
+            return replace(failed, replies=replies, cost=cost, tokens=tokens)
         detail = {**broken.detail, "replies": list(replies), "prompt": asked, "repairs": broken.id}
         mended = Candidate(found.value, broken.parents, self.name, detail)
-        return Proposal((broken, mended), replies=replies, cost=cost)
+        return Proposal((broken, mended), replies=replies, cost=cost, tokens=tokens)
 
     async def aclose(self) -> None:
         """End the connections that the teacher holds in this event loop."""
@@ -179,29 +183,31 @@ class ModelProposer:
             "data": "# The data\n" + "\n".join(brief.data) + "\n\n" if brief.data else "",
             "score": shown_score(context.parent),
             "metrics": ", ".join(f"{name} {value:.3f}" for name, value in sorted(evaluation.metrics.items())),
-            "program": context.parent.candidate.text.rstrip(),
+            "program": brief.bodies.get(context.parent.candidate.id, context.parent.candidate.text).rstrip(),
         }
         direction = f"# Where to look this time\n{brief.direction}\n\n" if brief.direction else ""
         room = int(self._config.prompt_tokens * CHARACTERS_PER_TOKEN) - len(asked.text) - len(direction)
         room -= sum(len(text) for text in head.values())
-        evidence = brief.evidence or tuple(
-            line if line.startswith(" ") else f"- {line}" for line in evaluation.feedback
-        )
-        sections = "\n\n".join(_fitting(_sections(context, asked, evidence), room))
+        if not brief.evidence:
+            lines = (line if line.startswith(" ") else f"- {line}" for line in evaluation.feedback)
+            brief = brief._replace(evidence=tuple(lines))
+        sections = "\n\n".join(_fitting(_sections(context, asked, brief), room))
         return render(PROMPTS, "prompts/evidence.md", **head, sections=sections) + f"\n{direction}{asked.text}"
 
 
-def _sections(context: ProposalContext, asked: Instructions, evidence: Sequence[str]) -> Iterator[PromptPart]:
+def _sections(context: ProposalContext, asked: Instructions, brief: Told) -> Iterator[PromptPart]:
     """Most important first, because what does not fit is cut from the end. No function is shown a second time."""
-    programs = {elite.candidate.id: elite.candidate.text for elite in (context.parent, *context.others)}
+    programs = {one.candidate.id: one.candidate.text for one in (context.parent, *context.others)} | dict(brief.bodies)
     shown = dict(zip(programs, without_repeats(list(programs.values())), strict=True))
     others = [_shown(elite, shown[elite.candidate.id], context) for elite in context.others]
     needed = {elite.candidate.id for elite in asked.also_parents}
+    if brief.glossary:
+        yield PromptPart("\n".join([GLOSSARY, *brief.glossary]))
     for elite, text in zip(context.others, others, strict=True):
         if elite.candidate.id in needed:
             yield PromptPart(text)
-    if evidence:
-        yield PromptPart("\n".join(["# What happened when it ran", *evidence]), by_line=True)
+    if brief.evidence:
+        yield PromptPart("\n".join(["# What happened when it ran", *brief.evidence]), by_line=True)
     for elite, text in zip(context.others, others, strict=True):
         if elite.candidate.id not in needed:
             yield PromptPart(text)

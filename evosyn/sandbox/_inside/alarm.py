@@ -1,12 +1,14 @@
 """The soft time limit of one item of work inside a child: CPU time first, waiting second.
 
 A program is stopped when it has *computed* for `cpu_s`, whatever the machine's load; when it has neither computed nor
-ended for as long as that (it sleeps, or waits for what never comes); and in any case after `wall_s`. The program may
-swallow or reset all of this, which is why the supervisor measures the same from outside and kills a little later.
+ended for as long as that (it sleeps, at once or in short naps, or waits for what never comes); and in any case after
+`wall_s`. The program may swallow or reset all of this, which is why the supervisor measures the same from outside and
+kills a little later.
 """
 
 from __future__ import annotations
 
+from resource import RUSAGE_SELF, getrusage
 from signal import ITIMER_PROF, ITIMER_REAL, SIGALRM, SIGPROF, setitimer, signal
 from time import monotonic, process_time
 from types import FrameType
@@ -16,6 +18,9 @@ REPEAT_S = 0.05
 """The alarm rings again at this interval, for a program that swallows it."""
 IDLE_SHARE = 0.002
 """A process that computes for less than this share of the time only waits."""
+NAPPING_SHARE, NAP_S = 0.05, 0.001
+"""So does one that computes for less than this share, and gives the processor away by itself before it has computed for
+so long at a time: one that stands in line for it behind others does not."""
 WAITING = 5.0
 """Waiting is charged at one second in so many, so that what an item costs hardly depends on the load."""
 
@@ -50,7 +55,7 @@ class Alarm:
         self.armed = self._rang = False
         self.started = self._began = 0.0
         self.limits = JobLimits(1.0, 1.0, 1.0, 0, 0)
-        self._seen = 0.0
+        self._seen, self._naps = 0.0, 0
         self._cpu_set_to = self._look_set_to = 0.0
         signal(SIGPROF, self._ring_cpu)
         signal(SIGALRM, self._ring_look)
@@ -64,6 +69,7 @@ class Alarm:
         self.limits = limits
         self._began = monotonic()
         self.started = self._seen = process_time()
+        self._naps = getrusage(RUSAGE_SELF).ru_nvcsw
         self._rang = False
         self.armed = True
         if self._cpu_set_to < self.started:
@@ -107,14 +113,19 @@ class Alarm:
         if not self.armed:
             self._look_set_to = 0.0
             return
-        now, cpu = monotonic(), process_time()
+        now, cpu, naps = monotonic(), process_time(), getrusage(RUSAGE_SELF).ru_nvcsw
         if now - self._began >= self.limits.cpu_s:
-            if cpu - self._seen < IDLE_SHARE * self.limits.cpu_s or now - self._began >= self.limits.wall_s:
+            if self._waited(cpu - self._seen, naps - self._naps) or now - self._began >= self.limits.wall_s:
                 self._look_set_to = 0.0
                 self._rang = True
                 raise TimeLimit
-            self._seen = cpu
+            self._seen, self._naps = cpu, naps
         self._set_look(now)
+
+    def _waited(self, computed_s: float, naps: int) -> bool:
+        """Since the last look."""
+        share = computed_s / self.limits.cpu_s
+        return share < IDLE_SHARE or (share < NAPPING_SHARE and computed_s < NAP_S * naps)
 
     def _set_look(self, now: float) -> None:
         """Look once the item may have waited too long, then at the same interval, at last when its time is up."""

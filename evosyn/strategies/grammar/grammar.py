@@ -113,7 +113,11 @@ TERMINALS: dict[str, Terminal] = {
     ),
     "echo": Terminal(Type.MM, "echoes(evidence.values, len(evidence.passed))", "agreement on the values of calls"),
     "solution_scores": Terminal(Type.M, "", ""),
+    "own_solutions": Terminal(Type.M, "", ""),
+    "own_testings": Terminal(Type.N, "", ""),
 }
+"""Those without a definition are not generated: the first stands for the other tree, the last two for the scores of a
+program outside the grammar (`source.graft`)."""
 
 _M, _N, _MN, _NM, _MM, _NN = Type.M, Type.N, Type.MN, Type.NM, Type.MM, Type.NN
 _VECTOR: tuple[Signature, ...] = (((_M,), _M), ((_N,), _N))

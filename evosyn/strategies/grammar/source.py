@@ -8,17 +8,23 @@ import ast
 import inspect
 import re
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
+from textwrap import indent
 from typing import NamedTuple
 
 from evosyn.parsing import parsed
 from evosyn.strategies.grammar import helpers
-from evosyn.strategies.grammar.grammar import OPS, TERMINALS, Node, Program, type_of
+from evosyn.strategies.grammar.grammar import OPS, TERMINALS, Node, Program, size_of, type_of
 
 DOCSTRING = "Scores the solutions and the testings of one problem from what passed; higher is better."
+GRAFTED = "Goes on from the scores of the program above."
 RETURN = "    return solution_scores, testing_scores"
+_OWN = "    own_solutions, own_testings = (np.asarray(one, dtype=float) for one in earlier(evidence))"
 LONGEST = 72
 """Characters of an expression before its parts get names of their own."""
+MOST_NODES = 512
+"""Of one tree that is read: variables that stand in each other twice double with every line."""
 
 
 class _Helper(NamedTuple):
@@ -35,6 +41,26 @@ def write(program: Program) -> str:
     text = "\n".join([*terminals, *body.lines, RETURN])
     needed = _needed(frozenset(body.used))
     return f'import numpy as np\n\n\n{needed}\n\n\ndef rank(evidence):\n    """{DOCSTRING}"""\n{text}\n'
+
+
+def graft(program: Program, text: str) -> str | None:
+    """The source of a program that goes on from the scores of a program outside the grammar.
+
+    Args:
+        program: its `own_solutions` and `own_testings` are those scores.
+        text: the other program, which stays as it is, in front.
+
+    Returns:
+        None where `text` is no `rank(evidence)`, or such a source already.
+    """
+    if "def rank(" not in text or "earlier = rank" in text:
+        return None
+    body = _Body(program)
+    terminals = [f"    {name} = {TERMINALS[name].definition}" for name in body.terminals]
+    functions = indent(_needed(frozenset(body.used)).replace("\n\n\n", "\n\n"), "    ")
+    lines = "\n".join([_OWN, *terminals, *body.lines, RETURN])
+    inside = f"    import numpy as np\n\n{functions}\n\n{lines}"
+    return f'{text.rstrip()}\n\n\nearlier = rank\n\n\ndef rank(evidence):\n    """{GRAFTED}"""\n{inside}\n'
 
 
 class Body(NamedTuple):
@@ -61,6 +87,21 @@ def functions() -> dict[str, str]:
     return {name: helper.source for name, helper in _helpers().items()}
 
 
+def rank_of(text: str) -> str:
+    """A program of the grammar without its functions."""
+    return "".join(text.rpartition("def rank(")[1:])
+
+
+def called_in(bodies: Iterable[str]) -> tuple[str, ...]:
+    """The functions of the grammar that these lines call, each with what it does, in a line."""
+    names = set(re.findall(r"\b(\w+)\(", "\n".join(bodies)))
+    called = [one for name, one in _helpers().items() if name in names]
+    said = ((inspect.getdoc(vars(helpers)[one.name]) or "").partition("\n\n")[0].split() for one in called)
+    return tuple(
+        f"- {one.source.partition(':')[0][4:]}: {' '.join(words)}" for one, words in zip(called, said, strict=True)
+    )
+
+
 class _Body:
     """The assignments of one program; subtrees that occur twice or read too long get a name."""
 
@@ -78,7 +119,7 @@ class _Body:
     @property
     def terminals(self) -> tuple[str, ...]:
         """The parts of the evidence that it reads."""
-        return tuple(name for name in TERMINALS if name in self.used and name != "solution_scores")
+        return tuple(name for name, leaf in TERMINALS.items() if name in self.used and leaf.definition)
 
     def _count(self, node: Node) -> None:
         self._counts[node] += 1
@@ -136,14 +177,18 @@ def _read_module(module: ast.Module) -> Program:
         if isinstance(statement, ast.FunctionDef) and statement.name == "rank":
             rank = statement
         elif isinstance(statement, ast.FunctionDef):
-            helper = _helpers().get(statement.name)
-            if helper is None or helper.dump != _dump(statement):
+            if not own_helpers([statement]):
                 raise _Outside(f"{statement.name} is not a known helper")
         elif not _is_docstring(statement) and ast.dump(statement) != _NUMPY:
             raise _Outside("something else at the top")
     if rank is None or [one.arg for one in rank.args.args] != ["evidence"] or rank.decorator_list:
         raise _Outside("no rank(evidence)")
     return _read_body(rank.body)
+
+
+def own_helpers(functions: Iterable[ast.FunctionDef]) -> set[str]:
+    """The names of those that are functions of the grammar, as they stand here."""
+    return {one.name for one in functions if (own := _helpers().get(one.name)) and own.dump == _dump(one)}
 
 
 def _read_body(body: list[ast.stmt]) -> Program:
@@ -161,7 +206,7 @@ def _read_body(body: list[ast.stmt]) -> Program:
         name = statement.targets[0].id
         if len(statement.targets) != 1 or name in known or name == "evidence" or name in _helpers():
             break
-        if name in TERMINALS and name != "solution_scores":
+        if name in TERMINALS and TERMINALS[name].definition:
             if ast.dump(statement.value) != _definition(name):
                 break
             known[name] = Node(name)
@@ -176,10 +221,10 @@ def _read_body(body: list[ast.stmt]) -> Program:
 
 def _read_value(value: ast.expr, known: dict[str, Node], *, final: bool) -> Node:
     if not final:
-        return _node(value, known)
+        return read_expression(value, known)
     if not (isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "tidy"):
         raise _Outside("scores that are not tidied")
-    node = _node(value.args[0], known)
+    node = read_expression(value.args[0], known)
     return node if type_of(node).value in "MN" else _fail()
 
 
@@ -187,14 +232,21 @@ def _fail() -> Node:
     raise _Outside("scores of another shape")
 
 
-def _node(value: ast.expr, known: dict[str, Node]) -> Node:
-    """One expression as a checked node."""
+def read_expression(value: ast.expr, known: Mapping[str, Node]) -> Node:
+    """One expression as a checked node.
+
+    Args:
+        known: what names stand for.
+
+    Raises:
+        ValueError: it steps outside the grammar.
+    """
     if isinstance(value, ast.Name):
         if value.id not in known:
             raise _Outside(f"unknown name {value.id}")
         return known[value.id]
     op, arguments = _operation(value)
-    args = tuple(_constant(one) if _is_constant(one) else _node(one, known) for one in arguments)
+    args = tuple(_constant(one) if _is_constant(one) else read_expression(one, known) for one in arguments)
     if op in {"mul", "add"} and any(isinstance(arg, float) for arg in args):
         op = "times" if op == "mul" else "plus"
         args = args if isinstance(args[0], Node) else args[::-1]
@@ -205,6 +257,8 @@ def _node(value: ast.expr, known: dict[str, Node]) -> Node:
     elif op == "power" and isinstance(args[0], Node) and type_of(args[0]).value in {"MM", "NN"}:
         op = "sharpen"
     node = Node(op, args)
+    if size_of(node) > MOST_NODES:
+        raise _Outside("a tree that is too large")
     type_of(node)
     return node
 

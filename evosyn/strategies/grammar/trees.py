@@ -178,7 +178,11 @@ class _Options(NamedTuple):
 @cache
 def _options(kind: Type, depth: int, scores: bool) -> _Options:
     """What a tree of this type and depth may start with; weights are cumulative."""
-    leaves = [name for name, leaf in TERMINALS.items() if leaf.type is kind and (scores or name != "solution_scores")]
+    leaves = [
+        name
+        for name, leaf in TERMINALS.items()
+        if leaf.type is kind and (leaf.definition or (scores and name == "solution_scores"))
+    ]
     choices = [choice for choice in _choices(kind) if choice.depth <= max(depth, _least(kind))]
     return _Options(tuple(leaves), tuple(choices), tuple(accumulate(choice.weight for choice in choices)))
 

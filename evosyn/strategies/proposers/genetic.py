@@ -2,13 +2,14 @@
 
 Parents of our own grammar are varied as trees: crossover with inspirations, mutation, re-tuned constants. A program
 that steps outside the grammar (a model's, a person's) is opaque: its constants are re-tuned, and beside them come
-variants of readable inspirations, so a proposal is never empty. Koza 1992; LLaMEA-HPO for re-tuning a model's program.
+variants of readable inspirations, so a proposal is never empty. What a model has just written gets a burst of its own
+(`surroundings`). Koza 1992; LLaMEA-HPO for re-tuning a model's program.
 """
 
 from __future__ import annotations
 
 import random
-from itertools import accumulate
+from itertools import accumulate, islice
 
 from pydantic import Field
 
@@ -21,8 +22,10 @@ from evosyn.strategies.grammar.grammar import Node, Program
 from evosyn.strategies.grammar.openings import OPENINGS
 from evosyn.strategies.grammar.reader import Reader
 from evosyn.strategies.grammar.simplify import simplified
+from evosyn.strategies.grammar.surroundings import surroundings
 from evosyn.strategies.grammar.trees import crossed, fits, mutated, random_program, retuned
 
+AROUND = 128
 ATTEMPTS = 6
 """Tries for each variant of a burst before the burst comes out smaller."""
 
@@ -34,15 +37,17 @@ class GeneticConfig(PluginConfig):
     """
     Attributes:
         burst: variants a proposal.
+        around: variants in the proposal that follows a model's program.
     """
 
     burst: int = Field(default=16, ge=1, le=512)
+    around: int = Field(default=AROUND, ge=1, le=512)
 
 
 def create(tools: ProposerTools, config: GeneticConfig) -> GeneticProposer:
     """The proposer; it shares the reader of a genome of strategies, which spares reading what was just written."""
     shared = tools.genome.reader if isinstance(tools.genome, StrategyGenome) else Reader()
-    return GeneticProposer(config.burst, shared)
+    return GeneticProposer(config.burst, shared, config.around)
 
 
 class GeneticProposer:
@@ -50,12 +55,21 @@ class GeneticProposer:
 
     name = "genetic"
 
-    def __init__(self, burst: int, reader: Reader) -> None:
-        self._burst, self._reader = burst, reader
+    def __init__(self, burst: int, reader: Reader, around: int = AROUND) -> None:
+        self._burst, self._reader, self._around = burst, reader, around
 
     async def propose(self, context: ProposalContext) -> Proposal:
-        """Up to `burst` variants, no two alike and none equal to the parent."""
+        """Up to `burst` variants (or as many as go around what a model wrote), no two alike and none equal to the
+        parent."""
         rng = SeedTree(context.seed).child("genetic", context.index).random()
+        made: dict[str, Candidate] = {}
+        if context.around:
+            text, parents = context.parent.candidate.text, (context.parent.candidate.id,)
+            found = islice(surroundings(text, self._reader, rng), self._around)
+            made = {one.text: Candidate(one.text, parents, self.name, {"operator": one.operator}) for one in found}
+        return Proposal(candidates=tuple((made or self._varied(context, rng)).values()))
+
+    def _varied(self, context: ProposalContext, rng: random.Random) -> dict[str, Candidate]:
         parent = self._reader.read(context.parent.candidate.text)
         others = [elite for elite in (*context.inspirations, *context.top) if elite is not context.parent]
         donors = {elite.candidate.id: self._reader.read(elite.candidate.text) for elite in others}
@@ -70,7 +84,7 @@ class GeneticProposer:
             candidate = self._vary(context, parent, readable, rng, tried)
             if candidate is not None:
                 made.setdefault(candidate.text, candidate)
-        return Proposal(candidates=tuple(made.values()))
+        return made
 
     def _retune_opaque(self, context: ProposalContext, rng: random.Random, made: dict[str, Candidate]) -> None:
         for _ in range(self._burst // 2):

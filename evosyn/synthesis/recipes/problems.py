@@ -71,7 +71,8 @@ def synthesize(
             workbench.domains, _tree(config), strategy_id=strategy_id(inputs.strategy), licence=config.problem.licence
         )
         made = how_made(inputs, config, asked, workbench.sandbox.protection)
-        plan = OutputPlan(config.problems, maker, made, out.resolve().name, config.problem.licence)
+        name, licence = out.resolve().name, config.problem.licence
+        plan = OutputPlan(config.problems, maker, made, name, licence, inputs.evolved_on)
         return write_outputs(run, ledger, plan)
 
 

@@ -43,6 +43,8 @@ def run_evolve(
             found until then is written. Where a model of a new run does not answer one short question, nothing is.
     """
     source.check()
+    for line in source.notes(config.heldout):
+        progress.said(line)
     began = time.monotonic()
     asked = {} if (out / "manifest.json").is_file() else models_of(config, draws=not source.recorded)
     checked = workbench.check(asked)

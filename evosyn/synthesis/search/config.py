@@ -16,6 +16,8 @@ from evosyn.synthesis.generate import DrawConfig
 from evosyn.workbench import PluginSection, WorkbenchConfig
 
 KIND = "evolve"
+AROUND = 128
+"""Variants around a program of a model: more than a hundred are new, whatever came before."""
 
 
 class PoolConfig(BaseModel):
@@ -38,6 +40,7 @@ class ProposersConfig(BaseModel):
         arms: proposers with their share of the proposals: `genetic`, `diff`, `rewrite`, `explain`, `crossover`,
             `mailbox:DIR`, or a dotted path; `diff@provider/model` asks that model. Shares need not add up to one.
         burst: programs in one proposal, of the proposers that make several.
+        around: programs that these make around each program of a model.
         params: sampling parameters of all proposers that ask a model, over their own: temperature, max_tokens, ...
         options: of one arm, or of all arms of one proposer, by its name.
         bandit: move the shares among (model, proposer) pairs towards those that earn most per cost.
@@ -47,6 +50,7 @@ class ProposersConfig(BaseModel):
 
     arms: dict[str, float] = Field(default={"genetic": 1.0}, min_length=1)
     burst: int = Field(default=16, ge=1, le=512)
+    around: int = Field(default=AROUND, ge=1, le=512)
     bandit: bool = True
     params: dict[str, Json] = {}
     options: dict[str, dict[str, Json]] = {}
@@ -128,8 +132,8 @@ class EvolveConfig(BaseModel):
             mode="json", exclude={"stop", "finalists", "company", "source", "workbench", "draw"}
         )  # what was drawn stands in the matrices, and how in the manifest
         del value["loop"]["concurrency"]
-        for key in ("options", "params"):  # as in the journals of earlier versions, here and below
-            if not value["proposers"][key]:
+        for key, default in (("options", {}), ("params", {}), ("around", AROUND)):
+            if value["proposers"][key] == default:  # as in the journals of earlier versions, here and below
                 del value["proposers"][key]
         if self.evolved.name is None:
             del value["evolved"]

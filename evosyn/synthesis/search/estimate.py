@@ -79,10 +79,13 @@ def _paid_proposals(config: EvolveConfig) -> int:
     arms = {text: named_arm(text).free for text in own.arms}
     total = sum(own.arms.values())
     paid = sum(share for text, share in own.arms.items() if not arms[text]) / total
-    programs = paid + (1 - paid) * own.burst
-    limits = [stop.proposals, None if stop.evaluations is None else stop.evaluations / programs]
-    proposals = min((limit for limit in limits if limit is not None), default=0)
-    calls = proposals * paid
+    after = any(arms.values()) and config.islands.search == "evolve"  # each is followed by a free one
+    programs = paid * (1 + after * own.around) + (1 - paid) * own.burst
+    limits = [
+        None if stop.proposals is None else stop.proposals / (1 + after * paid),
+        None if stop.evaluations is None else stop.evaluations / programs,
+    ]
+    calls = paid * min((limit for limit in limits if limit is not None), default=0)
     return round(calls if stop.model_calls is None else min(calls, stop.model_calls))
 
 

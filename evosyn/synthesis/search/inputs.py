@@ -25,12 +25,14 @@ from evosyn.running.progress import Usage
 from evosyn.synthesis.search.config import KIND, EvolveConfig
 from evosyn.synthesis.search.drawing import DrawnSeeds, Wanted, draw_seeds, reasons
 from evosyn.synthesis.search.seeds import (
+    FEW_HELD_OUT,
     FEWEST,
     NO_HUMAN_TESTING,
     NOT_RECORDED,
     LeftOut,
     Seeds,
     check_sizes,
+    few_held_out,
     named,
     select,
     split_all,
@@ -131,6 +133,11 @@ class Source:
             "learn from and some to hold out",
             hint="Bring a few dozen: fewer cannot tell one strategy from another",
         )
+
+    def notes(self, heldout: float) -> list[str]:
+        """What a person should know before anything is spent, if this share of the problems is held out."""
+        held = max(1, round(heldout * (len(self.pools) + len(self.matrices))))
+        return [] if held >= FEW_HELD_OUT else [few_held_out(held)]
 
 
 def claim(run: RunDir, source: Source, config: EvolveConfig, checked: Usage | None = None) -> None:

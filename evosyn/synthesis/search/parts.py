@@ -27,7 +27,7 @@ def arms_of(config: EvolveConfig, workbench: Workbench, genome: Genome) -> Arms:
         return workbench.teacher(model)
 
     own = config.proposers
-    shared = {"burst": own.burst, **({"params": own.params} if own.params else {})}
+    shared = {"burst": own.burst, "around": own.around, **({"params": own.params} if own.params else {})}
     return open_arms(own.arms, genome, teacher, shared=shared, options=own.options)
 
 

@@ -69,16 +69,15 @@ class Seeds:
         return {name: one.detail for name, one in self.left_out.items()}
 
     def notes(self) -> list[str]:
-        """What a person should know before the search begins."""
+        """What a person should know before the search begins, beside what could be known of the source."""
         notes, held = [], len(self.split.heldout)
         if self.left_out:
             notes.append(told(len(self.split.train) + held, self.details))
+            notes += [few_held_out(held)] if held < FEW_HELD_OUT else []
         if self.untelling:
             ids = ", ".join(self.untelling[:NAMED]) + (", ..." if len(self.untelling) > NAMED else "")
             many = f"the human testings of {len(self.untelling)} problems accept every solution"
             notes.append(f"{many}, so no strategy gains by those: {ids}")
-        if held < FEW_HELD_OUT:
-            notes.append(few_held_out(held))
         return notes
 
 

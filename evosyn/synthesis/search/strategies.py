@@ -16,6 +16,7 @@ from evosyn.rundir import RunDir
 from evosyn.strategies import PROGRAM, load_strategy
 from evosyn.strategies.genome import PROMPTS, StrategyGenome
 from evosyn.strategies.grammar.openings import OPENINGS
+from evosyn.strategies.grammar.source import called_in, rank_of
 from evosyn.strategies.running.stacked import TreeRunner
 from evosyn.synthesis.search.card import card_of
 from evosyn.synthesis.search.config import KIND, EvolveConfig
@@ -53,7 +54,9 @@ class EvolvedStrategies(StrategyGenome):
 
     def brief(self, context: ProposalContext) -> Told:
         """See `ports.Briefing.brief`."""
-        return self._briefer.brief(context)
+        shown = [elite.candidate for elite in (context.parent, *context.others)]
+        bodies = {one.id: rank_of(one.text) for one in shown if self.reader.read(one.text) is not None}
+        return self._briefer.brief(context)._replace(bodies=bodies, glossary=called_in(bodies.values()))
 
     @property
     def header(self) -> Mapping[str, Json]:

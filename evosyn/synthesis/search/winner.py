@@ -22,6 +22,7 @@ from evosyn.strategies.genome import TIE_METRIC
 from evosyn.synthesis.search.config import EvolveConfig
 from evosyn.synthesis.search.contest import Contest, decide
 from evosyn.synthesis.search.seeds import Seeds
+from evosyn.synthesis.shift import evolved_on
 
 EVOLVED = "evolved"
 MIN_DRAWS = 20
@@ -146,6 +147,7 @@ def report_of(choice: WinnerChoice, state: SearchState, found: Boards, seeds: Se
             "luckiest": {"id": choice.luckiest[0], "score_in_search": choice.luckiest[1]},
         },
         "leaderboard": {"train": found.train.to_json(), "heldout": found.heldout.to_json()},
+        "evolved_on": evolved_on(*seeds.split, found.heldout.config.M, found.heldout.config.N),
     }
 
 

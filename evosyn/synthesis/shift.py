@@ -1,0 +1,168 @@
+"""Whether the matrices of a synthesis are like those on which its strategy was evolved, and what to do where not.
+
+How far a mean over so many problems strays by itself is taken from the search's own problems, which are resampled: what
+lies beyond was not tried by its held-out problems. docs/synthesize.md, "When the matrices are of another kind".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evosyn.codec import dump, load
+from evosyn.randomness import SeedTree
+from evosyn.records import Json, PassMatrix
+
+RESAMPLES = 4000
+CHANCE = 0.05
+"""That any of the traits is called shifted where nothing is: each gets its part of it."""
+
+
+class Traits(NamedTuple):
+    """What one matrix of M solutions and N testings is like.
+
+    Attributes:
+        pass_share: of all cells.
+        strictness: share of testings that more than half of the solutions fail.
+        solutions_agree, testings_agree: share of testings on which two solutions got the same verdict, and of solutions
+            to which two testings gave the same one; means over pairs.
+    """
+
+    pass_share: float
+    strictness: float
+    solutions_agree: float
+    testings_agree: float
+
+
+WORDS = {
+    "pass_share": "share of testings that a solution passes",
+    "strictness": "share of testings that most solutions fail",
+    "solutions_agree": "agreement of two solutions",
+    "testings_agree": "agreement of two testings",
+}
+NEXT = (
+    "What the strategy scored on its held-out problems says little of these. Evolve on seeds whose pools the same "
+    "models draw (beside the old ones: `evosyn evolve OLD NEW`), or see how the known strategies do on such a pool "
+    "(`evosyn score`), and let people look at some rows (`evosyn audit`) before training on them"
+)
+RESIZE = "Draw as many for each problem as it was evolved on, or evolve with -M {} -N {}"
+
+
+@dataclass(frozen=True)
+class EvolvedOn:
+    """What a search keeps of its matrices.
+
+    Attributes:
+        traits: of each problem, train and held out.
+        heldout: problems that were held out.
+        drawn: solutions and testings of a draw; pools: of the largest pool.
+    """
+
+    traits: tuple[Traits, ...]
+    heldout: int
+    drawn: tuple[int, int]
+    pools: tuple[int, int]
+
+
+def traits_of(matrix: PassMatrix) -> Traits:
+    """The traits of a matrix with at least one cell."""
+    passed_MN = matrix.passed_MN.astype(float)
+    strict = float((passed_MN.mean(axis=0) < 0.5).mean())
+    found = (float(passed_MN.mean()), strict, _agreement(passed_MN), _agreement(passed_MN.T))
+    return Traits(*(round(value, 4) for value in found))
+
+
+def _agreement(passed_RC: NDArray[np.float64]) -> float:
+    """Of two different rows, mean over pairs and columns; 1 where there is one row."""
+    rows = len(passed_RC)
+    if rows < 2:
+        return 1.0
+    ones_C = passed_RC.sum(axis=0)
+    same_C = ones_C * (ones_C - 1) + (rows - ones_C) * (rows - ones_C - 1)
+    return float(same_C.mean() / (rows * (rows - 1)))
+
+
+def evolved_on(
+    train: Sequence[PassMatrix], heldout: Sequence[PassMatrix], m: int | None, n: int | None
+) -> dict[str, Json]:
+    """What `report.json` of a search keeps.
+
+    Args:
+        m, n: solutions and testings of a draw; None = all that a problem has.
+    """
+    every = [*train, *heldout]
+    rows, columns = zip(*(one.verdicts_MN.shape for one in every), strict=True)
+    drawn = (m or min(rows), n or min(columns))
+    found: dict[str, Json] = dump(
+        EvolvedOn(tuple(map(traits_of, every)), len(heldout), drawn, (max(rows), max(columns))), defaults=True
+    )
+    return found
+
+
+def read_evolved_on(report: Mapping[str, Json]) -> EvolvedOn | None:
+    """The same from the report; None where it is from before this was kept."""
+    kept = report.get("evolved_on")
+    return None if kept is None else load(EvolvedOn, kept)
+
+
+class Shifts:
+    """Sees the matrices of a synthesis and says how they differ.
+
+    Args:
+        known: None where the strategy is of no search, or of one that kept nothing of its matrices.
+    """
+
+    def __init__(self, known: EvolvedOn | None) -> None:
+        self._known = known
+        self._here: list[Traits] = []
+        self._sizes: list[tuple[int, int]] = []
+
+    def see(self, matrix: PassMatrix) -> None:
+        if matrix.verdicts_MN.size:
+            self._here.append(traits_of(matrix))
+            self._sizes.append(matrix.verdicts_MN.shape)
+
+    def to_json(self) -> dict[str, Json] | None:
+        """Means here and there, the range that chance explains, what lies beyond, and that in words with what to do;
+        None where there is nothing to compare."""
+        if self._known is None or not self._here:
+            return None
+        own_PT, here_PT = np.array(self._known.traits), np.array(self._here)
+        size = max(1, min(self._known.heldout, len(here_PT)))
+        rng = SeedTree(0).child("shift", size, len(own_PT)).rng()
+        means_RT = own_PT[rng.integers(len(own_PT), size=(RESAMPLES, size))].mean(axis=1)
+        low_T, high_T = np.quantile(means_RT, [CHANCE / 2 / len(WORDS), 1 - CHANCE / 2 / len(WORDS)], axis=0)
+        rows: dict[str, Json] = {}
+        for at, name in enumerate(WORDS):
+            here, low, high = (round(float(value), 4) for value in (here_PT[:, at].mean(), low_T[at], high_T[at]))
+            there = round(float(own_PT[:, at].mean()), 4)
+            rows[name] = {"here": here, "evolved": there, "low": low, "high": high, "beyond": not low <= here <= high}
+        for at, name in enumerate(("solutions", "testings")):
+            here, low, high = float(np.median([one[at] for one in self._sizes])), *self._range(at)
+            rows[name] = {"here": here, "evolved": low, "low": low, "high": high, "beyond": not low <= here <= high}
+        return {"problems": len(here_PT), "traits": rows, "said": self._said(rows)}
+
+    def _range(self, at: int) -> tuple[int, int]:
+        """Solutions or testings that the search had of a problem: in a draw, and in its largest pool."""
+        assert self._known is not None
+        return self._known.drawn[at], self._known.pools[at]
+
+    def _said(self, rows: Mapping[str, Json]) -> list[str]:
+        beyond = {name: row for name, row in rows.items() if row["beyond"]}
+        if not beyond:
+            return []
+        listed = "; ".join(
+            f"{WORDS.get(name, name)} {row['here']:g} here, {row['evolved']:g} there"
+            + (f" (by chance {row['low']:g} to {row['high']:g})" if name in WORDS else "")
+            for name, row in beyond.items()
+        )
+        said = [f"these matrices are unlike those on which the strategy was evolved: {listed}"]
+        if beyond.keys() & WORDS.keys():
+            said.append(NEXT)
+        if beyond.keys() - WORDS.keys():
+            said.append(RESIZE.format(*(f"{rows[name]['here']:g}" for name in ("solutions", "testings"))))
+        return said

@@ -1,0 +1,93 @@
+"""A synthesis whose matrices are unlike those of the search is told so, and what to do; one of the same kind is not."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from evosyn.reading.conclusions import of_synthesis
+from evosyn.records import PassMatrix
+from evosyn.synthesis.shift import Shifts, evolved_on, read_evolved_on, traits_of
+
+
+def matrices(seed: int, count: int, right: float, m: int = 8, n: int = 8, wrong: float = 0.15) -> list[PassMatrix]:
+    """Pools of a model that is right so often; its testings let a wrong solution pass now and then."""
+    found = []
+    for number in range(count):
+        rng = np.random.default_rng((seed, number))
+        share = np.clip(right + rng.normal(0, 0.2), 0.02, 0.98)
+        good_M = rng.random(m) < share
+        passed = np.where(good_M[:, None], rng.random((m, n)) < 0.9, rng.random((m, n)) < wrong)
+        found.append(PassMatrix(f"p{number}", np.where(passed, "P", "F"), np.where(good_M, "P", "F")))
+    return found
+
+
+def shift(here: list[PassMatrix], *, m: int | None = 8, n: int | None = 8) -> dict:
+    run = matrices(1, 40, 0.4)
+    report = json.loads(json.dumps({"evolved_on": evolved_on(run[:24], run[24:], m, n)}))
+    shifts = Shifts(read_evolved_on(report))
+    for matrix in here:
+        shifts.see(matrix)
+    found = shifts.to_json()
+    assert found is not None
+    return found
+
+
+def beyond(found: dict) -> set[str]:
+    return {name for name, row in found["traits"].items() if row["beyond"]}
+
+
+def test_pools_of_the_same_kind_are_called_shifted_as_rarely_as_was_promised():
+    alarms = [beyond(shift(matrices(seed, 30, 0.4))) for seed in range(100, 160)]
+    assert sum(map(bool, alarms)) <= 8
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_a_few_problems_of_the_same_kind_are_not_called_shifted_for_being_few(count):
+    alarms = [beyond(shift(matrices(seed, count, 0.4))) for seed in range(100, 140)]
+    assert sum(map(bool, alarms)) <= 6
+
+
+def test_pools_of_a_stronger_model_are_told_with_the_range_that_chance_explains_and_what_to_do():
+    found = shift(matrices(7, 30, 0.9))
+    assert {"pass_share", "strictness", "solutions_agree"} <= beyond(found)
+    row = found["traits"]["pass_share"]
+    assert row["here"] > row["high"] > row["evolved"] > row["low"]
+    said = "\n".join(found["said"])
+    assert f"passes {row['here']:g} here, {row['evolved']:g} there (by chance {row['low']:g}" in said
+    assert "evosyn evolve OLD NEW" in said and "evosyn score" in said
+
+
+def test_testings_that_all_say_the_same_are_a_shift_where_as_many_pass_as_before():
+    here = [replace(one, verdicts_MN=one.verdicts_MN[:, :1].repeat(8, axis=1)) for one in matrices(7, 30, 0.4)]
+    found = beyond(shift(here))
+    assert "testings_agree" in found and "pass_share" not in found
+
+
+def test_fewer_solutions_and_testings_than_in_a_draw_are_told():
+    found = shift(matrices(7, 30, 0.4, m=4, n=5))
+    assert {"solutions", "testings"} <= beyond(found)
+    assert "evolve with -M 4 -N 5" in found["said"][-1]
+    assert not beyond(shift(matrices(100, 30, 0.4), m=None, n=None)) & {"solutions", "testings"}
+
+
+def test_traits_are_what_they_are_called():
+    matrix = PassMatrix("p", np.array([list("PPF"), list("PFF"), list("PFU")]), None)
+    found = traits_of(matrix)
+    assert found.pass_share == pytest.approx(4 / 9, abs=1e-4)
+    assert found.strictness == pytest.approx(2 / 3, abs=1e-4)
+    assert found.solutions_agree == pytest.approx((2 / 3 + 2 / 3 + 1) / 3, abs=1e-4)
+    assert found.testings_agree == pytest.approx((1 / 3 + 0 + 2 / 3) / 3, abs=1e-4)
+
+
+def test_of_a_strategy_that_no_search_made_nothing_is_known():
+    shifts = Shifts(None)
+    shifts.see(matrices(1, 1, 0.5)[0])
+    assert shifts.to_json() is None and read_evolved_on({}) is None
+
+
+def test_inspect_and_the_page_tell_it_among_the_reasons():
+    report = {"settings": {"evosyn": {"kept": 1, "dropped": {}}}, "asked": 1, "shift": shift(matrices(7, 30, 0.9))}
+    told = of_synthesis(report, {"strategy": "s_1", "strategy_from": "runs/a"}, 1).why
+    assert any(line.startswith("These matrices are unlike") for line in told)
