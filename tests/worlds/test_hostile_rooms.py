@@ -135,6 +135,9 @@ def test_15_what_waits_in_the_background_is_dead_when_the_room_is_frozen(
     daemon = f"setsid nohup bash -c 'while sleep 0.05; do echo two > /root/d/b; rm /root/d/b; : {marker}; done' &>/dev/null &"
     with shells.open(world) as session:
         assert session.act(daemon).exit == 0
+        until = time.monotonic() + 10  # it is started behind the shell's back
+        while not processes(marker) and time.monotonic() < until:
+            time.sleep(0.02)
         assert processes(marker)
         session.freeze()
         assert not processes(marker)
