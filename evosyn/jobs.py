@@ -1,8 +1,9 @@
 """What goes into a sandbox and what comes out: jobs, limits, outcomes. Records only; the seam itself is
 `ports.Sandbox`.
 
-Five kinds of job cover every use of untrusted text: calls (table mode), the same for several programs that may keep
-company, checks (rpc mode), stdio, and a harness of ours around a program. DESIGN.md section 5, "Sandbox".
+Six kinds of job cover every use of untrusted text: calls (table mode), the same for several programs that may keep
+company, checks (rpc mode), stdio, a harness of ours around a program, and scripts over a state of a shell world.
+DESIGN.md section 5, "Sandbox".
 """
 
 from __future__ import annotations
@@ -192,21 +193,29 @@ class ShellCell:
 class ShellJob:
     """Look at one state of a shell world, an item for each cell; run by the kind of world, not by a sandbox.
 
-    The value of an item is `{"out", "err", "exit", "truncated"}`: facts, of which our own process makes a verdict.
+    The value of an item is `{"out", "err", "exit", "truncated"}`: facts, of which our own process makes a verdict. A
+    world whose first state cannot be made gives LOAD_ERROR for every item.
 
     Attributes:
         world: `ShellWorld.text` of the world.
         state: id of a state that was frozen in it; None for its first one.
         limits: of one cell; what all processes of a cell use together in processor time and memory.
+        actions: what an actor did to come to `state`: done again, in a room, where that state is not kept here.
+        says: the last action is a script whose output is the answer: it is the value of one more item, the first, and
+            stripped it comes before the arguments of every cell.
     """
 
     world: str
     cells: tuple[ShellCell, ...]
     state: str | None = None
     limits: Limits = Limits()
+    actions: tuple[str, ...] = ()
+    says: bool = False
 
 
-Job: TypeAlias = CallsJob | CompanyJob | ChecksJob | StdioJob | HarnessJob
+ProgramJob: TypeAlias = CallsJob | CompanyJob | ChecksJob | StdioJob | HarnessJob
+"""What runs in a sandbox; the other kind needs a world (`worlds.routing`)."""
+Job: TypeAlias = ProgramJob | ShellJob
 
 
 @dataclass(frozen=True)

@@ -58,7 +58,8 @@ def load_pools(source: str | Path, check: Check | None = None) -> list[Pool]:
     """All problems of `source`, validated.
 
     Args:
-        source: a `.jsonl` or `.jsonl.gz` file, a `.yaml` file of one document a problem, or `builtin:python-seeds`.
+        source: a `.jsonl` or `.jsonl.gz` file, a `.yaml` file of one document a problem, or
+            `builtin:python-seeds`, `builtin:os-seeds`.
         check: what else a line must be, such as one of its domain (`evosyn.domains.check_pool`); raises FormatError.
 
     Raises:
@@ -189,7 +190,10 @@ def _builtin(source: str) -> Iterator[_Object | InputError]:
         hint = f"Known: {', '.join(BUILTIN + one for one in known)}"
         raise InputError(source, "no such bundled pool", hint=hint)
     for entry in sorted((home / name.replace("-", "_")).iterdir(), key=lambda item: item.name):
-        if entry.name.endswith(SUFFIXES):
+        if entry.name.endswith(".jsonl"):
+            for found in _numbered(Path(str(entry))):
+                yield found if isinstance(found, InputError) else found._replace(number=None)
+        elif entry.name.endswith(SUFFIXES):
             for line in scan_documents(Path(str(entry))):
                 yield line if isinstance(line, InputError) else _Object(Path(str(entry)), None, line.value)
 

@@ -27,6 +27,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "proposers": ("evosyn.evolve.proposers", "evosyn.strategies.proposers"),
     "evolved": (),
     "sandboxes": ("evosyn.sandbox",),
+    "worlds": ("evosyn.worlds",),
     "teachers": ("evosyn.teachers", "evosyn.simulation"),
     "axes": ("evosyn.evaluators.axes",),
     "experiments": ("evosyn.simulation.experiment",),
@@ -88,9 +89,9 @@ def names(kind: str) -> list[str]:
     specs = [importlib.util.find_spec(home) for home in _homes(kind)]
     folders = [Path(folder) for spec in specs if spec is not None for folder in spec.submodule_search_locations or ()]
     parts = [
-        file.stem.replace("_", "-")
+        (file.parent if file.stem == "__init__" else file).stem.replace("_", "-")
         for folder in folders
-        for file in folder.glob("[!_]*.py")
+        for file in [*folder.glob("[!_]*.py"), *folder.glob("[!_]*/__init__.py")]
         if "\ndef create(" in file.read_text(encoding="utf-8")
     ]
     return sorted(parts) + sorted(point.name for point in metadata.entry_points(group=f"evosyn.{kind}"))

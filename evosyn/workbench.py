@@ -7,7 +7,7 @@ run, what may be spent. Secrets are no part of it, only names of environment var
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import cached_property
@@ -19,18 +19,21 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from evosyn import registry
+from evosyn.agents.loop import AgentConfig, LoopActor
+from evosyn.agents.turns import TurnJournal
 from evosyn.budget import Budget, BudgetConfig
 from evosyn.chat import Refusals, Reply
 from evosyn.configs.loading import SECRET
 from evosyn.errors import UsageError
 from evosyn.jobs import Limits
-from evosyn.ports import Checked, Crossexec, Domain, Sandbox, StrategyRunner, Teacher, TeacherTools
-from evosyn.records import Json
+from evosyn.ports import Checked, Crossexec, Domain, Sandbox, StrategyRunner, Teacher, TeacherTools, WorldTools
+from evosyn.records import Json, Problem
 from evosyn.running.progress import Usage, usage_of
 from evosyn.sharing import Company
 
 if TYPE_CHECKING:
     from evosyn.crossexec.judge import Judge
+    from evosyn.worlds.shell.kind import ShellWorlds
 
 OFFLINE = "offline"
 ANY_MODEL = "litellm:provider/name"
@@ -111,6 +114,7 @@ class WorkbenchConfig(BaseModel):
     teacher: TeacherConfig = TeacherConfig()
     sandbox: SandboxConfig = SandboxConfig()
     budget: BudgetConfig = BudgetConfig()
+    agent: AgentConfig = AgentConfig()
 
 
 class Workbench:
@@ -147,6 +151,7 @@ class Workbench:
         self._verdicts = verdicts or (out / "verdicts.sqlite" if out else None)
         self._open = ExitStack()
         self._refusals: dict[str, Refusals] = {}
+        self._actors: dict[str, LoopActor] = {}
 
     @cached_property
     def sandbox(self) -> Sandbox:
@@ -156,6 +161,45 @@ class Workbench:
             SandboxUnavailable: it does not work here, or protects too little.
         """
         return self.open_sandbox(workers=self.config.sandbox.workers)
+
+    @cached_property
+    def shells(self) -> ShellWorlds:
+        """Where agents work on a Linux system; what they leave is kept in `out`.
+
+        Raises:
+            SandboxUnavailable: rooms do not work on this machine.
+        """
+        tools = WorldTools(self._out and self._out / "states", self.config.sandbox.workers)
+        opened: ShellWorlds = registry.make("worlds", "shell", tools)
+        return self._open.enter_context(opened)
+
+    def actor(self, domain: Domain) -> LoopActor | None:
+        """Who solves problems of a domain in several steps; None where one reply is a solution.
+
+        Raises:
+            SandboxUnavailable: there is no place to act in.
+        """
+        if domain.actor == "reply":
+            return None
+        if domain.name not in self._actors:
+            turns = TurnJournal(self._out and self._out / "turns.jsonl")
+            self._actors[domain.name] = LoopActor(self.shells, turns, self.config.agent)
+        return self._actors[domain.name]
+
+    def actors(self, problems: Iterable[Problem]) -> dict[str, LoopActor]:
+        """Who solves these problems in several steps, by domain; each has a place to act in.
+
+        Raises:
+            SandboxUnavailable: as `actor`, or an image is not here; says how it is made.
+        """
+        listed = list(problems)
+        found = {}
+        for name in sorted({problem.domain for problem in listed}):
+            actor = self.actor(self.domains[name])
+            if actor is not None:
+                actor.ready([problem for problem in listed if problem.domain == name])
+                found[name] = actor
+        return found
 
     @cached_property
     def runner(self) -> StrategyRunner:
@@ -239,6 +283,7 @@ class Workbench:
     def open_sandbox(self, *, workers: int | None = None, numpy: bool = False, hash_seed: int = 0) -> Sandbox:
         """One more sandbox, closed with the others."""
         from evosyn.sandbox import open_sandbox
+        from evosyn.worlds.routing import RoutingSandbox
 
         config = self.config.sandbox
         opened = open_sandbox(
@@ -249,7 +294,7 @@ class Workbench:
             hash_seed=hash_seed,
             options=config.options,
         )
-        return self._open.enter_context(opened)
+        return self._open.enter_context(RoutingSandbox(opened, lambda: self.shells))
 
     def close(self) -> None:
         self._open.close()

@@ -12,6 +12,7 @@ from evosyn.cli._synthesis_view import funnel
 from evosyn.cli._texts import head, matrix_lines, print_conclusion, print_matrix
 from evosyn.reading.checks import checks_of, program_of
 from evosyn.reading.plain import safe
+from evosyn.trajectories import told as told_of
 
 if TYPE_CHECKING:
     from evosyn.reading.data import DataOverview, ProblemReasons, ProblemStory, SampleStory
@@ -44,7 +45,7 @@ def print_samples(stories: Sequence[SampleStory]) -> None:
         _part(told, testing_lines(row.testing))
         best, worst = row.ranked[0], row.ranked[-1]
         told = f"best solution ({best.verdict})  |  worst solution ({worst.verdict})"
-        _part(told, side_by_side(best.source, worst.source))
+        _part(told, side_by_side(told_of(best.source), told_of(worst.source)))
 
 
 def print_why(reasons: ProblemReasons) -> None:

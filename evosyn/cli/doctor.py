@@ -83,6 +83,7 @@ def _findings(model: str | None, options: dict[str, str]) -> Iterator[Finding]:
     )
     yield _sandbox("local", "install the package bubblewrap for full protection", needed=True)
     yield _docker()
+    yield _rooms()
     yield _memory()
     for extra, packages in EXTRAS.items():
         yield _extra(extra, packages)
@@ -110,6 +111,25 @@ def _docker() -> Finding:
     if importlib.util.find_spec("docker") is None:
         return Finding("sandbox docker", False, "the docker SDK is not installed", "pip install 'evosyn[docker]'")
     return _sandbox("docker", "see docs/sandbox.md")
+
+
+def _rooms() -> Finding:
+    """The level of shell worlds here, and whether their default image is there."""
+    from evosyn.shell_world import image_digest
+    from evosyn.worlds.shell import open_shells
+    from evosyn.worlds.shell.images import BUILD_LINE, DEFAULT, SIZE_MB
+
+    try:
+        with open_shells(workers=1) as shells:
+            level = shells.level
+    except EvosynError as error:
+        return Finding("rooms of agents", False, str(error), "tasks of os-shell that need a room are not run here")
+    lacks = [*([] if level.users else ["users of their own: worlds that need `uids` are skipped"]),
+             *([] if level.bounded else ["control groups: memory is watched, not bounded"])]  # fmt: skip
+    there = image_digest(DEFAULT)
+    image = f"image {DEFAULT} is there" if there else f"image {DEFAULT} is not there, `host` needs none"
+    said = f"level {level.name}{'; without ' + '; '.join(lacks) if lacks else ''}; {image}"
+    return Finding("rooms of agents", True, said, "" if there else f"{BUILD_LINE} (about {SIZE_MB} MB)")
 
 
 def _memory() -> Finding:

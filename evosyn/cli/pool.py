@@ -205,6 +205,11 @@ def _execute(source: str, pools: Sequence[Pool], workbench: Workbench) -> list[P
     from evosyn.crossexec.references import check_references, check_telling
 
     errors = [PoolFinding(True, error) for error in check_references(workbench.judge, source, pools)]
+    untried = [one.problem for one in pools if one.problem.human_testing and one.problem.reference_solution is None]
+    if untried and len(untried) < len(pools):
+        names = ", ".join(problem.problem_id for problem in untried)
+        text = f"{len(untried)} problems have no reference, so nothing was tried of them: {names}"
+        errors.append(PoolFinding(False, InputError(source, text)))
     return errors + [PoolFinding(False, error) for error in check_telling(workbench.judge, source, pools)]
 
 

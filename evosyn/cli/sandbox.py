@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import shutil
+import tempfile
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import click
 
-from evosyn.errors import CheckFailed
+from evosyn.errors import CheckFailed, UsageError
 
 
 @click.group(short_help="Build images for the Docker sandbox; probe protection.")
@@ -46,11 +49,22 @@ def probe(name: str, as_json: bool) -> None:
 @click.option("--dockerfile", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="Build this instead.")
 @click.option("--debootstrap", "suite", default=None, metavar="SUITE", help="A minimal Debian of this suite (as root).")
 @click.option("--mirror", default=None, help="Mirror for --debootstrap.")
-def build_image(tag: str, dockerfile: Path | None, suite: str | None, mirror: str | None) -> None:
-    """Make the image of the Docker sandbox, without a registry.
+@click.option("--os", "of_rooms", is_flag=True, help="Make an image of shell worlds instead (docs/os-shell.md).")
+@click.option("--name", default="debos", show_default=True, help="With --os: what worlds call it.")
+@click.option("--base", type=click.Choice(["host"]), help="With --os: this machine's own programs; needs no download.")
+@click.option("--from-docker", metavar="IMAGE", help="With --os: the files of an image that Docker has.")
+@click.option("--from-tar", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="With --os: of a tar.")
+def build_image(
+    tag: str, dockerfile: Path | None, suite: str | None, mirror: str | None, of_rooms: bool, **given: Any
+) -> None:
+    """Make the image of the Docker sandbox, without a registry; or, with --os, one for rooms of agents.
 
-    By default it holds the interpreter that runs now, its shared libraries and numpy: nothing is fetched.
+    By default the first holds the interpreter that runs now, its shared libraries and numpy: nothing is fetched. The
+    second is made by debootstrap (as root), or comes from Docker or a tar, as root or as a user with a range of ids.
     """
+    if of_rooms:
+        click.echo(_rooms_image(suite, mirror, **given))
+        return
     from evosyn.sandbox import _image
 
     client = _image.docker_client()
@@ -61,3 +75,31 @@ def build_image(tag: str, dockerfile: Path | None, suite: str | None, mirror: st
     else:
         _image.build_from_host(client, tag)
     click.echo(f"made the image {tag}; use it with --sandbox docker")
+
+
+def _rooms_image(
+    suite: str | None, mirror: str | None, name: str, base: str | None, from_docker: str | None, from_tar: Path | None
+) -> str:
+    """Make an image of shell worlds; says which.
+
+    Raises:
+        UsageError: more than one source is named, or it is no system.
+        SandboxUnavailable: rooms do not work here, or the source is not to be had.
+    """
+    from evosyn.worlds.shell import images, open_shells
+
+    if sum(bool(one) for one in (base, from_docker, from_tar)) > 1:
+        raise UsageError("--base, --from-docker and --from-tar exclude each other: an image has one source")
+    with open_shells(workers=1) as shells, tempfile.TemporaryFile() as file:
+        if base:
+            return f"made the image {base} ({shells.image_digest(base)}), of this machine's own programs"
+        if from_tar:
+            with from_tar.open("rb") as source:
+                shutil.copyfileobj(source, file)
+            file.seek(0)
+        elif from_docker:
+            images.from_docker(from_docker, file)
+        else:
+            images.from_debootstrap(suite or "bookworm", mirror, file)
+        made = shells.build_image(file, name)
+    return f'made the image {made.name} ({made.digest}); worlds name it: {{"image": "{made.name}"}}'

@@ -18,6 +18,7 @@ from evosyn.contracts.experiments import ExperimentContract
 from evosyn.contracts.proposers import ProposerContract
 from evosyn.contracts.sandboxes import SandboxContract
 from evosyn.contracts.teachers import TeacherContract
+from evosyn.contracts.worlds import WorldContract
 
 __all__ = [
     "AxisContract",
@@ -29,4 +30,5 @@ __all__ = [
     "ProposerContract",
     "SandboxContract",
     "TeacherContract",
+    "WorldContract",
 ]

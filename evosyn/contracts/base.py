@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 from unittest import SkipTest
 
@@ -16,6 +16,8 @@ from evosyn.records import Json
 from evosyn.registry import Plugin
 from evosyn.registry import plugin as as_plugin
 from evosyn.sandbox import open_sandbox
+from evosyn.worlds.routing import RoutingSandbox
+from evosyn.worlds.shell import open_shells
 
 NAMED_REASON = re.compile(r"[a-z][a-z-]*(: .+)?", re.DOTALL)
 MEGABYTE = 1_000_000
@@ -126,10 +128,11 @@ def read_or_refused(parsed: Parsed[Any], what: str, text: str) -> None:
 
 @contextmanager
 def a_sandbox() -> Iterator[Sandbox]:
-    """The local sandbox for the time of a test, which is skipped where there is none."""
+    """The local sandbox, with rooms where they are asked for, for the time of a test, which is skipped where there is
+    none."""
     try:
-        opened = open_sandbox("local", workers=1, allow_weak=True)
+        with ExitStack() as stack:
+            opened = stack.enter_context(open_sandbox("local", workers=1, allow_weak=True))
+            yield RoutingSandbox(opened, lambda: stack.enter_context(open_shells(workers=1)))
     except UnavailableError as error:
         raise SkipTest(str(error)) from error
-    with opened:
-        yield opened

@@ -11,7 +11,18 @@ from evosyn.contracts.base import PluginContract, a_sandbox, odd_texts, read_or_
 from evosyn.crossexec.executor import CrossExecutor
 from evosyn.crossexec.judge import Cell, Judge
 from evosyn.errors import FormatError
-from evosyn.jobs import CallsJob, CellResult, ChecksJob, CompanyJob, HarnessJob, ItemOutcome, Job, Limits, Status
+from evosyn.jobs import (
+    CallsJob,
+    CellResult,
+    ChecksJob,
+    CompanyJob,
+    HarnessJob,
+    ItemOutcome,
+    Job,
+    Limits,
+    ShellJob,
+    Status,
+)
 from evosyn.ports import Domain, Plan
 from evosyn.records import Json, Problem, Solution, Testing, Verdict
 
@@ -161,7 +172,7 @@ class DomainContract(PluginContract):
     def test_generators_are_expanded_first_and_their_failures_are_told_apart(self) -> None:
         domain, samples = self._opened()
         for sample in samples:
-            expansion = domain.expand([sample.testing], Limits())
+            expansion = domain.expand(sample.problem, [sample.testing], Limits())
             if not expansion.jobs:
                 assert expansion.testings([]) == (sample.testing,), "expand: without generators nothing changes"
                 continue
@@ -204,7 +215,7 @@ class DomainContract(PluginContract):
             with told("same, show or plan", text):
                 domain.same(problem, Solution(text))
                 domain.show(problem, Solution(text))
-                if not domain.expand([testing], Limits()).jobs:
+                if not domain.expand(problem, [testing], Limits()).jobs:
                     domain.plan(problem, Solution(text), [testing], Limits())
 
     def test_a_canary_is_never_accepted(self) -> None:
@@ -298,7 +309,7 @@ def verdicts(domain: Domain, sample: DomainSample, texts: Sequence[str]) -> list
 
 def planned(domain: Domain, sample: DomainSample) -> Plan:
     """The plan of the right solution against the testing, whose generators have run."""
-    expansion = domain.expand([sample.testing], Limits())
+    expansion = domain.expand(sample.problem, [sample.testing], Limits())
     outcomes: list[tuple[ItemOutcome, ...]] = []
     if expansion.jobs:
         with a_sandbox() as sandbox:
@@ -314,6 +325,8 @@ def items(job: Job) -> int:
         return sum(map(items, job.members))
     if isinstance(job, HarnessJob):
         return len(job.programs) or 1
+    if isinstance(job, ShellJob):
+        return len(job.cells) + job.says
     return len(job.calls if isinstance(job, CallsJob) else job.checks if isinstance(job, ChecksJob) else job.inputs)
 
 

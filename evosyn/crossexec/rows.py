@@ -230,7 +230,9 @@ class RowRunner:
         return {group: _ready(row, expanding[group[0]].made) for group, row in groups.items()}
 
     def _expansion(self, one: _Expanding) -> Expansion:
-        return one.row.domain.expand([one.row.columns[column] for column in one.columns], self._limits.building)
+        return one.row.domain.expand(
+            one.row.problem, [one.row.columns[column] for column in one.columns], self._limits.building
+        )
 
 
 def _filled(

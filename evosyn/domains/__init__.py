@@ -13,9 +13,11 @@ from pathlib import Path
 from evosyn import pools, registry
 from evosyn.errors import FormatError, InputError, UsageError
 from evosyn.ports import Domain, DomainTools
-from evosyn.records import Pool, Problem, Solution, Testing
+from evosyn.records import Json, Pool, Problem, Solution, Testing
 from evosyn.tasks import Task
+from evosyn.toolcalls import as_chat
 
+AGENTBENCH = "agentbench:"
 _made: dict[str, Domain] = {}
 _lock = threading.Lock()
 
@@ -86,25 +88,37 @@ def check_task(task: Task) -> None:
     _check(task.problem, {"testing": task.testing})
 
 
-def shown(problem: Problem, text: str) -> list[dict[str, str]]:
-    """A solution as a student should write it: chat turns after the prompt."""
-    turns = domain(problem.domain).show(problem, Solution(text))
-    return [{"role": turn.role, "content": turn.content} for turn in turns]
+def shown(problem: Problem, text: str) -> list[dict[str, Json]]:
+    """A solution as a student should write it: chat turns after the prompt, calls of tools with their arguments as
+    objects."""
+    return as_chat(domain(problem.domain).show(problem, Solution(text)), encoded=False)
 
 
 def load_pools(source: str | Path) -> list[Pool]:
     """All problems of `source`, each one of its domain; as `pools.load_pools`."""
-    return pools.load_pools(source, check_pool)
+    return list(iter_pools(source))
 
 
 def iter_pools(source: str | Path) -> Iterator[Pool]:
     """As `pools.iter_pools`, each one of its domain."""
-    return pools.iter_pools(source, check_pool)
+    for found in scan_pools(source):
+        if isinstance(found, InputError):
+            raise found
+        yield found
 
 
 def scan_pools(source: str | Path) -> Iterable[Pool | InputError]:
-    """As `pools.scan_pools`, each one of its domain."""
+    """As `pools.scan_pools`, each one of its domain; `agentbench:PATH` is a source as well (docs/os-shell.md)."""
+    if str(source).startswith(AGENTBENCH):
+        from evosyn.domains import agentbench
+
+        return agentbench.scan(str(source))
     return pools.scan_pools(source, check_pool)
+
+
+def is_named(source: str | Path) -> bool:
+    """Whether a source is named by a prefix, rather than a file."""
+    return str(source).startswith((pools.BUILTIN, AGENTBENCH))
 
 
 def _near(name: str, error: UsageError) -> str:

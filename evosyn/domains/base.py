@@ -84,6 +84,7 @@ class BaseDomain:
         prompts: what the names of its prompts begin with; "" for those that fit any domain.
         asked: fields of the JSON object of a new problem, where all are texts, so that a provider can be held to them.
         asks: purposes that it can make requests for.
+        actor: `reply` or `loop`.
     """
 
     name: ClassVar[str]
@@ -92,6 +93,7 @@ class BaseDomain:
     prompts: ClassVar[str] = ""
     asked: ClassVar[tuple[str, ...]] = ()
     asks: ClassVar[tuple[Purpose, ...]] = ("problem", "solution", "testing")
+    actor: ClassVar[str] = "reply"
 
     def decide(self, problem: Problem, solution: Solution, testing: Testing) -> Verdict | bool:
         """Whether an answer satisfies a testing, decided in our own process: bounded work, nothing is executed."""
@@ -240,7 +242,7 @@ class BaseDomain:
 
     # ------------------------------------------------------------------------------------------------ verdicts
 
-    def expand(self, testings: Sequence[Testing], limits: Limits) -> Expansion:  # noqa: ARG002
+    def expand(self, problem: Problem, testings: Sequence[Testing], limits: Limits) -> Expansion:  # noqa: ARG002
         return Unexpanded(tuple(testings))
 
     def plan(self, problem: Problem, solution: Solution, testings: Sequence[Testing], limits: Limits) -> Plan:  # noqa: ARG002

@@ -22,6 +22,7 @@ from evosyn.ports.plugins import (
     ProposerTools,
     SandboxTools,
     TeacherTools,
+    WorldTools,
 )
 from evosyn.ports.search import (
     Axis,
@@ -76,4 +77,5 @@ __all__ = [
     "Told",
     "Tried",
     "VerdictCache",
+    "WorldTools",
 ]

@@ -88,6 +88,12 @@ class Domain(Protocol):
         ...
 
     @property
+    def actor(self) -> str:
+        """Who solves its problems: `reply` (one reply is a solution) or `loop` (an agent acts in the world that the
+        payload names; `agents.loop`)."""
+        ...
+
+    @property
     def asks(self) -> Collection[Purpose]:
         """What it can make requests for: problems, solutions, testings; `inputs` where it can `run` solutions."""
         ...
@@ -158,8 +164,8 @@ class Domain(Protocol):
         """The inverse of reading a solution: what a student should write after the request for it."""
         ...
 
-    def expand(self, testings: Sequence[Testing], limits: Limits) -> Expansion:
-        """How testings with generators become plain ones; without generators there are no jobs."""
+    def expand(self, problem: Problem, testings: Sequence[Testing], limits: Limits) -> Expansion:
+        """How testings of a problem with generators become plain ones; without generators there are no jobs."""
         ...
 
     def plan(self, problem: Problem, solution: Solution, testings: Sequence[Testing], limits: Limits) -> Plan:

@@ -115,6 +115,19 @@ class SandboxTools:
     hash_seed: int = 0
 
 
+@dataclass(frozen=True)
+class WorldTools:
+    """What a kind of world is told.
+
+    Attributes:
+        states: folder for what is frozen, shared with other runs; None for one that goes away with the worlds.
+        workers: looks at states at the same time; None for one per core.
+    """
+
+    states: Path | None = None
+    workers: int | None = None
+
+
 class ExperimentTools(NamedTuple):
     """What an experiment is lent: where programs run, and where it tells in words how far it is."""
 
@@ -127,6 +140,7 @@ TOOLS: dict[str, type] = {
     "proposers": ModelTools,
     "evolved": EvolvedTools,
     "sandboxes": SandboxTools,
+    "worlds": WorldTools,
     "teachers": TeacherTools,
     "axes": AxisTools,
     "experiments": ExperimentTools,

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
+from evosyn.errors import UsageError
 from evosyn.jobs import (
     Call,
     CallsJob,
@@ -20,6 +21,8 @@ from evosyn.jobs import (
     ItemOutcome,
     Job,
     Limits,
+    ProgramJob,
+    ShellJob,
     StdioJob,
 )
 from evosyn.records import Json
@@ -105,7 +108,7 @@ class WorkerTask:
 
     batch: Batch
     index: int
-    job: Job
+    job: ProgramJob
     count: int
     order: list[int]
     records: list[wire.Record | None] = field(default_factory=list)
@@ -199,6 +202,12 @@ class WorkerTask:
 
 
 def make_task(batch: Batch, index: int, job: Job) -> WorkerTask:
+    """
+    Raises:
+        UsageError: the job is about a world.
+    """
+    if isinstance(job, ShellJob):
+        raise UsageError("a sandbox runs no ShellJob: it is for a shell world; open it through a workbench")
     if isinstance(job, CallsJob):
         order = list(range(len(job.calls)))
     elif isinstance(job, CompanyJob):
@@ -216,7 +225,7 @@ def make_task(batch: Batch, index: int, job: Job) -> WorkerTask:
     return task
 
 
-def _programs(job: Job) -> list[str]:
+def _programs(job: ProgramJob) -> list[str]:
     if isinstance(job, CompanyJob):
         return [member.program for member in job.members]
     return [job.program, *job.programs] if isinstance(job, HarnessJob) else [job.program]
@@ -239,7 +248,7 @@ def _limits(limits: Limits) -> tuple[float, float, float, int, int]:
     return (float(limits.cpu_s), float(limits.wall_s), float(limits.budget_s), limits.memory_mb, limits.output_kb)
 
 
-def _body(job: Job, positions: Sequence[int]) -> tuple[int, bytes, int]:
+def _body(job: ProgramJob, positions: Sequence[int]) -> tuple[int, bytes, int]:
     """Kind and body of a request for the items of a job at these positions, and for how many of them it is.
 
     Raises:

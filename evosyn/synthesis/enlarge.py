@@ -25,16 +25,16 @@ class Enlarger:
     def __init__(self, sandbox: Sandbox, limits: Limits) -> None:
         self._sandbox, self._limits = sandbox, limits
 
-    def plain(self, domain: Domain, testings: Sequence[Testing]) -> list[Testing | None]:
+    def plain(self, domain: Domain, problem: Problem, testings: Sequence[Testing]) -> list[Testing | None]:
         """Each testing with values in place of the code that makes them; None where that code does not run."""
-        expansion = domain.expand(testings, self._limits.building)
+        expansion = domain.expand(problem, testings, self._limits.building)
         made = expansion.testings(self._sandbox.run(expansion.jobs) if expansion.jobs else [])
         return [one if isinstance(one, Testing) else None for one in made]
 
-    def listed(self, domain: Domain, testings: Sequence[Testing]) -> list[Testing | None]:
+    def listed(self, domain: Domain, problem: Problem, testings: Sequence[Testing]) -> list[Testing | None]:
         """The same where code makes the whole list of cases; code that makes one value stays as it is."""
         built = [at for at, testing in enumerate(testings) if isinstance(testing.body.get("cases"), dict)]
-        made = self.plain(domain, [testings[at] for at in built]) if built else []
+        made = self.plain(domain, problem, [testings[at] for at in built]) if built else []
         found: list[Testing | None] = list(testings)
         for at, testing in zip(built, made, strict=True):
             found[at] = testing
@@ -54,7 +54,7 @@ class Enlarger:
         cases = [domain.join([(inputs, (at,))]) for at in range(_count(inputs))]
         given = [case for case in cases if case is not None]
         found = []
-        for case, plain in zip(given, self.plain(domain, given), strict=True):
+        for case, plain in zip(given, self.plain(domain, problem, given), strict=True):
             output = None if plain is None else self._output(domain, problem, solutions, plain)
             whole = None if output is None else domain.answered(case, [output.value])
             if whole is not None:

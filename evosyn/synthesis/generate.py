@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from evosyn.agents.loop import LoopActor
 from evosyn.chat import Parsed, Reply, Request, roomier
 from evosyn.configs.section import SAMPLED, Sampling
 from evosyn.dataset import Reject
@@ -175,6 +176,7 @@ class Want:
         first_solution, first_testing: the slots that are drawn first, so that a pool can grow.
         examples: other problems, with good testings.
         limits: that solutions and testings will run under.
+        actors: who solves the problems of a domain, by its name; one reply is a solution where there is none.
     """
 
     solutions: int
@@ -184,6 +186,7 @@ class Want:
     first_testing: int = 0
     examples: tuple[Problem, ...] = ()
     limits: Limits = field(default_factory=Limits)
+    actors: Mapping[str, LoopActor] = field(default_factory=dict)
 
 
 def examples_for(problem: Problem, others: Iterable[Problem], count: int) -> tuple[Problem, ...]:
@@ -223,6 +226,8 @@ async def draw_pool(problem: Problem, domain: Domain, ask: Ask, want: Want, conf
 async def _draw_slot(
     problem: Problem, domain: Domain, ask: Ask, kind: Kind, slot: int, want: Want, config: DrawConfig
 ) -> Slot:
+    if kind == "solution" and problem.domain in want.actors:
+        return await _draw_episode(problem, domain, ask, slot, want, config)
     attempts: list[Attempt] = []
     for number in range(config.attempts):
         sample = slot + number * SAMPLE_STRIDE
@@ -241,6 +246,34 @@ async def _draw_slot(
                 detail={"slot": slot, "attempt": number},
             )
             return Slot(replace(read.value, provenance=provenance), tuple(attempts))
+    return Slot(None, tuple(attempts))
+
+
+async def _draw_episode(problem: Problem, domain: Domain, ask: Ask, slot: int, want: Want, config: DrawConfig) -> Slot:
+    """A slot that an agent fills; its attempts are the replies of all of its turns."""
+    attempts: list[Attempt] = []
+    for number in range(config.attempts):
+        request = _request(problem, domain, "solution", slot, slot + number * SAMPLE_STRIDE, want, config)
+        turns = itertools.count(number * SAMPLE_STRIDE)
+
+        async def turn(_: int, asked: Request, turns: Iterator[int] = turns) -> Reply:
+            return await ask("solution", slot, next(turns), asked)
+
+        run = await want.actors[problem.domain].solve(problem, request, turn)
+        text = "" if run.trajectory is None else run.trajectory.text
+        reason = f"reply-{run.lost}" if run.lost else unstorable(text)
+        places = itertools.count(number * SAMPLE_STRIDE)
+        attempts += [Attempt("solution", slot, next(places), reply, *named_reason(reason, "")) for reply in run.replies]
+        if reason:
+            continue
+        made = Provenance(
+            source=run.replies[-1].model,
+            simulated=want.simulated,
+            call=run.replies[-1].id,
+            parents=(problem.id,),
+            detail={"slot": slot, "attempt": number, **({"replay": "drift"} if run.drifted else {})},
+        )
+        return Slot(Solution(text, made), tuple(attempts))
     return Slot(None, tuple(attempts))
 
 

@@ -15,6 +15,7 @@ from evosyn.chat import Request
 from evosyn.errors import UsageError
 from evosyn.records import Json
 from evosyn.teachers.failures import Endpoint, Failure, TransportError, not_chat, redacted, refused, unreachable
+from evosyn.toolcalls import as_chat, said_by
 
 CONNECT_S = 10.0
 """Seconds in which an endpoint must take a connection."""
@@ -205,7 +206,7 @@ def _import_litellm() -> Any:
 
 
 def _messages(request: Request) -> Any:
-    return [{"role": message.role, "content": message.content} for message in request.messages]
+    return as_chat(request.messages)
 
 
 def _format(request: Request) -> dict[str, Json]:
@@ -220,11 +221,8 @@ def _answer_of(body: Json) -> Answer:
     """The answer in a chat completion; whatever is missing in a choice is empty or zero."""
     choice: Json = (body["choices"] or [{}])[0]
     message, usage = choice.get("message") or {}, body.get("usage") or {}
-    content = message.get("content") or ""
-    if isinstance(content, list):  # parts of several types; what is no text is reasoning
-        content = "".join(str(part.get("text", "")) for part in content if part.get("type") == "text")
     return Answer(
-        text=str(content),
+        text=said_by(message),
         finish_reason=str(choice.get("finish_reason") or "stop"),
         reasoning=message.get("reasoning_content") or message.get("reasoning"),
         input_tokens=int(usage.get("prompt_tokens") or 0),

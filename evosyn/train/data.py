@@ -10,13 +10,14 @@ import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from evosyn.agents.dialects import RULES, as_text
 from evosyn.configs.section import listed
 from evosyn.dataset import Sample, read_dataset
-from evosyn.domains import check_task, shown
+from evosyn.domains import check_task, domain
 from evosyn.errors import UsageError
 from evosyn.randomness import SeedTree
 from evosyn.rates import in_band
-from evosyn.records import Json
+from evosyn.records import Json, Solution
 from evosyn.tasks import Task, task_of
 from evosyn.train.config import TrainingConfig
 
@@ -93,7 +94,8 @@ def sft_rows(samples: Sequence[Sample], per_problem: int, *, reasoning: bool = F
     """Prompt/completion rows from the best solutions: the row's own first, then further ones that pass its testing.
 
     Args:
-        reasoning: learn what the teacher wrote, its reasoning first, in place of the bare program.
+        reasoning: learn what the teacher wrote, its reasoning first, in place of the bare program; turns of agents
+            hold it in any case.
 
     Raises:
         UsageError: `reasoning`, and a row does not hold what the teacher wrote.
@@ -103,28 +105,59 @@ def sft_rows(samples: Sequence[Sample], per_problem: int, *, reasoning: bool = F
         sources = [sample.solution, *(other.source for other in sample.ranked if other.accepted)]
         said = {other.source: other.said for other in sample.ranked}
         for source in list(dict.fromkeys(sources))[:per_problem]:
-            text = said.get(source, "") if reasoning else ""
-            if reasoning and not text:
+            if not reasoning or _by_agent(sample):
+                rows += _turn_rows(sample, source)
+                continue
+            text = said.get(source, "")
+            if not text:
                 raise UsageError(
                     f"fit.reasoning: the row {sample.id} of {sample.problem_id} does not hold what the teacher wrote; "
                     "synthesize it again with this version (the replies of a finished run are not paid twice)"
                 )
-            completion = [{"role": "assistant", "content": text}] if text else shown(sample.problem, source)
-            rows.append({"prompt": prompt_of(sample), "completion": completion})
+            rows.append({"prompt": prompt_of(sample), "completion": [{"role": "assistant", "content": text}]})
     return rows
 
 
+def spoken_turns(sample: Sample, source: str) -> Messages:
+    """A solution as turns of plain text; what an agent did, with what it was shown."""
+    turns = domain(sample.domain).show(sample.problem, Solution(source))
+    return [{"role": one.role, "content": one.content} for one in (as_text(turns) if _by_agent(sample) else turns)]
+
+
+def _by_agent(sample: Sample) -> bool:
+    return domain(sample.domain).actor != "reply"
+
+
+def _opening(sample: Sample) -> Messages:
+    """The prompt; for an agent with the rules of how it acts in plain text, which every template knows."""
+    *before, last = prompt_of(sample)
+    return [*before, {**last, "content": f"{last['content'].rstrip()}\n\n{RULES}\n"} if _by_agent(sample) else last]
+
+
+def _turn_rows(sample: Sample, source: str) -> list[dict[str, Messages]]:
+    """A prompt/completion row for each turn of the assistant, so that nothing is learnt of what it was shown."""
+    opening, turns = _opening(sample), spoken_turns(sample, source)
+    return [
+        {"prompt": [*opening, *turns[:at]], "completion": [turn]}
+        for at, turn in enumerate(turns)
+        if turn["role"] == "assistant"
+    ]
+
+
 def dpo_rows(samples: Sequence[Sample]) -> list[dict[str, Messages]]:
-    """Preference rows: the best solution that the row's testing accepts against the worst that it refuses; rows
-    without such a pair are left out.
+    """Preference rows: the best solution that the row's testing accepts against the worst that it refuses, at the first
+    turn in which they differ; rows without such a pair are left out.
     """
     rows = []
     for sample in samples:
         accepted = [other.source for other in sample.ranked if other.accepted]
         refused = [other.source for other in sample.ranked if other.refused]
         if accepted and refused:
-            chosen, rejected = shown(sample.problem, accepted[0]), shown(sample.problem, refused[-1])
-            rows.append({"prompt": prompt_of(sample), "chosen": chosen, "rejected": rejected})
+            chosen, rejected = spoken_turns(sample, accepted[0]), spoken_turns(sample, refused[-1])
+            at = next((at for at, pair in enumerate(zip(chosen, rejected, strict=False)) if pair[0] != pair[1]), -1)
+            if at >= 0 and chosen[at]["role"] == "assistant":
+                prompt = [*_opening(sample), *chosen[:at]]
+                rows.append({"prompt": prompt, "chosen": [chosen[at]], "rejected": [rejected[at]]})
     return rows
 
 
@@ -138,7 +171,7 @@ def warm_rows(samples: Sequence[Sample], per_problem: int, seeds: SeedTree) -> l
         sources = sorted({other.source for other in sample.ranked} or {sample.solution})
         generator = seeds.child("warm", sample.problem_id).random()
         for source in generator.sample(sources, min(per_problem, len(sources))):
-            rows.append(_pair(sample, source))
+            rows += _turn_rows(sample, source)
     return rows
 
 
@@ -160,7 +193,3 @@ def fit_lengths(rows: Sequence[Json], tokens: Callable[[Json], int], limit: int,
             "model with a longer context"
         )
     return fitting, len(rows) - len(fitting)
-
-
-def _pair(sample: Sample, source: str) -> dict[str, Messages]:
-    return {"prompt": prompt_of(sample), "completion": shown(sample.problem, source)}

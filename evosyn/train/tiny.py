@@ -14,12 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from evosyn.dataset import Sample
-from evosyn.domains import shown
 from evosyn.randomness import SeedTree
 from evosyn.records import Json
 from evosyn.rundir import write_atomic
 from evosyn.train.config import TinyConfig
-from evosyn.train.data import prompt_of, warm_rows
+from evosyn.train.data import prompt_of, spoken_turns, warm_rows
 from evosyn.train.models import TINY
 
 log = logging.getLogger(__name__)
@@ -98,7 +97,7 @@ def _tokenizer(samples: Sequence[Sample], config: TinyConfig) -> Any:
     prefix = _common_prefix(prompts) if len(prompts) > 1 else ""
     starts = [prompt.removeprefix(prefix)[: config.prompt_chars] for prompt in prompts]
     answers = sorted(
-        turn["content"] for sample in samples for other in sample.ranked for turn in shown(sample.problem, other.source)
+        turn["content"] for sample in samples for other in sample.ranked for turn in spoken_turns(sample, other.source)
     )
     raw = Tokenizer(models.BPE())
     raw.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)

@@ -16,11 +16,21 @@ from evosyn.chat import Message, Parsed, Reply, Request
 from evosyn.contracts import ProposerContract, SandboxContract, TeacherContract
 from evosyn.contracts.domains import DomainContract
 from evosyn.domains.python_function import PythonFunction
-from evosyn.errors import EvosynError
+from evosyn.errors import EvosynError, UsageError
 from evosyn.evaluators.axes.strictness import Strictness
 from evosyn.jobs import CallsJob, CellResult, ItemOutcome, Protection, Status
-from evosyn.ports import Axis, Comparison, ExperimentTools, PluginConfig, Proposal, ProposerTools, SandboxTools
+from evosyn.ports import (
+    Axis,
+    Comparison,
+    ExperimentTools,
+    PluginConfig,
+    Proposal,
+    ProposerTools,
+    SandboxTools,
+    WorldTools,
+)
 from evosyn.ports.plugins import TOOLS
+from evosyn.ports.worlds import Observation
 from evosyn.records import Candidate, Evaluation, ParsedCall, Solution, Testing, Verdict
 from tests.contracts import test_domains, test_sandboxes
 
@@ -219,6 +229,43 @@ def of_another_form(contract):
     return [type("Spoiled", (contract,), {"create": staticmethod(create)})() for create in creates]
 
 
+class Pad:
+    """A session of a world of notes."""
+
+    def __init__(self):
+        self.notes, self.over = [], False
+
+    def act(self, action):
+        self.check()
+        if action.startswith("add"):
+            self.notes.append(action)
+        return Observation(" ".join(self.notes))
+
+    def freeze(self):
+        self.check()
+        self.over = True
+        return f"st_{'-'.join(self.notes)}"
+
+    def check(self):
+        if self.over:
+            raise UsageError("it is over")
+
+    def close(self): ...
+
+
+COMMON = []
+
+
+def notes(**changes):
+    pad = type("Part", (Pad,), changes)
+
+    def create(tools: WorldTools, config: PluginConfig):
+        return SimpleNamespace(open=lambda _: pad(), close=lambda: None)
+
+    hooks = {"create": staticmethod(create), "world": "a pad", "change": "add a", "look": "look"}
+    return type("Spoiled", (contracts.WorldContract,), hooks)()
+
+
 PLUGINS = [getattr(contracts, name) for name in contracts.__all__ if hasattr(getattr(contracts, name), "kind")]
 BROKEN = [
     *(("its_create", broken) for contract in PLUGINS for broken in of_another_form(contract)),
@@ -250,6 +297,11 @@ BROKEN = [
     ("what_is_joined", function(join=lambda *_: Testing("no-such-kind", {}))),
     ("what_is_joined", function(join=lambda *_: Testing("program", {"code": "def check(candidate):\n    pass"}))),
     ("a_canary", answer(canary=lambda *_: Solution("14"))),
+    ("an_action_is_seen", notes(act=lambda *_: Observation(""))),
+    ("equal_actions_leave", notes(freeze=lambda _: f"st_{next(COUNT)}")),
+    ("two_sessions_share", notes(__init__=lambda self: vars(self).update(notes=COMMON, over=False))),
+    ("any_action_is_data", notes(act=lambda *_: None)),
+    ("a_frozen_or_closed", notes(check=lambda _: None)),
     ("its_range_is_declared", axis(axis=property(lambda _: Axis("strictness", 0.0, 1.0 + next(COUNT), 10)))),
     ("values_are_finite", axis(measure=lambda *_: float("nan"))),
     ("values_are_finite", axis(measure=lambda _, seen: float(seen.draws.blocks[0].passed_BMN[0, 0, 0] / (2 + next(COUNT))))),
@@ -322,7 +374,9 @@ def test_every_property_is_broken_by_something():
 
 
 @pytest.mark.parametrize(
-    "good", [answer(), bits(), proposer(), proposer(Asking), teacher()], ids=lambda one: type(one).__mro__[1].__name__
+    "good",
+    [answer(), bits(), proposer(), proposer(Asking), teacher(), notes()],
+    ids=lambda one: type(one).__mro__[1].__name__,
 )
 def test_what_is_not_spoiled_is_taken(good):
     for name in methods(good):

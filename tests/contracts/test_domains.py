@@ -24,7 +24,36 @@ MADE = {"cases": {"python": "def build_cases():\n    return [{'input': ['ab'], '
 VERIFIER = "def verify(instance, reference, answer):\n    return answer == instance['word'] * reference\n"
 BODY = {"program": VERIFIER, "instance": {"word": "ab"}, "reference": 2}
 ENVIRONMENT = Problem("e_1/1/0", "environment", "Write the word ab twice, one after the other.")
+ROOT = {"image": "host", "init": [{"code": "mkdir -p /root/d && touch /root/d/a /root/d/.b"}]}
+COUNTED = Problem(
+    "counted", "os-shell", "How many files are in /root/d, hidden ones too?", {"world": ROOT, "asks": "answer"}
+)
+EMPTIED = Problem("emptied", "os-shell", "Remove the hidden files of /root/d.", {"world": ROOT, "asks": "state"})
+LOOK = {"code": "ls -A /root/d"}
+GONE = {"code": "[ -e /root/d/.b ] && echo false || echo true"}
+COUNTS = ("ls -A /root/d | wc -l", "ls /root/d | wc -l")
+CLEANS = ("rm /root/d/.b", "rm -rf /root/d/.b /root/d/a")
 SAMPLES = {
+    "os-shell": (
+        DomainSample(COUNTED, Testing("value", {"expected": "2", "compare": "integer"}), *COUNTS),
+        DomainSample(COUNTED, Testing("answer", {"script": {"code": "find /root/d -type f | wc -l"}}), *COUNTS),
+        DomainSample(EMPTIED, Testing("observe", {"observe": LOOK, "expect": "a"}), *CLEANS),
+        DomainSample(EMPTIED, Testing("observe", {"observe": LOOK, "expect": {"code": "echo a"}}), *CLEANS),
+        DomainSample(EMPTIED, Testing("state", {"script": GONE}), CLEANS[0], "ls /root/d"),
+        DomainSample(
+            EMPTIED,
+            Testing(
+                "checks",
+                {
+                    "checks": [
+                        {"kind": "state", "body": {"script": GONE}},
+                        {"kind": "observe", "body": {"observe": LOOK, "expect": "a"}},
+                    ]
+                },
+            ),
+            *CLEANS,
+        ),
+    ),
     "environment": (DomainSample(ENVIRONMENT, Testing("environment", BODY), "abab", "ab"),),
     "python-function": (
         DomainSample(DOUBLE, Testing("cases", {"cases": CASES}), RIGHT, ONCE, "ab ab "),

@@ -344,10 +344,10 @@ class Faulty(PythonFunction):
         super().__init__()
         self._method = method
 
-    def expand(self, testings: Sequence[Testing], limits: Limits) -> Expansion:
+    def expand(self, problem: Problem, testings: Sequence[Testing], limits: Limits) -> Expansion:
         if self._method == "expand":
             raise KeyError(10**5000)
-        return super().expand(testings, limits)
+        return super().expand(problem, testings, limits)
 
     def plan(self, problem: Problem, solution: Solution, testings: Sequence[Testing], limits: Limits) -> Plan:
         if self._method == "plan" and "fault" in solution.text:

@@ -218,10 +218,10 @@ class Faulty(PythonFunction):
             raise RecursionError("too deep")
         return super().read_solution(text, problem)
 
-    def expand(self, testings: Sequence[Testing], limits: Limits) -> Expansion:
+    def expand(self, problem: Problem, testings: Sequence[Testing], limits: Limits) -> Expansion:
         if any("fails in expand" in testing.text for testing in testings):
             raise KeyError(10**5000)
-        return super().expand(testings, limits)
+        return super().expand(problem, testings, limits)
 
     def plan(self, problem: Problem, solution: Solution, testings: Sequence[Testing], limits: Limits) -> Plan:
         if "fails in plan" in solution.text:
@@ -306,6 +306,6 @@ class CountingExpansions(PythonFunction):
 
     expanded = 0
 
-    def expand(self, testings: Sequence[Testing], limits: Limits) -> Expansion:
+    def expand(self, problem: Problem, testings: Sequence[Testing], limits: Limits) -> Expansion:
         self.expanded += 1
-        return super().expand(testings, limits)
+        return super().expand(problem, testings, limits)

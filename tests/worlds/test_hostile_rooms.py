@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from evosyn.jobs import ItemOutcome, Limits, ShellCell, ShellJob, ShellScript, Status
+from evosyn.shell_world import ShellWorld
 from evosyn.worlds.shell import ShellWorlds
-from evosyn.worlds.shell.world import ShellWorld
 
 pytestmark = pytest.mark.long
 
@@ -135,6 +135,9 @@ def test_15_what_waits_in_the_background_is_dead_when_the_room_is_frozen(
     daemon = f"setsid nohup bash -c 'while sleep 0.05; do echo two > /root/d/b; rm /root/d/b; : {marker}; done' &>/dev/null &"
     with shells.open(world) as session:
         assert session.act(daemon).exit == 0
+        until = time.monotonic() + 10  # it is started behind the shell's back
+        while not processes(marker) and time.monotonic() < until:
+            time.sleep(0.02)
         assert processes(marker)
         session.freeze()
         assert not processes(marker)
@@ -253,7 +256,7 @@ def test_30_a_testing_that_loops_forks_or_fills_costs_its_own_cell(shells: Shell
 PROGRAM = """
     import sys, time
     from evosyn.worlds.shell import open_shells
-    from evosyn.worlds.shell.world import ShellWorld
+    from evosyn.shell_world import ShellWorld
     shells = open_shells(workers=1)
     session = shells.open(ShellWorld())
     session.act("setsid nohup bash -c 'while sleep 0.1; do : MARK; done' >/dev/null 2>&1 &")

@@ -63,5 +63,5 @@ class PythonDomain(BaseDomain):
     def answered(self, testing: Testing, outputs: Sequence[Json]) -> Testing | None:
         return large.answered(testing, outputs)
 
-    def expand(self, testings: Sequence[Testing], limits: Limits) -> generators.GeneratorExpansion:
+    def expand(self, problem: Problem, testings: Sequence[Testing], limits: Limits) -> generators.GeneratorExpansion:  # noqa: ARG002
         return generators.expand(testings, limits)

@@ -57,7 +57,7 @@ def turns(sample: Sample) -> list[dict[str, str]]:
     return [{"role": message.role, "content": message.content} for message in sample.prompt]
 
 
-def answer(sample: Sample, text: str) -> list[dict[str, str]]:
+def answer(sample: Sample, text: str) -> list[dict[str, Json]]:
     """A solution as the assistant's turns."""
     return shown(sample.problem, text)
 

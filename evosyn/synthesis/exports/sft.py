@@ -1,7 +1,8 @@
 """Chat transcripts for supervised fine-tuning (TRL, verl, open-instruct): `messages`, ending with the best solution.
 
 A row whose solution does not pass its own testing is left out: a teacher's trajectory is kept if and only if the
-testing accepts it (Du 2025, section 4.4). That happens in the random setting only.
+testing accepts it (Du 2025, section 4.4). That happens in the random setting only. An agent's
+trajectory is its calls of tools, with `tools` beside `messages`.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from evosyn.agents.dialects import TOOLS
 from evosyn.dataset import Sample
 from evosyn.records import Json
 from evosyn.synthesis.exports._common import Exported, Skip, Target, answer, turns, write_splits
@@ -24,4 +26,6 @@ def export(samples: Sequence[Sample], target: Target) -> Exported:
 def _row(sample: Sample, split: str, index: int) -> dict[str, Json] | Skip:  # noqa: ARG001
     if not sample.ranked[0].accepted:
         return Skip("the testing accepts no solution")
-    return {"messages": [*turns(sample), *answer(sample, sample.solution)]}
+    said = answer(sample, sample.solution)
+    tools = {"tools": TOOLS} if any("tool_calls" in turn for turn in said) else {}
+    return {"messages": [*turns(sample), *said], **tools}

@@ -93,7 +93,9 @@ def stages_of(
         MakeProblem(config.problem, briefs, domains, asked.teachers[0], ledger),
         *([] if benchmarks is None else [Decontaminate(benchmarks)]),
         Deduplicate(config.filter.dedup, inputs.seeds),
-        DrawPool(config, domains, asked.teachers, ledger, judge.judged, calls, inputs.seeds),
+        DrawPool(
+            config, domains, asked.teachers, ledger, judge.judged, calls, inputs.seeds, workbench.actors(inputs.seeds)
+        ),
         judge,
         *([] if benchmarks is None else [CompareBehaviour(benchmarks, workbench.judge, config.execute.batch)]),
         MakeReward(config, domains, asked.teachers[0], ledger, workbench.crossexec, workbench.sandbox),

@@ -10,8 +10,10 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
+from evosyn.agents.loop import LoopActor
 from evosyn.dataset import Reject
 from evosyn.errors import TeacherUnavailable
 from evosyn.ports import Domain, Teacher
@@ -25,11 +27,12 @@ LOST = frozenset(f"reply-{failure}" for failure in TRANSIENT)
 
 
 class Wanted(NamedTuple):
-    """How many solutions and testings are asked for, and how."""
+    """How many solutions and testings are asked for, how, and who solves problems in several steps, by domain."""
 
     solutions: int
     testings: int
     config: DrawConfig
+    actors: Mapping[str, LoopActor] = MappingProxyType({})
 
 
 class DrawnSeeds(NamedTuple):
@@ -106,9 +109,9 @@ class _Drawing:
             self._drawn[indices[place]] = drawn
             on_done()
 
-        solutions, testings, config = self._wanted
+        solutions, testings, config, actors = self._wanted
         problems = [self._problems[index] for index in indices]
-        want = Want(solutions, testings, self._teacher.simulated)
+        want = Want(solutions, testings, self._teacher.simulated, actors=actors)
         await drawn_pools(problems, self._teacher, self._domains, want, config, keep)
 
     async def _see_that_it_answers(self, lost: Sequence[int]) -> None:

@@ -287,12 +287,13 @@ def _pools(
         return load_pools(stored), bool(manifest.get("simulated"))
     problems = [pool.problem for pool in source.pools]
     domains = {name: workbench.domains[name] for name in sorted({problem.domain for problem in problems})}
+    actors = workbench.actors(problems)
     teacher, count = workbench.teacher(), iter(range(1, len(problems) + 1))
     drawn = draw_seeds(
         problems,
         teacher,
         domains,
-        Wanted(*config.drawn, config.draw),
+        Wanted(*config.drawn, config.draw, actors),
         on_done=lambda: on_step("drawing pools", next(count), len(problems)),
     )
     write_rejects(run.path, drawn.rejects)

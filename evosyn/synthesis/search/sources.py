@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from evosyn.domains import load_pools
+from evosyn.domains import is_named, load_pools
 from evosyn.errors import InputError
 from evosyn.matrices import is_matrices_file, load_matrices, matrix_files
 from evosyn.pools import BUILTIN
@@ -39,7 +39,7 @@ def read_source(name: str) -> SourcePart:
     path = Path(name)
     if path.is_dir():
         path = next(iter(matrix_files(path)), path / "matrices.jsonl")
-    builtin = name.startswith(BUILTIN)
+    builtin = is_named(name)
     part = (
         SourcePart([], load_matrices(path))
         if not builtin and is_matrices_file(path)

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
+from evosyn.agents.loop import LoopActor
 from evosyn.chat import Reply, Request
 from evosyn.ports import Domain, Teacher
 from evosyn.records import Problem
@@ -13,7 +14,7 @@ from evosyn.running.ledger import Ledger
 from evosyn.running.progress import usage_of
 from evosyn.synthesis.adaptive import Outlook, Size, outlook, rounds
 from evosyn.synthesis.config import SynthesizeConfig
-from evosyn.synthesis.generate import Kind, Want, draw_pool, examples_for
+from evosyn.synthesis.generate import Kind, Want, draw_pool, examples_for, named_reason
 from evosyn.synthesis.instance import Instance
 
 
@@ -25,6 +26,7 @@ class DrawPool:
         judged: executes, ranks and prunes an instance, to see between two rounds whether more is needed.
         calls: model calls at once; problems that are drawn at the same time are as many as keep these busy.
         seeds: those that stand in the brief of a problem are the examples of good testings.
+        actors: who solves problems in several steps, by domain.
     """
 
     name = "draw"
@@ -38,15 +40,20 @@ class DrawPool:
         judged: Callable[[Instance], Awaitable[Instance]],
         calls: int,
         seeds: Sequence[Problem] = (),
+        actors: Mapping[str, LoopActor] | None = None,
     ) -> None:
         self._config, self._domains, self._teachers = config.draw, domains, teachers
-        self._ledger, self._judged = ledger, judged
+        self._ledger, self._judged, self._actors = ledger, judged, actors or {}
         self._limits, self._seeds = config.execute.limits, {seed.problem_id: seed for seed in seeds}
         self._rounds = rounds(config.draw.adaptive, config.solutions, config.testings)
         self.concurrency = 2 + -(-2 * calls // sum(self._rounds[0]))
 
     async def run(self, instance: Instance) -> Instance:
         """The instance with its pool, and judged where it needs no more rounds."""
+        actor = self._actors.get(instance.asked.domain)
+        refused = "" if actor is None else await actor.refused(instance.asked)
+        if refused:
+            return instance.drop("make", *named_reason(refused, "refused"))
         before = Size(0, 0)
         for size in self._rounds:
             instance = await self._grown(instance, before, size)
@@ -77,6 +84,7 @@ class DrawPool:
             *before,
             examples=examples_for(problem, named, self._config.examples),
             limits=self._limits,
+            actors=self._actors,
         )
         ask = partial(self._ask, instance.index)
         drawn = await draw_pool(problem, self._domains[problem.domain], ask, want, self._config)

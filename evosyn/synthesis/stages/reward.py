@@ -144,7 +144,7 @@ class MakeReward:
         than the chosen testing."""
         chosen, domain = one.pool.testings[one.choice.testing], one.domain
         parts = agreed(one.matrix, one.ranking, one.choice, self._config)
-        plain = self._enlarger.listed(domain, [one.pool.testings[part.testing] for part in parts])
+        plain = self._enlarger.listed(domain, one.pool.problem, [one.pool.testings[part.testing] for part in parts])
         kept = [
             (testing, part)
             for testing, part in zip(plain, parts, strict=True)

@@ -8,7 +8,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from evosyn.ports import PluginConfig, WorldTools
 from evosyn.worlds.shell.kind import ShellWorlds
+
+
+def create(tools: WorldTools, config: PluginConfig) -> ShellWorlds:  # noqa: ARG001
+    """The kind of world `shell`; as `open_shells`."""
+    return open_shells(tools.states, workers=tools.workers)
 
 
 def open_shells(store: Path | None = None, *, workers: int | None = None) -> ShellWorlds:

@@ -6,7 +6,6 @@ from a tar (of debootstrap, of Docker, of the user's own), by a keeper, so that 
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
 import os
@@ -22,11 +21,12 @@ from typing import IO
 
 from evosyn.errors import SandboxUnavailable, UsageError
 from evosyn.sandbox import _image
+from evosyn.shell_world import HOST, host_digest, image_cache
 from evosyn.worlds.shell.identity import Identity
 from evosyn.worlds.shell.keeping import KeeperLost, KeeperProcess, KeeperSpec
 
-HOST, DEFAULT = "host", "debos"
-BUILD_LINE = "evosyn.worlds.shell.images.build"
+DEFAULT = "debos"
+BUILD_LINE = "evosyn sandbox build-image --os"
 SIZE_MB = 430
 """Of the default image, unpacked."""
 PACKAGES = (
@@ -73,11 +73,6 @@ class Image:
         return KeeperSpec(identity, self.folder / "root", self.usr, memory_mb=memory_mb)
 
 
-def cache_folder() -> Path:
-    """Where images lie: `$XDG_CACHE_HOME/evosyn/os`."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "evosyn" / "os"
-
-
 def find(name: str, identity: Identity) -> Image:
     """An image by its name; that of the machine is made where it is not there.
 
@@ -86,8 +81,8 @@ def find(name: str, identity: Identity) -> Image:
     """
     if name == HOST:
         return _host(identity)
-    folder = cache_folder() / name
-    how = f"make it with: {BUILD_LINE}"
+    folder = image_cache() / name
+    how = f"make it with: {BUILD_LINE}{'' if name == DEFAULT else f' --name {name}'}"
     size = f" (about {SIZE_MB} MB)" if name == DEFAULT else ""
     try:
         said = json.loads((folder / "image.json").read_text(encoding="utf-8"))
@@ -101,13 +96,8 @@ def find(name: str, identity: Identity) -> Image:
 
 
 def _host(identity: Identity) -> Image:
-    digest = hashlib.sha256(b"1")
-    for top in ("/usr/bin", "/usr/sbin", "/usr/lib"):
-        for entry in sorted(os.scandir(top), key=lambda entry: entry.name):
-            seen = entry.stat(follow_symlinks=False)
-            digest.update(repr((top, entry.name, seen.st_size, seen.st_mtime_ns)).encode("utf-8", "surrogateescape"))
-    name = f"{HOST}-{identity.kind}-{digest.hexdigest()[:16]}"
-    folder = cache_folder() / name
+    name = f"{HOST}-{identity.kind}-{host_digest()}"
+    folder = image_cache() / name
     if not (folder / "image.json").is_file():
         with tempfile.TemporaryFile() as file:
             _write_host(file)
@@ -154,7 +144,7 @@ def build(source: IO[bytes], name: str, identity: Identity, *, usr: bool = False
         SandboxUnavailable: keepers do not start here.
         UsageError: it is no tar, or its files are not those of a system.
     """
-    home = cache_folder()
+    home = image_cache()
     home.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix=f".{name}-", dir=home))
     folder.chmod(0o755)

@@ -10,8 +10,9 @@ from contextlib import contextmanager
 from evosyn.errors import SandboxUnavailable
 from evosyn.sandbox import _groups, _memory
 from evosyn.sandbox._machine import Machine
+from evosyn.shell_world import HOST
 from evosyn.worlds.shell.identity import Identity, identities
-from evosyn.worlds.shell.images import HOST, Image, find
+from evosyn.worlds.shell.images import Image, find
 from evosyn.worlds.shell.keeping import STORE_MB, KeeperProcess
 from evosyn.worlds.shell.rooms import ROOM_MB
 

@@ -11,23 +11,41 @@ import weakref
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import IO, Literal, NamedTuple
 
-from evosyn.errors import CorruptRun, StateTooLarge, UnavailableError, UsageError
+from evosyn.errors import CorruptRun, SandboxUnavailable, StateTooLarge, UnavailableError, UsageError
 from evosyn.jobs import ItemOutcome, Limits, ShellCell, ShellJob, Status
 from evosyn.ports.worlds import Observation
-from evosyn.worlds.shell.images import Image
+from evosyn.shell_world import Need, ShellWorld
+from evosyn.worlds.shell.images import Image, build
 from evosyn.worlds.shell.keepers import Keepers
 from evosyn.worlds.shell.keeping import KeeperProcess
 from evosyn.worlds.shell.rooms import CELL_MB, ROOM_MB, Ran, Room, RoomLost, RoomRefused
 from evosyn.worlds.shell.states import ShellState, StateStore
-from evosyn.worlds.shell.world import Need, ShellWorld
 
 INIT_S = 60.0
 START_S = 30.0
+REPLAY_S = 30.0
+"""Of one action that is done again."""
 ATTEMPTS = 3
+
+
+class Replay(NamedTuple):
+    """What actions came to: the state that they left, what the last one printed, and its exit status."""
+
+    state: str
+    out: str
+    exit: int | None
+
+
+class Looked(NamedTuple):
+    """Over what the cells of a job run, and what its last action said."""
+
+    image: Image
+    state: ShellState
+    replay: Replay | None
 
 
 @dataclass(frozen=True)
@@ -92,6 +110,42 @@ class ShellWorlds:
             raise
         return session
 
+    def see_image(self, name: str) -> None:
+        """
+        Raises:
+            SandboxUnavailable: the image is not here; says how it is made.
+        """
+        self._keepers.image(name)
+
+    def image_digest(self, name: str) -> str:
+        """
+        Raises:
+            SandboxUnavailable: as `see_image`.
+        """
+        return self._keepers.image(name).digest
+
+    def build_image(self, source: IO[bytes], name: str) -> Image:
+        """Unpack a tar as an image for rooms of this machine's users; as `images.build`."""
+        return build(source, name, self._keepers.identity)
+
+    def kept(self, state: str) -> bool:
+        """Whether a frozen state is here."""
+        return self.states.has(state)
+
+    def trial(self, world: ShellWorld) -> str:
+        """What is wrong with a world as `name: detail`: it cannot be made, is not the same twice, or is nothing."""
+        if not world.init:
+            return "init-empty: nothing was prepared"
+        try:
+            image = self._keepers.image(world.image)
+            first = self.first_state(world)
+            same = self._make_first(world, image) == first
+        except SandboxUnavailable as error:
+            return f"no-image: {error}"
+        except UsageError as error:
+            return f"init-fails: {error}"
+        return "" if same else "init-unstable: made twice, it is not the same"
+
     def first_state(self, world: ShellWorld) -> str:
         """The state that a world begins with, made by its scripts where it was not before.
 
@@ -140,8 +194,7 @@ class ShellWorlds:
         Raises:
             UsageError: a job's world cannot be made, or its state is not here or of another world.
         """
-        prepared = [(job, self._state_of(job)) for job in jobs]
-        futures = [self._pool.submit(self._row, job, image, state) for job, (image, state) in prepared]
+        futures = [self._pool.submit(self._row, job) for job in jobs]
         results = []
         try:
             for index, future in enumerate(futures):
@@ -153,27 +206,61 @@ class ShellWorlds:
                 future.cancel()
         return results
 
-    def _state_of(self, job: ShellJob) -> tuple[Image, ShellState]:
+    def replay(self, world: ShellWorld, actions: Sequence[str]) -> Replay:
+        """Do in a room of the world what was done in another one; known states of equal actions are not made again.
+
+        Raises:
+            UsageError, UnavailableError, StateTooLarge: as of `open` and of the session.
+        """
+        start = "" if world.start is None else _as_bash(world)
+        asked = json.dumps([self.first_state(world), world.cwd, start, list(actions)])
+        key = hashlib.sha256(asked.encode("utf-8", "surrogatepass")).hexdigest()
+        found = self.states.first(key)
+        if found is None:
+            with self.open(world) as session:
+                seen = [session.act(action, REPLAY_S) for action in actions][-1]
+                found = json.dumps([session.freeze(), seen.out, seen.exit])
+            self.states.put_first(key, found)
+        return Replay(*json.loads(found))
+
+    def _looked(self, job: ShellJob) -> Looked:
         world = ShellWorld.read(job.world)
         first = self.first_state(world)
-        state = self.states.get(job.state or first)
         image = self._keepers.image(world.image)
+        if job.says or (job.actions and not self.states.has(job.state)):
+            replay = self.replay(world, job.actions)
+            return Looked(image, self.states.get(replay.state), replay)
+        state = self.states.get(job.state or first)
         begun = self.states.get(first)
         if (state.image, state.layers[: state.first]) != (begun.image, begun.layers):
             raise UsageError(
                 f"state {job.state} was frozen in another world than that of the job, or over another image"
             )
-        return image, state
+        return Looked(image, state, None)
 
-    def _row(self, job: ShellJob, image: Image, state: ShellState) -> tuple[ItemOutcome, ...]:
-        left = job.limits.budget_s
-        outcomes = []
+    def _row(self, job: ShellJob) -> tuple[ItemOutcome, ...]:
+        items = len(job.cells) + job.says
         world = ShellWorld.read(job.world)
+        try:
+            self.first_state(world)
+        except UsageError as error:
+            return (ItemOutcome(Status.LOAD_ERROR, detail=str(error)),) * items
+        try:
+            image, state, replay = self._looked(job)
+        except StateTooLarge as error:
+            return (ItemOutcome(Status.KILLED, detail=str(error)),) * items
+        left, said = job.limits.budget_s, tuple[str, ...]()
+        outcomes = list[ItemOutcome]()
+        if job.says and replay is not None:
+            value = {"out": replay.out, "err": "", "exit": replay.exit, "truncated": False}
+            outcomes.append(ItemOutcome(Status.OK, value))
+            said = (replay.out.strip(),)
         for cell in job.cells:
             if left <= 0:
                 outcomes.append(ItemOutcome(Status.NOT_RUN, detail="the time of the job was spent"))
                 continue
-            outcomes.append(self._cell(cell, job.limits, image, state, world.cwd))
+            asked = replace(cell, arguments=(*said, *cell.arguments))
+            outcomes.append(self._cell(asked, job.limits, image, state, world.cwd))
             left -= outcomes[-1].seconds
         return tuple(outcomes)
 

@@ -80,7 +80,7 @@ class Room:
                 "disk_mb": disk_mb,
                 "inodes": INODES,
                 "net": net,
-                "environment": {**ENVIRONMENT, "PATH": GUARDED_PATH if guarded else PATH},
+                "environment": {**ENVIRONMENT, "PATH": PATH if net else GUARDED_PATH},
             }
         )
 

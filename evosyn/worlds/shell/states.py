@@ -88,8 +88,11 @@ class StateStore:
             raise UsageError(f"state {state!r} is not in {self.folder}: it was frozen by another run") from error
         return ShellState(said["image"], tuple(said["layers"]), said["first"])
 
+    def has(self, state: str | None) -> bool:
+        return state is not None and (self.folder / "states" / state).is_file()
+
     def first(self, key: str) -> str | None:
-        """The first state of a world, where it was made before."""
+        """What was kept under a key: of a world its first state, of actions in it what they came to."""
         path = self.folder / "first" / key
         return path.read_text(encoding="utf-8") if path.is_file() else None
 

@@ -7,6 +7,7 @@ nobody outside. When either ends, everything below it does.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
 import signal
@@ -20,6 +21,8 @@ from evosyn.worlds.shell._inside.keeper import Keeper
 
 BASE = "/sys"
 """Where the root is laid out: a folder that every machine has, and below which no image lies."""
+FILES = 200_000
+"""Open ones of a process."""
 DEVICES = ("null", "zero", "full", "random", "urandom")
 
 
@@ -35,8 +38,10 @@ def start(control: int, config: Mapping[str, Any]) -> None:
     """
     link = socket.socket(fileno=control)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    resource.setrlimit(resource.RLIMIT_NOFILE, (min(200_000, most), min(200_000, most)))
+    own = min(FILES, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
+    for most in (own, FILES):  # more than our own only root may have, and not everywhere
+        with contextlib.suppress(PermissionError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     if config["middle"]:
         kernel.unshare(kernel.NEWUSER)
         kernel.dumpable(True)

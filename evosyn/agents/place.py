@@ -1,0 +1,104 @@
+"""The room of one episode, opened when a command has to run that no earlier process has run."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import NamedTuple
+
+from evosyn.agents.dialects import cut
+from evosyn.agents.turns import TurnJournal
+from evosyn.errors import StateTooLarge
+from evosyn.ports.worlds import Session
+
+log = logging.getLogger(__name__)
+SAID = {
+    "timeout": "\n[the command was over its time and was ended]",
+    "shell ended": "\n[the shell ended; here is a new one]",
+    "forged": "\n[something else than the shell said that the command was over]",
+}
+
+
+class RoomGone(Exception):
+    """The room was lost, twice."""
+
+
+class SeenOutput(NamedTuple):
+    """What an agent sees of a command, and its exit status."""
+
+    out: str
+    status: int | None
+
+
+class EpisodePlace:
+    """Blocks; used by one thread at a time.
+
+    Args:
+        opened: a new room in the episode's world.
+        episode: names the episode among all of the run.
+        kept: whether a frozen state is still there.
+
+    Attributes:
+        drifted: what was done again to rebuild a room showed something else than the first time.
+    """
+
+    def __init__(
+        self, opened: Callable[[], Session], kept: Callable[[str], bool], turns: TurnJournal, episode: str
+    ) -> None:
+        self._opened, self._kept, self._turns, self._episode = opened, kept, turns, episode
+        self._room: Session | None = None
+        self._done: list[str] = []
+        self.drifted = False
+
+    def act(self, script: str) -> SeenOutput:
+        """
+        Raises:
+            RoomGone: there is no room to be had for these commands.
+        """
+        known = self._turns.get(self._episode, [*self._done, script])
+        if known is None or self._room is not None:
+            known = self._fresh(script)
+            self._turns.put(self._episode, [*self._done, script], known)
+        self._done.append(script)
+        return SeenOutput(*known)
+
+    def freeze(self) -> str | None:
+        """The id of what is left; None where it is more than can be kept.
+
+        Raises:
+            RoomGone: as `act`.
+        """
+        known = self._turns.get(self._episode, self._done, "freeze")
+        if known is not None and self._kept(known):
+            return str(known)
+        room = self._rebuilt()
+        try:
+            state = room.freeze()
+        except StateTooLarge:
+            return None
+        self._turns.put(self._episode, self._done, state, "freeze")
+        return state
+
+    def close(self) -> None:
+        if self._room is not None:
+            self._room.close()
+            self._room = None
+
+    def _fresh(self, script: str) -> list[object]:
+        for _ in range(2):
+            seen = self._rebuilt().act(script)
+            if seen.ended != "lost":
+                return [cut(seen.out.rstrip("\n")) + SAID.get(seen.ended, ""), seen.exit]
+            self.close()
+        raise RoomGone(seen.out)
+
+    def _rebuilt(self) -> Session:
+        """The room as it is after all that was done."""
+        if self._room is None:
+            self._room = self._opened()
+            for count, script in enumerate(self._done, 1):
+                seen = self._room.act(script)
+                before = self._turns.get(self._episode, self._done[:count])
+                again = cut(seen.out.rstrip("\n")) + SAID.get(seen.ended, "")
+                self.drifted = self.drifted or before is None or before[0] != again
+        return self._room
