@@ -183,7 +183,8 @@ def test_inputs_come_from_the_human_testing_where_there_is_no_generator(teacher)
         (replace(USER_PROBLEM, reference_solution="def g(a, b):\n    return 1"), "no usable value on any input"),
         (replace(USER_PROBLEM, meta={"input_generator": "def make(): ..."}), "input_generator failed for size 0"),
         (replace(USER_PROBLEM, meta={"difficulty": 7}), "meta.difficulty is 7; it must be from 0 to 1"),
-        (replace(USER_PROBLEM, domain="os-shell"), "of the domain 'os-shell'; it knows only"),
+        (replace(USER_PROBLEM, domain="environment"), "of the domain 'environment'; it knows only"),
+        (replace(USER_PROBLEM, domain="os-shell"), "only simulate agents for tasks of its own families"),
         (replace(USER_PROBLEM, reference_solution=None, meta={"family": "x", "params": {}}), "unknown family 'x'"),
     ],
 )
@@ -199,8 +200,8 @@ def test_other_misuse_is_a_usage_error(teacher):
         ask(teacher, [Request((), "strategy")])
     with pytest.raises(UsageError, match="strength 'huge' is unknown; one of mixed, strong, weak"):
         create(TeacherTools(), OfflineConfig(strength="huge"))
-    with pytest.raises(UsageError, match="no problems of the domain 'os-shell'"):
-        ask(teacher, [Request((), "problem", problem=replace(USER_PROBLEM, domain="os-shell"))])
+    with pytest.raises(UsageError, match="no problems of the domain 'environment'"):
+        ask(teacher, [Request((), "problem", problem=replace(USER_PROBLEM, domain="environment"))])
 
 
 def test_a_variant_that_never_ends_or_grows_without_bound_is_stopped_by_counting(teacher):

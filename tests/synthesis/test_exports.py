@@ -61,7 +61,7 @@ def rows_of(path: Path) -> list[dict]:
 
 
 def test_the_formats_are_those_of_the_documentation():
-    assert format_names() == ["dpo", "jsonl", "sft", "trl", "verifiers", "verl"]
+    assert format_names() == ["dpo", "jsonl", "reasoning_gym", "sft", "trl", "verifiers", "verl"]
 
 
 @pytest.mark.parametrize(
