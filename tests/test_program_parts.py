@@ -67,3 +67,11 @@ def test_verifiers_of_the_environments_that_come_with_evosyn_are_parts_that_may_
 
     programs = [path.read_text() for folder in ("known", "held-out") for path in bundled(folder).values()]
     assert sum(_verifier(program) != program for program in programs) >= 36
+
+
+def test_a_module_inside_a_package_comes_with_its_package() -> None:
+    part = part_for(
+        "import collections.abc\nimport math\ndef verify(x):\n    return isinstance(x, collections.abc.Sized)\n",
+        "verify",
+    )
+    assert part is not None and "import collections.abc" in part and "math" not in part
