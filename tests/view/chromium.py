@@ -104,7 +104,7 @@ class Tab:
 @asynccontextmanager
 async def browsing(browser: str) -> AsyncIterator[Tab]:
     """A tab of a browser of our own, which is gone afterwards."""
-    with tempfile.TemporaryDirectory(prefix="evosyn-browser-") as folder:
+    with tempfile.TemporaryDirectory(prefix="evosyn-browser-", ignore_cleanup_errors=True) as folder:
         process = subprocess.Popen(
             [browser, *FLAGS, f"--user-data-dir={folder}", "about:blank"],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
