@@ -202,7 +202,7 @@ def test_few_human_testings_reject_the_mistakes_of_the_offline_teacher(
     assert_rejected(sandbox, [problem for problem in problems if problem.problem_id in FEW])
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_all_human_testings_reject_the_mistakes_of_the_offline_teacher(
     sandbox: Sandbox, problems: list[Problem]
 ) -> None:

@@ -63,6 +63,6 @@ def test_memory_does_not_grow_with_the_number_of_problems() -> None:
     assert peak_mb(120, 1000) < peak_mb(60, 1000) + 20
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_million_cells_stay_under_500_mb() -> None:
     assert peak_mb(245, 200_000) < 500
