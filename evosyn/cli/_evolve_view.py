@@ -115,9 +115,6 @@ def show_report(report: Mapping[str, Json], out: Path) -> None:
     if report.get("untelling"):
         many = len(report["untelling"])
         wide.print(f"human testings that accept every solution, and tell none apart: {many}", highlight=False)
-    if report.get("unusable_replies"):
-        unusable = ", ".join(f"{count} x {reason}" for reason, count in report["unusable_replies"].items())
-        wide.print(f"unusable replies in drawing the pools: {unusable}", highlight=False, markup=False)
     source = (out / "strategy.py").read_text(encoding="utf-8")
     if wide.is_terminal:
         wide.print(Syntax(source, "python"))

@@ -11,7 +11,7 @@ import click
 from evosyn.errors import CheckFailed
 
 EVOLVE = "evosyn evolve builtin:python-seeds --out runs/quickstart"
-SYNTHESIZE = "evosyn synthesize runs/quickstart --problems 40 -M 16 -N 16 --out data/quickstart"
+SYNTHESIZE = "evosyn synthesize runs/quickstart --problems 16 -M 16 -N 16 --out data/quickstart"
 LOOKS = (
     "evosyn inspect runs/quickstart",
     "evosyn inspect data/quickstart --sample 1",
