@@ -10,8 +10,8 @@ import click
 
 from evosyn.errors import CheckFailed
 
-EVOLVE = "evosyn evolve builtin:python-seeds --out runs/quickstart"
-SYNTHESIZE = "evosyn synthesize runs/quickstart --problems 16 -M 16 -N 16 --out data/quickstart"
+EVOLVE = "evosyn evolve builtin:python-seeds -M 12 -N 12 --out runs/quickstart"
+SYNTHESIZE = "evosyn synthesize runs/quickstart --problems 16 -M 12 -N 12 --set execute.cpu_s=1 --out data/quickstart"
 LOOKS = (
     "evosyn inspect runs/quickstart",
     "evosyn inspect data/quickstart --sample 1",
