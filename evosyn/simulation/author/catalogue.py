@@ -84,7 +84,7 @@ class Family:
             reference=f"\n{text['reference']}",
             alternatives=(f"\n{text['alternative']}",),
             generator=f"\n{text['generator']}",
-            difficulty=float(_environment().compile_expression(text["difficulty"])(values)),
+            difficulty=float(_environment().compile_expression(text["difficulty"])(values) or 0.0),
             topic=text["topic"],
             entry_point=None if signature is None else str(params["name"]),
             starter_code=None if signature is None else f"def {signature}:\n    ...\n",
