@@ -134,7 +134,7 @@ def test_the_rule_that_stands_in_the_published_code_only_can_be_switched_off():
     assert run(passed, ranking, 0).reason == TOP_FAILS_TOP
     kept = run(passed, ranking, 0, PruneConfig(top_must_pass=False))
     assert kept.reason == ""
-    assert kept.chosen == Choice(0, 0, 1)
+    assert kept.chosen == Choice(0, 0)
 
 
 def test_a_control_without_any_filter_draws_the_solution_from_all():
