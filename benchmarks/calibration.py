@@ -14,6 +14,8 @@ import time
 from collections import Counter
 from dataclasses import replace
 
+from _measured import QUANTILES, RATES, RECORDED, measured, rates, separation, spread
+
 from evosyn.crossexec.executor import CrossExecutor
 from evosyn.crossexec.judge import Judge
 from evosyn.domains import domains_named, load_pools
@@ -22,7 +24,6 @@ from evosyn.evaluators.leaderboard import make_leaderboard
 from evosyn.ports import TeacherTools
 from evosyn.records import PassMatrix, Pool, Problem, Solution
 from evosyn.sandbox import open_sandbox
-from evosyn.simulation.author.calibration import QUANTILES, RATES, RECORDED, measured, rates, separation, spread
 from evosyn.simulation.offline import DOMAINS, OfflineConfig, create
 from evosyn.strategies import known_names, load_known
 from evosyn.strategies.running.sandboxed import SandboxedRunner

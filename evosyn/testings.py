@@ -9,9 +9,7 @@ from typing import Annotated, TypeAlias
 
 from evosyn.codec import Through
 from evosyn.errors import FormatError
-from evosyn.records import Json, Provenance, Testing, canonical_json
-
-UNKNOWN_PROVENANCE = Provenance()
+from evosyn.records import Json, Testing, canonical_json
 
 
 def testing_from_json(value: Json) -> Testing:

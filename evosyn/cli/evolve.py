@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from evosyn.synthesis.search.config import EvolveConfig
     from evosyn.synthesis.search.inputs import Source
 
-SEARCHES = ("evolve", "genetic", "iid", "sequential", "hillclimb")
+SEARCHES = ("evolve", "genetic", "iid", "sequential", "hillclimb", "openevolve")
 MODEL_ARMS = {"diff": 0.25, "rewrite": 0.15, "crossover": 0.1, "genetic": 0.5}
 MODEL_PROPOSALS = 200
 DEFAULTS = {"scoring.M": 16, "scoring.N": 16, "scoring.draws": 8}
@@ -41,8 +41,10 @@ class EvolveCommand(ConfiguredCommand):
         if len(values["source"]) == 1:
             (values["source"],) = values["source"]
         search = values["islands__search"]
-        if search == "genetic":
+        if search in ("genetic", "openevolve"):
             values["islands__search"] = "evolve"
+        if search == "openevolve":
+            values["engine"] = search
         arms = dict(_arm(text) for text in values.pop("arms")) or ({"genetic": 1.0} if search == "genetic" else None)
         said = super().configuration(dict(values), **given)
         has_model = said.workbench.teacher.model is not None
@@ -54,6 +56,11 @@ class EvolveCommand(ConfiguredCommand):
         if arms is None:
             return config
         return config.model_copy(update={"proposers": config.proposers.model_copy(update={"arms": arms})})
+
+    def _refuse(self, error: click.NoSuchOption, command: str) -> NoReturn:
+        if error.option_name == "--engine":
+            raise UsageError("--engine: is now a value of --search: --search openevolve")
+        super()._refuse(error, command)
 
 
 @click.command(
@@ -77,9 +84,11 @@ class EvolveCommand(ConfiguredCommand):
 )
 @click.option("--continue", "more", type=click.IntRange(1), help="Add this many evaluations (or iterations) to a run.")
 @flag(
-    "--search", "islands.search", "evolve, or an equal-budget baseline. [default: evolve]", type=click.Choice(SEARCHES)
+    "--search",
+    "islands.search",
+    "evolve, an equal-budget baseline, or OpenEvolve in place of our search. [default: evolve]",
+    type=click.Choice(SEARCHES),
 )
-@click.option("--engine", type=click.Choice(["evosyn", "openevolve"]), help="Who searches. [default: evosyn]")
 @click.option(
     "--proposer",
     "arms",

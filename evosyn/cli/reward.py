@@ -12,7 +12,7 @@ import click
 from evosyn.cli._command import ConfiguredCommand, config_options, sandbox_options
 from evosyn.cli._training import SETTING
 from evosyn.errors import UsageError
-from evosyn.hosts import LOOPBACK
+from evosyn.hosts import require_token
 
 if TYPE_CHECKING:
     from evosyn.cli._configs import ServiceConfig
@@ -76,8 +76,7 @@ def _token(config: ServiceConfig) -> str | None:
         if not token:
             raise UsageError(f"--token-env {config.token_env}: is not set")
         return token
-    if config.host not in LOOPBACK:
-        raise UsageError(f"--host {config.host}: others can reach it, so a token is needed: --token-env NAME")
+    require_token(config.host, None, "--token-env NAME")
     return None
 
 

@@ -32,14 +32,13 @@ def command(directory: Path, host: str, port: int, token: str | None, file: Path
         write_export(view, file)
         click.echo(f"written: {file} ({file.stat().st_size / 1024:.0f} KiB); it opens in any browser, offline")
         return
-    from evosyn.hosts import ANY
-    from evosyn.view.server import build_app, open_socket, serve
+    from evosyn.hosts import ANY, listening_socket
+    from evosyn.view.server import build_app, serve
 
     app = build_app(view, host=host, token=token)
-    with open_socket(host, port) as bound:
+    with listening_socket(host, port) as bound:
         shown = "127.0.0.1" if host in ANY else f"[{host}]" if ":" in host else host
         address = f"http://{shown}:{bound.getsockname()[1]}/" + (f"?token={quote(token, safe='')}" if token else "")
-        bound.listen()  # whoever reads the address waits instead of being refused
         click.echo(f"{directory} on {address} (Ctrl-C stops)")
         if view.waits:
             click.echo(f"{directory}: nothing is there yet; the page shows the run as soon as one begins")

@@ -62,12 +62,6 @@ def best_of(scores: NDArray[np.float64]) -> NDArray[np.int64]:
     return np.flatnonzero(dense_ranks(scores) == 0)
 
 
-def worst_of(scores: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Positions that share the last place."""
-    ranks = dense_ranks(scores)
-    return np.flatnonzero(ranks == ranks.max(initial=0))
-
-
 def broken_ties(ranks: NDArray[np.int64], keys: NDArray[np.float64] | None = None) -> NDArray[np.int64]:
     """Strict places along the last axis.
 

@@ -22,7 +22,7 @@ from pydantic import BaseModel, ConfigDict
 
 from evosyn.randomness import SeedTree
 from evosyn.records import Invalid, PassMatrix, Ranking
-from evosyn.strategies.ranking import best_of, varies, worst_of
+from evosyn.strategies.ranking import best_of, varies
 
 ZERO_VARIANCE = "zero-variance-testings"
 ZERO_VARIANCE_SOLUTIONS = "zero-variance-solutions"
@@ -49,11 +49,11 @@ class PruneConfig(BaseModel):
 
 @dataclass(frozen=True)
 class Choice:
-    """A testing and the best and worst solution beside it: positions in the matrix."""
+    """A testing and the best solution beside it: positions in the matrix; `worst` is of earlier journals only."""
 
     testing: int
     best: int
-    worst: int
+    worst: int | None = None
 
 
 @dataclass(frozen=True)
@@ -115,16 +115,14 @@ def _choose(passed_MN: NDArray[np.bool_], ranking: Ranking, tree: SeedTree) -> C
     random = tree.random()
     testing = random.choice(sorted({n for _, n in pairs}))
     best = random.choice([m for m, n in pairs if n == testing])
-    worst = random.choice(worst_of(ranking.solution_scores_M).tolist())
-    return Choice(testing, best, worst)
+    return Choice(testing, best)
 
 
 def _random(passed_MN: NDArray[np.bool_], tree: SeedTree) -> Choice:
     random = tree.random()
     testing = random.randrange(passed_MN.shape[1])
     accepted = np.flatnonzero(passed_MN[:, testing]).tolist() or list(range(passed_MN.shape[0]))
-    refused = np.flatnonzero(~passed_MN[:, testing]).tolist() or list(range(passed_MN.shape[0]))
-    return Choice(testing, random.choice(accepted), random.choice(refused))
+    return Choice(testing, random.choice(accepted))
 
 
 def _dropped(reason: str, detail: str) -> Decision:

@@ -14,7 +14,6 @@ import hmac
 import json
 import logging
 import resource
-import socket
 import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -24,8 +23,7 @@ from typing import NamedTuple
 
 from aiohttp import web
 
-from evosyn.errors import UsageError
-from evosyn.hosts import LOOPBACK, is_ours, named_host
+from evosyn.hosts import is_ours, listening_socket, named_host, require_token
 from evosyn.records import Json
 
 BACKLOG = 1024
@@ -90,10 +88,9 @@ class HttpServer:
         health: Callable[[], Json],
         score: Callable[[bytes], HttpAnswer],
     ) -> None:
-        if host not in LOOPBACK and not token:
-            raise UsageError(f"--host {host}: others can reach it, so a token is needed: --token-env NAME")
+        require_token(host, token, "--token-env NAME")
         self._host, self._token, self._limits, self._health, self._answer = host, token, limits, health, score
-        self._socket = _bound(host, port)
+        self._socket = listening_socket(host, port, BACKLOG)
         self.port = int(self._socket.getsockname()[1])
         self._turn = asyncio.Semaphore(limits.batches)
         self._requests, self._held = 0, 0
@@ -269,16 +266,3 @@ def _said(status: HTTPStatus, reason: str, **headers: str) -> web.Response:
 
 def _busy(reason: str) -> web.Response:
     return web.json_response({"error": reason}, status=HTTPStatus.SERVICE_UNAVAILABLE, headers={"Retry-After": "1"})
-
-
-def _bound(host: str, port: int) -> socket.socket:
-    """A socket that listens from now on, so that nobody who read the port is refused."""
-    made = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
-    try:
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        made.bind((host, port))
-        made.listen(BACKLOG)
-    except OSError as error:
-        made.close()
-        raise UsageError(f"--host {host} --port {port}: {error.strerror}; --port 0 takes a free port") from error
-    return made

@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from evosyn.errors import CorruptRun, MissingExtra, UsageError
-from evosyn.hosts import LOOPBACK, is_ours, named_host
+from evosyn.hosts import is_ours, named_host, require_token
 from evosyn.view.answers import View, encoded
 from evosyn.view.page import page, policy
 
@@ -35,15 +35,6 @@ HEADERS = {
 }
 
 
-def check_host(host: str, token: str | None) -> None:
-    """
-    Raises:
-        UsageError: others could read the directory without a token.
-    """
-    if host not in LOOPBACK and not token:
-        raise UsageError(f"--host {host}: others can reach it, so a token is needed: --token SECRET")
-
-
 def build_app(view: View, *, host: str = "127.0.0.1", token: str | None = None) -> Starlette:
     """The application.
 
@@ -55,7 +46,7 @@ def build_app(view: View, *, host: str = "127.0.0.1", token: str | None = None) 
         UsageError: another host than loopback without a token.
         MissingExtra: starlette is not installed.
     """
-    check_host(host, token)
+    require_token(host, token, "--token SECRET")
     try:
         from starlette.applications import Starlette
         from starlette.middleware.base import BaseHTTPMiddleware
@@ -85,23 +76,6 @@ def build_app(view: View, *, host: str = "127.0.0.1", token: str | None = None) 
     app = Starlette(routes=[Route("/", show), Route("/api/{question:path}", answer)])
     app.add_middleware(BaseHTTPMiddleware, dispatch=guard)
     return app
-
-
-def open_socket(host: str, port: int) -> socket.socket:
-    """A bound socket; port 0 takes a free one.
-
-    Raises:
-        UsageError: the address cannot be used.
-    """
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    bound = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        bound.bind((host, port))
-    except OSError as error:
-        bound.close()
-        raise UsageError(f"--host {host} --port {port}: {error.strerror}; --port 0 takes a free port") from error
-    return bound
 
 
 def serve(app: Starlette, bound: socket.socket) -> None:

@@ -33,7 +33,7 @@ def test_openevolve_runs_on_our_task_and_its_programs_come_back(tmp_path, pool_f
     out = tmp_path / "out"
     with ScriptedServer(reply) as server:
         model = ("--model", "openai/scripted", "--base-url", server.base_url)
-        arguments = ("evolve", pool_file, "--out", out, *SMALL, *model, "--engine", "openevolve")
+        arguments = ("evolve", pool_file, "--out", out, *SMALL, *model, "--search", "openevolve")
         result = evosyn(*arguments, "--iterations", "6", "--quiet")
         asked = server.counts.requests
         assert result.returncode in (0, 1), result.stderr + (out / "openevolve" / "openevolve.log").read_text()[-3000:]
@@ -79,5 +79,7 @@ def test_the_exported_strategy_stands_alone(tmp_path, pool_file):
 
 
 def test_openevolve_without_an_endpoint_is_a_usage_error(tmp_path, pool_file):
-    result = evosyn("evolve", pool_file, "--out", tmp_path / "o", *SMALL, "--engine", "openevolve")
+    result = evosyn("evolve", pool_file, "--out", tmp_path / "o", *SMALL, "--search", "openevolve")
     assert result.returncode == 2 and "--base-url" in result.stderr
+    former = evosyn("evolve", pool_file, "--out", tmp_path / "o", "--engine", "openevolve")
+    assert former.returncode == 2 and "--search openevolve" in former.stderr

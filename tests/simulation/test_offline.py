@@ -145,12 +145,12 @@ def test_wrong_solutions_cluster_on_popular_mistakes(teacher, seeds):
     wrong = [one.text for n in range(400) if (one := teacher.draw(problem, "solution", n)).truth == "mistake"]
     assert len(wrong) >= 30
     from evosyn.randomness import SeedTree
-    from evosyn.simulation.author.profile import MIXED
+    from evosyn.simulation.author.profile import profile_named
     from evosyn.simulation.author.solutions import popular_mistake
 
     rng = SeedTree(0).random()
     mistakes = teacher.mistakes(problem)
-    drawn = [mistakes.index(popular_mistake(mistakes, MIXED.mistakes, 0.5, rng)) for _ in range(400)]
+    drawn = [mistakes.index(popular_mistake(mistakes, profile_named("mixed").mistakes, 0.5, rng)) for _ in range(400)]
     assert drawn.count(0) > 3 * max(1, drawn.count(12))
 
 

@@ -97,8 +97,14 @@ def test_statements_are_distinct_over_500_draws():
 def test_unknown_families_and_parameters_are_usage_errors():
     with pytest.raises(UsageError, match="unknown family 'nothing'"):
         catalogue.task_of({"family": "nothing", "params": {}})
-    with pytest.raises(UsageError, match="does not take the parameters"):
-        catalogue.task_of({"family": "intervals", "params": {"slack": "many"}})
+    drawn = catalogue.family("brackets").draw(random.Random(1))
+    for wrong in ({"limit": "many"}, {"kinds": ["oval"]}, {"escape": 1}, {"name": "a; b"}, {"depth": 2}):
+        with pytest.raises(UsageError, match=f"does not take the parameters.*wrong: {next(iter(wrong))}"):
+            catalogue.task_of({"family": "brackets", "params": {**drawn, **wrong}})
+    with pytest.raises(UsageError, match="wrong: shortest"):
+        catalogue.task_of(
+            {"family": "run_length", "params": {**catalogue.family("run_length").draw(random.Random(1)), "shortest": 9}}
+        )
 
 
 @pytest.mark.parametrize("domain", ["python-function", "python-stdin"])
@@ -136,7 +142,7 @@ def test_trivial_problems_are_solved_and_tested_rightly_by_nearly_everyone(sandb
     task = family.build(params)
     problem = Problem(
         "trivial",
-        family.DOMAIN,
+        family.domain,
         task.statement,
         payload={"entry_point": task.entry_point},
         meta={"family": "one_step", "params": params, "difficulty": task.difficulty},

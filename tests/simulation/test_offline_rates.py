@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 import statistics
+from pathlib import Path
 
 import pytest
 
@@ -13,9 +15,14 @@ from evosyn.domains import domains_named, load_pools
 from evosyn.ports import TeacherTools
 from evosyn.records import Problem, Solution
 from evosyn.sandbox import open_sandbox
-from evosyn.simulation.author.calibration import RATES, RECORDED, measured, rates, spread
 from evosyn.simulation.offline import DOMAINS, OfflineConfig, OfflineTeacher, create
 from evosyn.synthesis.generate import draw_pools
+
+SPEC = importlib.util.spec_from_file_location("_measured", Path(__file__).parents[2] / "benchmarks" / "_measured.py")
+assert SPEC is not None and SPEC.loader is not None
+pools = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(pools)
+RATES, RECORDED = pools.RATES, pools.RECORDED
 
 pytestmark = pytest.mark.slow
 
@@ -81,17 +88,17 @@ def test_testings_have_many_sizes(teachers, seeds):
 @pytest.mark.slow
 def test_executed_pools_are_near_the_recorded_ones(sandbox, teachers, seeds):
     domains = domains_named(DOMAINS)
-    pools = draw_pools(seeds, teachers["mixed"], domains, solutions=14, testings=12)
+    drawn = draw_pools(seeds, teachers["mixed"], domains, solutions=14, testings=12)
     items = [
         (pool.problem, [*pool.solutions, Solution(pool.problem.reference_solution or "")], list(pool.testings))
-        for pool in pools
+        for pool in drawn
     ]
-    problems = [measured(matrix) for matrix in CrossExecutor(Judge(sandbox, domains)).matrices(items)]
-    found = dict(zip(RATES, rates(problems), strict=True))
+    problems = [pools.measured(matrix) for matrix in CrossExecutor(Judge(sandbox, domains)).matrices(items)]
+    found = dict(zip(RATES, pools.rates(problems), strict=True))
     recorded = dict(zip(RATES, RECORDED["mixed"], strict=True))
     for name in RATES[1:5]:
         assert abs(found[name] - recorded[name]) <= 0.17, (name, found)
     assert found["testings that accept everybody"] <= 0.1
     assert 0.55 <= found["balanced accuracy of a testing, mean"] <= 0.75
-    quantiles = spread(problems)["right solutions"]
+    quantiles = pools.spread(problems)["right solutions"]
     assert quantiles[-1] - quantiles[0] >= 0.3

@@ -1,4 +1,4 @@
-"""What is tried around a program of a model: as a tree where it can be read, in pieces and as a whole where not."""
+"""What is tried around a program of a model: as a tree where it can be read, as a whole where not."""
 
 import random
 import time
@@ -14,7 +14,6 @@ from evosyn.strategies.genome import StrategyGenome
 from evosyn.strategies.grammar.grammar import Node, Program
 from evosyn.strategies.grammar.neighbours import around
 from evosyn.strategies.grammar.openings import OPENINGS
-from evosyn.strategies.grammar.pieces import Pieces, pieces_of
 from evosyn.strategies.grammar.reader import Reader
 from evosyn.strategies.grammar.simplify import simplified
 from evosyn.strategies.grammar.source import called_in, graft, rank_of, read, write
@@ -30,10 +29,6 @@ def variants(text: str, count: int = 128) -> list[TextVariant]:
     return list(islice(surroundings(text, Reader(), random.Random(3)), count))
 
 
-def body(*lines: str) -> Pieces:
-    return pieces_of(HEAD + "".join(f"    {line}\n" for line in lines))
-
-
 @pytest.mark.parametrize("name", ["gap", "agreement-crown", "decision"])
 def test_around_a_program_of_the_grammar_are_more_than_a_hundred_others_of_it_no_two_alike(name):
     found = variants(write(OPENINGS[name]))
@@ -43,7 +38,7 @@ def test_around_a_program_of_the_grammar_are_more_than_a_hundred_others_of_it_no
 
 
 @pytest.mark.parametrize("name", ["initial", "codet", "b4", "mbr"])
-def test_around_a_program_that_was_read_in_part_or_not_at_all_are_as_many(name):
+def test_around_a_program_that_cannot_be_read_are_as_many(name):
     found = variants(load_known(name))
     assert len({one.text for one in found}) == 128 and load_known(name) not in {one.text for one in found}
     assert Counter(one.operator.startswith("grafted-") for one in found)[True] >= 30
@@ -92,34 +87,7 @@ def test_a_program_behind_a_graft_keeps_its_own_functions_and_gives_its_scores_a
 def test_of_the_published_form_only_constants_are_moved():
     found = variants(PAPER)
     assert {one.operator for one in found} == {"constant"} and len(found) == 8
-    assert pieces_of(PAPER) == Pieces() and variants(PAPER.replace("0.5", "5").replace("0.25", "2")) == []
-
-
-@pytest.mark.parametrize(
-    ("lines", "solutions", "testings"),
-    [
-        (("p = evidence.passed.astype(float)", "s = p.mean(1)", "return s, s @ p"), "passed.mean(axis=1)",
-         "accepted(passed, solution_scores)"),
-        (("p = evidence.passed", "return p.sum(axis=1) / 4, np.mean(p, axis=0)"), "passed.mean(axis=1) * 0.25",
-         "turned(passed).mean(axis=1)"),
-        (("kin = evidence.solution_similarity", "s = kin @ evidence.passed.mean(-1)", "return s ** 2, 1"),
-         "power(smooth(kin, passed.mean(axis=1)), 2.0)", None),
-        (("p = evidence.passed", "w = 1 / np.maximum(p.sum(0), 1)", "return p @ w, w"), None, None),
-        (("a = evidence.copies", "for _ in range(3):", "    a = a + 1", "return a, a"), None, None),
-        (("top = lambda x: x", "return top(evidence.copies), 0"), None, None),
-    ],
-)  # fmt: skip
-def test_what_can_be_read_of_a_program_is(lines, solutions, testings):
-    found = body(*lines)
-    assert found.solutions == solutions or notation(found.solutions) == solutions
-    assert found.testings == testings or notation(found.testings) == testings
-
-
-def test_what_was_computed_on_the_way_is_read_where_the_scores_are_not():
-    found = body("p = evidence.passed", "v = p.mean(axis=1) * p.mean(axis=1)", "if len(p) > 3:", "    w = v",
-                 "return sorted(v), p.any(0)")  # fmt: skip
-    assert (found.solutions, found.testings) == (None, None)
-    assert [notation(one) for one in found.parts] == ["passed.mean(axis=1) * passed.mean(axis=1)"]
+    assert variants(PAPER.replace("0.5", "5").replace("0.25", "2")) == []
 
 
 @pytest.mark.parametrize(
@@ -136,8 +104,7 @@ def test_what_was_computed_on_the_way_is_read_where_the_scores_are_not():
 )
 def test_hostile_texts_are_read_quickly_or_not_at_all(text):
     began = time.process_time()
-    assert isinstance(pieces_of(text), Pieces)
-    assert read(text) is None
+    assert read(text) is None and len(variants(text, 8)) in (0, 8)
     assert time.process_time() - began < 2.0
 
 

@@ -36,7 +36,7 @@ def instance(program: str, *, chosen: bool = True) -> Instance:
         payload={"entry_point": "gap_of"},
     )
     pool = Pool(problem, (Solution("raise SystemExit\n"), Solution(program)), (Testing("asserts", {"asserts": []}),))
-    choice = Choice(testing=0, best=1, worst=0) if chosen else None
+    choice = Choice(testing=0, best=1) if chosen else None
     decision = Decision("", "", (), choice, choice)
     return Instance(0, problem, pool.solutions, pool.testings, decision=decision)
 

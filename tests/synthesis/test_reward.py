@@ -33,7 +33,7 @@ def matrix() -> PassMatrix:
 
 
 RANKING = Ranking(np.array([2.0, 2.0, 1.0]), np.array([3.0, 2.0, 9.0, 1.0, 1.0, 1.0, 1.0]))
-CHOICE = Choice(0, 0, 2)
+CHOICE = Choice(0, 0)
 
 
 def taken(**config: object) -> dict[int, tuple[int, ...]]:

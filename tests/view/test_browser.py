@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from evosyn.hosts import listening_socket
 from evosyn.view.answers import open_view
 from evosyn.view.page import exported
-from evosyn.view.server import build_app, open_socket
+from evosyn.view.server import build_app
 from tests.reading.test_summaries import EVAL, TRAINED, training, written
 from tests.view.chromium import Tab, browsing, found_browser
 
@@ -159,8 +160,7 @@ def test_a_page_that_waits_shows_the_run_as_soon_as_it_begins(run_dir, tmp_path)
     view = open_view(folder, wait=True)
     assert view.waits and view.answer("overview", {})["conclusion"]["worked"] == "open"
     server = uvicorn.Server(uvicorn.Config(build_app(view), log_level="warning", lifespan="off"))
-    bound = open_socket("127.0.0.1", 0)
-    bound.listen()
+    bound = listening_socket("127.0.0.1", 0)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]}, daemon=True)
     thread.start()
     address = f"http://127.0.0.1:{bound.getsockname()[1]}/"

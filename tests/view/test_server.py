@@ -16,8 +16,9 @@ pytest.importorskip("uvicorn")
 from starlette.testclient import TestClient
 
 from evosyn.errors import EXIT_UNAVAILABLE, MissingExtra, UsageError
+from evosyn.hosts import listening_socket
 from evosyn.view.answers import open_view
-from evosyn.view.server import build_app, open_socket
+from evosyn.view.server import build_app
 
 SECRET = "s3cret &/=;%"
 
@@ -125,12 +126,10 @@ def test_a_damaged_journal_is_an_answer_not_a_crash(hostile_run):
 
 def test_a_used_port_is_named():
     with (
-        open_socket("127.0.0.1", 0) as held,
-        held.dup() as listening,
+        listening_socket("127.0.0.1", 0) as held,
         pytest.raises(UsageError, match="--port 0 takes a free port"),
     ):
-        listening.listen()
-        open_socket("127.0.0.1", held.getsockname()[1])
+        listening_socket("127.0.0.1", held.getsockname()[1])
 
 
 def test_without_the_extra_the_command_names_it_and_the_export_works(run_dir, tmp_path):

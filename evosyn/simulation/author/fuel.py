@@ -33,27 +33,6 @@ def metered(source: str) -> str:
 
 
 class _Meters(ast.NodeTransformer):
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        return self._block(node)
-
-    def visit_For(self, node: ast.For) -> ast.AST:
-        return self._block(node)
-
-    def visit_While(self, node: ast.While) -> ast.AST:
-        return self._block(node)
-
-    def visit_ListComp(self, node: ast.ListComp) -> ast.AST:
-        return self._comprehension(node)
-
-    def visit_SetComp(self, node: ast.SetComp) -> ast.AST:
-        return self._comprehension(node)
-
-    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.AST:
-        return self._comprehension(node)
-
-    def visit_DictComp(self, node: ast.DictComp) -> ast.AST:
-        return self._comprehension(node)
-
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
         self.generic_visit(node)
         guarded = _GROWING.get(type(node.op))
@@ -75,6 +54,9 @@ class _Meters(ast.NodeTransformer):
         self.generic_visit(node)
         node.generators[-1].ifs.insert(0, _tick())
         return node
+
+    visit_FunctionDef = visit_For = visit_While = _block
+    visit_ListComp = visit_SetComp = visit_GeneratorExp = visit_DictComp = _comprehension
 
 
 def _tick() -> ast.expr:

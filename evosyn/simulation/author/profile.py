@@ -1,17 +1,21 @@
-"""How good the simulated authors are: the figures of one preset, and the rates that follow for one problem.
+"""How good the simulated authors are: what the figures of a preset mean, and the rates that follow for one problem.
 
-The presets were fitted to two recorded pools (docs/offline-teacher.md shows both beside what is measured here): `weak`
-to one weak model, `strong` to some forty models of all sizes; `mixed`, the default, lies half-way between the two rows.
-Fitting changed these figures and nothing else.
+The figures stand in profiles.yaml: fitting them to recorded pools changed that file and nothing else.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import resources
 
+import yaml
+
+from evosyn.codec import load
+from evosyn.documents import LOADER
 from evosyn.errors import UsageError
 from evosyn.randomness import SeedTree
 
@@ -121,104 +125,17 @@ class Profile:
     mistakes: MistakeLaw
 
 
-WEAK = Profile(
-    name="weak",
-    authors=(Author("offline-small", 1.0, 0.0, 0.0, 0.45),),
-    solutions=SolutionRates(
-        odds=Odds(base=-2.25, slope=3.0, spread=2.4),
-        does_not_parse=0.048,
-        misnamed=0.02,
-        prose=0.01,
-        slow=0.006,
-        near=0.1,
-        stray=0.2,
-    ),
-    testings=TestingRates(
-        odds=Odds(base=-2.4, slope=2.0, spread=0.8),
-        malformed=0.08,
-        code=0.06,
-        trivial=0.1,
-        narrow=0.15,
-        off_spec=0.15,
-        believed=0.2,
-        slipped=0.03,
-        mean_cases=7.0,
-    ),
-    mistakes=MistakeLaw(tail=0.9, subtlety=0.6, hanging=0.01, tempted=0.8, pull=0.2, blind=0.2),
-)
-
-_ALL_SIZES = (
-    Author("offline-tiny", 0.14, -2.2, -1.7, 0.35),
-    Author("offline-small", 0.22, -1.0, -0.9, 0.45),
-    Author("offline-medium", 0.28, 0.2, 0.2, 0.55),
-    Author("offline-large", 0.22, 1.2, 0.9, 0.65),
-    Author("offline-frontier", 0.14, 2.6, 2.6, 0.6),
-)
-
-STRONG = Profile(
-    name="strong",
-    authors=_ALL_SIZES,
-    solutions=SolutionRates(
-        odds=Odds(base=1.4, slope=3.0, spread=0.9),
-        does_not_parse=0.012,
-        misnamed=0.008,
-        prose=0.004,
-        slow=0.006,
-        near=0.1,
-        stray=0.25,
-    ),
-    testings=TestingRates(
-        odds=Odds(base=-0.4, slope=1.6, spread=0.5),
-        malformed=0.05,
-        code=0.1,
-        trivial=0.01,
-        narrow=0.05,
-        off_spec=0.35,
-        believed=0.2,
-        slipped=0.05,
-        mean_cases=11.5,
-    ),
-    mistakes=MistakeLaw(tail=1.1, subtlety=0.2, hanging=0.01, tempted=0.7, pull=0.3, blind=0.1),
-)
-
-MIXED = Profile(
-    name="mixed",
-    authors=_ALL_SIZES,
-    solutions=SolutionRates(
-        odds=Odds(base=-0.4, slope=3.2, spread=1.6),
-        does_not_parse=0.025,
-        misnamed=0.012,
-        prose=0.006,
-        slow=0.006,
-        near=0.1,
-        stray=0.22,
-    ),
-    testings=TestingRates(
-        odds=Odds(base=-1.4, slope=1.8, spread=0.7),
-        malformed=0.06,
-        code=0.1,
-        trivial=0.03,
-        narrow=0.08,
-        off_spec=0.25,
-        believed=0.22,
-        slipped=0.05,
-        mean_cases=11.5,
-    ),
-    mistakes=MistakeLaw(tail=1.1, subtlety=0.4, hanging=0.01, tempted=0.8, pull=0.4, blind=0.28),
-)
-
-PROFILES = {profile.name: profile for profile in (WEAK, MIXED, STRONG)}
-
-
+@functools.cache
 def profile_named(name: str) -> Profile:
     """The preset of that name.
 
     Raises:
         UsageError: there is none.
     """
-    if name not in PROFILES:
-        raise UsageError(f"offline teacher: strength {name!r} is unknown; one of {', '.join(sorted(PROFILES))}")
-    return PROFILES[name]
+    presets = yaml.load(resources.files(__package__).joinpath("profiles.yaml").read_text(encoding="utf-8"), LOADER)
+    if name not in presets:
+        raise UsageError(f"offline teacher: strength {name!r} is unknown; one of {', '.join(sorted(presets))}")
+    return load(Profile, {"name": name, **presets[name]})
 
 
 def author_of(authors: Sequence[Author], rng: random.Random) -> Author:

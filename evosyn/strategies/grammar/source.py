@@ -177,7 +177,7 @@ def _read_module(module: ast.Module) -> Program:
         if isinstance(statement, ast.FunctionDef) and statement.name == "rank":
             rank = statement
         elif isinstance(statement, ast.FunctionDef):
-            if not own_helpers([statement]):
+            if not _own_helpers([statement]):
                 raise _Outside(f"{statement.name} is not a known helper")
         elif not _is_docstring(statement) and ast.dump(statement) != _NUMPY:
             raise _Outside("something else at the top")
@@ -186,7 +186,7 @@ def _read_module(module: ast.Module) -> Program:
     return _read_body(rank.body)
 
 
-def own_helpers(functions: Iterable[ast.FunctionDef]) -> set[str]:
+def _own_helpers(functions: Iterable[ast.FunctionDef]) -> set[str]:
     """The names of those that are functions of the grammar, as they stand here."""
     return {one.name for one in functions if (own := _helpers().get(one.name)) and own.dump == _dump(one)}
 
@@ -221,10 +221,10 @@ def _read_body(body: list[ast.stmt]) -> Program:
 
 def _read_value(value: ast.expr, known: dict[str, Node], *, final: bool) -> Node:
     if not final:
-        return read_expression(value, known)
+        return _expression(value, known)
     if not (isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "tidy"):
         raise _Outside("scores that are not tidied")
-    node = read_expression(value.args[0], known)
+    node = _expression(value.args[0], known)
     return node if type_of(node).value in "MN" else _fail()
 
 
@@ -232,7 +232,7 @@ def _fail() -> Node:
     raise _Outside("scores of another shape")
 
 
-def read_expression(value: ast.expr, known: Mapping[str, Node]) -> Node:
+def _expression(value: ast.expr, known: Mapping[str, Node]) -> Node:
     """One expression as a checked node.
 
     Args:
@@ -246,7 +246,7 @@ def read_expression(value: ast.expr, known: Mapping[str, Node]) -> Node:
             raise _Outside(f"unknown name {value.id}")
         return known[value.id]
     op, arguments = _operation(value)
-    args = tuple(_constant(one) if _is_constant(one) else read_expression(one, known) for one in arguments)
+    args = tuple(_constant(one) if _is_constant(one) else _expression(one, known) for one in arguments)
     if op in {"mul", "add"} and any(isinstance(arg, float) for arg in args):
         op = "times" if op == "mul" else "plus"
         args = args if isinstance(args[0], Node) else args[::-1]

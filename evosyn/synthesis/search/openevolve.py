@@ -83,7 +83,7 @@ def endpoint_of(teacher: TeacherConfig) -> ModelEndpoint:
     provider, _, name = (teacher.model or "").partition("/")
     if not name or (provider != "openai" and base_url is None):
         raise UsageError(
-            "--engine openevolve asks an OpenAI-compatible endpoint: give --model openai/NAME, "
+            "--search openevolve asks an OpenAI-compatible endpoint: give --model openai/NAME, "
             "or --model provider/NAME with --base-url"
         )
     key = teacher.options.get("api_key_env", "OPENAI_API_KEY")
@@ -127,7 +127,7 @@ def run_openevolve(folder: Path, iterations: int) -> list[Found]:
     stored = folder / PROGRAMS
     if not stored.is_file():
         if importlib.util.find_spec("openevolve") is None:
-            raise MissingExtra("openevolve", "openevolve", "--engine openevolve")
+            raise MissingExtra("openevolve", "openevolve", "--search openevolve")
         command = [sys.executable, "-m", "openevolve.cli", "initial_program.py", "evaluator.py"]
         command += ["--config", "config.yaml", "--output", "output", "--iterations", str(iterations)]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}

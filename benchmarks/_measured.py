@@ -8,7 +8,7 @@ of both rows. Nothing is executed here: `benchmarks/calibration.py` does that, d
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,8 +38,7 @@ RECORDED: Mapping[str, tuple[float, ...]] = {
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 
 
-@dataclass(frozen=True)
-class Measured:
+class Measured(NamedTuple):
     """One problem's part.
 
     Attributes:

@@ -1,1 +1,0 @@
-"""Parametrised families of problems, one file each; `catalogue` finds them. See `catalogue.Family`."""
