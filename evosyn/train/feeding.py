@@ -6,14 +6,14 @@ they came to. `ports.Feed`; TRL 1.16.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from transformers import TrainerCallback
 
 from evosyn.errors import CorruptRun
-from evosyn.ports import Feed, GroupOutcome
+from evosyn.ports import Feed, FeedRow, GroupOutcome
 from evosyn.records import canonical_json
 from evosyn.rundir import write_atomic
 from evosyn.train.scoring import Score, Task
@@ -27,10 +27,13 @@ class LiveRows(TrainerCallback):  # type: ignore[misc]
     Args:
         tasks: what the reward looks up; it holds the rows of the step at hand.
         group: completions per row, which follow each other.
+        shown: a row's prompt in a form that TRL takes.
     """
 
-    def __init__(self, feed: Feed, tasks: dict[str, Task], group: int) -> None:
-        self.feed, self._tasks, self._group = feed, tasks, group
+    def __init__(
+        self, feed: Feed, tasks: dict[str, Task], group: int, shown: Callable[[FeedRow], Any] | None = None
+    ) -> None:
+        self.feed, self._tasks, self._group, self._shown = feed, tasks, group, shown or _messages
         self._step = 0
 
     def draw(self, step: int, groups: int) -> list[dict[str, Any]]:
@@ -38,10 +41,7 @@ class LiveRows(TrainerCallback):  # type: ignore[misc]
         self._step, rows = step, self.feed.rows(step, groups)
         self._tasks.clear()
         self._tasks.update({row.task.row_id: row.task for row in rows})
-        shown = [
-            {"prompt": [{"role": one.role, "content": one.content} for one in row.prompt], "row_id": row.task.row_id}
-            for row in rows
-        ]
+        shown = [{"prompt": self._shown(row), "row_id": row.task.row_id} for row in rows]
         return [row for row in shown for _ in range(self._group)]
 
     def record(self, rows: Sequence[str], scores: Sequence[Score], texts: Sequence[str]) -> Mapping[str, float]:
@@ -76,3 +76,7 @@ class LiveRows(TrainerCallback):  # type: ignore[misc]
         if state.is_world_process_zero:
             folder = Path(args.output_dir) / f"checkpoint-{state.global_step}"
             write_atomic(folder / STATE, canonical_json(self.feed.state()))
+
+
+def _messages(row: FeedRow) -> list[dict[str, str]]:
+    return [{"role": one.role, "content": one.content} for one in row.prompt]
