@@ -137,7 +137,7 @@ class RotatingPool:
         return len(self._places)
 
     def rows(self, step: int, groups: int) -> Sequence[FeedRow]:
-        """Those that were not drawn for longest, fresh ones first."""
+        """Those that were never drawn, then those that were not for longest."""
 
         def turn(name: str) -> tuple[int, int]:
             return self._places[name].used, self._seeds.child("turn", step, name).integer()
