@@ -154,7 +154,7 @@ class RotatingPool:
         leaving = [row for row, passed, known in groups if known > 1 and passed in (0, known) and row in self._places]
         rates = self._updated(groups)
         found = RotationStep(step, groups, tuple(self._entering(step, leaving, rates)))
-        self._events.append(found)
+        self._events.append(found, sync=True)  # a checkpoint must never know more than the journal
         self._fold(found)
 
     def rewind(self, step: int) -> None:

@@ -50,6 +50,7 @@ class WordLearner:
         self._policy = ToyPolicy(folder / "start", budget, seeds, LONGEST)
         self._asked, self._steps = asked_of(folder), budget.steps
         self._tasks: dict[str, Task] = {}
+        self._live: LiveRows | None = None
         self._paid: Counter[str] = Counter()
 
     def rates(self, samples: Sequence[Sample]) -> dict[str, float]:
@@ -67,7 +68,6 @@ class WordLearner:
         """GRPO on rows; they rotate where `active` says how many are in the pool."""
         self._tasks = tasks_of(samples)
         rows = {row: shown(task.problem.statement) for row, task in self._tasks.items()}
-        self._live = None
         if active is not None:
             journal = Journal(scratch / "journal.jsonl")
             journal.path.unlink(missing_ok=True)  # an arm that was killed begins anew

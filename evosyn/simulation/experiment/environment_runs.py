@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -17,6 +16,7 @@ from evosyn.environments.contract import read_environment
 from evosyn.environments.ladder import Ladder
 from evosyn.environments.rows import EnvironmentRow, rows_of, samples_of
 from evosyn.environments.runner import EnvironmentRunner
+from evosyn.errors import UsageError
 from evosyn.jsonlines import read_lines, write_lines
 from evosyn.ports import Comparison, ExperimentTools, OpenSandbox, Sandbox
 from evosyn.randomness import SeedTree
@@ -44,6 +44,7 @@ class EnvironmentPlan:
     Attributes:
         per_environment: rows of each environment.
         heldout, instances: environments that nobody trains on, and questions of each.
+        banded: leave out what the start solves always or never.
     """
 
     drafts: int
@@ -54,6 +55,7 @@ class EnvironmentPlan:
     per_environment: int = 40
     heldout: int = 40
     instances: int = 8
+    banded: bool = True
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,7 @@ class EnvironmentExperiment:
             for seed in self._seeds:
                 self._prepared(run.file(f"seed-{seed}"), seed)
             warm = partial(warm_unit, run.path, self._budget, self._tools.open_sandbox)
-            train = partial(train_unit, run.path, self._budget, self._plan.active, self._tools.open_sandbox)
+            train = partial(train_unit, run.path, self._budget, self._plan, self._tools.open_sandbox)
             units = [(seed, arm) for arm in self._arms for seed in self._seeds]
             records = run_units(run.path, units, self._jobs, warm, train, self._tools.say)
             fates = [json.loads(run.file(f"seed-{seed}", "drafts.json").read_text()) for seed in self._seeds]
@@ -196,17 +198,19 @@ def warm_unit(root: Path, budget: StepBudget, open_sandbox: OpenSandbox, seed: i
         write_atomic(folder / "band.json", json.dumps(rates))
 
 
-def train_unit(root: Path, budget: StepBudget, active: int, open_sandbox: OpenSandbox, seed: int, arm: str) -> Json:
+def train_unit(
+    root: Path, budget: StepBudget, plan: EnvironmentPlan, open_sandbox: OpenSandbox, seed: int, arm: str
+) -> Json:
     """One arm of one seed."""
     from evosyn.simulation.experiment.environment_policy import WordLearner
 
     folder = root / f"seed-{seed}"
-    pool = pool_of(folder, arm)
+    pool, active = pool_of(folder, arm, banded=plan.banded), plan.active if arm == "rotation" else None
+    if not pool:
+        raise UsageError(f"seed {seed}, {arm}: no environment is left to train on; ask for more --drafts")
     with open_sandbox(workers=1) as sandbox:
         learner = WordLearner(folder, budget, sandbox, SeedTree(seed).child("learner"))
-        found = learner.reinforce(
-            rows_for(folder, pool), folder / "scratch" / arm, active if arm == "rotation" else None
-        )
+        found = learner.reinforce(rows_for(folder, pool), folder / "scratch" / arm, active)
     unsound = {one["id"] for one in pool if one["defect"]}
     paid: Mapping[str, int] = found.pop("paid")
     total = sum(paid.values())
@@ -218,7 +222,7 @@ def train_unit(root: Path, budget: StepBudget, active: int, open_sandbox: OpenSa
     }
 
 
-def pool_of(folder: Path, arm: str) -> list[Json]:
+def pool_of(folder: Path, arm: str, *, banded: bool) -> list[Json]:
     """The drafts that an arm trains on, those that make rows."""
     drafts = json.loads((folder / "drafts.json").read_text(encoding="utf-8"))
     if arm == "fixed":
@@ -229,7 +233,7 @@ def pool_of(folder: Path, arm: str) -> list[Json]:
     if arm == "unfiltered":
         return drafts
     rates = json.loads((folder / "band.json").read_text(encoding="utf-8"))
-    return [one for one in drafts if not one["stage"] and 0 < rates[one["id"]] < 1]
+    return [one for one in drafts if not one["stage"] and (0 < rates[one["id"]] < 1 or not banded)]
 
 
 def rows_for(folder: Path, pool: Sequence[Json]) -> list[Sample]:
@@ -243,11 +247,6 @@ def asked_of(folder: Path) -> dict[str, list[tuple[str, str]]]:
     """`heldout` and `within`: questions with their right signs; `warm`: with answers as they are written."""
     value = json.loads((folder / "asked.json").read_text(encoding="utf-8"))
     return {name: [(str(asked), str(told)) for asked, told in pairs] for name, pairs in value.items()}
-
-
-def stages_of(drafts: Sequence[Json]) -> Counter[str]:
-    """How many of the author's drafts each stage dropped; "" for none."""
-    return Counter(one["stage"] for one in drafts if one["name"] != "by-hand")
 
 
 def _stood(folder: Path) -> list[Json]:

@@ -47,6 +47,6 @@ def create(tools: ExperimentTools, config: EnvironmentsConfig) -> Experiment:
     plan = EnvironmentPlan(config.drafts, config.sound, config.rewarding, config.active, config.size)
     budget = StepBudget()
     if config.size == "smoke":
-        plan = EnvironmentPlan(min(config.drafts, 8), config.sound, config.rewarding, 8, config.size, 5, 4, 2)
+        plan = EnvironmentPlan(min(config.drafts, 8), config.sound, config.rewarding, 8, config.size, 5, 4, 2, False)
         budget = StepBudget(warm_steps=20, steps=4, prompts=4, group=4, every=2, width=64)
     return EnvironmentExperiment(tools, plan, budget, config.seed_numbers, tuple(arms), config.jobs)
