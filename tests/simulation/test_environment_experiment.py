@@ -76,7 +76,7 @@ def test_shares_of_drafts_are_those_asked_for() -> None:
             drafts.append(world.draw_word_draft(seed, world.draw_task(rng), sound, rewarding, rng))
         wrong = [one for one in drafts if one.defect]
         paying = [one for one in wrong if one.defect in world.UNSEEN or one.defect == "permissive"]
-        return 1 - len(wrong) / len(drafts), len(paying) / len(wrong)
+        return 1 - len(wrong) / len(drafts), len(paying) / max(1, len(wrong))
 
     assert share(0.35, 1.0)[0] == pytest.approx(0.35, abs=0.05)
     assert share(0.35, 4.0)[1] > share(0.35, 1.0)[1] + 0.2

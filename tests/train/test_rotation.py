@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -48,11 +48,6 @@ def command(data: Path, out: Path, *more: str) -> list[str]:
     return [*line, *(part for one in sets for part in ("--set", one)), "--allow-weak-sandbox", *more]
 
 
-def run(line: list[str]) -> None:
-    environment = {**os.environ, "HF_HUB_OFFLINE": "1"}
-    subprocess.run([sys.executable, "-m", "evosyn", *line], env=environment, check=True, capture_output=True)
-
-
 def outcome(out: Path) -> Json:
     names = ("step", "reward", "zero_variance", "rotated", "level", "grad_norm")
     rows = [[row.get(name) for name in names] for row in read_metrics(out / "metrics.jsonl")]
@@ -60,10 +55,14 @@ def outcome(out: Path) -> Json:
     return [rows, state, json.loads((out / "report.json").read_text())["feed"]]
 
 
-@pytest.mark.parametrize("kills", [1, pytest.param(20, marks=pytest.mark.long)])
-def test_a_rotating_pool_trains_is_told_of_and_goes_on_after_a_kill(kills: int, data: Path, tmp_path: Path) -> None:
-    whole, killed = tmp_path / "whole", tmp_path / "killed"
-    run(command(data, whole))
+@pytest.fixture(scope="module")
+def whole(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("whole") / "run"
+    assert CliRunner().invoke(group, command(data, out), catch_exceptions=False).exit_code == 0
+    return out
+
+
+def test_a_rotating_pool_trains_and_is_told_of(whole: Path) -> None:
     rows, _, feed = outcome(whole)
     assert len(rows) == STEPS
     assert all(row[3] is not None and 1 <= row[4] <= 5 for row in rows)
@@ -72,30 +71,46 @@ def test_a_rotating_pool_trains_is_told_of_and_goes_on_after_a_kill(kills: int, 
     assert "zero_variance" in shown
     assert "brackets" in shown.lower()
 
-    instants = SeedTree(kills).random()
-    for _ in range(kills):
-        process = subprocess.Popen(
-            [sys.executable, "-m", "evosyn", *command(data, killed)],
-            stderr=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-        )
-        first = killed / "checkpoints" / "checkpoint-2" / MARK
+
+@pytest.mark.parametrize("left", ["checkpoint-2", None])
+def test_it_goes_on_from_what_a_kill_leaves(left: str | None, data: Path, whole: Path, tmp_path: Path) -> None:
+    """A kill while the last checkpoint is written, and one before the first: the journal is further than both."""
+    out = tmp_path / "run"
+    shutil.copytree(whole, out)
+    (out / "report.json").unlink()
+    for folder in (out / "checkpoints").glob("checkpoint-*"):
+        if folder.name != left:
+            (folder / MARK).unlink()
+    assert CliRunner().invoke(group, command(data, out), catch_exceptions=False).exit_code == 0
+    assert outcome(out) == outcome(whole)
+    assert '"rewind"' in (out / "journal.jsonl").read_text()
+
+
+@pytest.mark.long
+def test_killed_at_20_instants_it_ends_as_if_nothing_had_been(data: Path, whole: Path, tmp_path: Path) -> None:
+    killed, instants = tmp_path / "killed", SeedTree(20).random()
+    for _ in range(20):
+        line = [sys.executable, "-m", "evosyn", *command(data, killed)]
+        process = subprocess.Popen(line, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
         deadline = time.monotonic() + 240
-        while not first.exists() and process.poll() is None:
+        while not (killed / "journal.jsonl").exists() and process.poll() is None:
             assert time.monotonic() < deadline
             time.sleep(0.01)
-        time.sleep(instants.random() * 0.3)
+        time.sleep(instants.random() * 3)
         process.send_signal(signal.SIGKILL)
         process.wait()
-    run(command(data, killed))
+    subprocess.run([sys.executable, "-m", "evosyn", *command(data, killed)], check=True, capture_output=True)
     assert outcome(killed) == outcome(whole)
 
 
-def test_a_pool_smaller_than_a_step_and_a_state_from_elsewhere_are_refused(data: Path, tmp_path: Path) -> None:
+def test_a_pool_smaller_than_a_step_is_refused(data: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="--rotate 6: a pool of 6 rows is smaller than one step, which draws 8"):
         CliRunner().invoke(group, command(data, tmp_path / "a", "--set", "rollout.prompts=8"), catch_exceptions=False)
-    out = tmp_path / "b"
-    CliRunner().invoke(group, command(data, out), catch_exceptions=False)
+
+
+def test_a_state_from_elsewhere_is_refused(data: Path, whole: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    shutil.copytree(whole, out)
     (out / "report.json").unlink()
     state = out / "checkpoints" / f"checkpoint-{STEPS}" / "feed.json"
     state.write_text(state.read_text().replace("rates", "rater"))
