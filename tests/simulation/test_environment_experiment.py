@@ -125,15 +125,14 @@ def test_an_arm_and_a_size_that_there_are_not_are_refused(tmp_path: Path) -> Non
 @pytest.mark.train
 @pytest.mark.slow
 @pytest.mark.skipif(importlib.util.find_spec("trl") is None, reason="needs the train extra")
-def test_the_smoke_size_runs_every_arm_and_goes_on_where_it_stopped(tmp_path: Path) -> None:
+def test_the_smoke_size_runs_every_arm_and_tells_the_same_again(tmp_path: Path) -> None:
     from evosyn.cli import group
 
     line = ["experiment", "environments", "--size", "smoke", "--seeds", "1", "--out", str(tmp_path / "run")]
-    first = CliRunner().invoke(group, [*line, "--arms", "filtered", "--allow-weak-sandbox"], catch_exceptions=False)
+    line += ["--jobs", "1", "--allow-weak-sandbox"]
+    first = CliRunner().invoke(group, line, catch_exceptions=False)
     assert first.exit_code == 0
-    kept = (tmp_path / "run" / "seed-0" / "filtered.json").read_bytes()
-    CliRunner().invoke(group, [*line, "--allow-weak-sandbox"], catch_exceptions=False)
-    assert (tmp_path / "run" / "seed-0" / "filtered.json").read_bytes() == kept
+    assert CliRunner().invoke(group, line, catch_exceptions=False).stdout.startswith(first.stdout[:500])
     report = json.loads((tmp_path / "run" / "report.json").read_text())
     by_arm = {row["arm"]: row for row in report["arms"]}
     assert list(by_arm) == ["fixed", "unfiltered", "filtered", "rotation", "oracle"]
