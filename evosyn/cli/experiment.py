@@ -37,7 +37,7 @@ class SandboxOpener(NamedTuple):
 
     config: SandboxConfig
 
-    def __call__(self, *, workers: int | None, numpy: bool = False) -> Sandbox:
+    def __call__(self, *, workers: int | None, numpy: bool = False, hash_seed: int = 0) -> Sandbox:
         from evosyn.sandbox import open_sandbox
 
         config = self.config
@@ -46,6 +46,7 @@ class SandboxOpener(NamedTuple):
             workers=workers or config.workers,
             allow_weak=config.allow_weak,
             numpy=numpy,
+            hash_seed=hash_seed,
             options=config.options,
         )
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from evosyn.cli._command import config_options, sandbox_options
+from evosyn.cli._command import config_options, flag, sandbox_options
 from evosyn.cli._training import TrainingCommand, begin, close, print_config, training_options, tty_note
 
 if TYPE_CHECKING:
@@ -20,6 +20,13 @@ if TYPE_CHECKING:
 @click.argument("data", nargs=-1)
 @training_options
 @click.option("--algorithm", type=click.Choice(["grpo", "dapo", "dr_grpo"]), help="[default: grpo]")
+@flag(
+    "--rotate",
+    "rotation.active",
+    "Pool of so many rows of environments: what teaches nothing leaves, fresh instances come in.",
+    metavar="ROWS",
+    type=int,
+)
 @sandbox_options
 @config_options("rollout.group=16")
 def command(config: RlvrConfig, out: Path, **rest: bool) -> None:
@@ -33,7 +40,7 @@ def command(config: RlvrConfig, out: Path, **rest: bool) -> None:
     if rest["print_config"]:
         print_config(resolve(config), grpo_settings, out)
         return
-    on_row = begin(config.steps, ("reward", "pass_rate", "loss", "reward_share"))
+    on_row = begin(config.steps, ("reward", "pass_rate", "zero_variance", "loss", "reward_share"))
     from evosyn.train.rlvr import train_rlvr
     from evosyn.workbench import Workbench
 

@@ -15,6 +15,7 @@ from evosyn.contracts.axes import AxisContract
 from evosyn.contracts.domains import DomainContract, DomainSample
 from evosyn.contracts.evolved import EvolvedContract, GenomeContract
 from evosyn.contracts.experiments import ExperimentContract
+from evosyn.contracts.feeds import FeedContract
 from evosyn.contracts.proposers import ProposerContract
 from evosyn.contracts.sandboxes import SandboxContract
 from evosyn.contracts.teachers import TeacherContract
@@ -26,6 +27,7 @@ __all__ = [
     "DomainSample",
     "EvolvedContract",
     "ExperimentContract",
+    "FeedContract",
     "GenomeContract",
     "ProposerContract",
     "SandboxContract",

@@ -37,14 +37,20 @@ def rows_of(
     Raises:
         SandboxUnavailable: the sandbox failed twice.
     """
-    levels = [index % LEVELS + 1 for index in range(count)]
-    seeds = [instance_seed(tree, environment, level, index) for index, level in enumerate(levels)]
-    made = runner.generate(environment, list(zip(levels, seeds, strict=True)))
+    return rows_at(environment, runner, [(index % LEVELS + 1, index) for index in range(count)], tree)
+
+
+def rows_at(
+    environment: Environment, runner: EnvironmentRunner, cells: Sequence[tuple[int, int]], tree: SeedTree
+) -> list[EnvironmentRow | Reject]:
+    """As `rows_of`, of (level, index); the index says which of a level's instances it is."""
+    seeds = [instance_seed(tree, environment, level, index) for level, index in cells]
+    made = runner.generate(environment, [(level, seed) for (level, _), seed in zip(cells, seeds, strict=True)])
     kept = [one for one in made if not isinstance(one, BrokenCall)]
     prompts = iter(runner.observe(environment, [one.instance for one in kept]))
     answers = iter(right_answers(environment, runner, kept))
     found: list[EnvironmentRow | Reject] = []
-    for index, (level, one) in enumerate(zip(levels, made, strict=True)):
+    for (level, index), one in zip(cells, made, strict=True):
         name = f"{environment.id}/{level}/{index}"
         if isinstance(one, BrokenCall):
             found.append(_reject(index, name, one))
@@ -55,10 +61,15 @@ def rows_of(
             found.append(_reject(index, name, broken or BrokenCall("")))
             continue
         body = {"program": environment.source, "instance": one.instance, "reference": one.reference}
-        meta = {"environment": environment.id, "title": environment.title, "category": environment.category}
-        problem = Problem(name, NAME, prompt, meta={**meta, "level": level}, provenance=environment.provenance)
+        problem = problem_of(environment, name, level, prompt)
         found.append(EnvironmentRow(problem, Testing(KIND, body, environment.provenance), Solution(answer)))
     return found
+
+
+def problem_of(environment: Environment, name: str, level: int, question: str) -> Problem:
+    """The problem of a row."""
+    meta = {"environment": environment.id, "title": environment.title, "category": environment.category}
+    return Problem(name, NAME, question, meta={**meta, "level": level}, provenance=environment.provenance)
 
 
 def shown_prompts(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from evosyn.ports.asking import Checked, Teacher
 from evosyn.ports.experiments import Comparison, Experiment
+from evosyn.ports.feeds import Feed, FeedRow, GroupOutcome
 from evosyn.ports.judging import Crossexec, Domain, Expansion, Plan, Sandbox, VerdictCache
 from evosyn.ports.plugins import (
     Argument,
@@ -57,7 +58,10 @@ __all__ = [
     "Expansion",
     "Experiment",
     "ExperimentTools",
+    "Feed",
+    "FeedRow",
     "Genome",
+    "GroupOutcome",
     "Merit",
     "ModelTools",
     "OpenSandbox",

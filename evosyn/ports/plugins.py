@@ -36,7 +36,7 @@ class Argument(NamedTuple):
 class OpenSandbox(Protocol):
     """Opens the sandbox that the user chose, a new one at each call; travels between processes, as a sandbox cannot."""
 
-    def __call__(self, *, workers: int | None, numpy: bool = False) -> Sandbox: ...
+    def __call__(self, *, workers: int | None, numpy: bool = False, hash_seed: int = 0) -> Sandbox: ...
 
 
 @dataclass(frozen=True)

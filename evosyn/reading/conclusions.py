@@ -177,7 +177,7 @@ def of_experiment(report: Mapping[str, Json] | None, progress: str) -> Conclusio
     arms = [arm for arm in report.get("arms", ()) if isinstance(arm.get("sampled"), Mapping)]
     best = max(arms, key=lambda arm: arm["sampled"]["mean"], default=None)
     won = "" if best is None else f"arm {best['arm']}, {_mean(best['sampled'])} on unseen problems"
-    gap = (report.get("differences") or {}).get("evosyn - random") or {}
+    gap = (report.get("differences") or {}).get(report.get("main", "evosyn - random")) or {}
     sure = gap.get("low") is not None and gap["low"] > 0
     worked: Worked = "yes" if sure else "no" if (gap.get("high") or 0.0) < 0 else "unclear"
     return Conclusion(worked, str(report["verdict"]), won, None, tuple(report.get("remarks") or ()))

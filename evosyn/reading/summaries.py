@@ -36,7 +36,7 @@ PROBLEMS = "problems"
 """The table whose first column names problems."""
 SHORT = 120
 """Characters of a fact; a longer text is a note."""
-FIRST = ("reward", "pass_rate", "loss", "mean_token_accuracy")
+FIRST = ("reward", "pass_rate", "zero_variance", "loss", "mean_token_accuracy")
 """Metrics whose curves come first."""
 TOLD = frozenset({"v", "kind", "command", "trl", "versions", "pass_histogram", "tables", "verdict"})
 """Keys of reports that stand elsewhere or only programs want."""

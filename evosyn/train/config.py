@@ -11,6 +11,7 @@ from typing import Literal
 from pydantic import Field
 
 from evosyn.configs.section import Section, Sources
+from evosyn.environments.rotation import RotationConfig
 from evosyn.limits import LimitsConfig
 from evosyn.train.scoring import REWARD_LIMITS
 from evosyn.workbench import WorkbenchConfig
@@ -188,13 +189,14 @@ class TrainingConfig(Section):
 
 
 class RlvrConfig(TrainingConfig):
-    """One RLVR run (`evosyn train`); `workbench` says where completions run."""
+    """One RLVR run (`evosyn train`); `workbench` says where completions run, `rotation` which rows leave."""
 
     command: Literal["train"] = "train"
     algorithm: Literal["grpo", "dapo", "dr_grpo"] = "grpo"
     rollout: RolloutConfig = RolloutConfig()
     optim: OptimConfig = OptimConfig()
     reward: RewardConfig = RewardConfig()
+    rotation: RotationConfig = RotationConfig()
     workbench: WorkbenchConfig = WorkbenchConfig()
 
     @property

@@ -11,7 +11,7 @@ import logging
 import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from evosyn.records import Json, Verdict
 from evosyn.train.config import RewardConfig
@@ -20,6 +20,7 @@ from evosyn.train.shaping import cosine, format_score, soft_overlong
 
 log = logging.getLogger(__name__)
 
+Record: TypeAlias = Callable[[Sequence[str], Sequence[Score], Sequence[str]], Mapping[str, float]]
 NO_ROW = Score(Verdict.UNKNOWN, 0.0, False, "no such row")
 
 
@@ -32,6 +33,7 @@ class RewardFunction:
         config: the parts and their weights.
         max_completion: tokens, for the length-aware parts.
         wait: called before scoring; returns when what is scored in the background is done.
+        record: told the rows, scores and texts of each batch; gives figures to log.
 
     Attributes:
         failure: the exception that broke scoring, or None.
@@ -48,10 +50,11 @@ class RewardFunction:
         *,
         max_completion: int,
         wait: Callable[[], None] = lambda: None,
+        record: Record | None = None,
     ) -> None:
         self.__name__ = "evosyn"
         self.tasks, self.scorer, self._config = tasks, scorer, config
-        self._max_completion, self._wait = max_completion, wait
+        self._max_completion, self._wait, self._record = max_completion, wait, record
         self._mixed = len({task.problem.domain for task in tasks.values()}) > 1
         self._left: float | None = None
         self.failure: BaseException | None = None
@@ -79,13 +82,16 @@ class RewardFunction:
             rewards = [
                 self._pay(score, text, length) for score, text, length in zip(scores, texts, lengths, strict=True)
             ]
+            figures = {} if self._record is None else self._record(row_id, scores, texts)
         except Exception as error:  # noqa: BLE001  the sandbox boundary: the trainer must live to save
             log.error("scoring failed; the run ends after a checkpoint: %s", error)
             self.failure = error
             return [None] * len(completions)
-        self._keep_book(row_id, scores, rewards)
+        alike = self._keep_book(row_id, scores, rewards)
         if log_metric is not None:
             self._log(log_metric, scores, texts, started)
+            for name, value in {"zero_variance": alike, **figures}.items():
+                log_metric(name, value)
             if self._mixed:
                 self._log_domains(log_metric, row_id, scores, rewards)
         self._left = time.perf_counter()
@@ -117,14 +123,17 @@ class RewardFunction:
         """1.0 where the text has the asked form and its domain finds a solution in it, else 0.0."""
         return format_score(text, self._config.format) if score.parsed else 0.0
 
-    def _keep_book(self, rows: Sequence[str], scores: Sequence[Score], rewards: Sequence[float | None]) -> None:
+    def _keep_book(self, rows: Sequence[str], scores: Sequence[Score], rewards: Sequence[float | None]) -> float:
+        """The share of rows whose rewards are all equal, which teach nothing."""
         groups: dict[str, set[float]] = defaultdict(set)
         for row, score, reward in zip(rows, scores, rewards, strict=True):
             if reward is not None:
                 self.passes[row][0] += score.passed
                 self.passes[row][1] += 1
                 groups[row].add(round(reward, 9))
-        self.flat_steps = self.flat_steps + 1 if all(len(values) < 2 for values in groups.values()) else 0
+        alike = sum(len(values) < 2 for values in groups.values())
+        self.flat_steps = self.flat_steps + 1 if alike == len(groups) else 0
+        return alike / len(groups) if groups else 0.0
 
     def _log(
         self, log_metric: Callable[[str, float], None], scores: Sequence[Score], texts: Sequence[str], started: float

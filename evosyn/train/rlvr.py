@@ -5,21 +5,25 @@ What it shares with every training run stands in `run`. EvoSyn (2510.17928) sect
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
+from evosyn.chat import Message
 from evosyn.crossexec.verdict_cache import SqliteVerdicts
 from evosyn.dataset import Sample
 from evosyn.domains import domains_named
+from evosyn.environments.rotation import RotatingPool
+from evosyn.environments.runner import EnvironmentRunner
 from evosyn.errors import UsageError
-from evosyn.ports import Sandbox
+from evosyn.ports import Feed, Sandbox
 from evosyn.randomness import SeedTree
 from evosyn.records import Json
 from evosyn.sharing import Company
 from evosyn.train.config import RlvrConfig
 from evosyn.train.data import fit_lengths, prompt_of, tasks_of
-from evosyn.train.models import adapter_config, check_context
+from evosyn.train.models import adapter_config, check_context, context_of
 from evosyn.train.report import mean_of
 from evosyn.train.rewards import RewardFunction, pass_histogram
 from evosyn.train.run import Metrics, OnRow, PreparedTrainer, Start, run_training
@@ -28,30 +32,66 @@ from evosyn.train.settings import grpo_settings, resolve, world_size
 
 CURVES = ("reward", "pass_rate")
 """Those that are drawn, and told of each domain where rows are of several."""
-METRICS = (*CURVES, "case_share", "entropy")
+METRICS = (*CURVES, "zero_variance", "case_share", "entropy")
 
 
-def train_rlvr(config: RlvrConfig, out: Path, sandbox: Sandbox, *, on_row: OnRow | None = None) -> dict[str, Json]:
+class FeedTools(NamedTuple):
+    """What a feed is made with: the run's directory and rows that fit, its sandbox, and whether a prompt fits."""
+
+    start: Start
+    samples: Sequence[Sample]
+    sandbox: Sandbox
+    fits: Callable[[tuple[Message, ...]], bool]
+
+
+MakeFeed: TypeAlias = Callable[[FeedTools], Feed]
+
+
+def train_rlvr(
+    config: RlvrConfig, out: Path, sandbox: Sandbox, *, on_row: OnRow | None = None, feed: MakeFeed | None = None
+) -> dict[str, Json]:
     """Run or go on with one RLVR run; errors as of `run_training`.
 
     Args:
         config: as given; it is resolved here.
         sandbox: where completions run.
+        feed: where rows come from; None for the data as they are, or their rotation where the configuration says so.
     """
     config = resolve(config)
+    if feed is None and config.rotation.active is not None:
+        feed = functools.partial(_rotation, config)
     if config.rollout.oversample != 1 and world_size() > 1:
         raise UsageError(
             "rollout.oversample: works in one process only; --set rollout.oversample=1 for more (vLLM and "
             "more prompts help)"
         )
-    return run_training(config, out, lambda start: _prepare(config, start, sandbox), on_row)
+    if feed is not None and world_size() > 1:
+        raise UsageError("--rotate: works in one process only; start it without torchrun, or leave --rotate out")
+    return run_training(config, out, lambda start: _prepare(config, start, sandbox, feed), on_row)
 
 
-def _prepare(config: RlvrConfig, start: Start, sandbox: Sandbox) -> PreparedTrainer:
+def _rotation(config: RlvrConfig, tools: FeedTools) -> RotatingPool:
+    """
+    Raises:
+        UsageError: rows of another domain; a pool that is smaller than a batch.
+    """
+    runner, seeds = EnvironmentRunner(tools.sandbox), SeedTree(config.seed).child("rotation")
+    pool = RotatingPool(tools.samples, config.rotation, runner, tools.start.run.journal, seeds, tools.fits)
+    needed = config.rollout.prompts * (config.rollout.oversample or 1)
+    if len(pool) < needed:
+        raise UsageError(
+            f"--rotate {config.rotation.active}: a pool of {len(pool)} rows is smaller than one step, which draws "
+            f"{needed}; raise it, or lower --set rollout.prompts"
+        )
+    return pool
+
+
+def _prepare(config: RlvrConfig, start: Start, sandbox: Sandbox, make_feed: MakeFeed | None) -> PreparedTrainer:
     from datasets import Dataset
     from trl import GRPOConfig
 
     from evosyn.train.early_scoring import EarlyScorer
+    from evosyn.train.feeding import LiveRows
     from evosyn.train.trainer import EvosynGRPOTrainer
 
     rows, left_out = _rows(config, start)
@@ -61,7 +101,10 @@ def _prepare(config: RlvrConfig, start: Start, sandbox: Sandbox) -> PreparedTrai
     scorer = Scorer(reward_judge(sandbox, domains, config.reward.limits, verdicts, company=company))
     early = EarlyScorer(scorer, start.tokenizer)
     tasks, length = tasks_of(start.samples), config.rollout.max_completion
-    reward = RewardFunction(tasks, scorer, config.reward, max_completion=length, wait=early.drain)
+    feed = None if make_feed is None else make_feed(_tools(config, start, sandbox, rows))
+    live = None if feed is None else LiveRows(feed, tasks, config.rollout.group)
+    record = None if live is None else live.record
+    reward = RewardFunction(tasks, scorer, config.reward, max_completion=length, wait=early.drain, record=record)
     settings = grpo_settings(config, start.run.path, bf16=start.bf16, cpu=start.cpu)
     trainer = EvosynGRPOTrainer(
         model=start.model,
@@ -74,6 +117,8 @@ def _prepare(config: RlvrConfig, start: Start, sandbox: Sandbox) -> PreparedTrai
         seeds=SeedTree(config.seed),
         tasks=reward.tasks,
         early=early,
+        live=live,
+        callbacks=[] if live is None else [live],
     )
 
     def own(metrics: Metrics) -> dict[str, Json]:
@@ -82,10 +127,24 @@ def _prepare(config: RlvrConfig, start: Start, sandbox: Sandbox) -> PreparedTrai
             "executed": scorer.judge.executed,
             "drawn": reward.drawn,
             "pass_histogram": pass_histogram(reward.passes),
+            **({} if feed is None else {"feed": feed.summary()}),
         }
 
     names = [f"{name}/{domain}" for domain in sorted(domains) for name in CURVES] if len(domains) > 1 else []
-    return PreparedTrainer(trainer, settings, left_out, (*METRICS, *names), (*CURVES, *names), own, reward)
+    told = () if feed is None else tuple(feed.figures())
+    curves = (*CURVES, *names, *(("zero_variance",) if feed else ()))
+    return PreparedTrainer(trainer, settings, left_out, (*METRICS, *told, *names), curves, own, reward, live)
+
+
+def _tools(config: RlvrConfig, start: Start, sandbox: Sandbox, rows: Sequence[Mapping[str, Json]]) -> FeedTools:
+    fitting, rollout = {row["row_id"] for row in rows}, config.rollout
+    most = min(rollout.max_prompt, context_of(start.model) - rollout.max_completion)
+
+    def fits(prompt: tuple[Message, ...]) -> bool:
+        shown = [{"role": one.role, "content": one.content} for one in prompt]
+        return len(start.tokenizer.apply_chat_template(shown, add_generation_prompt=True, return_dict=False)) <= most
+
+    return FeedTools(start, [one for one in start.samples if one.id in fitting], sandbox, fits)
 
 
 def _rows(config: RlvrConfig, start: Start) -> tuple[list[dict[str, Json]], int]:

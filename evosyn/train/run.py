@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evosyn.configs.saving import freeze_config
 from evosyn.dataset import Sample
@@ -27,6 +27,9 @@ from evosyn.train.models import check_model, load_model, load_tokenizer, merge_a
 from evosyn.train.report import lineage_of, start_and_end, versions, write_card, write_curve
 from evosyn.train.rewards import RewardFunction
 from evosyn.train.settings import is_main_process, world_size
+
+if TYPE_CHECKING:
+    from evosyn.train.feeding import LiveRows
 
 log = logging.getLogger(__name__)
 
@@ -64,6 +67,7 @@ class PreparedTrainer(NamedTuple):
         metrics: names that are reported, and `curves` those that are drawn.
         reward: of RLVR.
         own: what only this method reports, from the metrics.
+        live: where rows come from a feed.
     """
 
     trainer: Any
@@ -73,6 +77,7 @@ class PreparedTrainer(NamedTuple):
     curves: Sequence[str]
     own: Callable[[Metrics], dict[str, Json]]
     reward: RewardFunction | None = None
+    live: LiveRows | None = None
 
 
 def run_training(
@@ -146,7 +151,9 @@ def _train(
     needed = checkpoint_bytes(parameters, trained=0 if config.memory.lora_rank else parameters)
     check_disk(run.path, needed, config.keep.last)
     watch = RunWatch(run.path, prepared.reward, stuck_after=config.keep.stuck_after, needed=needed)
-    checkpoint = _resume_point(run)
+    checkpoint, step = _resume_point(run)
+    if prepared.live is not None:
+        prepared.live.go_on(checkpoint, step)
     log.info("training goes on from %s", checkpoint.name) if checkpoint else log.info("the first step begins")
     trainer.add_callback(MetricsWriter(run.file("metrics.jsonl"), on_row))
     trainer.add_callback(watch)
@@ -177,12 +184,13 @@ def _train(
     }
 
 
-def _resume_point(run: RunDir) -> Path | None:
-    """The last whole checkpoint; metrics after it are dropped, since those steps are done again."""
+def _resume_point(run: RunDir) -> tuple[Path | None, int]:
+    """The last whole checkpoint and its step; metrics after it are dropped, since those steps are done again."""
     checkpoint = last_whole(run.file("checkpoints"), clean=is_main_process())
+    step = int(checkpoint.name.removeprefix("checkpoint-")) if checkpoint else 0
     if is_main_process():
-        trim_metrics(run.file("metrics.jsonl"), int(checkpoint.name.removeprefix("checkpoint-")) if checkpoint else 0)
-    return checkpoint
+        trim_metrics(run.file("metrics.jsonl"), step)
+    return checkpoint, step
 
 
 def _fit(trainer: Any, checkpoint: Path | None) -> None:

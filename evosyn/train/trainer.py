@@ -1,4 +1,4 @@
-"""GRPOTrainer with early scoring and with oversampling, the nearest thing to DAPO's dynamic sampling in one pass.
+"""GRPOTrainer with early scoring, rows from a feed, and oversampling, the nearest thing to DAPO's dynamic sampling.
 
 DAPO (Yu 2025, section 3.2) samples prompts until the batch is full of groups whose rewards differ. TRL 1.16 has no such
 option, so `oversample` times the prompts are sampled in one padded pass and the groups with signal are kept first, in
@@ -16,14 +16,16 @@ from trl import GRPOTrainer
 
 from evosyn.randomness import SeedTree
 from evosyn.train.early_scoring import EarlyScorer
+from evosyn.train.feeding import LiveRows
 from evosyn.train.scoring import Task
 
 
 class EvosynGRPOTrainer(GRPOTrainer):  # type: ignore[misc]
     """As its parent, with `oversample`, `seeds` and `tasks` beside the usual arguments.
 
-    With `early` given, completions of the transformers engine are scored while others are still being generated.
-    Oversampling is for a single process; the caller refuses more.
+    With `early` given, completions of the transformers engine are scored while others are still being generated. With
+    `live`, rows come from a feed, and those of the data set only say how many. That and oversampling are for a single
+    process; the caller refuses more.
     """
 
     def __init__(
@@ -33,10 +35,12 @@ class EvosynGRPOTrainer(GRPOTrainer):  # type: ignore[misc]
         seeds: SeedTree,
         tasks: Mapping[str, Task],
         early: EarlyScorer | None = None,
+        live: LiveRows | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
         self._oversample, self._seeds, self._tasks, self._early = oversample, seeds, tasks, early
+        self._live = live
         self._batch_tasks: list[Task] = []
 
     def _generate_single_turn(self, prompt_ids: list[list[int]], *args: Any, **kwargs: Any) -> Any:
@@ -48,11 +52,20 @@ class EvosynGRPOTrainer(GRPOTrainer):  # type: ignore[misc]
             return super()._generate_single_turn(prompt_ids, *args, **kwargs)
 
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
-        if not self.model.training or self._oversample == 1:
+        if not self.model.training:
             return self._score(inputs)
         group = self.num_generations
         wanted = len(inputs) // group
-        output = self._score(inputs + self._further(inputs, wanted * (self._oversample - 1)))
+        if self._live is not None:
+            inputs = self._live.draw(int(self.state.global_step), wanted * self._oversample)
+        elif self._oversample > 1:
+            inputs = inputs + self._further(inputs, wanted * (self._oversample - 1))
+        output = self._score(inputs)
+        return output if self._oversample == 1 else self._with_signal(output, wanted)
+
+    def _with_signal(self, output: dict[str, Any], wanted: int) -> dict[str, Any]:
+        """So many groups of those sampled: with signal first, in the order drawn."""
+        group = self.num_generations
         signal = output["advantages"].view(-1, group).abs().amax(dim=1) > 1e-6
         order = torch.cat([signal.nonzero().flatten(), (~signal).nonzero().flatten()])[:wanted]
         order = order.sort().values

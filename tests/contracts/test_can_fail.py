@@ -23,6 +23,7 @@ from evosyn.ports import (
     Axis,
     Comparison,
     ExperimentTools,
+    FeedRow,
     PluginConfig,
     Proposal,
     ProposerTools,
@@ -32,6 +33,7 @@ from evosyn.ports import (
 from evosyn.ports.plugins import TOOLS
 from evosyn.ports.worlds import Observation
 from evosyn.records import Candidate, Evaluation, ParsedCall, Solution, Testing, Verdict
+from evosyn.tasks import Task
 from tests.contracts import test_domains, test_sandboxes
 
 COUNT = itertools.count()
@@ -256,6 +258,60 @@ class Pad:
 COMMON = []
 
 
+class Turns:
+    """A feed: rows in turn, those that were reported behind the others; the journal is a line a report."""
+
+    def __init__(self, folder):
+        self.file = folder / "journal.jsonl"
+        self.fold()
+
+    def fold(self):
+        self.used, self.told = {f"row-{at}": -1 for at in range(6)}, {}
+        text = self.file.read_text() if self.file.exists() else ""
+        for line in text[: text.rfind("\n") + 1].splitlines():
+            step, rows = json.loads(line)
+            self.told = {at: some for at, some in self.told.items() if at < step} | ({step: rows} if rows else {})
+        for step, rows in self.told.items():
+            self.used |= dict.fromkeys(rows, step)
+
+    def rows(self, step, groups):
+        order = sorted(self.used, key=lambda row: (self.used[row], row))
+        return [self.row(name) for name in order[:groups]]
+
+    def row(self, name):
+        problem, testing = PROBLEM
+        return FeedRow((Message("user", name),), Task(name, problem, testing))
+
+    def write(self, event):
+        text = self.file.read_text() if self.file.exists() else ""
+        self.file.write_text(text[: text.rfind("\n") + 1] + json.dumps(event) + "\n")
+        self.fold()
+
+    def report(self, step, outcomes):
+        self.write([step, [one.row for one in outcomes]])
+
+    def rewind(self, step):
+        if any(at >= step for at in self.told):
+            self.write([step, []])
+
+    def state(self):
+        return dict(self.used)
+
+    def figures(self):
+        return {"fresh": sum(at < 0 for at in self.used.values())}
+
+    def summary(self):
+        return {"steps": len(self.told)}
+
+
+PROBLEM = (test_domains.SAMPLES["python-function"][0].problem, test_domains.SAMPLES["python-function"][0].testing)
+
+
+def feed(**changes):
+    part = type("Part", (Turns,), changes)
+    return type("Spoiled", (contracts.FeedContract,), {"make": staticmethod(part)})()
+
+
 def notes(**changes):
     pad = type("Part", (Pad,), changes)
 
@@ -302,6 +358,15 @@ BROKEN = [
     ("two_sessions_share", notes(__init__=lambda self: vars(self).update(notes=COMMON, over=False))),
     ("any_action_is_data", notes(act=lambda *_: None)),
     ("a_frozen_or_closed", notes(check=lambda _: None)),
+    ("it_gives_as_many", feed(rows=lambda self, _, groups: Turns.rows(self, _, groups + 1))),
+    ("it_gives_as_many", feed(row=lambda self, name: Turns.row(self, name)._replace(prompt=()))),
+    ("rows_depend", feed(rows=lambda self, *_: [self.row(f"row-{next(COUNT)}")] * 4)),
+    ("rows_depend", feed(rows=lambda self, step, groups: self.used.update({"row-0": step}) or Turns.rows(self, step, groups))),
+    ("a_feed_that_is_taken_up", feed(write=lambda self, event: self.used.update(dict.fromkeys(event[1], event[0])))),
+    ("a_report_that_a_kill", feed(write=lambda self, event: Turns.write(self, event) or self.file.write_text(self.file.read_text() + " " * 9))),
+    ("taken_back_to_a_step", feed(rewind=lambda *_: None)),
+    ("what_nobody_could_judge", feed(figures=lambda _: {f"at-{next(COUNT)}": 0.0})),
+    ("what_nobody_could_judge", feed(figures=lambda _: {"rate": float("nan")})),
     ("its_range_is_declared", axis(axis=property(lambda _: Axis("strictness", 0.0, 1.0 + next(COUNT), 10)))),
     ("values_are_finite", axis(measure=lambda *_: float("nan"))),
     ("values_are_finite", axis(measure=lambda _, seen: float(seen.draws.blocks[0].passed_BMN[0, 0, 0] / (2 + next(COUNT))))),
@@ -375,7 +440,7 @@ def test_every_property_is_broken_by_something():
 
 @pytest.mark.parametrize(
     "good",
-    [answer(), bits(), proposer(), proposer(Asking), teacher(), notes()],
+    [answer(), bits(), proposer(), proposer(Asking), teacher(), notes(), feed()],
     ids=lambda one: type(one).__mro__[1].__name__,
 )
 def test_what_is_not_spoiled_is_taken(good):

@@ -7,7 +7,7 @@ is Student's over seeds of the paired differences. EvoSyn (2510.17928) table 2 a
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -34,8 +34,8 @@ def summarize(records: Sequence[Json], facts: Sequence[Json], note: str = NOTE) 
         row: dict[str, Json] = {"arm": arm, "seeds": len(mine)}
         for name in ("sampled", "greedy"):
             row[f"start_{name}"] = round(float(np.mean([record["curve"][0][name] for record in mine])), 4)
-            row[name] = _json(_share(t_interval([record["curve"][-1][name] for record in mine])))
-        row["reward_start"], row["reward_end"] = _reward(mine, first=True), _reward(mine, first=False)
+            row[name] = as_json(as_share(t_interval([record["curve"][-1][name] for record in mine])))
+        row["reward_start"], row["reward_end"] = reward_of(mine, first=True), reward_of(mine, first=False)
         worth = [fact["arms"][arm] for fact in facts if arm in fact["arms"]]
         for name in ("rows", "good", "balanced_accuracy"):
             values = [entry[name] for entry in worth if name in entry]
@@ -46,7 +46,7 @@ def summarize(records: Sequence[Json], facts: Sequence[Json], note: str = NOTE) 
         "simulated": any(fact.get("simulated", True) for fact in facts),
         "arms": rows,
         "differences": {
-            f"{one} - {other}": _json(difference)
+            f"{one} - {other}": as_json(difference)
             for one, other in (
                 ("evosyn", "random"),
                 ("evosyn", "relaxed"),
@@ -65,16 +65,25 @@ def summarize(records: Sequence[Json], facts: Sequence[Json], note: str = NOTE) 
     }
 
 
-def paired(records: Sequence[Json], one: str, other: str) -> MeanInterval | None:
-    """Difference of two arms in final held-out accuracy, paired by seed; None where an arm is missing."""
-    first, second = _final(records, one, "sampled"), _final(records, other, "sampled")
+def final_accuracy(record: Json) -> float:
+    """On unseen problems, sampled."""
+    return float(record["curve"][-1]["sampled"])
+
+
+def paired(
+    records: Sequence[Json], one: str, other: str, value: Callable[[Json], float] = final_accuracy
+) -> MeanInterval | None:
+    """Difference of two arms, in final held-out accuracy or another figure, paired by seed; None where an arm is
+    missing.
+    """
+    first, second = ({each["seed"]: value(each) for each in records if each["arm"] == arm} for arm in (one, other))
     both = sorted(first.keys() & second.keys())
     return t_interval([first[seed] - second[seed] for seed in both]) if both else None
 
 
-def gap_closed(records: Sequence[Json]) -> float | None:
-    """Share of the way from random to oracle that evosyn goes; None where an arm is missing or there is no way."""
-    gained, possible = paired(records, "evosyn", "random"), paired(records, "oracle", "random")
+def gap_closed(records: Sequence[Json], ours: str = "evosyn", floor: str = "random") -> float | None:
+    """Share of the way from `floor` to oracle that `ours` goes; None where an arm is missing or there is no way."""
+    gained, possible = paired(records, ours, floor), paired(records, "oracle", floor)
     if gained is None or possible is None or possible.mean <= 0:
         return None
     return round(gained.mean / possible.mean, 4)
@@ -140,13 +149,13 @@ def sweep_markdown(tables: Mapping[str, Mapping[str, Json]]) -> str:
     lines.append("|---|---|---|---|---|")
     for noise, table in tables.items():
         for row in table["arms"]:
-            cells = (noise, row["arm"], row["seeds"], _cell(row["good"]), _interval(row["sampled"]))
+            cells = (noise, row["arm"], row["seeds"], _cell(row["good"]), shown_interval(row["sampled"]))
             lines.append("| " + " | ".join(str(cell) for cell in cells) + " |")
     lines += ["", "| teacher | problems kept | evosyn - random [95 %] | gap closed |", "|---|---|---|---|"]
     for noise, table in tables.items():
         gained = table["differences"].get("evosyn - random")
         kept = f"{sum(table['kept'])} of {sum(table['problems'])}"
-        shown = "-" if gained is None else _interval(gained, signed=True)
+        shown = "-" if gained is None else shown_interval(gained, signed=True)
         lines.append(f"| {noise} | {kept} | {shown} | {_cell(table['gap_closed'])} |")
     lines += ["", *(f"- {noise}: {' '.join([table['verdict'], *table['remarks']])}" for noise, table in tables.items())]
     return "\n".join(lines) + "\n"
@@ -166,21 +175,27 @@ def markdown(table: Mapping[str, Json]) -> str:
         lines.append(
             f"| {row['arm']} | {_cell(row['rows'], 0)} | {_cell(row['good'])} | "
             f"{_cell(row['balanced_accuracy'])} | {reward} "
-            f"| {row['start_sampled']:.3f} -> {_interval(row['sampled'])} | {_interval(row['greedy'])} |"
+            f"| {row['start_sampled']:.3f} -> {shown_interval(row['sampled'])} | {shown_interval(row['greedy'])} |"
         )
     lines += ["", "| difference, paired by seed | mean [95 %] |", "|---|---|"]
-    lines += [f"| {name} | {_interval(value, signed=True)} |" for name, value in table["differences"].items()]
+    lines += [f"| {name} | {shown_interval(value, signed=True)} |" for name, value in table["differences"].items()]
     closed = table["gap_closed"]
     lines += ["", f"Gap between random and oracle closed by evosyn: {'-' if closed is None else f'{closed:.2f}'}", ""]
     lines += [table["verdict"], "", *(f"- {remark}" for remark in table["remarks"])]
     return "\n".join(lines)
 
 
-def publish(run: RunDir, records: Sequence[Json], table: dict[str, Json]) -> Comparison:
+def publish(
+    run: RunDir,
+    records: Sequence[Json],
+    table: dict[str, Json],
+    name: str = "table2.md",
+    told: Callable[[Mapping[str, Json]], str] = markdown,
+) -> Comparison:
     """Write report, table and curves into the run."""
     run.write_json("report.json", table)
-    text = markdown(table)
-    run.write("table2.md", text)
+    text = told(table)
+    run.write(name, text)
     write_curves(run, records)
     return Comparison(table, text)
 
@@ -214,11 +229,7 @@ def write_curves(run: RunDir, records: Sequence[Json]) -> None:
     write_plot(run.file("curves.png"), draw, size=(9.6, 3.8), columns=2)
 
 
-def _final(records: Sequence[Json], arm: str, name: str) -> dict[int, float]:
-    return {record["seed"]: float(record["curve"][-1][name]) for record in records if record["arm"] == arm}
-
-
-def _reward(records: Sequence[Json], *, first: bool) -> float | None:
+def reward_of(records: Sequence[Json], *, first: bool) -> float | None:
     """Mean reward of the first or last ten steps."""
     logs = [record["log"] for record in records if record.get("log")]
     if not logs:
@@ -230,13 +241,13 @@ def _smooth(values: Sequence[float]) -> list[float]:
     return [float(np.mean(values[max(0, at - 9) : at + 1])) for at in range(len(values))]
 
 
-def _share(interval: MeanInterval) -> MeanInterval:
+def as_share(interval: MeanInterval) -> MeanInterval:
     """The interval of an accuracy, which lies between 0 and 1 however few the seeds are."""
     low, high = (value if math.isnan(value) else min(max(value, 0.0), 1.0) for value in interval[1:])
     return MeanInterval(interval.mean, low, high)
 
 
-def _json(interval: MeanInterval) -> dict[str, Json]:
+def as_json(interval: MeanInterval) -> dict[str, Json]:
     return {name: None if value != value else round(value, 4) for name, value in interval._asdict().items()}
 
 
@@ -244,6 +255,6 @@ def _cell(value: float | None, digits: int = 2) -> str:
     return "-" if value is None else f"{value:.{digits}f}"
 
 
-def _interval(value: Mapping[str, float | None], *, signed: bool = False) -> str:
+def shown_interval(value: Mapping[str, float | None], *, signed: bool = False) -> str:
     mean = f"{value['mean']:+.3f}" if signed else f"{value['mean']:.3f}"
     return mean if value["low"] is None else f"{mean} [{value['low']:.3f}, {value['high']:.3f}]"

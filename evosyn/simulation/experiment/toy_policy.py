@@ -1,13 +1,13 @@
-"""One arm of one seed: warm start, RLVR or imitation, and accuracy on unseen problems along the way.
+"""A toy policy: warm start, RLVR or imitation, and accuracy on unseen problems along the way.
 
-The policy writes Python, a statement a token; TRL's GRPO trains it; testings and human testings run in the sandbox.
-Every arm of a seed starts from the same weights and takes the same number of steps with the same batch.
+That of table 2 writes Python, a statement a token; TRL's GRPO trains it; testings and human testings run in the
+sandbox. Every arm of a seed starts from the same weights and takes the same number of steps with the same batch.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from evosyn.simulation.experiment.toy_data import PreparedExperiment, StepBudget
 from evosyn.simulation.experiment.toy_language import HEAD, LENGTH, OPERATIONS, TAIL
 from evosyn.testings import testing_from_json
 from evosyn.train.config import OptimConfig, RewardConfig, RlvrConfig, RolloutConfig
+from evosyn.train.feeding import LiveRows
 from evosyn.train.plain_sft import Pair, RateSchedule, fit_pairs
 from evosyn.train.rewards import RewardFunction
 from evosyn.train.scoring import Scorer, Task
@@ -33,17 +34,16 @@ DONE = "weights.done"
 CONTEXT = 64
 
 
-def make_tokenizer() -> Any:
-    """A word a token in prompts, a statement a token in answers."""
+def make_tokenizer(words: Sequence[str], parts: Sequence[str]) -> Any:
+    """A word a token in prompts, a part a token in answers."""
     from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
     from transformers import PreTrainedTokenizerFast
 
-    words = [PAD, END, "<unk>", GO, *OPERATIONS]
-    raw = Tokenizer(models.WordLevel({word: place for place, word in enumerate(words)}, unk_token="<unk>"))
+    known = [PAD, END, "<unk>", GO, *words]
+    raw = Tokenizer(models.WordLevel({word: place for place, word in enumerate(known)}, unk_token="<unk>"))
     raw.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     raw.decoder = decoders.Fuse()
-    lines = [HEAD, TAIL, *(f"    {operation.line}\n" for operation in OPERATIONS.values())]
-    raw.add_tokens([AddedToken(line, normalized=False) for line in lines])
+    raw.add_tokens([AddedToken(part, normalized=False) for part in parts])
     return PreTrainedTokenizerFast(
         tokenizer_object=raw,
         pad_token=PAD,
@@ -56,17 +56,114 @@ def make_tokenizer() -> Any:
 
 def warm_start(folder: Path, prepared: PreparedExperiment, budget: StepBudget, seeds: SeedTree) -> Path:
     """The weights from which all arms of a seed start; made once."""
+    lines = [f"    {operation.line}\n" for operation in OPERATIONS.values()]
+    told = [(prompt_of(prepared.problems[at]), answer) for at, answer in prepared.warm]
+    return warmed(folder, make_tokenizer(list(OPERATIONS), [HEAD, TAIL, *lines]), told, budget, seeds)
+
+
+def warmed(folder: Path, tokenizer: Any, told: Sequence[tuple[str, str]], budget: StepBudget, seeds: SeedTree) -> Path:
+    """A small model after SFT on (prompt, answer), in a folder; made once."""
     if (folder / DONE).exists():
         return folder
-    tokenizer = make_tokenizer()
     model = small_model(tokenizer, seeds.child("weights"), width=budget.width, layers=3, kv_heads=4, context=CONTEXT)
-    pairs = [_pair(tokenizer, prepared.problems[at], answer) for at, answer in prepared.warm]
     schedule = RateSchedule(budget.warm_steps, 32, 3e-3)
+    pairs = [_pair(tokenizer, prompt, answer) for prompt, answer in told]
     losses = fit_pairs(model, pairs, tokenizer.pad_token_id, schedule, seeds.child("warm"))
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     write_atomic(folder / DONE, json.dumps({"losses": [losses[0], losses[-1]]}))
     return folder
+
+
+class ToyPolicy:
+    """The model of one arm.
+
+    Args:
+        start: of `warmed`.
+        longest: tokens of an answer.
+    """
+
+    def __init__(self, start: Path, budget: StepBudget, seeds: SeedTree, longest: int) -> None:
+        from transformers import AutoModelForCausalLM, AutoTokenizer
+
+        self.budget, self.seeds, self.longest = budget, seeds, longest
+        self.tokenizer = AutoTokenizer.from_pretrained(start, padding_side="left")
+        self.model = AutoModelForCausalLM.from_pretrained(start)
+
+    def reinforce(
+        self,
+        rows: Mapping[str, str],
+        reward: RewardFunction,
+        scratch: Path,
+        measure: Callable[[int], dict[str, float]],
+        live: LiveRows | None = None,
+    ) -> Json:
+        """GRPO on prompts by row id, with the curve of `measure` and a log of the steps."""
+        from datasets import Dataset
+        from trl import GRPOConfig
+
+        from evosyn.train.trainer import EvosynGRPOTrainer
+
+        budget = self.budget
+        config = RlvrConfig(
+            algorithm="dapo",
+            steps=budget.steps,
+            seed=self.seeds.integer() % 2**31,
+            rollout=RolloutConfig(group=budget.group, prompts=budget.prompts, max_completion=self.longest),
+            optim=OptimConfig(
+                learning_rate=budget.rate, epsilon_high=0.28, warmup=0.0, micro_batch=budget.group * budget.prompts
+            ),
+        )
+        settings = grpo_settings(config, scratch, bf16=False, cpu=True) | {"save_strategy": "no"}
+        curve, logs = [measure(0)], list[dict[str, float]]()
+        trainer = EvosynGRPOTrainer(
+            model=self.model,
+            args=GRPOConfig(**settings),
+            reward_funcs=[reward],
+            train_dataset=Dataset.from_list([{"prompt": text, "row_id": row} for row, text in rows.items()]),
+            processing_class=self.tokenizer,
+            callbacks=[_LearnerMeasure(measure, budget.every, curve, logs)],
+            seeds=self.seeds,
+            tasks=reward.tasks,
+            live=live,
+        )
+        trainer.remove_callback(PrinterCallback)
+        trainer.train()
+        if reward.failure is not None:
+            raise reward.failure
+        return {"curve": curve, "log": logs}
+
+    def imitate(
+        self, told: Sequence[tuple[str, str]], schedule: RateSchedule, measure: Callable[[int], dict[str, float]]
+    ) -> Json:
+        """SFT on (prompt, answer)."""
+        curve = [measure(0)]
+
+        def on_step(step: int) -> None:
+            if step % self.budget.every == 0 or step == schedule.steps:
+                curve.append(measure(step))
+
+        pairs = [_pair(self.tokenizer, prompt, answer) for prompt, answer in told]
+        fit_pairs(self.model, pairs, self.tokenizer.pad_token_id, schedule, self.seeds.child("imitate"), on_step)
+        return {"curve": curve}
+
+    def answers(self, prompts: Sequence[str], step: int, *, greedy: bool) -> list[str]:
+        """One to each, sampled at temperature 1 or greedy."""
+        encoded = self.tokenizer(list(prompts), return_tensors="pt", padding=True)
+        encoded.pop("token_type_ids", None)
+        options: dict[str, Any] = {"do_sample": not greedy}
+        if not greedy:
+            options |= {"temperature": 1.0, "top_p": 1.0, "top_k": 0}
+        training = self.model.training
+        self.model.eval()
+        with torch.random.fork_rng(devices=[]), torch.inference_mode():
+            torch.manual_seed(self.seeds.child("measure", step).integer() % 2**63)
+            output = self.model.generate(**encoded, **options, max_new_tokens=self.longest)
+        self.model.train(training)
+        texts: list[str] = self.tokenizer.batch_decode(
+            output[:, encoded["input_ids"].shape[1] :], skip_special_tokens=True
+        )
+        return texts
 
 
 class Learner:
@@ -75,90 +172,33 @@ class Learner:
     def __init__(
         self, prepared: PreparedExperiment, start: Path, budget: StepBudget, scorer: Scorer, seeds: SeedTree
     ) -> None:
-        from transformers import AutoModelForCausalLM, AutoTokenizer
-
-        self._prepared, self._budget, self._scorer, self._seeds = prepared, budget, scorer, seeds
-        self._tokenizer = AutoTokenizer.from_pretrained(start, padding_side="left")
-        self._model = AutoModelForCausalLM.from_pretrained(start)
+        self._prepared, self._budget, self._scorer = prepared, budget, scorer
+        self._policy = ToyPolicy(start, budget, seeds, LENGTH + 3)
         self._heldout = [task_of(f"held-{at}", task, task["testing"]) for at, task in enumerate(prepared.heldout)]
 
     def imitate(self, arm: str) -> Json:
         """SFT on the arm's answers."""
-        answers = self._prepared.answers[arm]
-        pairs = [_pair(self._tokenizer, self._prepared.problems[int(at)], text) for at, text in answers.items()]
-        curve = [self.measure(0)]
-
-        def on_step(step: int) -> None:
-            if step % self._budget.every == 0 or step == self._budget.distill_steps:
-                curve.append(self.measure(step))
-
-        schedule = RateSchedule(self._budget.distill_steps, 32, 1e-3)
-        seeds = self._seeds.child("imitate")
-        fit_pairs(self._model, pairs, self._tokenizer.pad_token_id, schedule, seeds, on_step)
-        return {"arm": arm, "curve": curve}
+        told = [(prompt_of(self._prepared.problems[int(at)]), text) for at, text in self._prepared.answers[arm].items()]
+        return self._policy.imitate(told, RateSchedule(self._budget.distill_steps, 32, 1e-3), self.measure)
 
     def reinforce(self, arm: str, scratch: Path) -> Json:
         """GRPO with the arm's testings as the reward."""
-        from datasets import Dataset
-        from trl import GRPOConfig, GRPOTrainer
-
-        budget, rows = self._budget, self._prepared.arms[arm]
+        rows = self._prepared.arms[arm]
         tasks = {at: task_of(at, self._prepared.problems[int(at)], testing) for at, testing in rows.items()}
-        reward = RewardFunction(tasks, self._scorer, RewardConfig(), max_completion=LENGTH + 3)
-        config = RlvrConfig(
-            algorithm="dapo",
-            steps=budget.steps,
-            seed=self._seeds.integer() % 2**31,
-            rollout=RolloutConfig(group=budget.group, prompts=budget.prompts, max_completion=LENGTH + 3, oversample=1),
-            optim=OptimConfig(
-                learning_rate=budget.rate, epsilon_high=0.28, warmup=0.0, micro_batch=budget.group * budget.prompts
-            ),
-        )
-        settings = grpo_settings(config, scratch, bf16=False, cpu=True) | {"save_strategy": "no"}
-        data = [{"prompt": prompt_of(self._prepared.problems[int(at)]), "row_id": at} for at in rows]
-        curve = [self.measure(0)]
-        logs: list[dict[str, float]] = []
-        trainer = GRPOTrainer(
-            model=self._model,
-            args=GRPOConfig(**settings),
-            reward_funcs=[reward],
-            train_dataset=Dataset.from_list(data),
-            processing_class=self._tokenizer,
-            callbacks=[_LearnerMeasure(self.measure, budget.every, curve, logs)],
-        )
-        trainer.remove_callback(PrinterCallback)
-        trainer.train()
-        if reward.failure is not None:
-            raise reward.failure
-        return {"arm": arm, "curve": curve, "log": logs}
+        reward = RewardFunction(tasks, self._scorer, RewardConfig(), max_completion=self._policy.longest)
+        prompts = {at: prompt_of(self._prepared.problems[int(at)]) for at in rows}
+        return self._policy.reinforce(prompts, reward, scratch, self.measure)
 
     def measure(self, step: int) -> dict[str, float]:
         """Accuracy on unseen problems by their human testings: sampled at temperature 1, and greedy."""
         prompts = [prompt_of(task) for task in self._prepared.heldout]
         found: dict[str, float] = {"step": step}
         for name, greedy in (("sampled", False), ("greedy", True)):
-            texts = self._answers(prompts, step, greedy=greedy)
+            texts = self._policy.answers(prompts, step, greedy=greedy)
             scores = self._scorer.score(self._heldout, texts)
             known = [score for score in scores if score.known]
             found[name] = round(sum(score.passed for score in known) / len(known), 6)
         return found
-
-    def _answers(self, prompts: Sequence[str], step: int, *, greedy: bool) -> list[str]:
-        encoded = self._tokenizer(list(prompts), return_tensors="pt", padding=True)
-        encoded.pop("token_type_ids", None)
-        options: dict[str, Any] = {"do_sample": not greedy}
-        if not greedy:
-            options |= {"temperature": 1.0, "top_p": 1.0, "top_k": 0}
-        training = self._model.training
-        self._model.eval()
-        with torch.random.fork_rng(devices=[]), torch.inference_mode():
-            torch.manual_seed(self._seeds.child("measure", step).integer() % 2**63)
-            output = self._model.generate(**encoded, **options, max_new_tokens=LENGTH + 3)
-        self._model.train(training)
-        texts: list[str] = self._tokenizer.batch_decode(
-            output[:, encoded["input_ids"].shape[1] :], skip_special_tokens=True
-        )
-        return texts
 
 
 class _LearnerMeasure(TrainerCallback):  # type: ignore[misc]
@@ -177,7 +217,7 @@ class _LearnerMeasure(TrainerCallback):  # type: ignore[misc]
     def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, Any] | None = None, **rest: Any) -> None:
         del args, control, rest
         if logs and "reward" in logs:
-            names = ("reward", "pass_rate", "frac_reward_zero_std", "reward_share")
+            names = ("reward", "pass_rate", "zero_variance", "reward_share", "rotated", "level")
             row = {name: round(float(logs[name]), 5) for name in names if logs.get(name) is not None}
             self._logs.append({"step": state.global_step, **row})
 
@@ -192,5 +232,5 @@ def task_of(row_id: str, task: Json, testing: Json) -> Task:
     return Task(row_id, problem, testing_from_json(testing))
 
 
-def _pair(tokenizer: Any, task: Json, answer: str) -> Pair:
-    return Pair(tokenizer(prompt_of(task))["input_ids"], [*tokenizer(answer)["input_ids"], tokenizer.eos_token_id])
+def _pair(tokenizer: Any, prompt: str, answer: str) -> Pair:
+    return Pair(tokenizer(prompt)["input_ids"], [*tokenizer(answer)["input_ids"], tokenizer.eos_token_id])

@@ -1,18 +1,10 @@
-"""Table 2 with the toy policy: all arms of all seeds, in several processes, each unit kept as it is done.
-
-The same call goes on after a kill. Units open a sandbox of their own, because one does not travel between processes.
-"""
+"""Table 2 with the toy policy: the data of all seeds, then all arms of them (`units`)."""
 
 from __future__ import annotations
 
-import json
-import os
-import warnings
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
-from multiprocessing import get_context
+from functools import partial
 from pathlib import Path
 
 from evosyn.configs.saving import freeze_config
@@ -26,6 +18,7 @@ from evosyn.simulation.experiment.search import StrategySearch
 from evosyn.simulation.experiment.table import publish, summarize, sweep_markdown
 from evosyn.simulation.experiment.toy_data import PreparedExperiment, StepBudget, prepare
 from evosyn.simulation.experiment.toy_language import Noise
+from evosyn.simulation.experiment.units import run_units
 from evosyn.train.models import require_train
 
 NOISES = {
@@ -97,22 +90,9 @@ def run_plan(plan: ExperimentPlan, run: RunDir, tools: ExperimentTools) -> list[
     freeze_config(run.path, {**frozen, "noise_parameters": asdict(NOISES[plan.noise])}, "plan.yaml")
     _prepare(plan, run, tools)
     units = [(seed, arm) for arm in plan.arms for seed in plan.seeds]
-    missing = [unit for unit in units if not _file(run.path, *unit).exists()]
-    with ExitStack() as stack:
-        pool = stack.enter_context(ProcessPoolExecutor(plan.jobs, get_context("spawn"), initializer=_beside))
-        stack.callback(pool.shutdown, wait=False, cancel_futures=True)
-        warm = [seed for seed in plan.seeds if any(unit[0] == seed for unit in missing)]
-        for started in [pool.submit(_warm, run.path, seed, plan.budget) for seed in warm]:
-            started.result()
-        futures = {
-            pool.submit(_unit, run.path, seed, arm, plan.budget, tools.open_sandbox): (seed, arm)
-            for seed, arm in missing
-        }
-        for future in as_completed(futures):
-            final = future.result()["curve"][-1]
-            seed, arm = futures[future]
-            tools.say(f"seed {seed}, {arm}: held-out accuracy {final['sampled']:.3f} (greedy {final['greedy']:.3f})")
-    return [json.loads(_file(run.path, *unit).read_text(encoding="utf-8")) for unit in units]
+    warm = partial(_warm, run.path, plan.budget)
+    train = partial(_unit, run.path, plan.budget, tools.open_sandbox)
+    return run_units(run.path, units, plan.jobs, warm, train, tools.say)
 
 
 def _prepare(plan: ExperimentPlan, run: RunDir, tools: ExperimentTools) -> None:
@@ -134,41 +114,23 @@ def facts_of(run: RunDir, seeds: Sequence[int]) -> list[Json]:
     return [PreparedExperiment.load(run.file(f"seed-{seed}", "prepared.json")).facts for seed in seeds]
 
 
-def _file(root: Path, seed: int, arm: str) -> Path:
-    return root / f"seed-{seed}" / f"{arm}.json"
-
-
-def _beside() -> None:
-    """What libraries print in a worker goes where the progress goes; standard output is for the report."""
-    os.dup2(2, 1)
-
-
-def _warm(root: Path, seed: int, budget: StepBudget) -> None:
-    import torch
-
+def _warm(root: Path, budget: StepBudget, seed: int) -> None:
     from evosyn.simulation.experiment.toy_policy import warm_start
 
-    torch.set_num_threads(1)
     folder = root / f"seed-{seed}"
     seeds = SeedTree(seed).child("learner")
     warm_start(folder / "start", PreparedExperiment.load(folder / "prepared.json"), budget, seeds)
 
 
-def _unit(root: Path, seed: int, arm: str, budget: StepBudget, open_sandbox: OpenSandbox) -> Json:
-    import torch
-
+def _unit(root: Path, budget: StepBudget, open_sandbox: OpenSandbox, seed: int, arm: str) -> Json:
     from evosyn.domains import Domains
     from evosyn.simulation.experiment.toy_policy import Learner
     from evosyn.train.scoring import Scorer, reward_judge
 
-    warnings.filterwarnings("ignore", category=FutureWarning, module="transformers")
-    torch.set_num_threads(1)
     folder = root / f"seed-{seed}"
     with open_sandbox(workers=1) as sandbox:
         scorer = Scorer(reward_judge(sandbox, Domains()))
         prepared = PreparedExperiment.load(folder / "prepared.json")
         learner = Learner(prepared, folder / "start", budget, scorer, SeedTree(seed).child("learner"))
         result = learner.imitate(arm) if arm in DISTILL_ARMS else learner.reinforce(arm, folder / "scratch" / arm)
-    result |= {"seed": seed, "executed": scorer.judge.executed, "cached": scorer.judge.cached}
-    write_atomic(_file(root, seed, arm), json.dumps(result))
-    return dict(result)
+    return {**result, "executed": scorer.judge.executed, "cached": scorer.judge.cached}

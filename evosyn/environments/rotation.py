@@ -1,0 +1,329 @@
+"""Pool rotation: rows whose groups all end alike leave, and fresh instances come in at a level that suits the student.
+
+A `ports.Feed` over rows of environments. EvoEnv (sections 1 and 3) names pool rotation and does not give its rule; the
+one here is ours. A row that all completions of a group solve, or none, teaches nothing (its advantage is zero): an
+instance of the same environment that nobody has seen takes its place, at a level drawn by 4a(1-a) plus a floor, a being
+the student's solve rate there. Where an environment is worn (solved, or not solved, at every level), the place goes to
+one drawn by the best of its levels; the floor lets worn ones come back. docs/train.md.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from pydantic import Field
+
+from evosyn.chat import Message
+from evosyn.configs.section import Section
+from evosyn.dataset import Sample, sample_id
+from evosyn.domains import check_task, domain
+from evosyn.domains.environment import KIND, NAME
+from evosyn.environments.contract import LEVELS, Environment, read_environment
+from evosyn.environments.rows import SETTING, EnvironmentRow, problem_of, rows_at
+from evosyn.environments.runner import EnvironmentRunner, MadeInstance, Verified, Worth
+from evosyn.errors import UsageError
+from evosyn.journal import Events, Journal
+from evosyn.ports import FeedRow, GroupOutcome
+from evosyn.randomness import SeedTree
+from evosyn.records import Json, Problem, Testing, canonical_json, content_id
+from evosyn.tasks import Task, task_of
+
+SOLVED, UNSOLVED = 0.9, 0.02
+"""Solve rates from and up to which a level has no signal to speak of."""
+TRIES = 3
+"""Instances that are made for a place before its row stays."""
+
+Fits: TypeAlias = Callable[[tuple[Message, ...]], bool]
+Cell: TypeAlias = tuple[str, int]
+"""An environment and a level."""
+Rate: TypeAlias = tuple[float, float]
+"""Completions that passed, and those that could be judged; older ones weigh less."""
+
+
+class RotationConfig(Section):
+    """Pool rotation in training.
+
+    Attributes:
+        active: rows of the pool; None for no rotation.
+        memory: weight of what was known of a level when new outcomes come, in (0, 1).
+        floor: weight of a level that has no signal, beside at most 1 of one that has.
+    """
+
+    active: int | None = Field(default=None, ge=1)
+    memory: float = Field(default=0.9, gt=0, lt=1)
+    floor: float = Field(default=0.05, gt=0, le=1)
+
+
+@dataclass(frozen=True)
+class EnteredRow:
+    """A fresh instance, and the row whose place it has."""
+
+    out: str
+    row: str
+    environment: str
+    level: int
+    name: str
+    question: str
+    instance: Json
+    reference: Json = None
+
+
+@dataclass(frozen=True)
+class RotationStep:
+    """Event: what the groups of a step came to, as (row, passed, known), and what came in for those that left."""
+
+    step: int
+    groups: tuple[tuple[str, int, int], ...]
+    entered: tuple[EnteredRow, ...] = ()
+
+
+@dataclass(frozen=True)
+class RotationRewind:
+    """Event: what was reported of this step and later ones is void."""
+
+    to: int
+
+
+@dataclass(frozen=True)
+class _Place:
+    """A row of the pool; `used` is the step that drew it last, -1 for none."""
+
+    row: FeedRow
+    cell: Cell
+    used: int = -1
+
+
+class RotatingPool:
+    """Implements `ports.Feed`.
+
+    Args:
+        samples: rows of environments; the first pool is drawn of them, environments in turn.
+        runner: makes fresh instances.
+        journal: its events; what it holds already is taken up.
+        fits: whether a prompt is short enough for the student.
+
+    Raises:
+        UsageError: a row is of another domain; the journal is of another run.
+    """
+
+    def __init__(
+        self,
+        samples: Sequence[Sample],
+        config: RotationConfig,
+        runner: EnvironmentRunner,
+        journal: Journal,
+        seeds: SeedTree,
+        fits: Fits = lambda _: True,
+    ) -> None:
+        self._config, self._runner, self._seeds, self._fits = config, runner, seeds, fits
+        rows = {sample.id: sample for sample in samples}
+        cells = {name: _cell_of(sample) for name, sample in rows.items()}
+        one_each = {cell[0]: rows[name] for name, cell in cells.items()}
+        self._environments = {name: _environment_of(name, sample) for name, sample in one_each.items()}
+        self._first = {
+            name: _Place(FeedRow(rows[name].prompt, task_of(rows[name], check_task)), cells[name])
+            for name in self._drawn_first(cells)
+        }
+        self._events = Events[RotationStep | RotationRewind](journal, {"step": RotationStep, "rewind": RotationRewind})
+        header = {"rows": content_id("data_", sorted(rows)), **config.model_dump(mode="json"), "seed": seeds.root}
+        self._events.begin({"kind": "rotation", **header})
+        self._refold()
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def rows(self, step: int, groups: int) -> Sequence[FeedRow]:
+        """Those that were never drawn, then those that were not for longest."""
+
+        def turn(name: str) -> tuple[int, int]:
+            return self._places[name].used, self._seeds.child("turn", step, name).integer()
+
+        order = sorted(self._places, key=turn)
+        return [self._places[order[at % len(order)]].row for at in range(groups)]
+
+    def report(self, step: int, outcomes: Sequence[GroupOutcome]) -> None:
+        totals: dict[str, tuple[int, int]] = {}
+        for one in outcomes:
+            before = totals.get(one.row, (0, 0))
+            totals[one.row] = (before[0] + one.passed, before[1] + one.known)
+        groups = tuple([(row, passed, known) for row, (passed, known) in totals.items()])
+        leaving = [row for row, passed, known in groups if known > 1 and passed in (0, known) and row in self._places]
+        rates = self._updated(groups)
+        found = RotationStep(step, groups, tuple(self._entering(step, leaving, rates)))
+        self._events.append(found, sync=True)  # a checkpoint must never know more than the journal
+        self._fold(found)
+
+    def rewind(self, step: int) -> None:
+        if any(one.step >= step for one in self._valid()):
+            self._events.append(RotationRewind(step), sync=True)
+            self._refold()
+
+    def state(self) -> Json:
+        rates = {f"{name}/{level}": list(rate) for (name, level), rate in sorted(self._rates.items())}
+        return {"rows": {name: place.used for name, place in sorted(self._places.items())}, "rates": rates}
+
+    def figures(self) -> Mapping[str, float]:
+        """Share of the groups whose row left, and the mean level of the pool."""
+        levels = [place.cell[1] for place in self._places.values()]
+        return {"rotated": self._rotated, "level": sum(levels) / len(levels)}
+
+    def summary(self) -> Json:
+        """For each environment its rows in the pool at the end, those that came in, and its solve rate by level."""
+        pool = [place.cell[0] for place in self._places.values()]
+        return [
+            {
+                "environment": name,
+                "title": one.title,
+                "pool": pool.count(name),
+                "fresh": self._fresh[name],
+                "rates": " ".join(
+                    f"{level}:{_share(self._rates.get((name, level))):.2f}" for level in range(1, LEVELS + 1)
+                ),
+            }
+            for name, one in sorted(self._environments.items())
+        ]
+
+    def _drawn_first(self, cells: Mapping[str, Cell]) -> list[str]:
+        """Rows of the first pool: of each environment in turn one, in an order of its own."""
+        piles: defaultdict[str, list[str]] = defaultdict(list)
+        for row in self._seeds.child("first").random().sample(sorted(cells), len(cells)):
+            piles[cells[row][0]].append(row)
+        turns = sorted((at, name, row) for name, pile in piles.items() for at, row in enumerate(pile))
+        return [row for _, _, row in turns[: self._config.active]]
+
+    def _entering(self, step: int, leaving: Sequence[str], rates: Mapping[Cell, Rate]) -> Iterator[EnteredRow]:
+        """Fresh instances for the places of rows; one that cannot be had leaves its row where it is."""
+        wanted = list(enumerate(leaving))
+        for tries in range(TRIES):
+            asked: defaultdict[str, list[tuple[int, int, str]]] = defaultdict(list)
+            for at, row in wanted:
+                seeds = self._seeds.child("cell", step, tries, row)
+                name, level = self._suited(self._places[row].cell[0], rates, seeds)
+                asked[name].append((level, at, row))
+            wanted = []
+            tree = self._seeds.child("fresh", step, tries)
+            for name, some in asked.items():
+                made = self._made(self._environments[name], [(level, at) for level, at, _ in some], tree)
+                for (level, at, row), one in zip(some, made, strict=True):
+                    if one is None:
+                        wanted.append((at, row))
+                    else:
+                        yield _entered(row, (name, level), f"{name}/{level}/fresh-{step}-{at}", one)
+
+    def _suited(self, own: str, rates: Mapping[Cell, Rate], seeds: SeedTree) -> Cell:
+        """Where the next instance comes from: the same environment, or another one where that is worn."""
+        rng, levels = seeds.random(), range(1, LEVELS + 1)
+
+        def weight(name: str, level: int) -> float:
+            rate = _share(rates.get((name, level)))
+            return 4 * rate * (1 - rate) + self._config.floor
+
+        if not any(UNSOLVED < _share(rates.get((own, level))) < SOLVED for level in levels):
+            names = sorted(self._environments)
+            (own,) = rng.choices(names, [max(weight(name, level) for level in levels) for name in names])
+        (level,) = rng.choices(levels, [weight(own, level) for level in levels])
+        return own, level
+
+    def _made(
+        self, environment: Environment, cells: Sequence[tuple[int, int]], tree: SeedTree
+    ) -> list[EnvironmentRow | None]:
+        """Instances whose right answer the verifier accepts and whose question fits."""
+        rows = [
+            one if isinstance(one, EnvironmentRow) else None for one in rows_at(environment, self._runner, cells, tree)
+        ]
+        there = [one for one in rows if one is not None]
+        items = [(_instance(one), one.solution.text) for one in there]
+        said = iter(self._runner.verify(environment, items))
+        sound = [one is not None and _accepted(next(said)) and self._fits(_prompt_of(one.problem)) for one in rows]
+        return [one if good else None for one, good in zip(rows, sound, strict=True)]
+
+    def _valid(self) -> list[RotationStep]:
+        """The reports that were not taken back."""
+        found: list[RotationStep] = []
+        for event in self._events:
+            if isinstance(event, RotationRewind):
+                found = [one for one in found if one.step < event.to]
+            else:
+                found.append(event)
+        return found
+
+    def _refold(self) -> None:
+        self._places = dict(self._first)
+        self._rates: dict[Cell, tuple[float, float]] = {}
+        self._fresh: defaultdict[str, int] = defaultdict(int)
+        self._rotated = 0.0
+        for event in self._valid():
+            self._fold(event)
+
+    def _fold(self, event: RotationStep) -> None:
+        self._rates = self._updated(event.groups)
+        for row, _, _ in event.groups:
+            if row in self._places:
+                self._places[row] = replace(self._places[row], used=event.step)
+        for one in event.entered:
+            del self._places[one.out]
+            self._places[one.row] = _Place(self._row_of(one), (one.environment, one.level))
+            self._fresh[one.environment] += 1
+        self._rotated = len(event.entered) / len(event.groups) if event.groups else 0.0
+
+    def _updated(self, groups: Sequence[tuple[str, int, int]]) -> dict[Cell, Rate]:
+        """The rates with the outcomes of a step; older ones weigh less."""
+        rates, kept = dict(self._rates), self._config.memory
+        for row, passed, known in groups:
+            if known and row in self._places:
+                cell = self._places[row].cell
+                before = rates.get(cell, (0.0, 0.0))
+                rates[cell] = (kept * before[0] + passed, kept * before[1] + known)
+        return rates
+
+    def _row_of(self, one: EnteredRow) -> FeedRow:
+        environment = self._environments[one.environment]
+        problem = problem_of(environment, one.name, one.level, one.question)
+        body = {"program": environment.source, "instance": one.instance, "reference": one.reference}
+        return FeedRow(_prompt_of(problem), Task(one.row, problem, Testing(KIND, body, environment.provenance)))
+
+
+def _cell_of(sample: Sample) -> Cell:
+    meta = json.loads(sample.meta)
+    level = meta.get("level")
+    if sample.domain != NAME or type(level) is not int or level not in range(1, LEVELS + 1):
+        raise UsageError(
+            f"rotation.active: the row {sample.id} ({sample.domain}) is of no environment with levels; rotate rows "
+            "that `evosyn env rows` made, and train on other data without --rotate"
+        )
+    return str(meta["environment"]), level
+
+
+def _environment_of(name: str, sample: Sample) -> Environment:
+    found = read_environment(sample.chosen_testing.body["program"], sample.chosen_testing.provenance)
+    if found.value is None or found.value.id != name:
+        raise UsageError(f"rotation.active: the row {sample.id} holds no program of {name}: {found.reason}")
+    return found.value
+
+
+def _share(rate: Rate | None) -> float:
+    passed, known = rate or (0.0, 0.0)
+    return (passed + 1) / (known + 2)
+
+
+def _accepted(said: Verified) -> bool:
+    return isinstance(said, Worth) and said.value == 1
+
+
+def _instance(row: EnvironmentRow) -> MadeInstance:
+    body = row.testing.body
+    return MadeInstance(body["instance"], body["reference"], canonical_json(body["instance"]))
+
+
+def _prompt_of(problem: Problem) -> tuple[Message, ...]:
+    return domain(NAME).ask("solution", problem, 0, {}).messages
+
+
+def _entered(out: str, cell: Cell, name: str, row: EnvironmentRow) -> EnteredRow:
+    body = row.testing.body
+    made = sample_id(SETTING, name, row.testing.text, row.solution.text)
+    return EnteredRow(out, made, *cell, name, row.problem.statement, body["instance"], body["reference"])

@@ -1,0 +1,86 @@
+"""The seam of where a trainer's rows come from while it trains: the only live link from what makes tasks to training.
+
+A dataset that stays as it is needs none. Pool rotation is a feed (`evosyn.environments.rotation`), a curriculum that
+grows is another. DESIGN.md section 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, Protocol, runtime_checkable
+
+from evosyn.chat import Message
+from evosyn.records import Json
+from evosyn.tasks import Task
+
+
+class FeedRow(NamedTuple):
+    """One prompt that a trainer draws a group of completions for, and what decides about them."""
+
+    prompt: tuple[Message, ...]
+    task: Task
+
+
+class GroupOutcome(NamedTuple):
+    """What the completions for one row came to, in the order drawn.
+
+    Attributes:
+        row: `Task.row_id`.
+        verdicts: whether each satisfies the row's testing; None where our infrastructure could not judge it, which is
+            no failure. Of the testing alone, whatever else a reward is made of.
+        texts: the completions; untrusted.
+    """
+
+    row: str
+    verdicts: tuple[bool | None, ...]
+    texts: tuple[str, ...] = ()
+
+    @property
+    def known(self) -> int:
+        return sum(one is not None for one in self.verdicts)
+
+    @property
+    def passed(self) -> int:
+        return sum(one is True for one in self.verdicts)
+
+
+@runtime_checkable
+class Feed(Protocol):
+    """Where rows come from, step by step. Its state is a fold of journalled events: a function of what it was made from
+    and of what was reported.
+
+    The trainer calls `rows(step)`, `report(step)`, `rows(step + 1)`, ...; a checkpoint of step s is written when s
+    steps have been reported, and keeps `state()`. Training that goes on from it begins with `rewind(s)`, also from the
+    start (`rewind(0)`). One process owns a feed.
+    """
+
+    def rows(self, step: int, groups: int) -> Sequence[FeedRow]:
+        """So many rows for a step; a row may come twice. Depends on the state, `step` and `groups` alone, and changes
+        nothing.
+        """
+        ...
+
+    def report(self, step: int, outcomes: Sequence[GroupOutcome]) -> None:
+        """What the groups of a step came to; those rows of it that were drawn, in their order. It is in the journal,
+        whole or not at all, before the state is another one.
+
+        Raises:
+            EvosynError: what it works with is gone; training saves and stops.
+        """
+        ...
+
+    def rewind(self, step: int) -> None:
+        """Forget what was reported of `step` and later ones: these are done again."""
+        ...
+
+    def state(self) -> Json:
+        """All that decides the rows of the steps to come."""
+        ...
+
+    def figures(self) -> Mapping[str, float]:
+        """What the metrics get of the last report; the same names each time."""
+        ...
+
+    def summary(self) -> Json:
+        """What the report of a run says of it."""
+        ...

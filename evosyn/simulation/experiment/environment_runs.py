@@ -1,0 +1,254 @@
+"""The arms of `evosyn experiment environments`: one seed's drafts with their fate, its pools, and its trainings."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+
+from evosyn.configs.saving import freeze_config
+from evosyn.dataset import Sample, from_row, to_row
+from evosyn.domains import domain
+from evosyn.domains.environment import NAME
+from evosyn.environments.contract import read_environment
+from evosyn.environments.ladder import Ladder
+from evosyn.environments.rows import EnvironmentRow, rows_of, samples_of
+from evosyn.environments.runner import EnvironmentRunner
+from evosyn.errors import UsageError
+from evosyn.jsonlines import read_lines, write_lines
+from evosyn.ports import Comparison, ExperimentTools, OpenSandbox, Sandbox
+from evosyn.randomness import SeedTree
+from evosyn.records import Json, Provenance
+from evosyn.rundir import RunDir, write_atomic
+from evosyn.simulation.environments.replies import SKILLS
+from evosyn.simulation.experiment import environment_world as world
+from evosyn.simulation.experiment.environment_table import markdown, summarize
+from evosyn.simulation.experiment.table import publish
+from evosyn.simulation.experiment.toy_data import StepBudget
+from evosyn.simulation.experiment.units import run_units
+from evosyn.train.models import require_train
+
+AUTHOR = Provenance("word-author", simulated=True)
+REVIEWER = SKILLS["mixed"]
+WARM, WRONG = 150, 0.3
+"""Answers of the warm start, and the share of their signs that are wrong."""
+BY_HAND = 10
+
+
+@dataclass(frozen=True)
+class EnvironmentPlan:
+    """What decides the data of a seed.
+
+    Attributes:
+        per_environment: rows of each environment.
+        heldout, instances: environments that nobody trains on, and questions of each.
+        banded: leave out what the start solves always or never.
+    """
+
+    drafts: int
+    sound: float
+    rewarding: float
+    active: int
+    size: str
+    per_environment: int = 40
+    heldout: int = 40
+    instances: int = 8
+    banded: bool = True
+
+
+@dataclass(frozen=True)
+class FateOfDraft:
+    """What became of a draft; `stage` dropped it, "" for none."""
+
+    id: str
+    defect: str
+    name: str
+    stage: str
+    reason: str
+    rows: int
+
+
+class EnvironmentExperiment:
+    """Implements `ports.Experiment`."""
+
+    def __init__(
+        self,
+        tools: ExperimentTools,
+        plan: EnvironmentPlan,
+        budget: StepBudget,
+        seeds: Sequence[int],
+        arms: Sequence[str],
+        jobs: int,
+    ) -> None:
+        self._tools, self._plan, self._budget, self._jobs = tools, plan, budget, jobs
+        self._seeds, self._arms = seeds, arms
+
+    def run(self, out: Path) -> Comparison:
+        require_train()
+        with RunDir(out) as run:
+            freeze_config(run.path, {**asdict(self._plan), **asdict(self._budget)}, "plan.yaml")
+            for seed in self._seeds:
+                self._prepared(run.file(f"seed-{seed}"), seed)
+            warm = partial(warm_unit, run.path, self._budget, self._tools.open_sandbox)
+            train = partial(train_unit, run.path, self._budget, self._plan, self._tools.open_sandbox)
+            units = [(seed, arm) for arm in self._arms for seed in self._seeds]
+            records = run_units(run.path, units, self._jobs, warm, train, self._tools.say)
+            fates = [json.loads(run.file(f"seed-{seed}", "drafts.json").read_text()) for seed in self._seeds]
+            return publish(run, records, summarize(records, fates), "environments.md", markdown)
+
+    def _prepared(self, folder: Path, seed: int) -> None:
+        if (folder / "drafts.json").exists():
+            return
+        with (
+            self._tools.open_sandbox(workers=None) as one,
+            self._tools.open_sandbox(workers=None, hash_seed=1) as other,
+        ):
+            fates = prepare(folder, SeedTree(seed).child("environments"), self._plan, one, other)
+        stood = sum(not one.stage for one in fates)
+        self._tools.say(f"seed {seed}: {stood} of {len(fates)} drafts stand on the ladder and pass review")
+
+
+def prepare(
+    folder: Path, seeds: SeedTree, plan: EnvironmentPlan, sandbox: Sandbox, other: Sandbox
+) -> list[FateOfDraft]:
+    """Drafts, those by hand, their rows, the warm start's answers and the held-out questions of one seed."""
+    folder.mkdir(parents=True, exist_ok=True)
+    runner, ladder = EnvironmentRunner(sandbox), Ladder(sandbox, other, seed=seeds.root)
+    rng = seeds.child("tasks").random()
+    about = [world.draw_task(rng) for _ in range(plan.drafts)]
+    drafts = [
+        world.draw_word_draft(at, one, plan.sound, plan.rewarding, seeds.child("draft", at).random())
+        for at, one in enumerate(about)
+    ]
+    words = sorted(world.WORDS)
+    by_hand = [
+        world.WordDraft(world.written(plan.drafts + at, one), one, "", "by-hand")
+        for at in range(BY_HAND)
+        for one in (world.WordTask((words[at], words[at + 1]), "plain"),)
+    ]
+    fates, samples = [], list[Sample]()
+    for at, draft in enumerate([*drafts, *by_hand]):
+        found = read_environment(draft.source, AUTHOR).value
+        rows = [] if found is None else rows_of(found, runner, plan.per_environment, seeds.child("rows"))
+        kept = [row for row in rows if isinstance(row, EnvironmentRow)]
+        samples += samples_of(kept, domain(NAME))
+        stage, reason = ("", "") if draft.name == "by-hand" else _fate(draft, ladder, seeds.child("review", at))
+        fates.append(FateOfDraft(found.id if found else "", draft.defect, draft.name, stage, reason, len(kept)))
+    write_lines(folder / "rows.jsonl", map(to_row, samples))
+    held, seen = list[world.WordTask](), set(about)
+    while len(held) < plan.heldout:
+        one = world.draw_task(rng)
+        if one not in seen:
+            seen.add(one)
+            held.append(one)
+    sound = [draft.about for draft in drafts if not draft.defect]
+    told = {
+        "heldout": _asked(held, plan.instances, seeds.child("heldout")),
+        "within": _asked(sound, plan.instances, seeds.child("within")),
+        "warm": _warm(seeds.child("warm")),
+    }
+    write_atomic(folder / "asked.json", json.dumps(told))
+    write_atomic(folder / "drafts.json", json.dumps([asdict(one) for one in fates]))
+    return fates[: plan.drafts]
+
+
+def _fate(draft: world.WordDraft, ladder: Ladder, seeds: SeedTree) -> tuple[str, str]:
+    """The stage that drops a draft, with its reason; what the ladder leaves is reviewed, which is simulated."""
+    climb = ladder.check(draft.source, AUTHOR)
+    if climb.reason:
+        return climb.stage, climb.reason
+    share = REVIEWER.recall if draft.defect else REVIEWER.alarm
+    return ("review", draft.defect or "false alarm") if seeds.random().random() < share else ("", "")
+
+
+def _asked(about: Sequence[world.WordTask], count: int, seeds: SeedTree) -> list[tuple[str, str]]:
+    """Questions with their right signs, levels in turn."""
+    rng = seeds.random()
+    found = []
+    for one in about:
+        for at in range(count):
+            words = [rng.choice(one.words) for _ in range(world.LENGTHS[at % len(world.LENGTHS)])]
+            found.append((world.question(words, one.rule), " ".join(world.signs_of(words, one.rule))))
+    return found
+
+
+def _warm(seeds: SeedTree) -> list[tuple[str, str]]:
+    """Questions of all words and rules, with the answers of a careless writer."""
+    rng, found = seeds.random(), []
+    for at in range(WARM):
+        words = [rng.choice(sorted(world.WORDS)) for _ in range(world.LENGTHS[at % len(world.LENGTHS)])]
+        rule = rng.choice(world.RULES)
+        signs = [world.confused(one, rng) if rng.random() < WRONG else one for one in world.signs_of(words, rule)]
+        found.append((world.question(words, rule), world.answer_text(signs)))
+    return found
+
+
+def warm_unit(root: Path, budget: StepBudget, open_sandbox: OpenSandbox, seed: int) -> None:
+    """The weights that a seed's arms start from, and how often they solve what passed: the band."""
+    from evosyn.simulation.experiment.environment_policy import WordLearner, warm_weights
+
+    folder, seeds = root / f"seed-{seed}", SeedTree(seed).child("learner")
+    warm_weights(folder / "start", asked_of(folder)["warm"], budget, seeds)
+    if not (folder / "band.json").exists():
+        with open_sandbox(workers=1) as sandbox:
+            learner = WordLearner(folder, budget, sandbox, seeds)
+            rates = learner.rates(rows_for(folder, [one for one in _stood(folder) if one["name"] != "by-hand"]))
+        write_atomic(folder / "band.json", json.dumps(rates))
+
+
+def train_unit(
+    root: Path, budget: StepBudget, plan: EnvironmentPlan, open_sandbox: OpenSandbox, seed: int, arm: str
+) -> Json:
+    """One arm of one seed."""
+    from evosyn.simulation.experiment.environment_policy import WordLearner
+
+    folder = root / f"seed-{seed}"
+    pool, active = pool_of(folder, arm, banded=plan.banded), plan.active if arm == "rotation" else None
+    if not pool:
+        raise UsageError(f"seed {seed}, {arm}: no environment is left to train on; ask for more --drafts")
+    with open_sandbox(workers=1) as sandbox:
+        learner = WordLearner(folder, budget, sandbox, SeedTree(seed).child("learner"))
+        found = learner.reinforce(rows_for(folder, pool), folder / "scratch" / arm, active)
+    unsound = {one["id"] for one in pool if one["defect"]}
+    paid: Mapping[str, int] = found.pop("paid")
+    total = sum(paid.values())
+    return {
+        **found,
+        "environments": len(pool),
+        "sound": round(sum(not one["defect"] for one in pool) / max(1, len(pool)), 4),
+        "unsound_reward": round(sum(paid[one] for one in paid if one in unsound) / total, 4) if total else None,
+    }
+
+
+def pool_of(folder: Path, arm: str, *, banded: bool) -> list[Json]:
+    """The drafts that an arm trains on, those that make rows."""
+    drafts = json.loads((folder / "drafts.json").read_text(encoding="utf-8"))
+    if arm == "fixed":
+        return [one for one in drafts if one["name"] == "by-hand"]
+    drafts = [one for one in drafts if one["name"] != "by-hand" and one["rows"]]
+    if arm == "oracle":
+        return [one for one in drafts if not one["defect"]]
+    if arm == "unfiltered":
+        return drafts
+    rates = json.loads((folder / "band.json").read_text(encoding="utf-8"))
+    return [one for one in drafts if not one["stage"] and (0 < rates[one["id"]] < 1 or not banded)]
+
+
+def rows_for(folder: Path, pool: Sequence[Json]) -> list[Sample]:
+    """The rows of these environments."""
+    wanted = {one["id"] for one in pool}
+    rows = [from_row(value) for _, value in read_lines(folder / "rows.jsonl")]
+    return [one for one in rows if json.loads(one.meta)["environment"] in wanted]
+
+
+def asked_of(folder: Path) -> dict[str, list[tuple[str, str]]]:
+    """`heldout` and `within`: questions with their right signs; `warm`: with answers as they are written."""
+    value = json.loads((folder / "asked.json").read_text(encoding="utf-8"))
+    return {name: [(str(asked), str(told)) for asked, told in pairs] for name, pairs in value.items()}
+
+
+def _stood(folder: Path) -> list[Json]:
+    drafts = json.loads((folder / "drafts.json").read_text(encoding="utf-8"))
+    return [one for one in drafts if not one["stage"] and one["rows"]]
