@@ -116,10 +116,8 @@ def _inputs(run: Path, seeds: str | None) -> Inputs:
     report = RunDir(run).read_json("report.json") if (run / "report.json").is_file() else {}
     text = load_strategy(file)
     tree = tree_of(text)
-    bound = {
-        name for node in ast.walk(tree or ast.Module()) if isinstance(node, ast.stmt) for name in bound_names(node)
-    }
-    if not bound & {*ENTRY_POINTS}:
+    nodes = [] if tree is None else [node for node in ast.walk(tree) if isinstance(node, ast.stmt)]
+    if not any(bound_names(node) & {*ENTRY_POINTS} for node in nodes):
         lacks = "does not parse" if tree is None else f"defines none of {', '.join(ENTRY_POINTS)}"
         raise UsageError(f"RUN {file}: is no strategy: it {lacks}; try it with `evosyn score --strategy {file}`")
     return Inputs(text, str(run), problems, source, standing_of(report), read_evolved_on(report))
