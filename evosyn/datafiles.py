@@ -76,4 +76,7 @@ def _parsed(path: Path, line: int | None, raw: bytes) -> Json:
     except UnicodeDecodeError as error:
         raise InputError(path, f"is not UTF-8: {error.reason}", line=line, hint="Save the file as UTF-8") from error
     except (ValueError, RecursionError) as error:
-        raise InputError(path, f"is not JSON: {error}", line=line) from error
+        where = str(error)
+        if isinstance(error, json.JSONDecodeError) and line is not None:
+            where = f"{error.msg} (column {error.colno})"
+        raise InputError(path, f"is not JSON: {where}", line=line) from error

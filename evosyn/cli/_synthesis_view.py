@@ -43,11 +43,11 @@ def watching(progress: SynthesisProgress, show: bool, teacher: str) -> Iterator[
 
 def line_of(progress: SynthesisProgress) -> str:
     """One line of progress."""
-    stages = ", ".join(f"{count} in {name}" for name, count in progress.in_stage.items())
+    stages = "".join(f", {count} in {name}" for name, count in progress.in_stage.items())
     eta = "" if progress.eta_s is None else f", about {_time(progress.eta_s)} to go"
     money = "" if not progress.usage.cost else f", ${progress.usage.cost:.4f}"
     return (
-        f"{progress.finished}/{progress.asked} problems ended ({progress.kept['evosyn']} kept), {stages}, "
+        f"{progress.finished}/{progress.asked} problems ended ({progress.kept['evosyn']} kept){stages}, "
         f"{progress.replies} replies ({progress.cached} from cache, {progress.unusable} unusable){money}, "
         f"{_time(progress.seconds)}{eta}"
     )

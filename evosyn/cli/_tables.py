@@ -36,15 +36,15 @@ def begin_table(folder: Path, name: str, config: BaseModel) -> None:
     """Claim a directory of ablations, and keep what this one is made by, before it takes its time.
 
     Raises:
-        UsageError: the directory holds something else.
+        UsageError: the directory holds something else, or cannot be made.
     """
     from evosyn.configs.saving import as_yaml
     from evosyn.rundir import RunDir
 
-    run = RunDir(folder)
-    run.claim(ABLATE)
-    run.write_json("manifest.json", {"kind": ABLATE})
-    run.write(f"{name}.yaml", as_yaml(config))
+    with RunDir(folder) as run:
+        run.claim(ABLATE)
+        run.write_json("manifest.json", {"kind": ABLATE})
+        run.write(f"{name}.yaml", as_yaml(config))
 
 
 def publish(folder: Path, name: str, figure: Figure, remarks: Sequence[str] = ()) -> None:
@@ -111,6 +111,8 @@ def show_estimate(found: Mapping[str, Json], *, as_json: bool, kept_in: Path | N
     if found["cost"] is None:
         click.echo("dollars: the price is unknown; give --set workbench.teacher.price_in=... and price_out=...")
         click.echo("(dollars for a million tokens), or limit --set workbench.budget.max_tokens=...")
+    if found["simulated"]:
+        click.echo("SIMULATED: the sample comes from a stand-in for a model; its tokens are not those of one")
     if kept_in is not None:
         unusable = f", {found['sampled_unusable']} of them unusable" if found["sampled_unusable"] else ""
         click.echo(f"sampled: {found['sampled_calls']} calls{unusable}; {kept_in} keeps them and the run uses them")

@@ -59,9 +59,14 @@ def command(config: ExecutionConfig, out: Path, as_json: bool) -> int:
     from evosyn.crossexec.verdict_cache import SqliteVerdicts
     from evosyn.domains import iter_pools
     from evosyn.jobs import Limits
+    from evosyn.matrices import is_matrices_file
     from evosyn.rundir import RunDir
     from evosyn.workbench import Workbench
 
+    if is_matrices_file(config.source):
+        raise UsageError(
+            f"POOL {config.source}: holds matrices, which are executed already; `evosyn score --pool` takes it"
+        )
     survey = _survey(config.source, iter_pools(config.source), config.M, config.N)
     limits = Limits(config.timeout, budget_s=config.budget or 10 * config.timeout, memory_mb=config.memory)
     flaky = CrossexecConfig(repeat=config.repeat, sample=config.sample, seed=config.seed)

@@ -10,7 +10,7 @@ import click
 from evosyn.cli._export_run import COMMANDS as RUN_EXPORTS
 from evosyn.errors import UsageError
 
-FORMATS = "trl, verl, verifiers, sft, dpo or jsonl; of environments also reasoning_gym"
+FORMATS = "trl, verl, openrlhf, verifiers, sft, dpo or jsonl; of environments also reasoning_gym"
 DIRECTORY = click.Path(file_okay=False, path_type=Path)
 
 
@@ -35,7 +35,7 @@ class Exports(click.Group):
 
 @click.group(cls=Exports, short_help="Write a dataset or a strategy in another tool's format.")
 def command() -> None:
-    """Write a dataset in another tool's format: evosyn export DATA --format trl|verl|verifiers|sft|dpo|jsonl;
+    """Write a dataset in another tool's format: evosyn export DATA --format trl|verl|openrlhf|verifiers|sft|dpo|jsonl;
     one of environments also reasoning_gym."""
 
 

@@ -103,9 +103,10 @@ def import_(
             if kept == limit:
                 return
         if not kept:
-            raise CheckFailed(
-                f"{out} is not written: no row could be used; {len(left_out)} left out{_counts(left_out)}"
+            why = (
+                f"no row could be used; {len(left_out)} left out{_counts(left_out)}" if left_out else "there is no row"
             )
+            raise CheckFailed(f"{out} is not written: {why}")
 
     count = write_lines(out, lines())
     if as_json:

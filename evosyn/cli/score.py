@@ -67,6 +67,9 @@ def command(config: ScoreConfig, card: Path | None, as_json: bool) -> int:
     programs, scoring = named_programs(config.strategies), scoring_of_run(Path(str(config.source)), config.scoring)
     with opened(config) as (found, workbench):
         pool, which = _chosen(found, Path(str(config.source)), config.problems)
+        most = scoring.M or max((len(matrix.verdicts_MN) for matrix in pool.matrices), default=scoring.k)
+        if scoring.k > most:
+            raise UsageError(f"--k {scoring.k}: criterion 2 looks at the k best and worst of {most} solutions; lower k")
         known_before = _known_before(config.strategies, pool)
         runner = workbench.runner
         board = make_leaderboard(runner, pool.matrices, programs, scoring)

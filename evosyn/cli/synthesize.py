@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -96,7 +97,11 @@ def command(config: SynthesizeConfig, out: Path, dry_run: bool, as_json: bool, q
 
 def _inputs(run: Path, seeds: str | None) -> Inputs:
     from evosyn.domains import load_pools
+    from evosyn.domains.replies import tree_of
+    from evosyn.names import bound_names
     from evosyn.rundir import RunDir
+    from evosyn.strategies import load_strategy
+    from evosyn.strategies.genome import ENTRY_POINTS
     from evosyn.synthesis.inputs import Inputs, standing_of
     from evosyn.synthesis.shift import read_evolved_on
 
@@ -109,7 +114,12 @@ def _inputs(run: Path, seeds: str | None) -> Inputs:
     source = seeds or _seeds_of(run)
     problems = tuple(pool.problem for pool in load_pools(source))
     report = RunDir(run).read_json("report.json") if (run / "report.json").is_file() else {}
-    text = file.read_text(encoding="utf-8")
+    text = load_strategy(file)
+    tree = tree_of(text)
+    nodes = [] if tree is None else [node for node in ast.walk(tree) if isinstance(node, ast.stmt)]
+    if not any(bound_names(node) & {*ENTRY_POINTS} for node in nodes):
+        lacks = "does not parse" if tree is None else f"defines none of {', '.join(ENTRY_POINTS)}"
+        raise UsageError(f"RUN {file}: is no strategy: it {lacks}; try it with `evosyn score --strategy {file}`")
     return Inputs(text, str(run), problems, source, standing_of(report), read_evolved_on(report))
 
 

@@ -51,6 +51,7 @@ class Step:
         index: number of the proposal; initial candidates come as step -1.
         island: island that it was drawn from and goes to; -1 = every island (initial candidates).
         parent: id of the parent.
+        asked: the arm that it counts for, where that is not the proposer: whose question was really asked.
     """
 
     index: int
@@ -62,6 +63,7 @@ class Step:
     replies: tuple[str, ...] = ()
     cost: float = 0.0
     tokens: tuple[int, int] = (0, 0)
+    asked: str | None = None
 
 
 def rounded(evaluation: Evaluation) -> Evaluation:

@@ -165,7 +165,7 @@ class Archipelago:
         fates = tuple(self._enter(step, trial) for trial in step.trials)
         self._remember(step, fates)
         gain = 0.0 if before is None else max(0.0, (self.best_score or 0.0) - before)
-        self.tallies.setdefault(step.proposer, Tally()).count(step, fates, gain)
+        self.tallies.setdefault(step.asked or step.proposer, Tally()).count(step, fates, gain)
         if step.index >= 0:
             self.steps += 1
             self._migrate()

@@ -339,6 +339,7 @@ class Search:
             replies=proposal.replies,
             cost=proposal.cost,
             tokens=proposal.tokens,
+            asked=proposal.asked + "".join(arm.partition("@")[1:]) if proposal.asked else None,
         )
 
     def _release(self, key: str) -> None:

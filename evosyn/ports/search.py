@@ -56,6 +56,7 @@ class Proposal:
         `refused`, ...
         replies: ids of the model replies it used.
         tokens: of these, in and out.
+        asked: the proposer whose question was really asked, where that was not this one (nothing to cross: `rewrite`).
     """
 
     candidates: tuple[Candidate, ...] = ()
@@ -63,6 +64,7 @@ class Proposal:
     replies: tuple[str, ...] = ()
     cost: float = 0.0
     tokens: tuple[int, int] = (0, 0)
+    asked: str = ""
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Generic, TypeVar
 
-from evosyn.errors import UsageError
+from evosyn.errors import CorruptRun, UsageError
 from evosyn.reading.conclusions import Conclusion
 from evosyn.records import Json, PassMatrix
 from evosyn.rundir import RunDir
@@ -54,12 +54,17 @@ class Reading:
 
         Raises:
             UsageError: no such question, or nothing here of the name that was given.
+            CorruptRun: a file lacks what every directory of this kind has.
         """
         if len(given) != len(self.asks.get(question, ())) or question not in self.asks:
             known = ", ".join("/".join((name, *parts)) for name, parts in self.asks.items())
             asked = "/".join((question, *given))
             raise UsageError(f"{asked!r}: no such question of a directory of {self.made_by}; one of {known}")
-        found: object = getattr(self, question)(*given)
+        try:
+            found: object = getattr(self, question)(*given)
+        except KeyError as error:
+            told = f"its files lack {error}, which every directory of {self.made_by} has; they are damaged"
+            raise CorruptRun(f"{self.path}: {told}, or another version of evosyn wrote them") from error
         return found
 
     def overview(self) -> object:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -80,7 +80,18 @@ def of_search(
         listed = ", ".join(f"{count} x {reason}" for reason, count in unusable.items())
         drawn = (report.get("spent") or {}).get("drawing", {}).get("calls", "the")
         why = (*why, f"{sum(unusable.values())} of {drawn} replies of drawing could not be used: {listed}")
+    why = (*why, *_wasted(report.get("proposers") or {}))
     return Conclusion(worked, f"{said}: {told}{paired}.{size}", won, best["id"], why)
+
+
+def _wasted(proposers: Mapping[str, Json]) -> Iterator[str]:
+    """Which paid proposals came to nothing, by reason."""
+    for name, row in proposers.items():
+        if row["replies"] and row["wasted"]:
+            listed = ", ".join(f"{count} x {reason}" for reason, count in row["wasted"].items())
+            count = sum(row["wasted"].values())
+            more = "; more room: --set proposers.params.max_tokens=16000" if "truncated" in row["wasted"] else ""
+            yield f"{count} of {row['proposals']} proposals of {name} gave no program: {listed}{more}"
 
 
 def of_synthesis(report: Mapping[str, Json] | None, manifest: Mapping[str, Json], ended: int) -> Conclusion:

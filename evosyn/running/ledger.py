@@ -8,6 +8,7 @@ digest of their request: a reply to another prompt (other config, other version)
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -21,6 +22,8 @@ from evosyn.journal import Events, Journal
 from evosyn.ports import Teacher
 from evosyn.ports.stages import Item
 from evosyn.records import Json, content_id
+
+log = logging.getLogger(__name__)
 
 T = TypeVar("T", bound=Item)
 Key: TypeAlias = tuple[int, str, int, int]
@@ -132,9 +135,11 @@ class Ledger(Generic[T]):
         return reply
 
     async def settle(self) -> None:
-        """Wait for the calls in flight, whoever asked."""
-        if self._calls:
-            await asyncio.wait(self._calls, timeout=DRAIN_S)
+        """Wait for the calls in flight, whoever asked; they are paid."""
+        flying = [call for call in self._calls if not call.done()]
+        if flying:
+            log.warning("the budget is spent: waiting for %d calls in flight (%.0f s at most)", len(flying), DRAIN_S)
+            await asyncio.wait(flying, timeout=DRAIN_S)
 
     def give_up(self) -> None:
         """Cancel the calls in flight."""

@@ -94,7 +94,7 @@ def load_benchmark(spec: str) -> list[BenchmarkItem]:
     name, _, field = spec.partition("::")
     path = Path(name)
     if not path.is_file():
-        raise InputError(path, "no such benchmark file", hint="give --decontaminate a file that exists")
+        raise InputError(path, "no such benchmark file", hint="Give --decontaminate a file that exists")
     items = []
     for line, row in data_rows(path):
         key = field or next((key for key in TEXT_FIELDS if isinstance(row.get(key), str)), None)

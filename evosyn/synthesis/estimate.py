@@ -34,10 +34,12 @@ class Sampled:
     Attributes:
         replies: by purpose.
         large: whether large inputs are asked for of each kept problem, which no sample does.
+        simulated: they come from a stand-in for a model.
     """
 
     replies: Mapping[str, Sequence[Reply]]
     large: bool = False
+    simulated: bool = False
 
     def phase(self, purpose: str, calls: int, at_most: int) -> Phase:
         """So many calls like those that were sampled; large inputs are taken to be like a testing."""
@@ -115,6 +117,7 @@ def figures(
         "phases": {name: phase.to_json() for name, phase in phases.items()},
         "sampled_calls": sum(len(replies) for replies in sampled.replies.values()),
         "sampled_unusable": sum(reply.failure is not None for many in sampled.replies.values() for reply in many),
+        "simulated": sampled.simulated,
     }
 
 
@@ -166,7 +169,7 @@ async def sample(
         await teacher.aclose()
     asked = {seed.domain for seed in seeds}
     large = config.filter.reward.large and any("inputs" in domains[name].asks for name in asked)
-    return Sampled(asking.replies, large)
+    return Sampled(asking.replies, large, teacher.simulated)
 
 
 def estimate(config: SynthesizeConfig, sampled: Sampled, concurrency: int) -> dict[str, Json]:

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from evosyn.cli import group
-from evosyn.errors import InputError, UsageError
+from evosyn.errors import CorruptRun, EvosynError, InputError, UsageError
 from evosyn.evaluators.draws import ConsistencyConfig, make_draws
 from evosyn.records import PassMatrix
 from evosyn.strategies import load_known, load_strategy, strategy_name
@@ -136,6 +136,7 @@ def test_few_held_out_problems_are_told_before_anything_is_drawn(tmp_path):
     path = lines(tmp_path / "six.jsonl", *({**SEED, "problem_id": f"p{number}"} for number in range(6)))
     dry = run("evolve", path, "--out", tmp_path / "run", "--dry-run", "-M", "2", "-N", "2", "--teacher", "offline")
     assert "warning: only 2 problems are held out" in dry.output
+    assert "SIMULATED: the sample comes from a stand-in for a model" in dry.output
     assert Source(str(path)).notes(0.4) == [few_held_out(2)] and not Source("builtin:python-seeds").notes(0.4)
 
 
@@ -147,4 +148,63 @@ def test_a_value_out_of_range_is_told_in_plain_words(tmp_path):
 
 def test_an_export_without_a_format_names_the_formats(tmp_path):
     result = run("export", tmp_path)
-    assert isinstance(result.exception, UsageError) and "name one of trl, verl" in str(result.exception)
+    assert isinstance(result.exception, UsageError) and "name one of trl, verl, openrlhf" in str(result.exception)
+
+
+MATRIX = {"verdicts": ["PF", "FP", "PP"], "human": "PFP"}
+
+
+def test_a_refused_command_does_not_take_the_directory_for_its_source(tmp_path):
+    first, second = (
+        lines(tmp_path / name, *({**MATRIX, "problem_id": f"{name}{n}"} for n in range(6))) for name in "ab"
+    )
+    refused = run("evolve", first, "--out", tmp_path / "run", "-M", "9", "-N", "9")
+    assert "the largest that work" in str(refused.exception)
+    again = run("evolve", second, "--out", tmp_path / "run", "-M", "9", "-N", "9")
+    assert "the largest that work" in str(again.exception), "and not: holds a run on other problems"
+
+
+def test_a_directory_of_another_version_is_said_to_be_one(tmp_path):
+    path = lines(tmp_path / "m.jsonl", *({**MATRIX, "problem_id": f"p{n}"} for n in range(6)))
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "manifest.json").write_text(json.dumps({"kind": "evolve", "v": 9}))
+    (tmp_path / "run" / "journal.jsonl").write_text("")
+    refused = run("evolve", path, "--out", tmp_path / "run")
+    assert "holds a run of another version" in str(refused.exception)
+
+
+def test_a_matrices_file_is_no_pool_to_execute_and_the_other_way_is_named(tmp_path):
+    path = lines(tmp_path / "m.jsonl", {**MATRIX, "problem_id": "p"})
+    refused = run("crossexec", path, "--out", tmp_path / "run")
+    assert "`evosyn score --pool` takes it" in str(refused.exception)
+
+
+def test_a_k_above_the_solutions_of_a_pool_is_refused_by_score(tmp_path):
+    path = lines(tmp_path / "m.jsonl", *({**MATRIX, "problem_id": f"p{n}"} for n in range(6)))
+    refused = run("score", "--pool", path, "--k", "9")
+    assert isinstance(refused.exception, UsageError) and "--k 9" in str(refused.exception)
+
+
+def test_an_ablation_that_cannot_be_written_is_refused_before_it_takes_its_time(tmp_path):
+    path = lines(tmp_path / "m.jsonl", *({**MATRIX, "problem_id": f"p{n}"} for n in range(6)))
+    (tmp_path / "file").write_text("")
+    refused = run("ablate", "k", "--pool", path, "--out", tmp_path / "file" / "below")
+    assert isinstance(refused.exception, UsageError) and "cannot be used as a run directory" in str(refused.exception)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"), [("{}\n{broken\n", r"rows.jsonl:2: .*\(column 2\)"), ("", "there is no row")]
+)
+def test_what_is_wrong_with_a_benchmark_file_is_said_with_one_line_number(tmp_path, text, said):
+    (tmp_path / "rows.jsonl").write_text(text)
+    refused = run("pool", "import", "humaneval", tmp_path / "rows.jsonl", "--out", tmp_path / "p.jsonl")
+    with pytest.raises(EvosynError, match=said):
+        raise refused.exception
+    assert "line 1" not in str(refused.exception)
+
+
+def test_a_directory_whose_report_lacks_something_is_damaged_and_no_crash(tmp_path):
+    (tmp_path / "manifest.json").write_text('{"kind": "synthesize"}')
+    (tmp_path / "report.json").write_text("{}")
+    refused = run("inspect", tmp_path)
+    assert isinstance(refused.exception, CorruptRun) and "another version" in str(refused.exception)

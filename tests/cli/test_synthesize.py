@@ -84,3 +84,11 @@ def test_help_is_quick_to_load_and_pulls_in_nothing_heavy():
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr
     assert "--decontaminate" in ended.stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "said"), [("def rank(evidence:\n", "does not parse"), ("x = 1\n", "defines none of rank")]
+)
+def test_what_is_no_strategy_is_refused_before_anything_is_drawn(place, text, said):
+    (place / "strategy.py").write_text(text)
+    assert said in refused(place, str(place / "strategy.py"), "--seeds", str(place / "seeds.jsonl"))

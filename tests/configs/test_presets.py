@@ -60,6 +60,13 @@ def test_table_1_is_one_command(source):
     assert (config.ks, config.scoring.ties, config.scoring.M, config.scoring.draws) == ((1, 2, 4, 8), "stable", 16, 1)
 
 
+def test_the_papers_synthesis_leaves_out_what_is_ours():
+    config = load_config(SynthesizeConfig, preset="synthesize-paper")
+    assert (config.problem.examples, config.problem.vary, config.draw.views) == (1, False, False)
+    assert not (config.filter.reward.union or config.filter.reward.large or config.filter.reward.examples)
+    assert not load_config(EvolveConfig, preset="evolve-paper").draw.views
+
+
 @pytest.mark.parametrize("name", ["train", "distill"])
 def test_a_training_takes_its_preset_too(name):
     from evosyn.cli.distill import command as distill

@@ -180,16 +180,16 @@ def test_verls_reward_loop_gets_the_rewards(rows: Rows, tmp_path: Path) -> None:
 
 
 def test_openrlhfs_executor_gets_the_rewards(rows: Rows, tmp_path: Path) -> None:
-    import pyarrow.parquet
     from openrlhf.utils.agent import SingleTurnAgentExecutor
 
     import evosyn.train.reward_function as module
 
-    read = pyarrow.parquet.read_table(rows.export("verl", tmp_path / "verl") / "train.parquet").to_pylist()
+    exported = rows.export("openrlhf", tmp_path / "openrlhf") / "train.jsonl"
+    read = [json.loads(line) for line in exported.read_text().splitlines()]
     executor = SingleTurnAgentExecutor(module.__file__)
 
     async def one(place: int, text: str) -> float:
-        prompt, label = chat(read[place]["prompt"]), read[place]["reward_model"]["ground_truth"]
+        prompt, label = chat(read[place]["input"]), read[place]["label"]
         query = tokenizer().decode(tokenizer()(prompt + text + END)["input_ids"], skip_special_tokens=False)
         (answer,) = await executor._fetch_rewards_via_func([query], [prompt], [label])
         assert answer["extra_logs"]["unknown"].item() == 0.0

@@ -4,64 +4,23 @@ but what cannot be used, and that is counted."""
 import json
 import shutil
 from pathlib import Path
-from typing import Annotated
 
 import pytest
 from click.testing import CliRunner, Result
 
-from evosyn.chat import Reply, Request
 from evosyn.cli.synthesize import command
 from evosyn.dataset import SETTINGS, read_dataset, read_rejects
-from evosyn.ports import Argument, PluginConfig, TeacherTools
 from evosyn.strategies import load_known
-from evosyn.synthesis.generate import SAMPLE_STRIDE
+from tests.recorded.playing import HERE, teacher, written
 
-RECORDED = Path(__file__).parents[1] / "recorded" / "synthesis"
-
-
-class RecordedConfig(PluginConfig):
-    """
-    Attributes:
-        directory: of replies, one a file: `INDEX.KIND.SLOT.ATTEMPT.md`.
-    """
-
-    directory: Annotated[Path, Argument("DIR")] = RECORDED
+RECORDED, FURTHER = HERE / "synthesis", HERE / "problems"
+SIZES = ("--problems", "3", "-M", "3", "-N", "4")
 
 
-class RecordedTeacher:
-    """Answers from files; where there is none, with nothing usable."""
-
-    name, simulated = "recorded", False
-
-    def __init__(self, config: RecordedConfig) -> None:
-        self._directory = config.directory
-
-    async def complete(self, request: Request) -> Reply:
-        if request.purpose == "problem":
-            attempt, index = divmod(request.sample, SAMPLE_STRIDE * SAMPLE_STRIDE)
-            name = f"{index}.problem.0.{attempt}"
-        else:
-            attempt, slot = divmod(request.sample, SAMPLE_STRIDE)
-            assert request.problem is not None
-            index = int(request.problem.problem_id.removeprefix("syn-"))
-            name = f"{index}.{request.purpose}.{slot}.{attempt}"
-        file = self._directory / f"{name}.md"
-        text = file.read_text(encoding="utf-8") if file.is_file() else ""
-        return Reply(f"r_{name}", text, self.name, failure=None if text else "empty", reasoning=f"thoughts of {name}")
-
-    async def aclose(self) -> None:
-        return None
-
-
-def create(tools: TeacherTools, config: RecordedConfig) -> RecordedTeacher:  # noqa: ARG001
-    return RecordedTeacher(config)
-
-
-def synthesize(place: Path, *more: str, directory: Path = RECORDED) -> Result:
+def synthesize(place: Path, *more: str, directory: Path = RECORDED, sizes: tuple[str, ...] = SIZES) -> Result:
     (place / "strategy.py").write_text(load_known("codet_gap"))
-    teacher = f"{__name__}:create:{directory}"
-    sizes = ["--problems", "3", "-M", "3", "-N", "4", "--seeds", "builtin:python-seeds", "--quiet"]
-    line = [str(place / "strategy.py"), "--out", str(place / "data"), "--teacher", teacher, *sizes, *more]
+    line = [str(place / "strategy.py"), "--out", str(place / "data"), "--teacher", teacher(directory), *sizes]
+    line += ["--seeds", "builtin:python-seeds", "--quiet", *more]
     return CliRunner().invoke(command, line)
 
 
@@ -71,6 +30,29 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ended = synthesize(place)
     assert ended.exit_code == 0, ended.output
     return place / "data"
+
+
+def test_there_are_twelve_replies_of_each_kind():
+    for kind in ("problem", "solution", "testing", "inputs"):
+        assert written(RECORDED, kind) + written(FURTHER, kind) >= 12, kind
+
+
+def test_problems_of_every_form_are_made_and_refusals_cut_and_empty_ones_are_asked_for_again(tmp_path: Path):
+    ended = synthesize(tmp_path, directory=FURTHER, sizes=("--problems", "9", "-M", "2", "-N", "2"))
+    assert ended.exit_code == 0, (ended.output, ended.exception)
+    data = tmp_path / "data"
+    replies = {(one.stage, one.reason, one.index) for one in read_rejects(data) if one.item == "reply"}
+    assert {(stage, index) for stage, _, index in replies} == {
+        *(("problem", index) for index in (3, 5, 8)), *(("inputs", index) for index in (6, 7))
+    }  # fmt: skip
+    report = json.loads((data / "report.json").read_text())
+    assert report["calls"] == len(list(FURTHER.glob("*.md"))) == 57
+    assert report["kept"] == 9
+    for row in read_dataset(data):
+        assert [one["verdict"] for one in json.loads(row.solutions_ranked)] == ["P", "P"]
+        index = int(row.problem_id.removeprefix("syn-"))
+        large = json.loads(row.lineage)["reward"]["large_cases"]
+        assert (large > 0) == (index not in (6, 7, 8)), index
 
 
 def test_only_what_cannot_be_used_is_lost_and_it_is_counted(data: Path):

@@ -193,3 +193,15 @@ def test_unusable_replies_of_drawing_are_among_the_reasons_of_a_search():
     assert (
         "2 of 40 replies of drawing could not be used: 2 x testing: no-cases" in of_search(report, None, "", None).why
     )
+
+
+def test_paid_proposals_that_gave_no_program_are_among_the_reasons_with_what_helps():
+    side = {"id": "c", "heldout_score": 0.5}
+    board = {"heldout": {"problems": 20, "strategies": []}}
+    report = {"best": side, "initial": side, "beats_initial": False, "leaderboard": board, "evaluations": 3}
+    paid = {"proposals": 8, "replies": 16, "wasted": {"truncated": 6, "prose": 1}}
+    free = {"proposals": 90, "replies": 0, "wasted": {"no-parent": 2}}
+    found = of_search(report | {"proposers": {"explain": paid, "genetic": free}}, None, "", None)
+    (said,) = [line for line in found.why if "gave no program" in line]
+    assert said.startswith("7 of 8 proposals of explain gave no program: 6 x truncated, 1 x prose")
+    assert "--set proposers.params.max_tokens=16000" in said

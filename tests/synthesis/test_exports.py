@@ -61,7 +61,7 @@ def rows_of(path: Path) -> list[dict]:
 
 
 def test_the_formats_are_those_of_the_documentation():
-    assert format_names() == ["dpo", "jsonl", "reasoning_gym", "sft", "trl", "verifiers", "verl"]
+    assert format_names() == ["dpo", "jsonl", "openrlhf", "reasoning_gym", "sft", "trl", "verifiers", "verl"]
 
 
 @pytest.mark.parametrize(
@@ -75,6 +75,7 @@ def test_the_formats_are_those_of_the_documentation():
         ("trl", "train.parquet", "prompt task row_id difficulty"),
         ("sft", "train.jsonl", "messages"),
         ("dpo", "train.jsonl", "prompt chosen rejected"),
+        ("openrlhf", "train.jsonl", "input label"),
         ("verl", "train.parquet", "data_source prompt ability reward_model extra_info"),
     ],
 )

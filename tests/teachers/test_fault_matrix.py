@@ -118,6 +118,22 @@ def test_every_reply_cut_ends_the_question_and_says_how_to_give_more_room() -> N
         assert server.counts.requests == 2, "the second time with more room"
 
 
+def test_two_empty_answers_to_the_question_end_the_run() -> None:
+    with ScriptedServer(echo, faults=Faults(empty=1.0)) as server:
+        with pytest.raises(TeacherUnavailable, match=r"no text in .*2 answers \(2 x empty"):
+            run(made(base_url=server.base_url), lambda teacher: teacher.check("solution", {}))
+        assert server.counts.requests == 2
+
+
+def test_after_a_while_it_is_said_that_nothing_comes(monkeypatch: pytest.MonkeyPatch, caplog) -> None:
+    monkeypatch.setattr("evosyn.teachers.chat.SAID_AFTER_S", 0.1)
+    with ScriptedServer(echo, latency_s=0.6) as server:
+        (reply,) = many(made(base_url=server.base_url), [ask("q")])
+    assert reply.failure is None
+    (said,) = [one.getMessage() for one in caplog.records if "no answer" in one.getMessage()]
+    assert server.base_url in said
+
+
 ADAPTS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "refuses max_tokens": ("max_tokens", {"max_completion_tokens": 7}, {}),
     "refuses a temperature": ("temperature", {"max_tokens": 7}, {}),
@@ -235,14 +251,22 @@ BY_OTHER_TESTS = {
     "429 to everything": test_an_endpoint_that_only_asks_to_wait_is_asked_until_a_time_that_is_said,
     "cuts every reply": test_every_reply_cut_ends_the_question_and_says_how_to_give_more_room,
     "goes down and comes back": test_an_outage_costs_nothing_but_time,
-    "goes down for good": "test_chat: an endpoint that dies on the way",
+    "goes down for good": "teachers/test_chat.py: "
+    "test_an_endpoint_that_dies_on_the_way_loses_no_request_and_ends_the_run_after_its_time",
     "500 to one prompt": test_a_request_that_always_fails_is_given_up_and_neither_ends_the_run_nor_stands_in_its_way,
     "403 to one prompt": test_one_moderated_request_is_one_unusable_reply,
-    "cuts a reply": "cli/test_evolve_drawing: a reply that was cut",
-    "an empty or refused reply": "test_chat: empty, truncated and missing answers",
-    "thinks in its answer": "test_thinking",
+    "cuts a reply": "cli/test_evolve_drawing.py: test_a_reply_that_was_cut_is_asked_for_once_more_with_more_room",
+    "an empty or refused reply": "teachers/test_chat.py: "
+    "test_empty_truncated_and_missing_answers_are_failures_and_not_successes",
+    "thinks in its answer": "teachers/test_thinking.py: test_an_answer_that_is_reasoning_alone_is_no_answer",
 }
 
 
 def test_the_matrix_of_the_documentation_is_the_one_that_is_tested() -> None:
     assert sorted(documented()) == sorted([*ENDS, *ADAPTS, *GOES_ON, *BY_OTHER_TESTS])
+
+
+@pytest.mark.parametrize("named", [named for named in BY_OTHER_TESTS.values() if isinstance(named, str)])
+def test_a_row_that_another_file_tests_is_tested_there(named: str) -> None:
+    file, _, name = named.partition(": ")
+    assert f"def {name}(" in (Path(__file__).parents[1] / file).read_text(encoding="utf-8")

@@ -151,6 +151,30 @@ def test_the_keyboard_reaches_rows_and_opens_them_and_columns_sort(run_dir, tmp_
     browse(steps)
 
 
+def test_the_way_back_leads_to_where_a_list_was_left_and_an_unknown_page_is_said_to_be_one(run_dir, tmp_path):
+    file = tmp_path / "run.html"
+    file.write_text(exported(open_view(run_dir)), encoding="utf-8")
+
+    async def until(tab: Tab, condition: str) -> None:
+        while not await tab.run(condition):
+            await asyncio.sleep(0.02)
+
+    async def steps(tab: Tab) -> None:
+        await tab.look(1400, "light")
+        await tab.open(f"{file.as_uri()}#candidates", "!!document.querySelector('tr[tabindex]')")
+        left = await tab.run("(scrollTo(0, 300), scrollY)")
+        assert left > 0
+        await tab.run("document.querySelectorAll('tr[tabindex] a')[5].click()")
+        await until(tab, "location.hash.startsWith('#candidate/') && !!document.querySelector('pre') && scrollY === 0")
+        await tab.run("history.back()")
+        await until(tab, f"location.hash.startsWith('#candidates') && scrollY === {left}")
+        await tab.run("void (location.hash = '#nonsense')")
+        await until(tab, "!!document.querySelector('[role=alert]')")
+        assert "there is no page #nonsense" in await tab.run("main.textContent")
+
+    browse(steps)
+
+
 def test_a_page_that_waits_shows_the_run_as_soon_as_it_begins(run_dir, tmp_path):
     import threading
 

@@ -121,7 +121,7 @@ class ModelProposer:
         cost = sum(reply.cost or 0.0 for reply in replies)  # of cached ones too: a killed run may have paid them
         tokens = sum(reply.input_tokens for reply in replies), sum(reply.output_tokens for reply in replies)
         if found.value is None:
-            return Proposal(waste=found.reason, replies=ids, cost=cost, tokens=tokens)
+            return Proposal(waste=found.reason, replies=ids, cost=cost, tokens=tokens, asked=asked.kind)
         parents = (context.parent.candidate.id, *(elite.candidate.id for elite in asked.also_parents))
         detail = {
             "model": self._teacher.name,
@@ -132,7 +132,7 @@ class ModelProposer:
         if asked.kind:
             detail["asked"] = asked.kind
         made = Candidate(found.value, parents, self.name, detail)
-        return Proposal((made,), replies=ids, cost=cost, tokens=tokens)
+        return Proposal((made,), replies=ids, cost=cost, tokens=tokens, asked=asked.kind)
 
     async def repair(self, context: ProposalContext, failed: Proposal, reason: str) -> Proposal | None:
         """See `ports.Repairing.repair`."""
@@ -150,7 +150,7 @@ class ModelProposer:
             return replace(failed, replies=replies, cost=cost, tokens=tokens)
         detail = {**broken.detail, "replies": list(replies), "prompt": asked, "repairs": broken.id}
         mended = Candidate(found.value, broken.parents, self.name, detail)
-        return Proposal((broken, mended), replies=replies, cost=cost, tokens=tokens)
+        return replace(failed, candidates=(broken, mended), replies=replies, cost=cost, tokens=tokens)
 
     async def aclose(self) -> None:
         """End the connections that the teacher holds in this event loop."""

@@ -63,7 +63,8 @@ def estimated(config: MakeConfig, workbench: Workbench) -> dict[str, Json]:
     columns = check.verifiers * -(-check.instances // check.group) + check.solvers
     cells = drafts * check.solvers * columns
     calls = config.workbench.teacher.calls
-    found = figures(counted, Sampled(teacher.replies), problems=drafts, executions=cells, concurrency=calls)
+    drawn = Sampled(teacher.replies, simulated=teacher.simulated)
+    found = figures(counted, drawn, problems=drafts, executions=cells, concurrency=calls)
     return {"teacher": teacher.name, **found}
 
 

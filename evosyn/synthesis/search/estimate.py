@@ -40,7 +40,7 @@ async def sample_seeds(
         await asyncio.gather(*(asking.pool(problem, domains, one, config.draw) for problem, one in every))
     finally:
         await teacher.aclose()
-    return Sampled(asking.replies)
+    return Sampled(asking.replies, simulated=teacher.simulated)
 
 
 def estimate_search(config: EvolveConfig, source: Source, sampled: Sampled | None, concurrency: int) -> dict[str, Json]:

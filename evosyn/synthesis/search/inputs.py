@@ -156,11 +156,10 @@ def claim(run: RunDir, source: Source, config: EvolveConfig, checked: Usage | No
         mine["pools"] = sorted({origin.pool for origin in source.origins.values()})
     run.claim(KIND)
     held = run.read_json("manifest.json") if run.file("manifest.json").is_file() else {}
-    if held and held.get("source_digest") != mine["source_digest"]:
-        raise UsageError(
-            f"--out {run.path}: holds a run on other problems (on {held.get('source')}, as it was then); "
-            "choose another directory"
-        )
+    begun = any(run.file(name).exists() for name in (POOLS, MATRICES, "journal.jsonl"))
+    if held and begun and held.get("source_digest") != mine["source_digest"]:
+        what = f"on other problems (on {held['source']}, as it was then)" if "source" in held else "of another version"
+        raise UsageError(f"--out {run.path}: holds a run {what}; choose another directory")
     if run.file(POOLS).is_file():
         _same_drawing(run, held, mine)
     else:

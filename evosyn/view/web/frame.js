@@ -38,8 +38,11 @@ async function show() {
     frame(path);
     content = await contentOf(what, name || "", query);
   } catch (error) { content = [problemText(error)]; }
+  const parts = [content].flat(4);
+  await Promise.all(parts.filter((one) => one instanceof Promise));
   if (turn !== shown) return;
-  main.replaceChildren(...[content].flat(4).filter((one) => one && one.nodeType));
+  main.replaceChildren(...parts.filter((one) => one && one.nodeType));
+  try { history.replaceState("seen", ""); } catch (error) { console.debug(error); }
 }
 
 function step(event) {
@@ -49,7 +52,15 @@ function step(event) {
   if (next) { next.focus(); event.preventDefault(); }
 }
 
-window.addEventListener("hashchange", () => { show(); window.scrollTo(0, 0); });
+// Where a page was left, for the way back to it; a page that is new begins at its top.
+const places = new Map();
+const leave = () => { places.set(location.hash, window.scrollY); };
+window.addEventListener("hashchange", () => {
+  const place = history.state === "seen" ? places.get(location.hash) || 0 : 0;
+  show().then(() => window.scrollTo(0, place));
+});
+document.addEventListener("click", leave, true);
+document.addEventListener("keydown", leave, true);
 document.addEventListener("keydown", step);
 if (!embedded) setInterval(() => { if (overview && !overview.finished && !document.hidden && (location.hash || "#overview") === "#overview") show(); }, 5000);
 show();

@@ -99,7 +99,7 @@ function listPage(title, question, query, sorts, heads, rowOf, above = null) {
     const wanted = { q: input.value, sort: order ? order.value : "" };
     const kept = new URLSearchParams(Object.entries(wanted).filter(([, value]) => value)).toString();
     // A viewer that shows the file in a closed frame forbids it; the list does not depend on it.
-    try { history.replaceState(null, "", "#" + question + (kept ? "?" + kept : "")); } catch (error) { console.debug(error); }
+    try { history.replaceState(history.state, "", "#" + question + (kept ? "?" + kept : "")); } catch (error) { console.debug(error); }
     const found = await ask(question, wanted).catch((error) => ({ error }));
     if (mine !== turn) return;
     if (found.error) { box.replaceChildren(problemText(found.error)); return; }

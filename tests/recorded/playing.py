@@ -1,0 +1,71 @@
+"""A teacher that answers from files in which replies were written by hand; README.md says what is odd about each.
+
+`INDEX.KIND.SLOT.ATTEMPT.md` is the reply of one call: INDEX of a new problem, or the name of a seed. The turns of an
+agent are `NAME.turn.SLOT.TURN.md`. Where there is no file nothing usable comes.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from evosyn.chat import Reply, Request
+from evosyn.ports import Argument, PluginConfig, TeacherTools
+from evosyn.synthesis.generate import SAMPLE_STRIDE
+
+HERE = Path(__file__).parent
+
+
+class PlayedConfig(PluginConfig):
+    """
+    Attributes:
+        directory: of replies.
+    """
+
+    directory: Annotated[Path, Argument("DIR")]
+
+
+class PlayedTeacher:
+    """Implements `ports.Teacher`."""
+
+    name, simulated = "recorded", False
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+
+    async def complete(self, request: Request) -> Reply:
+        name = named(request)
+        file = self._directory / f"{name}.md"
+        text = file.read_text(encoding="utf-8") if file.is_file() else ""
+        return Reply(f"r_{name}", text, self.name, failure=None if text else "empty", reasoning=f"thoughts of {name}")
+
+    async def aclose(self) -> None:
+        return None
+
+
+def named(request: Request) -> str:
+    """The file of a request, without its ending."""
+    if request.purpose == "problem":
+        attempt, index = divmod(request.sample, SAMPLE_STRIDE * SAMPLE_STRIDE)
+        return f"{index}.problem.0.{attempt}"
+    attempt, slot = divmod(request.sample, SAMPLE_STRIDE)
+    assert request.problem is not None
+    about = request.problem.problem_id
+    about = str(int(about.removeprefix("syn-"))) if about.startswith("syn-") else about
+    if request.problem.domain == "os-shell" and request.purpose == "solution":
+        return f"{about}.turn.{slot}.{sum(message.role == 'assistant' for message in request.messages)}"
+    return f"{about}.{request.purpose}.{slot}.{attempt}"
+
+
+def create(tools: TeacherTools, config: PlayedConfig) -> PlayedTeacher:  # noqa: ARG001
+    return PlayedTeacher(config.directory)
+
+
+def teacher(directory: Path) -> str:
+    """How a command names the teacher of these replies."""
+    return f"{__name__}:create:{directory}"
+
+
+def written(directory: Path, kind: str) -> int:
+    """How many replies of a kind there are."""
+    return len(list(directory.glob(f"*.{kind}.*.md")))
