@@ -15,21 +15,22 @@ from dataclasses import replace
 from typing import NamedTuple, Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
+from evosyn.agents.course import Course
 from evosyn.agents.dialects import HINT, RULES, TOOLS, Dialect, read_action, result, written
 from evosyn.agents.place import EpisodePlace, RoomGone
 from evosyn.agents.turns import TurnJournal
 from evosyn.chat import Message, Reply, Request
 from evosyn.configs.section import Section
+from evosyn.domains.os_shell import ROUNDS
 from evosyn.ports.worlds import WorldKind
 from evosyn.records import Json, Problem
 from evosyn.running.ledger import TRANSIENT
 from evosyn.shell_world import ShellWorld, world_in
-from evosyn.trajectories import ANSWER, BASH, End, ToolUse, Trajectory
+from evosyn.trajectories import BASH, Trajectory
 
 Done = TypeVar("Done")
 AskTurn = Callable[[int, Request], Awaitable[Reply]]
 """Answers (number of the turn, request)."""
-NOTHING_IN_A_ROW = 2
 
 
 class Rooms(WorldKind[ShellWorld], Protocol):
@@ -112,38 +113,28 @@ class LoopActor:
                 return await self._run(problem, self._first(request), ask, place)
 
     async def _run(self, problem: Problem, request: Request, ask: AskTurn, place: EpisodePlace) -> Episode:
-        chat, calls, replies, nothing = list(request.messages), list[ToolUse](), list[Reply](), 0
-        end: End = "limit"
+        chat, replies = list(request.messages), list[Reply]()
+        course = Course(int(problem.payload.get("rounds", ROUNDS)))
         try:
-            for number in range(int(problem.payload.get("rounds", 8))):
-                reply = await ask(number, replace(request, messages=tuple(chat)))
+            while not course.over:
+                reply = await ask(len(replies), replace(request, messages=tuple(chat)))
                 replies.append(reply)
                 if reply.failure in TRANSIENT:
                     return Episode(None, tuple(replies), reply.failure or "")
                 act = None if reply.failure else read_action(reply.text)
-                nothing = 0 if act else nothing + 1
+                course.take(act)
                 if act is None:
                     chat += [Message("assistant", reply.text.strip() or "(nothing)"), Message("user", HINT)]
-                    if nothing == NOTHING_IN_A_ROW:
-                        end = "protocol"
-                        break
-                    continue
-                if act.name != BASH:
-                    calls.append(ToolUse(act.name, dict(act.arguments), say=act.say))
-                    end = "answer" if act.name == ANSWER else "finish"
-                    break
-                script = str(act.arguments["script"])
-                seen = await self._in_thread(lambda script=script: place.act(script))  # type: ignore[misc]
-                calls.append(ToolUse(BASH, {"script": script}, seen.out, seen.status, act.say))
-                dialect = self._config.dialect
-                chat += [Message("assistant", written(act, dialect)), result(seen.out, dialect)]
-            state = await self._in_thread(place.freeze) if end in ("answer", "finish") else None
+                elif act.name == BASH:
+                    script = str(act.arguments["script"])
+                    seen = await self._in_thread(lambda script=script: place.act(script))  # type: ignore[misc]
+                    course.saw(act, seen)
+                    dialect = self._config.dialect
+                    chat += [Message("assistant", written(act, dialect)), result(seen.out, dialect)]
+            state = await self._in_thread(place.freeze) if course.ended else None
         except RoomGone:
             return Episode(None, tuple(replies), "room")
-        if end in ("answer", "finish") and state is None:
-            end = "limit"  # it left more than is kept
-        answer = str(calls[-1].args["answer"]) if end == "answer" else None
-        return Episode(Trajectory(tuple(calls), end, answer, state), tuple(replies), drifted=place.drifted)
+        return Episode(course.trajectory(state), tuple(replies), drifted=place.drifted)
 
     def _first(self, request: Request) -> Request:
         if self._config.dialect == "text":
