@@ -7,7 +7,7 @@ is Student's over seeds of the paired differences. EvoSyn (2510.17928) table 2 a
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -37,7 +37,7 @@ def summarize(records: Sequence[Json], facts: Sequence[Json], note: str = NOTE) 
             row[name] = _json(_share(t_interval([record["curve"][-1][name] for record in mine])))
         row["reward_start"], row["reward_end"] = _reward(mine, first=True), _reward(mine, first=False)
         worth = [fact["arms"][arm] for fact in facts if arm in fact["arms"]]
-        for name in ("rows", "good", "balanced_accuracy"):
+        for name in ("rows", "good", "right", "balanced_accuracy"):
             values = [entry[name] for entry in worth if name in entry]
             row[name] = round(float(np.mean(values)), 4) if values else None
         rows.append(row)
@@ -53,6 +53,8 @@ def summarize(records: Sequence[Json], facts: Sequence[Json], note: str = NOTE) 
                 ("evosyn", "initial"),
                 ("evosyn", "figure3"),
                 ("oracle", "evosyn"),
+                ("evosyn", "teacher"),
+                ("evosyn", "start"),
                 ("distill-best", "distill-random"),
             )
             if (difference := paired(records, one, other)) is not None
@@ -140,14 +142,14 @@ def sweep_markdown(tables: Mapping[str, Mapping[str, Json]]) -> str:
     lines.append("|---|---|---|---|---|")
     for noise, table in tables.items():
         for row in table["arms"]:
-            cells = (noise, row["arm"], row["seeds"], _cell(row["good"]), _interval(row["sampled"]))
+            cells = (noise, row["arm"], row["seeds"], cell(row["good"]), interval(row["sampled"]))
             lines.append("| " + " | ".join(str(cell) for cell in cells) + " |")
     lines += ["", "| teacher | problems kept | evosyn - random [95 %] | gap closed |", "|---|---|---|---|"]
     for noise, table in tables.items():
         gained = table["differences"].get("evosyn - random")
         kept = f"{sum(table['kept'])} of {sum(table['problems'])}"
-        shown = "-" if gained is None else _interval(gained, signed=True)
-        lines.append(f"| {noise} | {kept} | {shown} | {_cell(table['gap_closed'])} |")
+        shown = "-" if gained is None else interval(gained, signed=True)
+        lines.append(f"| {noise} | {kept} | {shown} | {cell(table['gap_closed'])} |")
     lines += ["", *(f"- {noise}: {' '.join([table['verdict'], *table['remarks']])}" for noise, table in tables.items())]
     return "\n".join(lines) + "\n"
 
@@ -164,23 +166,33 @@ def markdown(table: Mapping[str, Json]) -> str:
     for row in table["arms"]:
         reward = "-" if row["reward_start"] is None else f"{row['reward_start']:.2f} -> {row['reward_end']:.2f}"
         lines.append(
-            f"| {row['arm']} | {_cell(row['rows'], 0)} | {_cell(row['good'])} | "
-            f"{_cell(row['balanced_accuracy'])} | {reward} "
-            f"| {row['start_sampled']:.3f} -> {_interval(row['sampled'])} | {_interval(row['greedy'])} |"
+            f"| {row['arm']} | {cell(row['rows'], 0)} | {cell(row['good'])} | "
+            f"{cell(row['balanced_accuracy'])} | {reward} "
+            f"| {row['start_sampled']:.3f} -> {interval(row['sampled'])} | {interval(row['greedy'])} |"
         )
-    lines += ["", "| difference, paired by seed | mean [95 %] |", "|---|---|"]
-    lines += [f"| {name} | {_interval(value, signed=True)} |" for name, value in table["differences"].items()]
+    return "\n".join([*lines, *conclusion(table)])
+
+
+def conclusion(table: Mapping[str, Json]) -> list[str]:
+    """What stands below the arms: differences, the gap that is closed, and what the figures say."""
+    lines = ["", "| difference, paired by seed | mean [95 %] |", "|---|---|"]
+    lines += [f"| {name} | {interval(value, signed=True)} |" for name, value in table["differences"].items()]
     closed = table["gap_closed"]
     lines += ["", f"Gap between random and oracle closed by evosyn: {'-' if closed is None else f'{closed:.2f}'}", ""]
-    lines += [table["verdict"], "", *(f"- {remark}" for remark in table["remarks"])]
-    return "\n".join(lines)
+    return [*lines, table["verdict"], "", *(f"- {remark}" for remark in table["remarks"])]
 
 
-def publish(run: RunDir, records: Sequence[Json], table: dict[str, Json]) -> Comparison:
-    """Write report, table and curves into the run."""
+def publish(
+    run: RunDir,
+    records: Sequence[Json],
+    table: dict[str, Json],
+    name: str = "table2",
+    told: Callable[[Mapping[str, Json]], str] = markdown,
+) -> Comparison:
+    """Write report, table (as `told`) and curves into the run."""
     run.write_json("report.json", table)
-    text = markdown(table)
-    run.write("table2.md", text)
+    text = told(table)
+    run.write(f"{name}.md", text)
     write_curves(run, records)
     return Comparison(table, text)
 
@@ -240,10 +252,10 @@ def _json(interval: MeanInterval) -> dict[str, Json]:
     return {name: None if value != value else round(value, 4) for name, value in interval._asdict().items()}
 
 
-def _cell(value: float | None, digits: int = 2) -> str:
+def cell(value: float | None, digits: int = 2) -> str:
     return "-" if value is None else f"{value:.{digits}f}"
 
 
-def _interval(value: Mapping[str, float | None], *, signed: bool = False) -> str:
+def interval(value: Mapping[str, float | None], *, signed: bool = False) -> str:
     mean = f"{value['mean']:+.3f}" if signed else f"{value['mean']:.3f}"
     return mean if value["low"] is None else f"{mean} [{value['low']:.3f}, {value['high']:.3f}]"
