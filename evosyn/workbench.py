@@ -201,6 +201,15 @@ class Workbench:
                 found[name] = actor
         return found
 
+    def lacks(self, problem: Problem) -> tuple[str, ...]:
+        """What a problem needs and this machine does not give: it is left out by these names.
+
+        Raises:
+            SandboxUnavailable: as `actor`.
+        """
+        actor = self.actor(self.domains[problem.domain])
+        return () if actor is None else actor.lacks(problem)
+
     @cached_property
     def runner(self) -> StrategyRunner:
         """Runs strategies, which may use numpy, in a sandbox of their own."""

@@ -25,7 +25,7 @@ from evosyn.domains.os_shell import ROUNDS
 from evosyn.ports.worlds import WorldKind
 from evosyn.records import Json, Problem
 from evosyn.running.ledger import TRANSIENT
-from evosyn.shell_world import ShellWorld, world_in
+from evosyn.shell_world import Need, ShellWorld, world_in
 from evosyn.trajectories import BASH, Trajectory
 
 Done = TypeVar("Done")
@@ -43,6 +43,8 @@ class Rooms(WorldKind[ShellWorld], Protocol):
     def kept(self, state: str) -> bool: ...
 
     def see_image(self, name: str) -> None: ...
+
+    def lacks(self, world: ShellWorld) -> tuple[Need, ...]: ...
 
 
 class AgentConfig(Section):
@@ -89,6 +91,10 @@ class LoopActor:
         """
         for name in sorted({world_in(problem.payload).image for problem in problems}):
             self._rooms.see_image(name)
+
+    def lacks(self, problem: Problem) -> tuple[Need, ...]:
+        """What its world needs and this machine does not give: it is left out by these names, and nobody is asked."""
+        return self._rooms.lacks(world_in(problem.payload))
 
     async def refused(self, problem: Problem) -> str:
         """Why no agent should be sent into the world of a new problem, as `name: detail`; empty where nothing is."""

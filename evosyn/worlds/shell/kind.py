@@ -134,6 +134,8 @@ class ShellWorlds:
 
     def trial(self, world: ShellWorld) -> str:
         """What is wrong with a world as `name: detail`: it cannot be made, is not the same twice, or is nothing."""
+        if lacking := self.lacks(world):
+            return f"lacks-{'-'.join(lacking)}: {_lacking(lacking)}"
         if not world.init:
             return "init-empty: nothing was prepared"
         try:
@@ -154,7 +156,7 @@ class ShellWorlds:
             UnavailableError: the room was lost.
         """
         if lacking := self.lacks(world):
-            raise UsageError(f"this machine lacks what the world needs: {', '.join(lacking)}; see `evosyn doctor`")
+            raise UsageError(_lacking(lacking))
         image = self._keepers.image(world.image)
         asked = [image.digest, world.cwd, [[script.language, script.code] for script in world.init]]
         key = hashlib.sha256(json.dumps(asked).encode("utf-8", "surrogatepass")).hexdigest()
@@ -241,6 +243,8 @@ class ShellWorlds:
     def _row(self, job: ShellJob) -> tuple[ItemOutcome, ...]:
         items = len(job.cells) + job.says
         world = ShellWorld.read(job.world)
+        if lacking := self.lacks(world):  # says nothing about what is judged
+            return (ItemOutcome(Status.INFRASTRUCTURE, detail=_lacking(lacking)),) * items
         try:
             self.first_state(world)
         except UsageError as error:
@@ -291,6 +295,10 @@ class ShellWorlds:
 
     def __exit__(self, *exc: object) -> None:
         self.close()
+
+
+def _lacking(needs: Sequence[Need]) -> str:
+    return f"this machine lacks what the world needs: {', '.join(needs)}; see `evosyn doctor`"
 
 
 def outcome_of(ran: Ran) -> ItemOutcome:
