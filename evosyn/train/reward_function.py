@@ -32,6 +32,7 @@ MARK_CHARS = 80
 TAIL = 64
 """Characters at the end of a prompt by which a completion is found where the text before it was cut or changed."""
 
+
 def compute_score(
     data_source: str, solution_str: str, ground_truth: Any, extra_info: Mapping[str, Json] | None = None, **rest: Any
 ) -> dict[str, float]:

@@ -10,12 +10,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from evosyn.agents.dialects import CUT, HINT, LONGEST_SEEN, read_action
-from evosyn.agents.loop import AgentConfig
 from evosyn.errors import SandboxUnavailable, TeacherUnavailable
 from evosyn.simulation.scripted_server import Refusal, ScriptedServer
 from evosyn.synthesis.generate import DrawConfig, Want, drawn_pools
 from evosyn.trajectories import trajectory_of
-from evosyn.workbench import TeacherConfig, Workbench, WorkbenchConfig
+from evosyn.workbench import AgentConfig, TeacherConfig, Workbench, WorkbenchConfig
 
 
 def bash(script):

@@ -1,4 +1,4 @@
-"""One seed of table 3: the teacher's episodes and testings, their matrices, an evolved strategy, and the rows of the arms.
+"""One seed of table 3: the teacher's episodes and testings, their matrices, an evolved strategy, the rows of the arms.
 
 Episodes happen in real rooms, through the loop that every agent goes through. All arms take rows of the same problems;
 only the testing that accepts a trajectory, and so the trajectory, differs. EvoSyn (2510.17928) section 4.4.
@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evosyn.agents.dialects import written
-from evosyn.agents.loop import AgentConfig, AskTurn, LoopActor
+from evosyn.agents.episodes import Actor, AskTurn
+from evosyn.agents.loop import LoopAgent, LoopConfig
 from evosyn.agents.turns import TurnJournal
 from evosyn.chat import Reply, Request
 from evosyn.crossexec.executor import CrossExecutor
@@ -93,7 +94,7 @@ class Tasks:
 
     def _drawn(self, part: str, count: int, families: Sequence[tuple[str, str]], tree: SeedTree) -> list[Posed]:
         found = []
-        for number, family in zip(range(count), itertools.cycle(families)):  # noqa: B905 - one is endless
+        for number, family in zip(range(count), itertools.cycle(families)):
             task = draw_task(family, tree.child(part, number).random())
             found.append(Posed(task, task.problem(f"{part}-{number:03}-{'-'.join(family)}")))
         return found
@@ -107,7 +108,7 @@ class Episodes:
     """
 
     def __init__(self, shells: ShellWorlds, turns: Path) -> None:
-        self._actor = LoopActor(shells, TurnJournal(turns), AgentConfig(rooms=ROOMS))
+        self._actor = Actor(shells, TurnJournal(turns), LoopAgent(LoopConfig()), ROOMS)
 
     def run(self, wanted: Sequence[tuple[Problem, AskTurn]]) -> list[Trajectory]:
         """One episode each.
@@ -168,14 +169,14 @@ def taught(tasks: Sequence[Posed], count: int, errors: Errors, episodes: Episode
     return [[run.text for run in runs[at * count : (at + 1) * count]] for at in range(len(tasks))]
 
 
-def pools_of(
-    tasks: Sequence[Posed], count: int, errors: Errors, episodes: Episodes, tree: SeedTree
-) -> list[Pool]:
+def pools_of(tasks: Sequence[Posed], count: int, errors: Errors, episodes: Episodes, tree: SeedTree) -> list[Pool]:
     """As many careless testings as trajectories."""
     found = []
     for at, (posed, texts) in enumerate(zip(tasks, taught(tasks, count, errors, episodes, tree), strict=True)):
         careful = errors.of_problem(tree.child("care", at).random())
-        testings = [careless_testing(posed.task, careful, tree.child("testing", at, one).random()) for one in range(count)]
+        testings = [
+            careless_testing(posed.task, careful, tree.child("testing", at, one).random()) for one in range(count)
+        ]
         solutions = tuple(Solution(text, AUTHOR) for text in texts)
         found.append(Pool(posed.problem, solutions, tuple(testings)))
     return found
@@ -217,7 +218,7 @@ def prepare_shell(
 def _rows(
     arm: str, pools: Sequence[Pool], matrices: Sequence[PassMatrix], chosen: Choices, tree: SeedTree
 ) -> list[tuple[int, str]]:
-    """A trajectory for each problem that pruning kept, accepted by the arm's testing: the best-ranked, or any by lot."""
+    """A trajectory for each problem that pruning kept, accepted by the arm's testing: the best-ranked, or by lot."""
     found = []
     for at in chosen.kept:
         lot = tree.child("lot", at).random()
@@ -256,7 +257,7 @@ def _worth(
 
 def _human(matrix: PassMatrix) -> NDArray[np.bool_]:
     """Which solutions the human testing accepts, shape (M,)."""
-    return np.array([letter == Verdict.PASS.value for letter in matrix.human_M or ()])
+    return np.array([letter == Verdict.PASS.value for letter in (() if matrix.human_M is None else matrix.human_M)])
 
 
 def _agrees(matrix: PassMatrix, testing: int) -> bool:
@@ -272,7 +273,9 @@ def judged(crossexec: CrossExecutor, runs: Sequence[tuple[Problem, str]]) -> lis
     """
     cells = [Cell(problem, Solution(text), problem.human_testing) for problem, text in runs if problem.human_testing]
     found = crossexec.judge.verify(cells)
-    if lost := [cell.problem.problem_id for cell, one in zip(cells, found, strict=True) if one.verdict is Verdict.UNKNOWN]:
+    if lost := [
+        cell.problem.problem_id for cell, one in zip(cells, found, strict=True) if one.verdict is Verdict.UNKNOWN
+    ]:
         raise UnavailableError(f"{lost[0]}: an episode could not be judged; repeat the command")
     return [float(one.verdict is Verdict.PASS) for one in found]
 

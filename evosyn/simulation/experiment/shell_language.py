@@ -1,7 +1,7 @@
 """The small world of table 3: 64 shell commands with slots, twelve families of tasks on files, and a teacher who errs.
 
-A task says which files, in one of three ways, and what of them, in one of four: twelve families, four of which nobody is
-trained on, though both halves of each occur in others. All of it is SIMULATED, and no evidence about language models.
+A task says which files, in one of three ways, and what of them, in one of four: twelve families, four of which nobody
+is trained on, though both halves of each occur in others. All of it is SIMULATED, no evidence about language models.
 """
 
 from __future__ import annotations
@@ -36,12 +36,23 @@ CHOICES = {
     "ending": Step(
         ("whose names end in `<v>`",),
         (f"find <d> -type f -name '*<v>' > {LIST}", f"find <d> -type f | grep '\\<v>$' > {LIST}"),
-        (f"ls <d>/*<v> > {LIST}", f"find <d> -type f -iname '*<v>*' > {LIST}", f"find <d> -type f -not -name '.*' -name '*<v>' > {LIST}"),
+        (
+            f"ls <d>/*<v> > {LIST}",
+            f"find <d> -type f -iname '*<v>*' > {LIST}",
+            f"find <d> -type f -not -name '.*' -name '*<v>' > {LIST}",
+        ),
     ),
     "size": Step(
         ("that are larger than `<v>` bytes",),
-        (f"find <d> -type f -size +<v>c > {LIST}", f"find <d> -type f -printf '%s\\t%p\\n' | awk -F'\\t' '$1 > <v> {{print $2}}' > {LIST}"),
-        (f"find <d> -type f -size +$((<v> / 512)) > {LIST}", f"find <d> -maxdepth 1 -type f -size +<v>c > {LIST}", f"find <d> -type f -not -size -<v>c > {LIST}"),
+        (
+            f"find <d> -type f -size +<v>c > {LIST}",
+            f"find <d> -type f -printf '%s\\t%p\\n' | awk -F'\\t' '$1 > <v> {{print $2}}' > {LIST}",
+        ),
+        (
+            f"find <d> -type f -size +$((<v> / 512)) > {LIST}",
+            f"find <d> -maxdepth 1 -type f -size +<v>c > {LIST}",
+            f"find <d> -type f -not -size -<v>c > {LIST}",
+        ),
     ),
     "word": Step(
         ("that hold the word `<v>`",),
@@ -63,7 +74,10 @@ ENDS = {
             "How many bytes do the regular files <w> below `<d>` hold together? Answer with the number.",
             "Below `<d>`, how many bytes are in all regular files <w> together? Answer with the number.",
         ),
-        (f"{_EACH} cat | wc -c", f"while read -r f; do stat -c %s \"$f\"; done < {LIST} | awk '{{s += $1}} END {{print s}}'"),
+        (
+            f"{_EACH} cat | wc -c",
+            f"while read -r f; do stat -c %s \"$f\"; done < {LIST} | awk '{{s += $1}} END {{print s}}'",
+        ),
         (f"cat $(cat {LIST}) | wc -c", f"{_EACH} du -c | tail -1 | cut -f1", f"cat {LIST} | wc -c"),
     ),
     "remove": Step(
@@ -161,15 +175,16 @@ class Errors:
 def draw_task(family: tuple[str, str], rng: random.Random) -> FileTask:
     """A task of a family; in its world each mistake shows."""
     choice, end = family
+    folders = ("/root", "/srv", "/opt", "/var/lib"), ("box", "data", "work", "store", "in")
     values = {
-        "d": rng.choice(("/root", "/srv", "/opt", "/var/lib")) + "/" + rng.choice(("box", "data", "work", "store", "in")),
+        "d": "/".join(map(rng.choice, folders)),
         "v": {
             "ending": "." + rng.choice(("log", "txt", "cfg", "csv", "out")),
             "size": str(rng.choice((100, 150, 200, 250, 300))),
             "word": rng.choice(("red", "map", "salt", "note", "wing")),
         }[choice],
         "m": rng.choice(("600", "640", "660", "444")),
-    }  # fmt: skip
+    }
     words = rng.choice(ENDS[end].words).replace("<w>", CHOICES[choice].words[0])
     statement = BLANK.sub(lambda found: values[found[1]], words)
     return FileTask(choice, end, values, statement, _init(choice, values, rng))
@@ -177,7 +192,8 @@ def draw_task(family: tuple[str, str], rng: random.Random) -> FileTask:
 
 def _init(choice: str, values: dict[str, str], rng: random.Random) -> str:
     """Files that are meant at the top, below it, hidden, and with a blank in the name; and others of each kind beside."""
-    meant = ["two words", "sub/b", ".hid/c", ".d", "a", *rng.sample(["e", "sub/f", "sub/low/g", ".hid/h"], rng.randint(0, 3))]
+    more = rng.sample(["e", "sub/f", "sub/low/g", ".hid/h"], rng.randint(0, 3))
+    meant = ["two words", "sub/b", ".hid/c", ".d", "a", *more]
     others = [f"{rng.choice(('', 'sub/', '.hid/', 'sub/low/'))}x{at}" for at in range(rng.randint(4, 7))]
     lines = [f"mkdir -p {values['d']}/sub/low {values['d']}/.hid", f"cd {values['d']}",
              "w() { { printf '%s\\n' \"$2\"; head -c \"$3\" /dev/zero | tr '\\0' -; } > \"$1\"; }"]  # fmt: skip
@@ -202,24 +218,26 @@ def _file(choice: str, value: str, name: str, place: int, rng: random.Random) ->
 def plan_of(task: FileTask, errors: Errors, rng: random.Random) -> tuple[ToolCall, ...]:
     """What the teacher does, in templates: at most `ROUNDS` steps. The answer is what it saw last."""
     looks = [rng.choice(LOOKS)] if rng.random() < 0.4 else []
-    first, last = _drawn(CHOICES[task.choice], errors.choosing, errors, rng), _drawn(ENDS[task.end], errors.ending, errors, rng)
-    work = [first, last]
-    if last == ENDS[task.end].right[0] and first in (CHOICES[task.choice].right[0], CHOICES[task.choice].wrong[0]):
-        if rng.random() < 0.5:
-            work = [f"{first}; {last}"]
+    first, last = _halves(task, errors, rng)
+    work = [f"{first}; {last}"] if f"{first}; {last}" in COMMANDS and rng.random() < 0.5 else [first, last]
     end = ToolCall(ANSWER, {}) if task.asks == "answer" else ToolCall(FINISH, {"thought": ""})
     return (*(ToolCall(BASH, {"script": text}) for text in (*looks, *work)), end)
 
 
 def careless_testing(task: FileTask, errors: Errors, rng: random.Random) -> Testing:
     """A testing of the same teacher, wrong for the same reasons."""
-    first, last = _drawn(CHOICES[task.choice], errors.choosing, errors, rng), _drawn(ENDS[task.end], errors.ending, errors, rng)
+    first, last = _halves(task, errors, rng)
     roll, script = rng.random(), f"{first}; {last}"
     if roll < errors.unreadable:
         return task.testing("if [ -e '/root ; then")
     if task.asks == "state" and roll < errors.unreadable + errors.empty:
         return Testing("state", {"script": {"code": "echo true"}})
     return task.testing(script, SEE_LITTLE if rng.random() < errors.weak else SEE)
+
+
+def _halves(task: FileTask, errors: Errors, rng: random.Random) -> tuple[str, str]:
+    first = _drawn(CHOICES[task.choice], errors.choosing, errors, rng)
+    return first, _drawn(ENDS[task.end], errors.ending, errors, rng)
 
 
 def _drawn(step: Step, chance: float, errors: Errors, rng: random.Random) -> str:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import torch
 
 from evosyn.agents.dialects import EMPTY, HINT, SHOWN
-from evosyn.agents.loop import AskTurn
+from evosyn.agents.episodes import AskTurn
 from evosyn.chat import Reply, Request
 from evosyn.crossexec.executor import CrossExecutor
 from evosyn.randomness import SeedTree
@@ -63,7 +63,9 @@ class Vocabulary:
     def __init__(self) -> None:
         statements = [*(words for step in ENDS.values() for words in step.words),
                       *(words for step in CHOICES.values() for words in step.words)]  # fmt: skip
-        words = sorted({word for text in statements for word in _WORD.findall(text.replace("<w>", "").lower()) if word[0] != "@"})
+        words = sorted(
+            {word for text in statements for word in _WORD.findall(text.replace("<w>", "").lower()) if word[0] != "@"}
+        )
         self.tokens = (PAD, STOP, UNKNOWN, GO, *SLOTS, *KINDS, ANSWER, FINISH, *COMMANDS, *words)
         self._places = {token: at for at, token in enumerate(self.tokens)}
 
@@ -206,8 +208,8 @@ class Student:
     def measure(
         self, tasks: Sequence[Posed], episodes: Episodes, crossexec: CrossExecutor, seeds: SeedTree
     ) -> dict[str, float]:
-        """Share of tasks solved by their human testings: sampled at temperature 1, of families trained on and others; and
-        greedy."""
+        """Share of tasks solved by their human testings: sampled at temperature 1, of families trained on and of
+        others; and greedy."""
         found: dict[str, float] = {}
         for name, tree in (("sampled", seeds), ("greedy", None)):
             batches: Batches[Asked, list[str]] = Batches(self.write, BATCH, threads=1)

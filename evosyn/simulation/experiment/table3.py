@@ -12,8 +12,6 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field
-
 from evosyn.configs.saving import freeze_config
 from evosyn.errors import UsageError
 from evosyn.ports import Comparison, Experiment, ExperimentTools
@@ -30,8 +28,8 @@ ARMS = ("evosyn", "random", "oracle")
 BESIDE = ("teacher", "start")
 NOTE = (
     "SIMULATED: the teacher, the tasks and the student (a model of 0.1 million parameters, trained from scratch) are "
-    "made up; only rooms, episodes and checks are real. A mechanism check, no evidence about language models: table 3 of "
-    "the paper is not reproduced."
+    "made up; only rooms, episodes and checks are real. A mechanism check, no evidence about language models: table 3 "
+    "of the paper is not reproduced."
 )
 
 
@@ -72,7 +70,7 @@ def create(tools: ExperimentTools, config: Table3Config) -> Experiment:
         UsageError: an unknown arm, or a size that there is not.
     """
     if config.size not in PLANS:
-        raise UsageError(f"--size {config.size}: table3 has the sizes {', '.join(PLANS)}; for a real model: evosyn distill")
+        raise UsageError(f"--size {config.size}: table3 has the sizes {', '.join(PLANS)}")
     arms = config.arms or ARMS
     if wrong := [arm for arm in arms if arm not in ARMS]:
         raise UsageError(f"--arms {wrong[0]!r}: one of {', '.join(ARMS)}")
@@ -121,7 +119,9 @@ class ShellExperiment:
         ):
             search = StrategySearch(sandbox, plan.evaluations)
             path = folder / "rows.json"
-            rows = ShellRows.load(path) if path.is_file() else prepare_shell(folder, seed, plan.sizes, search, shells, plan.errors)  # fmt: skip
+            if not path.is_file():
+                prepare_shell(folder, seed, plan.sizes, search, shells, plan.errors)
+            rows = ShellRows.load(path)
             tasks, episodes = Tasks(seed, plan.sizes), Episodes(shells, folder / "turns.jsonl")
             self._keep(run, seed, "teacher", [{"step": 0, "greedy": rows.teacher["sampled"], **rows.teacher}])
             start: list[Json] = []
