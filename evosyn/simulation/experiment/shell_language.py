@@ -191,7 +191,7 @@ def draw_task(family: tuple[str, str], rng: random.Random) -> FileTask:
 
 
 def _init(choice: str, values: dict[str, str], rng: random.Random) -> str:
-    """Files that are meant at the top, below it, hidden, and with a blank in the name; and others of each kind beside."""
+    """Files that are meant at the top, below it, hidden, and with a blank in the name; others of each kind beside."""
     more = rng.sample(["e", "sub/f", "sub/low/g", ".hid/h"], rng.randint(0, 3))
     meant = ["two words", "sub/b", ".hid/c", ".d", "a", *more]
     others = [f"{rng.choice(('', 'sub/', '.hid/', 'sub/low/'))}x{at}" for at in range(rng.randint(4, 7))]

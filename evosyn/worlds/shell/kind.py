@@ -40,6 +40,10 @@ class Replay(NamedTuple):
     exit: int | None
 
 
+class _NoState(Exception):
+    """A state that a job names is not to be had."""
+
+
 class Looked(NamedTuple):
     """Over what the cells of a job run, and what its last action said."""
 
@@ -229,16 +233,16 @@ class ShellWorlds:
         world = ShellWorld.read(job.world)
         first = self.first_state(world)
         image = self._keepers.image(world.image)
-        if job.says or (job.actions and not self.states.has(job.state)):
+        begun = self.states.get(first)
+        known = self.states.get(job.state or first) if not job.state or self.states.has(job.state) else None
+        if known is not None and (known.image, known.layers[: known.first]) != (begun.image, begun.layers):
+            known = None  # of another world, or over an image that was made anew
+        if job.says or (job.actions and known is None):
             replay = self.replay(world, job.actions)
             return Looked(image, self.states.get(replay.state), replay)
-        state = self.states.get(job.state or first)
-        begun = self.states.get(first)
-        if (state.image, state.layers[: state.first]) != (begun.image, begun.layers):
-            raise UsageError(
-                f"state {job.state} was frozen in another world than that of the job, or over another image"
-            )
-        return Looked(image, state, None)
+        if known is None:
+            raise _NoState(f"state {job.state} is not here, or is none of this world, and no action says how it came")
+        return Looked(image, known, None)
 
     def _row(self, job: ShellJob) -> tuple[ItemOutcome, ...]:
         items = len(job.cells) + job.says
@@ -251,7 +255,7 @@ class ShellWorlds:
             return (ItemOutcome(Status.LOAD_ERROR, detail=str(error)),) * items
         try:
             image, state, replay = self._looked(job)
-        except StateTooLarge as error:
+        except (StateTooLarge, _NoState) as error:
             return (ItemOutcome(Status.KILLED, detail=str(error)),) * items
         left, said = job.limits.budget_s, tuple[str, ...]()
         outcomes = list[ItemOutcome]()
