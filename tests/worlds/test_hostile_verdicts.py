@@ -50,7 +50,7 @@ def test_26_a_solution_that_looks_where_it_is_sees_the_same_when_it_is_done_agai
     assert again.state == run.state
 
 
-def test_33_a_solution_of_before_a_change_of_the_image_shares_no_verdict(shells, cache, monkeypatch, tmp_path):
+def test_33_a_solution_of_before_a_change_of_the_image_shares_no_verdict(monkeypatch, tmp_path):
     folder = tmp_path / "evosyn" / "os" / "img"
     folder.mkdir(parents=True)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
