@@ -31,10 +31,10 @@ def says(*turns):
     return reply
 
 
-def episodes(problem, server_url, out=None, *, many=1, dialect="text"):
+def episodes(problem, server_url, out=None, *, many=1, dialect="text", agent=None):
     """Solutions that were drawn, with all attempts."""
     teacher = TeacherConfig(model="openai/scripted", base_url=server_url, api_key_env="PATH", retries=0)
-    config = WorkbenchConfig(teacher=teacher, agent=AgentConfig(dialect=dialect))
+    config = WorkbenchConfig(teacher=teacher, agent=AgentConfig(**(agent or {"dialect": dialect})))
     drawn = []
 
     async def main(bench):
