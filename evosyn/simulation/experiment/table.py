@@ -34,7 +34,7 @@ def summarize(records: Sequence[Json], facts: Sequence[Json], note: str = NOTE) 
         row: dict[str, Json] = {"arm": arm, "seeds": len(mine)}
         for name in ("sampled", "greedy"):
             row[f"start_{name}"] = round(float(np.mean([record["curve"][0][name] for record in mine])), 4)
-            row[name] = _json(_share(t_interval([record["curve"][-1][name] for record in mine])))
+            row[name] = interval_json(_share(t_interval([record["curve"][-1][name] for record in mine])))
         row["reward_start"], row["reward_end"] = _reward(mine, first=True), _reward(mine, first=False)
         worth = [fact["arms"][arm] for fact in facts if arm in fact["arms"]]
         for name in ("rows", "good", "right", "balanced_accuracy"):
@@ -46,7 +46,7 @@ def summarize(records: Sequence[Json], facts: Sequence[Json], note: str = NOTE) 
         "simulated": any(fact.get("simulated", True) for fact in facts),
         "arms": rows,
         "differences": {
-            f"{one} - {other}": _json(difference)
+            f"{one} - {other}": interval_json(difference)
             for one, other in (
                 ("evosyn", "random"),
                 ("evosyn", "relaxed"),
@@ -248,7 +248,7 @@ def _share(interval: MeanInterval) -> MeanInterval:
     return MeanInterval(interval.mean, low, high)
 
 
-def _json(interval: MeanInterval) -> dict[str, Json]:
+def interval_json(interval: MeanInterval) -> dict[str, Json]:
     return {name: None if value != value else round(value, 4) for name, value in interval._asdict().items()}
 
 

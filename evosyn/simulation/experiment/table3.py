@@ -149,13 +149,13 @@ def _file(root: Path, seed: int, arm: str) -> Path:
 
 def publish_shell(run: RunDir, records: Sequence[Json], facts: Sequence[Json]) -> Comparison:
     """The table: its arms with what is solved of families trained on and of others."""
-    from evosyn.simulation.experiment.table import publish, summarize
+    from evosyn.simulation.experiment.table import interval_json, publish, summarize
 
     table = summarize(records, facts, NOTE)
     for row in table["arms"]:
         last = [record["curve"][-1] for record in records if record["arm"] == row["arm"]]
         for name in ("trained", "untrained"):
-            row[name] = t_interval([one[name] for one in last])._asdict()
+            row[name] = interval_json(t_interval([one[name] for one in last]))
     return publish(run, records, table, "table3", shell_markdown)
 
 
