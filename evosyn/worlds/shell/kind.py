@@ -234,7 +234,8 @@ class ShellWorlds:
         first = self.first_state(world)
         image = self._keepers.image(world.image)
         begun = self.states.get(first)
-        known = self.states.get(job.state or first) if not job.state or self.states.has(job.state) else None
+        named = job.state or (None if job.actions else first)
+        known = self.states.get(named) if named is not None and self.states.has(named) else None
         if known is not None and (known.image, known.layers[: known.first]) != (begun.image, begun.layers):
             known = None  # of another world, or over an image that was made anew
         if job.says or (job.actions and known is None):
