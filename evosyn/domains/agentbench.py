@@ -22,6 +22,8 @@ from evosyn.records import Json, Pool
 COMPARES = {"integer-match": "integer", "string-match": "string", "size-match": "size", "containing": "contains"}
 OF_PROGRAMS = re.compile(r"/usr/s?bin|(?<![\w/])/s?bin\b|\bsudo\b")
 """A check with such a text is about the system's own programs, and must see those that the solution left."""
+OF_USERS = re.compile(r"\b(?:user(?:add|mod|del)|adduser|group(?:add|mod|del)|gpasswd|chown|chgrp|su|sudo)\b")
+"""A script with such a word needs users of the room's own."""
 TRAIN_SCRIPTS = "7"
 
 
@@ -81,6 +83,8 @@ class _TaskReading:
         example = self._evaluation.get("example") or self._task.get("example")
         reference = None if example is None else self._script(example)["code"]
         human = self._human(reference)
+        told = [one["code"] for one in (*scripts, world["start"]) if one] + [reference or ""]
+        world["needs"] = ["uids"] if any(map(OF_USERS.search, told)) else []
         asks = "answer" if human["kind"] in ("answer", "value") else "state"
         meta = {"labels": self._task.get("labels", []), "source": "agentbench", "notes": notes}
         if reference is not None:  # the same commands as another text: done again in a room of their own

@@ -174,6 +174,6 @@ def shell_markdown(table: Mapping[str, Any]) -> str:
         lines.append(
             f"| {row['arm']} | {cell(row['rows'], 0)} | {cell(row['right'])} | {cell(row['good'])} | "
             f"{cell(row['balanced_accuracy'])} | {row['trained']['mean']:.3f} | {row['untrained']['mean']:.3f} "
-            f"| {interval(row['sampled'])} | {interval(row['greedy'])} |"
+            f"| {interval(row['sampled'])} | {'-' if row['arm'] == 'teacher' else interval(row['greedy'])} |"
         )
     return "\n".join([*lines, *conclusion(table)])
