@@ -63,9 +63,8 @@ class Vocabulary:
     def __init__(self) -> None:
         statements = [*(words for step in ENDS.values() for words in step.words),
                       *(words for step in CHOICES.values() for words in step.words)]  # fmt: skip
-        words = sorted(
-            {word for text in statements for word in _WORD.findall(text.replace("<w>", "").lower()) if word[0] != "@"}
-        )
+        known = {word for text in statements for word in _WORD.findall(BLANK.sub("", text).replace("<w>", "").lower())}
+        words = sorted(word for word in known - {ANSWER, FINISH} if word[0] != "@")
         self.tokens = (PAD, STOP, UNKNOWN, GO, *SLOTS, *KINDS, ANSWER, FINISH, *COMMANDS, *words)
         self._places = {token: at for at, token in enumerate(self.tokens)}
 
