@@ -204,7 +204,7 @@ def _execute(source: str, pools: Sequence[Pool], workbench: Workbench) -> list[P
     """Run what must pass (the references, and alternatives that `meta` names) and what must not."""
     from evosyn.crossexec.references import check_references, check_telling
 
-    lacking = {pool.problem.problem_id: ", ".join(names) for pool in pools if (names := workbench.lacks(pool.problem))}
+    lacking = {pool.problem.problem_id: ", ".join(needs) for pool in pools if (needs := workbench.lacks(pool.problem))}
     pools = [pool for pool in pools if pool.problem.problem_id not in lacking]
     errors = [PoolFinding(True, error) for error in check_references(workbench.judge, source, pools)]
     untried = [one.problem for one in pools if one.problem.human_testing and one.problem.reference_solution is None]
