@@ -24,7 +24,7 @@ from evosyn.agents.turns import TurnJournal
 from evosyn.budget import Budget, BudgetConfig
 from evosyn.chat import Refusals, Reply
 from evosyn.configs.loading import SECRET
-from evosyn.errors import UsageError
+from evosyn.errors import SandboxUnavailable, UsageError
 from evosyn.jobs import Limits
 from evosyn.ports import (
     AgentTools,
@@ -226,12 +226,11 @@ class Workbench:
         return found
 
     def lacks(self, problem: Problem) -> tuple[str, ...]:
-        """What a problem needs and this machine does not give: it is left out by these names.
-
-        Raises:
-            SandboxUnavailable: as `actor`.
-        """
-        actor = self.actor(self.domains[problem.domain])
+        """What a problem needs and this machine does not give: it is left out by these names."""
+        try:
+            actor = self.actor(self.domains[problem.domain])
+        except SandboxUnavailable:
+            return ("rooms",)
         return () if actor is None else actor.lacks(problem)
 
     @cached_property
