@@ -37,7 +37,7 @@ MOST = 1_000_000
 """Parameters that it stays below."""
 RESPONSE = {
     "defaults": {"role": "assistant"},
-    "start_anchor": f"{START}assistant\n",
+    "start_anchor": f"{START}assistant",
     "fields": {
         "tool_calls": {
             "open": OPEN, "close_pattern": f"{CLOSE}\\s*", "repeats": True, "content": "json",
@@ -147,7 +147,7 @@ def _template(prefix: str, chars: int) -> str:
         "{%- if message['role'] == 'user' -%}"
         f"{START}user\n" + "{{ " + f"{shown}[:{chars}]" + " }}" + f"{END}\n"
         "{%- elif message['role'] == 'assistant' -%}"
-        f"{START}assistant\n" + "{% generation %}{{ message['content'] or '' }}"
+        f"{START}assistant" + "{% generation %}{{ '\\n' + (message['content'] or '') }}"
         "{%- for call in message['tool_calls'] or [] -%}"
         f"{OPEN}" + "{{ call['function'] | tojson }}" + f"{CLOSE}"
         "{%- endfor -%}" + f"{END}" + "{% endgeneration %}\n"

@@ -128,7 +128,8 @@ def test_trls_trainers_take_trajectories_with_tools_and_without_and_rollouts_in_
 
     def fit(rows: Dataset, steps: int) -> SFTTrainer:
         settings = arguments(
-            tmp_path / "sft", max_steps=steps, per_device_train_batch_size=4, learning_rate=3e-3, max_length=512,
+            tmp_path / "sft", max_steps=steps, per_device_train_batch_size=4, learning_rate=3e-3,
+            lr_scheduler_type="constant", max_length=512,
             assistant_only_loss="messages" in rows.column_names,
         )  # fmt: skip
         trainer = SFTTrainer(model=model, args=SFTConfig(**settings), train_dataset=rows, processing_class=tokenizer)
@@ -139,11 +140,11 @@ def test_trls_trainers_take_trajectories_with_tools_and_without_and_rollouts_in_
     assert "Act: bash" in tokenizer.decode(plain.train_dataset[0]["input_ids"])
     files = str(export(data, "sft", tmp_path / "sft-rows") / "train.jsonl")
     rows = load_dataset("json", data_files=files, split="train", cache_dir=str(tmp_path / "cache"))
-    called = fit(rows, 60)
+    called = fit(rows, 150)
     seen = tokenizer.decode(called.train_dataset[0]["input_ids"])
     assert '"script": "ls -A /root/a | wc -l"' in seen and "null" not in seen and "None" not in seen
     losses = [row["loss"] for row in called.state.log_history if "loss" in row]
-    assert losses[-1] < 0.5 * losses[0]
+    assert losses[-1] < 0.1 * losses[0]
 
     files = str(export(data, "trl", tmp_path / "trl") / "train.parquet")
     tasks = load_dataset("parquet", data_files=files, split="train", cache_dir=str(tmp_path / "cache"))
