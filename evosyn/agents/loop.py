@@ -25,7 +25,7 @@ PROBE = "Call the tool bash with the script `true`, and do nothing else."
 NOTED = "dialect"
 
 
-class LoopConfig(PluginConfig):
+class SpeechConfig(PluginConfig):
     """How a model is asked."""
 
     dialect: Literal["text", "tools", "auto"] = Field(
@@ -34,7 +34,7 @@ class LoopConfig(PluginConfig):
     )
 
 
-def create(tools: AgentTools, config: LoopConfig) -> LoopAgent:  # noqa: ARG001
+def create(tools: AgentTools, config: SpeechConfig) -> LoopAgent:  # noqa: ARG001
     """The agent `loop`."""
     return LoopAgent(config)
 
@@ -42,7 +42,7 @@ def create(tools: AgentTools, config: LoopConfig) -> LoopAgent:  # noqa: ARG001
 class LoopAgent:
     """Implements `ports.agents.Agent`."""
 
-    def __init__(self, config: LoopConfig) -> None:
+    def __init__(self, config: SpeechConfig) -> None:
         self._config = config
         self._probing: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
 

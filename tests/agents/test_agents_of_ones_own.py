@@ -47,9 +47,9 @@ class Explorer:
     """Does what the loop does, in words of its own."""
 
     async def run(self, work):
-        from evosyn.agents.loop import LoopAgent, LoopConfig
+        from evosyn.agents.loop import LoopAgent, SpeechConfig
 
-        await LoopAgent(LoopConfig()).run(work)
+        await LoopAgent(SpeechConfig()).run(work)
 
 
 def explorer(tools: AgentTools, config: PluginConfig) -> Explorer:  # noqa: ARG001

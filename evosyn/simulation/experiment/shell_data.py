@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from evosyn.agents.dialects import written
 from evosyn.agents.episodes import Actor, AskTurn
-from evosyn.agents.loop import LoopAgent, LoopConfig
+from evosyn.agents.loop import LoopAgent, SpeechConfig
 from evosyn.agents.turns import TurnJournal
 from evosyn.chat import Reply, Request
 from evosyn.crossexec.executor import CrossExecutor
@@ -108,7 +108,7 @@ class Episodes:
     """
 
     def __init__(self, shells: ShellWorlds, turns: Path) -> None:
-        self._actor = Actor(shells, TurnJournal(turns), LoopAgent(LoopConfig()), ROOMS)
+        self._actor = Actor(shells, TurnJournal(turns), LoopAgent(SpeechConfig()), ROOMS)
 
     def run(self, wanted: Sequence[tuple[Problem, AskTurn]]) -> list[Trajectory]:
         """One episode each.

@@ -23,7 +23,7 @@ BLANK = re.compile(r"<([dvm])>")
 VALUE = re.compile(r"`([^`]*)`")
 
 
-class Step(NamedTuple):
+class TaskHalf(NamedTuple):
     """A part of a task: how it is asked for, right commands, and wrong ones, the tempting one first."""
 
     words: tuple[str, ...]
@@ -33,7 +33,7 @@ class Step(NamedTuple):
 
 _EACH = f"tr '\\n' '\\0' < {LIST} | xargs -0"
 CHOICES = {
-    "ending": Step(
+    "ending": TaskHalf(
         ("whose names end in `<v>`",),
         (f"find <d> -type f -name '*<v>' > {LIST}", f"find <d> -type f | grep '\\<v>$' > {LIST}"),
         (
@@ -42,7 +42,7 @@ CHOICES = {
             f"find <d> -type f -not -name '.*' -name '*<v>' > {LIST}",
         ),
     ),
-    "size": Step(
+    "size": TaskHalf(
         ("that are larger than `<v>` bytes",),
         (
             f"find <d> -type f -size +<v>c > {LIST}",
@@ -54,14 +54,14 @@ CHOICES = {
             f"find <d> -type f -not -size -<v>c > {LIST}",
         ),
     ),
-    "word": Step(
+    "word": TaskHalf(
         ("that hold the word `<v>`",),
         (f"grep -rlw <v> <d> > {LIST}", f"find <d> -type f -exec grep -lw <v> {{}} + > {LIST}"),
         (f"grep -rl <v> <d> > {LIST}", f"grep -lw <v> <d>/* > {LIST}", f"grep -rliw <v> <d> > {LIST}"),
     ),
 }  # fmt: skip
 ENDS = {
-    "count": Step(
+    "count": TaskHalf(
         (
             "How many regular files <w> are there below `<d>`? Answer with the number.",
             "Below `<d>`, how many regular files are there <w>? Answer with the number.",
@@ -69,7 +69,7 @@ ENDS = {
         (f"wc -l < {LIST}", f"grep -c . {LIST}"),
         (f"wc -w < {LIST}", f"wc -c < {LIST}", f"tail -1 {LIST}"),
     ),
-    "bytes": Step(
+    "bytes": TaskHalf(
         (
             "How many bytes do the regular files <w> below `<d>` hold together? Answer with the number.",
             "Below `<d>`, how many bytes are in all regular files <w> together? Answer with the number.",
@@ -80,7 +80,7 @@ ENDS = {
         ),
         (f"cat $(cat {LIST}) | wc -c", f"{_EACH} du -c | tail -1 | cut -f1", f"cat {LIST} | wc -c"),
     ),
-    "remove": Step(
+    "remove": TaskHalf(
         (
             "Remove all regular files <w> that lie below `<d>`, and nothing else.",
             "Below `<d>`, remove the regular files <w>, and nothing else.",
@@ -88,7 +88,7 @@ ENDS = {
         (f"{_EACH} rm -f", f'while read -r f; do rm -f "$f"; done < {LIST}'),
         (f"rm -f $(cat {LIST})", "rm -rf <d>", f"rm -f $(head -1 {LIST})"),
     ),
-    "mode": Step(
+    "mode": TaskHalf(
         (
             "Give the mode `<m>` to all regular files <w> that lie below `<d>`, and to nothing else.",
             "Below `<d>`, the regular files <w> are to have the mode `<m>`, and nothing else.",
@@ -240,7 +240,7 @@ def _halves(task: FileTask, errors: Errors, rng: random.Random) -> tuple[str, st
     return first, _drawn(ENDS[task.end], errors.ending, errors, rng)
 
 
-def _drawn(step: Step, chance: float, errors: Errors, rng: random.Random) -> str:
+def _drawn(step: TaskHalf, chance: float, errors: Errors, rng: random.Random) -> str:
     if rng.random() >= chance:
         return rng.choice(step.right)
     return step.wrong[0] if rng.random() < errors.tempted else rng.choice(step.wrong[1:])

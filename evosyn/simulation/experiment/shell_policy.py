@@ -11,8 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import torch
-
 from evosyn.agents.dialects import EMPTY, HINT, SHOWN
 from evosyn.agents.episodes import AskTurn
 from evosyn.chat import Reply, Request
@@ -81,15 +79,15 @@ def _masked(statement: str) -> str:
     return VALUE.sub(lambda _: f" @{next(places)} ", statement).lower()
 
 
-class Reading(NamedTuple):
+class ReadTask(NamedTuple):
     """A statement as the student reads it: its words, and the values that its slots stand for."""
 
     words: list[str]
     values: list[str]
 
 
-def read(statement: str) -> Reading:
-    return Reading([*_WORD.findall(_masked(statement)), GO], VALUE.findall(statement))
+def read(statement: str) -> ReadTask:
+    return ReadTask([*_WORD.findall(_masked(statement)), GO], VALUE.findall(statement))
 
 
 def said(task: FileTask, call: ToolCall) -> list[str]:
@@ -110,7 +108,7 @@ def blanks_of(command: str) -> list[str]:
 
 def done(tokens: Sequence[str], values: Sequence[str], seen: str) -> ToolCall | None:
     """What tokens do; None where they do nothing."""
-    if not tokens or STOP not in tokens:
+    if STOP not in tokens[1:]:
         return None
     first, *slots = tokens[: tokens.index(STOP)]
     if first in (ANSWER, FINISH):
@@ -145,7 +143,7 @@ def pairs_of(task: FileTask, text: str, words: Vocabulary) -> list[Pair]:
     return pairs
 
 
-class Asked(NamedTuple):
+class TurnPrompt(NamedTuple):
     """A turn to be written: what was before, and where its randomness comes from; None takes the likeliest tokens."""
 
     prompt: list[int]
@@ -167,8 +165,10 @@ class Student:
         if pairs:
             fit_pairs(self.model, pairs, 0, RateSchedule(steps, self._budget.batch, self._budget.rate), seeds)
 
-    def write(self, asked: Sequence[Asked]) -> list[list[str]]:
+    def write(self, asked: Sequence[TurnPrompt]) -> list[list[str]]:
         """The tokens of one turn each."""
+        import torch
+
         texts = [list(one.prompt) for one in asked]
         random = [None if one.seeds is None else one.seeds.random() for one in asked]
         self.model.eval()
@@ -188,7 +188,7 @@ class Student:
             [self.words.tokens[at] for at in text[len(one.prompt) :]] for text, one in zip(texts, asked, strict=True)
         ]
 
-    def turns(self, task: FileTask, ask: Batches[Asked, list[str]], seeds: SeedTree | None) -> AskTurn:
+    def turns(self, task: FileTask, ask: Batches[TurnPrompt, list[str]], seeds: SeedTree | None) -> AskTurn:
         """Who plays one episode."""
         reading = read(task.statement)
         history = list(reading.words)
@@ -197,7 +197,7 @@ class Student:
             if number:
                 history.extend([kind_of(_shown(request)), GO])
             prompt = self.words.ids(history)[-CONTEXT + LONGEST :]
-            tokens = await ask(Asked(prompt, None if seeds is None else seeds.child(number)))
+            tokens = await ask(TurnPrompt(prompt, None if seeds is None else seeds.child(number)))
             stop = tokens.index(STOP) + 1 if STOP in tokens else len(tokens)
             history.extend(tokens[:stop])
             return reply(number, done(tokens, reading.values, last_line(request)))
@@ -211,7 +211,7 @@ class Student:
         others; and greedy."""
         found: dict[str, float] = {}
         for name, tree in (("sampled", seeds), ("greedy", None)):
-            batches: Batches[Asked, list[str]] = Batches(self.write, BATCH, threads=1)
+            batches: Batches[TurnPrompt, list[str]] = Batches(self.write, BATCH, threads=1)
             wanted = [
                 (one.problem, self.turns(one.task, batches, tree and tree.child(at))) for at, one in enumerate(tasks)
             ]
