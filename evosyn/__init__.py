@@ -11,12 +11,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from evosyn.api import cross_execute, load, open_sandbox, rank, reward
     from evosyn.train.reward_function import compute_score, compute_scores, trl_reward
+    from evosyn.train.shell_env import ShellEnv
 
 __all__ = [
-    "compute_score", "compute_scores", "cross_execute", "load", "open_sandbox", "rank", "reward", "trl_reward",
+    "ShellEnv", "compute_score", "compute_scores", "cross_execute", "load", "open_sandbox", "rank", "reward",
+    "trl_reward",
 ]  # fmt: skip
 __version__ = "0.1.0"
-HOMES = dict.fromkeys(("compute_score", "compute_scores", "trl_reward"), "evosyn.train.reward_function")
+HOMES = {
+    **dict.fromkeys(("compute_score", "compute_scores", "trl_reward"), "evosyn.train.reward_function"),
+    "ShellEnv": "evosyn.train.shell_env",
+}
 """Where a public name lives, if not in `evosyn.api`."""
 
 

@@ -28,6 +28,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "evolved": (),
     "sandboxes": ("evosyn.sandbox",),
     "worlds": ("evosyn.worlds",),
+    "agents": ("evosyn.agents",),
     "teachers": ("evosyn.teachers", "evosyn.simulation"),
     "axes": ("evosyn.evaluators.axes",),
     "experiments": ("evosyn.simulation.experiment",),

@@ -19,14 +19,24 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from evosyn import registry
-from evosyn.agents.loop import AgentConfig, LoopActor
+from evosyn.agents.episodes import Actor
 from evosyn.agents.turns import TurnJournal
 from evosyn.budget import Budget, BudgetConfig
 from evosyn.chat import Refusals, Reply
 from evosyn.configs.loading import SECRET
-from evosyn.errors import UsageError
+from evosyn.errors import SandboxUnavailable, UsageError
 from evosyn.jobs import Limits
-from evosyn.ports import Checked, Crossexec, Domain, Sandbox, StrategyRunner, Teacher, TeacherTools, WorldTools
+from evosyn.ports import (
+    AgentTools,
+    Checked,
+    Crossexec,
+    Domain,
+    Sandbox,
+    StrategyRunner,
+    Teacher,
+    TeacherTools,
+    WorldTools,
+)
 from evosyn.records import Json, Problem
 from evosyn.running.progress import Usage, usage_of
 from evosyn.sharing import Company
@@ -106,6 +116,18 @@ class SandboxConfig(PluginSection):
     allow_weak: bool = False
 
 
+class AgentConfig(PluginSection):
+    """Who works on tasks of several steps; further keys are options of that agent (docs/os-shell.md).
+
+    Attributes:
+        name: `loop`, or a dotted path.
+        rooms: episodes that have a room at the same time; None for two a core.
+    """
+
+    name: str = "loop"
+    rooms: int | None = Field(default=None, ge=1)
+
+
 class WorkbenchConfig(BaseModel):
     """The section `workbench` of a configuration. None of it decides the course of a run but the teacher's replies."""
 
@@ -151,7 +173,7 @@ class Workbench:
         self._verdicts = verdicts or (out / "verdicts.sqlite" if out else None)
         self._open = ExitStack()
         self._refusals: dict[str, Refusals] = {}
-        self._actors: dict[str, LoopActor] = {}
+        self._actors: dict[str, Actor] = {}
 
     @cached_property
     def sandbox(self) -> Sandbox:
@@ -173,7 +195,7 @@ class Workbench:
         opened: ShellWorlds = registry.make("worlds", "shell", tools)
         return self._open.enter_context(opened)
 
-    def actor(self, domain: Domain) -> LoopActor | None:
+    def actor(self, domain: Domain) -> Actor | None:
         """Who solves problems of a domain in several steps; None where one reply is a solution.
 
         Raises:
@@ -183,10 +205,12 @@ class Workbench:
             return None
         if domain.name not in self._actors:
             turns = TurnJournal(self._out and self._out / "turns.jsonl")
-            self._actors[domain.name] = LoopActor(self.shells, turns, self.config.agent)
+            config = self.config.agent
+            agent = registry.make("agents", config.name, AgentTools(), config.options)
+            self._actors[domain.name] = Actor(self.shells, turns, agent, config.rooms)
         return self._actors[domain.name]
 
-    def actors(self, problems: Iterable[Problem]) -> dict[str, LoopActor]:
+    def actors(self, problems: Iterable[Problem]) -> dict[str, Actor]:
         """Who solves these problems in several steps, by domain; each has a place to act in.
 
         Raises:
@@ -200,6 +224,14 @@ class Workbench:
                 actor.ready([problem for problem in listed if problem.domain == name])
                 found[name] = actor
         return found
+
+    def lacks(self, problem: Problem) -> tuple[str, ...]:
+        """What a problem needs and this machine does not give: it is left out by these names."""
+        try:
+            actor = self.actor(self.domains[problem.domain])
+        except SandboxUnavailable:
+            return ("rooms",)
+        return () if actor is None else actor.lacks(problem)
 
     @cached_property
     def runner(self) -> StrategyRunner:
@@ -314,6 +346,9 @@ class Workbench:
         teacher, sandbox = self.config.teacher, self.config.sandbox
         if teacher.options:
             registry.find("teachers", teacher.spec or default or ANY_MODEL).configured(teacher.options)
+        agent = self.config.agent
+        if agent.options or agent.name != AgentConfig().name:
+            registry.find("agents", agent.name).configured(agent.options)
         if sandbox.options:
             registry.find("sandboxes", sandbox.backend).configured(sandbox.options)
 

@@ -1,166 +1,80 @@
-"""The loop of an agent: a model is asked, what it does is done in a room, and it is shown what came of it.
+"""The agent that comes with evosyn: a model is asked, what it does is done, and it is shown what came of it.
 
-It ends with an answer, with `finish`, after so many replies, or when the model twice in a row does nothing; as that of
-AgentBench (Liu 2023, section 3, OS); docs/os-shell.md.
+As that of AgentBench (Liu 2023, section 3, OS); docs/os-shell.md.
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Literal
 from weakref import WeakKeyDictionary
 
+from pydantic import Field
+
 from evosyn.agents.dialects import HINT, RULES, TOOLS, Dialect, read_action, result, written
-from evosyn.agents.place import EpisodePlace, RoomGone
-from evosyn.agents.turns import TurnJournal
-from evosyn.chat import Message, Reply, Request
-from evosyn.configs.section import Section
-from evosyn.ports.worlds import WorldKind
-from evosyn.records import Json, Problem
-from evosyn.running.ledger import TRANSIENT
-from evosyn.shell_world import ShellWorld, world_in
-from evosyn.trajectories import ANSWER, BASH, End, ToolUse, Trajectory
+from evosyn.chat import Message, Request
+from evosyn.ports import AgentTools, PluginConfig
+from evosyn.ports.agents import AgentWork
+from evosyn.records import Json
+from evosyn.toolcalls import heard
+from evosyn.trajectories import BASH
 
-Done = TypeVar("Done")
-AskTurn = Callable[[int, Request], Awaitable[Reply]]
-"""Answers (number of the turn, request)."""
-NOTHING_IN_A_ROW = 2
+PROBE = "Call the tool bash with the script `true`, and do nothing else."
+NOTED = "dialect"
 
 
-class Rooms(WorldKind[ShellWorld], Protocol):
-    """The shell world, as an agent and its run need it (`worlds.shell.ShellWorlds`)."""
+class SpeechConfig(PluginConfig):
+    """How a model is asked."""
 
-    def first_state(self, world: ShellWorld) -> str: ...
-
-    def trial(self, world: ShellWorld) -> str: ...
-
-    def kept(self, state: str) -> bool: ...
-
-    def see_image(self, name: str) -> None: ...
+    dialect: Literal["text", "tools", "auto"] = Field(
+        default="text",
+        description="text needs nothing but chat; tools an endpoint with function calling; auto asks it once a run.",
+    )
 
 
-class AgentConfig(Section):
-    """How an agent is asked.
-
-    Attributes:
-        dialect: `text` needs nothing but chat; `tools` an endpoint with function calling.
-        rooms: episodes that have a room at the same time; None for two a core.
-    """
-
-    dialect: Dialect = "text"
-    rooms: int | None = None
+def create(tools: AgentTools, config: SpeechConfig) -> LoopAgent:  # noqa: ARG001
+    """The agent `loop`."""
+    return LoopAgent(config)
 
 
-class Episode(NamedTuple):
-    """One run of an agent.
+class LoopAgent:
+    """Implements `ports.agents.Agent`."""
 
-    Attributes:
-        trajectory: None where the endpoint gave no reply; `lost` is then why.
-        replies: of the model, in order.
-        drifted: a room was rebuilt and showed something else than before.
-    """
+    def __init__(self, config: SpeechConfig) -> None:
+        self._config = config
+        self._probing: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
 
-    trajectory: Trajectory | None
-    replies: tuple[Reply, ...]
-    lost: str = ""
-    drifted: bool = False
+    async def run(self, work: AgentWork) -> None:
+        """See `ports.agents.Agent`."""
+        dialect = await self._dialect(work)
+        request = _first(work.opening, dialect)
+        chat = list(request.messages)
+        while not work.over:
+            reply = await work.ask(replace(request, messages=tuple(chat)))
+            act = None if reply.failure else read_action(reply.text)
+            shown = await work.do(act)
+            if act is None:
+                chat += [Message("assistant", reply.text.strip() or "(nothing)"), Message("user", HINT)]
+            elif act.name == BASH:
+                chat += [Message("assistant", written(act, dialect)), result(shown, dialect)]
 
-
-class LoopActor:
-    """Solves problems whose payload names a shell world."""
-
-    def __init__(self, rooms: Rooms, turns: TurnJournal, config: AgentConfig) -> None:
-        self._rooms, self._turns, self._config = rooms, turns, config
-        self._most = config.rooms or 2 * len(os.sched_getaffinity(0))
-        self._threads = ThreadPoolExecutor(self._most, thread_name_prefix="evosyn-agent")
-        self._gates: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
-
-    def ready(self, problems: Sequence[Problem]) -> None:
-        """See that there is a place to act in, before anything is spent.
-
-        Raises:
-            SandboxUnavailable: an image is not here; says how it is made.
-        """
-        for name in sorted({world_in(problem.payload).image for problem in problems}):
-            self._rooms.see_image(name)
-
-    async def refused(self, problem: Problem) -> str:
-        """Why no agent should be sent into the world of a new problem, as `name: detail`; empty where nothing is."""
-        return await self._in_thread(lambda: self._rooms.trial(world_in(problem.payload)))
-
-    async def solve(self, problem: Problem, request: Request, ask: AskTurn) -> Episode:
-        """One episode.
-
-        Args:
-            request: the first one; those that follow have more messages.
-
-        Raises:
-            BudgetSpent, TeacherUnavailable: from the teacher.
-            SandboxUnavailable: there are no rooms any more.
-        """
-        world = world_in(problem.payload)
-        place = EpisodePlace(
-            lambda: self._rooms.open(world), self._rooms.kept, self._turns, f"{problem.id}/{request.sample}"
-        )
-        async with self._gate():
-            with _closing(place):
-                return await self._run(problem, self._first(request), ask, place)
-
-    async def _run(self, problem: Problem, request: Request, ask: AskTurn, place: EpisodePlace) -> Episode:
-        chat, calls, replies, nothing = list(request.messages), list[ToolUse](), list[Reply](), 0
-        end: End = "limit"
-        try:
-            for number in range(int(problem.payload.get("rounds", 8))):
-                reply = await ask(number, replace(request, messages=tuple(chat)))
-                replies.append(reply)
-                if reply.failure in TRANSIENT:
-                    return Episode(None, tuple(replies), reply.failure or "")
-                act = None if reply.failure else read_action(reply.text)
-                nothing = 0 if act else nothing + 1
-                if act is None:
-                    chat += [Message("assistant", reply.text.strip() or "(nothing)"), Message("user", HINT)]
-                    if nothing == NOTHING_IN_A_ROW:
-                        end = "protocol"
-                        break
-                    continue
-                if act.name != BASH:
-                    calls.append(ToolUse(act.name, dict(act.arguments), say=act.say))
-                    end = "answer" if act.name == ANSWER else "finish"
-                    break
-                script = str(act.arguments["script"])
-                seen = await self._in_thread(lambda script=script: place.act(script))  # type: ignore[misc]
-                calls.append(ToolUse(BASH, {"script": script}, seen.out, seen.status, act.say))
-                dialect = self._config.dialect
-                chat += [Message("assistant", written(act, dialect)), result(seen.out, dialect)]
-            state = await self._in_thread(place.freeze) if end in ("answer", "finish") else None
-        except RoomGone:
-            return Episode(None, tuple(replies), "room")
-        if end in ("answer", "finish") and state is None:
-            end = "limit"  # it left more than is kept
-        answer = str(calls[-1].args["answer"]) if end == "answer" else None
-        return Episode(Trajectory(tuple(calls), end, answer, state), tuple(replies), drifted=place.drifted)
-
-    def _first(self, request: Request) -> Request:
-        if self._config.dialect == "text":
-            return request.followed_by(RULES)
-        tools: Mapping[str, Json] = {"tools": TOOLS, "parallel_tool_calls": False}
-        return replace(request, params={**request.params, **tools})
-
-    def _gate(self) -> asyncio.Semaphore:
-        return self._gates.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(self._most))
-
-    async def _in_thread(self, work: Callable[[], Done]) -> Done:
-        return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+    async def _dialect(self, work: AgentWork) -> Dialect:
+        """What is spoken; `auto` is found out by the first episode, and the same in all others."""
+        if self._config.dialect != "auto":
+            return self._config.dialect
+        async with self._probing.setdefault(asyncio.get_running_loop(), asyncio.Lock()):
+            if work.recall(NOTED) is None:
+                asked = replace(work.opening, messages=(Message("user", PROBE),))
+                reply = await work.ask(_first(asked, "tools"))
+                works = not reply.failure and heard(reply.text) is not None
+                work.note(NOTED, "tools" if works else "text")
+        return "tools" if work.recall(NOTED) == "tools" else "text"
 
 
-@contextmanager
-def _closing(place: EpisodePlace) -> Iterator[None]:
-    try:
-        yield
-    finally:
-        place.close()
+def _first(request: Request, dialect: Dialect) -> Request:
+    if dialect == "text":
+        return request.followed_by(RULES)
+    tools: Mapping[str, Json] = {"tools": TOOLS, "parallel_tool_calls": False}
+    return replace(request, params={**request.params, **tools})

@@ -124,7 +124,7 @@ def _rooms() -> Finding:
             level = shells.level
     except EvosynError as error:
         return Finding("rooms of agents", False, str(error), "tasks of os-shell that need a room are not run here")
-    lacks = [*([] if level.users else ["users of their own: worlds that need `uids` are skipped"]),
+    lacks = [*([] if level.users else ["users of their own: problems whose world needs `uids` are skipped by name"]),
              *([] if level.bounded else ["control groups: memory is watched, not bounded"])]  # fmt: skip
     there = image_digest(DEFAULT)
     image = f"image {DEFAULT} is there" if there else f"image {DEFAULT} is not there, `host` needs none"

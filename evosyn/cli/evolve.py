@@ -101,6 +101,7 @@ class EvolveCommand(ConfiguredCommand):
 @click.option("--start", multiple=True, help="Known strategy or file to start from; the first is the one to beat.")
 @click.option("--seed", type=int, help="Root of all random choices. [default: 0]")
 @teacher_options
+@flag("--agent", "workbench.agent.name", "Who works on tasks of agents: loop, or a dotted path. [default: loop]")
 @sandbox_options
 @config_options("islands.exploration=0.3, stop.target=0.9, workbench.teacher.calls=8")
 @preset_option

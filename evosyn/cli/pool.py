@@ -205,11 +205,17 @@ def _execute(source: str, pools: Sequence[Pool], workbench: Workbench) -> list[P
     """Run what must pass (the references, and alternatives that `meta` names) and what must not."""
     from evosyn.crossexec.references import check_references, check_telling
 
+    lacking = {pool.problem.problem_id: ", ".join(needs) for pool in pools if (needs := workbench.lacks(pool.problem))}
+    pools = [pool for pool in pools if pool.problem.problem_id not in lacking]
     errors = [PoolFinding(True, error) for error in check_references(workbench.judge, source, pools)]
     untried = [one.problem for one in pools if one.problem.human_testing and one.problem.reference_solution is None]
     if untried and len(untried) < len(pools):
         names = ", ".join(problem.problem_id for problem in untried)
         text = f"{len(untried)} problems have no reference, so nothing was tried of them: {names}"
+        errors.append(PoolFinding(False, InputError(source, text)))
+    if lacking:
+        told = ", ".join(f"{name} ({lacks})" for name, lacks in lacking.items())
+        text = f"{len(lacking)} problems need what this machine does not give, so they were skipped: {told}"
         errors.append(PoolFinding(False, InputError(source, text)))
     return errors + [PoolFinding(False, error) for error in check_telling(workbench.judge, source, pools)]
 

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 )
 @click.option("--seed", type=int, help="Root of all random choices. [default: 0]")
 @teacher_options
+@flag("--agent", "workbench.agent.name", "Who works on tasks of agents: loop, or a dotted path. [default: loop]")
 @click.option("--also-model", "also", multiple=True, help="Further models that take turns at solutions and testings.")
 @sandbox_options
 @config_options("filter.dedup.threshold=0.7")

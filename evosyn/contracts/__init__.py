@@ -11,6 +11,7 @@ neither pytest nor fixtures (for `unittest` name `TestCase` as a second base). e
 
 from __future__ import annotations
 
+from evosyn.contracts.agents import AgentContract
 from evosyn.contracts.axes import AxisContract
 from evosyn.contracts.domains import DomainContract, DomainSample
 from evosyn.contracts.evolved import EvolvedContract, GenomeContract
@@ -22,6 +23,7 @@ from evosyn.contracts.teachers import TeacherContract
 from evosyn.contracts.worlds import WorldContract
 
 __all__ = [
+    "AgentContract",
     "AxisContract",
     "DomainContract",
     "DomainSample",

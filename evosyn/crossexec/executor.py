@@ -193,7 +193,7 @@ class CrossExecutor:
     def _run(self, batch: _Batch) -> list[Grid]:
         """Fill every cell of a batch."""
         rows = [row for grid in batch.grids for row in grid.rows]
-        canaries = {id(grid.rows[grid.canary]) for grid in batch.grids if grid.canary is not None}
+        canaries = {id(grid.rows[place]) for grid in batch.grids for place in grid.canaries}
 
         def row_done(row: Row, results: Sequence[CellResult]) -> None:
             with self._lock:

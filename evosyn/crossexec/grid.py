@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from evosyn.crossexec.judge import Judge
 from evosyn.crossexec.rows import guarded
 from evosyn.jobs import CellResult
+from evosyn.ports import Domain
 from evosyn.records import Digests, Json, Letters, ParsedCalls, PassMatrix, Problem, Solution, Testing, Verdict
 from evosyn.textual import similarity
 
@@ -36,7 +37,7 @@ class Grid:
         rows: distinct solutions in the order of appearance, with what is known of their cells; the human testing is
             column 0 if there is one.
         row_of_M, column_of_N: where each solution and testing of the item stands.
-        canary: the place of a row whose program is surely wrong, after all others, or None.
+        canaries: the places of rows whose solutions are surely wrong, after all others.
         flaky: cells that gave different verdicts when they were repeated.
     """
 
@@ -61,12 +62,12 @@ class Grid:
         distinct = {name: self.solutions[names.index(name)] for name in places}
         self.human = problem.human_testing is not None
         tested = [*([problem.human_testing] if problem.human_testing is not None else []), *testings]
-        self.canary = None
-        canary = guarded(domain.canary, problem, tested) if canaries else None
-        name = guarded(domain.same, problem, canary) if isinstance(canary, Solution) else None
-        if isinstance(canary, Solution) and isinstance(name, str):
-            self.canary = places.setdefault(name, len(places))
-            distinct.setdefault(name, canary)
+        self.canaries = set[int]()
+        for canary in canaries_of(domain, problem, tested) if canaries else ():
+            name = guarded(domain.same, problem, canary)
+            if isinstance(name, str):
+                self.canaries.add(places.setdefault(name, len(places)))
+                distinct.setdefault(name, canary)
         all_ids = [testing.id for testing in tested]
         ids, column_of = _numbered(all_ids)
         self.column_of_N = column_of[1:] if self.human else column_of
@@ -155,12 +156,17 @@ class Grid:
         ]
         if flaky:
             found["flaky"] = flaky
-        if self.canary is not None:
-            accepted = [_known(result).verdict is Verdict.PASS for result in self.rows[self.canary].results]
-            vacuous = [n for n, column in columns if accepted[column]]
-            if vacuous:
-                found["vacuous"] = vacuous
+        rows = [self.rows[canary].results for canary in sorted(self.canaries)]
+        vacuous = [n for n, column in columns if any(_known(row[column]).verdict is Verdict.PASS for row in rows)]
+        if vacuous:
+            found["vacuous"] = vacuous
         return found
+
+
+def canaries_of(domain: Domain, problem: Problem, testings: Sequence[Testing]) -> tuple[Solution, ...]:
+    """The canaries of a domain; none where it fails, as a domain of a stranger may."""
+    found = guarded(domain.canaries, problem, testings)
+    return found if isinstance(found, tuple) else ()
 
 
 def recorded_copies(problem: Problem, solutions: int) -> list[int] | None:

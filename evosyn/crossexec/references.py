@@ -10,8 +10,8 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
+from evosyn.crossexec.grid import canaries_of
 from evosyn.crossexec.judge import Cell, Judge
-from evosyn.crossexec.rows import guarded
 from evosyn.errors import InputError
 from evosyn.jobs import CellResult
 from evosyn.records import Pool, Problem, Solution, Verdict
@@ -73,8 +73,7 @@ def check_telling(judge: Judge, source: str | Path, pools: Sequence[Pool]) -> li
 def _claims(judge: Judge, problem: Problem) -> Iterator[Claim]:
     if problem.human_testing is None:
         return
-    canary = guarded(judge.domains[problem.domain].canary, problem, [problem.human_testing])
-    if isinstance(canary, Solution):
+    for canary in canaries_of(judge.domains[problem.domain], problem, [problem.human_testing]):
         yield Claim(problem, TESTING, canary.text)
     if problem.reference_solution is not None:
         yield Claim(problem, "reference_solution", problem.reference_solution)

@@ -22,6 +22,8 @@ from evosyn.records import Json, Pool
 COMPARES = {"integer-match": "integer", "string-match": "string", "size-match": "size", "containing": "contains"}
 OF_PROGRAMS = re.compile(r"/usr/s?bin|(?<![\w/])/s?bin\b|\bsudo\b")
 """A check with such a text is about the system's own programs, and must see those that the solution left."""
+OF_USERS = re.compile(r"\b(?:user(?:add|mod|del)|adduser|group(?:add|mod|del)|gpasswd|chown|chgrp|su|sudo)\b")
+"""A script with such a word needs users of the room's own."""
 TRAIN_SCRIPTS = "7"
 
 
@@ -77,10 +79,13 @@ class _TaskReading:
         notes = ["its init was lost upstream"] if isinstance(create, list) else []
         init = [] if notes else create.get("init") or []
         scripts = [self._script(one) for one in (init if isinstance(init, list) else [init])]
-        world = {"image": self._image, "init": scripts, "start": start and self._script(start), "cwd": "/root"}
+        began = start and self._script(start)
         example = self._evaluation.get("example") or self._task.get("example")
         reference = None if example is None else self._script(example)["code"]
         human = self._human(reference)
+        told = [one["code"] for one in (*scripts, began) if one] + [reference or ""]
+        needs = ["uids"] if any(map(OF_USERS.search, told)) else []
+        world = {"image": self._image, "init": scripts, "start": began, "needs": needs, "cwd": "/root"}
         asks = "answer" if human["kind"] in ("answer", "value") else "state"
         meta = {"labels": self._task.get("labels", []), "source": "agentbench", "notes": notes}
         if reference is not None:  # the same commands as another text: done again in a room of their own

@@ -253,8 +253,8 @@ class BaseDomain:
 
         return Decided(decide, tuple(testings))
 
-    def canary(self, problem: Problem, testings: Sequence[Testing]) -> Solution | None:  # noqa: ARG002
-        return None
+    def canaries(self, problem: Problem, testings: Sequence[Testing]) -> tuple[Solution, ...]:  # noqa: ARG002
+        return ()
 
     def stated(self, problem: Problem) -> Testing | None:  # noqa: ARG002
         return None

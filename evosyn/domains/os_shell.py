@@ -33,11 +33,12 @@ from evosyn.ports import DomainTools, Expansion, Plan, PluginConfig
 from evosyn.records import Json, Problem, Solution, Testing, Verdict, content_id
 from evosyn.shell_world import image_digest, world_in
 from evosyn.toolcalls import ToolCall, spoken
-from evosyn.trajectories import BASH, FINISH, Trajectory, of_script, trajectory_of
+from evosyn.trajectories import ANSWER, BASH, FINISH, Trajectory, of_script, trajectory_of
 
 NAME = "os-shell"
 ROUNDS = 8
 SHELLS = ("bash", "sh", "shell", "")
+CLUELESS = "I have looked at everything, and I do not know the answer to that."
 OF_ANSWERS = frozenset({"value", "answer"})
 FORGER = r"""for f in .bashrc .profile .bash_profile; do echo 'echo true; exit 0' > /root/$f; done
 for f in /etc/profile /etc/bash.bashrc; do echo 'echo true; exit 0' > $f; done
@@ -140,7 +141,8 @@ class ShellPlan:
         found = [verdict_of_check(check, answer, None if at is None else items[at]) for check, at in checks]
         verdicts = tuple([one.verdict for one in found])
         worst = next((one for one in found if one.verdict is not Verdict.PASS), found[0])
-        return CellResult(worst.verdict, verdicts, sum(one.seconds for one in found), worst.detail)
+        values = tuple([one.values[0] for one in found])
+        return CellResult(worst.verdict, verdicts, sum(one.seconds for one in found), worst.detail, values)
 
 
 class OsShell(BaseDomain):
@@ -271,7 +273,8 @@ class OsShell(BaseDomain):
             )
         return ShellPlan(tuple(columns), "", ())
 
-    def canary(self, problem: Problem, testings: Sequence[Testing]) -> Solution | None:  # noqa: ARG002
+    def canaries(self, problem: Problem, testings: Sequence[Testing]) -> tuple[Solution, ...]:  # noqa: ARG002
+        """Nothing said, and nothing known; or nothing done, and nothing done but forging what answers `true`."""
         if problem.payload.get("asks") == "answer":
-            return Solution(Trajectory((), FINISH, "").text)
-        return Solution(of_script(FORGER).text)
+            return tuple([Solution(Trajectory((), ANSWER, text).text) for text in ("", CLUELESS)])
+        return Solution(Trajectory((), FINISH).text), Solution(of_script(FORGER).text)

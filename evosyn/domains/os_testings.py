@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from evosyn.domains.os_compare import Compare, same_answer
 from evosyn.domains.python.lifting import STATUS_VERDICTS
+from evosyn.domains.python.value_digests import digest_of
 from evosyn.jobs import CellResult, ItemOutcome, ScriptLanguage, ShellScript, Status
 from evosyn.records import Verdict
 
@@ -146,7 +147,7 @@ def verdict_of_check(check: ShellBody, answer: str, outcome: ItemOutcome | None)
     """The verdict of one check over one end of an episode; `outcome` is None where the answer alone decides."""
     if isinstance(check, ValueBody) or outcome is None:
         good = isinstance(check, ValueBody) and same_answer(check.compare, check.expected, answer)
-        return _cell(Verdict.PASS if good else Verdict.FAIL)
+        return _cell(Verdict.PASS if good else Verdict.FAIL, gave=answer)
     seen = facts_of(outcome)
     if isinstance(seen, CellResult):
         return seen
@@ -154,17 +155,20 @@ def verdict_of_check(check: ShellBody, answer: str, outcome: ItemOutcome | None)
         return _cell(Verdict.BROKEN, outcome.seconds, seen.err[:200])
     if isinstance(check, ObserveBody):
         good = not seen.truncated and same_answer(check.compare, str(check.expect), seen.out)
-        return _cell(Verdict.PASS if good else Verdict.FAIL, outcome.seconds)
+        return _cell(Verdict.PASS if good else Verdict.FAIL, outcome.seconds, gave=seen.out)
     if isinstance(check, StateBody) and check.accept == "true":
         lines = seen.out.strip().splitlines()
         verdict = {"true": Verdict.PASS, "false": Verdict.FAIL}.get(lines[-1].strip().lower() if lines else "")
-        return _cell(verdict or Verdict.BROKEN, outcome.seconds, "" if verdict else "says neither true nor false")
-    return _cell(Verdict.PASS if seen.exit == 0 else Verdict.FAIL, outcome.seconds)
+        told = "" if verdict else "says neither true nor false"
+        return _cell(verdict or Verdict.BROKEN, outcome.seconds, told, gave=seen.out)
+    return _cell(Verdict.PASS if seen.exit == 0 else Verdict.FAIL, outcome.seconds, gave=seen.out)
 
 
 def _broken(why: str) -> CellResult:
     return _cell(Verdict.BROKEN, detail=f"the script of what is expected: {why}"[:200])
 
 
-def _cell(verdict: Verdict, seconds: float = 0.0, detail: str = "") -> CellResult:
-    return CellResult(verdict, (verdict,), seconds, detail)
+def _cell(verdict: Verdict, seconds: float = 0.0, detail: str = "", gave: str | None = None) -> CellResult:
+    """One check; `gave` is what it saw of the solution, of which strategies get a digest."""
+    digest = 0 if gave is None else digest_of(ItemOutcome(Status.OK, gave.strip()))
+    return CellResult(verdict, (verdict,), seconds, detail, (digest,))

@@ -118,12 +118,12 @@ class PythonFunction(PythonDomain):
             prepared = self._recent.put(problem, testings, prepare(problem, testings))
         return FunctionPlan(prepared, prepared.jobs(solution, limits))
 
-    def canary(self, problem: Problem, testings: Sequence[Testing]) -> Solution | None:
+    def canaries(self, problem: Problem, testings: Sequence[Testing]) -> tuple[Solution, ...]:
         if all(testing.kind == "cases" for testing in testings):  # judged by comparison: none can claim its pass
-            return None
+            return ()
         owner, _, method = entry_point(problem).rpartition(".")
         function = f"def {method}(*_args, **_kwargs):\n    raise NotImplementedError('canary')\n"
-        return Solution(f"class {owner}:\n" + indent(function, "    ") if owner else function)
+        return (Solution(f"class {owner}:\n" + indent(function, "    ") if owner else function),)
 
     def stated(self, problem: Problem) -> Testing | None:
         return stated.stated_calls(problem)

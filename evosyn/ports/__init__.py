@@ -7,11 +7,13 @@ program or reply is returned as data while a broken machine is raised (`evosyn.e
 
 from __future__ import annotations
 
+from evosyn.ports.agents import Agent, AgentWork
 from evosyn.ports.asking import Checked, Teacher
 from evosyn.ports.experiments import Comparison, Experiment
 from evosyn.ports.feeds import Feed, FeedRow, GroupOutcome
 from evosyn.ports.judging import Crossexec, Domain, Expansion, Plan, Sandbox, VerdictCache
 from evosyn.ports.plugins import (
+    AgentTools,
     Argument,
     AxisTools,
     DomainTools,
@@ -43,6 +45,9 @@ from evosyn.ports.search import (
 )
 
 __all__ = [
+    "Agent",
+    "AgentTools",
+    "AgentWork",
     "Argument",
     "Axis",
     "AxisTools",

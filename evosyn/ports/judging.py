@@ -178,8 +178,8 @@ class Domain(Protocol):
         """
         ...
 
-    def canary(self, problem: Problem, testings: Sequence[Testing]) -> Solution | None:
-        """A solution that is surely wrong: a testing that accepts it is vacuous, or claims its own pass. None where no
+    def canaries(self, problem: Problem, testings: Sequence[Testing]) -> tuple[Solution, ...]:
+        """Solutions that are surely wrong: a testing that accepts one is vacuous, or claims its own pass. None where no
         testing of these kinds could."""
         ...
 

@@ -128,6 +128,11 @@ class WorldTools:
     workers: int | None = None
 
 
+@dataclass(frozen=True)
+class AgentTools:
+    """An agent is lent nothing: its work has the model and the room of an episode."""
+
+
 class ExperimentTools(NamedTuple):
     """What an experiment is lent: where programs run, and where it tells in words how far it is."""
 
@@ -141,6 +146,7 @@ TOOLS: dict[str, type] = {
     "evolved": EvolvedTools,
     "sandboxes": SandboxTools,
     "worlds": WorldTools,
+    "agents": AgentTools,
     "teachers": TeacherTools,
     "axes": AxisTools,
     "experiments": ExperimentTools,

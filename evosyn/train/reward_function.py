@@ -13,11 +13,9 @@ no classes that need their module. Where our machine fails, the reward is None w
 
 from __future__ import annotations
 
-import atexit
 import logging
 import os
 import re
-import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -33,10 +31,6 @@ _MARK = re.compile(r"(?:<[|｜][^<>|｜]{1,64}[|｜]>|</?s>|<(?:eos|pad|end_of_t
 MARK_CHARS = 80
 TAIL = 64
 """Characters at the end of a prompt by which a completion is found where the text before it was cut or changed."""
-
-_lock = threading.Lock()
-_opened: dict[int, Any] = {}
-"""The scorer of each process; a fork must not use its parent's."""
 
 
 def compute_score(
@@ -140,36 +134,11 @@ def _score(tasks: Sequence[Task], texts: Sequence[str]) -> list[Json]:
         items = [{"task": task_to_json(task), "completion": text} for task, text in zip(tasks, texts, strict=True)]
         scores = RewardClient(url, token_env=token).score(items)
     else:
+        from evosyn.train.here import scorer_of
         from evosyn.train.scoring import score_json
 
-        scores = [score_json(score) for score in _scorer(tasks).score(tasks, texts)]
+        scores = [score_json(score) for score in scorer_of(tasks).score(tasks, texts)]
     unknown = [score["error"] for score in scores if score["reward"] is None]
     if unknown:
         log.warning("%d of %d completions could not be judged; the first: %s", len(unknown), len(scores), unknown[0])
     return scores
-
-
-def _scorer(tasks: Sequence[Task]) -> Any:
-    """The scorer of this process, made at the first call."""
-    from evosyn.train.scoring import Scorer, domains_of, reward_judge
-
-    with _lock:
-        scorer = _opened.get(os.getpid())
-        if scorer is None:
-            from evosyn.sandbox import open_sandbox
-
-            sandbox = open_sandbox("local", allow_weak=os.environ.get("EVOSYN_ALLOW_WEAK_SANDBOX") == "1")
-            sandbox.__enter__()
-            atexit.register(sandbox.close)
-            scorer = _opened[os.getpid()] = Scorer(reward_judge(sandbox, {}))
-        judge = scorer.judge
-        judge.serve(domains_of([task for task in tasks if task.problem.domain not in judge.domains]))
-    return scorer
-
-
-def _after_fork() -> None:
-    global _lock
-    _lock = threading.Lock()
-
-
-os.register_at_fork(after_in_child=_after_fork)

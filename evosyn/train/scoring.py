@@ -87,7 +87,7 @@ class Scorer:
             elif parsed.value is None:
                 scores.append(Score(Verdict.ERROR, 0.0, False, parsed.reason))
             else:
-                scores.append(_score_of(next(results)))
+                scores.append(score_of(next(results)))
         return scores
 
     def _read(self, task: Task, text: str) -> Parsed[Solution] | CellResult:
@@ -131,7 +131,8 @@ def score_json(score: Score) -> dict[str, Json]:
     return answer if score.known else {**answer, "error": score.detail or "the sandbox could not decide"}
 
 
-def _score_of(cell: CellResult) -> Score:
+def score_of(cell: CellResult) -> Score:
+    """A result of the judge as a score."""
     if cell.verdict is Verdict.PASS:
         return Score(cell.verdict, 1.0, True)
     passed = sum(case is Verdict.PASS for case in cell.cases)

@@ -17,6 +17,7 @@ from evosyn.dataset import Sample
 from evosyn.randomness import SeedTree
 from evosyn.records import Json
 from evosyn.rundir import write_atomic
+from evosyn.toolcalls import CLOSE, OPEN
 from evosyn.train.config import TinyConfig
 from evosyn.train.data import prompt_of, spoken_turns, warm_rows
 from evosyn.train.models import TINY
@@ -34,6 +35,18 @@ PAD, START, END = "<|pad|>", "<|im_start|>", "<|im_end|>"
 CONTEXT = 1024
 MOST = 1_000_000
 """Parameters that it stays below."""
+RESPONSE = {
+    "defaults": {"role": "assistant"},
+    "start_anchor": f"{START}assistant",
+    "fields": {
+        "tool_calls": {
+            "open": OPEN, "close_pattern": f"{CLOSE}\\s*", "repeats": True, "content": "json",
+            "transform": {"type": "function", "function": "{content}"},
+        },
+        "content": {"close_pattern": r"<\|im_end\|>\s*", "content": "text"},
+    },
+}  # fmt: skip
+"""How its replies are read, in the words of transformers."""
 
 
 def is_tiny(path: str | Path) -> bool:
@@ -115,6 +128,7 @@ def _tokenizer(samples: Sequence[Sample], config: TinyConfig) -> Any:
         tokenizer_object=raw, pad_token=PAD, eos_token=END, padding_side="left", model_max_length=CONTEXT
     )
     tokenizer.chat_template = _template(prefix, config.prompt_chars)
+    tokenizer.response_template = RESPONSE
     return tokenizer
 
 
@@ -125,14 +139,20 @@ def _common_prefix(texts: Sequence[str]) -> str:
 
 
 def _template(prefix: str, chars: int) -> str:
-    """ChatML without system messages, the user's text cut to what tells the problems of this dataset apart."""
+    """ChatML without system messages and lists of tools, the user's text cut to what tells the problems of this
+    dataset apart. Calls of tools are said as they are in the text of a reply (`evosyn.toolcalls`)."""
     shown = f"(message['content'] | replace({json.dumps(prefix)}, ''))" if prefix else "message['content']"
     return (
         "{%- for message in messages -%}"
         "{%- if message['role'] == 'user' -%}"
         f"{START}user\n" + "{{ " + f"{shown}[:{chars}]" + " }}" + f"{END}\n"
         "{%- elif message['role'] == 'assistant' -%}"
-        f"{START}assistant\n" + "{% generation %}{{ message['content'] }}" + f"{END}" + "{% endgeneration %}\n"
+        f"{START}assistant" + "{% generation %}{{ '\\n' + (message['content'] or '') }}"
+        "{%- for call in message['tool_calls'] or [] -%}"
+        f"{OPEN}" + "{{ call['function'] | tojson }}" + f"{CLOSE}"
+        "{%- endfor -%}" + f"{END}" + "{% endgeneration %}\n"
+        "{%- elif message['role'] == 'tool' -%}"
+        f"{START}tool\n" + "{{ message['content']" + f"[:{chars}]" + " }}" + f"{END}\n"
         "{%- endif -%}"
         "{%- endfor -%}"
         "{%- if add_generation_prompt -%}" + f"{START}assistant\n" + "{%- endif -%}"

@@ -10,12 +10,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from evosyn.agents.dialects import CUT, HINT, LONGEST_SEEN, read_action
-from evosyn.agents.loop import AgentConfig
 from evosyn.errors import SandboxUnavailable, TeacherUnavailable
 from evosyn.simulation.scripted_server import Refusal, ScriptedServer
 from evosyn.synthesis.generate import DrawConfig, Want, drawn_pools
 from evosyn.trajectories import trajectory_of
-from evosyn.workbench import TeacherConfig, Workbench, WorkbenchConfig
+from evosyn.workbench import AgentConfig, TeacherConfig, Workbench, WorkbenchConfig
 
 
 def bash(script):
@@ -32,10 +31,10 @@ def says(*turns):
     return reply
 
 
-def episodes(problem, server_url, out=None, *, many=1, dialect="text"):
+def episodes(problem, server_url, out=None, *, many=1, dialect="text", agent=None):
     """Solutions that were drawn, with all attempts."""
     teacher = TeacherConfig(model="openai/scripted", base_url=server_url, api_key_env="PATH", retries=0)
-    config = WorkbenchConfig(teacher=teacher, agent=AgentConfig(dialect=dialect))
+    config = WorkbenchConfig(teacher=teacher, agent=AgentConfig(**(agent or {"dialect": dialect})))
     drawn = []
 
     async def main(bench):

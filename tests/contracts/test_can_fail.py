@@ -34,6 +34,7 @@ from evosyn.ports.plugins import TOOLS
 from evosyn.ports.worlds import Observation
 from evosyn.records import Candidate, Evaluation, ParsedCall, Solution, Testing, Verdict
 from evosyn.tasks import Task
+from evosyn.toolcalls import ToolCall
 from tests.contracts import test_domains, test_sandboxes
 
 COUNT = itertools.count()
@@ -255,6 +256,36 @@ class Pad:
     def close(self): ...
 
 
+class Typing:
+    """An agent that does what its first reply says, again and again."""
+
+    async def run(self, work):
+        reply = await work.ask(work.opening)
+        while not work.over:
+            await work.do(ToolCall("finish", {"thought": ""}) if reply.text == "end" else None)
+
+
+async def idle(_, work):
+    await work.ask(work.opening)
+
+
+async def reading(_, work):
+    while not work.over:
+        told = json.loads((await work.ask(work.opening)).text)
+        await work.do(ToolCall("finish", {"thought": told}))
+
+
+async def counting(_, work):
+    while not work.over:
+        await work.ask(Request((Message("user", str(next(COUNT))),), "solution"))
+        await work.do(None)
+
+
+def agent(**changes):
+    hooks = spoiled(contracts.AgentContract, Typing, **changes)
+    return type("Spoiled", (type(hooks),), {"ending": "end"})()
+
+
 COMMON = []
 
 
@@ -352,7 +383,11 @@ BROKEN = [
     ("what_a_testing_asks", answer(calls=lambda *_: (ParsedCall("x" * 5000, None),))),
     ("what_is_joined", function(join=lambda *_: Testing("no-such-kind", {}))),
     ("what_is_joined", function(join=lambda *_: Testing("program", {"code": "def check(candidate):\n    pass"}))),
-    ("a_canary", answer(canary=lambda *_: Solution("14"))),
+    ("a_canary", answer(canaries=lambda *_: (Solution("14"),))),
+    ("it_is_one", agent(run=lambda *_: None)),
+    ("it_ends_when", agent(run=idle)),
+    ("any_reply_is_data", agent(run=reading)),
+    ("equal_replies", agent(run=counting)),
     ("an_action_is_seen", notes(act=lambda *_: Observation(""))),
     ("equal_actions_leave", notes(freeze=lambda _: f"st_{next(COUNT)}")),
     ("two_sessions_share", notes(__init__=lambda self: vars(self).update(notes=COMMON, over=False))),
@@ -440,7 +475,7 @@ def test_every_property_is_broken_by_something():
 
 @pytest.mark.parametrize(
     "good",
-    [answer(), bits(), proposer(), proposer(Asking), teacher(), notes(), feed()],
+    [agent(), answer(), bits(), proposer(), proposer(Asking), teacher(), notes(), feed()],
     ids=lambda one: type(one).__mro__[1].__name__,
 )
 def test_what_is_not_spoiled_is_taken(good):

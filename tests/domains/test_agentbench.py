@@ -24,7 +24,7 @@ ROWS = (
          create={"local": "default", "init": {"file": "init/a.sh"}}),
     task("data/4/b.json#0", {"match": " yes ", "example": "echo yes"}, start="x=1"),
     task("data/4/c.json#1", {"check": {"file": "checking/0.sh"}, "example": "true"},
-         create={"init": ["a", {"code": "b"}]}),
+         create={"init": ["a", {"code": "useradd b"}]}),
     task("data/4/d.json#0", {"check": [{"code": "ls -l /usr/bin/find"}, {"language": "python", "code": "exit(0)"}]}),
     task("data/4/e.json#0", {"match": {"regex": ".*"}}),
     task("data/4/f.json#0", {"check": {"file": "checking/9.sh"}}),
@@ -50,9 +50,10 @@ def test_every_form_becomes_a_problem_or_a_reason(source):
     assert counted.payload["world"]["image"] == "host"
     assert counted.human_testing.to_json() == {"kind": "answer", "script": {"code": "ls | wc -l"}, "compare": "integer"}
     assert matched.human_testing.body["expected"] == "yes" and matched.payload["world"]["start"]["code"] == "x=1"
-    assert [one["code"] for one in checked.payload["world"]["init"]] == ["a", "b"]
+    assert [one["code"] for one in checked.payload["world"]["init"]] == ["a", "useradd b"]
     views = [one["body"]["view"] for one in observed.human_testing.body["checks"]]
     assert views == ["open", "guarded"] and observed.payload["asks"] == "state"
+    assert [one.payload["world"]["needs"] for one in problems] == [[], [], ["uids"], []]
     assert len(reasons) == 2 and "match-by-pattern" in reasons[0] and "scripts/4/checking/9.sh" in reasons[1]
 
 

@@ -96,7 +96,7 @@ class EnvironmentExperiment:
             units = [(seed, arm) for arm in self._arms for seed in self._seeds]
             records = run_units(run.path, units, self._jobs, warm, train, self._tools.say)
             fates = [json.loads(run.file(f"seed-{seed}", "drafts.json").read_text()) for seed in self._seeds]
-            return publish(run, records, summarize(records, fates), "environments.md", markdown)
+            return publish(run, records, summarize(records, fates), "environments", markdown)
 
     def _prepared(self, folder: Path, seed: int) -> None:
         if (folder / "drafts.json").exists():

@@ -10,13 +10,13 @@ import numpy as np
 
 from evosyn.records import Json
 from evosyn.simulation.experiment.table import (
-    as_json,
     as_share,
     gap_closed,
+    interval,
+    interval_json,
     paired,
     remarks,
     reward_of,
-    shown_interval,
 )
 from evosyn.train.stats import t_interval
 
@@ -51,12 +51,12 @@ def summarize(records: Sequence[Json], drafts: Sequence[Sequence[Json]]) -> dict
             row[name] = round(float(np.mean(known)), 4) if known else None
         row["start_sampled"] = round(float(np.mean([record["curve"][0]["sampled"] for record in mine])), 4)
         for name in ("sampled", "greedy", "within"):
-            row[name] = as_json(as_share(t_interval([record["curve"][-1][name] for record in mine])))
+            row[name] = interval_json(as_share(t_interval([record["curve"][-1][name] for record in mine])))
         row["reward_start"], row["reward_end"] = reward_of(mine, first=True), reward_of(mine, first=False)
-        row["zero_variance"] = as_json(as_share(t_interval([zero_variance(record) for record in mine])))
+        row["zero_variance"] = interval_json(as_share(t_interval([zero_variance(record) for record in mine])))
         rows.append(row)
     found = {f"{one} - {other}": paired(records, one, other) for one, other in ACCURACIES}
-    differences = {name: as_json(each) for name, each in found.items() if each is not None}
+    differences = {name: interval_json(each) for name, each in found.items() if each is not None}
     signal = paired(records, "rotation", "filtered", zero_variance)
     stages = Counter(one["stage"] or "kept" for seed in drafts for one in seed if one["name"] != "by-hand")
     by_arm = {row["arm"]: row for row in rows}
@@ -67,7 +67,7 @@ def summarize(records: Sequence[Json], drafts: Sequence[Sequence[Json]]) -> dict
         "arms": rows,
         "differences": differences,
         "gap_closed": gap_closed(records, "filtered", "unfiltered"),
-        "zero_variance": None if signal is None else as_json(signal),
+        "zero_variance": None if signal is None else interval_json(signal),
         "fewer": None if signal is None else _fewer(by_arm),
         "drafts": dict(sorted(stages.items())),
     }
@@ -79,7 +79,7 @@ def verdict(report: Mapping[str, Json]) -> str:
     found = report["differences"].get("filtered - unfiltered")
     if found is None:
         return "filtered and unfiltered were not both run, so nothing is compared."
-    told = f"filtered - unfiltered = {shown_interval(found, signed=True)} in accuracy on held-out environments"
+    told = f"filtered - unfiltered = {interval(found, signed=True)} in accuracy on held-out environments"
     if found["low"] is None:
         return f"{told}, one seed: no interval, no conclusion."
     if found["low"] > 0:
@@ -116,14 +116,14 @@ def markdown(table: Mapping[str, Json]) -> str:
         unsound = "-" if row["unsound_reward"] is None else f"{row['unsound_reward']:.2f}"
         lines.append(
             f"| {row['arm']} | {row['environments']:.0f} | {row['sound']:.2f} | {row['rows']:.0f} | {reward} "
-            f"| {unsound} | {row['start_sampled']:.3f} -> {shown_interval(row['sampled'])} "
-            f"| {shown_interval(row['greedy'])} | {shown_interval(row['within'])} "
-            f"| {shown_interval(row['zero_variance'])} |"
+            f"| {unsound} | {row['start_sampled']:.3f} -> {interval(row['sampled'])} "
+            f"| {interval(row['greedy'])} | {interval(row['within'])} "
+            f"| {interval(row['zero_variance'])} |"
         )
     lines += ["", "| difference, paired by seed | mean [95 %] |", "|---|---|"]
-    lines += [f"| {name} | {shown_interval(value, signed=True)} |" for name, value in table["differences"].items()]
+    lines += [f"| {name} | {interval(value, signed=True)} |" for name, value in table["differences"].items()]
     if table["zero_variance"] is not None:
-        told = shown_interval(table["zero_variance"], signed=True)
+        told = interval(table["zero_variance"], signed=True)
         lines.append(f"| groups without variance: rotation - filtered | {told} |")
     closed, fewer = table["gap_closed"], table["fewer"]
     lines += [

@@ -34,10 +34,10 @@ def summarize(records: Sequence[Json], facts: Sequence[Json], note: str = NOTE) 
         row: dict[str, Json] = {"arm": arm, "seeds": len(mine)}
         for name in ("sampled", "greedy"):
             row[f"start_{name}"] = round(float(np.mean([record["curve"][0][name] for record in mine])), 4)
-            row[name] = as_json(as_share(t_interval([record["curve"][-1][name] for record in mine])))
+            row[name] = interval_json(as_share(t_interval([record["curve"][-1][name] for record in mine])))
         row["reward_start"], row["reward_end"] = reward_of(mine, first=True), reward_of(mine, first=False)
         worth = [fact["arms"][arm] for fact in facts if arm in fact["arms"]]
-        for name in ("rows", "good", "balanced_accuracy"):
+        for name in ("rows", "good", "right", "balanced_accuracy"):
             values = [entry[name] for entry in worth if name in entry]
             row[name] = round(float(np.mean(values)), 4) if values else None
         rows.append(row)
@@ -46,13 +46,15 @@ def summarize(records: Sequence[Json], facts: Sequence[Json], note: str = NOTE) 
         "simulated": any(fact.get("simulated", True) for fact in facts),
         "arms": rows,
         "differences": {
-            f"{one} - {other}": as_json(difference)
+            f"{one} - {other}": interval_json(difference)
             for one, other in (
                 ("evosyn", "random"),
                 ("evosyn", "relaxed"),
                 ("evosyn", "initial"),
                 ("evosyn", "figure3"),
                 ("oracle", "evosyn"),
+                ("evosyn", "teacher"),
+                ("evosyn", "start"),
                 ("distill-best", "distill-random"),
             )
             if (difference := paired(records, one, other)) is not None
@@ -149,14 +151,14 @@ def sweep_markdown(tables: Mapping[str, Mapping[str, Json]]) -> str:
     lines.append("|---|---|---|---|---|")
     for noise, table in tables.items():
         for row in table["arms"]:
-            cells = (noise, row["arm"], row["seeds"], _cell(row["good"]), shown_interval(row["sampled"]))
+            cells = (noise, row["arm"], row["seeds"], cell(row["good"]), interval(row["sampled"]))
             lines.append("| " + " | ".join(str(cell) for cell in cells) + " |")
     lines += ["", "| teacher | problems kept | evosyn - random [95 %] | gap closed |", "|---|---|---|---|"]
     for noise, table in tables.items():
         gained = table["differences"].get("evosyn - random")
         kept = f"{sum(table['kept'])} of {sum(table['problems'])}"
-        shown = "-" if gained is None else shown_interval(gained, signed=True)
-        lines.append(f"| {noise} | {kept} | {shown} | {_cell(table['gap_closed'])} |")
+        shown = "-" if gained is None else interval(gained, signed=True)
+        lines.append(f"| {noise} | {kept} | {shown} | {cell(table['gap_closed'])} |")
     lines += ["", *(f"- {noise}: {' '.join([table['verdict'], *table['remarks']])}" for noise, table in tables.items())]
     return "\n".join(lines) + "\n"
 
@@ -173,29 +175,33 @@ def markdown(table: Mapping[str, Json]) -> str:
     for row in table["arms"]:
         reward = "-" if row["reward_start"] is None else f"{row['reward_start']:.2f} -> {row['reward_end']:.2f}"
         lines.append(
-            f"| {row['arm']} | {_cell(row['rows'], 0)} | {_cell(row['good'])} | "
-            f"{_cell(row['balanced_accuracy'])} | {reward} "
-            f"| {row['start_sampled']:.3f} -> {shown_interval(row['sampled'])} | {shown_interval(row['greedy'])} |"
+            f"| {row['arm']} | {cell(row['rows'], 0)} | {cell(row['good'])} | "
+            f"{cell(row['balanced_accuracy'])} | {reward} "
+            f"| {row['start_sampled']:.3f} -> {interval(row['sampled'])} | {interval(row['greedy'])} |"
         )
-    lines += ["", "| difference, paired by seed | mean [95 %] |", "|---|---|"]
-    lines += [f"| {name} | {shown_interval(value, signed=True)} |" for name, value in table["differences"].items()]
+    return "\n".join([*lines, *conclusion(table)])
+
+
+def conclusion(table: Mapping[str, Json]) -> list[str]:
+    """What stands below the arms: differences, the gap that is closed, and what the figures say."""
+    lines = ["", "| difference, paired by seed | mean [95 %] |", "|---|---|"]
+    lines += [f"| {name} | {interval(value, signed=True)} |" for name, value in table["differences"].items()]
     closed = table["gap_closed"]
     lines += ["", f"Gap between random and oracle closed by evosyn: {'-' if closed is None else f'{closed:.2f}'}", ""]
-    lines += [table["verdict"], "", *(f"- {remark}" for remark in table["remarks"])]
-    return "\n".join(lines)
+    return [*lines, table["verdict"], "", *(f"- {remark}" for remark in table["remarks"])]
 
 
 def publish(
     run: RunDir,
     records: Sequence[Json],
     table: dict[str, Json],
-    name: str = "table2.md",
+    name: str = "table2",
     told: Callable[[Mapping[str, Json]], str] = markdown,
 ) -> Comparison:
-    """Write report, table and curves into the run."""
+    """Write report, table (as `told`) and curves into the run."""
     run.write_json("report.json", table)
     text = told(table)
-    run.write(name, text)
+    run.write(f"{name}.md", text)
     write_curves(run, records)
     return Comparison(table, text)
 
@@ -247,14 +253,14 @@ def as_share(interval: MeanInterval) -> MeanInterval:
     return MeanInterval(interval.mean, low, high)
 
 
-def as_json(interval: MeanInterval) -> dict[str, Json]:
+def interval_json(interval: MeanInterval) -> dict[str, Json]:
     return {name: None if value != value else round(value, 4) for name, value in interval._asdict().items()}
 
 
-def _cell(value: float | None, digits: int = 2) -> str:
+def cell(value: float | None, digits: int = 2) -> str:
     return "-" if value is None else f"{value:.{digits}f}"
 
 
-def shown_interval(value: Mapping[str, float | None], *, signed: bool = False) -> str:
+def interval(value: Mapping[str, float | None], *, signed: bool = False) -> str:
     mean = f"{value['mean']:+.3f}" if signed else f"{value['mean']:.3f}"
     return mean if value["low"] is None else f"{mean} [{value['low']:.3f}, {value['high']:.3f}]"

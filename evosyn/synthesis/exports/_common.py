@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from evosyn.dataset import Sample
-from evosyn.domains import shown
+from evosyn.domains import domain, shown
 from evosyn.jsonlines import write_lines
 from evosyn.records import Json
 from evosyn.rundir import write_atomic
@@ -55,6 +55,11 @@ class Skip:
 def turns(sample: Sample) -> list[dict[str, str]]:
     """The prompt as chat messages."""
     return [{"role": message.role, "content": message.content} for message in sample.prompt]
+
+
+def by_agent(sample: Sample) -> bool:
+    """Whether its solutions are the work of an agent."""
+    return domain(sample.domain).actor != "reply"
 
 
 def answer(sample: Sample, text: str) -> list[dict[str, Json]]:

@@ -1,6 +1,7 @@
 """An installable taskset package for verifiers (v1): `vf-validate NAME` checks every row against its own solution.
 
-The reward and the check of the best solution run in evosyn's sandbox, so the package depends on evosyn.
+The reward and the check of the best solution run in evosyn's sandbox, so the package depends on evosyn. Rows of agents
+are a taskset with an environment of its own: a room plays the user, in plain text (docs/os-shell.md).
 """
 
 from __future__ import annotations
@@ -11,25 +12,29 @@ from dataclasses import replace
 from pathlib import Path
 
 from evosyn import __version__
+from evosyn.agents.dialects import RULES
 from evosyn.dataset import Sample
 from evosyn.domains import check_task
 from evosyn.records import Json
 from evosyn.rundir import write_atomic
-from evosyn.synthesis.exports._common import Exported, Target, answer, turns, write_splits
+from evosyn.synthesis.exports._common import Exported, Skip, Target, answer, by_agent, turns, write_splits
 from evosyn.tasks import task_of, task_text
 from evosyn.templates import render
 
 
 def export(samples: Sequence[Sample], target: Target) -> Exported:
-    """Write the package: `pyproject.toml`, `PACKAGE/__init__.py`, `PACKAGE/taskset.py` and its rows."""
+    """Write the package: `pyproject.toml`, `PACKAGE/__init__.py`, `PACKAGE/taskset.py` and its rows; those of agents
+    where there is any, since a taskset has tasks of one kind."""
+    agents = any(map(by_agent, samples))
     package = package_name(target.name)
     prefix = "".join(part.capitalize() for part in package.split("_"))
     inner = replace(target, out=target.out / package)
-    exported = write_splits(samples, inner, _row)
+    exported = write_splits(samples, inner, _agent_row if agents else _row)
+    kind = "shell_" if agents else ""
     files: dict[Path, str] = {
         target.out / "pyproject.toml": _fill("pyproject", module=package, version=__version__),
-        inner.out / "__init__.py": _fill("init", module=package, prefix=prefix),
-        inner.out / "taskset.py": _fill("taskset", prefix=prefix),
+        inner.out / "__init__.py": _fill(f"{kind}init", module=package, prefix=prefix),
+        inner.out / "taskset.py": _fill(f"{kind}taskset", prefix=prefix),
     }
     for path, text in files.items():
         write_atomic(path, text)
@@ -53,6 +58,15 @@ def _row(sample: Sample, split: str, index: int) -> dict[str, Json]:  # noqa: AR
         "task": task_text(task_of(sample, check_task)),
         "gold": answer(sample, sample.solution)[0]["content"] if sample.ranked[0].accepted else None,
     }
+
+
+def _agent_row(sample: Sample, split: str, index: int) -> dict[str, Json] | Skip:
+    if not by_agent(sample):
+        return Skip("is no row of an agent; export it from a dataset without any")
+    row = _row(sample, split, index)
+    *before, last = row["prompt"]
+    told = {**last, "content": f"{last['content'].rstrip()}\n\n{RULES}\n"}
+    return {**row, "prompt": [*before, told], "gold": sample.solution if sample.ranked[0].accepted else None}
 
 
 def _fill(name: str, **blanks: str) -> str:

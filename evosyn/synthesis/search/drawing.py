@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from evosyn.agents.loop import LoopActor
+from evosyn.agents.episodes import Actor
 from evosyn.dataset import Reject
 from evosyn.errors import TeacherUnavailable
 from evosyn.ports import Domain, Teacher
@@ -32,7 +32,7 @@ class Wanted(NamedTuple):
     solutions: int
     testings: int
     config: DrawConfig
-    actors: Mapping[str, LoopActor] = MappingProxyType({})
+    actors: Mapping[str, Actor] = MappingProxyType({})
 
 
 class DrawnSeeds(NamedTuple):
@@ -51,7 +51,8 @@ class DrawnSeeds(NamedTuple):
     @property
     def unusable(self) -> dict[str, int]:
         """Replies that could not be used, by kind and reason."""
-        return dict(sorted(Counter(f"{one.stage}: {one.reason}" for one in self.rejects).items()))
+        replies = [one for one in self.rejects if one.item != "problem"]
+        return dict(sorted(Counter(f"{one.stage}: {one.reason}" for one in replies).items()))
 
 
 def draw_seeds(
@@ -86,9 +87,17 @@ class _Drawing:
     ) -> None:
         self._problems, self._teacher, self._domains, self._wanted = problems, teacher, domains, wanted
         self._drawn: dict[int, Drawn] = {}
+        self._lacking = {index: lacking for index, one in enumerate(problems) if (lacking := self._lacks(one))}
+
+    def _lacks(self, problem: Problem) -> tuple[str, ...]:
+        actor = self._wanted.actors.get(problem.domain)
+        return () if actor is None else actor.lacks(problem)
 
     async def run(self, on_done: Callable[[], None]) -> DrawnSeeds:
-        everything = range(len(self._problems))
+        for index in self._lacking:
+            self._drawn[index] = Drawn(Pool(self._problems[index], (), ()), ())
+            on_done()
+        everything = [index for index in range(len(self._problems)) if index not in self._lacking]
         try:
             await self._draw(everything, on_done)
             lost = [index for index in everything if _lost(self._drawn[index])]
@@ -97,12 +106,19 @@ class _Drawing:
                 await self._see_that_it_answers([index for index in lost if _lost(self._drawn[index])])
         finally:
             await self._teacher.aclose()
-        drawn = [self._drawn[index] for index in everything]
+        drawn = [self._drawn[index] for index in range(len(self._problems))]
+        rejects = [reject for index, one in enumerate(drawn) for reject in one.rejects(index)]
         return DrawnSeeds(
             tuple(one.pool for one in drawn),
-            tuple(reject for index, one in enumerate(drawn) for reject in one.rejects(index)),
+            (*map(self._left_out, self._lacking), *rejects),
             usage_of([attempt.reply for one in drawn for attempt in one.attempts]),
         )
+
+    def _left_out(self, index: int) -> Reject:
+        """A problem that this machine cannot pose."""
+        name = f"lacks-{'-'.join(self._lacking[index])}"
+        problem = self._problems[index].problem_id
+        return Reject("problem", name, "problem", index, problem, detail="see `evosyn doctor` for what it gives")
 
     async def _draw(self, indices: Sequence[int], on_done: Callable[[], None] = lambda: None) -> None:
         def keep(place: int, drawn: Drawn) -> None:

@@ -40,6 +40,10 @@ class Replay(NamedTuple):
     exit: int | None
 
 
+class _NoState(Exception):
+    """A state that a job names is not to be had."""
+
+
 class Looked(NamedTuple):
     """Over what the cells of a job run, and what its last action said."""
 
@@ -134,6 +138,8 @@ class ShellWorlds:
 
     def trial(self, world: ShellWorld) -> str:
         """What is wrong with a world as `name: detail`: it cannot be made, is not the same twice, or is nothing."""
+        if lacking := self.lacks(world):
+            return f"lacks-{'-'.join(lacking)}: {_lacking(lacking)}"
         if not world.init:
             return "init-empty: nothing was prepared"
         try:
@@ -154,7 +160,7 @@ class ShellWorlds:
             UnavailableError: the room was lost.
         """
         if lacking := self.lacks(world):
-            raise UsageError(f"this machine lacks what the world needs: {', '.join(lacking)}; see `evosyn doctor`")
+            raise UsageError(_lacking(lacking))
         image = self._keepers.image(world.image)
         asked = [image.digest, world.cwd, [[script.language, script.code] for script in world.init]]
         key = hashlib.sha256(json.dumps(asked).encode("utf-8", "surrogatepass")).hexdigest()
@@ -227,27 +233,30 @@ class ShellWorlds:
         world = ShellWorld.read(job.world)
         first = self.first_state(world)
         image = self._keepers.image(world.image)
-        if job.says or (job.actions and not self.states.has(job.state)):
+        begun = self.states.get(first)
+        named = job.state or (None if job.actions else first)
+        known = self.states.get(named) if named is not None and self.states.has(named) else None
+        if known is not None and (known.image, known.layers[: known.first]) != (begun.image, begun.layers):
+            known = None  # of another world, or over an image that was made anew
+        if job.says or (job.actions and known is None):
             replay = self.replay(world, job.actions)
             return Looked(image, self.states.get(replay.state), replay)
-        state = self.states.get(job.state or first)
-        begun = self.states.get(first)
-        if (state.image, state.layers[: state.first]) != (begun.image, begun.layers):
-            raise UsageError(
-                f"state {job.state} was frozen in another world than that of the job, or over another image"
-            )
-        return Looked(image, state, None)
+        if known is None:
+            raise _NoState(f"state {job.state} is not here, or is none of this world, and no action says how it came")
+        return Looked(image, known, None)
 
     def _row(self, job: ShellJob) -> tuple[ItemOutcome, ...]:
         items = len(job.cells) + job.says
         world = ShellWorld.read(job.world)
+        if lacking := self.lacks(world):  # says nothing about what is judged
+            return (ItemOutcome(Status.INFRASTRUCTURE, detail=_lacking(lacking)),) * items
         try:
             self.first_state(world)
         except UsageError as error:
             return (ItemOutcome(Status.LOAD_ERROR, detail=str(error)),) * items
         try:
             image, state, replay = self._looked(job)
-        except StateTooLarge as error:
+        except (StateTooLarge, _NoState) as error:
             return (ItemOutcome(Status.KILLED, detail=str(error)),) * items
         left, said = job.limits.budget_s, tuple[str, ...]()
         outcomes = list[ItemOutcome]()
@@ -291,6 +300,10 @@ class ShellWorlds:
 
     def __exit__(self, *exc: object) -> None:
         self.close()
+
+
+def _lacking(needs: Sequence[Need]) -> str:
+    return f"this machine lacks what the world needs: {', '.join(needs)}; see `evosyn doctor`"
 
 
 def outcome_of(ran: Ran) -> ItemOutcome:

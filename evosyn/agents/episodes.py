@@ -1,0 +1,182 @@
+"""Episodes: an agent works in a room, and what it did is a solution. Keeps the room, the journal, the count of rounds.
+
+Who the agent is stands in `loop`, or is a plug-in of the user's own (`ports.agents`). docs/os-shell.md.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import NamedTuple, Protocol, TypeVar
+from weakref import WeakKeyDictionary
+
+from evosyn.agents.course import Course
+from evosyn.agents.place import EpisodePlace, RoomGone
+from evosyn.agents.turns import TurnJournal
+from evosyn.chat import Reply, Request
+from evosyn.domains.os_shell import ROUNDS
+from evosyn.ports.agents import Agent
+from evosyn.ports.worlds import WorldKind
+from evosyn.records import Json, Problem
+from evosyn.running.ledger import TRANSIENT
+from evosyn.shell_world import Need, ShellWorld, world_in
+from evosyn.toolcalls import ToolCall
+from evosyn.trajectories import BASH, Trajectory
+
+Done = TypeVar("Done")
+AskTurn = Callable[[int, Request], Awaitable[Reply]]
+"""Answers (number of the turn, request)."""
+NOTES = "notes"
+
+
+class Rooms(WorldKind[ShellWorld], Protocol):
+    """The shell world, as an agent and its run need it (`worlds.shell.ShellWorlds`)."""
+
+    def first_state(self, world: ShellWorld) -> str: ...
+
+    def trial(self, world: ShellWorld) -> str: ...
+
+    def kept(self, state: str) -> bool: ...
+
+    def see_image(self, name: str) -> None: ...
+
+    def lacks(self, world: ShellWorld) -> tuple[Need, ...]: ...
+
+
+class Episode(NamedTuple):
+    """One run of an agent.
+
+    Attributes:
+        trajectory: None where the endpoint gave no reply; `lost` is then why.
+        replies: of the model, in order.
+        drifted: a room was rebuilt and showed something else than before.
+    """
+
+    trajectory: Trajectory | None
+    replies: tuple[Reply, ...]
+    lost: str = ""
+    drifted: bool = False
+
+
+class ReplyLost(Exception):
+    """The endpoint gave no reply; its argument says why."""
+
+
+class Actor:
+    """Has problems solved by an agent whose payload names a shell world.
+
+    Args:
+        most: episodes that have a room at the same time; None for two a core.
+    """
+
+    def __init__(self, rooms: Rooms, turns: TurnJournal, agent: Agent, most: int | None = None) -> None:
+        self._rooms, self._turns, self._agent = rooms, turns, agent
+        self._most = most or 2 * len(os.sched_getaffinity(0))
+        self._threads = ThreadPoolExecutor(self._most, thread_name_prefix="evosyn-agent")
+        self._gates: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
+
+    def ready(self, problems: Sequence[Problem]) -> None:
+        """See that there is a place to act in, before anything is spent.
+
+        Raises:
+            SandboxUnavailable: an image is not here; says how it is made.
+        """
+        for name in sorted({world_in(problem.payload).image for problem in problems}):
+            self._rooms.see_image(name)
+
+    def lacks(self, problem: Problem) -> tuple[Need, ...]:
+        """What its world needs and this machine does not give: it is left out by these names, and nobody is asked."""
+        return self._rooms.lacks(world_in(problem.payload))
+
+    async def refused(self, problem: Problem) -> str:
+        """Why no agent should be sent into the world of a new problem, as `name: detail`; empty where nothing is."""
+        return await self._in_thread(lambda: self._rooms.trial(world_in(problem.payload)))
+
+    async def solve(self, problem: Problem, request: Request, ask: AskTurn) -> Episode:
+        """One episode.
+
+        Args:
+            request: the first one; those that follow have more messages.
+
+        Raises:
+            BudgetSpent, TeacherUnavailable: from the teacher.
+            SandboxUnavailable: there are no rooms any more.
+        """
+        world = world_in(problem.payload)
+        place = EpisodePlace(
+            lambda: self._rooms.open(world), self._rooms.kept, self._turns, f"{problem.id}/{request.sample}"
+        )
+        work = _Work(replace(problem, human_testing=None), request, ask, place, self._turns, self._in_thread)
+        async with self._gate():
+            with _closing(place):
+                try:
+                    await self._agent.run(work)
+                    state = await self._in_thread(place.freeze) if work.course.ended else None
+                except ReplyLost as error:
+                    return Episode(None, tuple(work.replies), str(error))
+                except RoomGone:
+                    return Episode(None, tuple(work.replies), "room")
+        return Episode(work.course.trajectory(state), tuple(work.replies), drifted=place.drifted)
+
+    def _gate(self) -> asyncio.Semaphore:
+        return self._gates.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(self._most))
+
+    async def _in_thread(self, work: Callable[[], Done]) -> Done:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+
+
+class _Work:
+    """Implements `ports.agents.AgentWork`."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        opening: Request,
+        ask: AskTurn,
+        place: EpisodePlace,
+        turns: TurnJournal,
+        in_thread: Callable[[Callable[[], Json]], Awaitable[Json]],
+    ) -> None:
+        self.problem, self.opening = problem, opening
+        self._ask, self._place, self._turns, self._in_thread = ask, place, turns, in_thread
+        self.course = Course(int(problem.payload.get("rounds", ROUNDS)))
+        self.replies: list[Reply] = []
+
+    @property
+    def over(self) -> bool:
+        return self.course.over
+
+    async def ask(self, request: Request) -> Reply:
+        reply = await self._ask(len(self.replies), request)
+        self.replies.append(reply)
+        if reply.failure in TRANSIENT:
+            raise ReplyLost(reply.failure)
+        return reply
+
+    async def do(self, act: ToolCall | None) -> str:
+        if self.over:
+            return ""
+        self.course.take(act)
+        if act is None or act.name != BASH:
+            return ""
+        seen = await self._in_thread(lambda: self._place.act(str(act.arguments["script"])))
+        self.course.saw(act, seen)
+        return str(seen.out)
+
+    def recall(self, name: str) -> Json:
+        return self._turns.get(NOTES, [name])
+
+    def note(self, name: str, value: Json) -> None:
+        self._turns.put(NOTES, [name], value)
+
+
+@contextmanager
+def _closing(place: EpisodePlace) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        place.close()

@@ -1,0 +1,59 @@
+"""The seam of agents: who solves a task in several steps, in a place of its own."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from evosyn.chat import Reply, Request
+from evosyn.records import Json, Problem
+from evosyn.toolcalls import ToolCall
+
+
+class AgentWork(Protocol):
+    """One episode, in the hands of an agent. evosyn keeps the room, the journal and the count of rounds.
+
+    Attributes:
+        problem: what is to be done; its human testing is not there.
+        opening: the request to begin with: the task and the rules of the domain, without a word on how to act.
+    """
+
+    @property
+    def problem(self) -> Problem: ...
+
+    @property
+    def opening(self) -> Request: ...
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing more can be done: it has ended, or used up its rounds."""
+        ...
+
+    async def ask(self, request: Request) -> Reply:
+        """A reply of the run's model, journalled and within the budget. Takes no round."""
+        ...
+
+    async def do(self, act: ToolCall | None) -> str:
+        """Take a round: run `bash` (argument `script`) and get what it printed, or end by `answer` or `finish`. None is
+        a round in which nothing is done; two in a row end the episode."""
+        ...
+
+    def recall(self, name: str) -> Json:
+        """What an episode of this run has noted under a name; None where nothing was."""
+        ...
+
+    def note(self, name: str, value: Json) -> None:
+        """Remember for all episodes of this run, also after a kill."""
+        ...
+
+
+class Agent(Protocol):
+    """Solves tasks. May work on several at once; what differs between two runs of it is in its replies alone, so that a
+    killed run goes on as it was."""
+
+    async def run(self, work: AgentWork) -> None:
+        """Work until `work.over`, or give up by returning earlier.
+
+        Raises:
+            Exception: ends the whole run: it is no judgement of a reply.
+        """
+        ...

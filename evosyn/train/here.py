@@ -1,0 +1,82 @@
+"""What the functions for other trainers work with in their process: a scorer and shell worlds, opened at the first use
+and closed when the process ends. A fork has its own."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import threading
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from evosyn.sandbox import open_sandbox
+from evosyn.tasks import Task
+from evosyn.train.scoring import Scorer, domains_of, reward_judge
+from evosyn.worlds.routing import RoutingSandbox
+from evosyn.worlds.shell import open_shells
+from evosyn.worlds.shell.kind import ShellWorlds
+
+_lock = threading.Lock()
+
+
+@dataclass
+class _Opened:
+    """Of one process."""
+
+    lock: threading.RLock = field(default_factory=threading.RLock)
+
+    @cached_property
+    def shells(self) -> ShellWorlds:
+        opened = open_shells()
+        atexit.register(opened.close)
+        return opened
+
+    @cached_property
+    def scorer(self) -> Scorer:
+        own = open_sandbox("local", allow_weak=os.environ.get("EVOSYN_ALLOW_WEAK_SANDBOX") == "1")
+        sandbox = RoutingSandbox(own, lambda: self.shells)
+        sandbox.__enter__()
+        atexit.register(sandbox.close)
+        return Scorer(reward_judge(sandbox, {}))
+
+
+_opened: dict[int, _Opened] = {}
+"""By process: a fork must not use its parent's."""
+
+
+def scorer_of(tasks: Iterable[Task]) -> Scorer:
+    """The scorer of this process, which serves the domains of these tasks.
+
+    Raises:
+        SandboxUnavailable: the sandbox does not work here.
+    """
+    mine = _mine()
+    with mine.lock:
+        judge = mine.scorer.judge
+        judge.serve(domains_of([task for task in tasks if task.problem.domain not in judge.domains]))
+    return mine.scorer
+
+
+def shells() -> ShellWorlds:
+    """The shell worlds of this process.
+
+    Raises:
+        SandboxUnavailable: rooms do not work here.
+    """
+    mine = _mine()
+    with mine.lock:
+        return mine.shells
+
+
+def _mine() -> _Opened:
+    with _lock:
+        return _opened.setdefault(os.getpid(), _Opened())
+
+
+def _after_fork() -> None:
+    global _lock
+    _lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_after_fork)
