@@ -111,7 +111,8 @@ def last_answer(text: str) -> str | None:
         pass
     if said is None:
         return None
-    return re.split(r"\.(?:\s|$)", _line(text[said.end() :].lstrip(": ")), maxsplit=1)[0].strip()
+    found = re.split(r"\.(?:\s|$)", _line(text[said.end() :].lstrip(": ")), maxsplit=1)[0].strip()
+    return "" if "\\boxed" in found else found  # a reply that was cut inside of its box
 
 
 def boxed(answer: str) -> str:
