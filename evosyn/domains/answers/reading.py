@@ -18,7 +18,9 @@ LONGEST_EXPONENT = 3
 """Digits, of a number such as 1e3."""
 _NUMBER = r"(?:\d{1,3}(?:,\d{3})+(?![\d,])|\d+)(?:\.\d*)?|\.\d+"
 _TOKEN = re.compile(rf"\s*(?:((?:{_NUMBER})(?:e[+-]?\d{{1,{LONGEST_EXPONENT}}}(?!\w))?)|(\\[a-z]+|[a-z]+|\S))", re.A)
-_DECIMAL = re.compile(rf"([+-]?)\s*({_NUMBER})(?:e([+-]?\d{{1,3}})|\s*\*\s*10\s*\^\s*\{{?\s*([+-]?\d{{1,3}})\s*\}}?)?", re.A)
+_DECIMAL = re.compile(
+    rf"([+-]?)\s*({_NUMBER})(?:e([+-]?\d{{1,3}})|\s*\*\s*10\s*\^\s*\{{?\s*([+-]?\d{{1,3}})\s*\}}?)?", re.A
+)
 _HALF = re.compile(r"(\d+)\s*/\s*(\d+)", re.A)
 _UNIT = re.compile(r"[a-z\s/.*-]*", re.A)
 _POWER_OF_UNIT = re.compile(r"(?<=[a-z])\s*\^\s*(?:\{\s*-?\d\s*\}|-?\d)", re.A)
