@@ -1,7 +1,7 @@
-"""The domain of problems with a final answer in words and numbers: `math-answer`. A solution is its working as written.
+"""The domain of problems with a final answer in words and numbers: `math-answer`. A solution holds its working.
 
-The last answer of a text counts: the last `\\boxed{...}`, or else what follows the last `####`, or else the last "answer
-is". It is read and compared in our own process, in bounded work (`answers`); no program runs. docs/math-answer.md.
+The last answer of a text counts: the last `\\boxed{...}`, or else what follows the last `####`, or else the last
+"answer is". It is read and compared in our own process, in bounded work (`answers`); no program runs. docs/math-answer.md.
 """
 
 from __future__ import annotations

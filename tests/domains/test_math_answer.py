@@ -27,6 +27,10 @@ DOMAIN = MathAnswer()
 PROBLEM = Problem("p", "math-answer", "How many apples are there in 12 bags of 32?")
 SECONDS = 0.25
 """Of the processor, for one hostile text: a tenth of it is seen."""
+SMALL = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
+seventeen eighteen nineteen"""
+TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
+SIGNS = r"\frac \sqrt \text { } ( ) [ ] 1 23 4.5 , ; ^ ! % $ - + * / π and m e5 x = ½ one half"
 HOSTILE = {
     "nested powers": "10^{10^{10^{10}}}",
     "powers of nine": "9^{9^{9^9}}",
@@ -97,14 +101,7 @@ def test_a_reply_is_searched_in_linear_time(piece: str) -> None:
     assert time.thread_time() - started < 3.0
 
 
-@given(
-    st.text(max_size=400)
-    | st.lists(
-        st.sampled_from(
-            r"\frac \sqrt \text { } ( ) [ ] 1 23 4.5 , ; ^ ! % $ - + * / π and m e5 x = ½ one half".split(" ")
-        )
-    ).map(" ".join)
-)
+@given(st.text(max_size=400) | st.lists(st.sampled_from(SIGNS.split())).map(" ".join))
 def test_any_text_is_an_answer_that_is_the_same_as_itself(text: str) -> None:
     found = read_answer(text)
     assert same_answer(found, read_answer(text))
@@ -200,11 +197,12 @@ def test_what_the_simulated_author_means_is_what_its_replies_are() -> None:
 
     found, profile = Counter[tuple[str, str, object]](), profile_named("mixed")
     for pool in load_pools("builtin:math-seeds"):
-        problem = pool.problem
+        problem, human = pool.problem, pool.problem.human_testing
+        assert human is not None
         for sample in range(6):
             drawn = draw_math(SeedTree(1), profile, DOMAIN.ask("solution", problem, sample, {}))
             read = DOMAIN.read("solution", drawn.text, problem)
-            fine = None if read.value is None else DOMAIN.decide(problem, read.value, problem.human_testing)  # type: ignore[arg-type]
+            fine = read.value and DOMAIN.decide(problem, read.value, human)
             found["solution", drawn.truth, fine] += 1
             drawn = draw_math(SeedTree(1), profile, DOMAIN.ask("testing", problem, sample, {}))
             testing = DOMAIN.read("testing", drawn.text, problem).value
@@ -213,18 +211,15 @@ def test_what_the_simulated_author_means_is_what_its_replies_are() -> None:
             drawn = draw_math(SeedTree(1), profile, DOMAIN.ask("problem", None, sample, {}, [problem]))
             assert DOMAIN.read("problem", drawn.text).value is not None
     assert set(found) == {
-        ("solution", "right", True), ("solution", "mistake", False), ("solution", "prose", None), ("solution", "cut", None),
+        ("solution", "right", True), ("solution", "mistake", False),
+        ("solution", "prose", None), ("solution", "cut", None),
         ("testing", "right", True), ("testing", "wrong", False), ("testing", "malformed", None),
     }  # fmt: skip
 
 
 def in_words(number: int) -> str:
     """The English words of a number below 10^12."""
-    small = (
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-        "seventeen eighteen nineteen"
-    ).split()
-    tens = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+    small, tens = SMALL.split(), TENS.split()
     for scale, name in ((10**9, "billion"), (10**6, "million"), (1000, "thousand")):
         if number >= scale:
             rest = f" {in_words(number % scale)}" if number % scale else ""

@@ -11,15 +11,19 @@ import unicodedata
 LONGEST = 300
 """Characters of an answer that is read as a value; longer ones are words."""
 MONEY = {"$": "usd", "€": "euro", "£": "pound sterling", "¥": "yen", "¢": "cents"}
-_SMALL = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen"
-_WORTH = {word: number for number, word in enumerate(f"{_SMALL} seventeen eighteen nineteen".split())}
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
-_WORTH |= {word: 10 * number for number, word in enumerate(_TENS, 2)}
+_SMALL = (
+    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
+    *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
+)
+_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+_WORTH = {word: number for number, word in enumerate(_SMALL)} | {
+    word: 10 * number for number, word in enumerate(_TENS, 2)
+}
 _SCALES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 _WORD = "|".join(sorted([*_WORTH, *_SCALES], key=len, reverse=True))
 _NUMBER_WORDS = re.compile(rf"\b(?:{_WORD})(?:(?:[\s-]+and)?[\s-]+(?:{_WORD}))*\b")
 _SCALED = re.compile(rf"(?<=\d)\s*\b({'|'.join(_SCALES)}|dozen)\b")
-_PARTS = "half third quarter fifth sixth seventh eighth ninth tenth".split()
+_PARTS = ("half", "third", "quarter", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 _PART_WORDS = re.compile(rf"\b(\d+)[\s-]+(halves|fourths?|(?:{'|'.join(_PARTS)})s?)\b")
 _SUPER = re.compile(r"[⁰¹²³⁴⁵⁶⁷⁸⁹]+")
 _WRAPPER = re.compile(

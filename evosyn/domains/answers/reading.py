@@ -18,9 +18,8 @@ LONGEST_EXPONENT = 3
 """Digits, of a number such as 1e3."""
 _NUMBER = r"(?:\d{1,3}(?:,\d{3})+(?![\d,])|\d+)(?:\.\d*)?|\.\d+"
 _TOKEN = re.compile(rf"\s*(?:((?:{_NUMBER})(?:e[+-]?\d{{1,{LONGEST_EXPONENT}}}(?!\w))?)|(\\[a-z]+|[a-z]+|\S))", re.A)
-_DECIMAL = re.compile(
-    rf"([+-]?)\s*({_NUMBER})(?:e([+-]?\d{{1,3}})|\s*\*\s*10\s*\^\s*\{{?\s*([+-]?\d{{1,3}})\s*\}}?)?", re.A
-)
+_TEN = r"\s*\*\s*10\s*\^\s*\{?\s*([+-]?\d{1,3})\s*\}?"
+_DECIMAL = re.compile(rf"([+-]?)\s*({_NUMBER})(?:e([+-]?\d{{1,3}})|{_TEN})?", re.A)
 _HALF = re.compile(r"(\d+)\s*/\s*(\d+)", re.A)
 _UNIT = re.compile(r"[a-z\s/.*-]*", re.A)
 _POWER_OF_UNIT = re.compile(r"(?<=[a-z])\s*\^\s*(?:\{\s*-?\d\s*\}|-?\d)", re.A)
@@ -28,8 +27,8 @@ _HEDGE = re.compile(r"(?:approximately|approx\.?|about|roughly|only|exactly)\s+"
 _BETWEEN = re.compile(r"\s+(?:and|or)\s+|;")
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 _SAME_UNITS = """usd dollar dollars|cent cents|euro euros eur|pound sterling|yen|percent
-mm millimeter millimetre|cm centimeter centimetre|m meter metre|km kilometer kilometre|inch inches|foot feet ft|yard|mile
-mg milligram|g gram|kg kilogram|ton tonne|lb lbs pound|ounce oz|ml milliliter millilitre|l liter litre|gallon
+mm millimeter millimetre|cm centimeter centimetre|m meter metre|km kilometer kilometre|inch inches|foot feet ft|mile
+mg milligram|g gram|kg kilogram|ton tonne|lb|ounce oz|ml milliliter millilitre|l liter litre|gallon
 s sec second|min minute|h hr hour|day|week|month|year|degree|radian|mph|kwh|watt"""
 _UNITS = {
     spelling: names.split()[0]

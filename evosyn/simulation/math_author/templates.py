@@ -113,8 +113,8 @@ def case_of(problem: Problem) -> MathCase:
     template, params = problem.meta.get("template"), problem.meta.get("params")
     if not isinstance(template, str) or not isinstance(params, Mapping):
         raise UsageError(
-            f"offline teacher: problem {problem.problem_id!r}: of the domain {NAME!r} it can only solve problems of its "
-            "own templates; use a model (--model provider/name)"
+            f"offline teacher: problem {problem.problem_id!r}: of the domain {NAME!r} it can only solve problems of "
+            "its own templates; use a model (--model provider/name)"
         )
     return build_case(template, params)
 
