@@ -1,13 +1,14 @@
 """The domain of problems with a final answer in words and numbers: `math-answer`. A solution holds its working.
 
 The last answer of a text counts: the last `\\boxed{...}`, or else what follows the last `####`, or else the last
-"answer is". It is read and compared in our own process, in bounded work (`answers`); no program runs. docs/math-answer.md.
+"answer is". It is read and compared in our own process, in bounded work (`answers`); no program runs.
+docs/math-answer.md.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict
@@ -25,6 +26,15 @@ NAME = "math-answer"
 KIND = "answer"
 _BRACES = re.compile(r"\\(?:boxed|fbox)\s*\{|\\.|[{}]", re.S)
 MARK = "####"
+WISHES = {
+    "topic": (
+        *("somebody's everyday life", "a job or a trade", "money, prices and savings", "sport, games and leisure"),
+        *("an event or a celebration", "an observation or an experiment", "machines, computers and networks"),
+        "plants, animals, weather and waste",
+    ),
+    "difficulty": ("easy, two steps", "medium, three or four steps", "hard, five or six steps, one easy to overlook"),
+}
+"""The topics are the settings of DejaQ (2601.01931), table 3, in our own words."""
 _SAID = re.compile(r"answer is|answer:", re.IGNORECASE)
 
 
@@ -67,6 +77,9 @@ class MathAnswer(BaseDomain):
     def decide(self, problem: Problem, solution: Solution, testing: Testing) -> Verdict | bool:  # noqa: ARG002
         given = answer_of(solution)
         return Verdict.ERROR if given is None else same_answer(read_answer(testing.body["answer"]), given)
+
+    def wishes(self) -> Mapping[str, Sequence[str]]:
+        return WISHES
 
     def read_solution(self, text: str, problem: Problem | None) -> Parsed[Solution]:  # noqa: ARG002
         """The whole reply, or the answer alone where that is too long."""
