@@ -96,9 +96,9 @@ def test_a_hostile_answer_costs_little_and_no_exception(name: str) -> None:
     "piece", ["\\boxed{", "{", "}", "\\boxed ", "####", "answer is ", "\\", "\\boxed{5}", "answer: {"]
 )
 def test_a_reply_is_searched_in_linear_time(piece: str) -> None:
-    text, started = piece * (900_000 // len(piece)), time.thread_time()
+    text, started = piece * (300_000 // len(piece)), time.thread_time()
     last_answer(text)
-    assert time.thread_time() - started < 3.0
+    assert time.thread_time() - started < 1.5
 
 
 @given(st.text(max_size=400) | st.lists(st.sampled_from(SIGNS.split())).map(" ".join))
