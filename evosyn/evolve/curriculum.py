@@ -126,7 +126,8 @@ class Curriculum:
     def fold(self, event: CurriculumEvent) -> Fate | None:
         """Take an event in; the fate of what was offered."""
         if isinstance(event, Trained):
-            return self._trained(event)
+            self._trained(event)
+            return None
         self.offered += event.number >= 0 and not event.out
         self.renewals += bool(event.out)
         score, words = learnability(event.passed, event.known), same_words(event.candidate.text)

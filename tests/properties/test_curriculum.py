@@ -49,6 +49,7 @@ steps = groups.map(lambda found: Trained(tuple(Outcome(name, *count) for name, c
 runs = st.lists(offers | steps, max_size=60)
 
 
+@settings(max_examples=60)
 @given(runs)
 def test_no_cell_overflows_and_scores_stay_in_their_range(events: list[CurriculumEvent]) -> None:
     state = new()
@@ -60,7 +61,8 @@ def test_no_cell_overflows_and_scores_stay_in_their_range(events: list[Curriculu
         assert len({slot.words for slot in state.slots.values()}) == len(state.slots)
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
+@settings(max_examples=60)
 @given(runs, st.integers(0, 60))
 def test_state_is_the_fold_of_what_the_journal_holds(
     tmp_path_factory: pytest.TempPathFactory, events: list[CurriculumEvent], cut: int
@@ -77,6 +79,7 @@ def test_state_is_the_fold_of_what_the_journal_holds(
     assert folded(begun, read[cut:]).fingerprint() == folded(new(), events).fingerprint()
 
 
+@settings(max_examples=60)
 @given(runs, st.integers(1, 12), st.integers(0, 99))
 def test_draws_depend_on_state_and_step_alone_and_change_nothing(
     events: list[CurriculumEvent], count: int, number: int
@@ -94,6 +97,7 @@ def test_draws_depend_on_state_and_step_alone_and_change_nothing(
     assert state.fingerprint() == before
 
 
+@settings(max_examples=60)
 @given(runs, groups)
 def test_what_has_no_new_outcomes_ages_and_what_has_takes_the_score_as_it_is(
     events: list[CurriculumEvent], found: list[tuple[str, tuple[int, int]]]
@@ -107,6 +111,7 @@ def test_what_has_no_new_outcomes_ages_and_what_has_takes_the_score_as_it_is(
         assert state.score(slot) == pytest.approx(before[name] * state.config.decay if fresh is None else fresh)
 
 
+@settings(max_examples=60)
 @given(runs)
 def test_without_age_and_renewal_the_weakest_of_a_full_cell_never_falls(events: list[CurriculumEvent]) -> None:
     state, weakest = new(decay=1.0), dict.fromkeys(CELLS, 0.0)

@@ -112,8 +112,8 @@ class SimulatedCurricula:
         journal = Journal(out / "journal.jsonl")
         events = curriculum_events(journal)
         events.begin({"kind": "simulated curriculum", "arm": arm, "seed": seed})
-        for event in events:
-            run.take(event)
+        for held in events:
+            run.take(held)
         while (event := run.next_event(self.steps)) is not None:
             events.append(event)
             run.take(event)
