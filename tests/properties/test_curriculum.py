@@ -62,7 +62,6 @@ def test_no_cell_overflows_and_scores_stay_in_their_range(events: list[Curriculu
 
 
 @settings(max_examples=30)
-@settings(max_examples=60)
 @given(runs, st.integers(0, 60))
 def test_state_is_the_fold_of_what_the_journal_holds(
     tmp_path_factory: pytest.TempPathFactory, events: list[CurriculumEvent], cut: int

@@ -185,7 +185,7 @@ def _square_part(value: int) -> tuple[int, int]:
 def _whole_root(value: int, degree: int) -> int:
     if value.bit_length() > 50 or degree > 50:
         raise Unreadable("a root of a large number")
-    found = round(float(value) ** (1 / degree))
+    found: int = round(value ** (1 / degree))
     if found**degree != value:
         raise Unreadable("a root that does not come out")
     return found
