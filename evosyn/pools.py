@@ -59,7 +59,7 @@ def load_pools(source: str | Path, check: Check | None = None) -> list[Pool]:
 
     Args:
         source: a `.jsonl` or `.jsonl.gz` file, a `.yaml` file of one document a problem, or
-            `builtin:python-seeds`, `builtin:os-seeds`.
+            `builtin:python-seeds`, `builtin:os-seeds`, `builtin:math-seeds`.
         check: what else a line must be, such as one of its domain (`evosyn.domains.check_pool`); raises FormatError.
 
     Raises:

@@ -29,11 +29,12 @@ from evosyn.simulation.author.solutions import draw_solution
 from evosyn.simulation.author.study import Mistake, Study, study
 from evosyn.simulation.author.testings import draw_inputs, draw_testing
 from evosyn.simulation.environments.replies import draw_environment_reply
+from evosyn.simulation.math_author.author import draw_math
 from evosyn.simulation.shell_author.agent import draw_shell
 
 NAME = "offline-teacher"
 DOMAINS = ("python-function", "python-stdin")
-SHELL = "os-shell"
+SHELL, ANSWERS = "os-shell", "math-answer"
 DRAWS = {"solution": draw_solution, "testing": draw_testing, "inputs": draw_inputs}
 
 __all__ = ["DOMAINS", "NAME", "Knowledge", "Mistake", "OfflineTeacher", "create", "resolve"]
@@ -139,8 +140,11 @@ class OfflineTeacher:
             # bound to a thread: a draft may parse and change programs
             drawn = partial(draw_environment_reply, self._tree, self._profile.name, request)
             return await asyncio.get_running_loop().run_in_executor(self._threads, drawn)
-        if SHELL in (problem.domain if problem is not None else "", request.params.get("domain")):
+        named = (problem.domain if problem is not None else "", request.params.get("domain"))
+        if SHELL in named:
             return draw_shell(self._tree, self._profile.name, request)
+        if ANSWERS in named:
+            return draw_math(self._tree, self._profile, request)
         if request.purpose == "problem":
             domain = problem.domain if problem is not None else str(request.params.get("domain", DOMAINS[0]))
             if domain not in DOMAINS:

@@ -33,7 +33,12 @@ LOOK = {"code": "ls -A /root/d"}
 GONE = {"code": "[ -e /root/d/.b ] && echo false || echo true"}
 COUNTS = ("ls -A /root/d | wc -l", "ls /root/d | wc -l")
 CLEANS = ("rm /root/d/.b", "rm -rf /root/d/.b /root/d/a")
+APPLES = Problem("apples", "math-answer", "Ann has 12 bags of 32 apples. How many apples has she?")
 SAMPLES = {
+    "math-answer": (
+        DomainSample(APPLES, Testing("answer", {"answer": "384"}), "12 * 32 = 384\n\n\\boxed{384}", "\\boxed{44}"),
+        DomainSample(APPLES, Testing("answer", {"answer": "three hundred"}), "300", "3 hundreds"),
+    ),
     "os-shell": (
         DomainSample(COUNTED, Testing("value", {"expected": "2", "compare": "integer"}), *COUNTS),
         DomainSample(COUNTED, Testing("answer", {"script": {"code": "find /root/d -type f | wc -l"}}), *COUNTS),

@@ -99,12 +99,12 @@ def test_solutions_with_the_same_answer_or_state_are_one():
 
 
 def test_the_bundled_seeds_are_what_their_families_make_and_hold_twelve_of_them():
-    from docs import os_seeds
+    from docs.seeds import HOME
     from evosyn.pools import problem_to_json
     from evosyn.simulation.shell_author.tasks import seed_problems
 
-    written = [json.loads(line) for line in os_seeds.HOME.read_text().splitlines()]
-    assert written == [problem_to_json(problem) for problem in seed_problems()], "run python -m docs.os_seeds"
+    written = [json.loads(line) for line in (HOME / "os_seeds" / "seeds.jsonl").read_text().splitlines()]
+    assert written == [problem_to_json(problem) for problem in seed_problems()], "run python -m docs.seeds"
     seeds = load_pools("builtin:os-seeds")
     assert len({pool.problem.meta["family"] for pool in seeds}) >= 12
     assert {pool.problem.payload["asks"] for pool in seeds} == {"answer", "state"}

@@ -16,7 +16,7 @@ from evosyn.records import Json, content_id
 ROWS = 200
 HANGS_EVERY = 10
 """One in so many rows has a completion that hangs: each costs the whole time limit."""
-DOMAINS = ("python-function", "python-stdin", "environment")
+DOMAINS = ("python-function", "python-stdin", "environment", "math-answer")
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,8 @@ class Posed:
 
 
 def posed(domain: str, index: int) -> Posed:
-    return {"python-function": _function, "python-stdin": _stdin, "environment": _environment}[domain](index)
+    kinds = {"python-function": _function, "python-stdin": _stdin, "environment": _environment, "math-answer": _answer}
+    return kinds[domain](index)
 
 
 def _function(index: int) -> Posed:
@@ -205,6 +206,26 @@ def _environment(index: int) -> Posed:
     if hangs:
         said["hangs"] = ("<answer>hang</answer>", 0.0)
     return Posed(sample, tuple(Answered(name, text, reward) for name, (text, reward) in said.items()))
+
+
+def _answer(index: int) -> Posed:
+    a, b = index % 7 + 2, index * 13 % 101 + 10
+    declared = (f"{a * b}", f"{b}/{a}", f"{b}.{a}5", f"\\${a * b}.50", f"{a}\\sqrt{{3}}")[index % 5]
+    sample = _sample("math-answer", index, {"kind": "answer", "answer": declared}, None, None, declared)
+    said = {
+        "right": (f"First {a}, then {b}.\n\\boxed{{{declared}}}", 1.0),
+        "last": (f"\\boxed{{1}}, no: \\boxed{{ {declared} }}.", 1.0),
+        "hashes": (f"So it is\n#### {declared}\n", 1.0),
+        "wrong": (f"\\boxed{{{declared}1}}", 0.0),
+        "both": (f"\\boxed{{{declared} or 7}}", 0.0),
+        "bare": (declared, 0.0),
+        "empty": ("\\boxed{}", 0.0),
+        "words": ("The answer is unknown.", 0.0),
+        "huge": ("\\boxed{9^{9^{9^9}}}", 0.0),
+        "factorial": ("\\boxed{99999999!}", 0.0),
+        "long": (f"\\boxed{{{declared}{' ' * 9}{'1' * 3000}}}", 0.0),
+    }
+    return Posed(replace(sample, payload="{}"), tuple(Answered(name, *one) for name, one in said.items()))
 
 
 def fenced(code: str) -> str:

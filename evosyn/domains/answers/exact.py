@@ -1,0 +1,195 @@
+"""Exact numbers: sums of rational multiples of square roots and powers of pi. Bounded work, whatever is asked.
+
+Square roots of distinct square-free integers are linearly independent over the rationals (Besicovitch 1940) and pi is
+transcendental, so two values are equal where their terms are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from typing import NamedTuple
+
+BITS = 1024
+"""Of a numerator and of a denominator."""
+LARGEST_ROOT = 10**12
+"""Of what a square root that does not come out is taken of: its square part is found by trial division."""
+LARGEST_FACTORIAL = 100
+LARGEST_EXPONENT = 4096
+LARGEST_POWER = 100
+"""Of pi."""
+WORK = 2000
+"""Products of two fractions that one answer may cost."""
+ROOT_WORK = 200
+_PRECISION = 80
+_PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494459230781640628620899862803482534")
+_COMPARED = Decimal(10) ** 40
+"""Of larger numbers that are not rational no digits are known here."""
+
+
+class Unreadable(ValueError):
+    """A text that is no number, or one that would cost too much."""
+
+
+class Unit(NamedTuple):
+    """What a rational number is multiplied by: the root of a square-free integer, and a power of pi."""
+
+    root: int
+    pi: int
+
+
+@dataclass(frozen=True)
+class Exact:
+    """A number.
+
+    Attributes:
+        terms: by unit, none of them 0, sorted: equal numbers have equal terms.
+    """
+
+    terms: tuple[tuple[Unit, Fraction], ...]
+
+    @property
+    def rational(self) -> Fraction | None:
+        if not self.terms:
+            return Fraction(0)
+        (unit, factor), *more = self.terms
+        return factor if unit == ONE and not more else None
+
+    def near(self, other: Fraction, most: Fraction) -> bool:
+        """Whether the two differ by at most `most`; False where that cannot be told."""
+        rational = self.rational
+        if rational is not None:
+            return abs(rational - other) <= most
+        with localcontext() as context:
+            context.prec = _PRECISION
+            parts = [_decimal(factor) * Decimal(unit.root).sqrt() * _PI**unit.pi for unit, factor in self.terms]
+            if any(abs(part) > _COMPARED for part in parts):
+                return False
+            return abs(sum(parts) - _decimal(other)) <= _decimal(most)
+
+
+ONE = Unit(1, 0)
+PI = Exact(((Unit(1, 1), Fraction(1)),))
+
+
+def exact(value: Fraction | int) -> Exact:
+    """
+    Raises:
+        Unreadable: it has too many digits.
+    """
+    return _sum([(ONE, Fraction(value))])
+
+
+class Arithmetic:
+    """Works within one budget; every method raises `Unreadable` where that is spent or there is no such number."""
+
+    def __init__(self, work: int = WORK) -> None:
+        self._left = work
+
+    def plus(self, a: Exact, b: Exact) -> Exact:
+        self._pay(len(a.terms) + len(b.terms))
+        return _sum([*a.terms, *b.terms])
+
+    def times(self, a: Exact, b: Exact) -> Exact:
+        self._pay(len(a.terms) * len(b.terms))
+        return _sum(_products(a, b))
+
+    def over(self, a: Exact, b: Exact) -> Exact:
+        if not b.terms:
+            raise Unreadable("division by zero")
+        if len(b.terms) == 1:
+            ((unit, factor),) = b.terms
+            return self.times(a, Exact(((Unit(unit.root, -unit.pi), 1 / (factor * unit.root)),)))
+        if len(b.terms) == 2 and b.terms[0][0].pi == b.terms[1][0].pi:
+            turned = Exact((b.terms[0], (b.terms[1][0], -b.terms[1][1])))
+            return self.over(self.times(a, turned), self.times(b, turned))
+        raise Unreadable("a quotient by a sum")
+
+    def power(self, a: Exact, by: Exact) -> Exact:
+        exponent = by.rational
+        if exponent is None or abs(exponent) > LARGEST_EXPONENT:
+            raise Unreadable("an exponent")
+        if exponent < 0:
+            return self.over(exact(1), self.power(a, exact(-exponent)))
+        found, square, left = exact(1), a, exponent.numerator
+        while left:
+            if left % 2:
+                found = self.times(found, square)
+            left //= 2
+            if left:
+                square = self.times(square, square)
+        return found if exponent.denominator == 1 else self.root(found, exponent.denominator)
+
+    def root(self, a: Exact, degree: int) -> Exact:
+        value = a.rational
+        if value is None or value < 0 or degree < 2:
+            raise Unreadable("a root")
+        self._pay(ROOT_WORK)
+        if degree == 2:
+            outside, inside = _square_part(value.numerator * value.denominator)
+            return _sum([(Unit(inside, 0), Fraction(outside, value.denominator))])
+        return exact(Fraction(_whole_root(value.numerator, degree), _whole_root(value.denominator, degree)))
+
+    def factorial(self, a: Exact) -> Exact:
+        value = a.rational
+        if value is None or value.denominator != 1 or not 0 <= value <= LARGEST_FACTORIAL:
+            raise Unreadable("a factorial")
+        return exact(math.factorial(int(value)))
+
+    def _pay(self, work: int) -> None:
+        self._left -= work
+        if self._left < 0:
+            raise Unreadable("too much work")
+
+
+def _products(a: Exact, b: Exact) -> Iterator[tuple[Unit, Fraction]]:
+    for one, x in a.terms:
+        for other, y in b.terms:
+            common = math.gcd(one.root, other.root)
+            root = (one.root // common) * (other.root // common)
+            yield Unit(root, one.pi + other.pi), x * y * common
+
+
+def _sum(parts: Iterable[tuple[Unit, Fraction]]) -> Exact:
+    found: dict[Unit, Fraction] = {}
+    for unit, factor in parts:
+        total = found.get(unit, Fraction(0)) + factor
+        bits = max(total.numerator.bit_length(), total.denominator.bit_length())
+        if bits > BITS or unit.root > LARGEST_ROOT or abs(unit.pi) > LARGEST_POWER:
+            raise Unreadable("too many digits")
+        found[unit] = total
+    return Exact(tuple(sorted((unit, factor) for unit, factor in found.items() if factor)))
+
+
+def _square_part(value: int) -> tuple[int, int]:
+    """Integers a and b with a * a * b == value, b square-free (0 and 1 for 0)."""
+    whole = math.isqrt(value)
+    if whole * whole == value:
+        return whole, 1
+    if value > LARGEST_ROOT:
+        raise Unreadable("a root of a large number")
+    outside, inside, by = 1, 1, 2
+    while by * by * by <= value:
+        while value % (by * by) == 0:
+            value, outside = value // (by * by), outside * by
+        if value % by == 0:
+            value, inside = value // by, inside * by
+        by += 1
+    whole = math.isqrt(value)  # what is left has two prime factors at most
+    return (outside * whole, inside) if whole * whole == value else (outside, inside * value)
+
+
+def _whole_root(value: int, degree: int) -> int:
+    if value.bit_length() > 50 or degree > 50:
+        raise Unreadable("a root of a large number")
+    found: int = round(value ** (1 / degree))
+    if found**degree != value:
+        raise Unreadable("a root that does not come out")
+    return found
+
+
+def _decimal(value: Fraction) -> Decimal:
+    return Decimal(value.numerator) / Decimal(value.denominator)

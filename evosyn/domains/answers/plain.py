@@ -1,0 +1,99 @@
+"""The text of a final answer without its dress: LaTeX, Unicode, number words and money become a few plain signs.
+
+All of it is substitution on a text of bounded length; what a sign is worth is for `reading`.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+LONGEST = 300
+"""Characters of an answer that is read as a value; longer ones are words."""
+MONEY = {"$": "usd", "€": "euro", "£": "pound sterling", "¥": "yen", "¢": "cents"}
+_SMALL = (
+    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
+    *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
+)
+_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+_WORTH = {word: number for number, word in enumerate(_SMALL)} | {
+    word: 10 * number for number, word in enumerate(_TENS, 2)
+}
+_SCALES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
+_WORD = "|".join(sorted([*_WORTH, *_SCALES], key=len, reverse=True))
+_NUMBER_WORDS = re.compile(rf"\b(?:{_WORD})(?:(?:[\s-]+and)?[\s-]+(?:{_WORD}))*\b")
+_SCALED = re.compile(rf"(?<=\d)\s*\b({'|'.join(_SCALES)}|dozen)\b")
+_PARTS = ("half", "third", "quarter", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+_PART_WORDS = re.compile(rf"\b(\d+)[\s-]+(halves|fourths?|(?:{'|'.join(_PARTS)})s?)\b")
+_SUPER = re.compile(r"[⁰¹²³⁴⁵⁶⁷⁸⁹]+")
+_WRAPPER = re.compile(
+    r"\\(?:text(?:bf|it|rm|sf)?|math(?:rm|bf|it|sf)|mbox|hbox|operatorname|boxed|fbox)\s*\{([^{}]*)\}"
+)
+_REPLACED = (
+    (re.compile(r"\\[dtc]frac(?![a-z])"), r"\\frac"),
+    (re.compile(r"\\frac\s*(\d)\s*(\d)"), r"\\frac{\1}{\2}"),
+    (re.compile(r"\^\s*\{?\s*(?:\\circ|°)\s*\}?|°|\\degree"), " degrees "),
+    (re.compile(r"\\(?:left|right|big|Big|displaystyle)(?![a-z])|\\!|\{\s*\}"), ""),
+    (re.compile(r"(?<=\d)(?:\\,|\{,\})(?=\d{3}(?!\d))"), ","),
+    (re.compile(r"\\(?:quad|qquad)(?![a-z])|\\[,;: ]|~"), " "),
+    (re.compile(r"\\(?:times|cdot|ast)(?![a-z])|[×·∙⋅]"), "*"),
+    (re.compile(r"(?<=\d)\s*[xX]\s*(?=\d)"), "*"),
+    (re.compile(r"\\div(?![a-z])|[÷⁄∕]"), "/"),
+    (re.compile(r"\\pi(?![a-z])"), "π"),
+    (re.compile(r"\\infty(?![a-z])"), "∞"),
+    (re.compile(r"\\(?:approx)(?![a-z])|≈"), "about "),
+    (re.compile(r"\\[()\[\]]"), " "),
+    (re.compile(r"\\%"), "%"),
+)
+_DASHES = str.maketrans(dict.fromkeys("−‐‑‒–—﹣－", "-"))
+
+
+def plain(text: str) -> str:
+    """The answer in plain signs, in lower case.
+
+    Args:
+        text: of `LONGEST` characters at most.
+    """
+    text = _SUPER.sub(lambda found: "^{" + unicodedata.normalize("NFKC", found[0]) + "}", text)
+    text = "".join([f" {sign}" if unicodedata.decomposition(sign)[:10] == "<fraction>" else sign for sign in text])
+    text = unicodedata.normalize("NFKC", text).translate(_DASHES).replace("\\{", "{").replace("\\}", "}")
+    text = text.replace("\\$", "$ ").strip(" \t\r\n*`'\"").rstrip(".").strip()
+    if len(text) > 1 and text[0] == text[-1] == "$":
+        text = text.strip("$")
+    while (unwrapped := _WRAPPER.sub(r" \1 ", text)) != text:
+        text = unwrapped
+    for form, plainly in _REPLACED:
+        text = form.sub(plainly, text)
+    for sign, name in MONEY.items():
+        text = text.replace(sign, f" {name} ")
+    return in_digits(text.lower()).strip()
+
+
+def in_digits(text: str) -> str:
+    """A text in lower case with its number words as digits: `twenty-five` is 25, `2.5 million` is 2.5 * 10^6."""
+    text = _SCALED.sub(lambda found: _scale(found[1]), text)
+    text = _NUMBER_WORDS.sub(lambda found: str(_counted(re.split(r"[\s-]+", found[0]))), text)
+    text = _PART_WORDS.sub(lambda found: f"{found[1]}/{_part(found[2])}", text)
+    text = re.sub(r"^(?:one |a )?half$", "1/2", text)
+    return re.sub(r"\b(?:minus|negative)\s+(?=\d)", "-", text)
+
+
+def _scale(word: str) -> str:
+    return "*12" if word == "dozen" else f"*10^{len(str(_SCALES[word])) - 1}"
+
+
+def _counted(words: list[str]) -> int:
+    whole = part = 0
+    for word in words:
+        if word in _WORTH:
+            part += _WORTH[word]
+        elif word == "hundred":
+            part = max(part, 1) * 100
+        elif word != "and":
+            whole, part = whole + max(part, 1) * _SCALES[word], 0
+    return whole + part
+
+
+def _part(word: str) -> int:
+    word = {"halves": "half", "fourth": "quarter", "fourths": "quarter"}.get(word, word.removesuffix("s"))
+    return _PARTS.index(word) + 2

@@ -1,0 +1,239 @@
+"""A curriculum: problems by setting, of which a student that learns is given those that it can learn from.
+
+It is no `Archive`: a cell holds several problems, and their scores change while the student does. A score is the
+learnability of the outcomes seen last, and ages with every step without new ones. State = fold of events; drawing
+changes nothing and depends on state and step alone. DejaQ (2601.01931) sections 4.1 and 4.4; what is ours says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import NamedTuple, TypeAlias
+
+from pydantic import Field
+
+from evosyn.configs.section import Section
+from evosyn.errors import UsageError
+from evosyn.evolve.events import Fate
+from evosyn.journal import Events, Journal
+from evosyn.randomness import SeedTree
+from evosyn.records import Candidate, content_id
+
+LEAST_SCORE = 1e-3
+"""Of a parent: what nobody learns from now and then has children too (ours)."""
+YOUTH = 10.0
+"""Steps after which a problem's youth has halved (ours)."""
+
+
+class CurriculumConfig(Section):
+    """What a curriculum is made of. The defaults are those of the paper, table 5, or ours where it is silent."""
+
+    cell_size: int = Field(default=4, ge=1, description="Problems that a setting holds.")
+    decay: float = Field(default=0.95, gt=0, le=1, description="Of a score, for each step without new outcomes.")
+    alpha: float = Field(default=0.5, ge=0, le=1, description="Weight of learnability against youth in a draw.")
+    ignore_top: int = Field(default=6, ge=0, description="Settings that need no new problems: the best ones.")
+    depth_weight: float = Field(default=0.8, gt=0, le=1, description="Of a parent, for each mutation behind it (ours).")
+    refresh_every: int = Field(default=25, ge=0, description="Steps between renewals by seeds; 0 for none (ours).")
+    refresh_slots: int = Field(default=2, ge=1, description="Problems that are renewed then (ours).")
+
+
+class Outcome(NamedTuple):
+    """What a group of K completions for one problem came to; UNKNOWN verdicts are left out of `known`."""
+
+    problem: str
+    passed: int
+    known: int
+
+
+@dataclass(frozen=True)
+class Offered:
+    """Event: a problem with its first outcomes is offered to a cell.
+
+    Attributes:
+        number: of the proposal; -1 for a seed that it starts from.
+        depth: mutations between it and its seed.
+        out: id of the problem that it takes the place of whatever the scores (a renewal); "" to compete.
+    """
+
+    number: int
+    cell: str
+    candidate: Candidate
+    passed: int
+    known: int
+    depth: int = 0
+    out: str = ""
+
+
+@dataclass(frozen=True)
+class Trained:
+    """Event: the student has taken one step on these problems."""
+
+    outcomes: tuple[Outcome, ...]
+
+
+CurriculumEvent: TypeAlias = Offered | Trained
+
+
+@dataclass(frozen=True)
+class Slot:
+    """One problem in its cell.
+
+    Attributes:
+        score: learnability when it was seen last; `Curriculum.score` is what it is worth now.
+        born, seen: steps at which it came in, and at which its score was measured.
+        words: of its text, equal for equal ones.
+        uses: steps that it was trained on.
+    """
+
+    cell: str
+    candidate: Candidate
+    score: float
+    born: int
+    seen: int
+    words: str
+    depth: int = 0
+    uses: int = 0
+
+
+@dataclass
+class Curriculum:
+    """The state. `fold` alone changes it.
+
+    Attributes:
+        cells: the settings.
+        tree: the node of its random streams.
+        step: steps that the student has taken.
+        offered, renewals: proposals so far, seeds not counted; and renewals since the last step.
+        slots: by id of the problem.
+    """
+
+    config: CurriculumConfig
+    cells: tuple[str, ...]
+    tree: SeedTree
+    step: int = 0
+    offered: int = 0
+    renewals: int = 0
+    slots: dict[str, Slot] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.config.ignore_top >= len(self.cells):
+            raise UsageError(
+                f"ignore_top {self.config.ignore_top}: must be less than the {len(self.cells)} settings, or no setting "
+                "is left to make problems for"
+            )
+
+    def fold(self, event: CurriculumEvent) -> Fate | None:
+        """Take an event in; the fate of what was offered."""
+        if isinstance(event, Trained):
+            self._trained(event)
+            return None
+        self.offered += event.number >= 0 and not event.out
+        self.renewals += bool(event.out)
+        score, words = learnability(event.passed, event.known), same_words(event.candidate.text)
+        if score is None:
+            return Fate.INVALID
+        if any(slot.words == words for slot in self.slots.values()):
+            return Fate.DUPLICATE
+        occupants = [slot for slot in self.slots.values() if slot.cell == event.cell]
+        fate, out = Fate.NEW, self.slots.get(event.out)
+        if out is None and len(occupants) >= self.config.cell_size:
+            fate, out = Fate.IMPROVED, min(occupants, key=self._strength)
+            if score <= self.score(out):
+                return Fate.NOT_BETTER
+        if out is not None:
+            del self.slots[out.candidate.id]
+        cell = out.cell if out is not None and event.out else event.cell
+        self.slots[event.candidate.id] = Slot(cell, event.candidate, score, self.step, self.step, words, event.depth)
+        return fate
+
+    def score(self, slot: Slot) -> float:
+        """What a problem is worth now."""
+        return slot.score * self.config.decay ** (self.step - slot.seen)
+
+    def draw(self, count: int) -> list[Slot]:
+        """The batch of this step: by learnability and youth, each problem once as long as there are enough.
+
+        Raises:
+            ValueError: it holds no problem.
+        """
+        slots = self._ordered()
+        if not slots:
+            raise ValueError("a curriculum without problems: offer it seeds first")
+        rng, weights = self.tree.child("batch", self.step).random(), self._weights(slots)
+        keys = [rng.random() ** (1 / weight) if weight else -rng.random() for weight in weights]
+        found = [slot for _, slot in sorted(zip(keys, slots, strict=True), key=lambda pair: -pair[0])][:count]
+        return found + rng.choices(slots, weights, k=count - len(found))
+
+    def parent(self, number: int) -> Slot:
+        """The parent of proposal `number`: by learnability, less for what is many mutations old."""
+        slots = self._ordered()
+        weights = [max(self.score(slot), LEAST_SCORE) * self.config.depth_weight**slot.depth for slot in slots]
+        return self.tree.child("parent", number).random().choices(slots, weights)[0]
+
+    def target(self, number: int) -> str:
+        """The setting that proposal `number` is wanted for: any but the best ones, a free place counting 0."""
+        totals = dict.fromkeys(self.cells, 0.0)
+        for slot in self._ordered():
+            totals[slot.cell] += self.score(slot)
+        left = sorted(self.cells, key=lambda cell: (-totals[cell], cell))[self.config.ignore_top :]
+        return self.tree.child("target", number).random().choice(left)
+
+    def renewed(self) -> list[Slot]:
+        """The problems that seeds are still to take the place of at this step, the deepest first; mostly none."""
+        if not self.config.refresh_every or not self.step or self.step % self.config.refresh_every:
+            return []
+        old = [slot for slot in self._ordered() if slot.depth]
+        due = max(self.config.refresh_slots - self.renewals, 0)
+        return sorted(old, key=lambda slot: (-slot.depth, slot.born, slot.candidate.id))[:due]
+
+    def fingerprint(self) -> str:
+        """Equal for equal states."""
+        return content_id("q_", [self.step, self.offered, self.renewals, [asdict(slot) for slot in self._ordered()]])
+
+    def _trained(self, event: Trained) -> None:
+        self.step, self.renewals = self.step + 1, 0
+        for outcome in event.outcomes:
+            slot = self.slots.get(outcome.problem)
+            if slot is None:  # replaced since the batch was drawn
+                continue
+            score = learnability(outcome.passed, outcome.known)
+            seen = {} if score is None else {"score": score, "seen": self.step}
+            self.slots[outcome.problem] = replace(slot, uses=slot.uses + 1, **seen)  # type: ignore[arg-type]
+
+    def _ordered(self) -> list[Slot]:
+        return sorted(self.slots.values(), key=lambda slot: (slot.cell, slot.candidate.id))
+
+    def _weights(self, slots: Sequence[Slot]) -> list[float]:
+        scores = [self.score(slot) for slot in slots]
+        young = [1 / (1 + (self.step - slot.born) / YOUTH) for slot in slots]
+        whole, alpha = sum(scores), self.config.alpha
+        learn = [score / whole for score in scores] if whole else [1 / len(slots)] * len(slots)
+        return [alpha * a + (1 - alpha) * b / sum(young) for a, b in zip(learn, young, strict=True)]
+
+    def _strength(self, slot: Slot) -> tuple[float, int, int, str]:
+        """The order in which problems leave a full cell: total, so that it does not depend on who came first."""
+        return self.score(slot), -slot.depth, slot.born, slot.candidate.id
+
+
+def learnability(passed: int, known: int) -> float | None:
+    """K / (K - 1) * p * (1 - p) with p = passed / K: unbiased; None for fewer than two outcomes (section 4.1)."""
+    return None if known < 2 else passed * (known - passed) / (known * (known - 1))
+
+
+def folded(curriculum: Curriculum, events: Iterable[CurriculumEvent]) -> Curriculum:
+    """The state after these events; it is `curriculum` itself, which should be new."""
+    for event in events:
+        curriculum.fold(event)
+    return curriculum
+
+
+def curriculum_events(journal: Journal) -> Events[CurriculumEvent]:
+    """The events of a run with a curriculum."""
+    kinds: Mapping[str, type[CurriculumEvent]] = {"offer": Offered, "train": Trained}
+    return Events[CurriculumEvent](journal, kinds)
+
+
+def same_words(text: str) -> str:
+    """Equal for texts of the same words."""
+    return " ".join(text.lower().split())

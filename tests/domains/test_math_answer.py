@@ -1,0 +1,241 @@
+"""Final answers: what is the same, what is read of a reply, and what hostile ones cost."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections import Counter
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evosyn.domains import load_pools
+from evosyn.domains.answers.comparing import same_answer
+from evosyn.domains.answers.exact import Unreadable, exact
+from evosyn.domains.answers.reading import Number, Words, read_answer
+from evosyn.domains.math_answer import MathAnswer, last_answer
+from evosyn.records import Problem, Solution, Testing, Verdict
+
+PAIRS = Path(__file__).with_name("answer_pairs.yaml")
+DOMAIN = MathAnswer()
+PROBLEM = Problem("p", "math-answer", "How many apples are there in 12 bags of 32?")
+SECONDS = 0.25
+"""Of the processor, for one hostile text: a tenth of it is seen."""
+SMALL = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
+seventeen eighteen nineteen"""
+TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
+SIGNS = r"\frac \sqrt \text { } ( ) [ ] 1 23 4.5 , ; ^ ! % $ - + * / π and m e5 x = ½ one half"
+HOSTILE = {
+    "nested powers": "10^{10^{10^{10}}}",
+    "powers of nine": "9^{9^{9^9}}",
+    "a tower": "^".join(["9"] * 150),
+    "a factorial": "99999999!",
+    "factorials": "100" + "!" * 200,
+    "many digits": "9" * 300,
+    "digits beyond the limit": "9" * 5_000_000,
+    "an exponent": "1e999999999",
+    "a large exponent": "1e999",
+    "roots of large numbers": "+".join([f"\\sqrt{{{10**11 + 3}}}"] * 14),
+    "a power of many roots": "(\\sqrt2+\\sqrt3+\\sqrt5+\\sqrt7+\\sqrt{11})^{4096}",
+    "powers of powers": "((((\\pi+1)^{99})^{99})^{99})^{99}",
+    "a power of pi": "((\\pi^{99})^{99})^{99}",
+    "products of sums": "(1+\\pi)" * 40,
+    "open brackets": "(" * 290,
+    "nested fractions": "\\frac{1}{" * 30 + "2" + "}" * 30,
+    "nested wrappers": "\\text{" * 40 + "5" + "}" * 40,
+    "open wrappers": "\\text{" * 49,
+    "signs": "-" * 299 + "5",
+    "commas": "1," * 150,
+    "words between": " or ".join("12345"[i % 5] for i in range(60)),
+    "number words": "nine hundred " * 23,
+    "wide signs": "ﷺ" * 300,
+    "marks": "a" + "\u0301" * 299,
+    "fractions of signs": "½" * 300,
+    "not a unit": "5" + " a" * 149,
+    "an integral": "\\int_0^1 x^x dx",
+    "a macro bomb": "\\def\\a{\\b\\b}\\def\\b{\\c\\c}\\def\\c{9!9!}\\a",
+    "zero to nothing": "0^{-1}",
+    "an exponent with many digits": "1^{" + "7" * 280 + "}",
+}
+
+
+def pairs() -> Iterator[tuple[str, str, bool]]:
+    """(declared, given, whether they are the same)."""
+    for row in yaml.safe_load(PAIRS.read_text(encoding="utf-8")):
+        for truth in ("same", "other"):
+            for text in row[truth]:
+                yield row["declared"], text, truth == "same"
+
+
+def test_what_is_the_same_is_told_from_what_is_not_on_pairs_written_before() -> None:
+    found = list(pairs())
+    assert len(found) > 350 and Counter(truth for *_, truth in found).most_common()[-1][1] > 150
+    wrong = [pair for pair in found if same_answer(read_answer(pair[0]), read_answer(pair[1])) != pair[2]]
+    assert not wrong
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_answer_costs_little_and_no_exception(name: str) -> None:
+    text, started = HOSTILE[name], time.thread_time()
+    found = read_answer(text)
+    assert same_answer(found, found) and not same_answer(read_answer("384"), found)
+    reply = f"\\boxed{{{text}}}"
+    plan = DOMAIN.plan(PROBLEM, Solution(reply), [Testing("answer", {"answer": "384"})], None)  # type: ignore[arg-type]
+    assert plan.judge([])[0].verdict in (Verdict.FAIL, Verdict.ERROR)
+    DOMAIN.read("solution", reply, PROBLEM)
+    assert time.thread_time() - started < SECONDS * (8 if len(text) > 10_000 else 1)
+
+
+@pytest.mark.parametrize(
+    "piece", ["\\boxed{", "{", "}", "\\boxed ", "####", "answer is ", "\\", "\\boxed{5}", "answer: {"]
+)
+def test_a_reply_is_searched_in_linear_time(piece: str) -> None:
+    text, started = piece * (300_000 // len(piece)), time.thread_time()
+    last_answer(text)
+    assert time.thread_time() - started < 1.5
+
+
+@given(st.text(max_size=400) | st.lists(st.sampled_from(SIGNS.split())).map(" ".join))
+def test_any_text_is_an_answer_that_is_the_same_as_itself(text: str) -> None:
+    found = read_answer(text)
+    assert same_answer(found, read_answer(text))
+
+
+@given(st.fractions(), st.sampled_from(["{0}/{1}", r"\frac{{{0}}}{{{1}}}", "({0}) / ({1})", r"$\dfrac{{{0}}}{{{1}}}$"]))
+def test_a_fraction_is_worth_itself_however_it_is_written(value: Fraction, form: str) -> None:
+    found = read_answer(form.format(value.numerator, value.denominator))
+    assert isinstance(found, Number) and found.value == exact(value)
+
+
+@given(st.fractions(max_denominator=10**6), st.integers(3, 6), st.integers(-6, 6))
+def test_a_decimal_is_the_rounding_of_a_number_and_of_no_other(value: Fraction, places: int, off: int) -> None:
+    unit = Fraction(1, 10**places)
+    written = round(value / unit) + off
+    whole, part = divmod(abs(written), 10**places)
+    text = f"{'-' * (written < 0)}{whole}.{part:0{places}d}"
+    near = abs(value - written * unit) <= unit / 2 and abs(written) >= 100  # of three digits or more
+    assert same_answer(Number(exact(value)), read_answer(text)) == (near or value == written * unit)
+
+
+@given(st.integers(0, 10**12 - 1))
+def test_a_number_in_words_is_that_number(number: int) -> None:
+    assert same_answer(read_answer(in_words(number)), read_answer(str(number)))
+
+
+@given(st.integers(1, 9999), st.integers(1, 9999))
+def test_roots_multiply_exactly(one: int, other: int) -> None:
+    product = read_answer(f"\\sqrt{{{one}}} \\cdot \\sqrt{{{other}}}")
+    assert isinstance(product, Number) and product == read_answer(f"\\sqrt{{{one * other}}}")
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("\\boxed{5} and then \\boxed{6}", "6"),
+        ("\\boxed{\\frac{1}{2}}", "\\frac{1}{2}"),
+        ("a set \\boxed{\\{1, 2\\}} of two", "\\{1, 2\\}"),
+        ("\\boxed{5} #### 6", "5"),
+        ("5\n#### 6 apples\nDone.", "6 apples"),
+        ("The answer is 7. So the final answer is: 8. Done", "8"),
+        ("**Answer:** 3.5", "** 3.5"),
+        ("\\boxed{}", ""),
+        ("\\boxed{5} then \\boxed{6", "5"),
+        ("The answer is \\boxed{6", ""),
+        ("} } \\boxed {4}", "4"),
+        ("It is 7.", None),
+        ("", None),
+    ],
+)
+def test_the_last_answer_of_a_reply_counts(text: str, answer: str | None) -> None:
+    assert last_answer(text) == answer
+
+
+def test_a_reply_is_kept_whole_and_one_without_an_answer_is_refused() -> None:
+    reply = "<think>maybe \\boxed{1}</think>12 * 32 = 384, so \\boxed{384}."
+    assert DOMAIN.read("solution", reply, PROBLEM).value == Solution("12 * 32 = 384, so \\boxed{384}.")
+    assert DOMAIN.read("solution", "x" * 30_000 + "\\boxed{384}", PROBLEM).value == Solution("\\boxed{384}")
+    assert DOMAIN.read("solution", "It is 384.", PROBLEM).reason.startswith("no-answer: ")
+    assert DOMAIN.same(PROBLEM, Solution(reply)) == DOMAIN.same(PROBLEM, Solution("384"))
+
+
+@pytest.mark.parametrize("answer", ["", "  ", "9" * 301, 5, None])
+def test_a_declared_answer_is_a_short_text(answer: object) -> None:
+    assert DOMAIN.check_testing(PROBLEM, Testing("answer", {"answer": answer})) is not None
+
+
+def test_no_number_is_made_that_would_be_too_large() -> None:
+    assert isinstance(read_answer("2^1000"), Number) and isinstance(read_answer("2^1100"), Words)
+    with pytest.raises(Unreadable):
+        exact(10**400)
+
+
+def test_the_bundled_seeds_are_what_their_templates_make_and_the_simulated_solver_knows_them() -> None:
+    from docs.seeds import HOME
+    from evosyn.pools import problem_to_json
+    from evosyn.simulation.math_author.templates import seed_problems, templates
+
+    written = [json.loads(line) for line in (HOME / "math_seeds" / "seeds.jsonl").read_text().splitlines()]
+    assert written == [problem_to_json(problem) for problem in seed_problems()], "run python -m docs.seeds"
+    assert len(templates()) == 24 and len({one["setting"] for one in templates().values()}) == 8
+    for pool in load_pools("builtin:math-seeds"):
+        problem = pool.problem
+        assert problem.human_testing is not None and problem.reference_solution is not None
+        assert DOMAIN.decide(problem, Solution(problem.reference_solution), problem.human_testing) is True
+        assert "<<" not in problem.statement
+
+
+def test_what_the_simulated_author_means_is_what_its_replies_are() -> None:
+    from evosyn.randomness import SeedTree
+    from evosyn.simulation.author.profile import profile_named
+    from evosyn.simulation.math_author.author import draw_math
+
+    found, profile = Counter[tuple[str, str, object]](), profile_named("mixed")
+    for pool in load_pools("builtin:math-seeds"):
+        problem, human = pool.problem, pool.problem.human_testing
+        assert human is not None
+        for sample in range(6):
+            drawn = draw_math(SeedTree(1), profile, DOMAIN.ask("solution", problem, sample, {}))
+            read = DOMAIN.read("solution", drawn.text, problem)
+            fine = read.value and DOMAIN.decide(problem, read.value, human)
+            found["solution", drawn.truth, fine] += 1
+            drawn = draw_math(SeedTree(1), profile, DOMAIN.ask("testing", problem, sample, {}))
+            testing = DOMAIN.read("testing", drawn.text, problem).value
+            right = testing and DOMAIN.decide(problem, Solution(problem.reference_solution or ""), testing)
+            found["testing", drawn.truth, right] += 1
+            drawn = draw_math(SeedTree(1), profile, DOMAIN.ask("problem", None, sample, {}, [problem]))
+            assert DOMAIN.read("problem", drawn.text).value is not None
+    assert set(found) == {
+        ("solution", "right", True), ("solution", "mistake", False),
+        ("solution", "prose", None), ("solution", "cut", None),
+        ("testing", "right", True), ("testing", "wrong", False), ("testing", "malformed", None),
+    }  # fmt: skip
+
+
+def in_words(number: int) -> str:
+    """The English words of a number below 10^12."""
+    small, tens = SMALL.split(), TENS.split()
+    for scale, name in ((10**9, "billion"), (10**6, "million"), (1000, "thousand")):
+        if number >= scale:
+            rest = f" {in_words(number % scale)}" if number % scale else ""
+            return f"{in_words(number // scale)} {name}{rest}"
+    if number >= 100:
+        return f"{small[number // 100]} hundred" + (f" and {in_words(number % 100)}" if number % 100 else "")
+    if number >= 20:
+        return tens[number // 10 - 2] + (f"-{small[number % 10]}" if number % 10 else "")
+    return small[number]
+
+
+def test_the_documents_tell_of_pairs_that_there_are() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "math-answer.md").read_text(encoding="utf-8")
+    told = re.findall(r"^\| (`.*) \|$", text.partition("| declared |")[2], re.M)
+    found = {(declared, truth, given) for declared, given, truth in pairs()}
+    for declared, *cells in (line.split(" | ") for line in told):
+        for cell, truth in zip(cells, (True, False), strict=False):
+            assert all((declared.strip("`"), truth, one) in found for one in re.findall("`([^`]+)`", cell))
+    assert len(told) > 20
