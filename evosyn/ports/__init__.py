@@ -27,6 +27,7 @@ from evosyn.ports.plugins import (
 from evosyn.ports.search import (
     Axis,
     Briefing,
+    ChangingEvaluator,
     Evaluator,
     Evolved,
     Genome,
@@ -46,6 +47,7 @@ __all__ = [
     "Axis",
     "AxisTools",
     "Briefing",
+    "ChangingEvaluator",
     "Checked",
     "Comparison",
     "Crossexec",
