@@ -13,6 +13,7 @@ import click
 
 from evosyn.cli import calibrate
 from evosyn.cli._command import ConfiguredCommand, config_options, out_option, sandbox_options
+from evosyn.cli.env_evolve import command as evolve
 from evosyn.cli.env_make import command as make
 from evosyn.errors import UsageError
 
@@ -28,17 +29,18 @@ AT_ONCE = 4
 """Programs that are checked at the same time; what they run shares the sandbox's workers."""
 
 
-@click.group(short_help="Verifiable environments: list, make, check, run, rows.")
+@click.group(short_help="Verifiable environments: list, make, evolve, check, run, rows.")
 def command() -> None:
     """Work with verifiable environments: programs with a generator of questions and a verifier of answers (see
     docs/environments.md).
 
-    NAME is a file, a directory of programs or of `evosyn env make`, the name of an environment that comes with evosyn
-    (`evosyn env list`), builtin:known or builtin:held-out.
+    NAME is a file, a directory of programs, of `evosyn env make` or of `env evolve`, the name of an environment that
+    comes with evosyn (`evosyn env list`), builtin:known or builtin:held-out.
     """
 
 
 command.add_command(make)
+command.add_command(evolve)
 command.add_command(calibrate.command, "calibrate")
 
 

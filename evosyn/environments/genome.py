@@ -1,7 +1,7 @@
 """Environments as what is evolved: the contract in words, when two are the same, how replies are read, which is better.
 
-How good one is as something to learn from is for an evaluator to say (`evosyn.evaluators.learnability`). What a model is
-told to look for depends on how its parent was solved; the directions are ours. DESIGN.md section 5.
+How good one is to learn from is for an evaluator to say (`evosyn.evaluators.learnability`). What a model is told to
+look for depends on how its parent was solved; the directions are ours. DESIGN.md section 5.
 """
 
 from __future__ import annotations

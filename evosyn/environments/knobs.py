@@ -110,5 +110,5 @@ def _with_knobs(text: str, table: Mapping[str, Sequence[object]]) -> str:
     ]
     lines = text.split("\n")
     start, end = nodes[-1].lineno - 1, nodes[-1].end_lineno or nodes[-1].lineno
-    lines[start:end] = [f"KNOBS = {({name: tuple(column) for name, column in table.items()})!r}"]
+    lines[start:end] = [f"KNOBS = { ({name: tuple(column) for name, column in table.items()})!r}"]
     return "\n".join(lines)

@@ -28,7 +28,7 @@ class KnobsConfig(PluginConfig):
     around: int = Field(default=3, ge=1, le=64)
 
 
-def create(tools: ProposerTools, config: KnobsConfig) -> KnobsProposer:  # noqa: ARG001
+def create(tools: ProposerTools, config: KnobsConfig) -> KnobsProposer:
     return KnobsProposer(config)
 
 
