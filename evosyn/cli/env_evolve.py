@@ -76,8 +76,9 @@ def command(
     the same directory goes on from there: what the archive holds is measured anew. Without a model the built-in
     simulation writes and answers, and everything says SIMULATED. Ends with 1 if nothing is kept.
     """
-    from evosyn.cli._inspect_summary import print_closing
+    from evosyn.cli._inspect_environment_search import PRINTERS
     from evosyn.cli._tables import show_estimate, show_figures
+    from evosyn.reading.opening import open_directory
     from evosyn.synthesis.environments.search_estimate import estimated_search
     from evosyn.synthesis.recipes.environment_search import evolve_environments
     from evosyn.workbench import Workbench
@@ -94,7 +95,10 @@ def command(
     if as_json:
         show_figures(report, as_json=True)
     else:
-        print_closing(out, "programs", "environments.jsonl", "calibration.jsonl", "README.md")
+        PRINTERS["overview"](open_directory(out).overview())
+        click.echo(
+            f"written: {out}/programs, environments.jsonl, calibration.jsonl; look closer with: evosyn inspect {out}"
+        )
         click.echo(f"next:    evosyn env rows {out} --out {out}-rows")
     if not report["kept"]:
         dropped = ", ".join(f"{count} {reason}" for reason, count in report["dropped"].items())

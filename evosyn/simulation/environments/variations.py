@@ -1,7 +1,7 @@
 """What the simulated teacher says in a search for environments: variations of a program, and a student's answers.
 
 It reads the program to change out of the prompt, as a model does: it changes its levels, adds a rule with the form of
-the answer, or spoils it. The student is right by chance: the less, the longer the question is (in words), with an ease
+the answer, or spoils it. The student is right by chance: the less, the longer question and answer are, with an ease
 for each category that nothing but the seed decides; where the question tells of another form than the program
 checks, it is honestly wrong. All figures are ours, and everything that rests on them is SIMULATED.
 """
@@ -30,9 +30,10 @@ ANSWER = "answer"
 NO_ANSWER = 0.02
 """Share of answers without an answer block."""
 SKILLS: Mapping[str, float] = {"weak": -0.7, "mixed": 0.5, "strong": 1.7}
-"""Log-odds of a right answer to a question of `WORDS` words in a category of middling ease."""
-WORDS, STEEP, EASE = 45, 1.6, 1.0
-"""Words of a middling question; log-odds lost with each doubling; half the range of a category's ease."""
+"""Log-odds of a right answer to an instance of `MIDDLING` size in a category of middling ease."""
+PART, MIDDLING, STEEP, EASE = 8, 420, 2.4, 1.0
+"""How much more a character of the answer weighs than one of the question; the size of a middling instance in these;
+log-odds lost with each doubling; half the range of a category's ease."""
 SPOILS: Mapping[str, float] = {"weak": 0.45, "mixed": 0.3, "strong": 0.15}
 """Share of variations with a defect."""
 NO_PROGRAM = 0.03
@@ -68,8 +69,8 @@ def draw_answer(tree: SeedTree, strength: str, request: Request) -> DrawnReply:
     rng = tree.child(ANSWER, problem.statement, request.sample).random()
     right = problem.reference_solution
     ease = tree.child("ease", str(problem.meta.get("category", ""))).random().uniform(-EASE, EASE)
-    words = max(1, len(re.findall(r"\w+", problem.statement)))
-    odds = SKILLS[strength] + ease - STEEP * math.log2(words / WORDS)
+    size = len(problem.statement) + PART * len(right)
+    odds = SKILLS[strength] + ease - STEEP * math.log2(size / MIDDLING)
     knows = rng.random() < 1 / (1 + math.exp(-odds)) and not _misled(problem.statement, right)
     if rng.random() < NO_ANSWER:
         return DrawnReply("I am not sure.", "no-answer", "offline")

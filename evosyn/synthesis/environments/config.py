@@ -167,7 +167,7 @@ class EnvironmentSearchConfig(Section):
     crosscheck: CrosscheckConfig = CrosscheckConfig(solvers=0)
     student: StudentConfig = StudentConfig()
     islands: IslandsConfig = IslandsConfig(count=2, migrate_every=20)
-    loop: LoopConfig = LoopConfig()
+    loop: LoopConfig = LoopConfig(lag=4, concurrency=4)
     stop: StopConfig = StopConfig(evaluations=200)
     proposers: VariationConfig = VariationConfig()
     workbench: WorkbenchConfig = WorkbenchConfig()

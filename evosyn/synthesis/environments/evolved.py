@@ -74,6 +74,7 @@ class EvolvedEnvironments(EnvironmentGenome):
             "entropy": [
                 one._asdict() for one in varieties([(draft.environment, draft.prompts) for draft in kept])
             ] if kept else [],
+            "models": {name: len(elites) for name in sorted({self.header["teacher"], self.evaluator.student})},
             "calls": counts["model_calls"],
             "cost": counts["cost"],
         }  # fmt: skip

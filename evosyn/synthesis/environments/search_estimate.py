@@ -25,7 +25,7 @@ from evosyn.workbench import Workbench
 
 def estimated_search(config: EnvironmentSearchConfig, workbench: Workbench) -> dict[str, Json]:
     """The figures of a run, in the keys of `evosyn evolve --dry-run`: `calls` if every candidate goes all the way,
-    with replies that can be read.
+    with replies that can be read; `calls_at_most` with those that are under way when it ends.
 
     Raises:
         UsageError: no such environment.
@@ -42,7 +42,8 @@ def estimated_search(config: EnvironmentSearchConfig, workbench: Workbench) -> d
     ):
         evaluator.evaluate(start[:PROBES])
     sampled = Sampled({**reviewer.replies, **student.replies})
-    candidates = len(start) + (config.stop.evaluations or config.stop.proposals or 0)
+    candidates = max(len(start), config.stop.evaluations or config.stop.proposals or 0)
+    further = candidates + config.loop.lag * max(config.proposers.burst, config.proposers.around)
     phases: dict[str, Phase] = {}
     if (config.workbench.teacher.spec or "").startswith("litellm:"):
         phases["check"] = Phase(len(models_of(config)), len(models_of(config)))
@@ -51,7 +52,7 @@ def estimated_search(config: EnvironmentSearchConfig, workbench: Workbench) -> d
     for purpose, (few, most) in _calls(config).items():
         if most:
             known = Sampled({purpose: sampled.replies.get(purpose) or sampled.replies.get(ANSWER, [])})
-            phases[purpose] = known.phase(purpose, few * candidates, most * candidates)
+            phases[purpose] = known.phase(purpose, few * candidates, most * further)
     check = config.crosscheck
     cells = check.solvers * (-(-check.instances // check.group) + check.solvers)
     executions = candidates * (cells + config.student.per_level * LEVELS)
