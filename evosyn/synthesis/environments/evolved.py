@@ -57,7 +57,8 @@ class EvolvedEnvironments(EnvironmentGenome):
         elites = {one.candidate.id: one for one in state.top(ALL)}
         kept, dropped = self._gated(list(elites.values()))
         begun = {one.candidate.id for one in state.initial}
-        counts, best = state.report(), next(iter(elites.values()), None)
+        counts = state.report()
+        best = elites[kept[0].name] if kept else next(iter(elites.values()), None)
 
         def row(draft: Draft) -> dict[str, Json]:
             elite = elites[draft.name]
