@@ -76,8 +76,9 @@ def command(
     the same directory goes on from there: what the archive holds is measured anew. Without a model the built-in
     simulation writes and answers, and everything says SIMULATED. Ends with 1 if nothing is kept.
     """
-    from evosyn.cli._inspect_environment_search import PRINTERS
+    from evosyn.cli._inspect_environment_search import print_overview
     from evosyn.cli._tables import show_estimate, show_figures
+    from evosyn.reading.environment_search import EnvironmentSearchReading
     from evosyn.reading.opening import open_directory
     from evosyn.synthesis.environments.search_estimate import estimated_search
     from evosyn.synthesis.recipes.environment_search import evolve_environments
@@ -95,7 +96,9 @@ def command(
     if as_json:
         show_figures(report, as_json=True)
     else:
-        PRINTERS["overview"](open_directory(out).overview())
+        reading = open_directory(out)
+        assert isinstance(reading, EnvironmentSearchReading)
+        print_overview(reading.overview())
         click.echo(
             f"written: {out}/programs, environments.jsonl, calibration.jsonl; look closer with: evosyn inspect {out}"
         )

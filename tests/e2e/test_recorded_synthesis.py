@@ -4,62 +4,21 @@ but what cannot be used, and that is counted."""
 import json
 import shutil
 from pathlib import Path
-from typing import Annotated
 
 import pytest
 from click.testing import CliRunner, Result
+from recorded_teacher import CREATE, RECORDED
 
-from evosyn.chat import Reply, Request
 from evosyn.cli.synthesize import command
 from evosyn.dataset import SETTINGS, read_dataset, read_rejects
-from evosyn.ports import Argument, PluginConfig, TeacherTools
 from evosyn.strategies import load_known
-from evosyn.synthesis.generate import SAMPLE_STRIDE
 
-RECORDED = Path(__file__).parents[1] / "recorded" / "synthesis"
-
-
-class RecordedConfig(PluginConfig):
-    """
-    Attributes:
-        directory: of replies, one a file: `INDEX.KIND.SLOT.ATTEMPT.md`.
-    """
-
-    directory: Annotated[Path, Argument("DIR")] = RECORDED
+WRITTEN = RECORDED / "synthesis"
 
 
-class RecordedTeacher:
-    """Answers from files; where there is none, with nothing usable."""
-
-    name, simulated = "recorded", False
-
-    def __init__(self, config: RecordedConfig) -> None:
-        self._directory = config.directory
-
-    async def complete(self, request: Request) -> Reply:
-        if request.purpose == "problem":
-            attempt, index = divmod(request.sample, SAMPLE_STRIDE * SAMPLE_STRIDE)
-            name = f"{index}.problem.0.{attempt}"
-        else:
-            attempt, slot = divmod(request.sample, SAMPLE_STRIDE)
-            assert request.problem is not None
-            index = int(request.problem.problem_id.removeprefix("syn-"))
-            name = f"{index}.{request.purpose}.{slot}.{attempt}"
-        file = self._directory / f"{name}.md"
-        text = file.read_text(encoding="utf-8") if file.is_file() else ""
-        return Reply(f"r_{name}", text, self.name, failure=None if text else "empty", reasoning=f"thoughts of {name}")
-
-    async def aclose(self) -> None:
-        return None
-
-
-def create(tools: TeacherTools, config: RecordedConfig) -> RecordedTeacher:  # noqa: ARG001
-    return RecordedTeacher(config)
-
-
-def synthesize(place: Path, *more: str, directory: Path = RECORDED) -> Result:
+def synthesize(place: Path, *more: str, directory: Path = WRITTEN) -> Result:
     (place / "strategy.py").write_text(load_known("codet_gap"))
-    teacher = f"{__name__}:create:{directory}"
+    teacher = f"{CREATE}:{directory}"
     sizes = ["--problems", "3", "-M", "3", "-N", "4", "--seeds", "builtin:python-seeds", "--quiet"]
     line = [str(place / "strategy.py"), "--out", str(place / "data"), "--teacher", teacher, *sizes, *more]
     return CliRunner().invoke(command, line)
@@ -77,7 +36,7 @@ def test_only_what_cannot_be_used_is_lost_and_it_is_counted(data: Path):
     replies = {(one.stage, one.reason, one.index) for one in read_rejects(data) if one.item == "reply"}
     assert replies == {("problem", "no-json", 2), ("testing", "no-cases", 0)}
     report = json.loads((data / "report.json").read_text())
-    assert report["calls"] == len(list(RECORDED.glob("*.md"))) == 29
+    assert report["calls"] == len(list(WRITTEN.glob("*.md"))) == 29
     assert report["kept"] == 2
     assert report["dropped"] == {"zero-variance-testings": 1}
 
@@ -121,7 +80,7 @@ def test_a_run_that_keeps_nothing_fails_and_says_what_happened(tmp_path: Path):
 @pytest.mark.slow
 def test_a_statement_whose_own_example_is_wrong_is_dropped_and_the_card_says_what_that_means(tmp_path: Path):
     replies = tmp_path / "replies"
-    shutil.copytree(RECORDED, replies)
+    shutil.copytree(WRITTEN, replies)
     first = replies / "0.problem.0.0.md"
     first.write_text(first.read_text().replace("[7, 7, 3, 7], 1) -> 2", "[7, 7, 3, 7], 1) -> 3"))
     ended = synthesize(tmp_path, directory=replies)

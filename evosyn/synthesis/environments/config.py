@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from evosyn.configs.section import Sampling, Section
 from evosyn.environments.ladder import LadderConfig
@@ -148,13 +148,40 @@ class AdmissionConfig(JudgingConfig):
     reviews: int = Field(default=3, ge=0, le=16)
 
 
+class OptionalCrosscheck(CrosscheckConfig):
+    """Off: a student answers every candidate. What is evaluated is the candidate as it is."""
+
+    solvers: int = Field(default=0, ge=0, le=32)
+    verifiers: Literal[1] = 1
+
+
+class FewIslands(IslandsConfig):
+    """As many as some hundred evaluations can fill."""
+
+    count: int = Field(default=2, ge=1, le=64)
+    migrate_every: int = Field(default=20, ge=1)
+
+
+class ShortLoop(LoopConfig):
+    """Not far ahead: what is under way when a search ends was paid for nothing."""
+
+    lag: int = Field(default=4, ge=1, le=4096)
+    concurrency: int = Field(default=4, ge=1, le=4096)
+
+
+class FewEvaluations(StopConfig):
+    """The limits of a search for environments."""
+
+    evaluations: int | None = Field(default=200, ge=0)
+
+
 class EnvironmentSearchConfig(Section):
     """A run of `evosyn env evolve`.
 
     Attributes:
         start: environments that the search starts from, as commands name them.
         seed: root of the seed tree.
-        judging, crosscheck: as of `evosyn env make`; the cross-check is off, since a student answers every candidate.
+        judging, crosscheck: as of `evosyn env make`.
         student: who answers; another one is another epoch of the same run.
         islands, loop, stop, proposers: of the search, as of `evosyn evolve`.
         workbench: who is asked, where programs run, what may be spent.
@@ -164,20 +191,13 @@ class EnvironmentSearchConfig(Section):
     seed: int = 0
     ladder: LadderConfig = LadderConfig()
     judging: AdmissionConfig = AdmissionConfig()
-    crosscheck: CrosscheckConfig = CrosscheckConfig(solvers=0)
+    crosscheck: OptionalCrosscheck = OptionalCrosscheck()
     student: StudentConfig = StudentConfig()
-    islands: IslandsConfig = IslandsConfig(count=2, migrate_every=20)
-    loop: LoopConfig = LoopConfig(lag=4, concurrency=4)
-    stop: StopConfig = StopConfig(evaluations=200)
+    islands: FewIslands = FewIslands()
+    loop: ShortLoop = ShortLoop()
+    stop: FewEvaluations = FewEvaluations()
     proposers: VariationConfig = VariationConfig()
     workbench: WorkbenchConfig = WorkbenchConfig()
-
-    @field_validator("crosscheck")
-    @classmethod
-    def _as_it_is(cls, crosscheck: CrosscheckConfig) -> CrosscheckConfig:
-        if crosscheck.verifiers > 1:
-            raise ValueError("verifiers: a candidate is evaluated as it is; only evosyn env make chooses among several")
-        return crosscheck
 
     def identity(self) -> dict[str, Json]:
         """What decides the course of a search but for the student; limits and speed do not."""
