@@ -9,13 +9,10 @@ import click
 
 from evosyn.cli._command import (
     ConfiguredCommand,
-    config_options,
     flag,
     out_option,
-    sandbox_options,
-    teacher_options,
 )
-from evosyn.cli.env_make import run_options, watching
+from evosyn.cli.env_make import making_options, watching
 from evosyn.errors import EXIT_BUDGET, CheckFailed
 
 if TYPE_CHECKING:
@@ -59,11 +56,10 @@ class SearchLine:
 @flag("--evaluations", "stop.evaluations", "Candidates to evaluate. [default: 200]", type=click.IntRange(1))
 @click.option("--continue", "more", type=click.IntRange(1), help="Add this many evaluations to a run.")
 @flag("--reviews", "judging.reviews", "Independent reviews, any of which rejects. [default: 3]", type=click.IntRange(0))
-@click.option("--seed", type=int, help="Root of all random choices. [default: 0]")
-@teacher_options
-@sandbox_options
-@config_options("proposers.arms='{knobs: 3, rewrite: 1}', crosscheck.solvers=4")
-@run_options("Say what it would take, from a sample of two candidates, and stop.")
+@making_options(
+    "proposers.arms='{knobs: 3, rewrite: 1}', crosscheck.solvers=4",
+    "Say what it would take, from a sample of two candidates, and stop.",
+)
 def command(
     config: EnvironmentSearchConfig, out: Path, more: int | None, dry_run: bool, as_json: bool, quiet: bool
 ) -> int:

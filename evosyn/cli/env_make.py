@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -33,9 +33,14 @@ if TYPE_CHECKING:
 LINE_EVERY_S = 10.0
 
 
-def run_options(dry: str) -> Callable[[Option], Option]:
-    """Add what every command that makes something takes: `--dry-run`, `--json`, `--quiet`."""
+def making_options(example: str, dry: str, *more: Callable[[Any], Any]) -> Callable[[Option], Option]:
+    """Add what every command takes that makes environments; `more` before the last ones."""
     options = (
+        click.option("--seed", type=int, help="Root of all random choices. [default: 0]"),
+        teacher_options,
+        sandbox_options,
+        config_options(example),
+        *more,
         click.option("--dry-run", is_flag=True, help=dry),
         click.option("--json", "as_json", is_flag=True, help="Print the report as JSON and nothing else."),
         click.option("--quiet", is_flag=True, help="No progress."),
@@ -66,12 +71,7 @@ def run_options(dry: str) -> Callable[[Option], Option]:
 )
 @flag("--reviews", "judging.reviews", "Independent reviews, any of which rejects. [default: 0]", type=click.IntRange(0))
 @flag("--strategy", "crosscheck.strategy", "Ranks verifiers: a name, a file or a RUN. [default: exclusion]")
-@click.option("--seed", type=int, help="Root of all random choices. [default: 0]")
-@teacher_options
-@sandbox_options
-@config_options("crosscheck.solvers=0")
-@preset_option
-@run_options("Say what it would take, from a sample of two drafts, and stop.")
+@making_options("crosscheck.solvers=0", "Say what it would take, from a sample of two drafts, and stop.", preset_option)
 def command(config: MakeConfig, out: Path, dry_run: bool, as_json: bool, quiet: bool) -> None:
     """Let a model write verifiable environments, and keep those that stand.
 

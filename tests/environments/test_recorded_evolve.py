@@ -24,8 +24,7 @@ def evolved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     sizes = ["--per-level", "3", "--reviews", "0", "--quiet"]
     sets = ["islands.search=hillclimb", "proposers.arms={rewrite: 1}", "stop.evaluations=null", "stop.proposals=12"]
     ended = CliRunner().invoke(command, [*line, *sizes, *(part for one in sets for part in ("--set", one))])
-    # every program but the first has answers that were written for another one: none of them is kept
-    assert ended.exit_code == 1, (ended.output, ended.exception)
+    assert ended.exit_code == 0, (ended.output, ended.exception)
     return out
 
 
@@ -54,6 +53,7 @@ def test_every_written_proposal_was_played_and_counted(evolved: Path) -> None:
     assert sum(len(step.replies) for step in steps(evolved)) == len(list(WRITTEN.glob("*.variation.*.md"))) == 17
     report = json.loads((evolved / "report.json").read_text())
     assert report["spent"]["search"]["calls"] == 17 and report["simulated"] is False
+    assert report["begun"]["kept"] == 1  # the answers were written for this one: it alone is solved, and less by level
 
 
 @pytest.mark.slow
