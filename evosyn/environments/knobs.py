@@ -90,12 +90,10 @@ def _direction(column: Column) -> int:
 
 def _like(before: Column, column: Column) -> Column:
     """Whole numbers where those were; above zero, and monotone, where they were."""
-    if all(type(value) is int for value in before):
-        column = tuple(round(value) for value in column)
-    else:
-        column = tuple(round(float(value), 4) for value in column)
-    least = min(before) if min(before) <= 0 else min(1, min(before))
+    whole = all(type(value) is int for value in before)
+    least = min(before) if min(before) <= 0 else 1 if whole else min(before) / 2
     column = tuple(max(least, value) for value in column)
+    column = tuple(round(value) if whole else round(float(value), 4) for value in column)
     if list(before) == sorted(before, reverse=before[-1] < before[0]):
         column = tuple(sorted(column, reverse=before[-1] < before[0]))
     return column

@@ -41,8 +41,8 @@ class TestKnobs(ProposerContract):
 @pytest.mark.parametrize("towards", [-1, 0, 1])
 def test_a_variant_differs_in_its_table_alone_and_is_an_environment(name: str, towards: int) -> None:
     before = read_environment(KNOWN[name]).value
-    for seed in range(8):
-        found = varied(KNOWN[name], list(KNOWN.values()), random.Random(seed), towards)
+    for seed in range(4):
+        found = varied(KNOWN[name], [TEXT, KNOWN["knapsack"]], random.Random(seed), towards)
         if found is None:
             continue
         text, done = found
