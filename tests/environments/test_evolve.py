@@ -16,12 +16,17 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from evosyn.budget import Budget
+from evosyn.chat import Reply, Request
 from evosyn.cli.env import command
 from evosyn.cli.inspect import command as inspect
 from evosyn.environments import sources
 from evosyn.errors import BudgetSpent, UsageError
 from evosyn.journal import Journal
+from evosyn.ports import TeacherTools
 from evosyn.reading.opening import open_directory
+from evosyn.simulation.offline import OfflineConfig, OfflineTeacher
+from evosyn.simulation.offline import create as create_offline
 from evosyn.view.answers import open_view
 from evosyn.view.page import exported
 
@@ -29,6 +34,29 @@ SEED = os.environ.get("EVOSYN_TEST_SEED", "0")
 SMALL = ("--from", "builtin:subset-sum", "--from", "builtin:circuit", "--evaluations", "8", "--per-level", "4",
          "--reviews", "1", "--quiet", "--set", "ladder.seeds=4")  # fmt: skip
 FILES = ("journal.jsonl", "environments.jsonl", "calibration.jsonl", "rejects.jsonl")
+
+
+BUDGETS: list[Budget] = []
+
+
+class Metered(OfflineTeacher):
+    """The simulation as if it were paid for."""
+
+    budget: Budget
+
+    async def complete(self, request: Request) -> Reply:
+        await self.budget.reserve()
+        reply = await super().complete(request)
+        self.budget.settle(reply)
+        return reply
+
+
+def create_metered(tools: TeacherTools, config: OfflineConfig) -> Metered:
+    made = create_offline(tools, config)
+    made.__class__ = Metered
+    made.budget = tools.budget
+    BUDGETS.append(tools.budget)
+    return made
 
 
 def evolve(out: Path, *more: str, small: tuple[str, ...] = SMALL) -> Result:
@@ -106,10 +134,13 @@ def test_a_finished_run_is_not_made_again(evolved: Path) -> None:
 
 @pytest.mark.slow
 def test_a_budget_is_never_passed_and_the_same_command_goes_on(evolved: Path, tmp_path: Path) -> None:
-    out = tmp_path / "run"
-    ended = evolve(out, "--max-calls", "30")
+    out, metered = tmp_path / "run", ("--teacher", f"{__name__}:create_metered")
+    BUDGETS.clear()
+    ended = evolve(out, *metered, "--max-calls", "60")
     assert isinstance(ended.exception, BudgetSpent)
-    assert len(paid(out)) <= 30 < len(paid(evolved))
+    (budget,) = set(BUDGETS)
+    assert budget.spent.calls == 60  # of the author and of the student, in loops of their own
+    assert json.loads((out / "report.json").read_text())["stopped"] == "cost"
     assert evolve(out).exit_code == 0
     assert written(out) == written(evolved)
 
