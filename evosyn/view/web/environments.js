@@ -6,17 +6,18 @@ function seedLink(name) { return overview.kind === "evolve" ? link("matrix/" + n
 
 function environmentTables(tables, to) {
   return tables.map((one) => panel(one.title, table(one.columns, one.rows.map((cells) => h("tr", {}, cells.map((value, at) =>
-    (one.title === "environments" && at === 0 && to ? cell(link(to + value, value)) : typeof value === "number" ? number(value) : cell(value))))))));
+    (one.title === "environments" && at === 0 ? cell(link(to(value), value)) : typeof value === "number" ? number(value) : cell(value))))))));
 }
 
 function showEnvironmentSearch(view) {
   const [first, ...rest] = showRun(view);
-  return [first, environmentTables(view.tables, "candidate/"), rest];
+  const names = Object.fromEntries(((view.report || {}).environments || []).map((one) => [one.id, one.name]));
+  return [first, environmentTables(view.tables, (id) => "candidate/" + names[id]), rest];
 }
 
 function showEnvironments(view) {
   const summary = showSummary({ ...view, tables: [] });
-  return [summary[0], environmentTables(view.tables, "why/"), summary.slice(1)];
+  return [summary[0], environmentTables(view.tables, (id) => "why/" + id), summary.slice(1)];
 }
 
 async function draftPage(name) {
