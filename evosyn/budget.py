@@ -7,7 +7,9 @@ as a rule; where none is in flight, the limit is reached. So no limit is ever pa
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
+import threading
 from collections import deque
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -71,7 +73,7 @@ class Bound(NamedTuple):
 
 
 class Budget:
-    """Counts what is spent and refuses what is not covered.
+    """Counts what is spent and refuses what is not covered. Shared by teachers of several event loops.
 
     Attributes:
         limits: None in all of them where nothing is limited.
@@ -83,6 +85,7 @@ class Budget:
         self._in_flight = 0
         self._held, self._given_up = Bound(), Bound()
         self._waiting: deque[asyncio.Future[None]] = deque()
+        self._lock = threading.Lock()
         self._said = False
 
     async def reserve(self, bound: Bound = Bound()) -> None:  # noqa: B008  (it is frozen)
@@ -91,24 +94,16 @@ class Budget:
         Raises:
             BudgetSpent: a limit is reached; what was received is kept.
         """
-        while reached := self._reached(bound):
-            if not self._in_flight:
-                self._wake()
-                raise BudgetSpent(reached)
-            if not self._said:
-                log.warning("the rest of the budget is spoken for: waiting for %d calls in flight", self._in_flight)
-                self._said = True
-            await self._one_to_end()
-        self._in_flight += 1
-        self._held = self._held.plus(bound)
-        self._wake()
+        while (turn := self._taken(bound)) is not None:
+            await self._one_to_end(turn)
 
     def cancel(self, bound: Bound = Bound(), *, sent: bool) -> None:  # noqa: B008
         """Give a reserved call back that was not answered; `sent` if the endpoint may have worked on it."""
-        if sent:
-            self.spent.abandoned += 1
-            self._given_up = self._given_up.plus(bound)
-        self._end(bound)
+        with self._lock:
+            if sent:
+                self.spent.abandoned += 1
+                self._given_up = self._given_up.plus(bound)
+            self._end(bound)
 
     def settle(self, reply: Reply, bound: Bound = Bound()) -> None:  # noqa: B008
         """Turn a reserved call into a spent one.
@@ -116,14 +111,38 @@ class Budget:
         Raises:
             UsageError: a limit in money is set and the price of this model is unknown.
         """
-        self.spent.calls += 1
-        self.spent.input_tokens += reply.input_tokens
-        self.spent.output_tokens += reply.output_tokens
-        if reply.cost is not None:
-            self.spent.cost += reply.cost
-        self._end(bound)
+        with self._lock:
+            self.spent.calls += 1
+            self.spent.input_tokens += reply.input_tokens
+            self.spent.output_tokens += reply.output_tokens
+            if reply.cost is not None:
+                self.spent.cost += reply.cost
+            self._end(bound)
         if reply.cost is None and self.limits.max_cost is not None:
             raise UsageError(unpriced(reply.model))
+
+    def _taken(self, bound: Bound) -> asyncio.Future[None] | None:
+        """Reserves a call; else what tells when to look again.
+
+        Raises:
+            BudgetSpent: there is nothing to wait for.
+        """
+        with self._lock:
+            reached = self._reached(bound)
+            if not reached:
+                self._in_flight += 1
+                self._held = self._held.plus(bound)
+                self._wake()
+                return None
+            if not self._in_flight:
+                self._wake()
+                raise BudgetSpent(reached)
+            if not self._said:
+                log.warning("the rest of the budget is spoken for: waiting for %d calls in flight", self._in_flight)
+                self._said = True
+            turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._waiting.append(turn)
+            return turn
 
     def _reached(self, bound: Bound) -> str:
         """The limit that one more call of this bound might pass, in words; empty where there is none."""
@@ -149,26 +168,29 @@ class Budget:
         self._held = self._held.less(bound) if self._in_flight else Bound()
         self._wake()
 
-    async def _one_to_end(self) -> None:
-        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append(turn)
+    async def _one_to_end(self, turn: asyncio.Future[None]) -> None:
         try:
             await turn
         except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled():
-                self._wake()
+            with self._lock:
+                if turn in self._waiting:
+                    self._waiting.remove(turn)
+                else:  # its turn had come: the one behind it looks in its place
+                    self._wake()
             raise
-        finally:
-            if turn in self._waiting:
-                self._waiting.remove(turn)
 
     def _wake(self) -> None:
-        """Let the next one that waits look again; it lets the one behind it."""
+        """Let the next one that waits look again, in its own event loop; it lets the one behind it."""
         while self._waiting:
             turn = self._waiting.popleft()
-            if not turn.done():
-                turn.set_result(None)
+            with contextlib.suppress(RuntimeError):  # its loop is gone
+                turn.get_loop().call_soon_threadsafe(_look, turn)
                 return
+
+
+def _look(turn: asyncio.Future[None]) -> None:
+    if not turn.done():
+        turn.set_result(None)
 
 
 def unpriced(model: str) -> str:

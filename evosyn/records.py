@@ -342,6 +342,8 @@ class Evaluation:
         feedback: lines of evidence for the proposer and the reader.
         notes: what it did on each seed problem, in the evaluator's own short form; empty where that keeps none.
         seconds: what the evaluation cost.
+        epoch: the standard that it was measured by (`ports.ChangingEvaluator`); scores compare within one.
+        calls, cost, tokens: model replies that it took, dollars, tokens in and out.
     """
 
     score: float | None
@@ -353,6 +355,10 @@ class Evaluation:
     feedback: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     seconds: float = field(default=0.0, compare=False)
+    epoch: str = ""
+    calls: int = 0
+    cost: float = 0.0
+    tokens: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True)

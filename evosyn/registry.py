@@ -24,7 +24,7 @@ from evosyn.records import Json
 
 HOMES: dict[str, tuple[str, ...]] = {
     "domains": ("evosyn.domains",),
-    "proposers": ("evosyn.evolve.proposers", "evosyn.strategies.proposers"),
+    "proposers": ("evosyn.evolve.proposers", "evosyn.strategies.proposers", "evosyn.environments.proposers"),
     "evolved": (),
     "sandboxes": ("evosyn.sandbox",),
     "worlds": ("evosyn.worlds",),

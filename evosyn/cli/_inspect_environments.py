@@ -1,4 +1,4 @@
-"""The answers about a directory of `evosyn env make` as text. What models wrote is escaped."""
+"""The answers about environments that were made as text. What models wrote is escaped."""
 
 from __future__ import annotations
 
@@ -11,12 +11,24 @@ from evosyn.cli._texts import LETTERS, head
 from evosyn.reading.plain import safe
 
 if TYPE_CHECKING:
+    from evosyn.reading.made_environments import Origin
     from evosyn.synthesis.environments.draft import Draft
 
 
 def print_why(draft: Draft) -> None:
     """Each check with what it found, and each judge's words."""
     _name(draft)
+    print_checks(draft)
+
+
+def print_lineage(steps: tuple[Origin, ...]) -> None:
+    """How a draft came to be, the latest first."""
+    for step in steps:
+        click.echo(safe(f"  {step.what:16} {step.detail}".rstrip()))
+
+
+def print_checks(draft: Draft) -> None:
+    """Each check with what it found."""
     shares = ", ".join(f"{name} {share:.2f}" for name, share in draft.figures.items() if share)
     click.echo(safe(f"  ladder: stands on L{draft.level}; accepted: {shares or 'nothing was tried'}"))
     for one in draft.judgements:
@@ -34,6 +46,12 @@ def print_why(draft: Draft) -> None:
         click.echo(safe(f"  verifier {number}: {', '.join(part for part in (score, told) if part)}"))
     if draft.nearest is not None:
         click.echo(f"  nearest: {draft.nearest.of}, question {draft.nearest.prompt:.2f}, code {draft.nearest.code:.2f}")
+    if draft.rates:
+        click.echo(
+            f"  student: right at level {', '.join(f'{one.level}: {one.solved} of {one.n}' for one in draft.rates)}"
+        )
+    for wrong in draft.wrong:
+        click.echo(safe(f"    wrong at {wrong}"))
     for reject in draft.rejects:
         click.echo(safe(f"  {reject.item} dropped at {reject.stage}: {reject.reason} {reject.detail}"))
 
@@ -52,4 +70,4 @@ def _name(draft: Draft) -> None:
     head(f"{draft.name}: {kept}; {brief}; by {draft.author or 'nobody'}{' (SIMULATED)' if draft.simulated else ''}")
 
 
-PRINTERS = {"overview": print_summary, "why": print_why, "program": print_program}
+PRINTERS = {"overview": print_summary, "why": print_why, "program": print_program, "lineage": print_lineage}

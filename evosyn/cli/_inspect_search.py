@@ -37,17 +37,22 @@ def print_overview(run: SearchOverview) -> None:
     simulated = " (simulated teacher)" if run.simulated else ""
     head(f"{run.path}: strategy evolved on {run.manifest['source']}{simulated}")
     print_conclusion(run.conclusion)
+    print_counts(run)
+    if run.report is not None:
+        print_leaderboard(run.report)
+        click.echo(f"ended by {run.report['stopped']}; {spent(run.report)}")
+    print_proposers(run.proposers)
+
+
+def print_counts(run: SearchOverview) -> None:
+    """How far a search has come, and the best by evaluations."""
     counts = run.counts
     click.echo(
         f"{counts['evaluations']} evaluations in {counts['proposals']} proposals, {counts['cells']} cells of "
         f"{counts['capacity']}, {counts['migrations']} migrations, {counts['restarts']} restarts"
     )
-    if run.report is not None:
-        print_leaderboard(run.report)
-        click.echo(f"ended by {run.report['stopped']}; {spent(run.report)}")
     steps = ", ".join(f"{point.score:.4f} at {point.evaluations}" for point in run.curve[-6:])
     click.echo(f"best so far (evaluations): {steps}")
-    _proposers(run.proposers)
 
 
 def print_islands(shown: Grids) -> None:
@@ -123,8 +128,11 @@ PRINTERS: Mapping[str, Callable[[Any], None]] = {
     "diff": print_difference,
 }
 
+__all__ = ["PRINTERS", "print_counts", "print_proposers", "print_why", "spent"]
 
-def _proposers(proposers: Mapping[str, Json]) -> None:
+
+def print_proposers(proposers: Mapping[str, Json]) -> None:
+    """What each proposer wasted, repeated and won."""
     rows = []
     for name, row in proposers.items():
         fates, total = row["fates"], max(row["candidates"], 1)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from evosyn.reading.data import SampleStory
-    from evosyn.reading.summaries import Summary
+    from evosyn.reading.summaries import Summary, TableShown
 
 
 MOST = 20
@@ -28,7 +28,8 @@ def print_summary(found: Summary) -> None:
     head(f"{found.path}: {found.kind}, {'finished' if found.finished else 'not finished'}{simulated}")
     print_conclusion(found.conclusion)
     _facts(found)
-    _tables(found)
+    print_tables(found.tables)
+    _metrics(found)
     _notes(found)
 
 
@@ -42,7 +43,8 @@ def print_closing(out: Path, *files: str) -> None:
         raise TypeError(f"{reading.kind} has a closing of its own")
     found = reading.overview()
     print_conclusion(found.conclusion)
-    _tables(found)
+    print_tables(found.tables)
+    _metrics(found)
     _notes(found)
     click.echo(f"written: {', '.join(str(out / name) for name in files)}; look closer with: evosyn inspect {out}")
 
@@ -53,12 +55,16 @@ def _facts(found: Summary) -> None:
         click.echo(f"  {name:{width}}  {safe(str(value))}")
 
 
-def _tables(found: Summary) -> None:
-    for table in found.tables:
+def print_tables(tables: Sequence[TableShown]) -> None:
+    """Each with its first rows."""
+    for table in tables:
         shown = [["-" if cell is None else cell for cell in row] for row in table.rows[:MOST]]
         print_table(table.title, table.columns, shown)
         if len(table.rows) > MOST:
             click.echo(f"... and {len(table.rows) - MOST} more (--json has them)")
+
+
+def _metrics(found: Summary) -> None:
     if found.curves and not found.tables:
         rows = [(name, points[0].value, points[-1].value, len(points)) for name, points in found.curves.items()]
         print_table("metrics so far", ("metric", "first", "last", "steps"), rows)

@@ -13,7 +13,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from evosyn.cli._command import ConfiguredCommand, Option, flag, out_option, preset_option, with_options
+from evosyn.cli._command import (
+    ConfiguredCommand,
+    Option,
+    config_options,
+    flag,
+    out_option,
+    preset_option,
+    sandbox_options,
+    teacher_options,
+    with_options,
+)
 
 if TYPE_CHECKING:
     from evosyn.train.config import TrainingConfig
@@ -38,6 +48,14 @@ _OPTIONS = (
     click.option("--print-config", is_flag=True, help="Show the exact TRL configuration and launch lines, and stop."),
 )
 
+_SAMPLED = (
+    click.option("--max-tokens", type=click.IntRange(1), help="Length of a completion. [default: 512]"),
+    click.option("--seed", type=int, help="[default: 0]"),
+    teacher_options,
+    sandbox_options,
+    config_options("workbench.teacher.calls=256"),
+)
+
 
 class TrainingCommand(ConfiguredCommand):
     """A command that trains; `builtin:tiny` brings a preset of its own, below everything that the user says."""
@@ -50,6 +68,15 @@ class TrainingCommand(ConfiguredCommand):
         said = super().configuration(dict(values), **given)
         preset = f"{said.command}-tiny" if said.model == "builtin:tiny" and not values.get("preset") else None
         return super().configuration(values, preset=preset)
+
+
+def sampled_options(samples: str, temperature: str) -> Callable[[Option], Option]:
+    """Add what every command takes that draws completions of a model; with its defaults."""
+    drawn = (
+        click.option("--samples", type=click.IntRange(1), help=f"Completions of each. [default: {samples}]"),
+        click.option("--temperature", type=click.FloatRange(0), help=f"[default: {temperature}]"),
+    )
+    return lambda command: with_options(command, (*drawn, *_SAMPLED))
 
 
 def training_options(command: Option) -> Option:

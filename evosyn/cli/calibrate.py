@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from evosyn.cli._command import ConfiguredCommand, config_options, sandbox_options, teacher_options
-from evosyn.cli._training import SETTING, quiet_libraries
+from evosyn.cli._command import ConfiguredCommand
+from evosyn.cli._training import SETTING, quiet_libraries, sampled_options
 from evosyn.errors import UsageError
 
 if TYPE_CHECKING:
@@ -29,14 +29,8 @@ if TYPE_CHECKING:
     short_help="How often a student solves the rows of a dataset.",
 )
 @click.argument("data", required=False)
-@click.option("--samples", type=click.IntRange(1), help="Completions per row. [default: 8]")
 @SETTING
-@click.option("--temperature", type=click.FloatRange(0), help="[default: 0.8]")
-@click.option("--max-tokens", type=click.IntRange(1), help="Length of a completion. [default: 512]")
-@click.option("--seed", type=int, help="[default: 0]")
-@teacher_options
-@sandbox_options
-@config_options("workbench.teacher.calls=256")
+@sampled_options("8", "0.8")
 @click.option("--json", "as_json", is_flag=True, help="The report as JSON on standard output.")
 def command(config: CalibrateConfig, as_json: bool) -> None:
     """Measure how often a student (--model) solves each row of the dataset DATA, and keep the rates with it, for --band

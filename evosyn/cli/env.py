@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import click
 
 from evosyn.cli import calibrate
-from evosyn.cli._command import ConfiguredCommand, config_options, out_option, sandbox_options
+from evosyn.cli._command import ConfiguredCommand, Option, config_options, out_option, sandbox_options, with_options
+from evosyn.cli.env_evolve import command as evolve
 from evosyn.cli.env_make import command as make
 from evosyn.errors import UsageError
 
@@ -27,18 +28,32 @@ EXAMPLE = "workbench.sandbox.backend=docker"
 AT_ONCE = 4
 """Programs that are checked at the same time; what they run shares the sandbox's workers."""
 
+_PROGRAMS = (
+    click.argument("names", metavar="NAME...", nargs=-1, required=True),
+    click.option("--seed", type=int, default=0, show_default=True, help="Of the instances."),
+    click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output."),
+    sandbox_options,
+    config_options(EXAMPLE),
+)
 
-@click.group(short_help="Verifiable environments: list, make, check, run, rows.")
+
+def program_options(command: Option) -> Option:
+    """Add what every command takes that runs programs which exist."""
+    return with_options(command, _PROGRAMS)
+
+
+@click.group(short_help="Verifiable environments: list, make, evolve, check, run, rows.")
 def command() -> None:
     """Work with verifiable environments: programs with a generator of questions and a verifier of answers (see
     docs/environments.md).
 
-    NAME is a file, a directory of programs or of `evosyn env make`, the name of an environment that comes with evosyn
-    (`evosyn env list`), builtin:known or builtin:held-out.
+    NAME is a file, a directory of programs, of `evosyn env make` or of `env evolve`, the name of an environment that
+    comes with evosyn (`evosyn env list`), builtin:known or builtin:held-out.
     """
 
 
 command.add_command(make)
+command.add_command(evolve)
 command.add_command(calibrate.command, "calibrate")
 
 
@@ -61,11 +76,7 @@ def listed(held_out: bool, as_json: bool) -> None:
 
 
 @command.command("check", cls=ConfiguredCommand, kind=CONFIG)
-@click.argument("names", metavar="NAME...", nargs=-1, required=True)
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the instances.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output.")
-@sandbox_options
-@config_options(EXAMPLE)
+@program_options
 def check(config: CheckConfig, names: tuple[str, ...], seed: int, as_json: bool) -> int:
     """Put programs on the ladder L1 to L5, and compare those that pass with each other.
 
@@ -125,11 +136,7 @@ def run(config: CheckConfig, name: str, level: int, seed: int, answer: str | Non
 
 
 @command.command("entropy", cls=ConfiguredCommand, kind=CONFIG)
-@click.argument("names", metavar="NAME...", nargs=-1, required=True)
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the instances.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output.")
-@sandbox_options
-@config_options(EXAMPLE)
+@program_options
 def entropy(config: CheckConfig, names: tuple[str, ...], seed: int, as_json: bool) -> None:
     """Say how varied environments are: the entropy of their clusters, by how alike two must be to count as one."""
     from evosyn.environments import sources
@@ -152,13 +159,9 @@ def entropy(config: CheckConfig, names: tuple[str, ...], seed: int, as_json: boo
 
 
 @command.command("rows", cls=ConfiguredCommand, kind=CONFIG)
-@click.argument("names", metavar="NAME...", nargs=-1, required=True)
 @out_option("Directory of the dataset.")
 @click.option("--per-env", type=click.IntRange(1), default=40, show_default=True, help="Rows of each; levels in turn.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the instances.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output.")
-@sandbox_options
-@config_options(EXAMPLE)
+@program_options
 def rows(config: CheckConfig, names: tuple[str, ...], out: Path, per_env: int, seed: int, as_json: bool) -> int:
     """Write a dataset of questions with their verifiers, ready for `evosyn train`, from environments that pass `check`.
 

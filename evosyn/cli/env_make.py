@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from evosyn.cli._command import (
     ConfiguredCommand,
+    Option,
     config_options,
     flag,
     out_option,
     preset_option,
     sandbox_options,
     teacher_options,
+    with_options,
 )
 from evosyn.errors import CheckFailed, TeacherUnavailable
 
@@ -28,6 +31,21 @@ if TYPE_CHECKING:
     from evosyn.synthesis.environments.draft import Draft
 
 LINE_EVERY_S = 10.0
+
+
+def making_options(example: str, dry: str, *more: Callable[[Any], Any]) -> Callable[[Option], Option]:
+    """Add what every command takes that makes environments; `more` before the last ones."""
+    options = (
+        click.option("--seed", type=int, help="Root of all random choices. [default: 0]"),
+        teacher_options,
+        sandbox_options,
+        config_options(example),
+        *more,
+        click.option("--dry-run", is_flag=True, help=dry),
+        click.option("--json", "as_json", is_flag=True, help="Print the report as JSON and nothing else."),
+        click.option("--quiet", is_flag=True, help="No progress."),
+    )
+    return lambda command: with_options(command, options)
 
 
 @click.command("make", cls=ConfiguredCommand, kind="evosyn.synthesis.environments.config:MakeConfig", presets="env")
@@ -53,14 +71,7 @@ LINE_EVERY_S = 10.0
 )
 @flag("--reviews", "judging.reviews", "Independent reviews, any of which rejects. [default: 0]", type=click.IntRange(0))
 @flag("--strategy", "crosscheck.strategy", "Ranks verifiers: a name, a file or a RUN. [default: exclusion]")
-@click.option("--seed", type=int, help="Root of all random choices. [default: 0]")
-@teacher_options
-@sandbox_options
-@config_options("crosscheck.solvers=0")
-@preset_option
-@click.option("--dry-run", is_flag=True, help="Say what it would take, from a sample of two drafts, and stop.")
-@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON and nothing else.")
-@click.option("--quiet", is_flag=True, help="No progress.")
+@making_options("crosscheck.solvers=0", "Say what it would take, from a sample of two drafts, and stop.", preset_option)
 def command(config: MakeConfig, out: Path, dry_run: bool, as_json: bool, quiet: bool) -> None:
     """Let a model write verifiable environments, and keep those that stand.
 
@@ -83,20 +94,20 @@ def command(config: MakeConfig, out: Path, dry_run: bool, as_json: bool, quiet: 
             show_estimate(found, as_json=as_json, kept_in=out / "replies.sqlite" if workbench.has_model else None)
             return
         progress: RunProgress[Draft] = RunProgress()
-        with _watching(progress, not (quiet or as_json)):
+        with watching(partial(_line, progress), show=not (quiet or as_json)):
             report = make_environments(config, workbench, out, progress)
     show_figures(report, as_json=True) if as_json else _summary(report, out)
     _refuse_nothing(report, out)
 
 
 @contextmanager
-def _watching(progress: RunProgress[Draft], show: bool) -> Iterator[None]:
+def watching(line: Callable[[], str], *, show: bool) -> Iterator[None]:
     """A line of counts now and then, on the error stream."""
     stop = threading.Event()
 
     def lines() -> None:
         while not stop.wait(LINE_EVERY_S):
-            click.echo(_line(progress), err=True)
+            click.echo(line(), err=True)
 
     thread = threading.Thread(target=lines, daemon=True)
     if show:
@@ -107,7 +118,7 @@ def _watching(progress: RunProgress[Draft], show: bool) -> Iterator[None]:
         stop.set()
         if show:
             thread.join()
-            click.echo(_line(progress), err=True)
+            click.echo(line(), err=True)
 
 
 def _line(progress: RunProgress[Draft]) -> str:

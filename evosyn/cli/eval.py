@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from evosyn.cli._command import ConfiguredCommand, config_options, out_option, sandbox_options, teacher_options
-from evosyn.cli._training import quiet_libraries
+from evosyn.cli._command import ConfiguredCommand, out_option
+from evosyn.cli._training import quiet_libraries, sampled_options
 from evosyn.errors import UsageError
 
 if TYPE_CHECKING:
@@ -31,15 +31,9 @@ if TYPE_CHECKING:
     "--bench", multiple=True, help="Pool with human testings (.jsonl[.gz]), builtin:python-seeds or a dataset; several."
 )
 @out_option("Resumable run directory.")
-@click.option("--samples", type=click.IntRange(1), help="Completions per problem. [default: 1]")
 @click.option("--k", "ks", type=click.IntRange(1), multiple=True, help="pass@k to report. [default: 1, and --samples]")
-@click.option("--temperature", type=click.FloatRange(0), help="[default: 0 for one sample, else 0.8]")
-@click.option("--max-tokens", type=click.IntRange(1), help="Length of a completion. [default: 512]")
 @click.option("--limit", type=click.IntRange(1), help="Only the first so many problems.")
-@click.option("--seed", type=int, help="[default: 0]")
-@teacher_options
-@sandbox_options
-@config_options("workbench.teacher.calls=256")
+@sampled_options("1", "0 for one sample, else 0.8")
 @click.option("--json", "as_json", is_flag=True, help="The table as JSON on standard output.")
 def command(config: EvalConfig, out: Path, as_json: bool) -> None:
     """Measure MODELS (local paths or hub ids) on the problems of a pool: unbiased pass@k, judged by the human testings.

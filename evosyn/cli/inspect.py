@@ -24,6 +24,7 @@ PRINTERS = {
     "evolve": "evosyn.cli._inspect_search",
     "synthesize": "evosyn.cli._inspect_data",
     "environments": "evosyn.cli._inspect_environments",
+    "environment-search": "evosyn.cli._inspect_environment_search",
 }
 """For the kinds of directories with forms of their own where they are printed."""
 

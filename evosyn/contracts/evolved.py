@@ -8,6 +8,7 @@ from pathlib import Path
 
 from evosyn.contracts.base import Contract, PluginContract, odd_texts, read_or_refused, told
 from evosyn.evolve.completing import complete
+from evosyn.evolve.evaluating import epoch_of
 from evosyn.evolve.islands import IslandsConfig
 from evosyn.evolve.loop import LoopConfig, Search, SearchParts
 from evosyn.evolve.schedule import Arm, Schedule
@@ -82,6 +83,15 @@ class EvolvedContract(PluginContract, GenomeContract):
         assert filled, f"descriptor: {good.descriptor} on the axes {names}"
         found = evaluator.evaluate(candidates * 2)
         assert [found[1], found[3]] == [good, good], "evaluate: the same text, another evaluation in another batch"
+
+    def test_its_evaluations_carry_the_epoch_that_it_declares(self) -> None:
+        evaluator = self.make().evaluator
+        epochs = {one.epoch for one in evaluator.evaluate([Candidate("nothing of that kind"), Candidate(self._text())])}
+        declared = epoch_of(evaluator)
+        assert epochs == {declared}, f"evaluate: gives epochs {sorted(epochs)}, and `epoch` is {declared!r}"
+        assert declared == epoch_of(self.make().evaluator), (
+            "epoch: another one in another process, with nothing changed"
+        )
 
     def test_a_bad_candidate_is_invalid_with_its_reason(self) -> None:
         evolved = self.make()

@@ -60,14 +60,14 @@ def fenced(text: str, language: str = "") -> str:
 def keyword_request(keyword: str, draw: int, params: Mapping[str, Json]) -> Request:
     """A draft about a keyword, ReSyn's way."""
     angle = ANGLES[draw % len(ANGLES)]
-    text = render(HERE, "prompts/draft_keyword.md", keyword=keyword, angle=angle, contract=_contract())
+    text = render(HERE, "prompts/draft_keyword.md", keyword=keyword, angle=angle, contract=contract_text())
     return _request(text, DRAFT, params)
 
 
 def shown_request(shown: Sequence[str], category: str, params: Mapping[str, Json]) -> Request:
     """A draft beside environments that exist, EvoEnv's way."""
     blocks = "\n\n".join(fenced(one, "python") for one in shown)
-    text = render(HERE, "prompts/draft_shown.md", shown=blocks, category=category, contract=_contract())
+    text = render(HERE, "prompts/draft_shown.md", shown=blocks, category=category, contract=contract_text())
     return _request(text, DRAFT, params)
 
 
@@ -83,7 +83,7 @@ def judge_questions_request(instances: Sequence[ShownInstance], params: Mapping[
 
 def revision_request(source: str, issues: Sequence[str], params: Mapping[str, Json]) -> Request:
     found = fenced("\n".join(f"- {one}" for one in issues))
-    text = render(HERE, "prompts/revise.md", source=fenced(source, "python"), issues=found, contract=_contract())
+    text = render(HERE, "prompts/revise.md", source=fenced(source, "python"), issues=found, contract=contract_text())
     return _request(text, REVISION, params)
 
 
@@ -132,7 +132,8 @@ def _request(text: str, purpose: str, params: Mapping[str, Json]) -> Request:
     return Request((Message("user", text),), purpose, params)
 
 
-def _contract() -> str:
+def contract_text() -> str:
+    """The contract of an environment, for whoever writes one."""
     example = bundled("known")[EXAMPLE].read_text(encoding="utf-8").strip()
     return render(
         HERE, "prompts/contract.md", example=example, categories=", ".join(CATEGORIES), imports=_imports()

@@ -68,8 +68,10 @@ def complete(
 
 def _spent(state: Archipelago, before: Mapping[str, Usage]) -> dict[str, Json]:
     """Model calls and dollars in all, and with tokens by phase; dollars are None where a price is unknown."""
-    search = Usage(state.replies, *state.tokens, cost=state.cost)
-    phases = {phase: usage for phase, usage in {**before, "search": search}.items() if usage.calls}
+    judged = state.assessing
+    search = Usage(state.replies - judged.calls, *state.tokens, cost=state.cost - (judged.cost or 0.0))
+    every = {**before, "search": search, "evaluation": judged}
+    phases = {phase: usage for phase, usage in every.items() if usage.calls}
     total = Usage()
     for usage in phases.values():
         total = total.plus(usage)

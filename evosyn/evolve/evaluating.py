@@ -5,16 +5,32 @@ from __future__ import annotations
 import asyncio
 import queue
 import threading
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from evosyn.errors import EvosynError
+from evosyn.errors import EvosynError, UsageError
 from evosyn.evolve.events import rounded
 from evosyn.ports import Evaluator, Proposal
 from evosyn.records import Candidate, Evaluation
 
 MAX_BATCH = 512
+
+
+def epoch_of(evaluator: Evaluator) -> str:
+    """The standard of an evaluator (`ports.ChangingEvaluator`); "" for one that never changes."""
+    return str(getattr(evaluator, "epoch", ""))
+
+
+def _of_epoch(found: Sequence[Evaluation], epochs: Collection[str]) -> None:
+    """
+    Raises:
+        UsageError: an evaluation of an epoch that the evaluator did not declare: it would be made again for ever.
+    """
+    strange = sorted({one.epoch for one in found} - set(epochs))
+    if strange:
+        raise UsageError(f"the evaluator declares the epoch {' or '.join(map(repr, sorted(epochs)))} and gives "
+                         f"evaluations of {strange[0]!r}; set Evaluation.epoch")  # fmt: skip
 
 
 class EvaluationMessage(NamedTuple):
@@ -52,7 +68,9 @@ class Evaluating:
         while (batch := self._batches.get()) is not None:
             message = EvaluationMessage(error=RuntimeError("the evaluator failed; its traceback stands above"))
             try:
+                before = epoch_of(self._evaluator)
                 found = self._evaluator.evaluate([candidate for _, candidate in batch])
+                _of_epoch(found, {before, epoch_of(self._evaluator)})
                 results = {key: rounded(result) for (key, _), result in zip(batch, found, strict=True)}
                 message = EvaluationMessage(results=results)
             except EvosynError as error:

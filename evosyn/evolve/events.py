@@ -6,6 +6,7 @@ and the decisions are stored so that a reader needs no replay and a replay can c
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TypeAlias
@@ -75,6 +76,7 @@ def rounded(evaluation: Evaluation) -> Evaluation:
         metrics={name: round(value, 6) for name, value in evaluation.metrics.items()},
         per_seed=tuple(round(value, 4) for value in evaluation.per_seed),
         seconds=0.0,
+        cost=round(evaluation.cost, 9),
     )
 
 
@@ -104,12 +106,25 @@ class Stopped:
     reason: str
 
 
-Event: TypeAlias = Committed | Continued | Stopped
+@dataclass(frozen=True)
+class Reassessed:
+    """Every member of the search was evaluated anew: what evaluates them has another standard.
+
+    Attributes:
+        epoch: of the evaluations, by the ids of the members.
+    """
+
+    epoch: str
+    evaluations: Mapping[str, Evaluation]
+
+
+Event: TypeAlias = Committed | Continued | Stopped | Reassessed
 
 
 def events_of(journal: Journal) -> Events[Event]:
     """The events of a search."""
-    return Events[Event](journal, {"proposal": Committed, "continue": Continued, "stop": Stopped}, _of_version_1)
+    kinds = {"proposal": Committed, "continue": Continued, "stop": Stopped, "reassess": Reassessed}
+    return Events[Event](journal, kinds, _of_version_1)
 
 
 def committed(step: Step, fates: tuple[Fate, ...]) -> Committed:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, NamedTuple
 
 from pydantic import Field
@@ -17,15 +17,14 @@ from pydantic import Field
 from evosyn.configs.section import Section
 from evosyn.evolve import selection
 from evosyn.evolve.archive import AddStatus, Archive
-from evosyn.evolve.events import Fate, Step, Trial
+from evosyn.evolve.events import Fate, Reassessed, Step, Trial
 from evosyn.evolve.proposer_tally import Tally
 from evosyn.ports import Axis, Merit, Tried
 from evosyn.randomness import SeedTree
 from evosyn.records import Elite, Evaluation, Json
+from evosyn.running.progress import Usage
 
 REMEMBERED_ATTEMPTS = 20
-WON = 0.05
-"""A seed problem is won or lost where scores differ by more than this."""
 POOL = 24
 """Elites among which the inspirations of a model are chosen."""
 
@@ -91,7 +90,9 @@ class Archipelago:
         fresh: the text of a model that the last step brought, if it has a score; the next free proposal is about it.
             None in baselines, which do without that.
         tallies: counts by proposer.
-        curve: the best-so-far curve.
+        curve: the best-so-far curve; where an epoch begins it may fall.
+        epoch: the standard that all members were evaluated by.
+        assessing: what evaluating took of models; reassessed: members evaluated anew, over all epochs.
     """
 
     def __init__(
@@ -107,6 +108,7 @@ class Archipelago:
         self.migrations = self.restarts = 0
         self.tallies: dict[str, Tally] = {}
         self.curve: list[Best] = []
+        self.epoch, self.reassessed, self.assessing = "", 0, Usage()
         self._keys: dict[str, str] = {}
         self._signatures: dict[str, str] = {}
         self._invalid: dict[str, str] = {}
@@ -161,6 +163,8 @@ class Archipelago:
         Returns:
             What became of each trial, in order.
         """
+        if not self.initial:
+            self.epoch = next((one.evaluation.epoch for one in step.trials if one.evaluation is not None), "")
         before, self.fresh = self.best_score, None
         fates = tuple(self._enter(step, trial) for trial in step.trials)
         self._remember(step, fates)
@@ -171,6 +175,43 @@ class Archipelago:
             self._migrate()
             self._restart(step)
         return fates
+
+    def members(self) -> dict[str, Elite]:
+        """Every elite that can be drawn, shown or compared, by id."""
+        last = (one for one in (self.latest, self.fresh) if one is not None)
+        held = (one for archive in (self.record, *self.islands) for one in archive)
+        return {one.candidate.id: one for one in (*self.initial, *held, *last)}
+
+    def reassess(self, event: Reassessed) -> None:
+        """Go on with all members as they were evaluated anew; those without a score leave.
+
+        What no longer compares is forgotten: the best scores on each seed problem, and what was tried.
+        """
+
+        def renewed(elites: Iterable[Elite]) -> list[Elite]:
+            found = (Elite(one.candidate, event.evaluations[one.candidate.id]) for one in elites)
+            return [one for one in found if one.evaluation.score is not None]
+
+        def rebuilt(elites: Iterable[Elite]) -> Archive:
+            fresh = Archive(self.axes, self._merit)
+            for elite in renewed(elites) or self.initial:
+                fresh.add(elite)
+            return fresh
+
+        every = list(self.members().values())
+        self.latest, self.fresh = (next(iter(renewed([one] if one else [])), None) for one in (self.latest, self.fresh))
+        self.initial = renewed(self.initial)
+        self.islands, self.record = [rebuilt(island) for island in self.islands], rebuilt(every)
+        self.epoch, self._attempts, self._reached = event.epoch, (), ()
+        self.reassessed += len(event.evaluations)
+        for name, found in event.evaluations.items():
+            self._pay(found)
+            if found.score is not None:
+                self._per_seed[name] = found.per_seed
+                self._reached = tuple(map(max, self._reached or found.per_seed, found.per_seed))
+        self._improved_at = [self.steps] * len(self.islands)
+        if self.best is not None:
+            self.curve.append(Best(self.evaluations, self.best.candidate.id, self.best_score or 0.0))
 
     def forget_streaks(self) -> None:
         """Waste in a row ends where a search stops: repeating its command tries again."""
@@ -187,15 +228,16 @@ class Archipelago:
 
     @property
     def replies(self) -> int:
-        return sum(tally.replies for tally in self.tallies.values())
+        """Of models, for proposals and evaluations."""
+        return sum(tally.replies for tally in self.tallies.values()) + self.assessing.calls
 
     @property
     def cost(self) -> float:
-        return sum(tally.cost for tally in self.tallies.values())
+        return sum(tally.cost for tally in self.tallies.values()) + (self.assessing.cost or 0.0)
 
     @property
     def tokens(self) -> tuple[int, int]:
-        """In and out."""
+        """In and out, of proposals."""
         read, written = zip((0, 0), *(tally.tokens for tally in self.tallies.values()), strict=True)
         return sum(read), sum(written)
 
@@ -212,6 +254,7 @@ class Archipelago:
             "cost": self.cost,
             "proposers": {name: tally.to_json() for name, tally in sorted(self.tallies.items())},
             "curve": [list(point) for point in self.curve],
+            **({"epoch": self.epoch, "reassessed": self.reassessed} if self.epoch else {}),
         }
 
     def fingerprint(self) -> str:
@@ -225,6 +268,7 @@ class Archipelago:
         tallies = sorted((name, repr(tally)) for name, tally in self.tallies.items())
         digest.update(repr((counts, tallies, self.curve, list(self._attempts))).encode())
         digest.update("".join(sorted(self._keys)).encode() + "".join(sorted(self._signatures)).encode())
+        digest.update(f"{self.epoch}{self.reassessed}{self.assessing}".encode() if self.epoch else b"")
         return digest.hexdigest()
 
     def _enter(self, step: Step, trial: Trial) -> Fate:
@@ -235,9 +279,12 @@ class Archipelago:
             return Fate.DUPLICATE
         if trial.evaluation is None:
             raise ValueError(f"step {step.index}: candidate {candidate.id} is new and has no evaluation")
+        if trial.evaluation.epoch != self.epoch:
+            raise ValueError(f"step {step.index}: epoch {trial.evaluation.epoch!r}, and members are of {self.epoch!r}")
         self._keys[trial.key] = candidate.id
         self.evaluations += 1
         evaluation = trial.evaluation
+        self._pay(evaluation)
         if evaluation.score is None:
             self._invalid[trial.key] = evaluation.invalid or "it has no score"
             return Fate.INVALID
@@ -250,6 +297,9 @@ class Archipelago:
         if twin != candidate.id and step.index >= 0:
             return Fate.SAME_BEHAVIOUR
         return self._place(step, elite)
+
+    def _pay(self, evaluation: Evaluation) -> None:
+        self.assessing = self.assessing.plus(Usage(evaluation.calls, *evaluation.tokens, cost=evaluation.cost))
 
     def _place(self, step: Step, elite: Elite) -> Fate:
         before = self.best_score
@@ -285,8 +335,8 @@ class Archipelago:
             idea=str(candidate.detail.get("idea", "")),
             score=evaluation.score,
             outcome=f"invalid: {evaluation.invalid}" if fate is Fate.INVALID else fate.value,
-            won=sum(gap > WON for gap in gaps),
-            lost=sum(gap < -WON for gap in gaps),
+            won=sum(gap > selection.WON for gap in gaps),
+            lost=sum(gap < -selection.WON for gap in gaps),
         )
         self._attempts = (*self._attempts, attempt)[-REMEMBERED_ATTEMPTS:]
 
@@ -322,18 +372,7 @@ class Archipelago:
         drawn = [selection.uniform(self.islands[number % len(self.islands)], rng) for number in range(POOL)]
         least = self.initial[0].evaluation.score or 0.0
         left = {one.candidate.id: one for one in drawn if (one.evaluation.score or 0.0) >= least}
-        height = parent.evaluation.per_seed
-        for one in (parent, *best):
-            left.pop(one.candidate.id, None)
-            height = tuple(map(max, height, one.evaluation.per_seed))
-        chosen: list[Elite] = []
-        while left and len(chosen) < self.config.inspirations:
-            gain, name = max((_gain(height, one), name) for name, one in left.items())
-            if gain <= 0:
-                break
-            chosen.append(left.pop(name))
-            height = tuple(map(max, height, chosen[-1].evaluation.per_seed))
-        return tuple(chosen)
+        return selection.complements(left, (parent, *best), self.config.inspirations)
 
     def _migrate(self) -> None:
         if self.additions < (self.migrations + 1) * self.config.migrate_every or len(self.islands) == 1:
@@ -359,8 +398,3 @@ class Archipelago:
             fresh.add(elite)
         self.islands[step.island] = fresh
         self.restarts += 1
-
-
-def _gain(height: Sequence[float], elite: Elite) -> float:
-    """By how much an elite clearly exceeds these scores, where it does, over the seed problems."""
-    return sum(max(0.0, score - held - WON) for held, score in zip(height, elite.evaluation.per_seed, strict=False))

@@ -12,15 +12,17 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple, Protocol
 
 from pydantic import Field
 
 from evosyn.configs.section import Section
 from evosyn.errors import BudgetSpent, UsageError
+from evosyn.evolve.epochs import Reassessing
 from evosyn.evolve.evaluating import Evaluating, EvaluationMessage
-from evosyn.evolve.events import Continued, Fate, Step, Stopped, Trial, committed, events_of, rounded
+from evosyn.evolve.events import Continued, Fate, Reassessed, Step, Stopped, Trial, committed, events_of, rounded
 from evosyn.evolve.islands import Archipelago, Ask, IslandsConfig
+from evosyn.evolve.proposing import Connected, context_of, report_failure
 from evosyn.evolve.replay import replay
 from evosyn.evolve.schedule import Schedule
 from evosyn.evolve.stopping import Grant, Stop, StopConfig, extended, reason_to_stop, spent
@@ -52,13 +54,6 @@ class LoopConfig(Section):
 
 class OnCommit(Protocol):
     def __call__(self, state: Archipelago, step: Step, fates: tuple[Fate, ...]) -> None: ...
-
-
-@runtime_checkable
-class Connected(Protocol):
-    """A proposer that holds connections of an event loop; they end with the search."""
-
-    async def aclose(self) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -127,6 +122,7 @@ class Search:
         found = replay(self._events, empty, self._ask_ahead, loop.lag)
         self.state = found.state
         self._found = found
+        self._members = Reassessing(self.evolved.evaluator, found.state)
         self.limits = extended(stop, found.continued)
         self._continued_at = found.continued[-1].evaluations if found.continued else 0
 
@@ -157,6 +153,8 @@ class Search:
     def _begin(self) -> None:
         self._events.begin(self.evolved.header)
         if self.state.initial:
+            if self._members.due:
+                self._reassess(self._members.now())
             return
         candidates = list(self._parts.initial)
         keys = [self.evolved.key(candidate.text) for candidate in candidates]
@@ -186,6 +184,9 @@ class Search:
                     message = inbox.get_nowait()
                 self._mend(inbox)
                 reason = self._commit_ready()
+                if self._members.due:
+                    await self._renew(inbox, evaluating)
+                    reason = self._reason()
                 if reason is not None:
                     return reason
         finally:
@@ -210,7 +211,7 @@ class Search:
                     return
                 self._asked[self._next] = self._ask(self._next, self.state, free=True)
             task = asyncio.create_task(self._propose(self._next, inbox))
-            task.add_done_callback(partial(_report_failure, inbox))
+            task.add_done_callback(partial(report_failure, inbox))
             self._making[self._next] = task
             self._next += 1
 
@@ -234,20 +235,8 @@ class Search:
         inbox.put_nowait(EvaluationMessage(number=index, proposal=proposal))
 
     def _context(self, index: int) -> ProposalContext:
-        ask = self._asked[index].ask
-        return ProposalContext(
-            index=index,
-            seed=self._parts.seed.root,
-            parent=ask.parent,
-            inspirations=ask.inspirations,
-            top=ask.top,
-            task=self.evolved.task,
-            start=tuple(self.state.initial),
-            attempts=ask.attempts,
-            before=ask.before,
-            reached=ask.reached,
-            around=ask.around,
-        )
+        seed, task, start = self._parts.seed.root, self.evolved.task, self.state.initial
+        return context_of(self._asked[index].ask, index, seed=seed, task=task, start=start)
 
     def _mend(self, inbox: asyncio.Queue[EvaluationMessage]) -> None:
         """Begin to repair the proposals of which nothing is valid."""
@@ -255,7 +244,7 @@ class Search:
             reason = self._why_useless(index)
             if reason is not None:
                 task = asyncio.create_task(self._repair(index, self._proposed[index], reason, inbox))
-                task.add_done_callback(partial(_report_failure, inbox))
+                task.add_done_callback(partial(report_failure, inbox))
                 self._making[index] = task
                 self._mended.add(index)
 
@@ -309,10 +298,24 @@ class Search:
             if self._why_useless(index) is not None:
                 return None
             self._commit(self._step(index))
-            reason = self._reason()
-            if reason is not None:
+            reason = None if self._members.due else self._reason()
+            if reason is not None or self._members.due:
                 return reason
         return None
+
+    async def _renew(self, inbox: asyncio.Queue[EvaluationMessage], evaluating: Evaluating) -> None:
+        """Begin an epoch: what is under way is waited for and begun again (as after a kill, so that speed decides
+        nothing; its replies are remembered), the members are evaluated anew."""
+        await asyncio.gather(*self._making.values(), return_exceptions=True)
+        for held in (self._making, self._proposed, self._keys, self._holders, self._results, self._mended):
+            held.clear()
+        self._waiting, self._next = [], self.state.steps
+        self._reassess(await self._members.gathered(evaluating, inbox))
+
+    def _reassess(self, event: Reassessed) -> None:
+        self.state.reassess(event)
+        self._events.append(event, sync=True)
+        self._found = self._found._replace(stopped=None)
 
     def _evaluated(self, index: int) -> bool:
         return all(key is None or key not in self._holders or key in self._results for key in self._keys[index])
@@ -388,8 +391,3 @@ class Search:
     def _reason(self) -> Stop | None:
         seconds, has_free = self._clock() - self._started, self._parts.schedule.has_free
         return reason_to_stop(self.limits, self.state, seconds, self._continued_at, has_free=has_free)
-
-
-def _report_failure(inbox: asyncio.Queue[EvaluationMessage], task: asyncio.Task[None]) -> None:
-    if not task.cancelled() and (error := task.exception()) is not None:
-        inbox.put_nowait(EvaluationMessage(error=error))

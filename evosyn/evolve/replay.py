@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from evosyn.errors import CorruptRun
-from evosyn.evolve.events import Committed, Continued, Event, Stopped
+from evosyn.evolve.events import Committed, Continued, Event, Reassessed, Stopped
 from evosyn.evolve.islands import Archipelago
 from evosyn.evolve.stopping import Grant
 from evosyn.journal import Events
@@ -55,6 +55,10 @@ def replay(
         elif isinstance(event, Continued):
             continued.append(Grant(event.more, state.evaluations, state.steps))
             stopped = None
+        elif isinstance(event, Reassessed):
+            stopped = None
+            _refuse_strangers(state, event, events.journal.path)
+            state.reassess(event)
         else:
             stopped = None
             _fold(state, event, events.journal.path)
@@ -73,6 +77,15 @@ def _fold(state: Archipelago, event: Committed, path: Path) -> None:
             f"{path}: proposal {step.index} was decided {[fate.value for fate in event.fates]}, the replay says "
             f"{[fate.value for fate in decided]}; the journal was edited or written by another version"
         )
+
+
+def _refuse_strangers(state: Archipelago, event: Reassessed, path: Path) -> None:
+    """
+    Raises:
+        CorruptRun: it is not the members of the state that were evaluated anew.
+    """
+    if event.evaluations.keys() != state.members().keys():
+        raise CorruptRun(f"{path}: epoch {event.epoch!r} begins after {state.steps} proposals with other members")
 
 
 def _proposals(events: Events[Event]) -> int:

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from evosyn.evolve.archive import Archive
 from evosyn.records import Elite
 
 TOURNAMENT = 24
 TOLERANCE = 1e-6
+WON = 0.05
+"""A seed problem is won or lost where scores differ by more than this."""
 
 
 def by_rank(archive: Archive, rng: random.Random) -> Elite:
@@ -41,3 +43,23 @@ def lexicase(archive: Archive, rng: random.Random) -> Elite:
         best = max(elite.evaluation.per_seed[seed] for elite in pool)
         pool = [elite for elite in pool if elite.evaluation.per_seed[seed] >= best - TOLERANCE]
     return max(pool, key=archive.rank)
+
+
+def complements(elites: Mapping[str, Elite], shown: Sequence[Elite], count: int) -> tuple[Elite, ...]:
+    """Those, by id, that clearly win most where all that are shown lose, one after the other."""
+    left, chosen, height = dict(elites), list[Elite](), shown[0].evaluation.per_seed
+    for one in shown:
+        left.pop(one.candidate.id, None)
+        height = tuple(map(max, height, one.evaluation.per_seed))
+    while left and len(chosen) < count:
+        gain, name = max((_gain(height, one), name) for name, one in left.items())
+        if gain <= 0:
+            break
+        chosen.append(left.pop(name))
+        height = tuple(map(max, height, chosen[-1].evaluation.per_seed))
+    return tuple(chosen)
+
+
+def _gain(height: Sequence[float], elite: Elite) -> float:
+    """By how much an elite clearly exceeds these scores, where it does, over the seed problems."""
+    return sum(max(0.0, score - held - WON) for held, score in zip(height, elite.evaluation.per_seed, strict=False))

@@ -30,6 +30,7 @@ from evosyn.ports.plugins import (
 from evosyn.ports.search import (
     Axis,
     Briefing,
+    ChangingEvaluator,
     Evaluator,
     Evolved,
     Genome,
@@ -52,6 +53,7 @@ __all__ = [
     "Axis",
     "AxisTools",
     "Briefing",
+    "ChangingEvaluator",
     "Checked",
     "Comparison",
     "Crossexec",

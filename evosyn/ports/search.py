@@ -27,7 +27,8 @@ class StrategyRunner(Protocol):
 
 @runtime_checkable
 class Evaluator(Protocol):
-    """Scores candidates. Deterministic: the same text gives the same evaluation, whatever else is in the batch."""
+    """Scores candidates. Deterministic: the same text gives the same evaluation, whatever else is in the batch, for
+    as long as its standard stays what it is."""
 
     @property
     def axes(self) -> tuple[Axis, ...]:
@@ -35,6 +36,18 @@ class Evaluator(Protocol):
         ...
 
     def evaluate(self, candidates: Sequence[Candidate]) -> list[Evaluation]: ...
+
+
+@runtime_checkable
+class ChangingEvaluator(Evaluator, Protocol):
+    """An `Evaluator` whose standard changes while it is used: a solver that learns, say."""
+
+    @property
+    def epoch(self) -> str:
+        """Names the standard of now. Every evaluation carries the one that it was made by; those of two epochs are
+        never compared. It changes between batches only, and where it changes must not depend on speed: after a
+        committed step (`OnCommit`), or between two commands."""
+        ...
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,8 @@ from evosyn.records import Json
 Worked = Literal["yes", "no", "unclear", "open", "done"]
 FEWEST_HELD_OUT = 8
 """Fewer held-out problems than that decide nothing, whatever the interval says."""
+ALIKE = 0.8
+"""Similarity from which environments are told as one task (ReSyn, appendix A.5)."""
 TRAINED = (("reward", 1), ("pass_rate", 1), ("loss", -1))
 """What a training is judged by, the first that it has: a metric, and the direction in which it should go."""
 
@@ -262,3 +264,28 @@ def _error(values: Sequence[float], window: int) -> float:
 def _mean(value: Mapping[str, Json], *, signed: bool = False) -> str:
     mean = f"{value['mean']:+.3f}" if signed else f"{value['mean']:.3f}"
     return mean if value["low"] is None else f"{mean} [{value['low']:.3f}, {value['high']:.3f}]"
+
+
+def of_environments(report: Mapping[str, Json] | None, progress: str) -> Conclusion:
+    """Environments that were made, or evolved: what is kept, and where the others went."""
+    if report is None:
+        return Conclusion("open", f"{progress[:1].upper()}{progress[1:]}.")
+    kept, best = report["kept"], report.get("best")
+    what = "drafts" if best is None and "student" not in report else "candidates"
+    did = f"{kept} of {report['asked']} {what} are kept."
+    if "new" in report:
+        did = f"{kept} of {report['asked']} {what} are kept: {report['new']} new, {kept - report['new']} of the start."
+    won = "" if best is None else f"{best['id']} is what {report['student']} learns most from: {best['score']:.3f}"
+    dropped = sorted(report["dropped"].items(), key=lambda item: -item[1])
+    why = [f"{count} dropped at {reason}" for reason, count in dropped[:4]]
+    if kept:
+        categories = {row["category"] for row in report["environments"]}
+        why.append(f"What is kept is of {len(categories)} categor{'ies' if len(categories) > 1 else 'y'}")
+    why += [
+        f"Counting those with similarity {one['tau']} or more as one: {one['clusters']} tasks, {one['bits']:.2f} bits"
+        for one in report.get("entropy", ())
+        if one["tau"] == ALIKE
+    ]
+    if report["simulated"]:
+        why.append("SIMULATED: no language model wrote, judged or answered these; no evidence about models")
+    return Conclusion("yes" if kept else "no", did, won, None if best is None else best["id"], tuple(why))

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from evosyn.errors import UsageError
 from evosyn.reading.base import Fresh
-from evosyn.reading.conclusions import Conclusion
-from evosyn.reading.summaries import SummaryReading
+from evosyn.reading.conclusions import Conclusion, of_environments
+from evosyn.reading.summaries import SummaryReading, TableShown
+from evosyn.records import Json
 from evosyn.running.ledger import Ledger
 from evosyn.synthesis.environments.draft import Draft
+
+
+class Origin(NamedTuple):
+    """A step on the way of a draft."""
+
+    what: str
+    detail: str
 
 
 class MadeEnvironmentsReading(SummaryReading):
     """Drafts are named by their number, as `env-000012` or by the id of their environment."""
 
     made_by = "`evosyn env make`"
-    asks = {"overview": (), "why": ("ID",), "candidate": ("ID",)}  # noqa: RUF012
+    asks = {"overview": (), "why": ("ID",), "candidate": ("ID",), "lineage": ("ID",)}  # noqa: RUF012
 
     def __init__(self, path: Path, kind: str) -> None:
         super().__init__(path, kind)
@@ -25,12 +35,32 @@ class MadeEnvironmentsReading(SummaryReading):
     def progress(self) -> str:
         return f"not finished, {len(self._ledger.get().done)} drafts have ended; the same command goes on"
 
-    def conclude(self, report: object) -> Conclusion:
-        if report is None:
-            return Conclusion("open", f"{self.progress()}.")
-        found = self.report or {}
-        told = f"{found['kept']} of {found['asked']} drafts are kept"
-        return Conclusion("done" if found["kept"] else "no", f"{told}. Ask of one with --why ID or --program ID.")
+    def conclude(self, report: Mapping[str, Json] | None) -> Conclusion:
+        return of_environments(report, self.progress())
+
+    def tables(self, values: Mapping[str, Json]) -> tuple[TableShown, ...]:
+        return environment_tables(values)
+
+    def highlights(self, most: int) -> Iterator[str]:
+        yield "overview"
+        kept = (self.report or {}).get("environments", ())
+        yield from (f"why/{row['id']}" for row in kept[:most])
+
+    def lineage(self, name: str) -> tuple[Origin, ...]:
+        """How a draft came to be, the latest first."""
+        draft = self.why(name)
+        told = ", ".join(f"{key} {value}" for key, value in draft.brief.items())
+        steps = [
+            Origin("asked for", told),
+            Origin("written", f"by {draft.author or 'nobody'}, {draft.call or 'no'} reply"),
+        ]
+        steps += [Origin("revised", "after a judge's no") for _ in range(draft.revised)]
+        chosen = next((at for at, one in enumerate(draft.verifiers) if one.chosen), None)
+        if chosen is not None:
+            steps.append(Origin("verifier chosen", f"number {chosen} of {len(draft.verifiers)}"))
+        ended = draft.ended
+        steps.append(Origin("kept", "") if ended is None else Origin("dropped", f"at {ended.stage}: {ended.reason}"))
+        return tuple(reversed(steps))
 
     def why(self, name: str) -> Draft:
         """A draft that has ended.
@@ -53,3 +83,17 @@ class MadeEnvironmentsReading(SummaryReading):
     def candidate(self, name: str) -> Draft:
         """The same, for its program."""
         return self.why(name)
+
+
+def environment_tables(report: Mapping[str, Json]) -> tuple[TableShown, ...]:
+    """What is kept, and where the others went; nothing of an unfinished run."""
+    if "environments" not in report:
+        return ()
+    rows = tuple((one["id"], one["title"], one["category"], one["kind"]) for one in report["environments"])
+    stages = tuple((one["stage"], one["dropped"], one["left"]) for one in report["stages"] if one["dropped"])
+    reasons = sorted(report["dropped"].items(), key=lambda item: -item[1])
+    return (
+        TableShown("environments", ("id", "what is asked", "category", "kind"), rows),
+        TableShown("where they went", ("stage", "dropped", "left"), stages),
+        TableShown("why", ("stage and reason", "count"), tuple(reasons)),
+    )

@@ -15,6 +15,7 @@ HOMES = {
     "evolve": "search:SearchReading",
     "synthesize": "data:DataReading",
     "environments": "made_environments:MadeEnvironmentsReading",
+    "environment-search": "environment_search:EnvironmentSearchReading",
     "crossexec": "summaries:CrossexecReading",
     "train": "summaries:TrainingReading",
     "distill": "summaries:TrainingReading",

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-from evosyn.evolve.events import Committed, Event, Fate, Step, Trial, events_of
+from evosyn.evolve.events import Committed, Event, Fate, Reassessed, Step, Trial, events_of
 from evosyn.evolve.islands import Archipelago
 from evosyn.evolve.replay import replay
 from evosyn.journal import Journal
@@ -71,7 +71,12 @@ def folded(journal: Journal, empty: Archipelago) -> Archipelago:
 
 def folded_before(journal: Journal, empty: Archipelago, entry: Entry) -> Archipelago:
     """The state just before `entry` was committed."""
-    for step in (event.step for event in events_of(journal) if isinstance(event, Committed)):
+    for event in events_of(journal):
+        if isinstance(event, Reassessed):
+            empty.reassess(event)
+        if not isinstance(event, Committed):
+            continue
+        step = event.step
         if step.index == entry.step.index:
             earlier = [trial.candidate.id for trial in step.trials].index(entry.id)
             empty.commit(replace(step, trials=step.trials[:earlier]))

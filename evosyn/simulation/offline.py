@@ -17,6 +17,7 @@ from pydantic import Field
 
 from evosyn.chat import Reply, Request
 from evosyn.environments.asking import PURPOSES
+from evosyn.environments.genome import PURPOSE
 from evosyn.errors import UsageError
 from evosyn.ports import Argument, PluginConfig, Sandbox, TeacherTools
 from evosyn.randomness import SeedTree
@@ -29,12 +30,14 @@ from evosyn.simulation.author.solutions import draw_solution
 from evosyn.simulation.author.study import Mistake, Study, study
 from evosyn.simulation.author.testings import draw_inputs, draw_testing
 from evosyn.simulation.environments.replies import draw_environment_reply
+from evosyn.simulation.environments.variations import ANSWER, draw_answer, draw_variation
 from evosyn.simulation.math_author.author import draw_math
 from evosyn.simulation.shell_author.agent import draw_shell
 
 NAME = "offline-teacher"
 DOMAINS = ("python-function", "python-stdin")
 SHELL, ANSWERS = "os-shell", "math-answer"
+ENVIRONMENTS = {**dict.fromkeys(PURPOSES, draw_environment_reply), PURPOSE: draw_variation, ANSWER: draw_answer}
 DRAWS = {"solution": draw_solution, "testing": draw_testing, "inputs": draw_inputs}
 
 __all__ = ["DOMAINS", "NAME", "Knowledge", "Mistake", "OfflineTeacher", "create", "resolve"]
@@ -136,9 +139,9 @@ class OfflineTeacher:
 
     async def _draw(self, request: Request) -> DrawnReply:
         problem = request.problem
-        if request.purpose in PURPOSES:
+        if request.purpose in ENVIRONMENTS:
             # bound to a thread: a draft may parse and change programs
-            drawn = partial(draw_environment_reply, self._tree, self._profile.name, request)
+            drawn = partial(ENVIRONMENTS[request.purpose], self._tree, self._profile.name, request)
             return await asyncio.get_running_loop().run_in_executor(self._threads, drawn)
         named = (problem.domain if problem is not None else "", request.params.get("domain"))
         if SHELL in named:

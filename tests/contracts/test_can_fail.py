@@ -5,6 +5,7 @@ import itertools
 import json
 import runpy
 import sys
+from dataclasses import replace
 from types import ModuleType, SimpleNamespace
 from unittest import SkipTest
 
@@ -95,6 +96,17 @@ def scoring(*evaluations):
         return [evaluations[len(candidates) % len(evaluations)] for _ in candidates]
 
     return type("Broken", (Ones,), {"evaluate": evaluate})()
+
+
+class Drifting(Ones):
+    """Its standard is another one with each look."""
+
+    def evaluate(self, candidates):
+        return [replace(one, epoch=self.epoch) for one in super().evaluate(candidates)]
+
+
+def dated(part, epoch):
+    return type("Broken", (part,), {"epoch": epoch})()
 
 
 class Echo:
@@ -438,6 +450,8 @@ BROKEN = [
     ("its_header", bits(__init__=lambda self, _: setattr(self, "header", {"at": next(COUNT)}))),
     ("an_evaluation_fills", bits(evaluator=scoring(Evaluation(0.5)))),
     ("an_evaluation_fills", bits(evaluator=scoring(Evaluation(0.5, None, (1, 1)), Evaluation(0.4, None, (1, 1))))),
+    ("its_evaluations_carry", bits(evaluator=dated(Ones, "student 1"))),
+    ("its_evaluations_carry", bits(evaluator=dated(Drifting, property(lambda _: str(next(COUNT)))))),
     ("a_bad_candidate", bits(evaluator=scoring(Evaluation(None)))),
     ("merit_is_an_order", bits(merit=lambda _, elite: (-(elite.evaluation.score or 0.0),))),
     ("merit_is_an_order", bits(merit=lambda *_: (float("nan"),))),

@@ -20,6 +20,8 @@ from evosyn.cli.inspect import command as inspect
 from evosyn.environments import sources
 from evosyn.journal import Journal
 from evosyn.reading.opening import open_directory
+from evosyn.view.answers import open_view
+from evosyn.view.page import exported
 
 SEED = os.environ.get("EVOSYN_TEST_SEED", "0")
 SMALL = ("--limit", "5", "--quiet", "--set", "crosscheck.instances=10", "--set", "crosscheck.group=2",
@@ -120,7 +122,12 @@ def test_inspect_tells_what_became_of_each_draft(made: Path) -> None:
     (first, *_) = [json.loads(line) for line in (made / "environments.jsonl").read_text().splitlines()]
     told = CliRunner().invoke(inspect, [str(made), "--program", first["id"]])
     assert "def verify(" in told.output and "level 5:" in told.output
-    assert "kept" in CliRunner().invoke(inspect, [str(made)]).output
+    overview = CliRunner().invoke(inspect, [str(made)]).output
+    assert "of 5 drafts are kept" in overview and first["id"] in overview and "SIMULATED" in overview
+    lineage = CliRunner().invoke(inspect, [str(made), "--lineage", first["id"]]).output
+    assert [line.split()[0] for line in lineage.splitlines()][-2:] == ["written", "asked"] and "kept" in lineage
+    html = exported(open_view(made))
+    assert f"why/{first['id']}" in html and "draftPage" in html
     assert CliRunner().invoke(inspect, [str(made), "--why", "99"]).exception is not None
 
 

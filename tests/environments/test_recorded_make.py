@@ -5,54 +5,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
 
 import pytest
 from click.testing import CliRunner
 
-from evosyn.chat import Reply, Request
 from evosyn.cli.env import command
 from evosyn.dataset import read_rejects
-from evosyn.environments.asking import DRAFT
-from evosyn.ports import Argument, PluginConfig, TeacherTools
-from evosyn.synthesis.generate import SAMPLE_STRIDE
+from tests.recorded.playing import HERE, teacher
 
-RECORDED = Path(__file__).parents[1] / "recorded" / "environments"
-
-
-class WrittenConfig(PluginConfig):
-    """
-    Attributes:
-        directory: of replies, one a file: `INDEX.KIND.SLOT.ATTEMPT.md`.
-    """
-
-    directory: Annotated[Path, Argument("DIR")] = RECORDED
-
-
-class WrittenTeacher:
-    """Answers from files; where there is none, with nothing usable."""
-
-    name, simulated = "written", False
-
-    def __init__(self, directory: Path) -> None:
-        self._directory = directory
-        self.asked: list[str] = []
-
-    async def complete(self, request: Request) -> Reply:
-        assert request.problem is not None
-        attempt, slot = divmod(request.sample, SAMPLE_STRIDE)
-        index = int(request.problem.problem_id.removeprefix("env-"))
-        name = f"{index}.{request.purpose}.{0 if request.purpose == DRAFT else slot}.{attempt}"
-        file = self._directory / f"{name}.md"
-        text = file.read_text(encoding="utf-8") if file.is_file() else ""
-        return Reply(f"r_{name}", text, self.name, failure=None if text else "empty")
-
-    async def aclose(self) -> None:
-        return None
-
-
-def create(tools: TeacherTools, config: WrittenConfig) -> WrittenTeacher:  # noqa: ARG001
-    return WrittenTeacher(config.directory)
+WRITTEN = HERE / "environments"
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +21,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("written") / "made"
     sizes = [
         "--keywords",
-        str(RECORDED / "keywords.txt"),
+        str(WRITTEN / "keywords.txt"),
         "--limit",
         "6",
         "--verifiers",
@@ -70,8 +31,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "--quiet",
     ]
     sets = ["--set", "crosscheck.solvers=2", "--set", "crosscheck.rounds=1"]
-    teacher = f"{__name__}:create:{RECORDED}"
-    ended = CliRunner().invoke(command, ["make", "--out", str(out), "--teacher", teacher, *sizes, *sets])
+    ended = CliRunner().invoke(command, ["make", "--out", str(out), "--teacher", teacher(WRITTEN), *sizes, *sets])
     assert ended.exit_code == 0, (ended.output, ended.exception)
     return out
 
@@ -101,7 +61,7 @@ def test_replies_that_cannot_be_read_are_counted_and_asked_for_again(made: Path)
     }
     assert twice <= replies
     report = json.loads((made / "report.json").read_text())
-    assert report["calls"] == len([one for one in RECORDED.glob("*.md") if one.name != "README.md"])
+    assert report["calls"] == len([one for one in WRITTEN.glob("*.md") if one.name != "README.md"])
 
 
 @pytest.mark.slow

@@ -1,15 +1,17 @@
 """A teacher that answers from files in which replies were written by hand; README.md says what is odd about each.
 
-`INDEX.KIND.SLOT.ATTEMPT.md` is the reply of one call: INDEX of a new problem, or the name of a seed. The turns of an
-agent are `NAME.turn.SLOT.TURN.md`. Where there is no file nothing usable comes.
+`INDEX.KIND.SLOT.ATTEMPT.md` is the reply of one call: INDEX of a new problem or environment or of a proposal, or the
+name of a seed. The turns of an agent are `NAME.turn.SLOT.TURN.md`. Where there is no file nothing usable comes.
 """
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated
 
 from evosyn.chat import Reply, Request
+from evosyn.environments.asking import DRAFT
 from evosyn.ports import Argument, PluginConfig, TeacherTools
 from evosyn.synthesis.generate import SAMPLE_STRIDE
 
@@ -48,13 +50,15 @@ def named(request: Request) -> str:
     if request.purpose == "problem":
         attempt, index = divmod(request.sample, SAMPLE_STRIDE * SAMPLE_STRIDE)
         return f"{index}.problem.0.{attempt}"
+    if request.problem is None:  # a proposal of a search: a second call follows up on the first
+        return f"{request.sample}.{request.purpose}.0.{int(len(request.messages) > 2)}"
     attempt, slot = divmod(request.sample, SAMPLE_STRIDE)
-    assert request.problem is not None
     about = request.problem.problem_id
-    about = str(int(about.removeprefix("syn-"))) if about.startswith("syn-") else about
+    made = re.fullmatch(r"(?:syn|env|p)-(\d{6})", about)
+    about = about if made is None else str(int(made[1]))
     if request.problem.domain == "os-shell" and request.purpose == "solution":
         return f"{about}.turn.{slot}.{sum(message.role == 'assistant' for message in request.messages)}"
-    return f"{about}.{request.purpose}.{slot}.{attempt}"
+    return f"{about}.{request.purpose}.{0 if request.purpose == DRAFT else slot}.{attempt}"
 
 
 def create(tools: TeacherTools, config: PlayedConfig) -> PlayedTeacher:  # noqa: ARG001

@@ -1,9 +1,9 @@
 """What the simulated teacher says on the way to an environment: drafts, judgements, revisions, solvers, verifiers.
 
 It knows the truth of the drafts that it wrote by drawing them again from their brief; of a program that it did not
-write it knows nothing and takes it for sound. Solvers and verifiers are real programs that are executed. How good it
-is, `EnvironmentSkill` says; its reviewers' recall and precision follow what EvoEnv reports of its own (86 and 88 %),
-all other figures are ours. Every figure that rests on it is SIMULATED.
+write it knows what stands in its text (`variations.spoiled`). Solvers and verifiers are real programs that are
+executed. How good it is, `EnvironmentSkill` says; its reviewers' recall and precision follow what EvoEnv reports of its
+own (86 and 88 %), all other figures are ours. Every figure that rests on it is SIMULATED.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from evosyn.simulation.environments.drafts import (
     solver_part,
     solver_program,
 )
+from evosyn.simulation.environments.variations import spoiled
 
 NO_PROGRAM = 0.03
 """Share of replies that should hold a program and hold none."""
@@ -93,7 +94,7 @@ def draw_environment_reply(tree: SeedTree, strength: str, request: Request) -> D
     about = tree.child(request.purpose, draft.source, problem.problem_id)
     # the words that are asked decide too: another question about the same draft has another answer
     rng = about.child(request.messages[-1].content, request.sample).random()
-    return _REPLIES[request.purpose](_AboutDraft(draft, draft.defect if own else "", skill, about, rng))
+    return _REPLIES[request.purpose](_AboutDraft(draft, draft.defect if own else spoiled(source), skill, about, rng))
 
 
 def draft_of(tree: SeedTree, problem: Problem, sample: int, skill: EnvironmentSkill) -> EnvironmentDraft:

@@ -7,7 +7,7 @@ it that was dropped (ours; EvoEnv compares within a batch).
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -16,6 +16,7 @@ from evosyn.environments.contract import LEVELS, Environment, read_environment
 from evosyn.environments.ladder import Climb, Ladder
 from evosyn.environments.novelty import NoveltyPool, Repeat
 from evosyn.environments.runner import EnvironmentRunner, MadeInstance, instance_seed
+from evosyn.program_identity import program_key
 from evosyn.randomness import SeedTree
 from evosyn.running.batches import Batches, in_thread
 from evosyn.synthesis.environments.draft import Draft, NearestKept
@@ -80,8 +81,12 @@ def compared(draft: Draft, pool: NoveltyPool) -> Draft:
     return draft.drop("novelty", f"{repeat.reason}: {repeat.of} ({repeat.similarity:.2f})") if repeat.reason else draft
 
 
-def bundled_pool(runner: EnvironmentRunner) -> NoveltyPool:
-    """All environments that come with evosyn, those held out included: nothing may be trained on that they measure."""
+def bundled_pool(runner: EnvironmentRunner, without: Collection[str | None] = ()) -> NoveltyPool:
+    """All environments that come with evosyn, those held out included: nothing may be trained on that they measure.
+
+    Args:
+        without: keys of programs that may be repeated.
+    """
 
     def questions(environment: Environment) -> list[str]:
         cells = [(level, instance_seed(SeedTree(0), environment, level, 0)) for level in range(1, LEVELS + 1)]
@@ -89,7 +94,8 @@ def bundled_pool(runner: EnvironmentRunner) -> NoveltyPool:
         return [one for one in runner.observe(environment, made) if isinstance(one, str)]
 
     texts = [path.read_text(encoding="utf-8") for folder in FOLDERS for path in bundled(folder).values()]
-    known = [read.value for read in map(read_environment, texts) if read.value is not None]
+    wanted = [text for text in texts if program_key(text) not in without]
+    known = [read.value for read in map(read_environment, wanted) if read.value is not None]
     pool = NoveltyPool()
     with ThreadPoolExecutor(AT_ONCE) as threads:
         for environment, prompts in zip(known, threads.map(questions, known), strict=True):

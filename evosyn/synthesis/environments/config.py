@@ -1,4 +1,4 @@
-"""The configuration of `evosyn env make`. docs/environments.md says which values are a paper's."""
+"""The configuration of `evosyn env make` and `env evolve`. docs/environments.md says which values are a paper's."""
 
 from __future__ import annotations
 
@@ -9,9 +9,23 @@ from pydantic import Field
 
 from evosyn.configs.section import Sampling, Section
 from evosyn.environments.ladder import LadderConfig
+from evosyn.evaluators.learnability import Objective
+from evosyn.evolve.islands import IslandsConfig
+from evosyn.evolve.loop import LoopConfig
+from evosyn.evolve.stopping import StopConfig
 from evosyn.limits import LimitsConfig
 from evosyn.records import Json
+from evosyn.synthesis.search.config import ProposersConfig
 from evosyn.workbench import WorkbenchConfig
+
+SEEDS = tuple(
+    f"builtin:{name}"
+    for name in (
+        *("increasing-subsequence", "common-subsequence", "shortest-path", "components", "topological-order"),
+        *("modular-chain", "knapsack", "subset-sum", "brackets", "interval-selection"),
+    )
+)
+"""What a search starts from: ten, as EvoEnv's; which ones is ours."""
 
 
 class AuthorConfig(Section):
@@ -49,6 +63,23 @@ class JudgingConfig(Section):
     reviews: int = Field(default=0, ge=0, le=16)
     attempts: int = Field(default=2, ge=1, le=10)
     sampling: Sampling = Field(default_factory=lambda: {"temperature": 0.7, "max_tokens": 4096})
+
+
+class StudentConfig(Section):
+    """Who answers, and how what it solves is scored. All of it names the epoch of an evaluation.
+
+    Attributes:
+        model: as --model names one; None for the model that writes (ReSyn's solver is its author).
+        per_level: instances of each level, one answer each; `first`: so many at once, and if all of all levels end
+            alike no more.
+        objective: `learnability`, `target` (EvoEnv's quality of a rate) or `band` (0.1 to 0.9).
+    """
+
+    model: str | None = None
+    per_level: int = Field(default=16, ge=2, le=256)
+    first: int = Field(default=4, ge=1, le=256)
+    objective: Objective = "learnability"
+    sampling: Sampling = Field(default_factory=lambda: {"temperature": 0.8, "top_p": 0.95, "max_tokens": 2048})
 
 
 class CrosscheckConfig(Section):
@@ -98,3 +129,78 @@ class MakeConfig(Section):
     def identity(self) -> dict[str, Json]:
         """What decides the fate of a draft; speed and number of drafts do not."""
         return self.model_dump(mode="json", exclude=_SPEED)
+
+
+class VariationConfig(ProposersConfig):
+    """Who proposes: variants of KNOBS without a model, and a model that changes, rewrites or joins programs."""
+
+    arms: dict[str, float] = Field(default={"knobs": 3.0, "rewrite": 2.0, "crossover": 1.0}, min_length=1)
+    burst: int = Field(default=2, ge=1, le=64)
+    around: int = Field(default=3, ge=1, le=64)
+    params: dict[str, Json] = Field(default_factory=lambda: {"max_tokens": 8192})
+
+
+class AdmissionConfig(JudgingConfig):
+    """Who looks at a candidate that stands on the ladder; nothing is revised: the search itself does that."""
+
+    judges: bool = False
+    revisions: Literal[0] = 0
+    reviews: int = Field(default=3, ge=0, le=16)
+
+
+class OptionalCrosscheck(CrosscheckConfig):
+    """Off: a student answers every candidate. What is evaluated is the candidate as it is."""
+
+    solvers: int = Field(default=0, ge=0, le=32)
+    verifiers: Literal[1] = 1
+
+
+class FewIslands(IslandsConfig):
+    """As many as some hundred evaluations can fill."""
+
+    count: int = Field(default=2, ge=1, le=64)
+    migrate_every: int = Field(default=20, ge=1)
+
+
+class ShortLoop(LoopConfig):
+    """Not far ahead: what is under way when a search ends was paid for nothing."""
+
+    lag: int = Field(default=4, ge=1, le=4096)
+    concurrency: int = Field(default=4, ge=1, le=4096)
+
+
+class FewEvaluations(StopConfig):
+    """The limits of a search for environments."""
+
+    evaluations: int | None = Field(default=200, ge=0)
+
+
+class EnvironmentSearchConfig(Section):
+    """A run of `evosyn env evolve`.
+
+    Attributes:
+        start: environments that the search starts from, as commands name them.
+        seed: root of the seed tree.
+        judging, crosscheck: as of `evosyn env make`.
+        student: who answers; another one is another epoch of the same run.
+        islands, loop, stop, proposers: of the search, as of `evosyn evolve`.
+        workbench: who is asked, where programs run, what may be spent.
+    """
+
+    start: tuple[str, ...] = Field(default=SEEDS, min_length=1)
+    seed: int = 0
+    ladder: LadderConfig = LadderConfig()
+    judging: AdmissionConfig = AdmissionConfig()
+    crosscheck: OptionalCrosscheck = OptionalCrosscheck()
+    student: StudentConfig = StudentConfig()
+    islands: FewIslands = FewIslands()
+    loop: ShortLoop = ShortLoop()
+    stop: FewEvaluations = FewEvaluations()
+    proposers: VariationConfig = VariationConfig()
+    workbench: WorkbenchConfig = WorkbenchConfig()
+
+    def identity(self) -> dict[str, Json]:
+        """What decides the course of a search but for the student; limits and speed do not."""
+        value = self.model_dump(mode="json", exclude={"start", "student", "stop", "workbench"})
+        del value["loop"]["concurrency"]
+        return value

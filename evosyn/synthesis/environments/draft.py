@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from evosyn.chat import Reply
 from evosyn.dataset import Reject
+from evosyn.environments.calibration import Rate
 from evosyn.environments.contract import Environment, read_environment
 from evosyn.environments.ladder import Climb
 from evosyn.environments.replies import Judgement
@@ -75,6 +76,8 @@ class Draft:
         level: the last rung that it stands on.
         figures: shares by probe (`environments.ladder`); prompts: a question a level; untrusted text.
         revised: how often.
+        rates: how often a student is right at each level, where one was asked; wrong: some wrong answers, untrusted.
+        label: its name, where it is not named for its number.
         rejects: every reply that could not be used, then the reject that dropped it, if any.
         usage: model calls and executed cells.
     """
@@ -94,12 +97,15 @@ class Draft:
     crosscheck: CheckedSolvers | None = None
     verifiers: tuple[RankedVerifier, ...] = ()
     nearest: NearestKept | None = None
+    rates: tuple[Rate, ...] = ()
+    wrong: tuple[str, ...] = ()
     rejects: tuple[Reject, ...] = ()
     usage: Usage = field(default_factory=Usage)
+    label: str = ""
 
     @property
     def name(self) -> str:
-        return f"env-{self.index:06}"
+        return self.label or f"env-{self.index:06}"
 
     @property
     def ended(self) -> Reject | None:

@@ -1,4 +1,4 @@
-"""Writing what a finished run of `evosyn env make` gives: kept environments, rejects, report and card.
+"""Writing what a finished run of `evosyn env make` or `env evolve` gives: kept environments, rejects, report and card.
 
 Everything is made from the journal in the order of the drafts and each file is written atomically, so a kill in here
 costs nothing and the files are the same after any number of resumes and at any concurrency.
@@ -7,14 +7,14 @@ costs nothing and the files are the same after any number of resumes and at any 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from evosyn.codec import dump
 from evosyn.dataset import Reject, write_rejects
 from evosyn.jsonlines import write_lines
 from evosyn.records import Json
 from evosyn.rundir import RunDir
-from evosyn.running.ledger import Ledger
 from evosyn.running.progress import Usage
 from evosyn.synthesis.environments.draft import Draft
 from evosyn.templates import render
@@ -33,28 +33,57 @@ SIMULATED = (
 )
 
 
-def write_environments(run: RunDir, ledger: Ledger[Draft], count: int) -> dict[str, Json]:
-    """Write all files and return the value of `report.json`."""
+@dataclass(frozen=True)
+class MadeBy:
+    """What differs between the commands that write environments.
+
+    Attributes:
+        kind: of the directory; `command`: its name; `measured`: what the card says of difficulty.
+        stages: in which a draft can be dropped, in order.
+        facts: further ones of the report, over those that the drafts tell.
+        row: further fields of a kept environment.
+    """
+
+    kind: str
+    command: str
+    measured: str
+    stages: tuple[str, ...] = STAGES
+    facts: Mapping[str, Json] = field(default_factory=dict)
+    row: Callable[[Draft], Mapping[str, Json]] = lambda _: {}
+
+
+MAKE = MadeBy(KIND, "evosyn env make", "How hard the environments are for a student is not measured here.")
+
+
+def write_environments(run: RunDir, drafts: Iterable[Draft], by: MadeBy = MAKE) -> dict[str, Json]:
+    """Write all files and return the value of `report.json`.
+
+    Args:
+        drafts: all that have ended, in the order of the run.
+    """
     rejects: list[Reject] = []
     kept: list[dict[str, Json]] = []
     usage, models, asked, simulated = Usage(), Counter[str](), 0, False
-    for draft in ledger.items(range(count)):
+    for draft in drafts:
         asked, usage = asked + 1, usage.plus(draft.usage)
         rejects.extend(draft.rejects)
         simulated = simulated or draft.simulated
         models.update([draft.author] if draft.author else [])
         if draft.ended is None:
-            kept.append(_row(draft))
+            kept.append({**_row(draft), **by.row(draft)})
             run.write(f"{PROGRAMS}/{draft.environment.id}.py", draft.source or "")
+    for file in run.path.glob(f"{PROGRAMS}/*.py"):
+        if file.stem not in {row["id"] for row in kept}:
+            file.unlink()  # was kept before the run went on
     write_rejects(run.path, rejects)
     write_lines(run.file(KEPT), kept)
     report = {
-        "kind": KIND,
+        "kind": by.kind,
         "asked": asked,
         "kept": len(kept),
         "dropped": _counts([one for one in rejects if one.item == "environment"]),
         "unusable_replies": _counts([one for one in rejects if one.item == "reply"]),
-        "stages": _funnel(asked, rejects),
+        "stages": _funnel(asked, rejects, by.stages),
         "environments": [
             {name: row[name] for name in ("id", "title", "category", "kind", "name", "revised")} for row in kept
         ],
@@ -64,9 +93,9 @@ def write_environments(run: RunDir, ledger: Ledger[Draft], count: int) -> dict[s
         "executions": usage.cells,
         "models": dict(sorted(models.items())),
         "simulated": simulated,
+        **by.facts,
     }
-    run.write("README.md", _card(run.path.resolve().name, report))
-    run.write_json("report.json", report)
+    run.write("README.md", _card(run.path.resolve().name, report, by))
     return report
 
 
@@ -75,7 +104,7 @@ def _row(draft: Draft) -> dict[str, Json]:
     one = draft.environment
     about = {"v": 1, "id": one.id, "name": draft.name, "title": one.title, "category": one.category, "kind": one.kind}
     told: dict[str, Json] = dump(draft, defaults=True)
-    for name in ("index", "rejects"):
+    for name in ("index", "rejects", "label"):
         del told[name]
     return {**about, "knobs": {name: list(values) for name, values in one.knobs.items()}, **told}
 
@@ -84,18 +113,18 @@ def _counts(rejects: list[Reject]) -> dict[str, int]:
     return dict(sorted(Counter(f"{one.stage}: {one.reason}" for one in rejects).items()))
 
 
-def _funnel(asked: int, rejects: list[Reject]) -> list[dict[str, Json]]:
+def _funnel(asked: int, rejects: list[Reject], stages: Sequence[str]) -> list[dict[str, Json]]:
     """For each stage how many drafts it dropped, and how many were left."""
     ended = Counter(one.stage for one in rejects if one.item == "environment")
     rows: list[dict[str, Json]] = []
     left = asked
-    for stage in STAGES:
+    for stage in stages:
         left -= ended[stage]
         rows.append({"stage": stage, "dropped": ended[stage], "left": left})
     return rows
 
 
-def _card(name: str, report: Mapping[str, Json]) -> str:
+def _card(name: str, report: Mapping[str, Json], by: MadeBy) -> str:
     stages = "\n".join(f"| {row['stage']} | {row['dropped']} | {row['left']} |" for row in report["stages"])
     reasons = "\n".join(f"| {reason} | {count} |" for reason, count in report["dropped"].items())
     kept = "\n".join(
@@ -106,6 +135,8 @@ def _card(name: str, report: Mapping[str, Json]) -> str:
         "evosyn.synthesis",
         "prompts/environments_card.md",
         title=name,
+        command=by.command,
+        measured=by.measured,
         simulated=SIMULATED.format(", ".join(report["models"])) if report["simulated"] else "",
         stages=stages,
         reasons=reasons,

@@ -63,7 +63,9 @@ def make_environments(
         runner = Runner(stages, ledger, window=2 * max(8, workbench.config.teacher.calls), progress=progress)
         asyncio.run(_run(runner, count, teacher))
         run.journal.sync()
-        return write_environments(run, ledger, count)
+        report = write_environments(run, ledger.items(range(count)))
+        run.write_json("report.json", report)
+        return report
 
 
 def stages_of(config: MakeConfig, workbench: Workbench, teacher: Teacher, ledger: Ledger[Draft]) -> list[Stage[Draft]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
@@ -18,6 +18,28 @@ from evosyn.workbench import PluginSection, WorkbenchConfig
 KIND = "evolve"
 AROUND = 128
 """Variants around a program of a model: more than a hundred are new, whatever came before."""
+
+
+class SearchSettings(Protocol):
+    """What a configuration of a search says, whatever is evolved."""
+
+    @property
+    def seed(self) -> int: ...
+
+    @property
+    def islands(self) -> IslandsConfig: ...
+
+    @property
+    def loop(self) -> LoopConfig: ...
+
+    @property
+    def stop(self) -> StopConfig: ...
+
+    @property
+    def proposers(self) -> ProposersConfig: ...
+
+    @property
+    def workbench(self) -> WorkbenchConfig: ...
 
 
 class PoolConfig(BaseModel):

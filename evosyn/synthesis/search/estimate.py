@@ -17,7 +17,7 @@ from evosyn.ports import Domain, Teacher
 from evosyn.records import Json, Problem
 from evosyn.synthesis.estimate import PROBES, Phase, Sampled, Sampling, figures
 from evosyn.synthesis.generate import Want, wanted
-from evosyn.synthesis.search.config import EvolveConfig
+from evosyn.synthesis.search.config import EvolveConfig, SearchSettings
 from evosyn.synthesis.search.inputs import Source
 from evosyn.synthesis.search.parts import models_of
 
@@ -59,8 +59,8 @@ def estimate_search(config: EvolveConfig, source: Source, sampled: Sampled | Non
         for purpose, slots in (("solution", solutions), ("testing", testings)):
             phases[purpose] = sampled.phase(purpose, count * slots, count * slots * config.draw.attempts)
     known = sampled or Sampled({})
-    if (paid := _paid_proposals(config)) > 0:
-        phases["proposal"] = _proposals(config, paid, known)
+    if (paid := paid_proposals(config)) > 0:
+        phases["proposal"] = proposal_phase(config, paid, known)
     recorded = sum(len(pool.solutions) * (len(pool.testings) + 1) for pool in source.pools)
     executions = 0 if source.is_matrices else recorded if source.recorded else count * solutions * (testings + 1)
     found = figures(phases, known, problems=count, executions=executions, concurrency=concurrency)
@@ -73,7 +73,7 @@ def estimate_search(config: EvolveConfig, source: Source, sampled: Sampled | Non
     }
 
 
-def _paid_proposals(config: EvolveConfig) -> int:
+def paid_proposals(config: SearchSettings) -> int:
     """Proposals that ask a model, as far as shares and limits say."""
     own, stop = config.proposers, config.stop
     arms = {text: named_arm(text).free for text in own.arms}
@@ -89,9 +89,10 @@ def _paid_proposals(config: EvolveConfig) -> int:
     return round(calls if stop.model_calls is None else min(calls, stop.model_calls))
 
 
-def _proposals(config: EvolveConfig, calls: int, sampled: Sampled) -> Phase:
+def proposal_phase(config: SearchSettings, calls: int, sampled: Sampled, like: str = "solution") -> Phase:
+    """So many proposals of models; their replies are like the sampled ones of a purpose."""
     lengths = _longest(config)
-    replies = sampled.replies.get("solution", ())
+    replies = sampled.replies.get(like, ())
     written = sum(reply.output_tokens for reply in replies) / len(replies) if replies else lengths.reply
     seconds = sum(reply.seconds for reply in replies) / len(replies) if replies else 0.0
     at_most = CALLS_OF_ONE * calls if config.stop.model_calls is None else config.stop.model_calls + 1
@@ -101,7 +102,7 @@ def _proposals(config: EvolveConfig, calls: int, sampled: Sampled) -> Phase:
     return Phase(calls, at_most, calls * lengths.prompt, calls * written, cost, calls * seconds)
 
 
-def _listed(config: EvolveConfig, prompts: float, replies: float) -> float | None:
+def _listed(config: SearchSettings, prompts: float, replies: float) -> float | None:
     """At the prices that the configuration names; None where it names none."""
     options = config.workbench.teacher.options
     if options.get("price_in") is None and options.get("price_out") is None:
@@ -109,7 +110,7 @@ def _listed(config: EvolveConfig, prompts: float, replies: float) -> float | Non
     return float((prompts * (options.get("price_in") or 0.0) + replies * (options.get("price_out") or 0.0)) / 1e6)
 
 
-def _longest(config: EvolveConfig) -> _Lengths:
+def _longest(config: SearchSettings) -> _Lengths:
     """The longest prompt and reply of a paid arm."""
     own, found = config.proposers, _Lengths(0, 0)
     for text in own.arms:

@@ -10,7 +10,7 @@ from evosyn.journal import Journal
 from evosyn.ports import Evolved, Genome, Teacher
 from evosyn.randomness import SeedTree
 from evosyn.records import Json
-from evosyn.synthesis.search.config import EvolveConfig
+from evosyn.synthesis.search.config import EvolveConfig, SearchSettings
 from evosyn.workbench import Workbench
 
 
@@ -46,7 +46,7 @@ def models_of(config: EvolveConfig, *, draws: bool) -> dict[str | None, tuple[st
 
 
 def search_of(
-    config: EvolveConfig, evolved: Evolved, arms: Arms, journal: Journal, on_commit: OnCommit | None = None
+    config: SearchSettings, evolved: Evolved, arms: Arms, journal: Journal, on_commit: OnCommit | None = None
 ) -> Search:
     """The search that a configuration describes, with what its journal holds already done."""
     seed = SeedTree(config.seed)

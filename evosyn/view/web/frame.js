@@ -1,11 +1,11 @@
 // ------------------------------------------------------------------------------------------------------ the frame
-const KINDS = { evolve: "strategy search", synthesize: "dataset", waiting: "no run yet" };
-const SHOWN = { evolve: showRun, synthesize: showData, waiting: showWaiting };
+const KINDS = { evolve: "strategy search", "environment-search": "search for environments", synthesize: "dataset", waiting: "no run yet" };
+const SHOWN = { evolve: showRun, "environment-search": showEnvironmentSearch, environments: showEnvironments, synthesize: showData, waiting: showWaiting };
 
 function problemText(error) { return h("section", {}, h("p", { class: "cut", role: "alert" }, error.message || error), h("p", {}, h("a", { href: "#overview" }, "back to the overview"))); }
 
 function frame(here) {
-  const more = overview.kind === "evolve" ? [["candidates", "candidates"]]
+  const more = isSearch() ? [["candidates", "candidates"]]
     : overview.kind === "synthesize" ? [...overview.settings.map((setting) => ["samples/" + setting, "samples: " + setting]), ["rejects", "rejects"]] : [];
   const pages = [["overview", "overview"], ...more];
   document.title = overview.path + " - evosyn";
@@ -22,7 +22,7 @@ function contentOf(what, name, query) {
   if (what === "samples") return samples(name, query);
   if (what === "rejects") return rejects(query);
   if (what === "problem") return problem(name);
-  if (what === "why") return problemWhy(name);
+  if (what === "why") return overview.kind === "environments" ? draftPage(name) : problemWhy(name);
   if (what === "matrix") return matrixPage(name, query);
   throw new Error(`there is no page #${what}`);
 }

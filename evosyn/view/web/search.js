@@ -120,7 +120,7 @@ function candidates(query) {
 }
 
 function rival(one) {
-  const seeds = one.seeds.map((seed) => h("tr", {}, cell(h("span", { class: "pill " + (seed.ours > seed.theirs ? "yes" : "no") }, seed.ours > seed.theirs ? "won" : "lost")), cell(link("matrix/" + seed.problem, seed.problem)), number(figure(seed.ours, 2)), number(figure(seed.theirs, 2))));
+  const seeds = one.seeds.map((seed) => h("tr", {}, cell(h("span", { class: "pill " + (seed.ours > seed.theirs ? "yes" : "no") }, seed.ours > seed.theirs ? "won" : "lost")), cell(seedLink(seed.problem)), number(figure(seed.ours, 2)), number(figure(seed.theirs, 2))));
   return panel(one.role === "parent" ? "Against its parent" : "Against the initial program", told(candidateLink(one.id), ` scores ${figure(one.score)}: ${one.tally[0]} seeds won, ${one.tally[1]} lost, ${one.tally[2]} even`),
     seeds.length ? table(["", "seed", ">its score", `>${one.role === "parent" ? "parent" : "initial"}`], seeds) : null);
 }
@@ -132,7 +132,7 @@ async function candidate(id) {
   const { prompt, idea, replies, ...detail } = one.detail;
   const isBest = overview.report && overview.report.best && overview.report.best.id === one.id;
   const ancestors = one.lineage.map((row) => rowTo("candidate/" + row.id, {}, cell(candidateLink(row.id)), number(figure(row.score, 4)), number(row.proposal), cell(row.proposer), cell(row.operator), cell(row.fate)));
-  const seeds = Object.entries(one.seeds).sort((a, b) => b[1] - a[1]).map(([name, value]) => h("tr", {}, cell(link("matrix/" + name, name)), number(figure(value, 2)), cell(track(value))));
+  const seeds = Object.entries(one.seeds).sort((a, b) => b[1] - a[1]).map(([name, value]) => h("tr", {}, cell(seedLink(name)), number(figure(value, 2)), cell(track(value))));
   return [panel(null, h("h2", {}, h("span", { class: "id" }, one.id), isBest ? [" ", h("span", { class: "pill yes" }, "the winner")] : null), one.idea ? h("p", {}, one.idea) : null,
     figures({ score: one.score === null ? "none" : figure(one.score, 4), ...measured, characters: one.size }),
     h("p", {}), facts({ why: one.why, invalid: found.invalid, made: `proposal ${one.proposal} on island ${one.island < 0 ? "all" : one.island} by ${one.proposer}`, behaviour, ...detail,

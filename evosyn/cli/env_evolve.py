@@ -1,0 +1,105 @@
+"""`evosyn env evolve`: environments that a student learns most from, searched for by islands of archives."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from evosyn.cli._command import (
+    ConfiguredCommand,
+    flag,
+    out_option,
+)
+from evosyn.cli.env_make import making_options, watching
+from evosyn.errors import EXIT_BUDGET, CheckFailed
+
+if TYPE_CHECKING:
+    from evosyn.evolve.events import Fate, Step
+    from evosyn.evolve.islands import Archipelago
+    from evosyn.synthesis.environments.config import EnvironmentSearchConfig
+
+BUDGETS = frozenset({"model-calls", "cost", "time"})
+
+
+class SearchLine:
+    """How far a search is, in a line."""
+
+    def __init__(self, config: EnvironmentSearchConfig) -> None:
+        self._goal, self._line = config.stop.evaluations, "evaluating what the search starts from"
+
+    def committed(self, state: Archipelago, step: Step, fates: tuple[Fate, ...]) -> None:  # noqa: ARG002
+        goal = f"/{self._goal}" if self._goal else ""
+        self._line = (
+            f"{state.evaluations}{goal} evaluations, {state.steps} proposals, best {state.best_score or 0:.3f}, "
+            f"{len(state.record)} cells, {state.replies} model calls" + (f" ${state.cost:.3f}" if state.cost else "")
+        )
+
+    def __call__(self) -> str:
+        return self._line
+
+
+@click.command("evolve", cls=ConfiguredCommand, kind="evosyn.synthesis.environments.config:EnvironmentSearchConfig")
+@out_option("Directory of the environments; the same command again resumes it.")
+@click.option(
+    "--from", "start", multiple=True, metavar="NAME", help="What to start from; repeatable. [default: ten bundled ones]"
+)
+@flag("--student", "student.model", "Who answers: a model as of --model, or offline:STRENGTH. [default: as --model]")
+@flag("--per-level", "student.per_level", "Answers of each level. [default: 16]", type=click.IntRange(2))
+@flag(
+    "--objective",
+    "student.objective",
+    "What is worth most. [default: learnability]",
+    type=click.Choice(["learnability", "target", "band"]),
+)
+@flag("--evaluations", "stop.evaluations", "Candidates to evaluate. [default: 200]", type=click.IntRange(1))
+@click.option("--continue", "more", type=click.IntRange(1), help="Add this many evaluations to a run.")
+@flag("--reviews", "judging.reviews", "Independent reviews, any of which rejects. [default: 3]", type=click.IntRange(0))
+@making_options(
+    "proposers.arms='{knobs: 3, rewrite: 1}', crosscheck.solvers=4",
+    "Say what it would take, from a sample of two candidates, and stop.",
+)
+def command(
+    config: EnvironmentSearchConfig, out: Path, more: int | None, dry_run: bool, as_json: bool, quiet: bool
+) -> int:
+    """Search for environments that a student learns from: neither always nor never solved, harder with each level,
+    unlike each other.
+
+    Candidates come from KNOBS tables varied without a model and from a model that is shown a parent; each climbs the
+    ladder, is reviewed, and is answered by the student (--student). The directory of --out gets what `evosyn env make`
+    writes and calibration.jsonl, and is a NAME for `evosyn env check`, `run`, `rows` and `evolve`. Another --student in
+    the same directory goes on from there: what the archive holds is measured anew. Without a model the built-in
+    simulation writes and answers, and everything says SIMULATED. Ends with 1 if nothing is kept.
+    """
+    from evosyn.cli._inspect_environment_search import print_overview
+    from evosyn.cli._tables import show_estimate, show_figures
+    from evosyn.reading.environment_search import EnvironmentSearchReading
+    from evosyn.reading.opening import open_directory
+    from evosyn.synthesis.environments.search_estimate import estimated_search
+    from evosyn.synthesis.recipes.environment_search import evolve_environments
+    from evosyn.workbench import Workbench
+
+    limits = config.crosscheck.execute.limits
+    with Workbench(config.workbench, out=out, seed=config.seed, limits=limits, default="offline") as workbench:
+        if dry_run:
+            found = estimated_search(config, workbench)
+            show_estimate(found, as_json=as_json, kept_in=out / "replies.sqlite" if workbench.has_model else None)
+            return 0
+        line = SearchLine(config)
+        with watching(line, show=not (quiet or as_json)):
+            report = evolve_environments(config, workbench, out, more=more or 0, on_commit=line.committed)
+    if as_json:
+        show_figures(report, as_json=True)
+    else:
+        reading = open_directory(out)
+        assert isinstance(reading, EnvironmentSearchReading)
+        print_overview(reading.overview())
+        click.echo(
+            f"written: {out}/programs, environments.jsonl, calibration.jsonl; look closer with: evosyn inspect {out}"
+        )
+        click.echo(f"next:    evosyn env rows {out} --out {out}-rows")
+    if not report["kept"]:
+        dropped = ", ".join(f"{count} {reason}" for reason, count in report["dropped"].items())
+        raise CheckFailed(f"none of {report['asked']} candidates was kept: {dropped}. See {out}/rejects.jsonl")
+    return EXIT_BUDGET if report["stopped"] in BUDGETS else 0

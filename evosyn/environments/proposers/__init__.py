@@ -1,0 +1,1 @@
+"""Proposers of environments that are no search's of anything else."""
