@@ -54,7 +54,7 @@ def named(request: Request) -> str:
         return f"{request.sample}.{request.purpose}.0.{int(len(request.messages) > 2)}"
     attempt, slot = divmod(request.sample, SAMPLE_STRIDE)
     about = request.problem.problem_id
-    made = re.fullmatch(r"(?:syn|env|p)-(\d{6})", about)
+    made = re.search(r"(?:^(?:syn|env)-|/)(\d+)$", about)
     about = about if made is None else str(int(made[1]))
     if request.problem.domain == "os-shell" and request.purpose == "solution":
         return f"{about}.turn.{slot}.{sum(message.role == 'assistant' for message in request.messages)}"
