@@ -42,16 +42,16 @@ def join(address: str = "") -> Any:
 
 
 def _joined(address: str) -> Any:
-    if importlib.util.find_spec("ray") is None:
-        raise MissingExtra("ray", "ray", "--runner ray")
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # is read when Ray is imported
     _settle_token(address)
+    if importlib.util.find_spec("ray") is None:
+        raise MissingExtra("ray", "ray", "--runner ray")
     ray = importlib.import_module("ray")
     if ray.is_initialized():
         return ray
     ours = {} if address else {"include_dashboard": False, "object_store_memory": STORE_MB << 20}
     try:
-        with _bare_environment():
+        with bare_environment():
             ray.init(
                 address=address or "local", log_to_driver=False, logging_level="ERROR", configure_logging=False, **ours
             )
@@ -84,7 +84,7 @@ def _settle_token(address: str) -> None:
 
 
 @contextmanager
-def _bare_environment() -> Iterator[None]:
+def bare_environment() -> Iterator[None]:
     """While processes of a cluster are started, they find nothing of ours but what they need."""
     held = dict(os.environ)
     for name in held:

@@ -1,6 +1,6 @@
 """Spreading jobs over nodes: batches sized by seconds, deadlines of ours, and what is lost done elsewhere.
 
-It knows no cluster, only a `Transport`. A job that is sent twice (a node died, or is much slower than one that has
+It knows no cluster, only a `Carrier`. A job that is sent twice (a node died, or is much slower than one that has
 nothing to do) counts once: the first answer does. What nodes fail again and again ends as INFRASTRUCTURE, which the
 judge makes UNKNOWN, never FAIL. docs/scale.md.
 """
@@ -66,7 +66,7 @@ class Answered(NamedTuple):
     size: int
 
 
-class Transport(Protocol):
+class Carrier(Protocol):
     """How batches reach nodes; thread-safe. Every method but `wait` returns at once."""
 
     def nodes(self) -> dict[str, int]:
@@ -148,7 +148,7 @@ class Spreader:
     """
 
     def __init__(
-        self, transport: Transport, *, target_s: float = 0.5, hung_s: float = 30.0, patience_s: float = 60.0
+        self, transport: Carrier, *, target_s: float = 0.5, hung_s: float = 30.0, patience_s: float = 60.0
     ) -> None:
         self.transport, self.target_s, self.hung_s, self.patience_s = transport, target_s, hung_s, patience_s
         self.lock = threading.Lock()

@@ -202,7 +202,7 @@ class _Actor:
 
 
 class RayNodes:
-    """Implements `_spread.Transport` over the nodes of a cluster.
+    """Implements `_spread.Carrier` over the nodes of a cluster.
 
     Args:
         ray: the module, connected.

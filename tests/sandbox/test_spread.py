@@ -41,7 +41,7 @@ class Hangs(Exception):
 
 
 class ThreadNodes:
-    """Implements `_spread.Transport`; keeps what was sent, as the bytes that would travel."""
+    """Implements `_spread.Carrier`; keeps what was sent, as the bytes that would travel."""
 
     def __init__(self, **works: Work | Member) -> None:
         self.threads = {name: work if isinstance(work, Member) else Member(work) for name, work in works.items()}
@@ -193,7 +193,7 @@ def test_a_node_that_answers_and_ends_no_job_is_killed_once_no_job_may_take_that
         return answer(some)
 
     class Sitting(ThreadNodes):
-        def pulse(self, node):
+        def pulse(self, _node):
             return Pulse() if renewed.is_set() else Pulse(0.0, time.monotonic() - since)
 
         def renew(self, node):
@@ -306,5 +306,5 @@ def test_what_we_compare_ourselves_is_never_sent_and_testing_code_only_where_it_
     assert not [secret for secret in SECRETS if secret.encode() in blob]
     every = [job for _, data in nodes.sent for job in pickle.loads(data)]
     taken = [job for job in every if b"s text" in pickle.dumps(job) or b"m text" in pickle.dumps(job)]
-    assert len({job.program for job in taken}) == 2, "testing code that must run travels with each solution"
+    assert len({job.program for job in taken}) == 3, "testing code travels with each solution, and with the canary"
     assert all(isinstance(job, ChecksJob) for job in taken), "and as checks only"
