@@ -34,7 +34,7 @@ def join(address: str = "") -> Any:
 
     Raises:
         MissingExtra: Ray is not installed.
-        UsageError: nothing says whether the cluster asks for a token.
+        UsageError: nothing says whether the cluster asks for a token; we are connected to another one.
         UnavailableError: there is no such cluster, or it refuses us.
     """
     with _opening:
@@ -48,6 +48,9 @@ def _joined(address: str) -> Any:
         raise MissingExtra("ray", "ray", "--runner ray")
     ray = importlib.import_module("ray")
     if ray.is_initialized():
+        held = ray.get_runtime_context().gcs_address
+        if address not in ("", held):
+            raise UsageError(f"--runner ray:{address}: this process is connected to the Ray cluster at {held}")
         return ray
     ours = {} if address else {"include_dashboard": False, "object_store_memory": STORE_MB << 20}
     try:
