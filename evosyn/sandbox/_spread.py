@@ -13,17 +13,18 @@ import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from evosyn.errors import SandboxUnavailable
 from evosyn.jobs import ItemOutcome, Job
 from evosyn.sandbox._inside import wire
-from evosyn.sandbox._tasks import WAITING, Batch, make_task
+from evosyn.sandbox._inside.alarm import WAITING
+from evosyn.sandbox._tasks import Batch, make_task
 
 log = logging.getLogger(__name__)
 
 Outcomes: TypeAlias = tuple[ItemOutcome, ...]
-Ticket: TypeAlias = Hashable
+Ticket = TypeVar("Ticket", bound=Hashable)
 """Stands for a batch on its way."""
 TICK_S = 1.0
 """Between looks at the pulses of nodes, while nothing arrives."""
@@ -66,7 +67,7 @@ class Answered(NamedTuple):
     size: int
 
 
-class Carrier(Protocol):
+class Carrier(Protocol[Ticket]):
     """How batches reach nodes; thread-safe. Every method but `wait` returns at once."""
 
     def nodes(self) -> dict[str, int]:
@@ -138,7 +139,7 @@ class _Node:
             self.resting = now + min(2.0**self.failures, LONGEST_PAUSE_S)
 
 
-class Spreader:
+class Spreader(Generic[Ticket]):
     """Runs jobs on nodes as one sandbox would. Thread-safe.
 
     Args:
@@ -148,9 +149,9 @@ class Spreader:
     """
 
     def __init__(
-        self, transport: Carrier, *, target_s: float = 0.5, hung_s: float = 30.0, patience_s: float = 60.0
+        self, carrier: Carrier[Ticket], *, target_s: float = 0.5, hung_s: float = 30.0, patience_s: float = 60.0
     ) -> None:
-        self.transport, self.target_s, self.hung_s, self.patience_s = transport, target_s, hung_s, patience_s
+        self.carrier, self.target_s, self.hung_s, self.patience_s = carrier, target_s, hung_s, patience_s
         self.lock = threading.Lock()
         self._nodes: dict[str, _Node] = {}
         self._refused: set[str] = set()
@@ -165,7 +166,7 @@ class Spreader:
 
     def nodes(self) -> list[_Node]:
         """Those that may be sent something, now or after a rest."""
-        there = self.transport.nodes()
+        there = self.carrier.nodes()
         with self.lock:
             for name, workers in there.items():
                 if name not in self._refused:
@@ -196,10 +197,10 @@ class _Sent:
 
 
 @dataclass
-class _Run:
+class _Run(Generic[Ticket]):
     """One call of `run`."""
 
-    owner: Spreader
+    owner: Spreader[Ticket]
     jobs: Sequence[Job]
     on_done: Callable[[int, Outcomes], None] | None
     found: dict[int, Outcomes] = field(default_factory=dict)
@@ -229,10 +230,10 @@ class _Run:
         return [self.found[place] for place in range(len(self.jobs))]
 
     def _receive(self) -> None:
-        for ticket in self.owner.transport.wait(list(self.flying), TICK_S):
+        for ticket in self.owner.carrier.wait(list(self.flying), TICK_S):
             sent = self.flying.pop(ticket)
             try:
-                answered = self.owner.transport.answer(ticket)
+                answered = self.owner.carrier.answer(ticket)
             except NodeFailed as failure:
                 self._again(sent, failure)
                 continue
@@ -279,7 +280,7 @@ class _Run:
     def _send(self, node: _Node, places: tuple[int, ...]) -> Ticket | None:
         sent = _Sent(node, places, time.monotonic())
         try:
-            ticket = self.owner.transport.send(node.name, [self.jobs[place] for place in places])
+            ticket = self.owner.carrier.send(node.name, [self.jobs[place] for place in places])
         except NodeFailed as failure:
             failure.by_itself = True
             self._again(sent, failure)
@@ -298,7 +299,7 @@ class _Run:
             if ticket not in self.doubled and sent.at < late and slow:
                 left = tuple(place for place in sent.places if place not in self.found)
                 copy = self._send(node, left) if left else None
-                self.doubled |= {ticket, copy}
+                self.doubled |= {ticket} if copy is None else {ticket, copy}
                 return
 
     def _again(self, sent: _Sent, failure: NodeFailed) -> None:
@@ -320,7 +321,7 @@ class _Run:
         for ticket, sent in self.flying.items():
             held[sent.node.name].append(ticket)
         for name, tickets in held.items():
-            pulse = self.owner.transport.pulse(name)
+            pulse = self.owner.carrier.pulse(name)
             jobs = (self.jobs[place] for ticket in tickets for place in self.flying[ticket].places)
             if pulse.unanswered_s > self.owner.hung_s:
                 self._kill(name, tickets, f"has not answered for {pulse.unanswered_s:.0f} s")
@@ -328,7 +329,7 @@ class _Run:
                 self._kill(name, tickets, f"has ended no job for {pulse.idle_s:.0f} s")
 
     def _kill(self, name: str, tickets: Iterable[Ticket], reason: str) -> None:
-        self.owner.transport.renew(name)
+        self.owner.carrier.renew(name)
         failure = NodeFailed(f"{reason} and was killed")
         for ticket in tickets:
             self._again(self.flying.pop(ticket), failure)

@@ -120,7 +120,7 @@ class NodeSandbox:
             self._trouble = str(error)
 
     def hello(self) -> Hello:
-        held = self._sandbox and self._sandbox.protection
+        held = None if self._sandbox is None else self._sandbox.protection
         return Hello(__version__, held, self._workers, self._trouble, _owners.me())
 
     def run(self, sent: bytes, contexts: Sequence[tuple[str, Any]]) -> bytes:

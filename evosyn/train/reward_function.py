@@ -141,7 +141,7 @@ def _score(tasks: Sequence[Task], texts: Sequence[str]) -> list[Json]:
         items = [{"task": task_to_json(task), "completion": text} for task, text in zip(tasks, texts, strict=True)]
         with _lock:  # one for the process, which knows what services are gone
             client = _clients.setdefault((os.getpid(), url, token), RewardClient(url, token_env=token))
-        scores = client.score(items)
+        scores: list[Json] = client.score(items)
     else:
         from evosyn.train.scoring import score_json
 
