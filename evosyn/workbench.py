@@ -107,13 +107,23 @@ class SandboxConfig(PluginSection):
 
     Attributes:
         backend: `local`, `docker`, or a dotted path.
-        workers: programs at the same time; None for one a core.
+        runner: `local`, or `ray[:HOST:PORT]` for such a sandbox on each node of a cluster.
+        workers: programs at the same time, on a node; None for one a core.
         allow_weak: run even where the sandbox cannot protect this machine well.
     """
 
     backend: str = "local"
+    runner: str = "local"
     workers: int | None = Field(default=None, ge=1)
     allow_weak: bool = False
+
+    @property
+    def opened(self) -> tuple[str, dict[str, Json]]:
+        """The plug-in that runs jobs, and its options: the runner, which is told of the sandbox of each node, or that
+        sandbox itself."""
+        if self.runner == "local":
+            return self.backend, self.options
+        return self.runner, {"backend": self.backend, "options": self.options}
 
 
 class AgentConfig(PluginSection):
@@ -318,13 +328,14 @@ class Workbench:
         from evosyn.worlds.routing import RoutingSandbox
 
         config = self.config.sandbox
+        name, options = config.opened
         opened = open_sandbox(
-            config.backend,
+            name,
             workers=workers,
             allow_weak=config.allow_weak,
             numpy=numpy,
             hash_seed=hash_seed,
-            options=config.options,
+            options=options,
         )
         return self._open.enter_context(RoutingSandbox(opened, lambda: self.shells))
 
@@ -351,6 +362,9 @@ class Workbench:
             registry.find("agents", agent.name).configured(agent.options)
         if sandbox.options:
             registry.find("sandboxes", sandbox.backend).configured(sandbox.options)
+        if sandbox.runner != "local":
+            name, options = sandbox.opened
+            registry.find("sandboxes", name).configured(options)
 
     @property
     def _tools(self) -> TeacherTools:

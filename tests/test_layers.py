@@ -36,6 +36,7 @@ HEAVY = {
     "openevolve",
     "matplotlib",
     "peft",
+    "ray",
 }
 MODULES = sorted(ROOT.rglob("*.py"))
 

@@ -10,6 +10,7 @@ import importlib
 import json
 import os
 import sys
+import threading
 import warnings
 from typing import Any
 
@@ -125,12 +126,15 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 class Watched:
-    """A stream that knows whether anything was written to it."""
+    """A stream that knows whether anything was written to it, and passes on what threads of Ray print to standard
+    error: one of them tells of nodes that died."""
 
     def __init__(self, stream: Any) -> None:
         self._stream, self.written = stream, False
 
     def write(self, text: str) -> int:
+        if threading.current_thread().name.startswith("ray_"):
+            return sys.stderr.write(text)
         self.written = self.written or bool(text)
         return int(self._stream.write(text))
 

@@ -50,6 +50,11 @@ _SANDBOX = (
         "workbench.sandbox.backend",
         "Where programs run: local, docker, or a dotted path. [default: local]",
     ),
+    flag(
+        "--runner",
+        "workbench.sandbox.runner",
+        "On this machine (local), or on every node of a Ray cluster: ray[:HOST:PORT]. [default: local]",
+    ),
     flag("--workers", "workbench.sandbox.workers", "Programs at once. [default: one a core]", type=click.IntRange(1)),
     flag(
         "--allow-weak-sandbox", "workbench.sandbox.allow_weak", "Run even where it protects too little.", is_flag=True

@@ -35,6 +35,7 @@ EXTRAS = {
     "deepspeed": ("deepspeed",),
     "docker": ("docker",),
     "openevolve": ("openevolve",),
+    "ray": ("ray",),
     "view": ("starlette", "uvicorn"),
 }
 

@@ -41,13 +41,14 @@ class SandboxOpener(NamedTuple):
         from evosyn.sandbox import open_sandbox
 
         config = self.config
+        name, options = config.opened
         return open_sandbox(
-            config.backend,
+            name,
             workers=workers or config.workers,
             allow_weak=config.allow_weak,
             numpy=numpy,
             hash_seed=hash_seed,
-            options=config.options,
+            options=options,
         )
 
 

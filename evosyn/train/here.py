@@ -12,6 +12,7 @@ from functools import cached_property
 
 from evosyn.sandbox import open_sandbox
 from evosyn.tasks import Task
+from evosyn.train.client import RewardClient
 from evosyn.train.scoring import Scorer, domains_of, reward_judge
 from evosyn.worlds.routing import RoutingSandbox
 from evosyn.worlds.shell import open_shells
@@ -25,6 +26,7 @@ class _Opened:
     """Of one process."""
 
     lock: threading.RLock = field(default_factory=threading.RLock)
+    clients: dict[tuple[str, str | None], RewardClient] = field(default_factory=dict)
 
     @cached_property
     def shells(self) -> ShellWorlds:
@@ -56,6 +58,13 @@ def scorer_of(tasks: Iterable[Task]) -> Scorer:
         judge = mine.scorer.judge
         judge.serve(domains_of([task for task in tasks if task.problem.domain not in judge.domains]))
     return mine.scorer
+
+
+def client_of(url: str, token_env: str | None) -> RewardClient:
+    """The client of this process for a service or several, which knows those that are gone."""
+    mine = _mine()
+    with mine.lock:
+        return mine.clients.setdefault((url, token_env), RewardClient(url, token_env=token_env))
 
 
 def shells() -> ShellWorlds:

@@ -4,11 +4,11 @@
     OpenRLHF   --remote_rm_url .../evosyn/train/reward_function.py                     (finds `reward_func`)
     TRL        GRPOTrainer(reward_funcs=[trl_reward], ...)                             (column `task`)
 
-With EVOSYN_REWARD_URL set, a running `evosyn reward serve` is asked (token in EVOSYN_REWARD_TOKEN); otherwise a
-sandbox is opened in this process at the first call and closed at its end. What a row says of itself is one text
-everywhere, the JSON of `evosyn.tasks`. It imports no torch at its top; trainers load this file by its path, so it holds
-no classes that need their module. Where our machine fails, the reward is None where the trainer knows a missing reward
-(TRL), else 0.0 with the extra field `unknown` set to 1.
+With EVOSYN_REWARD_URL set, a running `evosyn reward serve` is asked, or several whose addresses stand there with commas
+between them (token in EVOSYN_REWARD_TOKEN); otherwise a sandbox is opened in this process at the first call and closed
+at its end. What a row says of itself is one text everywhere, the JSON of `evosyn.tasks`. It imports no torch at its
+top; trainers load this file by its path, so it holds no classes that need their module. Where our machine fails, the
+reward is None where the trainer knows a missing reward (TRL), else 0.0 with the extra field `unknown` set to 1.
 """
 
 from __future__ import annotations
@@ -128,11 +128,11 @@ def _score(tasks: Sequence[Task], texts: Sequence[str]) -> list[Json]:
     """One answer per completion, as the service gives it, from the service or from a sandbox of this process."""
     url = os.environ.get("EVOSYN_REWARD_URL")
     if url:
-        from evosyn.train.client import RewardClient
+        from evosyn.train.here import client_of
 
         token = "EVOSYN_REWARD_TOKEN" if "EVOSYN_REWARD_TOKEN" in os.environ else None
         items = [{"task": task_to_json(task), "completion": text} for task, text in zip(tasks, texts, strict=True)]
-        scores = RewardClient(url, token_env=token).score(items)
+        scores: list[Json] = client_of(url, token).score(items)
     else:
         from evosyn.train.here import scorer_of
         from evosyn.train.scoring import score_json

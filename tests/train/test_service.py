@@ -219,6 +219,29 @@ def test_a_client_gives_up_with_the_reason() -> None:
         client.health()
 
 
+def test_a_client_of_several_services_spreads_the_load_and_survives_the_loss_of_one(
+    sandbox: Sandbox, tasks: dict[str, Task]
+) -> None:
+    scorers = [Scorer(reward_judge(sandbox, domains_of(tasks.values()), Limits(wall_s=1.0))) for _ in range(3)]
+    services = [RewardService(scorer, tasks, port=0) for scorer in scorers]
+    threads = [threading.Thread(target=service.serve, daemon=True) for service in services]
+    for thread in threads:
+        thread.start()
+    client = RewardClient(",".join(map(url_of, services)), patience_s=20)
+    items = [{"task": TASK, "completion": f"{text}\n{n}"} for n in range(12) for text in (RIGHT, WRONG)]
+    wanted = [1.0, 0.0] * 12
+    assert [one["reward"] for one in client.score(items)] == wanted
+    assert all(scorer.judge.executed + scorer.judge.cached for scorer in scorers), "each was asked"
+    services[0].close()
+    threads[0].join(timeout=5)
+    assert [one["reward"] for one in client.score(items)] == wanted
+    gone = RewardClient("http://127.0.0.1:9, http://127.0.0.1:10", patience_s=0.3)
+    with pytest.raises(UnavailableError, match="no answer"):
+        gone.score(items)
+    for service in services[1:]:
+        service.close()
+
+
 def test_functions_for_other_trainers_ask_the_service(service: RewardService, monkeypatch: pytest.MonkeyPatch) -> None:
     from evosyn.train.reward_function import compute_score, compute_scores, trl_reward
 
