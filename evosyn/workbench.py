@@ -27,6 +27,7 @@ from evosyn.configs.loading import SECRET
 from evosyn.errors import SandboxUnavailable, UsageError
 from evosyn.jobs import Limits
 from evosyn.ports import (
+    Agent,
     AgentTools,
     Checked,
     Crossexec,
@@ -42,6 +43,7 @@ from evosyn.running.progress import Usage, usage_of
 from evosyn.sharing import Company
 
 if TYPE_CHECKING:
+    from evosyn.agents.tool_ways import ToolActor
     from evosyn.crossexec.judge import Judge
     from evosyn.worlds.shell.kind import ShellWorlds
 
@@ -204,11 +206,22 @@ class Workbench:
         if domain.actor == "reply":
             return None
         if domain.name not in self._actors:
-            turns = TurnJournal(self._out and self._out / "turns.jsonl")
             config = self.config.agent
             agent = registry.make("agents", config.name, AgentTools(), config.options)
-            self._actors[domain.name] = Actor(self.shells, turns, agent, config.rooms)
+            if domain.actor == "tools":
+                self._actors[domain.name] = self.tool_actor(agent)
+            else:
+                turns = TurnJournal(self._out and self._out / "turns.jsonl")
+                self._actors[domain.name] = Actor(self.shells, turns, agent, config.rooms)
         return self._actors[domain.name]
+
+    def tool_actor(self, agent: Agent) -> ToolActor:
+        """Has problems of tool worlds solved by an agent."""
+        from evosyn.agents.tool_ways import ToolActor
+
+        worlds = registry.make("worlds", "tools", WorldTools(sandbox=lambda: self.sandbox))
+        turns = TurnJournal(self._out and self._out / "turns.jsonl")
+        return ToolActor(worlds, turns, agent, self.config.agent.rooms)
 
     def actors(self, problems: Iterable[Problem]) -> dict[str, Actor]:
         """Who solves these problems in several steps, by domain; each has a place to act in.

@@ -14,12 +14,13 @@ from dataclasses import replace
 from typing import NamedTuple, Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
+from evosyn.agents import dialects
 from evosyn.agents.course import Course
 from evosyn.agents.place import EpisodePlace, RoomGone
 from evosyn.agents.turns import TurnJournal
 from evosyn.chat import Reply, Request
 from evosyn.domains.os_shell import ROUNDS
-from evosyn.ports.agents import Agent
+from evosyn.ports.agents import Agent, Ways
 from evosyn.ports.worlds import WorldKind
 from evosyn.records import Json, Problem
 from evosyn.running.ledger import TRANSIENT
@@ -73,7 +74,7 @@ class Actor:
         most: episodes that have a room at the same time; None for two a core.
     """
 
-    def __init__(self, rooms: Rooms, turns: TurnJournal, agent: Agent, most: int | None = None) -> None:
+    def __init__(self, rooms: Rooms | None, turns: TurnJournal, agent: Agent, most: int | None = None) -> None:
         self._rooms, self._turns, self._agent = rooms, turns, agent
         self._most = most or 2 * len(os.sched_getaffinity(0))
         self._threads = ThreadPoolExecutor(self._most, thread_name_prefix="evosyn-agent")
@@ -106,11 +107,9 @@ class Actor:
             BudgetSpent, TeacherUnavailable: from the teacher.
             SandboxUnavailable: there are no rooms any more.
         """
-        world = world_in(problem.payload)
-        place = EpisodePlace(
-            lambda: self._rooms.open(world), self._rooms.kept, self._turns, f"{problem.id}/{request.sample}"
-        )
-        work = _Work(replace(problem, human_testing=None), request, ask, place, self._turns, self._in_thread)
+        place = self.place(problem, f"{problem.id}/{request.sample}")
+        bare = replace(problem, human_testing=None)
+        work = _Work(bare, request, ask, place, self._turns, self._in_thread, self.ways(problem), self.action)
         async with self._gate():
             with _closing(place):
                 try:
@@ -121,6 +120,20 @@ class Actor:
                 except RoomGone:
                     return Episode(None, tuple(work.replies), "room")
         return Episode(work.course.trajectory(state), tuple(work.replies), drifted=place.drifted)
+
+    def place(self, problem: Problem, episode: str) -> EpisodePlace:
+        """Where an episode takes place."""
+        world = world_in(problem.payload)
+        return EpisodePlace(lambda: self._rooms.open(world), self._rooms.kept, self._turns, episode)
+
+    def ways(self, problem: Problem) -> Ways:  # noqa: ARG002
+        """How one acts there."""
+        return dialects
+
+    @staticmethod
+    def action(act: ToolCall) -> str | None:
+        """What the session is told; None for what ends the episode."""
+        return str(act.arguments["script"]) if act.name == BASH else None
 
     def _gate(self) -> asyncio.Semaphore:
         return self._gates.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(self._most))
@@ -140,8 +153,10 @@ class _Work:
         place: EpisodePlace,
         turns: TurnJournal,
         in_thread: Callable[[Callable[[], Json]], Awaitable[Json]],
+        ways: Ways,
+        action: Callable[[ToolCall], str | None],
     ) -> None:
-        self.problem, self.opening = problem, opening
+        self.problem, self.opening, self.ways, self._action = problem, opening, ways, action
         self._ask, self._place, self._turns, self._in_thread = ask, place, turns, in_thread
         self.course = Course(int(problem.payload.get("rounds", ROUNDS)))
         self.replies: list[Reply] = []
@@ -160,10 +175,11 @@ class _Work:
     async def do(self, act: ToolCall | None) -> str:
         if self.over:
             return ""
-        self.course.take(act)
-        if act is None or act.name != BASH:
+        action = None if act is None else self._action(act)
+        self.course.take(act, runs=action is not None)
+        if act is None or action is None:
             return ""
-        seen = await self._in_thread(lambda: self._place.act(str(act.arguments["script"])))
+        seen = await self._in_thread(lambda: self._place.act(action))
         self.course.saw(act, seen)
         return str(seen.out)
 

@@ -86,7 +86,9 @@ class ChainMaker:
     ) -> None:
         self._world, self._graph, self._player = world, graph, player
         self._rows, self._uses, self._rng = rows, uses, rng
-        self._owner = {(table, str(row[world.table[table].key])): row for table, listed in rows.items() for row in listed}
+        self._owner = {
+            (table, str(row[world.table[table].key])): row for table, listed in rows.items() for row in listed
+        }
 
     def make(self, writes: int) -> Chain | str:
         """A chain with so many writes, or why there is none."""
@@ -118,7 +120,7 @@ class ChainMaker:
         writers = [one for one in self._world.tools if one.request and one.name in self._graph.wrote]
         weights = [1 / (1 + self._uses.get(one.name, 0)) for one in writers]
         used = [entity for name, args in calls for entity in self._named(self._world.tool[name], args).values()]
-        used += [one for one in self._new(begun.rows)]
+        used += self._new(begun.rows)
         tried = []
         for tool in self._rng.choices(writers, weights, k=CANDIDATES) if writers else ():
             focus = dict(used) if self._rng.random() < IN_FOCUS else {}
@@ -240,7 +242,10 @@ class ChainMaker:
             return table.made
         refers = {one.name: one.references for one in table.columns}
         names = [name for _, name, _, _ in string.Formatter().parse(table.called) if name]
-        told = {name: self._called((str(refers[name]), str(row[name]))) if refers[name] else str(row[name]) for name in names}
+        told = {
+            name: self._called((str(refers[name]), str(row[name]))) if refers[name] else str(row[name])
+            for name in names
+        }
         return table.called.format(**told)
 
 

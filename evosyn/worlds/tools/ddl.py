@@ -1,4 +1,4 @@
-"""The database of a world as SQL, written by us: no model writes any. SQLite 3.37 or newer (`STRICT`). Section 4.1.2."""
+"""The database of a world as SQL, written by us: no model writes any. Needs SQLite 3.37 (`STRICT`)."""
 
 from __future__ import annotations
 

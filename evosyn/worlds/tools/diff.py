@@ -75,7 +75,7 @@ def _settled(world: ToolWorld, table: Table, initial: Rows, gold: Rows, final: R
         if (key in want) != (key in got):
             yield f"{'kept' if key in got else 'deleted'}: {table.name}: {key}"
         elif key in want:
-            yield from _changed(world, table, old[key], want[key], got[key])
+            yield from _changed(table, old[key], want[key], got[key])
     counts = [Counter(_signature(table, row, old_keys) for row in _new(table, initial, rows))
               for rows in (gold, final) for old_keys in [_old_keys(world, initial)]]  # fmt: skip
     if counts[0].total() != counts[1].total():
@@ -84,9 +84,7 @@ def _settled(world: ToolWorld, table: Table, initial: Rows, gold: Rows, final: R
         yield f"new-row: {table.name}: {'; '.join(sorted(str(one) for one in counts[1] - counts[0]))[:200]}"
 
 
-def _changed(
-    world: ToolWorld, table: Table, old: Mapping[str, Json], want: Mapping[str, Json], got: Mapping[str, Json]
-) -> Iterator[str]:
+def _changed(table: Table, old: Mapping[str, Json], want: Mapping[str, Json], got: Mapping[str, Json]) -> Iterator[str]:
     """Columns of an old row; those that may name a new row are left to the search."""
     for column in table.columns[1:]:
         name, policy = column.name, table.policy(column)
@@ -129,7 +127,9 @@ def _old_rows_fit(search: _Search, initial: Rows, gold: Rows, final: Rows) -> bo
         columns = [one for one in table.columns[1:] if one.references]
         want, got = _by_key(table, gold), _by_key(table, final)
         for key in _by_key(table, initial):
-            if key in want and not all(search.equal(table, one, want[key][one.name], got[key][one.name]) for one in columns):
+            if key in want and not all(
+                search.equal(table, one, want[key][one.name], got[key][one.name]) for one in columns
+            ):
                 return False
     return True
 
@@ -144,7 +144,9 @@ def similarity(gold: Json, final: Json) -> float:
         return 0.0
     words = Counter(_WORD.findall(first)), Counter(_WORD.findall(second))
     shared = (words[0] & words[1]).total()
-    return max(2 * shared / (words[0].total() + words[1].total()), 1 - _edits(first, second) / max(len(first), len(second)))
+    return max(
+        2 * shared / (words[0].total() + words[1].total()), 1 - _edits(first, second) / max(len(first), len(second))
+    )
 
 
 def _plain(value: Json) -> str:

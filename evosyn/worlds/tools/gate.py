@@ -21,7 +21,7 @@ LANGUAGE = replace(
     PLAIN,
     modules={
         **PLAIN.modules,
-        "re": frozenset("fullmatch match search sub split findall".split()),
+        "re": frozenset(["fullmatch", "match", "search", "sub", "split", "findall"]),
         "json": frozenset({"dumps", "loads"}),
     },
     methods=PLAIN.methods | OFFERS | {"group", "groups"},
@@ -83,8 +83,7 @@ def _impure(node: ast.AST) -> Iterator[str]:
     if isinstance(node, ast.Global | ast.Nonlocal | ast.Lambda | ast.ClassDef):
         yield f"impure: line {getattr(node, 'lineno', 0)}: no {type(node).__name__.lower()}"
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "db":
-        if node.attr not in OFFERS:
-            yield f"impure: line {node.lineno}: db offers {', '.join(sorted(OFFERS))}"
+        yield from () if node.attr in OFFERS else (f"impure: line {node.lineno}: db has no {node.attr!r}",)
     if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in QUERIES):
         return
     if not (isinstance(node.func.value, ast.Name) and node.func.value.id == "db"):
@@ -111,7 +110,8 @@ def _line(tree: ast.Module) -> int:
     function = next(one for one in tree.body if isinstance(one, ast.FunctionDef))
     for at, statement in enumerate(function.body):
         kept = [*function.body[:at], ast.Pass(lineno=statement.lineno), *function.body[at + 1 :]]
-        shorter = ast.FunctionDef(**{**{name: getattr(function, name, None) for name in function._fields}, "body": kept})
+        parts = {name: getattr(function, name, None) for name in function._fields}
+        shorter = ast.FunctionDef(**{**parts, "body": kept})
         body = [shorter if one is function else one for one in tree.body]
         if LANGUAGE.admits(ast.Module(body, [])):
             return statement.lineno

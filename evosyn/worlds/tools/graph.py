@@ -80,7 +80,8 @@ def find_graph(world: ToolWorld, player: Player, seeds: SeedTree) -> ToolGraph:
     for trial, first, then, pair in zip(trials, alone, other, after, strict=True):
         for kind in _kinds(first, then, pair):
             shown.setdefault((kind, trial.first.name, trial.then.name, "", ""), set()).add(state_id(trial.rows))
-    wrote = sorted({one.first.name for one, two in zip(trials, alone, strict=True) if any(call.wrote for call in two.calls)})
+    writing = [any(call.wrote for call in one.calls) for one in alone]
+    wrote = sorted({one.first.name for one, writes in zip(trials, writing, strict=True) if writes})
     shown |= _data_edges(world, player, trials, alone)
     edges = [Edge(*key, tuple(sorted(states))) for key, states in sorted(shown.items())]
     return ToolGraph(tuple(edges), tuple(wrote))

@@ -12,15 +12,21 @@ STEPS, EVERY = 2_000_000, 1000
 """Steps of SQLite's machine that one call may take, and how often they are counted."""
 LONGEST, MOST_ROWS, MOST_CHARS = 1_000_000, 5000, 100_000
 """Of one value, of what `all` gives, of what a tool returns."""
-FUNCTIONS = frozenset(
+
+
+def _words(text):
+    return frozenset(text.split())
+
+
+FUNCTIONS = _words(
     "abs avg coalesce count date_add days_between ifnull instr length like lower max min nullif replace round rtrim "
-    "ltrim substr sum total trim upper group_concat".split()
+    "ltrim substr sum total trim upper group_concat"
 )
-REFUSED = frozenset(
+REFUSED = _words(
     "open eval exec compile input getattr setattr delattr globals locals vars breakpoint exit quit help memoryview "
-    "type object super dir id classmethod staticmethod property hash".split()
+    "type object super dir id classmethod staticmethod property hash"
 )
-MODULES = frozenset("datetime math re json decimal itertools collections functools operator string".split())
+MODULES = _words("datetime math re json decimal itertools collections functools operator string")
 _FREE = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_RECURSIVE}
 _NAMED = {sqlite3.SQLITE_READ: "reads", sqlite3.SQLITE_UPDATE: "writes"}
 _WHOLE = {sqlite3.SQLITE_INSERT: "writes", sqlite3.SQLITE_DELETE: "writes"}
@@ -66,8 +72,8 @@ class State:
             listed = sorted(rows.get(table, ()), key=lambda row, key=key: str(row[key]))
             if any(set(row) != set(columns) for row in listed):
                 raise ValueError(f"a row of {table} has other columns")
-            marks = ", ".join("?" * len(columns))
-            base.executemany(f'INSERT INTO "{table}" VALUES ({marks})', [[row[one] for one in columns] for row in listed])
+            values = [[row[one] for one in columns] for row in listed]
+            base.executemany(f'INSERT INTO "{table}" VALUES ({", ".join("?" * len(columns))})', values)
         base.execute("COMMIT")
         self.counters = {}
         for table, key, _, prefix in KIT["tables"]:  # noqa: F821

@@ -1,4 +1,4 @@
-"""What nearly solves a task and must not be paid, and what solves it in another order and must be. ScaleEnv 4.1.1; ours.
+"""What nearly solves a task and must not be paid, and what solves it in another order and must be. Ours.
 
 Near misses: each write left out, done twice, done to another row, done with each hard argument changed; and a further
 write of a tool that is not of the task.
@@ -7,7 +7,7 @@ write of a tool that is not of the task.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from evosyn.records import Json
 from evosyn.worlds.tools.chains import Chain, Step
@@ -54,7 +54,7 @@ def greedy(world: ToolWorld, reference: Calls, rows: Rows, seeds: random.Random)
     return found
 
 
-def other_orders(world: ToolWorld, chain: Chain, graph: ToolGraph) -> list[tuple[Step, ...]]:
+def other_orders(chain: Chain, graph: ToolGraph) -> list[tuple[Step, ...]]:
     """The chain with two neighbours changed that have nothing to do with each other, at most `ORDERS`."""
     tied = {frozenset((one.first, one.then)) for one in graph.edges if one.kind in ("state", "pre")}
     found = []

@@ -113,8 +113,9 @@ def played(outcome: ItemOutcome) -> Played:
     value = outcome.value
     if value["broken"]:
         return Played((), {}, f"state: {value['broken']}")
-    calls = [{**one, "reads": tuple(one.get("reads", ())), "writes": tuple(one.get("writes", ()))} for one in value["calls"]]
-    return Played(tuple([CallOutcome(**one) for one in calls]), value["rows"])
+    touched = [{what: tuple(one.get(what, ())) for what in ("reads", "writes")} for one in value["calls"]]
+    calls = [CallOutcome(**{**one, **more}) for one, more in zip(value["calls"], touched, strict=True)]
+    return Played(tuple(calls), value["rows"])
 
 
 class Player:

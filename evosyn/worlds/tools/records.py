@@ -144,8 +144,12 @@ class ToolSpec(_Part):
             "function": {"name": self.name, "description": self.description, "parameters": shape},
         }
 
-    def misfit(self, args: Mapping[str, Json]) -> str:
-        """Why these arguments are none of it, or ""."""
+    def misfit(self, args: Mapping[str, Json], *, linked: bool = False) -> str:
+        """Why these arguments are none of it, or "".
+
+        Args:
+            linked: `{"from": [call, path]}` may stand for a value.
+        """
         known = {one.name: one for one in self.parameters}
         if unknown := sorted(set(args) - set(known)):
             return f"unknown argument {unknown[0]!r}; {self.name} takes {', '.join(known) or 'none'}"
@@ -154,9 +158,9 @@ class ToolSpec(_Part):
                 if one.required:
                     return f"argument {name!r} is missing"
                 continue
-            if not isinstance(args[name], _TYPES[one.type]) or (
-                isinstance(args[name], bool) and one.type != "boolean"
-            ):
+            if linked and isinstance(args[name], dict) and set(args[name]) == {"from"}:
+                continue
+            if not isinstance(args[name], _TYPES[one.type]) or (isinstance(args[name], bool) and one.type != "boolean"):
                 return f"argument {name!r} must be of type {one.type}"
         return ""
 
@@ -185,9 +189,12 @@ class ToolWorld(_Part):
     tables: Annotated[tuple[Table, ...], Field(min_length=1, max_length=22)]
     tools: Annotated[tuple[ToolSpec, ...], Field(min_length=1, max_length=70)]
 
+    def __hash__(self) -> int:
+        return hash(self.id)
+
     @cached_property
     def id(self) -> str:
-        return content_id("w_", self.model_dump())
+        return content_id("w_", self.model_dump(mode="json"))
 
     @cached_property
     def table(self) -> dict[str, Table]:
@@ -233,7 +240,9 @@ def _loose_ends(world: ToolWorld) -> Iterator[str]:
             if reason := _no_check(check, {one.name for one in table.columns}):
                 yield f"a check of the table {table.name!r}: {reason}"
     reached: set[str] = set()
-    while more := {one.name for one in world.tables if reached.issuperset(set(_references(one)) - {one.name})} - reached:
+    while (
+        more := {one.name for one in world.tables if reached.issuperset(set(_references(one)) - {one.name})} - reached
+    ):
         reached |= more
     if circle := sorted(set(names) - reached):
         yield f"the tables {', '.join(circle)} refer to each other in a circle"

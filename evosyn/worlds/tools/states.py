@@ -14,18 +14,22 @@ from collections.abc import Callable, Mapping
 from evosyn.records import Json
 from evosyn.worlds.tools.records import Column, Parameter, Rows, Table, ToolSpec, ToolWorld
 
-_FIRST = "Ada Ben Clara David Elena Farid Grace Hugo Ines Jonas Kira Leon Mira Nils Olga Pavel Rosa Samir Tessa Viktor".split()
-_LAST = "Adler Bauer Costa Dorn Ekberg Fuchs Garcia Hansen Ivanov Jensen Kaya Lorenz Moreau Novak Okafor Petrov".split()
-_FIT = "Silent Hidden Northern Golden Broken Distant Winter Salt".split()
-_THING = "Harbour Garden Letters Bridge Orchard Clocks Island Voyage".split()
+_FIRST = "Ada Ben Clara David Elena Farid Grace Hugo Ines Jonas Kira Leon Mira Nils Olga Pavel Rosa Samir Tessa Viktor"
+_LAST = "Adler Bauer Costa Dorn Ekberg Fuchs Garcia Hansen Ivanov Jensen Kaya Lorenz Moreau Novak Okafor Petrov"
+_FIT, _THING = (
+    "Silent Hidden Northern Golden Broken Distant Winter Salt",
+    "Harbour Garden Letters Bridge Orchard Clocks",
+)
+_CITIES = "Aalen Bergen Cadiz Delft Evora Fulda Ghent Hamar Ivrea Jena Krems Lucca Malmo Nantes Oulu Parma"
+_STREETS = ("Mill Lane", "Oak Road", "Station Street")
 WORDS: dict[str, tuple[str, ...]] = {
-    "person": tuple(f"{first} {last}" for last in _LAST for first in _FIRST),
-    "book": tuple(f"The {fit} {thing}" for fit in _FIT for thing in _THING),
-    "city": tuple("Aalen Bergen Cadiz Delft Evora Fulda Ghent Hamar Ivrea Jena Krems Lucca Malmo Nantes Oulu Parma".split()),
-    "street": tuple(f"{name} {number}" for name in ("Mill Lane", "Oak Road", "Station Street") for number in range(1, 40)),
-    "shelf": tuple(f"{letter}{number}" for letter in "ABCDE" for number in range(1, 10)),
-    "phone": tuple(f"0{number}" for number in range(4710, 9990, 37)),
-    "drug": tuple("amoxil bisorex cetadin dolofen elimar fluvon gastrin hydrocal".split()),
+    "person": tuple([f"{first} {last}" for last in _LAST.split() for first in _FIRST.split()]),
+    "book": tuple([f"The {fit} {thing}" for fit in _FIT.split() for thing in _THING.split()]),
+    "city": tuple(_CITIES.split()),
+    "street": tuple([f"{name} {number}" for name in _STREETS for number in range(1, 40)]),
+    "shelf": tuple([f"{letter}{number}" for letter in "ABCDE" for number in range(1, 10)]),
+    "phone": tuple([f"0{number}" for number in range(4710, 9990, 37)]),
+    "drug": ("amoxil", "bisorex", "cetadin", "dolofen", "elimar", "fluvon", "gastrin", "hydrocal"),
     "complaint": ("a sore throat", "back pain", "a skin rash", "a bad cough", "trouble sleeping", "a yearly checkup"),
     "remark": (
         *("left at the side door", "please call before noon", "the cover is torn", "paid in cash at the desk"),
@@ -157,8 +161,8 @@ def draw_args(
             values = [row[column] for row in rows[table] if row[column] is not None]
             if not values:
                 return None
-            key = world.table[table].key
-            held = [row[column] for row in rows[table] if row[key] == (focus or {}).get(table) and row[column] is not None]
+            key, wanted = world.table[table].key, (focus or {}).get(table)
+            held = [row[column] for row in rows[table] if row[key] == wanted and row[column] is not None]
             found[one.name] = held[0] if held else rng.choice(values)
         else:
             found[one.name] = drawn(one, world, rng)

@@ -109,7 +109,8 @@ class _TaskMaker:
     def make(self, index: int, forms: set[str]) -> WorldTask | str:
         """A task, or why there is none; `forms` takes those of chains that were made, with all their beginnings."""
         complexity = 1 + index % 3
-        rows = draw_state(self._world, {one.name: self._rng.randint(SMALLEST, 6) for one in self._world.tables}, self._rng)
+        counts = {one.name: self._rng.randint(SMALLEST, 6) for one in self._world.tables}
+        rows = draw_state(self._world, counts, self._rng)
         chain = ChainMaker(self._world, self._graph, self._player, rows, self._uses, self._rng).make(complexity)
         if isinstance(chain, str):
             return chain
@@ -132,9 +133,7 @@ class _TaskMaker:
         forms.update(canonical_json(form[: at + 1]) for at in range(len(form)))
         added = sum(map(len, state.values())) - sum(map(len, rows.values()))
         steps = tuple([(one.tool, dict(one.args)) for one in chain.steps])
-        return WorldTask(
-            index, chain.sentences, steps, reference, state, played.rows, shown, complexity, added, misses
-        )
+        return WorldTask(index, chain.sentences, steps, reference, state, played.rows, shown, complexity, added, misses)
 
     # --------------------------------------------------------------------------------------------- distractors
 
@@ -194,7 +193,8 @@ class _TaskMaker:
 
     def _fed(self, tool: ToolSpec, shown: Mapping[str, None]) -> bool:
         """Whether each key that it needs comes from a tool that is there."""
-        fed = {one.parameter for one in self._graph.edges if one.kind == "data" and one.then == tool.name and one.first in shown}
+        edges = [one for one in self._graph.edges if one.kind == "data" and one.then == tool.name]
+        fed = {one.parameter for one in edges if one.first in shown}
         return fed.issuperset(one.name for one in tool.parameters if one.ref and one.required)
 
     def _gate(self, state: States, shown: Mapping[str, None]) -> float:
@@ -212,12 +212,13 @@ class _TaskMaker:
         for tool in self._world.tools:
             for number in range(VALID + INVALID):
                 args = draw_args(self._world, tool, state, self._rng)
-                if args is not None:
-                    calls.append(_call(tool.name, args if number < VALID else _spoilt(self._world, tool, args, self._rng)))
+                if args is not None and number >= VALID:
+                    args = _spoilt(self._world, tool, args, self._rng)
+                calls += [] if args is None else [_call(tool.name, args)]
         found = self._player.play(self._world, [Play(state, (one,)) for one in calls])
         works = {call.tool for call, one in zip(calls, found, strict=True) if one.smooth}
-        fails = {call.tool for call, one in zip(calls, found, strict=True) if one.lost or one.calls[0].outcome == "failed"}
-        return works, fails
+        broken = [one.lost or one.calls[0].outcome == "failed" for one in found]
+        return works, {call.tool for call, one in zip(calls, broken, strict=True) if one}
 
     # ---------------------------------------------------------------------------------------------- the reward
 
@@ -230,15 +231,15 @@ class _TaskMaker:
         shown: Sequence[str],
     ) -> int | str:
         """How many near misses are not paid, or `reward-unsound`."""
-        orders = [Play(state, calls_of(one)) for one in other_orders(self._world, chain, self._graph)]
+        orders = [Play(state, calls_of(one)) for one in other_orders(chain, self._graph)]
         misses = near_misses(self._world, reference, state, shown, self._rng)
         found = self._player.play(self._world, [*orders, *(Play(state, one) for one in misses)])
         if any(one.smooth and differences(self._world, state, gold, one.rows) for one in found[: len(orders)]):
             return "reward-unsound"
         if differences(self._world, state, gold, gold) or not differences(self._world, state, gold, state):
             return "reward-unsound"
-        told = _visible(self._world, gold)
-        missed = [one for one in found[len(orders) :] if not one.lost and _visible(self._world, one.rows) != told]
+        told = visible(self._world, gold)
+        missed = [one for one in found[len(orders) :] if not one.lost and visible(self._world, one.rows) != told]
         if any(not differences(self._world, state, gold, one.rows) for one in missed):
             return "reward-unsound"
         return len(missed) if len(missed) >= FEWEST_MISSES else "few-misses"
@@ -291,7 +292,7 @@ def _undisturbed(world: ToolWorld, before: Played, after: Played, table: str, mo
     return after.rows == _with(world, before.rows, table, more)
 
 
-def _visible(world: ToolWorld, rows: Mapping[str, Sequence[Mapping[str, Json]]]) -> Json:
+def visible(world: ToolWorld, rows: Mapping[str, Sequence[Mapping[str, Json]]]) -> Json:
     """The part of a state that a reward may look at, and which rows there are."""
     return {
         table.name: [

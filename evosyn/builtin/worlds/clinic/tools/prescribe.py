@@ -9,5 +9,13 @@ def prescribe(db, *, patient_id: str, doctor_id: str, drug: str, days: int, refi
     if patient["status"] != "here":
         raise NotAllowed("the patient has left")
     prescription_id = db.new_id("prescription")
-    db.run("INSERT INTO prescription VALUES (?, ?, ?, ?, ?, ?)", prescription_id, patient_id, doctor_id, drug, days, refills)
+    db.run(
+        "INSERT INTO prescription VALUES (?, ?, ?, ?, ?, ?)",
+        prescription_id,
+        patient_id,
+        doctor_id,
+        drug,
+        days,
+        refills,
+    )
     return {"prescription_id": prescription_id}

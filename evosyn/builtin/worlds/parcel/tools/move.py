@@ -7,7 +7,9 @@ def move(db, *, parcel_id: str, depot_id: str) -> dict:
         raise NotFound("depot")
     if parcel["status"] != "stored" or parcel["depot_id"] == depot_id:
         raise NotAllowed("it is not stored, or lies there already")
-    stored = db.one("SELECT count(*) AS parcels FROM parcel WHERE depot_id = ? AND status = 'stored'", depot_id)["parcels"]
+    stored = db.one("SELECT count(*) AS parcels FROM parcel WHERE depot_id = ? AND status = 'stored'", depot_id)[
+        "parcels"
+    ]
     if stored >= depot["room"]:
         raise NoRoom("the depot is full")
     db.run("UPDATE parcel SET depot_id = ? WHERE parcel_id = ?", depot_id, parcel_id)

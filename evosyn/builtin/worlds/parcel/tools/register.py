@@ -6,7 +6,9 @@ def register(db, *, customer_id: str, depot_id: str, grams: int) -> dict:
     depot = db.one("SELECT room FROM depot WHERE depot_id = ?", depot_id)
     if depot is None:
         raise NotFound("depot")
-    stored = db.one("SELECT count(*) AS parcels FROM parcel WHERE depot_id = ? AND status = 'stored'", depot_id)["parcels"]
+    stored = db.one("SELECT count(*) AS parcels FROM parcel WHERE depot_id = ? AND status = 'stored'", depot_id)[
+        "parcels"
+    ]
     if stored >= depot["room"]:
         raise NoRoom("the depot is full")
     parcel_id = db.new_id("parcel")
