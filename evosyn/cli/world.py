@@ -93,9 +93,8 @@ def tasks(config: CheckConfig, source: str, out: Path, count: int, seed: int, as
     if as_json:
         click.echo(json.dumps(report, indent=2))
     else:
-        click.echo(
-            f"{len(made.tasks)} of {count} tasks of {world.name} in {out}; {report['misses']} near misses, none paid"
-        )
+        click.echo(f"{len(made.tasks)} of {count} tasks of {world.name} in {out}")
+        click.echo(f"{report['misses']} near misses were tried; none is paid")
         for reason, number in report["dropped"].items():
             click.echo(f"  attempts dropped {number}: {reason}")
     return 0 if made.tasks else 1
@@ -107,7 +106,7 @@ def tasks(config: CheckConfig, source: str, out: Path, count: int, seed: int, as
 @sandbox_options
 @config_options(EXAMPLE)
 def check(config: CheckConfig, source: str, as_json: bool) -> int:
-    """Check a world from its files: digests, schema, tools, references, near misses. Ends with 1 if something is wrong."""
+    """Check a world from its files: digests, schema, tools, references, near misses. Ends with 1 if one is wrong."""
     from evosyn.reading.plain import safe
     from evosyn.workbench import Workbench
     from evosyn.worlds.tools.checking import check_world

@@ -26,7 +26,7 @@ from evosyn.toolcalls import CLOSE, ToolCall, heard, spoken
 from evosyn.trajectories import FINISH, ToolUse, Trajectory, trajectory_of
 from evosyn.worlds.tools.diff import differences
 from evosyn.worlds.tools.kind import OK, ToolPlace
-from evosyn.worlds.tools.playing import Play, ToolCalled, play_job, played
+from evosyn.worlds.tools.playing import ToolCalled, play_job, played
 from evosyn.worlds.tools.records import ToolWorld
 from evosyn.worlds.tools.users import ASK
 
@@ -144,7 +144,7 @@ class FinalStatePlan:
     def _cell(self, testing: Testing, outcome: ItemOutcome) -> CellResult:
         if outcome.status is not Status.OK:
             return _result(STATUS_VERDICTS[outcome.status], outcome.detail, outcome.seconds)
-        found = played(outcome)
+        (found,) = played(outcome, self.place.state)
         if found.lost:
             return _result(Verdict.BROKEN, found.lost, outcome.seconds)
         try:
@@ -219,9 +219,7 @@ class ToolUseDomain(BaseDomain):
             wrong = f"{len(calls)} calls; at most {MOST_CALLS}"
         if wrong:
             return FinalStatePlan(place, tuple(testings), misfits, (), _result(Verdict.ERROR, wrong))
-        return FinalStatePlan(
-            place, tuple(testings), misfits, (play_job(place.world, [Play(place.state, calls)], limits),)
-        )
+        return FinalStatePlan(place, tuple(testings), misfits, (play_job(place.world, place.state, [calls], limits),))
 
     def canaries(self, problem: Problem, testings: Sequence[Testing]) -> tuple[Solution, ...]:  # noqa: ARG002
         return (Solution(Trajectory((), FINISH).text),)

@@ -70,7 +70,7 @@ class AgentWork(Protocol):
         ...
 
     async def do(self, act: ToolCall | None) -> str:
-        """Take a round: run `bash` (argument `script`), or a tool of a tool world, and get what is shown of it; or end by
+        """Take a round: run `bash` (argument `script`) or a tool of a tool world and get what is shown; or end by
         `answer` or `finish`. None is a round in which nothing is done; two in a row end the episode."""
         ...
 

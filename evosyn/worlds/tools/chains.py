@@ -99,12 +99,15 @@ class ChainMaker:
                 return "chain-infeasible"
             calls.append(call)
         before = self._player.one(self._world, Play(self._rows, minutes(calls)))
-        made = {str(value): (number, path) for number, one in enumerate(before.calls) for path, value in places(one.value)
-                if isinstance(value, str)}  # fmt: skip
+        made: dict[str, tuple[int, str]] = {}
+        for number, one in enumerate(before.calls):
+            for path, value in places(one.value):
+                made.setdefault(str(value), (number, path))  # who says it first has made it
         needed = [entity for name, args in calls for entity in self._named(self._world.tool[name], args).values()]
-        known = {one: where for one in needed if one not in self._owner and (where := made.get(one[1])) is not None}
+        new = [one for one in needed if one not in self._owner]
+        known = {one: made[one[1]] for one in new if one[1] in made}
         lookups = self._lookups([one for one in needed if one in self._owner])
-        if lookups is None or any(one not in self._owner and one not in known for one in needed):
+        if lookups is None or len(known) < len(set(new)):
             return "id-from-nowhere"
         steps = self._steps(calls, lookups, known)
         if len(steps) not in LENGTH:

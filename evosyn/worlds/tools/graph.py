@@ -73,15 +73,17 @@ def find_graph(world: ToolWorld, player: Player, seeds: SeedTree) -> ToolGraph:
     """Plays all pairs of tools in some states."""
     trials = [one for number in range(STATES) for one in _trials(world, seeds.child("graph", number))]
     alone = player.play(world, [Play(one.rows, minutes([(one.first.name, one.args[0])])) for one in trials])
-    other = player.play(world, [Play(one.rows, minutes([(one.then.name, one.args[1])])) for one in trials])
-    both = [Play(one.rows, minutes([(one.first.name, one.args[0]), (one.then.name, one.args[1])])) for one in trials]
-    after = player.play(world, both)
+    writing = [
+        (trial, first) for trial, first in zip(trials, alone, strict=True) if any(call.wrote for call in first.calls)
+    ]
+    other = player.play(world, [Play(one.rows, minutes([(one.then.name, one.args[1])])) for one, _ in writing])
+    both = [[(one.first.name, one.args[0]), (one.then.name, one.args[1])] for one, _ in writing]
+    after = player.play(world, [Play(one.rows, minutes(calls)) for (one, _), calls in zip(writing, both, strict=True)])
     shown: dict[tuple[str, str, str, str, str], set[str]] = {}
-    for trial, first, then, pair in zip(trials, alone, other, after, strict=True):
+    for (trial, first), then, pair in zip(writing, other, after, strict=True):
         for kind in _kinds(first, then, pair):
             shown.setdefault((kind, trial.first.name, trial.then.name, "", ""), set()).add(state_id(trial.rows))
-    writing = [any(call.wrote for call in one.calls) for one in alone]
-    wrote = sorted({one.first.name for one, writes in zip(trials, writing, strict=True) if writes})
+    wrote = sorted({one.first.name for one, _ in writing})
     shown |= _data_edges(world, player, trials, alone)
     edges = [Edge(*key, tuple(sorted(states))) for key, states in sorted(shown.items())]
     return ToolGraph(tuple(edges), tuple(wrote))

@@ -27,6 +27,7 @@ REFUSED = _words(
     "type object super dir id classmethod staticmethod property hash"
 )
 MODULES = _words("datetime math re json decimal itertools collections functools operator string")
+_CODE = {}
 _FREE = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_RECURSIVE}
 _NAMED = {sqlite3.SQLITE_READ: "reads", sqlite3.SQLITE_UPDATE: "writes"}
 _WHOLE = {sqlite3.SQLITE_INSERT: "writes", sqlite3.SQLITE_DELETE: "writes"}
@@ -60,28 +61,17 @@ class Database:
 class State:
     """An open state: `play` plays one call."""
 
-    def __init__(self, rows, clock):
-        self.base = base = sqlite3.connect(":memory:", isolation_level=None, cached_statements=0)
-        self.clock = datetime.datetime.fromisoformat(clock)
-        for statement in KIT["ddl"]:  # noqa: F821 - stands after this text
-            base.execute(statement)
+    def __init__(self, opened, clock):
+        snapshot, counters = opened
+        self.base = base = _connection()
+        base.deserialize(snapshot)
         base.execute("PRAGMA foreign_keys=ON")
         base.execute("PRAGMA temp_store=MEMORY")
-        base.execute("BEGIN")
-        for table, key, columns, _ in KIT["tables"]:  # noqa: F821
-            listed = sorted(rows.get(table, ()), key=lambda row, key=key: str(row[key]))
-            if any(set(row) != set(columns) for row in listed):
-                raise ValueError(f"a row of {table} has other columns")
-            values = [[row[one] for one in columns] for row in listed]
-            base.executemany(f'INSERT INTO "{table}" VALUES ({", ".join("?" * len(columns))})', values)
-        base.execute("COMMIT")
-        self.counters = {}
-        for table, key, _, prefix in KIT["tables"]:  # noqa: F821
-            found = [str(row[key])[len(prefix) :] for row in rows.get(table, ())]
-            self.counters[table] = max([int(one) for one in found if one.isascii() and one.isdigit()], default=0)
         base.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
         base.create_function("date_add", 2, _date_add, deterministic=True)
         base.create_function("days_between", 2, _days_between, deterministic=True)
+        self.clock = datetime.datetime.fromisoformat(clock)
+        self.counters = dict(counters)
         self.touched = {"reads": set(), "writes": set()}
         self.steps = self.minute = 0
         self.db = Database()
@@ -145,7 +135,9 @@ class State:
         self.base.execute("SAVEPOINT tool_call")
         self._guard(True)
         try:
-            exec(compile(tool["source"], f"<{name}>", "exec"), space)
+            if name not in _CODE:
+                _CODE[name] = compile(tool["source"], f"<{name}>", "exec")
+            exec(_CODE[name], space)
             text = json.dumps(space[name](self.db, **args), allow_nan=False)
             told = {"outcome": "ok", "value": json.loads(text)}
             if self.steps > STEPS or len(text) > MOST_CHARS:
@@ -184,13 +176,33 @@ def _linked(value, told):
     return found
 
 
-def play(rows, calls, clock):
-    """Plays calls `[name, args, minute]` one after the other; what came of each, and the rows that are left."""
-    try:
-        state = State(rows, clock)
-    except Exception as error:  # noqa: BLE001 - a state that breaks its schema is data
-        return {"broken": f"{type(error).__name__}: {str(error)[:200]}", "calls": [], "rows": None}
-    told = []
+def _connection():
+    return sqlite3.connect(":memory:", isolation_level=None, cached_statements=0)
+
+
+def _opened(rows):
+    """A state as SQLite keeps it, and the last number of each table's keys; raises where it breaks the schema."""
+    base = _connection()
+    for statement in KIT["ddl"]:  # noqa: F821 - stands after this text
+        base.execute(statement)
+    base.execute("PRAGMA foreign_keys=ON")
+    base.execute("BEGIN")
+    counters = {}
+    for table, key, columns, prefix in KIT["tables"]:  # noqa: F821
+        listed = sorted(rows.get(table, ()), key=lambda row, key=key: str(row[key]))
+        if any(set(row) != set(columns) for row in listed):
+            raise ValueError(f"a row of {table} has other columns")
+        values = [[row[one] for one in columns] for row in listed]
+        base.executemany(f'INSERT INTO "{table}" VALUES ({", ".join("?" * len(columns))})', values)
+        found = [str(row[key])[len(prefix) :] for row in listed]
+        counters[table] = max([int(one) for one in found if one.isascii() and one.isdigit()], default=0)
+    base.execute("COMMIT")
+    return base.serialize(), counters
+
+
+def _one(opened, calls, clock):
+    """What came of calls `[name, args, minute]`, one after the other, and the rows where they differ from before."""
+    state, told = State(opened, clock), []
     for name, args, minute in calls:
         try:
             given = {key: _linked(value, told) for key, value in args.items()}
@@ -198,4 +210,13 @@ def play(rows, calls, clock):
             told.append({"outcome": "failed", "detail": f"nothing to refer to: {str(error)[:100]}", "wrote": False})
             continue
         told.append({**state.play(name, given, minute), "args": given})
-    return {"broken": "", "calls": told, "rows": state.rows()}
+    return {"calls": told, "rows": state.rows() if any(one["wrote"] for one in told) else None}
+
+
+def play(rows, plays, clock):
+    """Plays each list of calls over the same rows."""
+    try:
+        opened = _opened(rows)
+    except Exception as error:  # noqa: BLE001 - a state that breaks its schema is data
+        return [{"broken": f"{type(error).__name__}: {str(error)[:200]}", "calls": [], "rows": None} for _ in plays]
+    return [{"broken": "", **_one(opened, calls, clock)} for calls in plays]

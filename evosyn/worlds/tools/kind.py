@@ -15,7 +15,7 @@ from evosyn.jobs import Status
 from evosyn.ports import Sandbox
 from evosyn.ports.worlds import Observation
 from evosyn.records import Json, canonical_json
-from evosyn.worlds.tools.playing import Play, ToolCalled, play_job, played
+from evosyn.worlds.tools.playing import ToolCalled, play_job, played
 from evosyn.worlds.tools.records import Rows, ToolWorld, state_id
 from evosyn.worlds.tools.users import ASK, ScriptedUser
 
@@ -94,11 +94,11 @@ class ToolSession:
         self._closed = True
 
     def _called(self, call: ToolCalled) -> Observation:
-        play = Play(self._place.state, (*self._writes, call))
-        ((outcome,),) = self._sandbox.run([play_job(self._place.world, [play])])
+        place = self._place
+        ((outcome,),) = self._sandbox.run([play_job(place.world, place.state, [(*self._writes, call)])])
         if outcome.status in (Status.INFRASTRUCTURE, Status.NOT_RUN):
             return Observation("", None, outcome.seconds, ended="lost")
-        found = played(outcome)
+        (found,) = played(outcome, place.state)
         if found.lost:  # it was ended in the middle of this call: what was before still stands
             return Observation(TOOL_FAILED, None, outcome.seconds, ended="timeout")
         last = found.calls[-1]

@@ -19,11 +19,12 @@ from evosyn.records import Json
 from evosyn.worlds.tools.ddl import statements
 from evosyn.worlds.tools.records import Rows, ToolWorld
 
-LIMITS = Limits(cpu_s=4.0, budget_s=60.0, memory_mb=512, output_kb=4096)
+LIMITS = Limits(cpu_s=4.0, budget_s=60.0, memory_mb=512, output_kb=16_384)
+A_PLAY = 0.02
+"""Seconds that one of many may take beside those of all."""
 AT_ONCE = 200
-"""Plays of one job."""
-_AGAIN = frozenset({Status.INFRASTRUCTURE, Status.NOT_RUN, Status.TIMEOUT})
-"""Played once more, alone: a machine that is busy decides nothing."""
+"""Plays of one job; those of one that does not end well are played once more, each alone: neither a neighbour nor a
+machine that is busy decides anything."""
 
 
 class ToolCalled(NamedTuple):
@@ -94,28 +95,36 @@ def program(world: ToolWorld) -> str:
     return f"{text}\n\nKIT = {kit!r}\n"
 
 
-def play_job(world: ToolWorld, plays: Sequence[Play], limits: Limits = LIMITS) -> CallsJob:
-    """One process for all plays; what one takes too long ends with it, the next begins anew."""
-    calls = [Call((dict(one.rows), [list(call) for call in one.calls], world.clock)) for one in plays]
-    return CallsJob(program(world), "play", tuple(calls), limits)
+def play_job(
+    world: ToolWorld, rows: Rows, plays: Sequence[tuple[ToolCalled, ...]], limits: Limits = LIMITS
+) -> CallsJob:
+    """One process for all plays over the same rows, each over a fresh copy; its one item is all of them."""
+    call = Call((dict(rows), [[list(call) for call in one] for one in plays], world.clock))
+    return CallsJob(program(world), "play", (call,), limits)
 
 
-def played(outcome: ItemOutcome) -> Played:
-    """What came of one play.
+def played(outcome: ItemOutcome, rows: Rows, plays: int = 1) -> list[Played]:
+    """What came of each play of a job.
+
+    Args:
+        rows: that they began with.
 
     Raises:
-        SandboxUnavailable: it was not played, by our fault.
+        SandboxUnavailable: nothing was played, by our fault.
     """
     if outcome.status is Status.INFRASTRUCTURE:
         raise SandboxUnavailable(f"a tool world could not be played: {outcome.detail[:200]}")
     if outcome.status is not Status.OK:
-        return Played((), {}, f"{outcome.status.value}: {outcome.detail[:200]}".rstrip(": "))
-    value = outcome.value
+        return [Played((), {}, f"{outcome.status.value}: {outcome.detail[:200]}".rstrip(": "))] * plays
+    return [_played(one, rows) for one in outcome.value]
+
+
+def _played(value: Json, rows: Rows) -> Played:
     if value["broken"]:
         return Played((), {}, f"state: {value['broken']}")
     touched = [{what: tuple(one.get(what, ())) for what in ("reads", "writes")} for one in value["calls"]]
     calls = [CallOutcome(**{**one, **more}) for one, more in zip(value["calls"], touched, strict=True)]
-    return Played(tuple(calls), value["rows"])
+    return Played(tuple(calls), dict(rows) if value["rows"] is None else value["rows"])
 
 
 class Player:
@@ -125,22 +134,32 @@ class Player:
         self._sandbox, self._limits = sandbox, limits
 
     def play(self, world: ToolWorld, plays: Sequence[Play]) -> list[Played]:
-        """What came of each, in order.
+        """What came of each, in order; neighbours over the same rows share a process.
 
         Raises:
             SandboxUnavailable: the sandbox failed twice.
         """
-        parts = [plays[at : at + AT_ONCE] for at in range(0, len(plays), AT_ONCE)]
-        jobs = [play_job(world, part, self._roomy(len(part))) for part in parts]
-        found = [one for outcomes in self._sandbox.run(jobs) for one in outcomes]
-        again = [at for at, one in enumerate(found) if one.status in _AGAIN]
-        alone = [play_job(world, [plays[at]], self._limits) for at in again]
-        for at, (outcome,) in zip(again, self._sandbox.run(alone) if alone else (), strict=True):
-            found[at] = outcome
-        return [played(one) for one in found]
+        groups: list[list[int]] = []
+        for at, one in enumerate(plays):
+            if groups and len(groups[-1]) < AT_ONCE and plays[groups[-1][0]].rows is one.rows:
+                groups[-1].append(at)
+            else:
+                groups.append([at])
+        outcomes = self._run(world, plays, groups)
+        lost = [group for group, outcome in zip(groups, outcomes, strict=True) if outcome.status is not Status.OK]
+        alone = [[at] for group in lost for at in group]
+        found: dict[int, Played] = {}
+        sound = [pair for pair in zip(groups, outcomes, strict=True) if pair[0] not in lost]
+        for group, outcome in [*sound, *zip(alone, self._run(world, plays, alone), strict=True)]:
+            found |= dict(zip(group, played(outcome, plays[group[0]].rows, len(group)), strict=True))
+        return [found[at] for at in range(len(plays))]
 
     def one(self, world: ToolWorld, play: Play) -> Played:
         return self.play(world, [play])[0]
 
-    def _roomy(self, plays: int) -> Limits:
-        return replace(self._limits, budget_s=self._limits.budget_s + 0.2 * plays)
+    def _run(self, world: ToolWorld, plays: Sequence[Play], groups: Sequence[Sequence[int]]) -> list[ItemOutcome]:
+        jobs = []
+        for group in groups:
+            limits = replace(self._limits, cpu_s=self._limits.cpu_s + A_PLAY * len(group), wall_s=0.0)
+            jobs.append(play_job(world, plays[group[0]].rows, [plays[at].calls for at in group], limits))
+        return [outcome for (outcome,) in self._sandbox.run(jobs)] if jobs else []
