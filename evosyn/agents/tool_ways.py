@@ -47,7 +47,7 @@ class ToolWays:
         own = (
             [_schema(ASK, "Say something to the user and hear the answer.", "message")] if self._place.requests else []
         )
-        tools = [self._place.world.tool[name].schema_json for name in self._place.shown]
+        tools = [self._place.world.tool[name].function for name in self._place.shown]
         return [*tools, *own, _schema(FINISH, "Say that all is done; ends the task.")]
 
     def read_action(self, text: str) -> ToolCall | None:

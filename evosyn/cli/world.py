@@ -86,10 +86,11 @@ def tasks(config: CheckConfig, source: str, out: Path, count: int, seed: int, as
         write_world(source, out, graph, made.tasks)
         write_dataset(out, SETTING, rows_of_world(world, made.tasks, workbench.domains[NAME]))
         directory.write_json("manifest.json", {"kind": "world", "world": world.id, "asked": count, "seed": seed})
+        report = {"kept": len(made.tasks), "dropped": dict(sorted(made.dropped.items())), "world": world.id,
+                  "edges": len(graph.edges), "density": round(graph.density, 4),
+                  "misses": sum(one.misses for one in made.tasks), "tools": len(world.tools), "tables": len(world.tables)}  # fmt: skip
+        directory.write_json("report.json", report)
         seal(out)
-    report = {"kept": len(made.tasks), "dropped": dict(sorted(made.dropped.items())), "world": world.id,
-              "edges": len(graph.edges), "density": round(graph.density, 4),
-              "misses": sum(one.misses for one in made.tasks)}  # fmt: skip
     if as_json:
         click.echo(json.dumps(report, indent=2))
     else:
@@ -120,8 +121,8 @@ def check(config: CheckConfig, source: str, as_json: bool) -> int:
     else:
         for one in found.faults:
             click.echo(f"{safe(one.file)}: {safe(one.reason)}")
-        click.echo(f"{found.world.name}: {len(found.world.tools)} tools, {found.tasks} tasks, {found.misses} near misses; "
-                   f"{len(found.faults)} faults")  # fmt: skip
+        sizes = f"{len(found.world.tools)} tools, {found.tasks} tasks, {found.misses} near misses"
+        click.echo(f"{found.world.name}: {sizes}; {len(found.faults)} faults")
     return 1 if found.faults else 0
 
 

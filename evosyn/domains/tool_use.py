@@ -168,7 +168,7 @@ class ToolUseDomain(BaseDomain):
         if what != "solution" or problem is None:
             return super().blanks(what, problem, examples)
         place = place_in(problem)
-        tools = [place.world.tool[name].schema_json["function"] for name in place.shown]
+        tools = [place.world.tool[name].function["function"] for name in place.shown]
         told = {"title": place.world.title, "rules": place.world.rules, "clock": place.world.clock}
         return {**told, "tools": "\n".join(map(canonical_json, tools)), "statement": problem.statement.strip()}
 

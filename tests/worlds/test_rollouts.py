@@ -84,7 +84,7 @@ def test_the_reference_is_paid_as_a_plan_and_with_its_tools_left_out_is_not(benc
 class Lost:
     """A sandbox that fails."""
 
-    def run(self, jobs, *, on_done=None):
+    def run(self, jobs, **_):
         return [(ItemOutcome(Status.INFRASTRUCTURE, detail="gone"),) for _ in jobs]
 
 
@@ -121,7 +121,7 @@ def test_with_a_user_the_agent_is_told_the_rest_when_it_asks(bench):
     domain, agent = bench.domains["tool-use"], Talker(task)
     actor = bench.tool_actor(agent)
 
-    async def nobody(number, request):
+    async def nobody(_number, _request):
         return Reply("r", "", "none")
 
     episode = asyncio.run(actor.solve(problem, domain.ask("solution", problem, 0, {}), nobody))

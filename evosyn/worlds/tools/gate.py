@@ -108,11 +108,9 @@ def _bound(tree: ast.Module) -> set[str]:
 def _line(tree: ast.Module) -> int:
     """The first statement without which the rest is in the language, else that of the function."""
     function = next(one for one in tree.body if isinstance(one, ast.FunctionDef))
-    for at, statement in enumerate(function.body):
-        kept = [*function.body[:at], ast.Pass(lineno=statement.lineno), *function.body[at + 1 :]]
-        parts = {name: getattr(function, name, None) for name in function._fields}
-        shorter = ast.FunctionDef(**{**parts, "body": kept})
-        body = [shorter if one is function else one for one in tree.body]
-        if LANGUAGE.admits(ast.Module(body, [])):
+    whole = function.body
+    for at, statement in enumerate(whole):
+        function.body = [*whole[:at], ast.Pass(lineno=statement.lineno), *whole[at + 1 :]]
+        if LANGUAGE.admits(tree):
             return statement.lineno
     return function.lineno

@@ -15,7 +15,6 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from evosyn.records import Json, canonical_json, content_id
 
-VERSION = 1
 Policy = Literal["exempt", "hard", "semantic", "clock"]
 Rows: TypeAlias = Mapping[str, list[dict[str, Json]]]
 """A state."""
@@ -132,7 +131,7 @@ class ToolSpec(_Part):
     source: str = ""
 
     @property
-    def schema_json(self) -> dict[str, Json]:
+    def function(self) -> dict[str, Json]:
         """As endpoints with function calling take it."""
         shape = {
             "type": "object",
@@ -181,7 +180,7 @@ class ToolWorld(_Part):
         rules: what the agent is told of how things are done here.
     """
 
-    v: Literal[1] = VERSION
+    v: Literal[1] = 1
     name: Word
     title: str
     clock: Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d$")]

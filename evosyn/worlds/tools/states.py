@@ -154,15 +154,15 @@ def draw_args(
             keys = [str(row[world.table[one.ref].key]) for row in rows[one.ref]]
             if not keys:
                 return None
-            held = (focus or {}).get(one.ref)
-            found[one.name] = held if held in keys else rng.choice(keys)
+            key = (focus or {}).get(one.ref)
+            found[one.name] = key if key in keys else rng.choice(keys)
         elif one.column is not None:
             table, _, column = one.column.partition(".")
             values = [row[column] for row in rows[table] if row[column] is not None]
             if not values:
                 return None
-            key, wanted = world.table[table].key, (focus or {}).get(table)
-            held = [row[column] for row in rows[table] if row[key] == wanted and row[column] is not None]
+            name, wanted = world.table[table].key, (focus or {}).get(table)
+            held = [row[column] for row in rows[table] if row[name] == wanted and row[column] is not None]
             found[one.name] = held[0] if held else rng.choice(values)
         else:
             found[one.name] = drawn(one, world, rng)
