@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from evosyn import registry
-from evosyn.agents.episodes import Actor
+from evosyn.agents.episodes import Actor, EpisodeActor
 from evosyn.agents.turns import TurnJournal
 from evosyn.budget import Budget, BudgetConfig
 from evosyn.chat import Refusals, Reply
@@ -175,7 +175,7 @@ class Workbench:
         self._verdicts = verdicts or (out / "verdicts.sqlite" if out else None)
         self._open = ExitStack()
         self._refusals: dict[str, Refusals] = {}
-        self._actors: dict[str, Actor] = {}
+        self._actors: dict[str, EpisodeActor] = {}
 
     @cached_property
     def sandbox(self) -> Sandbox:
@@ -197,7 +197,7 @@ class Workbench:
         opened: ShellWorlds = registry.make("worlds", "shell", tools)
         return self._open.enter_context(opened)
 
-    def actor(self, domain: Domain) -> Actor | None:
+    def actor(self, domain: Domain) -> EpisodeActor | None:
         """Who solves problems of a domain in several steps; None where one reply is a solution.
 
         Raises:
@@ -223,7 +223,7 @@ class Workbench:
         turns = TurnJournal(self._out and self._out / "turns.jsonl")
         return ToolActor(worlds, turns, agent, self.config.agent.rooms)
 
-    def actors(self, problems: Iterable[Problem]) -> dict[str, Actor]:
+    def actors(self, problems: Iterable[Problem]) -> dict[str, EpisodeActor]:
         """Who solves these problems in several steps, by domain; each has a place to act in.
 
         Raises:

@@ -67,15 +67,15 @@ class ReplyLost(Exception):
     """The endpoint gave no reply; its argument says why."""
 
 
-class Actor:
-    """Has problems solved by an agent whose payload names a shell world.
+class EpisodeActor:
+    """Has problems solved by an agent; where that takes place is a matter of those that build on it.
 
     Args:
-        most: episodes that have a room at the same time; None for two a core.
+        most: episodes that have a place at the same time; None for two a core.
     """
 
-    def __init__(self, rooms: Rooms | None, turns: TurnJournal, agent: Agent, most: int | None = None) -> None:
-        self._rooms, self._turns, self._agent = rooms, turns, agent
+    def __init__(self, turns: TurnJournal, agent: Agent, most: int | None = None) -> None:
+        self._turns, self._agent = turns, agent
         self._most = most or 2 * len(os.sched_getaffinity(0))
         self._threads = ThreadPoolExecutor(self._most, thread_name_prefix="evosyn-agent")
         self._gates: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
@@ -84,18 +84,29 @@ class Actor:
         """See that there is a place to act in, before anything is spent.
 
         Raises:
-            SandboxUnavailable: an image is not here; says how it is made.
+            SandboxUnavailable: there is none; says what to do.
         """
-        for name in sorted({world_in(problem.payload).image for problem in problems}):
-            self._rooms.see_image(name)
 
-    def lacks(self, problem: Problem) -> tuple[Need, ...]:
+    def lacks(self, problem: Problem) -> tuple[str, ...]:  # noqa: ARG002
         """What its world needs and this machine does not give: it is left out by these names, and nobody is asked."""
-        return self._rooms.lacks(world_in(problem.payload))
+        return ()
 
-    async def refused(self, problem: Problem) -> str:
+    async def refused(self, problem: Problem) -> str:  # noqa: ARG002
         """Why no agent should be sent into the world of a new problem, as `name: detail`; empty where nothing is."""
-        return await self._in_thread(lambda: self._rooms.trial(world_in(problem.payload)))
+        return ""
+
+    def place(self, problem: Problem, episode: str) -> EpisodePlace:
+        """Where an episode takes place."""
+        raise NotImplementedError
+
+    def ways(self, problem: Problem) -> Ways:
+        """How one acts there."""
+        raise NotImplementedError
+
+    @staticmethod
+    def action(act: ToolCall) -> str | None:
+        """What the session is told; None for what ends the episode."""
+        raise NotImplementedError
 
     async def solve(self, problem: Problem, request: Request, ask: AskTurn) -> Episode:
         """One episode.
@@ -121,25 +132,45 @@ class Actor:
                     return Episode(None, tuple(work.replies), "room")
         return Episode(work.course.trajectory(state), tuple(work.replies), drifted=place.drifted)
 
-    def place(self, problem: Problem, episode: str) -> EpisodePlace:
-        """Where an episode takes place."""
-        world = world_in(problem.payload)
-        return EpisodePlace(lambda: self._rooms.open(world), self._rooms.kept, self._turns, episode)
-
-    def ways(self, problem: Problem) -> Ways:  # noqa: ARG002
-        """How one acts there."""
-        return dialects
-
-    @staticmethod
-    def action(act: ToolCall) -> str | None:
-        """What the session is told; None for what ends the episode."""
-        return str(act.arguments["script"]) if act.name == BASH else None
-
     def _gate(self) -> asyncio.Semaphore:
         return self._gates.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(self._most))
 
     async def _in_thread(self, work: Callable[[], Done]) -> Done:
         return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+
+
+class Actor(EpisodeActor):
+    """Has problems solved whose payload names a shell world; arguments as those of `EpisodeActor`."""
+
+    def __init__(self, rooms: Rooms, turns: TurnJournal, agent: Agent, most: int | None = None) -> None:
+        super().__init__(turns, agent, most)
+        self._rooms = rooms
+
+    def ready(self, problems: Sequence[Problem]) -> None:
+        """See that there is a place to act in, before anything is spent.
+
+        Raises:
+            SandboxUnavailable: an image is not here; says how it is made.
+        """
+        for name in sorted({world_in(problem.payload).image for problem in problems}):
+            self._rooms.see_image(name)
+
+    def lacks(self, problem: Problem) -> tuple[Need, ...]:
+        return self._rooms.lacks(world_in(problem.payload))
+
+    async def refused(self, problem: Problem) -> str:
+        return await self._in_thread(lambda: self._rooms.trial(world_in(problem.payload)))
+
+    def place(self, problem: Problem, episode: str) -> EpisodePlace:
+        world = world_in(problem.payload)
+        return EpisodePlace(lambda: self._rooms.open(world), self._rooms.kept, self._turns, episode)
+
+    def ways(self, problem: Problem) -> Ways:  # noqa: ARG002
+        return dialects
+
+    @staticmethod
+    def action(act: ToolCall) -> str | None:
+        return str(act.arguments["script"]) if act.name == BASH else None
 
 
 class _Work:

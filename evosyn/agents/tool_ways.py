@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from evosyn.agents.dialects import Dialect
-from evosyn.agents.episodes import Actor
+from evosyn.agents.episodes import EpisodeActor
 from evosyn.agents.place import EpisodePlace
 from evosyn.agents.turns import TurnJournal
 from evosyn.chat import Message
 from evosyn.domains.tool_use import place_in
 from evosyn.ports.agents import Agent
 from evosyn.records import Json, Problem
-from evosyn.shell_world import Need
 from evosyn.thinking import without_thinking
 from evosyn.toolcalls import ToolCall, heard, spoken
 from evosyn.trajectories import FINISH
@@ -70,21 +69,12 @@ def as_text(messages: Sequence[Message]) -> list[Message]:
     return [Message("user", SHOWN + one.content) if one.role == "tool" else one for one in messages]
 
 
-class ToolActor(Actor):
-    """Has problems solved by an agent whose payload names a tool world."""
+class ToolActor(EpisodeActor):
+    """Has problems solved whose payload names a tool world; arguments as those of `EpisodeActor`."""
 
     def __init__(self, worlds: ToolWorlds, turns: TurnJournal, agent: Agent, most: int | None = None) -> None:
-        super().__init__(None, turns, agent, most)
+        super().__init__(turns, agent, most)
         self._worlds = worlds
-
-    def ready(self, problems: Sequence[Problem]) -> None:
-        """Each place is made of its problem alone."""
-
-    def lacks(self, problem: Problem) -> tuple[Need, ...]:  # noqa: ARG002
-        return ()
-
-    async def refused(self, problem: Problem) -> str:  # noqa: ARG002
-        return ""
 
     def place(self, problem: Problem, episode: str) -> EpisodePlace:
         world = place_in(problem)

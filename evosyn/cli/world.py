@@ -88,7 +88,8 @@ def tasks(config: CheckConfig, source: str, out: Path, count: int, seed: int, as
         directory.write_json("manifest.json", {"kind": "world", "world": world.id, "asked": count, "seed": seed})
         report = {"kept": len(made.tasks), "dropped": dict(sorted(made.dropped.items())), "world": world.id,
                   "edges": len(graph.edges), "density": round(graph.density, 4),
-                  "misses": sum(one.misses for one in made.tasks), "tools": len(world.tools), "tables": len(world.tables)}  # fmt: skip
+                  "misses": sum(one.misses for one in made.tasks),
+                  "tools": len(world.tools), "tables": len(world.tables)}  # fmt: skip
         directory.write_json("report.json", report)
         seal(out)
     if as_json:
@@ -96,7 +97,7 @@ def tasks(config: CheckConfig, source: str, out: Path, count: int, seed: int, as
     else:
         click.echo(f"{len(made.tasks)} of {count} tasks of {world.name} in {out}")
         click.echo(f"{report['misses']} near misses were tried; none is paid")
-        for reason, number in report["dropped"].items():
+        for reason, number in sorted(made.dropped.items()):
             click.echo(f"  attempts dropped {number}: {reason}")
     return 0 if made.tasks else 1
 

@@ -63,4 +63,4 @@ def _episodes(found: list[dict[str, object]]) -> Iterator[str]:
     for one in found:
         yield f"episode {one['sample']}: reward {one['reward']} {one['detail']}".rstrip()
         if one["trajectory"] is not None:
-            yield told(json.dumps(one["trajectory"]))
+            yield from told(json.dumps(one["trajectory"])).splitlines()

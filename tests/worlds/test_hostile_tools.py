@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import pytest
 from tool_shop import BUY, rows, shop
 
+from evosyn.jobs import Limits
 from evosyn.sandbox import open_sandbox
 from evosyn.worlds.tools.gate import fault
 from evosyn.worlds.tools.playing import Play, Player, minutes
@@ -59,7 +60,7 @@ CASES = [
 @pytest.fixture(scope="module")
 def player():
     with open_sandbox(workers=2) as opened:
-        yield Player(opened)
+        yield Player(opened, Limits(cpu_s=1.0, memory_mb=256, output_kb=4096))
 
 
 def world_of(case):

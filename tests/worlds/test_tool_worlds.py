@@ -8,7 +8,7 @@ import pytest
 from tool_shop import BUY, rows, shop
 
 from evosyn.errors import InputError, UsageError
-from evosyn.jobs import ItemOutcome, Status
+from evosyn.jobs import ItemOutcome, Limits, Status
 from evosyn.sandbox import open_sandbox
 from evosyn.worlds.tools.checking import check_world
 from evosyn.worlds.tools.ddl import schema
@@ -128,7 +128,7 @@ def test_a_call_that_is_none_is_told_so_and_runs_nothing(action):
 
 def test_a_tool_that_is_ended_leaves_the_state_of_before_and_the_next_call_works(sandbox):
     world = shop(BUY.replace("if count < 1", "while count == 5:\n        pass\n    if count < 1"))
-    session = ToolWorlds(sandbox).open(ToolPlace(world, rows(), ("buy",)))
+    session = ToolWorlds(sandbox, Limits(cpu_s=1.0)).open(ToolPlace(world, rows(), ("buy",)))
     session.act(action_of(*CALL))
     assert session.act(action_of("buy", {"item_id": "I1000", "count": 5})).out == '{"error":"tool failed"}'
     assert session.act(action_of(*CALL)).exit == OK

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from evosyn.agents.episodes import Episode
+from evosyn.agents.episodes import Episode, EpisodeActor
 from evosyn.agents.scripted import ScriptedAgent, is_scripted
 from evosyn.chat import Reply, Request
 from evosyn.crossexec.judge import Cell
@@ -139,12 +139,11 @@ async def _episodes(
     if plan.agent is not None:
         references = {task.id: task.reference for task in plan.tasks}
         agent: Agent = ScriptedAgent(plan.agent, references, SeedTree(plan.seed))
-        actor = workbench.tool_actor(agent)
+        actor: EpisodeActor | None = workbench.tool_actor(agent)
     else:
-        found = workbench.actor(domain)
-        if found is None:
-            raise UsageError("the domain tool-use has no actor")
-        actor = found  # type: ignore[assignment]
+        actor = workbench.actor(domain)
+    if actor is None:
+        raise UsageError("the domain tool-use has no actor")
 
     async def ask(number: int, request: Request) -> Reply:  # noqa: ARG001
         if teacher is None:
@@ -152,7 +151,13 @@ async def _episodes(
         return await teacher.complete(request)
 
     async def one(problem: Problem, sample: int) -> tuple[Problem, int, Episode]:
-        return problem, sample, await actor.solve(problem, domain.ask("solution", problem, sample, {}), ask)
+        return (
+            problem,
+            sample,
+            await actor.solve(  # type: ignore[union-attr]
+                problem, domain.ask("solution", problem, sample, {}), ask
+            ),
+        )
 
     try:
         return await asyncio.gather(*[one(problem, number) for problem in problems for number in range(plan.episodes)])

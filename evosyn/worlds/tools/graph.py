@@ -142,8 +142,8 @@ def _data_edges(
             continue
         refused = strange.calls[1].exception == "NotFound"
         if refused and linked.calls[1].exception != "NotFound" and linked.calls[1].outcome != "failed":
-            key = ("data", trial.first.name, trial.then.name, name, _INDEX.sub("*", path))
-            shown.setdefault(key, set()).add(state_id(trial.rows))
+            edge = ("data", trial.first.name, trial.then.name, name, _INDEX.sub("*", path))
+            shown.setdefault(edge, set()).add(state_id(trial.rows))
     return {key: states for key, states in shown.items() if len(states) >= ENOUGH}
 
 

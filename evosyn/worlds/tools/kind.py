@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from evosyn.errors import UsageError
-from evosyn.jobs import Status
+from evosyn.jobs import Limits, Status
 from evosyn.ports import Sandbox
 from evosyn.ports.worlds import Observation
 from evosyn.records import Json, canonical_json
-from evosyn.worlds.tools.playing import ToolCalled, play_job, played
+from evosyn.worlds.tools.playing import LIMITS, ToolCalled, play_job, played
 from evosyn.worlds.tools.records import Rows, ToolWorld, state_id
 from evosyn.worlds.tools.users import ASK, ScriptedUser
 
@@ -43,14 +43,14 @@ class ToolPlace(NamedTuple):
 class ToolWorlds:
     """Implements `ports.worlds.WorldKind` for `ToolPlace`; the sandbox stays with its owner."""
 
-    def __init__(self, sandbox: Sandbox) -> None:
-        self._sandbox = sandbox
+    def __init__(self, sandbox: Sandbox, limits: Limits = LIMITS) -> None:
+        self._sandbox, self._limits = sandbox, limits
 
     def open(self, world: ToolPlace) -> ToolSession:
         """See `ports.worlds.WorldKind`; nothing runs before the first call."""
         if not isinstance(world, ToolPlace) or not set(world.shown) <= set(world.world.tool):
             raise UsageError("a tool world is opened as a ToolPlace, and shows tools that it has")
-        return ToolSession(self._sandbox, world)
+        return ToolSession(self._sandbox, world, self._limits)
 
     def close(self) -> None:
         pass
@@ -59,8 +59,8 @@ class ToolWorlds:
 class ToolSession:
     """Implements `ports.worlds.Session`; an action is the canonical JSON of `{"tool", "args"}`."""
 
-    def __init__(self, sandbox: Sandbox, place: ToolPlace) -> None:
-        self._sandbox, self._place = sandbox, place
+    def __init__(self, sandbox: Sandbox, place: ToolPlace, limits: Limits = LIMITS) -> None:
+        self._sandbox, self._place, self._limits = sandbox, place, limits
         self._rows = place.state
         self._writes: list[ToolCalled] = []
         self._minute = 0
@@ -95,7 +95,10 @@ class ToolSession:
 
     def _called(self, call: ToolCalled) -> Observation:
         place = self._place
-        ((outcome,),) = self._sandbox.run([play_job(place.world, place.state, [(*self._writes, call)])])
+        job = play_job(place.world, place.state, [(*self._writes, call)], self._limits)
+        ((outcome,),) = self._sandbox.run([job])
+        if outcome.status is Status.TIMEOUT:  # once more: a machine that is busy decides nothing
+            ((outcome,),) = self._sandbox.run([job])
         if outcome.status in (Status.INFRASTRUCTURE, Status.NOT_RUN):
             return Observation("", None, outcome.seconds, ended="lost")
         (found,) = played(outcome, place.state)
