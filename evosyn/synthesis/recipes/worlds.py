@@ -154,9 +154,7 @@ async def _episodes(
         return (
             problem,
             sample,
-            await actor.solve(  # type: ignore[union-attr]
-                problem, domain.ask("solution", problem, sample, {}), ask
-            ),
+            await actor.solve(problem, domain.ask("solution", problem, sample, {}), ask),
         )
 
     try:

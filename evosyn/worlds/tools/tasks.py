@@ -26,7 +26,7 @@ from evosyn.worlds.tools.records import ToolSpec, ToolWorld
 from evosyn.worlds.tools.states import draw_args, draw_row, draw_state, free_key
 
 ATTEMPTS = 60
-"""At one task."""
+"""At one task; then as many at one of the next complexity."""
 SMALLEST, MOST_TOOLS, GATE, CHAINS, ORACLE = 4, 30, 0.25, 4, 8
 VALID, INVALID = 20, 10
 FEWEST_MISSES = 10
@@ -87,9 +87,10 @@ def make_tasks(world: ToolWorld, graph: ToolGraph, player: Player, count: int, s
     forms: set[str] = set()
     uses: Counter[str] = Counter()
     for index in range(count):
-        for attempt in range(ATTEMPTS):
+        for attempt in range(2 * ATTEMPTS):
+            complexity = 1 + (index + attempt // ATTEMPTS) % 3  # a world has few chains with one write
             maker = _TaskMaker(world, graph, player, seeds.child("task", index, attempt).random(), uses)
-            made = maker.make(index, forms)
+            made = maker.make(index, complexity, forms)
             if isinstance(made, WorldTask):
                 tasks.append(made)
                 uses.update(name for name, _ in made.chain)
@@ -106,9 +107,8 @@ class _TaskMaker:
     ) -> None:
         self._world, self._graph, self._player, self._rng, self._uses = world, graph, player, rng, uses
 
-    def make(self, index: int, forms: set[str]) -> WorldTask | str:
+    def make(self, index: int, complexity: int, forms: set[str]) -> WorldTask | str:
         """A task, or why there is none; `forms` takes those of chains that were made, with all their beginnings."""
-        complexity = 1 + index % 3
         counts = {one.name: self._rng.randint(SMALLEST, 6) for one in self._world.tables}
         rows = draw_state(self._world, counts, self._rng)
         chain = ChainMaker(self._world, self._graph, self._player, rows, self._uses, self._rng).make(complexity)
