@@ -113,4 +113,6 @@ def told(text: str) -> str:
     for call in run.calls:
         if call.tool == BASH:
             lines += [f"$ {call.args.get('script', '')}", *([call.out] if call.out else [])]
+        elif call.tool not in (ANSWER, FINISH):
+            lines += [f"> {call.tool} {canonical_json(dict(call.args))}", *([call.out] if call.out else [])]
     return "\n".join([*lines, f"= {run.answer}" if run.end == ANSWER else f"[{run.end}]"])

@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from evosyn import registry
-from evosyn.agents.episodes import Actor
+from evosyn.agents.episodes import Actor, EpisodeActor
 from evosyn.agents.turns import TurnJournal
 from evosyn.budget import Budget, BudgetConfig
 from evosyn.chat import Refusals, Reply
@@ -27,6 +27,7 @@ from evosyn.configs.loading import SECRET
 from evosyn.errors import SandboxUnavailable, UsageError
 from evosyn.jobs import Limits
 from evosyn.ports import (
+    Agent,
     AgentTools,
     Checked,
     Crossexec,
@@ -42,6 +43,7 @@ from evosyn.running.progress import Usage, usage_of
 from evosyn.sharing import Company
 
 if TYPE_CHECKING:
+    from evosyn.agents.tool_ways import ToolActor
     from evosyn.crossexec.judge import Judge
     from evosyn.worlds.shell.kind import ShellWorlds
 
@@ -183,7 +185,7 @@ class Workbench:
         self._verdicts = verdicts or (out / "verdicts.sqlite" if out else None)
         self._open = ExitStack()
         self._refusals: dict[str, Refusals] = {}
-        self._actors: dict[str, Actor] = {}
+        self._actors: dict[str, EpisodeActor] = {}
 
     @cached_property
     def sandbox(self) -> Sandbox:
@@ -205,7 +207,7 @@ class Workbench:
         opened: ShellWorlds = registry.make("worlds", "shell", tools)
         return self._open.enter_context(opened)
 
-    def actor(self, domain: Domain) -> Actor | None:
+    def actor(self, domain: Domain) -> EpisodeActor | None:
         """Who solves problems of a domain in several steps; None where one reply is a solution.
 
         Raises:
@@ -214,13 +216,24 @@ class Workbench:
         if domain.actor == "reply":
             return None
         if domain.name not in self._actors:
-            turns = TurnJournal(self._out and self._out / "turns.jsonl")
             config = self.config.agent
             agent = registry.make("agents", config.name, AgentTools(), config.options)
-            self._actors[domain.name] = Actor(self.shells, turns, agent, config.rooms)
+            if domain.actor == "tools":
+                self._actors[domain.name] = self.tool_actor(agent)
+            else:
+                turns = TurnJournal(self._out and self._out / "turns.jsonl")
+                self._actors[domain.name] = Actor(self.shells, turns, agent, config.rooms)
         return self._actors[domain.name]
 
-    def actors(self, problems: Iterable[Problem]) -> dict[str, Actor]:
+    def tool_actor(self, agent: Agent) -> ToolActor:
+        """Has problems of tool worlds solved by an agent."""
+        from evosyn.agents.tool_ways import ToolActor
+
+        worlds = registry.make("worlds", "tools", WorldTools(sandbox=lambda: self.sandbox))
+        turns = TurnJournal(self._out and self._out / "turns.jsonl")
+        return ToolActor(worlds, turns, agent, self.config.agent.rooms)
+
+    def actors(self, problems: Iterable[Problem]) -> dict[str, EpisodeActor]:
         """Who solves these problems in several steps, by domain; each has a place to act in.
 
         Raises:

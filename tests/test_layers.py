@@ -21,7 +21,7 @@ LAYER = {
     "workbench": 4,
     "evaluators": 3,
     "crossexec": 2, "environments": 2, "agents": 2,
-    "domains": 1.5, "worlds": 1.5,  # how values travel between processes, and how they are confined, is the sandbox's
+    "domains": 1.6, "worlds": 1.5,  # how values travel between processes, and how they are confined, is the sandbox's
     "evolve": 1, "strategies": 1, "sandbox": 1, "teachers": 1,
 }  # fmt: skip
 """Everything else is ground: 0."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from evosyn.agents.place import SeenOutput
 from evosyn.toolcalls import ToolCall
-from evosyn.trajectories import ANSWER, BASH, FINISH, End, ToolUse, Trajectory
+from evosyn.trajectories import ANSWER, FINISH, End, ToolUse, Trajectory
 
 NOTHING_IN_A_ROW = 2
 
@@ -30,18 +30,18 @@ class Course:
         """Whether the agent itself said that it is over."""
         return self._end in (ANSWER, FINISH)
 
-    def take(self, act: ToolCall | None) -> None:
-        """A reply does this; None where it does nothing. A command is told of by `saw`, when it has run."""
+    def take(self, act: ToolCall | None, *, runs: bool = False) -> None:
+        """A reply does this; None where it does nothing. What `runs` is told of by `saw`, when it has run."""
         self._left -= 1
         self._nothing = 0 if act else self._nothing + 1
         if self._nothing == NOTHING_IN_A_ROW:
             self._end = "protocol"
-        elif act is not None and act.name != BASH:
+        elif act is not None and not runs:
             self.calls.append(ToolUse(act.name, dict(act.arguments), say=act.say))
             self._end = "answer" if act.name == ANSWER else "finish"
 
     def saw(self, act: ToolCall, seen: SeenOutput) -> None:
-        self.calls.append(ToolUse(BASH, {"script": str(act.arguments["script"])}, seen.out, seen.status, act.say))
+        self.calls.append(ToolUse(act.name, dict(act.arguments), seen.out, seen.status, act.say))
 
     def trajectory(self, state: str | None) -> Trajectory:
         """All of it; one that has ended and left more than is kept has not ended well."""

@@ -14,12 +14,13 @@ from dataclasses import replace
 from typing import NamedTuple, Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
+from evosyn.agents import dialects
 from evosyn.agents.course import Course
 from evosyn.agents.place import EpisodePlace, RoomGone
 from evosyn.agents.turns import TurnJournal
 from evosyn.chat import Reply, Request
 from evosyn.domains.os_shell import ROUNDS
-from evosyn.ports.agents import Agent
+from evosyn.ports.agents import Agent, Ways
 from evosyn.ports.worlds import WorldKind
 from evosyn.records import Json, Problem
 from evosyn.running.ledger import TRANSIENT
@@ -66,15 +67,15 @@ class ReplyLost(Exception):
     """The endpoint gave no reply; its argument says why."""
 
 
-class Actor:
-    """Has problems solved by an agent whose payload names a shell world.
+class EpisodeActor:
+    """Has problems solved by an agent; where that takes place is a matter of those that build on it.
 
     Args:
-        most: episodes that have a room at the same time; None for two a core.
+        most: episodes that have a place at the same time; None for two a core.
     """
 
-    def __init__(self, rooms: Rooms, turns: TurnJournal, agent: Agent, most: int | None = None) -> None:
-        self._rooms, self._turns, self._agent = rooms, turns, agent
+    def __init__(self, turns: TurnJournal, agent: Agent, most: int | None = None) -> None:
+        self._turns, self._agent = turns, agent
         self._most = most or 2 * len(os.sched_getaffinity(0))
         self._threads = ThreadPoolExecutor(self._most, thread_name_prefix="evosyn-agent")
         self._gates: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
@@ -83,18 +84,29 @@ class Actor:
         """See that there is a place to act in, before anything is spent.
 
         Raises:
-            SandboxUnavailable: an image is not here; says how it is made.
+            SandboxUnavailable: there is none; says what to do.
         """
-        for name in sorted({world_in(problem.payload).image for problem in problems}):
-            self._rooms.see_image(name)
 
-    def lacks(self, problem: Problem) -> tuple[Need, ...]:
+    def lacks(self, problem: Problem) -> tuple[str, ...]:  # noqa: ARG002
         """What its world needs and this machine does not give: it is left out by these names, and nobody is asked."""
-        return self._rooms.lacks(world_in(problem.payload))
+        return ()
 
-    async def refused(self, problem: Problem) -> str:
+    async def refused(self, problem: Problem) -> str:  # noqa: ARG002
         """Why no agent should be sent into the world of a new problem, as `name: detail`; empty where nothing is."""
-        return await self._in_thread(lambda: self._rooms.trial(world_in(problem.payload)))
+        return ""
+
+    def place(self, problem: Problem, episode: str) -> EpisodePlace:
+        """Where an episode takes place."""
+        raise NotImplementedError
+
+    def ways(self, problem: Problem) -> Ways:
+        """How one acts there."""
+        raise NotImplementedError
+
+    @staticmethod
+    def action(act: ToolCall) -> str | None:
+        """What the session is told; None for what ends the episode."""
+        raise NotImplementedError
 
     async def solve(self, problem: Problem, request: Request, ask: AskTurn) -> Episode:
         """One episode.
@@ -106,11 +118,9 @@ class Actor:
             BudgetSpent, TeacherUnavailable: from the teacher.
             SandboxUnavailable: there are no rooms any more.
         """
-        world = world_in(problem.payload)
-        place = EpisodePlace(
-            lambda: self._rooms.open(world), self._rooms.kept, self._turns, f"{problem.id}/{request.sample}"
-        )
-        work = _Work(replace(problem, human_testing=None), request, ask, place, self._turns, self._in_thread)
+        place = self.place(problem, f"{problem.id}/{request.sample}")
+        bare = replace(problem, human_testing=None)
+        work = _Work(bare, request, ask, place, self._turns, self._in_thread, self.ways(problem), self.action)
         async with self._gate():
             with _closing(place):
                 try:
@@ -129,6 +139,40 @@ class Actor:
         return await asyncio.get_running_loop().run_in_executor(self._threads, work)
 
 
+class Actor(EpisodeActor):
+    """Has problems solved whose payload names a shell world; arguments as those of `EpisodeActor`."""
+
+    def __init__(self, rooms: Rooms, turns: TurnJournal, agent: Agent, most: int | None = None) -> None:
+        super().__init__(turns, agent, most)
+        self._rooms = rooms
+
+    def ready(self, problems: Sequence[Problem]) -> None:
+        """See that there is a place to act in, before anything is spent.
+
+        Raises:
+            SandboxUnavailable: an image is not here; says how it is made.
+        """
+        for name in sorted({world_in(problem.payload).image for problem in problems}):
+            self._rooms.see_image(name)
+
+    def lacks(self, problem: Problem) -> tuple[Need, ...]:
+        return self._rooms.lacks(world_in(problem.payload))
+
+    async def refused(self, problem: Problem) -> str:
+        return await self._in_thread(lambda: self._rooms.trial(world_in(problem.payload)))
+
+    def place(self, problem: Problem, episode: str) -> EpisodePlace:
+        world = world_in(problem.payload)
+        return EpisodePlace(lambda: self._rooms.open(world), self._rooms.kept, self._turns, episode)
+
+    def ways(self, problem: Problem) -> Ways:  # noqa: ARG002
+        return dialects
+
+    @staticmethod
+    def action(act: ToolCall) -> str | None:
+        return str(act.arguments["script"]) if act.name == BASH else None
+
+
 class _Work:
     """Implements `ports.agents.AgentWork`."""
 
@@ -140,8 +184,10 @@ class _Work:
         place: EpisodePlace,
         turns: TurnJournal,
         in_thread: Callable[[Callable[[], Json]], Awaitable[Json]],
+        ways: Ways,
+        action: Callable[[ToolCall], str | None],
     ) -> None:
-        self.problem, self.opening = problem, opening
+        self.problem, self.opening, self.ways, self._action = problem, opening, ways, action
         self._ask, self._place, self._turns, self._in_thread = ask, place, turns, in_thread
         self.course = Course(int(problem.payload.get("rounds", ROUNDS)))
         self.replies: list[Reply] = []
@@ -160,10 +206,11 @@ class _Work:
     async def do(self, act: ToolCall | None) -> str:
         if self.over:
             return ""
-        self.course.take(act)
-        if act is None or act.name != BASH:
+        action = None if act is None else self._action(act)
+        self.course.take(act, runs=action is not None)
+        if act is None or action is None:
             return ""
-        seen = await self._in_thread(lambda: self._place.act(str(act.arguments["script"])))
+        seen = await self._in_thread(lambda: self._place.act(action))
         self.course.saw(act, seen)
         return str(seen.out)
 

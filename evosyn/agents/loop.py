@@ -13,15 +13,15 @@ from weakref import WeakKeyDictionary
 
 from pydantic import Field
 
-from evosyn.agents.dialects import HINT, RULES, TOOLS, Dialect, read_action, result, written
+from evosyn.agents.dialects import Dialect
 from evosyn.chat import Message, Request
 from evosyn.ports import AgentTools, PluginConfig
-from evosyn.ports.agents import AgentWork
+from evosyn.ports.agents import AgentWork, Ways
 from evosyn.records import Json
 from evosyn.toolcalls import heard
-from evosyn.trajectories import BASH
+from evosyn.trajectories import ANSWER, FINISH
 
-PROBE = "Call the tool bash with the script `true`, and do nothing else."
+PROBE = "Call one of your tools once, whichever you like, and do nothing else."
 NOTED = "dialect"
 
 
@@ -49,16 +49,17 @@ class LoopAgent:
     async def run(self, work: AgentWork) -> None:
         """See `ports.agents.Agent`."""
         dialect = await self._dialect(work)
-        request = _first(work.opening, dialect)
+        ways = work.ways
+        request = _first(work.opening, dialect, ways)
         chat = list(request.messages)
         while not work.over:
             reply = await work.ask(replace(request, messages=tuple(chat)))
-            act = None if reply.failure else read_action(reply.text)
+            act = None if reply.failure else ways.read_action(reply.text)
             shown = await work.do(act)
             if act is None:
-                chat += [Message("assistant", reply.text.strip() or "(nothing)"), Message("user", HINT)]
-            elif act.name == BASH:
-                chat += [Message("assistant", written(act, dialect)), result(shown, dialect)]
+                chat += [Message("assistant", reply.text.strip() or "(nothing)"), Message("user", ways.HINT)]
+            elif act.name not in (ANSWER, FINISH):
+                chat += [Message("assistant", ways.written(act, dialect)), ways.result(shown, dialect)]
 
     async def _dialect(self, work: AgentWork) -> Dialect:
         """What is spoken; `auto` is found out by the first episode, and the same in all others."""
@@ -67,14 +68,14 @@ class LoopAgent:
         async with self._probing.setdefault(asyncio.get_running_loop(), asyncio.Lock()):
             if work.recall(NOTED) is None:
                 asked = replace(work.opening, messages=(Message("user", PROBE),))
-                reply = await work.ask(_first(asked, "tools"))
+                reply = await work.ask(_first(asked, "tools", work.ways))
                 works = not reply.failure and heard(reply.text) is not None
                 work.note(NOTED, "tools" if works else "text")
         return "tools" if work.recall(NOTED) == "tools" else "text"
 
 
-def _first(request: Request, dialect: Dialect) -> Request:
+def _first(request: Request, dialect: Dialect, ways: Ways) -> Request:
     if dialect == "text":
-        return request.followed_by(RULES)
-    tools: Mapping[str, Json] = {"tools": TOOLS, "parallel_tool_calls": False}
+        return request.followed_by(ways.RULES)
+    tools: Mapping[str, Json] = {"tools": list(ways.TOOLS), "parallel_tool_calls": False}
     return replace(request, params={**request.params, **tools})

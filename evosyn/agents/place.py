@@ -37,15 +37,21 @@ class EpisodePlace:
         opened: a new room in the episode's world.
         episode: names the episode among all of the run.
         kept: whether a frozen state is still there.
+        shown: what of an output is shown.
 
     Attributes:
         drifted: what was done again to rebuild a room showed something else than the first time.
     """
 
     def __init__(
-        self, opened: Callable[[], Session], kept: Callable[[str], bool], turns: TurnJournal, episode: str
+        self,
+        opened: Callable[[], Session],
+        kept: Callable[[str], bool],
+        turns: TurnJournal,
+        episode: str,
+        shown: Callable[[str], str] = cut,
     ) -> None:
-        self._opened, self._kept, self._turns, self._episode = opened, kept, turns, episode
+        self._opened, self._kept, self._turns, self._episode, self._shown = opened, kept, turns, episode, shown
         self._room: Session | None = None
         self._done: list[str] = []
         self.drifted = False
@@ -88,7 +94,7 @@ class EpisodePlace:
         for _ in range(2):
             seen = self._rebuilt().act(script)
             if seen.ended != "lost":
-                return [cut(seen.out.rstrip("\n")) + SAID.get(seen.ended, ""), seen.exit]
+                return [self._shown(seen.out.rstrip("\n")) + SAID.get(seen.ended, ""), seen.exit]
             self.close()
         raise RoomGone(seen.out)
 
@@ -99,6 +105,6 @@ class EpisodePlace:
             for count, script in enumerate(self._done, 1):
                 seen = self._room.act(script)
                 before = self._turns.get(self._episode, self._done[:count])
-                again = cut(seen.out.rstrip("\n")) + SAID.get(seen.ended, "")
+                again = self._shown(seen.out.rstrip("\n")) + SAID.get(seen.ended, "")
                 self.drifted = self.drifted or before is None or before[0] != again
         return self._room

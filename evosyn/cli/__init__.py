@@ -36,6 +36,7 @@ COMMANDS: dict[str, str] = {
     "crossexec": "Execute a whole pool and write its matrices.",
     "pool": "Validate pool files; make them from published benchmarks.",
     "env": "Verifiable environments: list, check, run, make rows.",
+    "world": "Worlds of tools over a database: list, tasks, check, rollout.",
     "export": "Write a dataset or a strategy in another tool's format.",
     "audit": "Compare the kept testings of a dataset with human ones.",
     "reward": "Serve the sandboxed reward to other trainers.",

@@ -25,6 +25,8 @@ PRINTERS = {
     "synthesize": "evosyn.cli._inspect_data",
     "environments": "evosyn.cli._inspect_environments",
     "environment-search": "evosyn.cli._inspect_environment_search",
+    "world": "evosyn.cli._inspect_world",
+    "world-rollout": "evosyn.cli._inspect_world",
 }
 """For the kinds of directories with forms of their own where they are printed."""
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 
+from evosyn.agents import dialects
 from evosyn.chat import Message, Reply, Request
 from evosyn.contracts.base import ODD_TEXTS, PluginContract
 from evosyn.ports import Agent
+from evosyn.ports.agents import Ways
 from evosyn.records import Json, Problem
 from evosyn.toolcalls import ToolCall
 from evosyn.trajectories import BASH
@@ -26,6 +28,7 @@ class GivenWork:
 
     problem = PROBLEM
     opening = Request((Message("user", PROBLEM.statement),), "solution")
+    ways: Ways = dialects
 
     def __init__(self, text: str) -> None:
         self._text, self._noted = text, dict[str, Json]()

@@ -19,6 +19,8 @@ from evosyn.randomness import SeedTree
 from evosyn.records import Problem, Solution, Testing, canonical_json
 
 SETTING = "evosyn"
+LINEAGE = ("environment", "world", "task")
+"""What of the meta of a problem says where it comes from."""
 
 
 class EnvironmentRow(NamedTuple):
@@ -107,7 +109,7 @@ def samples_of(rows: Sequence[EnvironmentRow], domain: Domain) -> list[Sample]:
                 solutions_ranked=canonical_json(ranked),
                 scores=canonical_json({"solutions": [1.0], "testings": [1.0], "solution": 0, "testing": 0}),
                 matrix_digest="",
-                lineage=canonical_json({"environment": problem.meta["environment"]}),
+                lineage=canonical_json({name: problem.meta[name] for name in LINEAGE if name in problem.meta}),
                 model=problem.provenance.source,
                 simulated=problem.provenance.simulated,
                 difficulty=0.0,

@@ -2,11 +2,43 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Sequence
+from typing import Literal, Protocol
 
-from evosyn.chat import Reply, Request
+from evosyn.chat import Message, Reply, Request
 from evosyn.records import Json, Problem
 from evosyn.toolcalls import ToolCall
+
+
+class Ways(Protocol):
+    """How one acts in a kind of world by replies: in plain text, or by function calling. A module may be one.
+
+    Attributes:
+        RULES: how to act, for who knows plain text only.
+        HINT: what is said to a reply that does nothing.
+        TOOLS: JSON schemas, for who knows function calling.
+    """
+
+    @property
+    def RULES(self) -> str: ...
+
+    @property
+    def HINT(self) -> str: ...
+
+    @property
+    def TOOLS(self) -> Sequence[Json]: ...
+
+    def read_action(self, text: str) -> ToolCall | None:
+        """What a reply does; None where it does nothing. Arbitrary text never raises."""
+        ...
+
+    def written(self, call: ToolCall, dialect: Literal["text", "tools"]) -> str:
+        """What a model writes to do this."""
+        ...
+
+    def result(self, out: str, dialect: Literal["text", "tools"]) -> Message:
+        """The message that shows what came of it."""
+        ...
 
 
 class AgentWork(Protocol):
@@ -24,6 +56,11 @@ class AgentWork(Protocol):
     def opening(self) -> Request: ...
 
     @property
+    def ways(self) -> Ways:
+        """How one acts here."""
+        ...
+
+    @property
     def over(self) -> bool:
         """Whether nothing more can be done: it has ended, or used up its rounds."""
         ...
@@ -33,8 +70,8 @@ class AgentWork(Protocol):
         ...
 
     async def do(self, act: ToolCall | None) -> str:
-        """Take a round: run `bash` (argument `script`) and get what it printed, or end by `answer` or `finish`. None is
-        a round in which nothing is done; two in a row end the episode."""
+        """Take a round: run `bash` (argument `script`) or a tool of a tool world and get what is shown; or end by
+        `answer` or `finish`. None is a round in which nothing is done; two in a row end the episode."""
         ...
 
     def recall(self, name: str) -> Json:

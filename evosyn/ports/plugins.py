@@ -122,10 +122,12 @@ class WorldTools:
     Attributes:
         states: folder for what is frozen, shared with other runs; None for one that goes away with the worlds.
         workers: looks at states at the same time; None for one per core.
+        sandbox: opens the sandbox of the run, which its owner closes; None where there is none.
     """
 
     states: Path | None = None
     workers: int | None = None
+    sandbox: Callable[[], Sandbox] | None = None
 
 
 @dataclass(frozen=True)

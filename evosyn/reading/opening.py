@@ -20,6 +20,8 @@ HOMES = {
     "train": "summaries:TrainingReading",
     "distill": "summaries:TrainingReading",
     "calibrate": "summaries:CalibrationReading",
+    "world": "worlds:WorldReading",
+    "world-rollout": "worlds:WorldReading",
     "environment-rows": "environments:EnvironmentRowsReading",
     "eval": "summaries:EvaluationReading",
     "experiment": "summaries:ExperimentReading",

@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from evosyn.agents.episodes import Actor
+from evosyn.agents.episodes import EpisodeActor
 from evosyn.chat import Parsed, Reply, Request, roomier
 from evosyn.configs.section import SAMPLED, Sampling
 from evosyn.dataset import Reject
@@ -186,7 +186,7 @@ class Want:
     first_testing: int = 0
     examples: tuple[Problem, ...] = ()
     limits: Limits = field(default_factory=Limits)
-    actors: Mapping[str, Actor] = field(default_factory=dict)
+    actors: Mapping[str, EpisodeActor] = field(default_factory=dict)
 
 
 def examples_for(problem: Problem, others: Iterable[Problem], count: int) -> tuple[Problem, ...]:

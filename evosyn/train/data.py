@@ -10,10 +10,12 @@ import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from evosyn.agents.dialects import RULES, as_text
+from evosyn.agents import dialects, tool_ways
+from evosyn.chat import Message
 from evosyn.configs.section import listed
 from evosyn.dataset import Sample, read_dataset
 from evosyn.domains import check_task, domain
+from evosyn.domains.tool_use import PLAN
 from evosyn.errors import UsageError
 from evosyn.randomness import SeedTree
 from evosyn.rates import in_band
@@ -121,22 +123,34 @@ def sft_rows(samples: Sequence[Sample], per_problem: int, *, reasoning: bool = F
 def spoken_turns(sample: Sample, source: str) -> Messages:
     """A solution as turns of plain text; what an agent did, with what it was shown."""
     turns = domain(sample.domain).show(sample.problem, Solution(source))
-    return [{"role": one.role, "content": one.content} for one in (as_text(turns) if _by_agent(sample) else turns)]
+    return [{"role": one.role, "content": one.content} for one in _as_text(sample, turns)]
 
 
 def _by_agent(sample: Sample) -> bool:
     return domain(sample.domain).actor != "reply"
 
 
-def _opening(sample: Sample) -> Messages:
-    """The prompt; for an agent with the rules of how it acts in plain text, which every template knows."""
+def _as_text(sample: Sample, turns: Sequence[Message]) -> Sequence[Message]:
+    told = {"loop": dialects.as_text, "tools": tool_ways.as_text}.get(domain(sample.domain).actor)
+    return turns if told is None else told(turns)
+
+
+def _opening(sample: Sample, turns: Messages) -> Messages:
+    """The prompt; for an agent with the rules of how it acts in plain text, which every template knows. That of a tool
+    world asks for a plan, which one message is."""
     *before, last = prompt_of(sample)
-    return [*before, {**last, "content": f"{last['content'].rstrip()}\n\n{RULES}\n"} if _by_agent(sample) else last]
+    actor, text = domain(sample.domain).actor, last["content"].rstrip()
+    if actor == "loop":
+        text = f"{text}\n\n{dialects.RULES}\n"
+    elif actor == "tools" and len(turns) > 1:
+        text = text.replace(PLAN, tool_ways.RULES) + "\n"
+    return [*before, {**last, "content": text} if actor != "reply" else last]
 
 
 def _turn_rows(sample: Sample, source: str) -> list[dict[str, Messages]]:
     """A prompt/completion row for each turn of the assistant, so that nothing is learnt of what it was shown."""
-    opening, turns = _opening(sample), spoken_turns(sample, source)
+    turns = spoken_turns(sample, source)
+    opening = _opening(sample, turns)
     return [
         {"prompt": [*opening, *turns[:at]], "completion": [turn]}
         for at, turn in enumerate(turns)
@@ -156,7 +170,7 @@ def dpo_rows(samples: Sequence[Sample]) -> list[dict[str, Messages]]:
             chosen, rejected = spoken_turns(sample, accepted[0]), spoken_turns(sample, refused[-1])
             at = next((at for at, pair in enumerate(zip(chosen, rejected, strict=False)) if pair[0] != pair[1]), -1)
             if at >= 0 and chosen[at]["role"] == "assistant":
-                prompt = [*_opening(sample), *chosen[:at]]
+                prompt = [*_opening(sample, chosen), *chosen[:at]]
                 rows.append({"prompt": prompt, "chosen": [chosen[at]], "rejected": [rejected[at]]})
     return rows
 

@@ -57,7 +57,7 @@ class Rollout:
         """Do something; what the agent is shown of it."""
         if self.over:
             return OVER
-        self._course.take(act)
+        self._course.take(act, runs=act is not None and act.name == BASH)
         if act is None:
             return HINT
         if act.name != BASH:

@@ -4,14 +4,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_short_answer import TestShortAnswer
+from tool_shop import rows, shop
 
 from evosyn import registry
 from evosyn.contracts import DomainContract, DomainSample
 from evosyn.contracts.domains import items
 from evosyn.domains import domain as domain_named
 from evosyn.domains import load_pools
+from evosyn.domains.tool_use import task_payload
 from evosyn.jobs import Limits
 from evosyn.records import Problem, Solution, Testing
+from evosyn.trajectories import FINISH, ToolUse, Trajectory
+from evosyn.worlds.tools.kind import ToolPlace
 
 __all__ = ["TestShortAnswer"]
 NAMES = registry.names("domains")
@@ -34,11 +38,27 @@ GONE = {"code": "[ -e /root/d/.b ] && echo false || echo true"}
 COUNTS = ("ls -A /root/d | wc -l", "ls /root/d | wc -l")
 CLEANS = ("rm /root/d/.b", "rm -rf /root/d/.b /root/d/a")
 APPLES = Problem("apples", "math-answer", "Ann has 12 bags of 32 apples. How many apples has she?")
+BOUGHT = Problem("bought", "tool-use", "Please buy 2 of Thing 1.", task_payload(ToolPlace(shop(), rows(), ("buy",))))
+SOLD = {
+    **rows(),
+    "item": [{**row, **({"stock": 7, "sold": 2} if row["item_id"] == "I1001" else {})} for row in rows()["item"]],
+}
+SOLD["sale"] = [
+    *SOLD["sale"],
+    {"sale_id": "S0005", "item_id": "I1001", "count": 2, "note": "", "at": "2026-01-05T10:01:00"},
+]
+
+
+def bought(count):
+    return Trajectory((ToolUse("buy", {"item_id": "I1001", "count": count}),), FINISH).text
+
+
 SAMPLES = {
     "math-answer": (
         DomainSample(APPLES, Testing("answer", {"answer": "384"}), "12 * 32 = 384\n\n\\boxed{384}", "\\boxed{44}"),
         DomainSample(APPLES, Testing("answer", {"answer": "three hundred"}), "300", "3 hundreds"),
     ),
+    "tool-use": (DomainSample(BOUGHT, Testing("final-state", {"gold": SOLD}), bought(2), bought(1)),),
     "os-shell": (
         DomainSample(COUNTED, Testing("value", {"expected": "2", "compare": "integer"}), *COUNTS),
         DomainSample(COUNTED, Testing("answer", {"script": {"code": "find /root/d -type f | wc -l"}}), *COUNTS),

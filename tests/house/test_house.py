@@ -13,7 +13,7 @@ from docs import house
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "evosyn"
-MODULES = sorted(PACKAGE.rglob("*.py"))
+MODULES = sorted(path for path in PACKAGE.rglob("*.py") if PACKAGE / "builtin" not in path.parents)
 
 
 def tracked() -> list[Path]:

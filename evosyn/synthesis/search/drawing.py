@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from evosyn.agents.episodes import Actor
+from evosyn.agents.episodes import EpisodeActor
 from evosyn.dataset import Reject
 from evosyn.errors import TeacherUnavailable
 from evosyn.ports import Domain, Teacher
@@ -32,7 +32,7 @@ class Wanted(NamedTuple):
     solutions: int
     testings: int
     config: DrawConfig
-    actors: Mapping[str, Actor] = MappingProxyType({})
+    actors: Mapping[str, EpisodeActor] = MappingProxyType({})
 
 
 class DrawnSeeds(NamedTuple):

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from evosyn.agents.episodes import Actor
+from evosyn.agents.episodes import EpisodeActor
 from evosyn.chat import Reply, Request
 from evosyn.ports import Domain, Teacher
 from evosyn.records import Problem
@@ -40,7 +40,7 @@ class DrawPool:
         judged: Callable[[Instance], Awaitable[Instance]],
         calls: int,
         seeds: Sequence[Problem] = (),
-        actors: Mapping[str, Actor] | None = None,
+        actors: Mapping[str, EpisodeActor] | None = None,
     ) -> None:
         self._config, self._domains, self._teachers = config.draw, domains, teachers
         self._ledger, self._judged, self._actors = ledger, judged, actors or {}

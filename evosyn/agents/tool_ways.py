@@ -1,0 +1,94 @@
+"""How one acts in a tool world: calls of its tools, `ask_user` where there is a user, `finish`. docs/worlds.md.
+
+In plain text a call is the same block that models with tools write (`toolcalls`), and a reply without one is a word to
+the user. The first call of a reply counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from evosyn.agents.dialects import Dialect
+from evosyn.agents.episodes import EpisodeActor
+from evosyn.agents.place import EpisodePlace
+from evosyn.agents.turns import TurnJournal
+from evosyn.chat import Message
+from evosyn.domains.tool_use import place_in
+from evosyn.ports.agents import Agent
+from evosyn.records import Json, Problem
+from evosyn.thinking import without_thinking
+from evosyn.toolcalls import ToolCall, heard, spoken
+from evosyn.trajectories import FINISH
+from evosyn.worlds.tools.kind import ToolPlace, ToolWorlds, action_of, shortened
+from evosyn.worlds.tools.users import ASK
+
+SHOWN = "The result:\n\n"
+RULES = """## How to act
+Each reply holds one call, as
+<tool_call>
+{"name": NAME, "arguments": {...}}
+</tool_call>
+You are shown what it gives before the next reply. When all is done, call `finish` without arguments."""
+TOLD_USER = '\nThe user has more to say: ask with `ask_user`, {"message": TEXT}, until that is all.'
+
+
+class ToolWays:
+    """Implements `ports.agents.Ways` for one place."""
+
+    HINT = "There is no call of a tool in this reply. Call one, or `finish`, in the form that was described."
+
+    def __init__(self, place: ToolPlace) -> None:
+        self._place = place
+        self.RULES = RULES + (TOLD_USER if place.requests else "")
+
+    @property
+    def TOOLS(self) -> Sequence[Json]:
+        own = (
+            [_schema(ASK, "Say something to the user and hear the answer.", "message")] if self._place.requests else []
+        )
+        tools = [self._place.world.tool[name].function for name in self._place.shown]
+        return [*tools, *own, _schema(FINISH, "Say that all is done; ends the task.")]
+
+    def read_action(self, text: str) -> ToolCall | None:
+        """See `ports.agents.Ways`."""
+        answer = without_thinking(text).answer
+        call = heard(answer)
+        if call is None and self._place.requests and answer.strip():
+            return ToolCall(ASK, {"message": answer.strip()})
+        return call
+
+    def written(self, call: ToolCall, dialect: Dialect) -> str:  # noqa: ARG002
+        return spoken(call)
+
+    def result(self, out: str, dialect: Dialect) -> Message:
+        return Message("tool", out) if dialect == "tools" else Message("user", SHOWN + out)
+
+
+def as_text(messages: Sequence[Message]) -> list[Message]:
+    """Messages with calls of tools as the same in plain text."""
+    return [Message("user", SHOWN + one.content) if one.role == "tool" else one for one in messages]
+
+
+class ToolActor(EpisodeActor):
+    """Has problems solved whose payload names a tool world; arguments as those of `EpisodeActor`."""
+
+    def __init__(self, worlds: ToolWorlds, turns: TurnJournal, agent: Agent, most: int | None = None) -> None:
+        super().__init__(turns, agent, most)
+        self._worlds = worlds
+
+    def place(self, problem: Problem, episode: str) -> EpisodePlace:
+        world = place_in(problem)
+        return EpisodePlace(lambda: self._worlds.open(world), lambda _: True, self._turns, episode, shortened)
+
+    def ways(self, problem: Problem) -> ToolWays:
+        return ToolWays(place_in(problem))
+
+    @staticmethod
+    def action(act: ToolCall) -> str | None:
+        return None if act.name == FINISH else action_of(act.name, act.arguments)
+
+
+def _schema(name: str, told: str, *arguments: str) -> Json:
+    properties = {one: {"type": "string"} for one in arguments}
+    shape = {"type": "object", "properties": properties, "required": list(arguments)}
+    return {"type": "function", "function": {"name": name, "description": told, "parameters": shape}}

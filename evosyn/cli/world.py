@@ -1,0 +1,189 @@
+"""`evosyn world`: worlds of tools over a database; their tasks, and agents in them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from evosyn.cli._command import ConfiguredCommand, config_options, out_option, sandbox_options, teacher_options
+from evosyn.errors import UsageError
+
+if TYPE_CHECKING:
+    from evosyn.cli._configs import CheckConfig
+    from evosyn.workbench import Workbench
+    from evosyn.worlds.tools.playing import Player
+
+CONFIG = "evosyn.cli._configs:CheckConfig"
+EXAMPLE = "workbench.sandbox.backend=docker"
+SOURCE = click.argument("source", metavar="WORLD")
+AS_JSON = click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output.")
+
+
+@click.group(short_help="Worlds of tools over a database: list, tasks, check, rollout.")
+def command() -> None:
+    """Work with tool worlds: tools that are programs over a database, and tasks in it (see docs/worlds.md).
+
+    WORLD is a directory with a world.json, or builtin:NAME of one that comes with evosyn (`evosyn world list`).
+    """
+
+
+@command.command("list")
+@AS_JSON
+def listed(as_json: bool) -> None:
+    """Show the worlds that come with evosyn."""
+    from evosyn.worlds.tools.files import bundled, read_tasks, read_world
+
+    found = []
+    for name in bundled():
+        world, tasks = read_world(f"builtin:{name}"), read_tasks(f"builtin:{name}")
+        sizes = {"tools": len(world.tools), "tables": len(world.tables), "tasks": len(tasks)}
+        found.append({"name": name, "id": world.id, **sizes, "title": world.title})
+    if as_json:
+        click.echo(json.dumps({"worlds": found}, indent=2))
+        return
+    for row in found:
+        click.echo(
+            f"{row['name']:10} {row['tools']} tools, {row['tables']} tables, {row['tasks']} tasks  {row['title']}"
+        )
+
+
+@command.command("tasks", cls=ConfiguredCommand, kind=CONFIG)
+@SOURCE
+@out_option("Directory of the world with its tasks.")
+@click.option("--tasks", "count", type=click.IntRange(1), default=20, show_default=True, help="How many.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of states and chains.")
+@AS_JSON
+@sandbox_options
+@config_options(EXAMPLE)
+def tasks(config: CheckConfig, source: str, out: Path, count: int, seed: int, as_json: bool) -> int:
+    """Make tasks that are solvable by construction, and a dataset of them for `evosyn train`. Ends with 1 if none is.
+
+    The same world, number and seed give the same bytes.
+    """
+    from evosyn.dataset import write_dataset
+    from evosyn.domains.tool_use import NAME
+    from evosyn.environments.rows import SETTING
+    from evosyn.randomness import SeedTree
+    from evosyn.rundir import RunDir
+    from evosyn.synthesis.recipes.worlds import rows_of_world
+    from evosyn.workbench import Workbench
+    from evosyn.worlds.tools.files import folder_of, read_world, seal, write_world
+    from evosyn.worlds.tools.gate import fault
+    from evosyn.worlds.tools.graph import find_graph
+    from evosyn.worlds.tools.tasks import make_tasks
+
+    world = read_world(source)
+    if reason := next((f"tools/{one.name}.py: {reason}" for one in world.tools if (reason := fault(one))), ""):
+        raise UsageError(f"{folder_of(source)}/{reason}")
+    with RunDir(out) as directory, Workbench(config.workbench) as workbench:
+        directory.claim("world")
+        player, seeds = _player(workbench), SeedTree(seed).child("world", world.id)
+        graph = find_graph(world, player, seeds)
+        made = make_tasks(world, graph, player, count, seeds)
+        write_world(source, out, graph, made.tasks)
+        write_dataset(out, SETTING, rows_of_world(world, made.tasks, workbench.domains[NAME]))
+        directory.write_json("manifest.json", {"kind": "world", "world": world.id, "asked": count, "seed": seed})
+        report = {"kept": len(made.tasks), "dropped": dict(sorted(made.dropped.items())), "world": world.id,
+                  "edges": len(graph.edges), "density": round(graph.density, 4),
+                  "misses": sum(one.misses for one in made.tasks),
+                  "tools": len(world.tools), "tables": len(world.tables)}  # fmt: skip
+        directory.write_json("report.json", report)
+        seal(out)
+    if as_json:
+        click.echo(json.dumps(report, indent=2))
+    else:
+        click.echo(f"{len(made.tasks)} of {count} tasks of {world.name} in {out}")
+        click.echo(f"{report['misses']} near misses were tried; none is paid")
+        for reason, number in sorted(made.dropped.items()):
+            click.echo(f"  attempts dropped {number}: {reason}")
+    return 0 if made.tasks else 1
+
+
+@command.command("check", cls=ConfiguredCommand, kind=CONFIG)
+@SOURCE
+@AS_JSON
+@sandbox_options
+@config_options(EXAMPLE)
+def check(config: CheckConfig, source: str, as_json: bool) -> int:
+    """Check a world from its files: digests, schema, tools, references, near misses. Ends with 1 if one is wrong."""
+    from evosyn.reading.plain import safe
+    from evosyn.workbench import Workbench
+    from evosyn.worlds.tools.checking import check_world
+
+    with Workbench(config.workbench) as workbench:
+        found = check_world(source, _player(workbench))
+    if as_json:
+        faults = [one._asdict() for one in found.faults]
+        told = {"world": found.world.id, "tools": len(found.world.tools), "tasks": found.tasks, "misses": found.misses}
+        click.echo(json.dumps({**told, "faults": faults}, indent=2))
+    else:
+        for one in found.faults:
+            click.echo(f"{safe(one.file)}: {safe(one.reason)}")
+        sizes = f"{len(found.world.tools)} tools, {found.tasks} tasks, {found.misses} near misses"
+        click.echo(f"{found.world.name}: {sizes}; {len(found.faults)} faults")
+    return 1 if found.faults else 0
+
+
+@command.command("rollout", cls=ConfiguredCommand, kind=CONFIG)
+@SOURCE
+@out_option("Directory of the episodes.")
+@click.option("--agent", help="A scripted one: gold, noop, random, sloppy:RATE, greedy-distractor; else --model.")
+@click.option("--user", type=click.Choice(["none", "scripted"]), default="none", show_default=True,
+              help="none: the agent is told everything at once; scripted: it has to ask.")  # fmt: skip
+@click.option("--episodes", type=click.IntRange(1), default=1, show_default=True, help="Of each task.")
+@click.option("--limit", type=click.IntRange(1), help="Tasks at most, the first ones.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of scripted agents.")
+@AS_JSON
+@teacher_options
+@sandbox_options
+@config_options("workbench.agent.dialect=tools")
+def rollout(
+    config: CheckConfig,
+    source: str,
+    out: Path,
+    agent: str | None,
+    user: str,
+    episodes: int,
+    limit: int | None,
+    seed: int,
+    as_json: bool,
+) -> int:
+    """Let an agent work on the tasks of a world: a model, or one that follows a script (SIMULATED). Rewards look at the
+    final state; what our own machinery spoils is unknown, never 0.
+
+    Writes all episodes, and those that passed as a dataset for `evosyn distill`. The same command goes on after a kill.
+    """
+    from evosyn.domains.tool_use import NAME
+    from evosyn.rundir import RunDir
+    from evosyn.synthesis.recipes.worlds import KIND, RolloutPlan, figures, roll_out, write_rollout
+    from evosyn.workbench import Workbench
+    from evosyn.worlds.tools.files import read_tasks, read_world
+
+    plan = RolloutPlan(read_world(source), read_tasks(source)[:limit], agent, user != "none", episodes, seed)
+    if agent is None and not config.workbench.teacher.spec:
+        raise UsageError("no agent: give --agent gold (a script), or --model provider/name")
+    with RunDir(out) as directory, Workbench(config.workbench, out=out, seed=seed) as workbench:
+        directory.claim(KIND)
+        decided = {"kind": KIND, "world": plan.world.id, "agent": agent, "user": user, "seed": seed}
+        directory.write_json("manifest.json", decided)
+        rolled = roll_out(workbench, plan)
+        model = agent or str(config.workbench.teacher.spec)
+        report = figures(plan, rolled, model)
+        write_rollout(out, plan, rolled, workbench.domains[NAME], model)
+        directory.write_json("report.json", report)
+    if as_json:
+        click.echo(json.dumps(report, indent=2))
+        return 0
+    rates = ", ".join(f"{name} {report[name]}" for name in report if name.startswith(("avg@", "pass")))
+    click.echo(f"{model}{' (SIMULATED: a script)' if agent else ''} on {report['tasks']} tasks: {rates}")
+    click.echo(f"{report['calls']} calls, {report['invalid_calls']} invalid; unknown {report['unknown']}")
+    return 0
+
+
+def _player(workbench: Workbench) -> Player:
+    from evosyn.worlds.tools.playing import Player
+
+    return Player(workbench.sandbox)

@@ -1,0 +1,237 @@
+"""The domain of tasks in a tool world: `tool-use`. What counts is the state that the calls leave, by column policy.
+
+A solution is a trajectory (`trajectories`); one that nobody has run is a plan, whose arguments may refer to what
+earlier calls give. Its calls are played in the sandbox, what is left is compared here. docs/worlds.md; ScaleEnv 4.1.1.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from evosyn.chat import Message, Parsed, Purpose
+from evosyn.domains.base import BaseDomain
+from evosyn.domains.python.lifting import STATUS_VERDICTS
+from evosyn.errors import FormatError
+from evosyn.jobs import CellResult, ItemOutcome, Job, Limits, Status
+from evosyn.ports import DomainTools, PluginConfig
+from evosyn.records import Json, Problem, Solution, Testing, Verdict, canonical_json
+from evosyn.thinking import without_thinking
+from evosyn.toolcalls import CLOSE, ToolCall, heard, spoken
+from evosyn.trajectories import FINISH, ToolUse, Trajectory, trajectory_of
+from evosyn.worlds.tools.diff import differences
+from evosyn.worlds.tools.kind import OK, ToolPlace
+from evosyn.worlds.tools.playing import ToolCalled, play_job, played
+from evosyn.worlds.tools.records import ToolWorld
+from evosyn.worlds.tools.users import ASK
+
+NAME = "tool-use"
+FINAL_STATE = "final-state"
+ROUNDS = 30
+MOST_CALLS = 60
+PLAN = """## How to act
+Write all calls in one reply, one after the other, each as
+<tool_call>
+{"name": NAME, "arguments": {...}}
+</tool_call>
+You see no results. Where an argument is what an earlier call gives, write {"from": [N, "PATH"]} in its place: N counts
+the calls from 0, PATH leads into its result, such as "0.member_id" for the first of a list."""
+
+
+def create(tools: DomainTools, config: PluginConfig) -> ToolUseDomain:  # noqa: ARG001
+    """The domain, ready to use."""
+    return ToolUseDomain()
+
+
+class ToolTask(BaseModel):
+    """The payload.
+
+    Attributes:
+        world: a tool world with its programs.
+        state: what it is before the first call.
+        shown: the tools that may be called.
+        rounds: replies that an agent has.
+        requests: of a user, who is asked by `ask_user`; none where the statement says all.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    world: dict[str, Json]
+    state: dict[str, list[dict[str, Json]]]
+    shown: tuple[str, ...] = Field(min_length=1)
+    rounds: int = Field(default=ROUNDS, ge=1, le=100)
+    requests: tuple[str, ...] = ()
+
+    @field_validator("world")
+    @classmethod
+    def _is_one(cls, given: dict[str, Json]) -> dict[str, Json]:
+        _world(canonical_json(given))
+        return given
+
+
+class GoldBody(BaseModel):
+    """The body of a testing: the rows that must be there at the end."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    gold: dict[str, list[dict[str, Json]]]
+
+
+@functools.lru_cache(maxsize=256)
+def _world(text: str) -> ToolWorld:
+    """The world of a payload.
+
+    Raises:
+        ValueError: it is none.
+    """
+    try:
+        return ToolWorld.model_validate_json(text)
+    except ValidationError as error:
+        raise ValueError(f"is no tool world: {error.errors(include_url=False)[0]['msg']}") from error
+
+
+def place_in(problem: Problem) -> ToolPlace:
+    """Where a task takes place."""
+    payload = problem.payload
+    world = _world(canonical_json(payload["world"]))
+    return ToolPlace(world, payload["state"], tuple(payload["shown"]), tuple(payload.get("requests") or ()))
+
+
+def played_calls(place: ToolPlace, run: Trajectory) -> tuple[ToolCalled, ...]:
+    """The calls of a trajectory that can have left something, each in the minute in which it was made; all calls of a
+    plan, those that are none by an empty name, so that references keep their places."""
+    found, minute = [], 0
+    for call in run.calls:
+        if call.tool in (ASK, FINISH):
+            continue
+        minute += 1
+        planned = call.out is None
+        fits = call.tool in place.shown and not place.world.tool[call.tool].misfit(call.args, linked=planned)
+        if planned:
+            found.append(ToolCalled(call.tool if fits else "", call.args if fits else {}, minute))
+        elif fits and call.status == OK:
+            found.append(ToolCalled(call.tool, call.args, minute))
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class FinalStatePlan:
+    """Implements `ports.Plan`: the calls are played once, and each testing looks at what is left.
+
+    Attributes:
+        given: the verdict of all, where nothing is to be played.
+    """
+
+    place: ToolPlace
+    against: tuple[Testing, ...]
+    misfits: tuple[str | None, ...]
+    jobs: tuple[Job, ...]
+    given: CellResult | None = None
+
+    def judge(self, outcomes: Sequence[tuple[ItemOutcome, ...]]) -> tuple[CellResult, ...]:
+        return tuple(
+            [
+                _result(Verdict.BROKEN, misfit) if misfit else self.given or self._cell(testing, outcomes[0][0])
+                for testing, misfit in zip(self.against, self.misfits, strict=True)
+            ]
+        )
+
+    def _cell(self, testing: Testing, outcome: ItemOutcome) -> CellResult:
+        if outcome.status is not Status.OK:
+            return _result(STATUS_VERDICTS[outcome.status], outcome.detail, outcome.seconds)
+        (found,) = played(outcome, self.place.state)
+        if found.lost:
+            return _result(Verdict.BROKEN, found.lost, outcome.seconds)
+        try:
+            wrong = differences(self.place.world, self.place.state, testing.body["gold"], found.rows)
+        except (KeyError, TypeError) as error:
+            return _result(Verdict.BROKEN, f"gold: not a state of this world: {error!r}", outcome.seconds)
+        return _result(Verdict.FAIL if wrong else Verdict.PASS, "; ".join(wrong)[:400], outcome.seconds)
+
+
+class ToolUseDomain(BaseDomain):
+    """Implements `ports.Domain`; see there for the contracts."""
+
+    name = NAME
+    actor = "tools"
+    Payload = ToolTask
+    kinds: ClassVar[Mapping[str, type[BaseModel]]] = {FINAL_STATE: GoldBody}
+    prompts = "tool_use_"
+    asks: ClassVar[tuple[Purpose, ...]] = ("solution",)
+
+    def blanks(self, what: Purpose, problem: Problem | None, examples: Sequence[Problem]) -> dict[str, str]:
+        if what != "solution" or problem is None:
+            return super().blanks(what, problem, examples)
+        place = place_in(problem)
+        tools = [place.world.tool[name].function["function"] for name in place.shown]
+        told = {"title": place.world.title, "rules": place.world.rules, "clock": place.world.clock}
+        return {**told, "tools": "\n".join(map(canonical_json, tools)), "statement": problem.statement.strip()}
+
+    def same(self, problem: Problem, solution: Solution) -> str:
+        try:
+            run = trajectory_of(solution.text)
+            return canonical_json([run.ended, [list(one) for one in played_calls(place_in(problem), run)]])
+        except FormatError:
+            return solution.text
+
+    def read_solution(self, text: str, problem: Problem | None) -> Parsed[Solution]:  # noqa: ARG002
+        """A plan: all calls of a reply."""
+        rest, calls = without_thinking(text).answer, list[ToolUse]()
+        while (call := heard(rest)) is not None and len(calls) <= MOST_CALLS:
+            if call.name != FINISH:
+                calls.append(ToolUse(call.name, call.arguments, say=call.say if not calls else ""))
+            rest = rest[rest.find(CLOSE) + len(CLOSE) :]
+        if len(calls) > MOST_CALLS:
+            return Parsed(None, f"too-long: more than {MOST_CALLS} calls")
+        return Parsed(Solution(Trajectory(tuple(calls), FINISH).text)) if calls else Parsed(None, "no-call: no call")
+
+    def show(self, problem: Problem, solution: Solution) -> tuple[Message, ...]:  # noqa: ARG002
+        """Calls and what came of them; a plan as one message."""
+        try:
+            run = trajectory_of(solution.text)
+        except FormatError:
+            return (Message("assistant", solution.text),)
+        if run.calls and all(one.out is None for one in run.calls):
+            text = "\n".join(spoken(ToolCall(one.tool, one.args, one.say)) for one in run.calls)
+            return (Message("assistant", text),)
+        turns: list[Message] = []
+        for call in run.calls:
+            turns.append(Message("assistant", spoken(ToolCall(call.tool, call.args, call.say))))
+            if call.out is not None:
+                turns.append(Message("tool", call.out))
+        return tuple(turns)
+
+    def plan(self, problem: Problem, solution: Solution, testings: Sequence[Testing], limits: Limits) -> FinalStatePlan:
+        misfits = tuple([self.check_testing(problem, one) for one in testings])
+        place = place_in(problem)
+        try:
+            run = trajectory_of(solution.text)
+            wrong = "" if run.ended else f"the episode ended by {run.end}"
+        except FormatError as error:
+            run, wrong = Trajectory((), "unknown"), str(error)
+        calls = played_calls(place, run)
+        if len(calls) > MOST_CALLS:
+            wrong = f"{len(calls)} calls; at most {MOST_CALLS}"
+        if wrong:
+            return FinalStatePlan(place, tuple(testings), misfits, (), _result(Verdict.ERROR, wrong))
+        return FinalStatePlan(place, tuple(testings), misfits, (play_job(place.world, place.state, [calls], limits),))
+
+    def canaries(self, problem: Problem, testings: Sequence[Testing]) -> tuple[Solution, ...]:  # noqa: ARG002
+        return (Solution(Trajectory((), FINISH).text),)
+
+
+def _result(verdict: Verdict, detail: str = "", seconds: float = 0.0) -> CellResult:
+    return CellResult(verdict, (verdict,), seconds, detail)
+
+
+def task_payload(place: ToolPlace) -> dict[str, Json]:
+    """The payload of a task there: it holds all of the world that its tools need, and the row alone pays a reward."""
+    world = place.world.model_dump(mode="json", exclude_defaults=True)
+    found = {"world": world, "state": dict(place.state), "shown": list(place.shown), "requests": list(place.requests)}
+    checked: dict[str, Json] = json.loads(canonical_json(found))
+    return checked

@@ -1,0 +1,218 @@
+"""Tool worlds: their tasks as rows, and rollouts of agents in them. Thin assembly. docs/worlds.md."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from evosyn.agents.episodes import Episode, EpisodeActor
+from evosyn.agents.scripted import ScriptedAgent, is_scripted
+from evosyn.chat import Reply, Request
+from evosyn.crossexec.judge import Cell
+from evosyn.dataset import Sample, write_dataset
+from evosyn.domains.tool_use import FINAL_STATE, NAME, PLAN, task_payload
+from evosyn.environments.rows import SETTING, EnvironmentRow, samples_of
+from evosyn.errors import UsageError
+from evosyn.jobs import CellResult
+from evosyn.jsonlines import write_lines
+from evosyn.ports import Domain
+from evosyn.ports.agents import Agent
+from evosyn.randomness import SeedTree
+from evosyn.records import Json, Problem, Provenance, Solution, Testing, Verdict
+from evosyn.trajectories import FINISH, ToolUse, Trajectory
+from evosyn.workbench import Workbench
+from evosyn.worlds.tools.chains import Step, calls_of
+from evosyn.worlds.tools.kind import INVALID, ToolPlace
+from evosyn.worlds.tools.records import ToolWorld
+from evosyn.worlds.tools.tasks import WorldTask
+
+KIND = "world-rollout"
+
+
+def problem_of(world: ToolWorld, task: WorldTask, user: bool = False) -> Problem:
+    """A task as a problem.
+
+    Args:
+        user: the statement says the first request only; the user tells the others when asked.
+    """
+    place = ToolPlace(world, task.state, task.shown, task.sentences if user else ())
+    meta = {"world": world.id, "task": task.id, "title": world.title, "complexity": task.complexity}
+    told = task.sentences[0] if user else task.instruction
+    made = Provenance(source=f"world {world.name}", detail={"index": task.index})
+    return Problem(task.id, NAME, told, payload=task_payload(place), meta=meta, provenance=made)
+
+
+def plan_of(task: WorldTask) -> Solution:
+    """The reference as a plan: what a reply should be that sees no results."""
+    calls = calls_of([Step(name, args) for name, args in task.chain])
+    return Solution(Trajectory(tuple([ToolUse(one.tool, dict(one.args)) for one in calls]), FINISH).text)
+
+
+def testing_of(task: WorldTask) -> Testing:
+    return Testing(FINAL_STATE, {"gold": task.gold})
+
+
+def rows_of_world(world: ToolWorld, tasks: Sequence[WorldTask], domain: Domain) -> list[Sample]:
+    """The rows of a world's tasks, each with a plan that solves it; the reward looks at the final state."""
+    rows = [EnvironmentRow(problem_of(world, task), testing_of(task), plan_of(task)) for task in tasks]
+    return [_asking_for_plans(one) for one in samples_of(rows, domain)]
+
+
+def _asking_for_plans(sample: Sample) -> Sample:
+    return replace(sample, prompt=Request(sample.prompt, "solution").followed_by(PLAN).messages)
+
+
+class Rolled(NamedTuple):
+    """One episode and what it was worth.
+
+    Attributes:
+        reward: 1.0 or 0.0; None where our own machinery or the endpoint failed.
+    """
+
+    problem: Problem
+    sample: int
+    episode: Episode
+    result: CellResult | None
+
+    @property
+    def reward(self) -> float | None:
+        if self.result is None or self.result.verdict is Verdict.UNKNOWN:
+            return None
+        return float(self.result.verdict is Verdict.PASS)
+
+    def to_json(self) -> dict[str, Json]:
+        run = self.episode.trajectory
+        result = self.result
+        return {
+            "task": self.problem.problem_id,
+            "sample": self.sample,
+            "reward": self.reward,
+            "verdict": None if result is None else result.verdict.value,
+            "detail": self.episode.lost or (result.detail if result is not None else ""),
+            "trajectory": None if run is None else json.loads(run.text),
+        }
+
+
+class RolloutPlan(NamedTuple):
+    """What to roll out.
+
+    Attributes:
+        agent: a scripted one, or None for the model of the workbench.
+    """
+
+    world: ToolWorld
+    tasks: Sequence[WorldTask]
+    agent: str | None
+    user: bool
+    episodes: int
+    seed: int
+
+
+def roll_out(workbench: Workbench, plan: RolloutPlan) -> list[Rolled]:
+    """All episodes, judged by their final states; in the order of the tasks.
+
+    Raises:
+        BudgetSpent, TeacherUnavailable: from the teacher; what was paid is kept in the run's cache.
+        SandboxUnavailable: worlds cannot be played.
+    """
+    problems = [problem_of(plan.world, task, plan.user) for task in plan.tasks]
+    testings = {task.id: testing_of(task) for task in plan.tasks}
+    episodes = asyncio.run(_episodes(workbench, plan, problems))
+    done = [one for one in episodes if one[2].trajectory is not None]
+    cells = [Cell(problem, Solution(run.trajectory.text), testings[problem.problem_id]) for problem, _, run in done]  # type: ignore[union-attr]
+    results = {
+        (one[0].problem_id, one[1]): result for one, result in zip(done, workbench.judge.verify(cells), strict=True)
+    }
+    return [Rolled(*one, results.get((one[0].problem_id, one[1]))) for one in episodes]
+
+
+async def _episodes(
+    workbench: Workbench, plan: RolloutPlan, problems: Sequence[Problem]
+) -> list[tuple[Problem, int, Episode]]:
+    domain = workbench.domains[NAME]
+    teacher = None if plan.agent else workbench.teacher()
+    if plan.agent is not None:
+        references = {task.id: task.reference for task in plan.tasks}
+        agent: Agent = ScriptedAgent(plan.agent, references, SeedTree(plan.seed))
+        actor: EpisodeActor | None = workbench.tool_actor(agent)
+    else:
+        actor = workbench.actor(domain)
+    if actor is None:
+        raise UsageError("the domain tool-use has no actor")
+
+    async def ask(number: int, request: Request) -> Reply:  # noqa: ARG001
+        if teacher is None:
+            raise UsageError("a scripted agent asks no model")
+        return await teacher.complete(request)
+
+    async def one(problem: Problem, sample: int) -> tuple[Problem, int, Episode]:
+        return (
+            problem,
+            sample,
+            await actor.solve(problem, domain.ask("solution", problem, sample, {}), ask),
+        )
+
+    try:
+        return await asyncio.gather(*[one(problem, number) for problem in problems for number in range(plan.episodes)])
+    finally:
+        if teacher is not None:
+            await teacher.aclose()
+
+
+def figures(plan: RolloutPlan, rolled: Sequence[Rolled], model: str) -> dict[str, Json]:
+    """What a rollout came to. `avg@k`, `pass@k`, `pass^k`: mean over tasks of the share that passed, of any that passed
+    and of all that passed, over the tasks with k known rewards."""
+    groups: dict[str, list[float | None]] = {}
+    for one in rolled:
+        groups.setdefault(one.problem.problem_id, []).append(one.reward)
+    whole = [rewards for rewards in groups.values() if None not in rewards]
+    known: list[list[float]] = [[float(one or 0.0) for one in rewards] for rewards in whole]
+    runs = [one.episode.trajectory for one in rolled if one.episode.trajectory is not None]
+    ends = Counter(run.end for run in runs)
+    missed = Counter(
+        (one.result.detail.partition(":")[0] or "wrong") for one in rolled if one.reward == 0.0 and one.result
+    )
+    k = plan.episodes
+    return {
+        "world": plan.world.id,
+        "model": model,
+        "simulated": plan.agent is not None,
+        "tasks": len(groups),
+        "k": k,
+        f"avg@{k}": _mean([sum(one) / len(one) for one in known]),
+        f"pass@{k}": _mean([max(one) for one in known]),
+        f"pass^{k}": _mean([min(one) for one in known]),
+        "unknown": sum(one.reward is None for one in rolled),
+        "calls": sum(len(run.calls) for run in runs),
+        "invalid_calls": sum(call.status == INVALID for run in runs for call in run.calls),
+        "ends": dict(sorted(ends.items())),
+        "kept": sum(one.reward == 1.0 for one in rolled),
+        "dropped": dict(sorted(missed.items())),
+    }
+
+
+def write_rollout(out: Path, plan: RolloutPlan, rolled: Sequence[Rolled], domain: Domain, model: str) -> None:
+    """Write all episodes, and those that passed as rows to learn from, each different one once."""
+    write_lines(out / "episodes.jsonl", (one.to_json() for one in rolled))
+    tasks: Mapping[str, WorldTask] = {task.id: task for task in plan.tasks}
+    rows: dict[tuple[str, str], EnvironmentRow] = {}
+    for one in rolled:
+        if one.reward == 1.0 and one.episode.trajectory is not None:
+            solution = Solution(one.episode.trajectory.text)
+            made = replace(one.problem, provenance=Provenance(source=model, simulated=plan.agent is not None))
+            key = (one.problem.problem_id, domain.same(one.problem, solution))
+            rows.setdefault(key, EnvironmentRow(made, testing_of(tasks[one.problem.problem_id]), solution))
+    write_dataset(out, SETTING, [_asking_for_plans(one) for one in samples_of(list(rows.values()), domain)])
+
+
+def scripted(agent: str | None) -> bool:
+    return agent is not None and is_scripted(agent)
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return round(sum(values) / len(values), 6) if values else None

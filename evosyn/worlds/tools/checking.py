@@ -1,0 +1,113 @@
+"""Checks a world on disk: its files are what they were, its tools are tools, its tasks are solvable and soundly paid.
+
+Everything is played anew. What is found names the file; nothing is repaired. docs/worlds.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from evosyn.randomness import SeedTree
+from evosyn.worlds.tools.chains import Chain, Step, calls_of
+from evosyn.worlds.tools.ddl import schema
+from evosyn.worlds.tools.diff import differences
+from evosyn.worlds.tools.files import changed_files, folder_of, read_graph, read_tasks, read_world
+from evosyn.worlds.tools.gate import fault
+from evosyn.worlds.tools.nearmiss import near_misses
+from evosyn.worlds.tools.playing import Play, Player, minutes
+from evosyn.worlds.tools.records import ToolWorld
+from evosyn.worlds.tools.states import draw_args
+from evosyn.worlds.tools.tasks import WorldTask, ungrounded, visible
+
+TRIES = 30
+"""Random calls of each tool that is checked, in the states of the tasks."""
+
+
+class WorldFault(NamedTuple):
+    """Something that does not hold."""
+
+    file: str
+    reason: str
+
+
+class WorldCheck(NamedTuple):
+    """What a check came to.
+
+    Attributes:
+        misses: near misses that were tried.
+    """
+
+    world: ToolWorld
+    faults: tuple[WorldFault, ...]
+    tasks: int
+    misses: int
+
+
+def check_world(source: str, player: Player) -> WorldCheck:
+    """Check all of a world.
+
+    Raises:
+        UsageError: it cannot be read; names file, field and rule.
+        SandboxUnavailable: it cannot be played.
+    """
+    folder = folder_of(source)
+    faults = [WorldFault(name, reason) for name, reason in changed_files(folder).items()]
+    world = read_world(source)
+    read_graph(source)
+    if (folder / "schema.sql").read_text(encoding="utf-8") != schema(world):
+        faults.append(WorldFault("schema.sql", "is not what world.json says"))
+    impure = [WorldFault(f"tools/{one.name}.py", reason) for one in world.tools if (reason := fault(one))]
+    if impure:  # such a text is not run
+        return WorldCheck(world, (*faults, *impure), 0, 0)
+    tasks = read_tasks(source)
+    faults += [WorldFault(f"tools/{name}.py", reason) for name, reason in _failures(world, tasks, player)]
+    misses = 0
+    for number, task in enumerate(tasks, 1):
+        reason, tried = _task(world, task, player)
+        misses += tried
+        faults += [WorldFault(f"tasks.jsonl:{number}", f"{task.id}: {reason}")] if reason else []
+    return WorldCheck(world, tuple(faults), len(tasks), misses)
+
+
+def _failures(world: ToolWorld, tasks: Sequence[WorldTask], player: Player) -> Iterator[tuple[str, str]]:
+    """Tools that fail in a way that they do not declare, or never work."""
+    if not tasks:
+        return
+    for tool in world.tools:
+        rng = SeedTree(0).child("check", tool.name).random()
+        plays = []
+        for number in range(TRIES):
+            state = tasks[number % len(tasks)].state
+            args = draw_args(world, tool, state, rng)
+            plays += [] if args is None else [Play(state, minutes([(tool.name, args)]))]
+        found = player.play(world, plays)
+        bad = next((one for one in found if one.lost or one.calls[0].outcome == "failed"), None)
+        if bad is not None:
+            yield tool.name, f"unexpected-failure: {bad.lost or bad.calls[0].detail}"
+        elif not any(one.smooth for one in found):
+            yield tool.name, "never-works: no call of 30 was taken"
+
+
+def _task(world: ToolWorld, task: WorldTask, player: Player) -> tuple[str, int]:
+    """Why a task is none, or "", and how many near misses were tried."""
+    steps = tuple([Step(name, args) for name, args in task.chain])
+    rng = SeedTree(0).child("check", task.id).random()
+    misses = near_misses(world, task.reference, task.state, task.shown, rng)
+    plays = [Play(task.state, calls_of(steps)), Play(task.state, minutes(task.reference))]
+    chain, reference, *others = player.play(world, [*plays, *(Play(task.state, one) for one in misses)])
+    if lost := next((one.lost for one in (chain, reference) if one.lost), ""):
+        return f"cannot be played: {lost}", 0
+    if not chain.smooth or not reference.smooth:
+        wrong = next(one for one in (*chain.calls, *reference.calls) if one.outcome != "ok")
+        return f"the reference does not run: {wrong.exception or wrong.detail}", 0
+    if chain.rows != task.gold or reference.rows != task.gold:
+        return "the reference does not leave the gold state", 0
+    if not differences(world, task.state, task.gold, task.state):
+        return "doing nothing is paid", 0
+    if reason := ungrounded(world, Chain(steps, task.sentences), task.state):
+        return reason, 0
+    told = visible(world, task.gold)
+    tried = [one for one in others if not one.lost and visible(world, one.rows) != told]
+    paid = sum(not differences(world, task.state, task.gold, one.rows) for one in tried)
+    return (f"{paid} near misses are paid" if paid else ""), len(tried)

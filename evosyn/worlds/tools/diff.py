@@ -1,0 +1,200 @@
+"""The reward of a task: whether a final state is the gold one, by the policies of its columns. No model, nothing runs.
+
+Rows of the first state are matched by their keys. New rows are matched so that hard columns are equal, keys of other
+new rows by their own match; it is searched with going back, so that the answer does not depend on the order of rows
+(ours; a matching table by table can choose a parent whose children do not fit). ScaleEnv section 4.1.1; docs/worlds.md.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from evosyn.records import Json
+from evosyn.worlds.tools.records import Column, Rows, Table, ToolWorld
+
+SIMILAR = 0.8
+"""From this on two texts of a semantic column count as equal (the figure is ours)."""
+MOST_STEPS = 20_000
+"""Tried pairs of new rows; beyond it a state is not the gold one."""
+_WORD = re.compile(r"\w+")
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+
+
+@dataclass
+class _Search:
+    """The pairs of new rows that stand so far: for each table the key of a gold row by that of a final one."""
+
+    world: ToolWorld
+    steps: int = 0
+    pairs: dict[str, dict[str, str]] = field(default_factory=dict)
+
+    def means(self, column: Column, final: Json) -> Json:
+        """A value of the final state in the words of the gold one."""
+        if column.references is None or not isinstance(final, str):
+            return final
+        return self.pairs.get(column.references, {}).get(final, final)
+
+    def equal(self, table: Table, column: Column, gold: Json, final: Json) -> bool:
+        policy = table.policy(column)
+        if policy in ("exempt", "clock"):
+            return True
+        if policy == "semantic":
+            return similarity(gold, final) >= SIMILAR
+        return _same(column, gold, self.means(column, final))
+
+    def fits(self, table: Table, gold: Mapping[str, Json], final: Mapping[str, Json]) -> bool:
+        return all(self.equal(table, one, gold[one.name], final[one.name]) for one in table.columns[1:])
+
+
+def differences(world: ToolWorld, initial: Rows, gold: Rows, final: Rows) -> tuple[str, ...]:
+    """What keeps a final state from being the gold one, as `name: table: detail`; empty where the reward is 1.0.
+
+    Args:
+        initial, gold, final: states of the world; `gold` came from `initial`.
+    """
+    found = [one for table in world.ordered for one in _settled(world, table, initial, gold, final)]
+    if found:
+        return tuple(found)
+    search = _Search(world)
+    new = [(table, row) for table in world.ordered for row in _new(table, initial, gold)]
+    if _paired(search, new, 0, initial, gold, final):
+        return ()
+    if search.steps > MOST_STEPS:
+        return ("too-many: new rows: they are too much alike to be told apart",)
+    return (f"unmatched: {', '.join(sorted({table.name for table, _ in new})) or 'references'}: new rows differ",)
+
+
+def _settled(world: ToolWorld, table: Table, initial: Rows, gold: Rows, final: Rows) -> Iterator[str]:
+    """What can be seen without knowing which new row is which."""
+    old, want, got = (_by_key(table, rows) for rows in (initial, gold, final))
+    for key in old:
+        if (key in want) != (key in got):
+            yield f"{'kept' if key in got else 'deleted'}: {table.name}: {key}"
+        elif key in want:
+            yield from _changed(table, old[key], want[key], got[key])
+    counts = [Counter(_signature(table, row, old_keys) for row in _new(table, initial, rows))
+              for rows in (gold, final) for old_keys in [_old_keys(world, initial)]]  # fmt: skip
+    if counts[0].total() != counts[1].total():
+        yield f"count: {table.name}: {counts[1].total()} new rows, not {counts[0].total()}"
+    elif counts[0] != counts[1]:
+        yield f"new-row: {table.name}: {'; '.join(sorted(str(one) for one in counts[1] - counts[0]))[:200]}"
+
+
+def _changed(table: Table, old: Mapping[str, Json], want: Mapping[str, Json], got: Mapping[str, Json]) -> Iterator[str]:
+    """Columns of an old row; those that may name a new row are left to the search."""
+    for column in table.columns[1:]:
+        name, policy = column.name, table.policy(column)
+        if policy in ("exempt", "clock") or (column.references and want[name] != old[name] and got[name] != old[name]):
+            continue
+        untouched = _same(column, want[name], old[name])
+        right = (
+            similarity(want[name], got[name]) >= SIMILAR
+            if policy == "semantic" and not untouched
+            else _same(column, want[name], got[name])
+        )
+        if not right:
+            yield f"{'collateral' if untouched else 'value'}: {table.name}.{name}: {got[name]!r}, not {want[name]!r}"
+
+
+def _paired(
+    search: _Search, new: list[tuple[Table, dict[str, Json]]], at: int, initial: Rows, gold: Rows, final: Rows
+) -> bool:
+    """Whether the new rows from `at` on can be matched, those before being so."""
+    if at == len(new):
+        return _old_rows_fit(search, initial, gold, final)
+    table, row = new[at]
+    pairs = search.pairs.setdefault(table.name, {})
+    for other in _new(table, initial, final):
+        search.steps += 1
+        if search.steps > MOST_STEPS:
+            return False
+        key = str(other[table.key])
+        if key in pairs:
+            continue
+        pairs[key] = str(row[table.key])
+        if search.fits(table, row, other) and _paired(search, new, at + 1, initial, gold, final):
+            return True
+        del pairs[key]
+    return False
+
+
+def _old_rows_fit(search: _Search, initial: Rows, gold: Rows, final: Rows) -> bool:
+    for table in search.world.ordered:
+        columns = [one for one in table.columns[1:] if one.references]
+        want, got = _by_key(table, gold), _by_key(table, final)
+        for key in _by_key(table, initial):
+            if key in want and not all(
+                search.equal(table, one, want[key][one.name], got[key][one.name]) for one in columns
+            ):
+                return False
+    return True
+
+
+def similarity(gold: Json, final: Json) -> float:
+    """How alike two texts are, from 0 to 1: words in common, or letters in order, whichever is more; numbers must be
+    the same (the measure is ours)."""
+    first, second = (_plain(one) for one in (gold, final))
+    if first == second:
+        return 1.0
+    if not first or not second or sorted(_NUMBER.findall(first)) != sorted(_NUMBER.findall(second)):
+        return 0.0
+    words = Counter(_WORD.findall(first)), Counter(_WORD.findall(second))
+    shared = (words[0] & words[1]).total()
+    return max(
+        2 * shared / (words[0].total() + words[1].total()), 1 - _edits(first, second) / max(len(first), len(second))
+    )
+
+
+def _plain(value: Json) -> str:
+    text = unicodedata.normalize("NFKC", "" if value is None else str(value)).lower()
+    return " ".join(_WORD.findall(text))[:2000]
+
+
+def _edits(first: str, second: str) -> int:
+    """Levenshtein's distance."""
+    row = list(range(len(second) + 1))
+    for number, one in enumerate(first, 1):
+        before, row[0] = row[0], number
+        for at, other in enumerate(second, 1):
+            before, row[at] = row[at], min(row[at] + 1, row[at - 1] + 1, before + (one != other))
+    return row[-1]
+
+
+def _same(column: Column, gold: Json, final: Json) -> bool:
+    if isinstance(gold, float) and isinstance(final, int | float):
+        return abs(gold - final) <= 1e-9 * max(1.0, abs(gold), abs(final))
+    if isinstance(gold, str) and isinstance(final, str):
+        if column.type == "timestamp":
+            return gold[:19] == final[:19]
+        return unicodedata.normalize("NFC", gold) == unicodedata.normalize("NFC", final)
+    return type(gold) is type(final) and bool(gold == final)
+
+
+def _by_key(table: Table, rows: Rows) -> dict[str, dict[str, Json]]:
+    return {str(row[table.key]): row for row in rows.get(table.name, ())}
+
+
+def _new(table: Table, initial: Rows, rows: Rows) -> list[dict[str, Json]]:
+    old = {row[table.key] for row in initial.get(table.name, ())}
+    return [row for row in rows.get(table.name, ()) if row[table.key] not in old]
+
+
+def _old_keys(world: ToolWorld, initial: Rows) -> dict[str, set[Json]]:
+    return {table.name: {row[table.key] for row in initial.get(table.name, ())} for table in world.tables}
+
+
+def _signature(table: Table, row: Mapping[str, Json], old: Mapping[str, set[Json]]) -> tuple[str, ...]:
+    """What of a new row must be equal whatever other new rows are called."""
+    told = []
+    for column in table.columns[1:]:
+        value = row[column.name]
+        if table.policy(column) != "hard" or isinstance(value, float):
+            continue
+        if column.references and value is not None and value not in old[column.references]:
+            value = "(a new row)"
+        told.append(f"{column.name}={value!r}")
+    return tuple(told)

@@ -1,0 +1,222 @@
+"""Runs in the sandbox: opens a state of a tool world, guards the database, plays calls of tools, and says what is left.
+
+The text of this file goes into the sandbox before a constant `KIT` (`playing.program`); it is never imported by ours.
+What it says are facts: no expectation and no gold state ever enters it. docs/worlds.md, "What a tool may do".
+"""
+
+import datetime
+import json
+import sqlite3
+
+STEPS, EVERY = 2_000_000, 1000
+"""Steps of SQLite's machine that one call may take, and how often they are counted."""
+LONGEST, MOST_ROWS, MOST_CHARS = 1_000_000, 5000, 100_000
+"""Of one value, of what `all` gives, of what a tool returns."""
+
+
+def _words(text):
+    return frozenset(text.split())
+
+
+FUNCTIONS = _words(
+    "abs avg coalesce count date_add days_between ifnull instr length like lower max min nullif replace round rtrim "
+    "ltrim substr sum total trim upper group_concat"
+)
+REFUSED = _words(
+    "open eval exec compile input getattr setattr delattr globals locals vars breakpoint exit quit help memoryview "
+    "type object super dir id classmethod staticmethod property hash"
+)
+MODULES = _words("datetime math re json decimal itertools collections functools operator string")
+_CODE = {}
+_FREE = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_RECURSIVE}
+_NAMED = {sqlite3.SQLITE_READ: "reads", sqlite3.SQLITE_UPDATE: "writes"}
+_WHOLE = {sqlite3.SQLITE_INSERT: "writes", sqlite3.SQLITE_DELETE: "writes"}
+
+
+def _imported(name, *rest):
+    if name not in MODULES:
+        raise ImportError(name)
+    return __import__(name, *rest)
+
+
+_ALL = vars(__builtins__) if not isinstance(__builtins__, dict) else __builtins__
+_BUILTINS = {name: one for name, one in _ALL.items() if name not in REFUSED and not name.startswith("_")}
+_BUILTINS["__import__"] = _imported
+
+
+def _date_add(day, days):
+    return (datetime.date.fromisoformat(day[:10]) + datetime.timedelta(days=days)).isoformat()
+
+
+def _days_between(first, last):
+    return (datetime.date.fromisoformat(last[:10]) - datetime.date.fromisoformat(first[:10])).days
+
+
+class Database:
+    """What a tool is given; no attribute of it leads anywhere but to its five functions."""
+
+    __slots__ = ("all", "new_id", "now", "one", "run")
+
+
+class State:
+    """An open state: `play` plays one call."""
+
+    def __init__(self, opened, clock):
+        snapshot, counters = opened
+        self.base = base = _connection()
+        base.deserialize(snapshot)
+        base.execute("PRAGMA foreign_keys=ON")
+        base.execute("PRAGMA temp_store=MEMORY")
+        base.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
+        base.create_function("date_add", 2, _date_add, deterministic=True)
+        base.create_function("days_between", 2, _days_between, deterministic=True)
+        self.clock = datetime.datetime.fromisoformat(clock)
+        self.counters = dict(counters)
+        self.touched = {"reads": set(), "writes": set()}
+        self.steps = self.minute = 0
+        self.db = Database()
+        for name in Database.__slots__:
+            setattr(self.db, name, getattr(self, "_" + name))
+
+    # ----------------------------------------------------------------------------------------------- the five
+
+    def _one(self, sql, *values):
+        found = self.base.execute(sql, values)
+        row = found.fetchone()
+        return None if row is None else dict(zip([one[0] for one in found.description], row, strict=True))
+
+    def _all(self, sql, *values):
+        found = self.base.execute(sql, values)
+        rows = found.fetchmany(MOST_ROWS)
+        return [dict(zip([one[0] for one in found.description], row, strict=True)) for row in rows]
+
+    def _run(self, sql, *values):
+        return self.base.execute(sql, values).rowcount
+
+    def _new_id(self, table):
+        self.counters[table] += 1
+        prefix = next(one[3] for one in KIT["tables"] if one[0] == table)  # noqa: F821
+        return f"{prefix}{self.counters[table]:04d}"
+
+    def _now(self):
+        return (self.clock + datetime.timedelta(minutes=self.minute)).isoformat()
+
+    # ----------------------------------------------------------------------------------------------- guards
+
+    def _allowed(self, action, first, second, *_):
+        if action in _NAMED:
+            self.touched[_NAMED[action]].add(f"{first}.{second}")
+        elif action in _WHOLE:
+            self.touched[_WHOLE[action]].add(f"{first}.*")
+        elif action not in _FREE and not (action == sqlite3.SQLITE_FUNCTION and second.lower() in FUNCTIONS):
+            return sqlite3.SQLITE_DENY
+        return sqlite3.SQLITE_DENY if str(first).lower().startswith("sqlite_") else sqlite3.SQLITE_OK
+
+    def _tick(self):
+        self.steps += EVERY
+        return self.steps > STEPS
+
+    def _guard(self, on):
+        self.base.set_authorizer(self._allowed if on else None)
+        self.base.set_progress_handler(self._tick if on else None, EVERY)
+
+    # ----------------------------------------------------------------------------------------------- playing
+
+    def play(self, name, args, minute):
+        """One call: whatever goes wrong in it, nothing of it stays."""
+        tool = KIT["tools"].get(name)  # noqa: F821
+        if tool is None:
+            return {"outcome": "failed", "detail": f"no tool {name}"}
+        own = {one: type(one, (Exception,), {}) for one in tool["raises"]}
+        space = {"__builtins__": dict(_BUILTINS), **own}
+        kept, before = dict(self.counters), self.base.total_changes
+        self.steps, self.minute = 0, minute
+        self.touched = {"reads": set(), "writes": set()}
+        self.base.execute("SAVEPOINT tool_call")
+        self._guard(True)
+        try:
+            if name not in _CODE:
+                _CODE[name] = compile(tool["source"], f"<{name}>", "exec")
+            exec(_CODE[name], space)
+            text = json.dumps(space[name](self.db, **args), allow_nan=False)
+            told = {"outcome": "ok", "value": json.loads(text)}
+            if self.steps > STEPS or len(text) > MOST_CHARS:
+                told = {"outcome": "failed", "detail": "too much work, or too long a result"}
+        except Exception as error:  # noqa: BLE001 - whatever a tool raises is data
+            named = next((one for one, kind in own.items() if type(error) is kind), None)
+            told = {"outcome": "failed", "detail": f"{type(error).__name__}: {str(error)[:200]}"}
+            if named is not None and self.steps <= STEPS:
+                told = {"outcome": "rejected", "exception": named, "detail": str(error)[:200]}
+        self._guard(False)
+        if told["outcome"] != "ok":
+            self.counters = kept
+            if self.base.in_transaction:  # an interrupted write has undone all of it by itself
+                self.base.execute("ROLLBACK TO tool_call")
+        if self.base.in_transaction:
+            self.base.execute("RELEASE tool_call")
+        wrote = told["outcome"] == "ok" and (self.base.total_changes != before or self.counters != kept)
+        return {**told, "wrote": wrote, **{what: sorted(one) for what, one in self.touched.items()}}
+
+    def rows(self):
+        found = {}
+        for table, key, columns, _ in KIT["tables"]:  # noqa: F821
+            listed = self.base.execute(f'SELECT * FROM "{table}" ORDER BY "{key}"').fetchall()
+            found[table] = [dict(zip(columns, row, strict=True)) for row in listed]
+        return found
+
+
+def _linked(value, told):
+    """An argument; `{"from": [call, path]}` is the value there of what that call gave."""
+    if not isinstance(value, dict):
+        return value
+    call, path = value["from"]
+    found = told[call]["value"]
+    for part in str(path).split(".") if path != "" else ():
+        found = found[int(part)] if isinstance(found, list) else found[part]
+    return found
+
+
+def _connection():
+    return sqlite3.connect(":memory:", isolation_level=None, cached_statements=0)
+
+
+def _opened(rows):
+    """A state as SQLite keeps it, and the last number of each table's keys; raises where it breaks the schema."""
+    base = _connection()
+    for statement in KIT["ddl"]:  # noqa: F821 - stands after this text
+        base.execute(statement)
+    base.execute("PRAGMA foreign_keys=ON")
+    base.execute("BEGIN")
+    counters = {}
+    for table, key, columns, prefix in KIT["tables"]:  # noqa: F821
+        listed = sorted(rows.get(table, ()), key=lambda row, key=key: str(row[key]))
+        if any(set(row) != set(columns) for row in listed):
+            raise ValueError(f"a row of {table} has other columns")
+        values = [[row[one] for one in columns] for row in listed]
+        base.executemany(f'INSERT INTO "{table}" VALUES ({", ".join("?" * len(columns))})', values)
+        found = [str(row[key])[len(prefix) :] for row in listed]
+        counters[table] = max([int(one) for one in found if one.isascii() and one.isdigit()], default=0)
+    base.execute("COMMIT")
+    return base.serialize(), counters
+
+
+def _one(opened, calls, clock):
+    """What came of calls `[name, args, minute]`, one after the other, and the rows where they differ from before."""
+    state, told = State(opened, clock), []
+    for name, args, minute in calls:
+        try:
+            given = {key: _linked(value, told) for key, value in args.items()}
+        except Exception as error:  # noqa: BLE001 - what a call refers to is not there
+            told.append({"outcome": "failed", "detail": f"nothing to refer to: {str(error)[:100]}", "wrote": False})
+            continue
+        told.append({**state.play(name, given, minute), "args": given})
+    return {"calls": told, "rows": state.rows() if any(one["wrote"] for one in told) else None}
+
+
+def play(rows, plays, clock):
+    """Plays each list of calls over the same rows."""
+    try:
+        opened = _opened(rows)
+    except Exception as error:  # noqa: BLE001 - a state that breaks its schema is data
+        return [{"broken": f"{type(error).__name__}: {str(error)[:200]}", "calls": [], "rows": None} for _ in plays]
+    return [{"broken": "", **_one(opened, calls, clock)} for calls in plays]

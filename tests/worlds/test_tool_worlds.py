@@ -1,0 +1,222 @@
+"""Tool worlds: states, calls, the sessions of agents, and worlds on disk."""
+
+import json
+import shutil
+from dataclasses import replace
+
+import pytest
+from tool_shop import BUY, rows, shop
+
+from evosyn.errors import InputError, UsageError
+from evosyn.jobs import ItemOutcome, Limits, Status
+from evosyn.sandbox import open_sandbox
+from evosyn.worlds.tools.checking import check_world
+from evosyn.worlds.tools.ddl import schema
+from evosyn.worlds.tools.files import bundled, read_tasks, read_world
+from evosyn.worlds.tools.gate import fault
+from evosyn.worlds.tools.kind import INVALID, OK, REJECTED, ToolPlace, ToolWorlds, action_of
+from evosyn.worlds.tools.playing import Play, Player, minutes
+from evosyn.worlds.tools.records import ToolWorld, state_id
+from evosyn.worlds.tools.users import DONE, ScriptedUser
+
+CALL = ("buy", {"item_id": "I1000", "count": 2})
+
+
+@pytest.fixture(scope="module")
+def sandbox():
+    with open_sandbox(workers=2) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def player(sandbox):
+    return Player(sandbox)
+
+
+def changed(table, **values):
+    state = rows()
+    state[table][0].update(values)
+    return state
+
+
+@pytest.mark.parametrize(
+    ("state", "breaks"),
+    [
+        (rows(), False),
+        (changed("item", stock=-1), True),
+        (changed("item", stock=51), True),
+        (changed("item", kind="food"), True),
+        (changed("item", kind="tool"), False),
+        (changed("item", name=None), True),
+        (changed("item", name="Thing 1"), True),
+        (changed("item", sold=110), True),
+        (changed("item", sold=109), False),
+        (changed("item", price="dear"), True),
+        (changed("item", colour="red"), True),
+        (changed("sale", note=None), False),
+        (changed("sale", item_id="I9999"), True),
+        (changed("sale", at="yesterday"), True),
+    ],
+)
+def test_a_state_is_one_where_it_keeps_to_the_schema(player, state, breaks):
+    found = player.one(shop(), Play(state, ()))
+    assert found.lost.startswith("state: ") is breaks, found.lost
+
+
+def test_the_same_calls_leave_the_same_state_and_say_the_same(player):
+    calls = minutes(
+        [CALL, ("find_item", {"name": "Thing 1"}), ("buy", {"item_id": {"from": [1, "0.item_id"]}, "count": 1})]
+    )
+    first, then = player.play(shop(), [Play(rows(), calls), Play(rows(), calls)])
+    assert first == then and first.smooth
+    assert [row["sale_id"] for row in first.rows["sale"]] == ["S0004", "S0005", "S0006"]
+    assert first.rows["sale"][1]["at"] == "2026-01-05T10:01:00" and first.rows["item"][1]["stock"] == 8
+    assert first.calls[0].value == {"sale_id": "S0005", "price": 5.0}
+    assert "item.stock" in first.calls[0].writes and "item.price" in first.calls[0].reads
+
+
+@pytest.mark.parametrize(
+    ("source", "outcome"),
+    [
+        (BUY.replace('return {"sale_id"', 'raise SoldOut("late")\n    return {"sale_id"'), "rejected"),
+        (BUY.replace('return {"sale_id"', 'raise ValueError("late")\n    return {"sale_id"'), "failed"),
+        (BUY.replace("sold = sold + ?", "sold = sold + 1000 * ?"), "failed"),
+        (BUY.replace('"price": item["price"] * count', '"price": 1e999'), "failed"),
+        (BUY.replace('"price": item["price"] * count', '"price": "x" * 200000'), "failed"),
+    ],
+)
+def test_a_call_that_does_not_work_leaves_nothing(player, source, outcome):
+    found = player.one(shop(source), Play(rows(), minutes([CALL, ("find_item", {"name": "Thing 0"})])))
+    assert found.calls[0].outcome == outcome and found.rows == rows() and found.calls[1].outcome == "ok"
+
+
+def test_a_session_that_plays_anew_is_one_long_run(sandbox, player):
+    world = shop()
+    session = ToolWorlds(sandbox).open(ToolPlace(world, rows(), ("buy", "find_item")))
+    calls = [CALL, ("buy", {"item_id": "I1001", "count": 99}), ("find_item", {"name": "Thing 2"}), CALL]
+    seen = [session.act(action_of(*call)) for call in calls]
+    whole = player.one(world, Play(rows(), minutes(calls)))
+    told = [json.loads(one.out) for one in seen]
+    assert [one.exit for one in seen] == [OK, REJECTED, OK, OK]
+    assert told == [
+        {"ok": whole.calls[0].value},
+        {"error": "SoldOut: stock"},
+        {"ok": whole.calls[2].value},
+        {"ok": whole.calls[3].value},
+    ]
+    assert session.freeze() == state_id(whole.rows) != state_id(rows())
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        "no json",
+        action_of("sell", {}),
+        action_of("buy", {"item_id": "I1000"}),
+        action_of("buy", {"item_id": "I1000", "count": "2"}),
+        action_of("buy", {"item_id": "I1000", "count": True}),
+        action_of("buy", {"item_id": "I1000", "count": 1, "colour": "red"}),
+        action_of("buy", {"item_id": {"from": [0, ""]}, "count": 1}),
+        action_of("ask_user", {"message": "hello"}),
+    ],
+)
+def test_a_call_that_is_none_is_told_so_and_runs_nothing(action):
+    session = ToolWorlds(None).open(ToolPlace(shop(), rows(), ("buy",)))
+    seen = session.act(action)
+    assert seen.exit == INVALID and "error" in json.loads(seen.out)
+
+
+def test_a_tool_that_is_ended_leaves_the_state_of_before_and_the_next_call_works(sandbox):
+    world = shop(BUY.replace("if count < 1", "while count == 5:\n        pass\n    if count < 1"))
+    session = ToolWorlds(sandbox, Limits(cpu_s=1.0)).open(ToolPlace(world, rows(), ("buy",)))
+    session.act(action_of(*CALL))
+    assert session.act(action_of("buy", {"item_id": "I1000", "count": 5})).out == '{"error":"tool failed"}'
+    assert session.act(action_of(*CALL)).exit == OK
+
+
+class Failing:
+    """A sandbox that is lost."""
+
+    def run(self, jobs, **_):
+        return [(ItemOutcome(Status.INFRASTRUCTURE, detail="gone"),) for _ in jobs]
+
+
+def test_our_own_failure_loses_the_session_and_is_no_outcome():
+    session = ToolWorlds(Failing()).open(ToolPlace(shop(), rows(), ("buy",)))
+    assert session.act(action_of(*CALL)).ended == "lost"
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"clock": "noon"}, "clock"),
+        ({"colour": "red"}, "colour"),
+        ({"tables": []}, "tables"),
+    ],
+)
+def test_a_world_that_is_none_names_the_field(tmp_path, change, field):
+    folder = tmp_path / "world"
+    shutil.copytree(bundled()["library"], folder)
+    given = json.loads((folder / "world.json").read_text())
+    (folder / "world.json").write_text(json.dumps({**given, **change}))
+    with pytest.raises(UsageError, match=field):
+        read_world(str(folder))
+
+
+def test_circles_and_references_to_nothing_are_refused():
+    given = shop().model_dump(mode="json")
+    given["tables"][1]["columns"].append({"name": "best", "references": "sale"})
+    with pytest.raises(ValueError, match="circle"):
+        ToolWorld.model_validate(given)
+    given["tables"][1]["columns"][-1]["references"] = "shelf"
+    with pytest.raises(ValueError, match="'shelf', which is no table"):
+        ToolWorld.model_validate(given)
+
+
+@pytest.mark.parametrize("name", bundled())
+def test_every_bundled_world_is_one(name):
+    world = read_world(f"builtin:{name}")
+    assert not [reason for one in world.tools if (reason := fault(one))]
+    assert schema(world) == (bundled()[name] / "schema.sql").read_text()
+    assert len(read_tasks(f"builtin:{name}")) >= 6 and len(world.tools) >= 11
+
+
+@pytest.mark.parametrize("file", ["tools/renew_loan.py", "tasks.jsonl", "policy.md", "schema.sql", "graph.json"])
+def test_one_changed_byte_is_found_and_the_file_is_named(tmp_path, file, player):
+    folder = tmp_path / "world"
+    shutil.copytree(bundled()["library"], folder)
+    raw = bytearray((folder / file).read_bytes())
+    place = raw.rindex(b"'open'") + 1 if file.endswith(".py") else len(raw) // 2
+    raw[place] = ord("a") if raw[place] != ord("a") else ord("b")
+    (folder / file).write_bytes(bytes(raw))
+    try:
+        faults = check_world(str(folder), player).faults if file == "policy.md" else None
+    except InputError as error:
+        assert file in str(error)
+        return
+    from evosyn.worlds.tools.files import changed_files
+
+    assert file in changed_files(folder)
+    assert faults is None or faults[0].file == file
+
+
+def test_a_task_of_another_gold_state_is_no_task_even_where_the_digests_were_made_anew(tmp_path, player):
+    from evosyn.worlds.tools.files import seal
+
+    folder = tmp_path / "world"
+    shutil.copytree(bundled()["library"], folder)
+    first, *rest = read_tasks(str(folder))
+    gold = {**first.gold, "member": [{**row, "status": "suspended"} for row in first.gold["member"]]}
+    (folder / "tasks.jsonl").write_text(json.dumps(replace(first, gold=gold).to_json()) + "\n")
+    seal(folder)
+    faults = check_world(str(folder), player).faults
+    assert rest and [one.file for one in faults] == ["tasks.jsonl:1"] and "gold state" in faults[0].reason
+
+
+def test_a_scripted_user_tells_what_is_asked_then_the_rest():
+    user = ScriptedUser(
+        ("Please renew the loan of Ada.", "Then charge Ben a fine of 20 cents.", "Then cancel the hold of Cleo.")
+    )
+    assert user.answer("Which hold should I cancel?") == "Then cancel the hold of Cleo."
+    assert user.answer("Anything else?") == "Then charge Ben a fine of 20 cents."
+    assert user.answer("Anything else?") == DONE

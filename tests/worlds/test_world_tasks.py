@@ -1,0 +1,83 @@
+"""Tasks are solvable by construction: chains without keys, distractors that do not disturb, near misses unpaid."""
+
+import json
+
+import pytest
+
+from evosyn.randomness import SeedTree
+from evosyn.sandbox import open_sandbox
+from evosyn.worlds.tools.chains import Step, calls_of
+from evosyn.worlds.tools.checking import check_world
+from evosyn.worlds.tools.files import bundled, read_graph, read_tasks, read_world
+from evosyn.worlds.tools.graph import find_graph
+from evosyn.worlds.tools.playing import Play, Player
+from evosyn.worlds.tools.tasks import make_tasks
+
+TASKS = [(name, task) for name in bundled() for task in read_tasks(f"builtin:{name}")]
+
+
+@pytest.fixture(scope="module")
+def player():
+    with open_sandbox(workers=2) as opened:
+        yield Player(opened)
+
+
+@pytest.mark.parametrize(("name", "task"), TASKS, ids=[f"{name}-{task.index}" for name, task in TASKS])
+def test_no_key_is_written_down_in_a_chain_and_all_it_says_is_in_the_instruction(name, task):
+    world = read_world(f"builtin:{name}")
+    keys = {row[world.table[table].key] for table, listed in task.state.items() for row in listed}
+    for number, (tool, args) in enumerate(task.chain):
+        for parameter in world.tool[tool].parameters:
+            source = args.get(parameter.name, {"say": ""})
+            if parameter.ref:
+                assert source["from"][0] < number
+            else:
+                value = source.get("is", source.get("say"))
+                assert value not in keys and str(value) in task.instruction
+    assert task.misses >= 10 and task.distractors > 0
+    assert len(set(task.shown) - {one for one, _ in task.chain}) >= len({one for one, _ in task.chain})
+    assert not keys & set(task.instruction.replace(".", " ").split())
+
+
+@pytest.mark.parametrize("name", bundled())
+def test_chains_run_and_leave_the_gold_state(player, name):
+    tasks, world = read_tasks(f"builtin:{name}"), read_world(f"builtin:{name}")
+    plays = [Play(task.state, calls_of([Step(*one) for one in task.chain])) for task in tasks]
+    for task, played in zip(tasks, player.play(world, plays), strict=True):
+        assert played.smooth and played.rows == task.gold != task.state
+
+
+def test_no_chain_begins_as_an_earlier_one_is():
+    for name in bundled():
+        forms = [[Step(*one).form for one in task.chain] for task in read_tasks(f"builtin:{name}")]
+        for at, form in enumerate(forms):
+            assert not any(earlier[: len(form)] == form for earlier in forms[:at])
+
+
+def test_edges_of_a_graph_stand_on_states_that_show_them():
+    graph = read_graph("builtin:library")
+    data = {(one.first, one.then, one.parameter) for one in graph.edges if one.kind == "data" and len(one.states) >= 3}
+    assert ("search_member", "place_hold", "member_id") in data and ("list_loans", "renew_loan", "loan_id") in data
+    assert not any(one.first == "search_member" and one.parameter == "title_id" for one in graph.edges)
+    assert "search_member" not in graph.wrote and "renew_loan" in graph.wrote
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("workers", [1, 3])
+def test_the_same_seed_gives_the_bundled_bytes_at_any_number_of_workers(workers):
+    with open_sandbox(workers=workers) as opened:
+        player, world = Player(opened), read_world("builtin:library")
+        seeds = SeedTree(0).child("world", world.id)
+        graph = find_graph(world, player, seeds)
+        made = make_tasks(world, graph, player, 2, seeds).tasks
+    assert graph == read_graph("builtin:library")
+    assert [json.dumps(one.to_json(), sort_keys=True) for one in made] == [
+        json.dumps(one.to_json(), sort_keys=True) for one in read_tasks("builtin:library")[:2]
+    ]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", bundled())
+def test_a_bundled_world_passes_its_check(player, name):
+    found = check_world(f"builtin:{name}", player)
+    assert not found.faults and found.misses >= 10 * found.tasks
