@@ -38,7 +38,7 @@ class CurriculumConfig(Section):
     refresh_slots: int = Field(default=2, ge=1, description="Problems that are renewed then (ours).")
 
 
-class Outcome(NamedTuple):
+class GroupOutcome(NamedTuple):
     """What a group of K completions for one problem came to; UNKNOWN verdicts are left out of `known`."""
 
     problem: str
@@ -69,14 +69,14 @@ class Offered:
 class Trained:
     """Event: the student has taken one step on these problems."""
 
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[GroupOutcome, ...]
 
 
 CurriculumEvent: TypeAlias = Offered | Trained
 
 
 @dataclass(frozen=True)
-class Slot:
+class HeldProblem:
     """One problem in its cell.
 
     Attributes:
@@ -114,7 +114,7 @@ class Curriculum:
     step: int = 0
     offered: int = 0
     renewals: int = 0
-    slots: dict[str, Slot] = field(default_factory=dict)
+    slots: dict[str, HeldProblem] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.config.ignore_top >= len(self.cells):
@@ -144,14 +144,16 @@ class Curriculum:
         if out is not None:
             del self.slots[out.candidate.id]
         cell = out.cell if out is not None and event.out else event.cell
-        self.slots[event.candidate.id] = Slot(cell, event.candidate, score, self.step, self.step, words, event.depth)
+        self.slots[event.candidate.id] = HeldProblem(
+            cell, event.candidate, score, self.step, self.step, words, event.depth
+        )
         return fate
 
-    def score(self, slot: Slot) -> float:
+    def score(self, slot: HeldProblem) -> float:
         """What a problem is worth now."""
         return slot.score * self.config.decay ** (self.step - slot.seen)
 
-    def draw(self, count: int) -> list[Slot]:
+    def draw(self, count: int) -> list[HeldProblem]:
         """The batch of this step: by learnability and youth, each problem once as long as there are enough.
 
         Raises:
@@ -165,7 +167,7 @@ class Curriculum:
         found = [slot for _, slot in sorted(zip(keys, slots, strict=True), key=lambda pair: -pair[0])][:count]
         return found + rng.choices(slots, weights, k=count - len(found))
 
-    def parent(self, number: int) -> Slot:
+    def parent(self, number: int) -> HeldProblem:
         """The parent of proposal `number`: by learnability, less for what is many mutations old."""
         slots = self._ordered()
         weights = [max(self.score(slot), LEAST_SCORE) * self.config.depth_weight**slot.depth for slot in slots]
@@ -179,7 +181,7 @@ class Curriculum:
         left = sorted(self.cells, key=lambda cell: (-totals[cell], cell))[self.config.ignore_top :]
         return self.tree.child("target", number).random().choice(left)
 
-    def renewed(self) -> list[Slot]:
+    def renewed(self) -> list[HeldProblem]:
         """The problems that seeds are still to take the place of at this step, the deepest first; mostly none."""
         if not self.config.refresh_every or not self.step or self.step % self.config.refresh_every:
             return []
@@ -201,17 +203,17 @@ class Curriculum:
             seen = {} if score is None else {"score": score, "seen": self.step}
             self.slots[outcome.problem] = replace(slot, uses=slot.uses + 1, **seen)  # type: ignore[arg-type]
 
-    def _ordered(self) -> list[Slot]:
+    def _ordered(self) -> list[HeldProblem]:
         return sorted(self.slots.values(), key=lambda slot: (slot.cell, slot.candidate.id))
 
-    def _weights(self, slots: Sequence[Slot]) -> list[float]:
+    def _weights(self, slots: Sequence[HeldProblem]) -> list[float]:
         scores = [self.score(slot) for slot in slots]
         young = [1 / (1 + (self.step - slot.born) / YOUTH) for slot in slots]
         whole, alpha = sum(scores), self.config.alpha
         learn = [score / whole for score in scores] if whole else [1 / len(slots)] * len(slots)
         return [alpha * a + (1 - alpha) * b / sum(young) for a, b in zip(learn, young, strict=True)]
 
-    def _strength(self, slot: Slot) -> tuple[float, int, int, str]:
+    def _strength(self, slot: HeldProblem) -> tuple[float, int, int, str]:
         """The order in which problems leave a full cell: total, so that it does not depend on who came first."""
         return self.score(slot), -slot.depth, slot.born, slot.candidate.id
 

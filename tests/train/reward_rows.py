@@ -216,7 +216,7 @@ def _answer(index: int) -> Posed:
         "right": (f"First {a}, then {b}.\n\\boxed{{{declared}}}", 1.0),
         "last": (f"\\boxed{{1}}, no: \\boxed{{ {declared} }}.", 1.0),
         "hashes": (f"So it is\n#### {declared}\n", 1.0),
-        "wrong": (f"\\boxed{{{declared}1}}", 0.0),
+        "wrong": (f"\\boxed{{{declared} + 1}}", 0.0),
         "both": (f"\\boxed{{{declared} or 7}}", 0.0),
         "bare": (declared, 0.0),
         "empty": ("\\boxed{}", 0.0),

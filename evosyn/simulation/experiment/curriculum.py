@@ -22,8 +22,8 @@ from evosyn.evolve.curriculum import (
     Curriculum,
     CurriculumConfig,
     CurriculumEvent,
+    GroupOutcome,
     Offered,
-    Outcome,
     Trained,
     curriculum_events,
 )
@@ -54,7 +54,7 @@ class CurriculumExperiment(ExperimentConfig):
     steps: int | None = Field(default=None, ge=1, description="Of the student. [300; smoke: 20]")
 
 
-class Arm(NamedTuple):
+class CurriculumArm(NamedTuple):
     """
     Attributes:
         changes: how a mutant's difficulty differs from its parent's: mean and standard deviation; None: no mutants.
@@ -66,11 +66,11 @@ class Arm(NamedTuple):
 
 
 ARMS = {
-    "dr": Arm(draws=False),
-    "resample": Arm(),
-    "dejaq-s": Arm(changes=(0.0, 0.2)),
-    "dejaq-a": Arm(changes=(0.3, 0.8)),
-    "still": Arm(changes=(0.3, 0.8), decay=1.0),
+    "dr": CurriculumArm(draws=False),
+    "resample": CurriculumArm(),
+    "dejaq-s": CurriculumArm(changes=(0.0, 0.2)),
+    "dejaq-a": CurriculumArm(changes=(0.3, 0.8)),
+    "still": CurriculumArm(changes=(0.3, 0.8), decay=1.0),
 }
 
 
@@ -157,7 +157,7 @@ class StudentRun:
         if state.step >= steps:
             return None
         rng = self._tree.child(repr(self.arm), "rollouts", state.step).random()
-        return Trained(tuple(Outcome(one.id, self._tried(one, rng), GROUP) for one in self._batch()))
+        return Trained(tuple(GroupOutcome(one.id, self._tried(one, rng), GROUP) for one in self._batch()))
 
     def figures(self) -> dict[str, float]:
         """Shares of steps and of groups, in [0, 1]."""

@@ -13,7 +13,7 @@ from evosyn.randomness import SeedTree
 from evosyn.simulation.author.problems import NEAR_DUPLICATES, POPULAR
 from evosyn.simulation.author.profile import Odds, Profile, author_of, chance
 from evosyn.simulation.author.replies import DrawnReply
-from evosyn.simulation.math_author.templates import MathCase, Step, case_of, draw_case, templates, working
+from evosyn.simulation.math_author.templates import MathCase, WorkingStep, case_of, draw_case, templates, working
 
 AUTHOR = "offline-math"
 ENDINGS = (
@@ -40,7 +40,7 @@ def draw_math(tree: SeedTree, profile: Profile, request: Request) -> DrawnReply:
     rng = own.child(request.purpose, request.sample).random()
     author = author_of(profile.authors, rng)
 
-    def steps(odds: Odds, skill: float) -> tuple[Step, ...]:
+    def steps(odds: Odds, skill: float) -> tuple[WorkingStep, ...]:
         right = rng.random() < chance(odds, case.difficulty, skill, own.child("ease", request.purpose))
         return case.steps if right else _mistake(case, own, profile.mistakes.tail, rng)
 
@@ -49,14 +49,14 @@ def draw_math(tree: SeedTree, profile: Profile, request: Request) -> DrawnReply:
     return _testing(case, steps(profile.testings.odds, author.care), profile, rng)
 
 
-def _mistake(case: MathCase, own: SeedTree, tail: float, rng: random.Random) -> tuple[Step, ...]:
+def _mistake(case: MathCase, own: SeedTree, tail: float, rng: random.Random) -> tuple[WorkingStep, ...]:
     """A wrong working; which ones are popular is fixed for the problem, so that wrong answers repeat."""
-    order: list[tuple[Step, ...]] = list(case.wrong)
+    order: list[tuple[WorkingStep, ...]] = list(case.wrong)
     own.child("mistakes").random().shuffle(order)
     return rng.choices(order, [1 / (rank + 1) ** tail for rank in range(len(order))])[0]
 
 
-def _solution(case: MathCase, steps: Sequence[Step], profile: Profile, rng: random.Random) -> DrawnReply:
+def _solution(case: MathCase, steps: Sequence[WorkingStep], profile: Profile, rng: random.Random) -> DrawnReply:
     rates, text = profile.solutions, f"Let me work this out.\n\n{working(tuple(steps))}"
     roll = rng.random()
     if roll < rates.prose + rates.misnamed:
@@ -67,7 +67,7 @@ def _solution(case: MathCase, steps: Sequence[Step], profile: Profile, rng: rand
     return DrawnReply(f"{text}\n\n{ending}", "right" if steps == case.steps else "mistake", AUTHOR)
 
 
-def _testing(case: MathCase, steps: Sequence[Step], profile: Profile, rng: random.Random) -> DrawnReply:
+def _testing(case: MathCase, steps: Sequence[WorkingStep], profile: Profile, rng: random.Random) -> DrawnReply:
     if rng.random() < profile.testings.malformed:
         return DrawnReply(f"{working(tuple(steps))}\n\nThat is what I would compare with.", "malformed", AUTHOR)
     body = json.dumps({"kind": KIND, "answer": steps[-1].value})

@@ -25,7 +25,7 @@ _NAME = re.compile(r"[a-z]+")
 
 
 @dataclass(frozen=True)
-class Step:
+class WorkingStep:
     """`name = formula`, with numbers in place of the names that the formula uses, and what it comes to."""
 
     name: str
@@ -47,8 +47,8 @@ class MathCase:
     unit: str
     params: Mapping[str, Json]
     statement: str
-    steps: tuple[Step, ...]
-    wrong: tuple[tuple[Step, ...], ...]
+    steps: tuple[WorkingStep, ...]
+    wrong: tuple[tuple[WorkingStep, ...], ...]
 
     @property
     def answer(self) -> str:
@@ -84,7 +84,7 @@ def build_case(template: str, params: Mapping[str, Json]) -> MathCase:
     if steps is None:
         raise UsageError(f"offline teacher: template {template!r} cannot have the blanks {dict(params)!r}")
     statement = _BLANK.sub(lambda blank: str(params[blank[1]]), found["text"])
-    wrong: dict[str, tuple[Step, ...]] = {}
+    wrong: dict[str, tuple[WorkingStep, ...]] = {}
     for other in _wrong(found["steps"], params):
         wrong.setdefault(other[-1].value, other)
     wrong.pop(steps[-1].value, None)
@@ -134,12 +134,14 @@ def seed_problems() -> list[Problem]:
     return found
 
 
-def working(steps: tuple[Step, ...]) -> str:
+def working(steps: tuple[WorkingStep, ...]) -> str:
     """Steps as a person writes them."""
     return "\n".join(f"{step.name}: {step.formula} = {step.value}" for step in steps)
 
 
-def worked(lines: list[str], params: Mapping[str, Json], slip: tuple[int, int] = (-1, 0)) -> tuple[Step, ...] | None:
+def worked(
+    lines: list[str], params: Mapping[str, Json], slip: tuple[int, int] = (-1, 0)
+) -> tuple[WorkingStep, ...] | None:
     """The steps with their values; None where one comes to something else than a positive whole number.
 
     Args:
@@ -154,11 +156,11 @@ def worked(lines: list[str], params: Mapping[str, Json], slip: tuple[int, int] =
         if value is None or value.denominator != 1 or (value := value + slip[1] * (place == slip[0])) <= 0:
             return None
         known[name] = int(value)
-        steps.append(Step(name, written, str(known[name])))
+        steps.append(WorkingStep(name, written, str(known[name])))
     return tuple(steps)
 
 
-def _wrong(lines: list[str], params: Mapping[str, Json]) -> list[tuple[Step, ...]]:
+def _wrong(lines: list[str], params: Mapping[str, Json]) -> list[tuple[WorkingStep, ...]]:
     """Steps of which one is wrong, or the last one left out."""
     tried = [worked(lines[:-1], params)]
     for place, line in enumerate(lines):
