@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -17,6 +18,8 @@ from evosyn.toolcalls import ToolCall
 from evosyn.trajectories import trajectory_of
 from evosyn.workbench import AgentConfig, TeacherConfig, Workbench, WorkbenchConfig
 from tests.agents.test_episodes import bash, episodes, says
+
+ROOT = Path(__file__).parents[2]
 
 
 class PlannerConfig(PluginConfig):
@@ -134,7 +137,12 @@ def test_an_agent_of_ones_own_goes_through_a_whole_search(tmp_path):
     for agent in ("loop", f"{__name__}:explorer"):
         out = tmp_path / agent.partition(":")[0]
         done = subprocess.run(
-            [*line, "--out", str(out), "--agent", agent], capture_output=True, text=True, timeout=500, check=False
+            [*line, "--out", str(out), "--agent", agent],
+            capture_output=True,
+            text=True,
+            timeout=500,
+            check=False,
+            cwd=ROOT,
         )
         assert done.returncode in (0, 1), done.stderr
         whole.append([[one.text for one in pool.solutions] for pool in load_pools(out / "pools.jsonl.gz")])

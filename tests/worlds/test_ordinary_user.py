@@ -75,14 +75,3 @@ def test_rooms_give_an_ordinary_user_what_his_level_says(ranged: bool, open_fold
         '["C", true, [], ["one", "7:8", "0"], true]' if ranged else '["C", false, ["uids"], ["one", "0:0", "0"], true]'
     )
     assert done.stdout.strip().replace('["A"', '["C"').replace('["B"', '["C"') == wanted
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("ranged", [True, False], ids=["a range of ids", "one id"])
-@pytest.mark.parametrize("tests", ["tests/worlds/test_routing.py", "tests/worlds/test_hostile_verdicts.py"])
-def test_rooms_hold_without_root(tests: str, ranged: bool, open_folder: Path) -> None:
-    if ranged and not all(map(shutil.which, TOOLS)):
-        pytest.skip("needs newuidmap and newgidmap (package uidmap)")
-    chosen = ["-m", "pytest", tests, "-p", "no:cacheprovider", "-q", f"--basetemp={open_folder / 'inner'}"]
-    done = as_user(open_folder, [interpreter(), *chosen], ranged=ranged)
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-500:]
