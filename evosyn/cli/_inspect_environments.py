@@ -11,7 +11,7 @@ from evosyn.cli._texts import LETTERS, head
 from evosyn.reading.plain import safe
 
 if TYPE_CHECKING:
-    from evosyn.reading.made_environments import Origin
+    from evosyn.reading.made_environments import DraftStep
     from evosyn.synthesis.environments.draft import Draft
 
 
@@ -21,7 +21,7 @@ def print_why(draft: Draft) -> None:
     print_checks(draft)
 
 
-def print_lineage(steps: tuple[Origin, ...]) -> None:
+def print_lineage(steps: tuple[DraftStep, ...]) -> None:
     """How a draft came to be, the latest first."""
     for step in steps:
         click.echo(safe(f"  {step.what:16} {step.detail}".rstrip()))

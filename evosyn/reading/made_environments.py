@@ -15,7 +15,7 @@ from evosyn.running.ledger import Ledger
 from evosyn.synthesis.environments.draft import Draft
 
 
-class Origin(NamedTuple):
+class DraftStep(NamedTuple):
     """A step on the way of a draft."""
 
     what: str
@@ -46,20 +46,22 @@ class MadeEnvironmentsReading(SummaryReading):
         kept = (self.report or {}).get("environments", ())
         yield from (f"why/{row['id']}" for row in kept[:most])
 
-    def lineage(self, name: str) -> tuple[Origin, ...]:
+    def lineage(self, name: str) -> tuple[DraftStep, ...]:
         """How a draft came to be, the latest first."""
         draft = self.why(name)
         told = ", ".join(f"{key} {value}" for key, value in draft.brief.items())
         steps = [
-            Origin("asked for", told),
-            Origin("written", f"by {draft.author or 'nobody'}, {draft.call or 'no'} reply"),
+            DraftStep("asked for", told),
+            DraftStep("written", f"by {draft.author or 'nobody'}, {draft.call or 'no'} reply"),
         ]
-        steps += [Origin("revised", "after a judge's no") for _ in range(draft.revised)]
+        steps += [DraftStep("revised", "after a judge's no") for _ in range(draft.revised)]
         chosen = next((at for at, one in enumerate(draft.verifiers) if one.chosen), None)
         if chosen is not None:
-            steps.append(Origin("verifier chosen", f"number {chosen} of {len(draft.verifiers)}"))
+            steps.append(DraftStep("verifier chosen", f"number {chosen} of {len(draft.verifiers)}"))
         ended = draft.ended
-        steps.append(Origin("kept", "") if ended is None else Origin("dropped", f"at {ended.stage}: {ended.reason}"))
+        steps.append(
+            DraftStep("kept", "") if ended is None else DraftStep("dropped", f"at {ended.stage}: {ended.reason}")
+        )
         return tuple(reversed(steps))
 
     def why(self, name: str) -> Draft:

@@ -237,7 +237,7 @@ def why(entry: Entry, same_program: str | None, same_behaviour: str | None) -> s
     told = {
         Fate.NEW: "kept: the first in its cell",
         Fate.IMPROVED: "kept: better than what held its cell",
-        Fate.NOT_BETTER: "not kept: its cell holds a better one (score, then testing, then brevity)",
+        Fate.NOT_BETTER: "not kept: its cell holds a better one (by score, then by the further order of merit)",
         Fate.DUPLICATE: f"not evaluated: the same program as {same_program or 'another of the same proposal'}",
         Fate.SAME_BEHAVIOUR: f"not kept: ranks everything like {same_behaviour or 'another of the same proposal'}",
         Fate.INVALID: f"invalid: {'' if evaluation is None else evaluation.invalid}",

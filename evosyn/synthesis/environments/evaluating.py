@@ -44,7 +44,7 @@ AT_A_TIME = 8
 """Candidates on their way through the stages at least; more where more calls may be in flight."""
 
 
-class Asked(NamedTuple):
+class AskedTeachers(NamedTuple):
     """Who is asked about candidates."""
 
     reviewer: Teacher
@@ -66,7 +66,12 @@ class EnvironmentEvaluator:
     axes = AXES
 
     def __init__(
-        self, config: EnvironmentSearchConfig, run: RunDir, asked: Asked, start: Sequence[str], workbench: Workbench
+        self,
+        config: EnvironmentSearchConfig,
+        run: RunDir,
+        asked: AskedTeachers,
+        start: Sequence[str],
+        workbench: Workbench,
     ) -> None:
         self._config, self._asked, self._workbench = config, asked, workbench
         self._simulated = asked.student.simulated or asked.reviewer.simulated
@@ -136,7 +141,11 @@ class EnvironmentEvaluator:
 
 
 def stages_of(
-    config: EnvironmentSearchConfig, workbench: Workbench, asked: Asked, ledger: Ledger[Draft], start: Sequence[str]
+    config: EnvironmentSearchConfig,
+    workbench: Workbench,
+    asked: AskedTeachers,
+    ledger: Ledger[Draft],
+    start: Sequence[str],
 ) -> list[Stage[Draft]]:
     """What every candidate goes through, in order: cheap first."""
     tree = SeedTree(config.seed).child("environment-search")

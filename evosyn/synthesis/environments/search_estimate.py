@@ -16,7 +16,7 @@ from evosyn.rundir import RunDir
 from evosyn.synthesis.environments.calibrating import ANSWER
 from evosyn.synthesis.environments.config import EnvironmentSearchConfig
 from evosyn.synthesis.environments.estimate import SamplingTeacher
-from evosyn.synthesis.environments.evaluating import Asked, EnvironmentEvaluator
+from evosyn.synthesis.environments.evaluating import AskedTeachers, EnvironmentEvaluator
 from evosyn.synthesis.estimate import PROBES, Phase, Sampled, figures
 from evosyn.synthesis.recipes.environment_search import models_of, started_from
 from evosyn.synthesis.search.estimate import paid_proposals, proposal_phase
@@ -34,7 +34,7 @@ def estimated_search(config: EnvironmentSearchConfig, workbench: Workbench) -> d
     start = started_from(config)
     reviewer = SamplingTeacher(workbench.teacher())
     student = SamplingTeacher(workbench.teacher(config.student.model))
-    asked, texts = Asked(reviewer, student), [one.text for one in start]
+    asked, texts = AskedTeachers(reviewer, student), [one.text for one in start]
     with (
         tempfile.TemporaryDirectory() as place,
         RunDir(Path(place)) as run,

@@ -24,7 +24,7 @@ from evosyn.records import Candidate, Json
 from evosyn.rundir import RunDir
 from evosyn.synthesis.environments.calibrating import ANSWER
 from evosyn.synthesis.environments.config import EnvironmentSearchConfig
-from evosyn.synthesis.environments.evaluating import Asked, EnvironmentEvaluator
+from evosyn.synthesis.environments.evaluating import AskedTeachers, EnvironmentEvaluator
 from evosyn.synthesis.environments.evolved import KIND, EvolvedEnvironments
 from evosyn.synthesis.search.parts import search_of
 from evosyn.workbench import Workbench
@@ -51,7 +51,7 @@ def evolve_environments(
     checked = workbench.check({} if (out / "manifest.json").is_file() else models_of(config))
     with RunDir(out) as run:
         run.claim(KIND)
-        asked = Asked(workbench.teacher(), workbench.teacher(config.student.model))
+        asked = AskedTeachers(workbench.teacher(), workbench.teacher(config.student.model))
         texts = [one.text for one in start]
         with EnvironmentEvaluator(config, run, asked, texts, workbench) as evaluator:
             evolved = EvolvedEnvironments(config, ordered(start, evaluator), evaluator, asked.reviewer.name)
