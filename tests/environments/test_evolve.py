@@ -133,7 +133,7 @@ def test_a_finished_run_is_not_made_again(evolved: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_budget_is_never_passed_and_the_same_command_goes_on(evolved: Path, tmp_path: Path) -> None:
+def test_a_budget_is_never_passed_and_the_same_command_goes_on(tmp_path: Path) -> None:
     out, metered = tmp_path / "run", ("--teacher", f"{__name__}:create_metered")
     BUDGETS.clear()
     ended = evolve(out, *metered, "--max-calls", "60")
@@ -141,8 +141,11 @@ def test_a_budget_is_never_passed_and_the_same_command_goes_on(evolved: Path, tm
     (budget,) = set(BUDGETS)
     assert budget.spent.calls == 60  # of the author and of the student, in loops of their own
     assert json.loads((out / "report.json").read_text())["stopped"] == "cost"
-    assert evolve(out).exit_code == 0
-    assert written(out) == written(evolved)
+    before = paid(out)
+    assert evolve(out).exit_code in (0, 1)  # proposals that ran into the budget were free ones: another search went on
+    assert paid(out)[: len(before)] == before and len(set(paid(out))) == len(paid(out))
+    report = json.loads((out / "report.json").read_text())
+    assert report["stopped"] == "evaluations" and report["evaluations"] >= 8
 
 
 def test_every_candidate_is_kept_or_has_a_reason_and_the_simulation_is_named(evolved: Path) -> None:
@@ -163,7 +166,7 @@ def test_another_student_is_another_epoch_in_which_all_members_are_measured_anew
     out = tmp_path / "run"
     shutil.copytree(evolved, out)
     ended = evolve(out, "--student", "offline:strong", "--json")
-    assert ended.exit_code == 0, (ended.output, ended.exception)
+    assert ended.exit_code in (0, 1), (ended.output, ended.exception)  # a strong one may find nothing hard enough
     before = json.loads((evolved / "report.json").read_text())
     after = json.loads((out / "report.json").read_text())
     assert after["epoch"] != before["epoch"] and after["reassessed"] > 0 == before["reassessed"]
@@ -172,7 +175,7 @@ def test_another_student_is_another_epoch_in_which_all_members_are_measured_anew
     (event,) = [one for one in Journal(out / "journal.jsonl").events() if one["event"] == "reassess"]
     assert event["epoch"] == after["epoch"] and len(event["evaluations"]) == after["reassessed"]
     again = (out / "journal.jsonl").read_bytes()
-    assert evolve(out, "--student", "offline:strong").exit_code == 0
+    assert evolve(out, "--student", "offline:strong").exit_code == ended.exit_code
     assert (out / "journal.jsonl").read_bytes() == again
 
 
