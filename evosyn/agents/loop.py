@@ -19,7 +19,6 @@ from evosyn.ports import AgentTools, PluginConfig
 from evosyn.ports.agents import AgentWork, Ways
 from evosyn.records import Json
 from evosyn.toolcalls import heard
-from evosyn.trajectories import ANSWER, FINISH
 
 PROBE = "Call one of your tools once, whichever you like, and do nothing else."
 NOTED = "dialect"
@@ -58,7 +57,7 @@ class LoopAgent:
             shown = await work.do(act)
             if act is None:
                 chat += [Message("assistant", reply.text.strip() or "(nothing)"), Message("user", ways.HINT)]
-            elif act.name not in (ANSWER, FINISH):
+            elif not work.over:
                 chat += [Message("assistant", ways.written(act, dialect)), ways.result(shown, dialect)]
 
     async def _dialect(self, work: AgentWork) -> Dialect:

@@ -89,6 +89,7 @@ class Lost:
 
 
 def test_an_episode_that_our_own_machinery_spoils_is_unknown_and_never_zero(bench, monkeypatch):
+    assert bench.judge  # has its sandbox
     monkeypatch.setitem(bench.__dict__, "sandbox", Lost())
     plan = planned(tasks=1)
     rolled = roll_out(bench, plan)

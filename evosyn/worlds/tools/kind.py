@@ -76,7 +76,9 @@ class ToolSession:
             name, args = str(call["tool"]), dict(call["args"])
         except (ValueError, TypeError, KeyError, RecursionError):
             return _error("an action is {tool, args}", INVALID)
-        if name == ASK and self._user is not None:
+        if name == ASK:
+            if self._user is None:
+                return _error("there is no user to ask", INVALID)
             return Observation(self._user.answer(str(args.get("message", ""))))
         self._minute += 1
         tool = self._place.world.tool.get(name) if name in self._place.shown else None
