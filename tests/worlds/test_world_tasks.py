@@ -6,7 +6,7 @@ import pytest
 
 from evosyn.randomness import SeedTree
 from evosyn.sandbox import open_sandbox
-from evosyn.worlds.tools.chains import Step, calls_of
+from evosyn.worlds.tools.chains import ChainStep, calls_of
 from evosyn.worlds.tools.checking import check_world
 from evosyn.worlds.tools.files import bundled, read_graph, read_tasks, read_world
 from evosyn.worlds.tools.graph import find_graph
@@ -42,14 +42,14 @@ def test_no_key_is_written_down_in_a_chain_and_all_it_says_is_in_the_instruction
 @pytest.mark.parametrize("name", bundled())
 def test_chains_run_and_leave_the_gold_state(player, name):
     tasks, world = read_tasks(f"builtin:{name}"), read_world(f"builtin:{name}")
-    plays = [Play(task.state, calls_of([Step(*one) for one in task.chain])) for task in tasks]
+    plays = [Play(task.state, calls_of([ChainStep(*one) for one in task.chain])) for task in tasks]
     for task, played in zip(tasks, player.play(world, plays), strict=True):
         assert played.smooth and played.rows == task.gold != task.state
 
 
 def test_no_chain_begins_as_an_earlier_one_is():
     for name in bundled():
-        forms = [[Step(*one).form for one in task.chain] for task in read_tasks(f"builtin:{name}")]
+        forms = [[ChainStep(*one).form for one in task.chain] for task in read_tasks(f"builtin:{name}")]
         for at, form in enumerate(forms):
             assert not any(earlier[: len(form)] == form for earlier in forms[:at])
 

@@ -28,7 +28,7 @@ Entity: TypeAlias = tuple[str, str]
 """A table and a key."""
 
 
-class Step(NamedTuple):
+class ChainStep(NamedTuple):
     """One call of a chain, its arguments by where they come from."""
 
     tool: str
@@ -55,11 +55,11 @@ class Chain(NamedTuple):
         sentences: the requests, one for each write, that together are the instruction.
     """
 
-    steps: tuple[Step, ...]
+    steps: tuple[ChainStep, ...]
     sentences: tuple[str, ...]
 
 
-def calls_of(steps: Sequence[Step]) -> tuple[ToolCalled, ...]:
+def calls_of(steps: Sequence[ChainStep]) -> tuple[ToolCalled, ...]:
     """The chain as calls that can be played."""
     return minutes([(one.tool, {name: _given(source) for name, source in one.args.items()}) for one in steps])
 
@@ -201,23 +201,23 @@ class ChainMaker:
         calls: Sequence[tuple[str, dict[str, Json]]],
         lookups: Mapping[Entity, tuple[Lookup, str]],
         known: Mapping[Entity, tuple[int, str]],
-    ) -> list[Step]:
+    ) -> list[ChainStep]:
         where: dict[Entity, Json] = {}
-        steps: list[Step] = []
+        steps: list[ChainStep] = []
         for entity, (lookup, path) in lookups.items():  # what a lookup needs stands before it
             tool = self._world.tool[lookup.tool]
             args = {one.name: {"from": where[lookup.after[one.name]]} if one.name in lookup.after
                     else {"know": one.column, "is": lookup.args[one.name]}
                     for one in tool.parameters if one.name in lookup.args}  # fmt: skip
             where[entity] = [len(steps), path]
-            steps.append(Step(lookup.tool, args))
+            steps.append(ChainStep(lookup.tool, args))
         first = len(steps)
         for entity, (number, path) in known.items():
             where[entity] = [first + number, path]
         for name, given in calls:
             named = self._named(self._world.tool[name], given)
             sources = {key: {"from": where[named[key]]} if key in named else {"say": one} for key, one in given.items()}
-            steps.append(Step(name, sources))
+            steps.append(ChainStep(name, sources))
         return steps
 
     def _said(

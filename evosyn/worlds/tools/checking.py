@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from evosyn.randomness import SeedTree
-from evosyn.worlds.tools.chains import Chain, Step, calls_of
+from evosyn.worlds.tools.chains import Chain, ChainStep, calls_of
 from evosyn.worlds.tools.ddl import schema
 from evosyn.worlds.tools.diff import differences
 from evosyn.worlds.tools.files import changed_files, folder_of, read_graph, read_tasks, read_world
@@ -91,7 +91,7 @@ def _failures(world: ToolWorld, tasks: Sequence[WorldTask], player: Player) -> I
 
 def _task(world: ToolWorld, task: WorldTask, player: Player) -> tuple[str, int]:
     """Why a task is none, or "", and how many near misses were tried."""
-    steps = tuple([Step(name, args) for name, args in task.chain])
+    steps = tuple([ChainStep(name, args) for name, args in task.chain])
     rng = SeedTree(0).child("check", task.id).random()
     misses = near_misses(world, task.reference, task.state, task.shown, rng)
     plays = [Play(task.state, calls_of(steps)), Play(task.state, minutes(task.reference))]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evosyn.records import Json
-from evosyn.worlds.tools.records import Column, Table, ToolWorld
+from evosyn.worlds.tools.records import Column, ToolWorld, WorldTable
 
 _TYPES = {"text": "TEXT", "integer": "INTEGER", "number": "REAL", "date": "TEXT", "timestamp": "TEXT"}
 _DIGIT = "[0-9]"
@@ -20,13 +20,13 @@ def statements(world: ToolWorld) -> list[str]:
     return [_table(one) for one in world.ordered]
 
 
-def _table(table: Table) -> str:
+def _table(table: WorldTable) -> str:
     lines = [_column(table, one) for one in table.columns]
     lines += [f"CHECK {_expression(check)}" for check in table.checks]
     return f"CREATE TABLE {_name(table.name)} (\n  " + ",\n  ".join(lines) + "\n) STRICT"
 
 
-def _column(table: Table, column: Column) -> str:
+def _column(table: WorldTable, column: Column) -> str:
     name = _name(column.name)
     parts = [name, _TYPES[column.type]]
     if column is table.columns[0]:

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from evosyn.records import Json
-from evosyn.worlds.tools.records import Column, Rows, Table, ToolWorld
+from evosyn.worlds.tools.records import Column, Rows, ToolWorld, WorldTable
 
 SIMILAR = 0.8
 """From this on two texts of a semantic column count as equal (the figure is ours)."""
@@ -38,7 +38,7 @@ class _Search:
             return final
         return self.pairs.get(column.references, {}).get(final, final)
 
-    def equal(self, table: Table, column: Column, gold: Json, final: Json) -> bool:
+    def equal(self, table: WorldTable, column: Column, gold: Json, final: Json) -> bool:
         policy = table.policy(column)
         if policy in ("exempt", "clock"):
             return True
@@ -46,7 +46,7 @@ class _Search:
             return similarity(gold, final) >= SIMILAR
         return _same(column, gold, self.means(column, final))
 
-    def fits(self, table: Table, gold: Mapping[str, Json], final: Mapping[str, Json]) -> bool:
+    def fits(self, table: WorldTable, gold: Mapping[str, Json], final: Mapping[str, Json]) -> bool:
         return all(self.equal(table, one, gold[one.name], final[one.name]) for one in table.columns[1:])
 
 
@@ -68,7 +68,7 @@ def differences(world: ToolWorld, initial: Rows, gold: Rows, final: Rows) -> tup
     return (f"unmatched: {', '.join(sorted({table.name for table, _ in new})) or 'references'}: new rows differ",)
 
 
-def _settled(world: ToolWorld, table: Table, initial: Rows, gold: Rows, final: Rows) -> Iterator[str]:
+def _settled(world: ToolWorld, table: WorldTable, initial: Rows, gold: Rows, final: Rows) -> Iterator[str]:
     """What can be seen without knowing which new row is which."""
     old, want, got = (_by_key(table, rows) for rows in (initial, gold, final))
     for key in old:
@@ -84,7 +84,9 @@ def _settled(world: ToolWorld, table: Table, initial: Rows, gold: Rows, final: R
         yield f"new-row: {table.name}: {'; '.join(sorted(str(one) for one in counts[1] - counts[0]))[:200]}"
 
 
-def _changed(table: Table, old: Mapping[str, Json], want: Mapping[str, Json], got: Mapping[str, Json]) -> Iterator[str]:
+def _changed(
+    table: WorldTable, old: Mapping[str, Json], want: Mapping[str, Json], got: Mapping[str, Json]
+) -> Iterator[str]:
     """Columns of an old row; those that may name a new row are left to the search."""
     for column in table.columns[1:]:
         name, policy = column.name, table.policy(column)
@@ -101,7 +103,7 @@ def _changed(table: Table, old: Mapping[str, Json], want: Mapping[str, Json], go
 
 
 def _paired(
-    search: _Search, new: list[tuple[Table, dict[str, Json]]], at: int, initial: Rows, gold: Rows, final: Rows
+    search: _Search, new: list[tuple[WorldTable, dict[str, Json]]], at: int, initial: Rows, gold: Rows, final: Rows
 ) -> bool:
     """Whether the new rows from `at` on can be matched, those before being so."""
     if at == len(new):
@@ -174,11 +176,11 @@ def _same(column: Column, gold: Json, final: Json) -> bool:
     return type(gold) is type(final) and bool(gold == final)
 
 
-def _by_key(table: Table, rows: Rows) -> dict[str, dict[str, Json]]:
+def _by_key(table: WorldTable, rows: Rows) -> dict[str, dict[str, Json]]:
     return {str(row[table.key]): row for row in rows.get(table.name, ())}
 
 
-def _new(table: Table, initial: Rows, rows: Rows) -> list[dict[str, Json]]:
+def _new(table: WorldTable, initial: Rows, rows: Rows) -> list[dict[str, Json]]:
     old = {row[table.key] for row in initial.get(table.name, ())}
     return [row for row in rows.get(table.name, ()) if row[table.key] not in old]
 
@@ -187,7 +189,7 @@ def _old_keys(world: ToolWorld, initial: Rows) -> dict[str, set[Json]]:
     return {table.name: {row[table.key] for row in initial.get(table.name, ())} for table in world.tables}
 
 
-def _signature(table: Table, row: Mapping[str, Json], old: Mapping[str, set[Json]]) -> tuple[str, ...]:
+def _signature(table: WorldTable, row: Mapping[str, Json], old: Mapping[str, set[Json]]) -> tuple[str, ...]:
     """What of a new row must be equal whatever other new rows are called."""
     told = []
     for column in table.columns[1:]:

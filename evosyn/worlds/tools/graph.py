@@ -59,7 +59,7 @@ class ToolGraph(NamedTuple):
         return sum(WEIGHTS[kind] for kind, _, _ in pairs)
 
 
-class _Trial(NamedTuple):
+class _PairTrial(NamedTuple):
     """Two tools in a state: the first alone, the second alone, both."""
 
     rows: Rows
@@ -89,7 +89,7 @@ def find_graph(world: ToolWorld, player: Player, seeds: SeedTree) -> ToolGraph:
     return ToolGraph(tuple(edges), tuple(wrote))
 
 
-def _trials(world: ToolWorld, seeds: SeedTree) -> Iterator[_Trial]:
+def _trials(world: ToolWorld, seeds: SeedTree) -> Iterator[_PairTrial]:
     rng = seeds.random()
     density = rng.choice((3, 5, 8))
     rows = draw_state(world, {table.name: density for table in world.tables}, rng)
@@ -103,7 +103,7 @@ def _trials(world: ToolWorld, seeds: SeedTree) -> Iterator[_Trial]:
             if args[0] is None or args[1] is None:
                 continue
             strange = {one.name: f"{world.table[one.ref].prefix}0007" for one in then.parameters if one.ref}
-            yield _Trial(rows, first, then, (args[0], args[1]), strange)
+            yield _PairTrial(rows, first, then, (args[0], args[1]), strange)
 
 
 def _kinds(first: Played, then: Played, pair: Played) -> Iterator[str]:
@@ -124,7 +124,7 @@ def _touch(writes: Sequence[str], reads: Sequence[str]) -> bool:
 
 
 def _data_edges(
-    world: ToolWorld, player: Player, trials: Sequence[_Trial], alone: Sequence[Played]
+    world: ToolWorld, player: Player, trials: Sequence[_PairTrial], alone: Sequence[Played]
 ) -> dict[tuple[str, str, str, str, str], set[str]]:
     tried, plays = [], []
     for trial, played in zip(trials, alone, strict=True):

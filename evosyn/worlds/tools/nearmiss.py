@@ -10,7 +10,7 @@ import random
 from collections.abc import Iterator, Sequence
 
 from evosyn.records import Json
-from evosyn.worlds.tools.chains import Chain, Step
+from evosyn.worlds.tools.chains import Chain, ChainStep
 from evosyn.worlds.tools.graph import ToolGraph
 from evosyn.worlds.tools.playing import ToolCalled, minutes
 from evosyn.worlds.tools.records import LONG_TEXT, Parameter, Rows, ToolWorld
@@ -54,7 +54,7 @@ def greedy(world: ToolWorld, reference: Calls, rows: Rows, seeds: random.Random)
     return found
 
 
-def other_orders(chain: Chain, graph: ToolGraph) -> list[tuple[Step, ...]]:
+def other_orders(chain: Chain, graph: ToolGraph) -> list[tuple[ChainStep, ...]]:
     """The chain with two neighbours changed that have nothing to do with each other, at most `ORDERS`."""
     tied = {frozenset((one.first, one.then)) for one in graph.edges if one.kind in ("state", "pre")}
     found = []
@@ -69,17 +69,17 @@ def other_orders(chain: Chain, graph: ToolGraph) -> list[tuple[Step, ...]]:
     return found[:ORDERS]
 
 
-def _renumbered(steps: Sequence[Step], order: Sequence[int]) -> Iterator[Step]:
+def _renumbered(steps: Sequence[ChainStep], order: Sequence[int]) -> Iterator[ChainStep]:
     place = {old: new for new, old in enumerate(order)}
     for old in order:
         args = {
             name: {"from": [place[one["from"][0]], one["from"][1]]} if "from" in one else one
             for name, one in steps[old].args.items()
         }
-        yield Step(steps[old].tool, args)
+        yield ChainStep(steps[old].tool, args)
 
 
-def _named(step: Step) -> set[str]:
+def _named(step: ChainStep) -> set[str]:
     return {str(one["from"]) for one in step.args.values() if "from" in one}
 
 

@@ -37,7 +37,7 @@ class Column(_Part):
         values: the texts or integers that it may hold.
         minimum, maximum: of a number, both included.
         draw: word list that drawn states take its texts from (`states.WORDS`).
-        policy: how two states are compared in it; by default what `Table.policy` says.
+        policy: how two states are compared in it; by default what `WorldTable.policy` says.
     """
 
     name: Word
@@ -52,7 +52,7 @@ class Column(_Part):
     policy: Policy | None = None
 
 
-class Table(_Part):
+class WorldTable(_Part):
     """A table; its first column is the key, a text.
 
     Attributes:
@@ -185,7 +185,7 @@ class ToolWorld(_Part):
     title: str
     clock: Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d$")]
     rules: str = ""
-    tables: Annotated[tuple[Table, ...], Field(min_length=1, max_length=22)]
+    tables: Annotated[tuple[WorldTable, ...], Field(min_length=1, max_length=22)]
     tools: Annotated[tuple[ToolSpec, ...], Field(min_length=1, max_length=70)]
 
     def __hash__(self) -> int:
@@ -196,7 +196,7 @@ class ToolWorld(_Part):
         return content_id("w_", self.model_dump(mode="json"))
 
     @cached_property
-    def table(self) -> dict[str, Table]:
+    def table(self) -> dict[str, WorldTable]:
         return {one.name: one for one in self.tables}
 
     @cached_property
@@ -204,9 +204,9 @@ class ToolWorld(_Part):
         return {one.name: one for one in self.tools}
 
     @cached_property
-    def ordered(self) -> tuple[Table, ...]:
+    def ordered(self) -> tuple[WorldTable, ...]:
         """The tables, those that others refer to first."""
-        found: dict[str, Table] = {}
+        found: dict[str, WorldTable] = {}
         left = list(self.tables)
         while left:
             free = [one for one in left if all(ref in found or ref == one.name for ref in _references(one))]
@@ -222,7 +222,7 @@ class ToolWorld(_Part):
         return self
 
 
-def _references(table: Table) -> list[str]:
+def _references(table: WorldTable) -> list[str]:
     return [one.references for one in table.columns if one.references]
 
 

@@ -12,7 +12,7 @@ import random
 from collections.abc import Callable, Mapping
 
 from evosyn.records import Json
-from evosyn.worlds.tools.records import Column, Parameter, Rows, Table, ToolSpec, ToolWorld
+from evosyn.worlds.tools.records import Column, Parameter, Rows, ToolSpec, ToolWorld, WorldTable
 
 _FIRST = "Ada Ben Clara David Elena Farid Grace Hugo Ines Jonas Kira Leon Mira Nils Olga Pavel Rosa Samir Tessa Viktor"
 _LAST = "Adler Bauer Costa Dorn Ekberg Fuchs Garcia Hansen Ivanov Jensen Kaya Lorenz Moreau Novak Okafor Petrov"
@@ -65,7 +65,7 @@ def draw_state(world: ToolWorld, counts: Mapping[str, int], rng: random.Random) 
 
 def draw_row(
     world: ToolWorld,
-    table: Table,
+    table: WorldTable,
     rows: Rows,
     rng: random.Random,
     key: str,
@@ -89,7 +89,7 @@ def draw_row(
     return None
 
 
-def free_key(table: Table, rows: Rows, rng: random.Random) -> str:
+def free_key(table: WorldTable, rows: Rows, rng: random.Random) -> str:
     """A key of nobody, below the highest one."""
     found = {str(row[table.key]) for row in rows[table.name]}
     top = max([int(one[len(table.prefix) :]) for one in found], default=9000)
