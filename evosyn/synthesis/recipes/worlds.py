@@ -26,7 +26,7 @@ from evosyn.randomness import SeedTree
 from evosyn.records import Json, Problem, Provenance, Solution, Testing, Verdict
 from evosyn.trajectories import FINISH, ToolUse, Trajectory
 from evosyn.workbench import Workbench
-from evosyn.worlds.tools.chains import Step, calls_of
+from evosyn.worlds.tools.chains import ChainStep, calls_of
 from evosyn.worlds.tools.kind import INVALID, ToolPlace
 from evosyn.worlds.tools.records import ToolWorld
 from evosyn.worlds.tools.tasks import WorldTask
@@ -49,7 +49,7 @@ def problem_of(world: ToolWorld, task: WorldTask, user: bool = False) -> Problem
 
 def plan_of(task: WorldTask) -> Solution:
     """The reference as a plan: what a reply should be that sees no results."""
-    calls = calls_of([Step(name, args) for name, args in task.chain])
+    calls = calls_of([ChainStep(name, args) for name, args in task.chain])
     return Solution(Trajectory(tuple([ToolUse(one.tool, dict(one.args)) for one in calls]), FINISH).text)
 
 

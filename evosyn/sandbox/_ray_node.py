@@ -1,0 +1,119 @@
+"""What the actor of a Ray cluster holds on its node: the sandbox of that machine, and whether it gets on (`ray`)."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import signal
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from evosyn import __version__
+from evosyn.errors import SandboxUnavailable, UnavailableError
+from evosyn.jobs import HarnessJob, Job, Protection
+from evosyn.ports import SandboxTools
+from evosyn.records import Json
+from evosyn.sandbox import _memory, _owners, open_sandbox
+from evosyn.sandbox._spread import Outcomes
+
+
+class Hello(NamedTuple):
+    """What an actor says of itself.
+
+    Attributes:
+        trouble: why its sandbox does not work; "" where it does.
+        process: of the actor, as `_owners` names it.
+    """
+
+    version: str
+    protection: Protection | None
+    workers: int
+    trouble: str
+    process: str
+
+
+class NodeSandbox:
+    """What an actor holds: the sandbox of its node, and whether it gets on.
+
+    Args:
+        cpus: programs at the same time at most, where `tools` names no number.
+        before: the actor in whose place it comes, which may hang.
+    """
+
+    def __init__(self, backend: str, options: Mapping[str, Json], tools: SandboxTools, cpus: int, before: str) -> None:
+        if before and _owners.is_alive(before):
+            with contextlib.suppress(OSError):
+                os.kill(int(before.partition("-")[0]), signal.SIGKILL)
+        self._workers = tools.workers or min(cpus, _memory.chosen_workers(None))
+        self._keys: dict[str, str] = {}
+        self._lock = threading.Lock()
+        self._running, self._moved = 0, time.monotonic()
+        self._trouble, self._sandbox = "", None
+        try:
+            self._sandbox = open_sandbox(
+                backend,
+                workers=self._workers,
+                allow_weak=tools.allow_weak,
+                numpy=tools.numpy,
+                hash_seed=tools.hash_seed,
+                options=options,
+            )
+        except (UnavailableError, OSError) as error:
+            self._trouble = str(error)
+
+    def hello(self) -> Hello:
+        held = None if self._sandbox is None else self._sandbox.protection
+        return Hello(__version__, held, self._workers, self._trouble, _owners.me())
+
+    def run(self, sent: bytes, contexts: Sequence[tuple[str, Any]]) -> bytes:
+        """Run pickled jobs.
+
+        Args:
+            contexts: that they name, as references to their pickles.
+
+        Returns:
+            The pickle of `done` and the outcomes, of `failed` and the reason where this node does not work, or of
+            `raised` and the reason where a job cannot be run anywhere.
+        """
+        with self._lock:
+            self._moved = time.monotonic() if self._running == 0 else self._moved
+            self._running += 1
+        try:
+            return pickle.dumps(("done", self._run(pickle.loads(sent), contexts)), 5)
+        except (UnavailableError, OSError, MemoryError) as error:
+            return pickle.dumps(("failed", f"{type(error).__name__}: {error}"), 5)
+        except Exception as error:  # noqa: BLE001  the sandbox boundary: told to who asked
+            return pickle.dumps(("raised", f"{type(error).__name__}: {error}"[:1000]), 5)
+        finally:
+            with self._lock:
+                self._running -= 1
+
+    def pulse(self) -> float:
+        """Seconds since a job last ended, while there are some."""
+        with self._lock:
+            return time.monotonic() - self._moved if self._running else 0.0
+
+    def _run(self, jobs: Sequence[Job], contexts: Sequence[tuple[str, Any]]) -> list[Outcomes]:
+        import ray
+
+        if self._sandbox is None:
+            raise SandboxUnavailable(self._trouble)
+        for key, reference in contexts:
+            with self._lock:
+                known = key in self._keys
+            if not known:
+                shared = self._sandbox.share(pickle.loads(ray.get(reference)))
+                with self._lock:
+                    self._keys[key] = shared
+        return self._sandbox.run([self._here(job) for job in jobs], on_done=self._ended)
+
+    def _here(self, job: Job) -> Job:
+        named = isinstance(job, HarnessJob) and job.context is not None
+        return replace(job, context=self._keys[job.context]) if named else job  # type: ignore[union-attr,index,arg-type]
+
+    def _ended(self, _: int, __: Outcomes) -> None:
+        self._moved = time.monotonic()
