@@ -38,7 +38,7 @@ class CurriculumConfig(Section):
     refresh_slots: int = Field(default=2, ge=1, description="Problems that are renewed then (ours).")
 
 
-class GroupCount(NamedTuple):
+class SeenOutcome(NamedTuple):
     """What a group of K completions for one problem came to; UNKNOWN verdicts are left out of `known`."""
 
     problem: str
@@ -69,7 +69,7 @@ class Offered:
 class Trained:
     """Event: the student has taken one step on these problems."""
 
-    outcomes: tuple[GroupCount, ...]
+    outcomes: tuple[SeenOutcome, ...]
 
 
 CurriculumEvent: TypeAlias = Offered | Trained

@@ -15,8 +15,8 @@ from evosyn.evolve.curriculum import (
     Curriculum,
     CurriculumConfig,
     CurriculumEvent,
-    GroupCount,
     Offered,
+    SeenOutcome,
     Trained,
     curriculum_events,
     folded,
@@ -45,7 +45,7 @@ offers = st.builds(
     st.just("") | st.sampled_from(IDS),
 )  # fmt: skip
 groups = st.lists(st.tuples(st.sampled_from(IDS), counts), max_size=8, unique_by=lambda pair: pair[0])
-steps = groups.map(lambda found: Trained(tuple(GroupCount(name, *count) for name, count in found)))
+steps = groups.map(lambda found: Trained(tuple(SeenOutcome(name, *count) for name, count in found)))
 runs = st.lists(offers | steps, max_size=60)
 
 
@@ -103,7 +103,7 @@ def test_what_has_no_new_outcomes_ages_and_what_has_takes_the_score_as_it_is(
 ) -> None:
     state = folded(new(), events)
     before = {name: state.score(slot) for name, slot in state.slots.items()}
-    state.fold(Trained(tuple(GroupCount(name, *count) for name, count in found)))
+    state.fold(Trained(tuple(SeenOutcome(name, *count) for name, count in found)))
     seen = {name: learnability(*count) for name, count in found}
     for name, slot in state.slots.items():
         fresh = seen.get(name)

@@ -22,8 +22,8 @@ from evosyn.evolve.curriculum import (
     Curriculum,
     CurriculumConfig,
     CurriculumEvent,
-    GroupCount,
     Offered,
+    SeenOutcome,
     Trained,
     curriculum_events,
 )
@@ -157,7 +157,7 @@ class StudentRun:
         if state.step >= steps:
             return None
         rng = self._tree.child(repr(self.arm), "rollouts", state.step).random()
-        return Trained(tuple(GroupCount(one.id, self._tried(one, rng), GROUP) for one in self._batch()))
+        return Trained(tuple(SeenOutcome(one.id, self._tried(one, rng), GROUP) for one in self._batch()))
 
     def figures(self) -> dict[str, float]:
         """Shares of steps and of groups, in [0, 1]."""
