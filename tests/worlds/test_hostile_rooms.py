@@ -181,7 +181,8 @@ def test_after_any_harm_the_room_takes_the_next_command_and_the_machine_is_as_be
         following = session.act("echo well", 5.0)
         if following.ended == "timeout" or not following.out:  # the shell was told apart and made anew
             following = session.act("echo well", 5.0)
-        assert following.out.endswith("well\n"), (seen, following)
+        # what the harm left running in its room may still print beside it
+        assert "well" in following.out.splitlines(), (seen, following)
     assert abs(os.statvfs("/tmp").f_bavail - free) * os.statvfs("/tmp").f_frsize < 200 << 20
     assert said(look(shells, world, None, CHECK)[0]) == "false"
 
