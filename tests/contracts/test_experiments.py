@@ -14,8 +14,8 @@ from evosyn.ports import Comparison, ExperimentTools, PluginConfig
 NAMES = registry.names("experiments")
 
 
-def test_the_table_of_the_paper_is_there():
-    assert NAMES == ["table2", "table3"]
+def test_the_tables_of_the_paper_are_there():
+    assert {"table2", "table3"} <= set(NAMES)
 
 
 class TestFound(ExperimentContract):

@@ -10,7 +10,9 @@ import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib import resources
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from pydantic import TypeAdapter
 
 from evosyn.errors import SandboxUnavailable
 from evosyn.jobs import Call, CallsJob, ItemOutcome, Limits, Status
@@ -25,6 +27,10 @@ A_PLAY = 0.02
 AT_ONCE = 200
 """Plays of one job; those of one that does not end well are played once more, each alone: neither a neighbour nor a
 machine that is busy decides anything."""
+
+OUTCOMES = {"ok", "rejected", "failed"}
+STATE = TypeAdapter(dict[str, list[dict[str, Any]]])
+"""Rows by table."""
 
 
 class ToolCalled(NamedTuple):
@@ -65,7 +71,8 @@ class Played(NamedTuple):
     """What came of a play.
 
     Attributes:
-        lost: why there is nothing: `timeout`, `killed: ...`, `state: ...` (it breaks the schema); "" where there is.
+        lost: why there is nothing: `timeout`, `killed: ...`, `forged: ...`, `state: ...` (it breaks the schema); ""
+            where there is.
     """
 
     calls: tuple[CallOutcome, ...]
@@ -116,15 +123,25 @@ def played(outcome: ItemOutcome, rows: Rows, plays: int = 1) -> list[Played]:
         raise SandboxUnavailable(f"a tool world could not be played: {outcome.detail[:200]}")
     if outcome.status is not Status.OK:
         return [Played((), {}, f"{outcome.status.value}: {outcome.detail[:200]}".rstrip(": "))] * plays
-    return [_played(one, rows) for one in outcome.value]
+    try:
+        found = [_played(one, rows) for one in outcome.value]
+    except (TypeError, KeyError, AttributeError, ValueError):
+        found = []
+    return found if len(found) == plays else [Played((), {}, "forged: what came out is no outcome of calls")] * plays
 
 
 def _played(value: Json, rows: Rows) -> Played:
+    """
+    Raises:
+        TypeError, KeyError, AttributeError, ValueError: it is none; the process that ran tools may say anything.
+    """
     if value["broken"]:
         return Played((), {}, f"state: {value['broken']}")
     touched = [{what: tuple(one.get(what, ())) for what in ("reads", "writes")} for one in value["calls"]]
     calls = [CallOutcome(**{**one, **more}) for one, more in zip(value["calls"], touched, strict=True)]
-    return Played(tuple(calls), dict(rows) if value["rows"] is None else value["rows"])
+    if not {one.outcome for one in calls} <= OUTCOMES:
+        raise ValueError("no such outcome")
+    return Played(tuple(calls), dict(rows) if value["rows"] is None else STATE.validate_python(value["rows"]))
 
 
 class Player:
