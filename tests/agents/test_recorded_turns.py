@@ -71,5 +71,8 @@ def test_new_tasks_are_made_from_the_second_reply_and_the_careless_agent_is_refu
     lost = sorted((one.stage, one.index) for one in read_rejects(data) if one.item == "reply")
     assert lost == [("problem", index) for index in range(6)]
     assert json.loads((data / "report.json").read_text())["calls"] == len(list(NEW.glob("*.md"))) == 42
+    # the testing of the second task compares exactly, and forgets the line end that `cat` prints
+    strict = {(one.index, one.reason) for one in read_rejects(data) if "relaxed" in one.settings}
+    assert strict == {(1, "top-solution-fails-top-testing")}
     rows = read_dataset(data, "relaxed")
-    assert [[one["verdict"] for one in json.loads(row.solutions_ranked)] for row in rows] == [["P", "F"]] * 6
+    assert [[one["verdict"] for one in json.loads(row.solutions_ranked)] for row in rows] == [["P", "F"]] * 5
