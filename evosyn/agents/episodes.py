@@ -19,7 +19,7 @@ from evosyn.agents.course import Course
 from evosyn.agents.place import EpisodePlace, RoomGone
 from evosyn.agents.turns import TurnJournal
 from evosyn.chat import Reply, Request
-from evosyn.domains.os_shell import ROUNDS
+from evosyn.domains import rounds_of
 from evosyn.ports.agents import Agent, Ways
 from evosyn.ports.worlds import WorldKind
 from evosyn.records import Json, Problem
@@ -189,7 +189,7 @@ class _Work:
     ) -> None:
         self.problem, self.opening, self.ways, self._action = problem, opening, ways, action
         self._ask, self._place, self._turns, self._in_thread = ask, place, turns, in_thread
-        self.course = Course(int(problem.payload.get("rounds", ROUNDS)))
+        self.course = Course(rounds_of(problem))
         self.replies: list[Reply] = []
 
     @property

@@ -88,6 +88,21 @@ def check_task(task: Task) -> None:
     _check(task.problem, {"testing": task.testing})
 
 
+def rounds_of(problem: Problem) -> int:
+    """Replies that an agent has for a problem: as its payload says, or the default of its domain's payload.
+
+    Raises:
+        UsageError: neither says.
+    """
+    given = problem.payload.get("rounds")
+    if given is None:
+        fields = getattr(getattr(domain(problem.domain), "Payload", None), "model_fields", {})
+        given = fields["rounds"].default if "rounds" in fields else None
+    if not isinstance(given, int):
+        raise UsageError(f"problem {problem.problem_id}: its payload has no `rounds`, the replies that an agent has")
+    return given
+
+
 def shown(problem: Problem, text: str) -> list[dict[str, Json]]:
     """A solution as a student should write it: chat turns after the prompt, calls of tools with their arguments as
     objects."""

@@ -14,8 +14,7 @@ from evosyn.agents.dialects import EMPTY, HINT, read_action, result
 from evosyn.agents.place import EpisodePlace, RoomGone
 from evosyn.agents.turns import TurnJournal
 from evosyn.crossexec.judge import Cell
-from evosyn.domains import check_task, domain
-from evosyn.domains.os_shell import ROUNDS
+from evosyn.domains import check_task, domain, rounds_of
 from evosyn.errors import UsageError
 from evosyn.records import Json, Solution
 from evosyn.shell_world import world_in
@@ -44,7 +43,7 @@ class Rollout:
             raise UsageError(f"task {task.row_id}: of {task.problem.domain}, whose solutions are no work of an agent")
         world = world_in(task.problem.payload)
         self._task, self._lost = task, False
-        self._course = Course(int(task.problem.payload.get("rounds", ROUNDS)))
+        self._course = Course(rounds_of(task.problem))
         opened = shells()
         self._place = EpisodePlace(lambda: opened.open(world), opened.kept, TurnJournal(), task.row_id)
         self.close = weakref.finalize(self, self._place.close)

@@ -35,7 +35,9 @@ def test_no_key_is_written_down_in_a_chain_and_all_it_says_is_in_the_instruction
                 value = source.get("is", source.get("say"))
                 assert value not in keys and str(value) in task.instruction
     assert task.misses >= 10 and task.distractors > 0
-    assert len(set(task.shown) - {one for one, _ in task.chain}) >= len({one for one, _ in task.chain})
+    used = {one for one, _ in task.chain}
+    # as many others as the chain has, where the world has so many that work in the state
+    assert used <= set(task.shown) and len(set(task.shown) - used) >= min(len(used), len(world.tools) - len(used) - 1)
     assert not keys & set(task.instruction.replace(".", " ").split())
 
 
