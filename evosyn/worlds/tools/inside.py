@@ -4,6 +4,7 @@ The text of this file goes into the sandbox before a constant `KIT` (`playing.pr
 What it says are facts: no expectation and no gold state ever enters it. docs/worlds.md, "What a tool may do".
 """
 
+import collections
 import datetime
 import json
 import sqlite3
@@ -52,10 +53,8 @@ def _days_between(first, last):
     return (datetime.date.fromisoformat(last[:10]) - datetime.date.fromisoformat(first[:10])).days
 
 
-class Database:
-    """What a tool is given; no attribute of it leads anywhere but to its five functions."""
-
-    __slots__ = ("all", "new_id", "now", "one", "run")
+Database = collections.namedtuple("Database", "all new_id now one run")
+"""What a tool is given; none of its five functions can be put in the place of another."""
 
 
 class State:
@@ -74,9 +73,7 @@ class State:
         self.counters = dict(counters)
         self.touched = {"reads": set(), "writes": set()}
         self.steps = self.minute = 0
-        self.db = Database()
-        for name in Database.__slots__:
-            setattr(self.db, name, getattr(self, "_" + name))
+        self.db = Database(self._all, self._new_id, self._now, self._one, self._run)
 
     # ----------------------------------------------------------------------------------------------- the five
 
