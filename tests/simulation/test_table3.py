@@ -106,7 +106,15 @@ def test_a_student_reads_what_was_done_and_types_it_again():
                 typed = ToolCall("bash", {"script": task.filled(str(call.arguments["script"]))})
                 assert done(said(task, typed), reading.values, "") == typed
         assert done(["answer", STOP], reading.values, "7") == ToolCall("answer", {"answer": "7"})
-        for odd in ([], [STOP], ["@1", STOP], [COMMANDS[0], STOP], [COMMANDS[0], "@1", "@3", "@1", STOP], ["finish"]):
+        for odd in (
+            [],
+            [STOP],
+            [STOP, "answer", STOP],
+            ["@1", STOP],
+            [COMMANDS[0], STOP],
+            [COMMANDS[0], "@1", "@3", "@1", STOP],
+            ["finish"],
+        ):
             assert done(odd, reading.values, "") is None
 
 

@@ -108,7 +108,7 @@ def blanks_of(command: str) -> list[str]:
 
 def done(tokens: Sequence[str], values: Sequence[str], seen: str) -> ToolCall | None:
     """What tokens do; None where they do nothing."""
-    if STOP not in tokens[1:]:
+    if STOP not in tokens or tokens[0] == STOP:
         return None
     first, *slots = tokens[: tokens.index(STOP)]
     if first in (ANSWER, FINISH):
