@@ -17,8 +17,9 @@ TOKEN = "1234567890abcdef" * 4
 
 
 def environment() -> dict[str, str]:
-    """What a driver of such a cluster is started with."""
-    return {**os.environ, "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": TOKEN, "RAY_USAGE_STATS_ENABLED": "0"}
+    """What such a cluster and its drivers are started with; no Docker sandbox can be opened there."""
+    told = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": TOKEN, "RAY_USAGE_STATS_ENABLED": "0"}
+    return {**os.environ, **told, "EVOSYN_SANDBOX_IMAGE": "no-such-image"}
 
 
 @contextmanager
