@@ -28,15 +28,12 @@ from evosyn.rundir import RunDir
 from evosyn.running.ledger import Ledger
 from evosyn.running.progress import RunProgress
 from evosyn.running.runner import Runner
-from evosyn.strategies import load_strategy
 from evosyn.synthesis.environments.author import EnvironmentAsker
 from evosyn.synthesis.environments.calibrating import CalibrateDraft
 from evosyn.synthesis.environments.climbing import ClimbLadder, bundled_pool
 from evosyn.synthesis.environments.config import EnvironmentSearchConfig
-from evosyn.synthesis.environments.crosschecking import CrossCheck
 from evosyn.synthesis.environments.draft import Draft
-from evosyn.synthesis.environments.judging import Instances, JudgeDraft, ReviewDraft
-from evosyn.synthesis.environments.solving import SolverExecution
+from evosyn.synthesis.environments.looking import looking
 from evosyn.workbench import Workbench
 
 KIND = "environment-evaluations"
@@ -155,20 +152,10 @@ def stages_of(
     keys = {program_key(text) for text in start}
     known = partial(bundled_pool, environments, without=keys)
     climbing = ClimbLadder(Ladder(workbench.sandbox, other, config.ladder, seed=config.seed), known)
-    instances = Instances(environments, tree.child("judged"))
-    stages: list[Stage[Draft]] = [climbing]
-    if config.judging.judges:
-        stages.append(JudgeDraft(config.judging, asker, climbing, instances))
-    if config.crosscheck.solvers:
-        execution = SolverExecution(workbench.crossexec, workbench.sandbox, config.crosscheck.execute.limits)
-        ranks = (workbench.runner, load_strategy(config.crosscheck.strategy))
-        seen = (environments, tree.child("crosscheck"))
-        stages.append(CrossCheck(config.crosscheck, asker, climbing, execution, ranks, seen))
-    if config.judging.reviews:
-        stages.append(ReviewDraft(config.judging, asker, instances))
+    looks = looking(config.judging, config.crosscheck, workbench, asker, climbing, tree)
     judging = (workbench.judge, workbench.domains[NAME])
     answered = (environments, tree.child("answered"))
-    return [*stages, CalibrateDraft(config.student, asked.student, ledger, judging, answered)]
+    return [climbing, *looks, CalibrateDraft(config.student, asked.student, ledger, judging, answered)]
 
 
 def judged_by(config: EnvironmentSearchConfig) -> dict[str, Json]:

@@ -27,11 +27,9 @@ from evosyn.strategies import load_strategy, strategy_id
 from evosyn.synthesis.environments.author import AuthorDraft, EnvironmentAsker, keywords_of
 from evosyn.synthesis.environments.climbing import ClimbLadder, CompareKept, bundled_pool
 from evosyn.synthesis.environments.config import MakeConfig
-from evosyn.synthesis.environments.crosschecking import CrossCheck
 from evosyn.synthesis.environments.draft import Draft
-from evosyn.synthesis.environments.judging import Instances, JudgeDraft, ReviewDraft
+from evosyn.synthesis.environments.looking import looking
 from evosyn.synthesis.environments.outputs import KIND, write_environments
-from evosyn.synthesis.environments.solving import SolverExecution
 from evosyn.workbench import Workbench
 
 
@@ -77,21 +75,9 @@ def stages_of(config: MakeConfig, workbench: Workbench, teacher: Teacher, ledger
     climbing = ClimbLadder(
         Ladder(workbench.sandbox, other, config.ladder, seed=config.seed), partial(bundled_pool, environments)
     )
-    instances = Instances(environments, tree.child("judged"))
-    stages: list[Stage[Draft]] = [
-        AuthorDraft(config.author, keywords_of(config.author), tree.child("author"), asker),
-        climbing,
-    ]
-    if config.judging.judges:
-        stages.append(JudgeDraft(config.judging, asker, climbing, instances))
-    if config.crosscheck.solvers:
-        execution = SolverExecution(workbench.crossexec, workbench.sandbox, config.crosscheck.execute.limits)
-        ranks = (workbench.runner, load_strategy(config.crosscheck.strategy))
-        seen = (environments, tree.child("crosscheck"))
-        stages.append(CrossCheck(config.crosscheck, asker, climbing, execution, ranks, seen))
-    if config.judging.reviews:
-        stages.append(ReviewDraft(config.judging, asker, instances))
-    return [*stages, CompareKept()]
+    author = AuthorDraft(config.author, keywords_of(config.author), tree.child("author"), asker)
+    looks = looking(config.judging, config.crosscheck, workbench, asker, climbing, tree)
+    return [author, climbing, *looks, CompareKept()]
 
 
 def drafts_of(config: MakeConfig) -> int:
