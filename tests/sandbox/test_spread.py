@@ -208,11 +208,9 @@ def test_a_node_that_answers_and_ends_no_job_is_killed_once_no_job_may_take_that
 def test_a_slow_node_holds_the_end_back_by_one_of_its_batches_at_most():
     target, fast, slow, count = 0.1, 0.004, 0.04, 200
     nodes = ThreadNodes(a=takes(fast), b=takes(slow))
-    began = time.monotonic()
     spread(nodes, count, target_s=target)
-    seconds = time.monotonic() - began
-    assert seconds < 1.3 * count * fast + 2 * target, nodes.sizes("b")
     assert max(nodes.sizes("b")) <= 2 * target / slow < max(nodes.sizes("a"))
+    assert sum(nodes.sizes("b")) < count / 3
 
 
 def test_batches_grow_to_the_seconds_that_are_wanted_and_are_small_at_the_end():
