@@ -161,8 +161,17 @@ def entropy(config: CheckConfig, names: tuple[str, ...], seed: int, as_json: boo
 @command.command("rows", cls=ConfiguredCommand, kind=CONFIG)
 @out_option("Directory of the dataset.")
 @click.option("--per-env", type=click.IntRange(1), default=40, show_default=True, help="Rows of each; levels in turn.")
+@click.option("--environments", type=click.IntRange(1), help="Draw so many of them by --seed. [default: all]")
 @program_options
-def rows(config: CheckConfig, names: tuple[str, ...], out: Path, per_env: int, seed: int, as_json: bool) -> int:
+def rows(
+    config: CheckConfig,
+    names: tuple[str, ...],
+    out: Path,
+    per_env: int,
+    environments: int | None,
+    seed: int,
+    as_json: bool,
+) -> int:
     """Write a dataset of questions with their verifiers, ready for `evosyn train`, from environments that pass `check`.
 
     What is dropped stands with its reason in rejects.jsonl. Ends with 1 if no row is left.
@@ -172,7 +181,7 @@ def rows(config: CheckConfig, names: tuple[str, ...], out: Path, per_env: int, s
 
     with RunDir(out) as directory, Workbench(config.workbench) as workbench:
         directory.claim("environment-rows")
-        report = _write_rows(workbench, names, out, per_env, seed)
+        report = _write_rows(workbench, names, out, per_env, environments, seed)
         directory.write_json("report.json", report)
     if as_json:
         click.echo(json.dumps(report, indent=2))
@@ -183,8 +192,14 @@ def rows(config: CheckConfig, names: tuple[str, ...], out: Path, per_env: int, s
     return 0 if report["kept"] else 1
 
 
-def _write_rows(workbench: Workbench, names: tuple[str, ...], out: Path, per_env: int, seed: int) -> dict[str, Json]:
-    """Check, make, judge and write; the report."""
+def _write_rows(
+    workbench: Workbench, names: tuple[str, ...], out: Path, per_env: int, environments: int | None, seed: int
+) -> dict[str, Json]:
+    """Check, draw, make, judge and write; the report.
+
+    Raises:
+        UsageError: there are fewer environments than are asked for.
+    """
     from evosyn.crossexec.judge import Cell
     from evosyn.dataset import Reject, write_dataset, write_rejects
     from evosyn.domains.environment import NAME
@@ -196,10 +211,17 @@ def _write_rows(workbench: Workbench, names: tuple[str, ...], out: Path, per_env
     kept: list[EnvironmentRow] = []
     rejects: list[Reject] = []
     used, runner = 0, EnvironmentRunner(workbench.sandbox)
-    for index, (name, climb) in enumerate(_climbed(workbench, names, seed).items()):
+    climbs = _climbed(workbench, names, seed)
+    sound = [name for name, climb in climbs.items() if climb.environment is not None and not climb.reason]
+    if environments is not None and environments > len(sound):
+        raise UsageError(f"--environments {environments}: only {len(sound)} of {len(climbs)} pass `evosyn env check`")
+    drawn = set(sound if environments is None else SeedTree(seed).child("drawn").random().sample(sound, environments))
+    for index, (name, climb) in enumerate(climbs.items()):
         if climb.environment is None or climb.reason:
             reason, _, detail = climb.reason.partition(": ")
             rejects.append(Reject(climb.stage, reason, "environment", index, name, detail=detail))
+            continue
+        if name not in drawn:
             continue
         made = rows_of(climb.environment, runner, per_env, SeedTree(seed).child("rows"))
         rejects += [one for one in made if isinstance(one, Reject)]

@@ -15,6 +15,7 @@ from evosyn.domains import Domains
 from evosyn.environments import environment
 from evosyn.environments.rows import EnvironmentRow, rows_of
 from evosyn.environments.runner import EnvironmentRunner
+from evosyn.errors import UsageError
 from evosyn.ports import Sandbox
 from evosyn.randomness import SeedTree
 from evosyn.records import Solution, Testing, Verdict
@@ -52,6 +53,25 @@ def test_a_row_alone_pays_for_right_answers_and_not_for_others(
     scores = Scorer(Judge(sandboxes[0], Domains())).score(asked, texts)
     assert [score.passed for score in scores] == [True] * 10 + [False] * 3
     assert [score.parsed for score in scores[-3:]] == [True, False, False]
+
+
+def test_so_many_environments_as_are_asked_for_are_drawn_by_seed(tmp_path: Path) -> None:
+    def drawn(name: str, *arguments: str) -> set[str]:
+        out = tmp_path / name
+        names = ["knapsack", "brackets", "colouring", "subset-sum"]
+        invoke("rows", *names, "--out", str(out), "--per-env", "1", *arguments, *SANDBOX)
+        return {json.loads(sample.meta)["title"] for sample in read_dataset(out)}
+
+    seeds = [drawn(f"{seed}", "--environments", "2", "--seed", str(seed)) for seed in range(4)]
+    assert [len(one) for one in seeds] == [2] * 4 and len(set(map(frozenset, seeds))) > 1
+    assert drawn("again", "--environments", "2", "--seed", "3") == seeds[3]
+    with pytest.raises(UsageError, match=r"--environments 2: only 1 of 1 pass"):
+        CliRunner().invoke(
+            command,
+            ["rows", "knapsack", "--environments", "2", "--out", str(tmp_path / "e"), *SANDBOX],
+            standalone_mode=False,
+            catch_exceptions=False,
+        )
 
 
 def test_the_same_seed_makes_the_same_rows_and_another_one_others(sandboxes: tuple[Sandbox, Sandbox]) -> None:
