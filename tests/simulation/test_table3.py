@@ -137,3 +137,26 @@ def test_the_smoke_size_runs_every_arm_in_rooms_and_goes_on_where_it_stopped(she
     again = CliRunner().invoke(group, [*line, "--arms", "evosyn,random", "--json"], catch_exceptions=False)
     assert json.loads(again.stdout)["arms"] == report["arms"]
     assert (out / "seed-0" / "turns.jsonl").read_bytes() == turns, "no episode is run twice"
+    other = CliRunner().invoke(group, [*line, "--arms", "evosyn,random", "--split", "paper"])
+    assert other.exit_code == 2 and "split" in str(other.exception or other.output)
+
+
+@needs_train
+def test_as_in_the_paper_students_are_measured_on_the_seeds_and_the_table_says_so(tmp_path: Path):
+    from evosyn.rundir import RunDir
+    from evosyn.simulation.experiment.choices import Sizes
+    from evosyn.simulation.experiment.shell_data import Tasks
+    from evosyn.simulation.experiment.table3 import BESIDE, publish_shell
+
+    paper, unseen = (Tasks(3, Sizes(8, 4, 6, 4), split) for split in ("paper", "unseen"))
+    names = {
+        part: {one.problem.problem_id for one in getattr(unseen, part)} for part in ("measured", "seeds", "training")
+    }
+    assert paper.measured == unseen.seeds and not names["measured"] & (names["seeds"] | names["training"])
+    last = {"step": 1, "greedy": 0.5, "sampled": 0.5, "trained": 0.5}
+    records = [{"arm": arm, "seed": 0, "curve": [last]} for arm in ("evosyn", "random", *BESIDE)]
+    facts = {"kept": 1, "problems": 1, "arms": {arm: {"rows": 1} for arm in ("evosyn", "random")}}
+    with RunDir(tmp_path) as run:
+        publish_shell(run, records, [facts], "paper")
+    told = (tmp_path / "table3.md").read_text()
+    assert "SIMULATED" in told and "the strategy was evolved on them" in told and "| 0.500 | - |" in told

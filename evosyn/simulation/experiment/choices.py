@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,8 @@ from evosyn.synthesis.retention import balanced_accuracy
 RL_ARMS = ("evosyn", "random", "relaxed", "initial", "figure3", "oracle")
 DISTILL_ARMS = ("distill-best", "distill-random")
 ARMS = (*RL_ARMS, *DISTILL_ARMS)
+Split: TypeAlias = Literal["unseen", "paper"]
+"""What students are measured on: tasks that nobody has seen, or those that the strategy was evolved on."""
 KNOWN = {"initial": "initial", "figure3": "gap"}
 """Arms that use a shipped strategy of the paper."""
 

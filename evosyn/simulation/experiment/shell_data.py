@@ -30,7 +30,7 @@ from evosyn.matrices import write_matrices
 from evosyn.randomness import SeedTree
 from evosyn.records import Json, PassMatrix, Pool, Problem, Provenance, Solution, Verdict
 from evosyn.rundir import write_atomic
-from evosyn.simulation.experiment.choices import Choices, Sizes, choose, mean_worth
+from evosyn.simulation.experiment.choices import Choices, Sizes, Split, choose, mean_worth
 from evosyn.simulation.experiment.search import StrategySearch
 from evosyn.simulation.experiment.shell_language import (
     FAMILIES,
@@ -80,17 +80,19 @@ class ShellRows:
 
 
 class Tasks:
-    """The tasks of one seed: seeds and training problems of the trained families, unseen ones of all."""
+    """The tasks of one seed: seeds and training problems of the trained families, and those to measure on, which are
+    unseen ones of all families or, as in the paper, the seeds."""
 
-    def __init__(self, seed: int, sizes: Sizes) -> None:
+    def __init__(self, seed: int, sizes: Sizes, split: Split) -> None:
         tree = SeedTree(seed).child("experiment", "table3")
         trained = [family for family in FAMILIES if family not in UNTRAINED]
         self.seeds = self._drawn("seed", sizes.seeds, trained, tree)
         self.training = self._drawn("train", sizes.problems, trained, tree)
-        self.unseen = [
+        unseen = [
             *self._drawn("unseen", sizes.heldout // 2, trained, tree),
             *self._drawn("untrained", sizes.heldout - sizes.heldout // 2, UNTRAINED, tree),
         ]
+        self.measured = self.seeds if split == "paper" else unseen
 
     def _drawn(self, part: str, count: int, families: Sequence[tuple[str, str]], tree: SeedTree) -> list[Posed]:
         found = []
@@ -183,10 +185,10 @@ def pools_of(tasks: Sequence[Posed], count: int, errors: Errors, episodes: Episo
 
 
 def prepare_shell(
-    out: Path, seed: int, sizes: Sizes, search: StrategySearch, shells: ShellWorlds, errors: Errors
+    out: Path, seed: int, tasks: Tasks, sizes: Sizes, search: StrategySearch, shells: ShellWorlds, errors: Errors
 ) -> ShellRows:
     """Make one seed's rows and write them to `out`/rows.json."""
-    tree, tasks = SeedTree(seed).child("experiment", "table3"), Tasks(seed, sizes)
+    tree = SeedTree(seed).child("experiment", "table3")
     episodes = Episodes(shells, out / "turns.jsonl")
     half_more = sizes.size_of(0)
     pools = [
@@ -201,16 +203,16 @@ def prepare_shell(
     arms = {arm: _rows(arm, pools, matrices, chosen, tree) for arm in ARMS}
     shown = tree.child("warm").random()
     warm = [(at, shown.choice(pools[at].solutions).text) for at in range(0, len(pools), 2)]
-    unseen = [posed for posed in tasks.unseen for _ in range(2)]
-    texts = [text for each in taught(tasks.unseen, 2, errors, episodes, tree.child("unseen")) for text in each]
-    right = judged(search.crossexec, [(posed.problem, text) for posed, text in zip(unseen, texts, strict=True)])
+    twice = [posed for posed in tasks.measured for _ in range(2)]
+    texts = [text for each in taught(tasks.measured, 2, errors, episodes, tree.child("unseen")) for text in each]
+    right = judged(search.crossexec, [(posed.problem, text) for posed, text in zip(twice, texts, strict=True)])
     facts = {
         "kept": len(chosen.kept),
         "problems": len(pools),
         "strategy": strategy,
         "arms": {arm: _worth(arm, rows, matrices, pools, chosen) for arm, rows in arms.items()},
     }
-    made = ShellRows(arms, warm, {"sampled": _mean(right), **by_training(unseen, right)}, facts)
+    made = ShellRows(arms, warm, {"sampled": _mean(right), **by_training(twice, right)}, facts)
     made.save(out / "rows.json")
     return made
 
