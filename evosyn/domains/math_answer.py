@@ -104,8 +104,9 @@ def answer_of(solution: Solution) -> Answer | None:
     return read_answer(found) if found else None
 
 
-def last_answer(text: str) -> str | None:
-    """The text of the last answer, "" where that is empty, None where there is none. Linear in the text."""
+def last_box(text: str) -> str | None:
+    """What the last `\\boxed{...}` whose brackets close holds, "" where that is nothing, None where there is none.
+    Linear in the text."""
     opened: list[int] = []  # where each open bracket begins to hold; below 0 for those that are no box
     box = None
     for sign in _BRACES.finditer(text):
@@ -114,8 +115,14 @@ def last_answer(text: str) -> str | None:
             box = text[start : sign.start()] if start >= 0 else box
         elif sign[0][-1] == "{" and sign[0] != "\\{":
             opened.append(-1 if sign[0] == "{" else sign.end())
+    return None if box is None else box.strip()
+
+
+def last_answer(text: str) -> str | None:
+    """The text of the last answer, "" where that is empty, None where there is none. Linear in the text."""
+    box = last_box(text)
     if box is not None:
-        return box.strip()
+        return box
     _, mark, after = text.rpartition(MARK)
     if mark:
         return _line(after)

@@ -6,9 +6,9 @@ section 3; names of the algorithms after DeepSeekMath (GRPO), Yu 2025 (DAPO) and
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from evosyn.configs.section import Section, Sources
 from evosyn.environments.rotation import RotationConfig
@@ -51,6 +51,7 @@ class OptimConfig(Section):
         epsilon_high: upper clip; None takes the algorithm's own.
         iterations: optimizer passes over one batch of completions (mu in the GRPO paper).
         micro_batch: sequences per forward pass and process; None takes the largest divisor of the batch up to 32.
+        schedule: of the learning rate; `cosine_with_min_lr` ends at a tenth of it (DejaQ, table 5).
     """
 
     learning_rate: float = Field(default=1e-6, gt=0)
@@ -60,16 +61,19 @@ class OptimConfig(Section):
     iterations: int = Field(default=1, ge=1)
     micro_batch: int | None = Field(default=None, ge=1)
     warmup: float = Field(default=0.03, ge=0, le=1)
-    schedule: Literal["constant_with_warmup", "linear", "cosine"] = "constant_with_warmup"
+    schedule: Literal["constant_with_warmup", "linear", "cosine", "cosine_with_min_lr"] = "constant_with_warmup"
     max_grad_norm: float = Field(default=1.0, gt=0)
 
 
 class RewardConfig(LimitsConfig):
-    """What a completion is paid for. The parts are added with their weights.
+    """What a completion is paid for.
 
     Attributes:
         credit: `all` pays 1 when every case of the testing passes, `share` pays the share of cases that pass.
-        format: what the format part looks for: one code fence, or `<think>...</think><answer>...</answer>`.
+        combine: the parts are added with their weights (`sum`), or what is paid for the testing counts only where the
+            format is kept (`product`, ReSyn section 3.2, without `format_weight`); the shape is added to either.
+        format: what the format part looks for: one code fence, `<think>...</think><answer>...</answer>`, or a
+            `\\boxed{...}`.
         shape: `none`, `soft-overlong` (Yu 2025: from 0 to -1 over the last fifth of the allowance) or `cosine` (Yeo
             2025: short right answers pay more than long ones, short wrong answers pay less than long ones); None takes
             the algorithm's own.
@@ -79,7 +83,8 @@ class RewardConfig(LimitsConfig):
     """
 
     credit: Literal["all", "share"] = "all"
-    format: Literal["fence", "think"] = "fence"
+    combine: Literal["sum", "product"] = "sum"
+    format: Literal["fence", "think", "boxed"] = "fence"
     weight: float = Field(default=1.0, ge=0)
     format_weight: float = Field(default=0.0, ge=0)
     shape: Literal["none", "soft-overlong", "cosine"] | None = None
@@ -88,6 +93,14 @@ class RewardConfig(LimitsConfig):
     budget_s: float = Field(default=REWARD_LIMITS.budget_s, gt=0)
     memory_mb: int = Field(default=REWARD_LIMITS.memory_mb, ge=64)
     company: bool = True
+
+    @model_validator(mode="after")
+    def _is_one_way(self) -> Self:
+        if self.combine == "product" and self.format_weight:
+            raise ValueError(
+                f"format_weight={self.format_weight}: with combine=product the format is a factor; drop it"
+            )
+        return self
 
 
 class MemoryConfig(Section):

@@ -111,7 +111,9 @@ class RewardFunction:
             return None
         config = self._config
         earned = config.weight * (score.share if config.credit == "share" else float(score.passed))
-        if config.format_weight:
+        if config.combine == "product":
+            earned *= self._formatted(score, text)
+        elif config.format_weight:
             earned += config.format_weight * self._formatted(score, text)
         if config.shape == "soft-overlong":
             earned += config.shape_weight * soft_overlong(length, self._max_completion)

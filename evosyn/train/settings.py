@@ -35,6 +35,8 @@ _ALGORITHMS: Mapping[str, Mapping[str, Any]] = {
     },
 }
 PRESETS = ("zero2", "zero3", "zero3-offload")
+MIN_RATE = 0.1
+"""Share of the learning rate at which `cosine_with_min_lr` ends."""
 
 
 def resolve(config: RlvrConfig) -> RlvrConfig:
@@ -78,6 +80,8 @@ def grpo_settings(config: RlvrConfig, out: Path, *, bf16: bool, cpu: bool) -> di
         "shuffle_dataset": True,
         "log_completions": False,
     }
+    if optim.schedule == "cosine_with_min_lr":
+        settings["lr_scheduler_kwargs"] = {"min_lr_rate": MIN_RATE}
     if rollout.engine != "transformers":
         settings |= {"use_vllm": True, "vllm_mode": rollout.engine.removeprefix("vllm-")}
         if rollout.engine == "vllm-colocate":

@@ -1,6 +1,7 @@
 """The presets of the published settings: each is a configuration of its command, and what is given stands over it."""
 
 import json
+from importlib import resources
 
 import pytest
 import yaml
@@ -13,6 +14,7 @@ from evosyn.errors import UsageError
 from evosyn.synthesis.config import SynthesizeConfig
 from evosyn.synthesis.search.config import EvolveConfig
 from evosyn.train.config import DistillConfig, RlvrConfig
+from evosyn.train.settings import grpo_settings, resolve
 
 PAPER = {
     "evolve": EvolveConfig,
@@ -77,9 +79,43 @@ def test_a_training_takes_its_preset_too(name):
     assert (config.algorithm if name == "train" else config.method) == {"train": "grpo", "distill": "sft"}[name]
 
 
-def test_a_preset_says_of_every_value_where_it_is_from():
-    from importlib import resources
+DEJAQ = {
+    "loss_type": "grpo",
+    "max_steps": 500,
+    "num_generations": 6,
+    "per_device_train_batch_size": 6,
+    "gradient_accumulation_steps": 32,
+    "learning_rate": 1e-6,
+    "lr_scheduler_type": "cosine_with_min_lr",
+    "lr_scheduler_kwargs": {"min_lr_rate": 0.1},
+    "max_completion_length": 2048,
+    "num_iterations": 1,
+    "scale_rewards": "group",
+    "gradient_checkpointing": True,
+}
+TRAININGS = {
+    "resyn": ({"loss_type": "dapo", "max_steps": 400}, {"combine": "product", "format": "think", "shape": "none"}),
+    "dejaq": (DEJAQ, {"weight": 0.0, "shape": "cosine", "shape_weight": 2.0, "format": "boxed", "format_weight": 1.0}),
+    "scaleenv": ({"loss_type": "grpo", "max_steps": 48}, {"combine": "sum", "weight": 1.0}),
+}
 
+
+@pytest.mark.parametrize("name", TRAININGS)
+def test_trainings_of_other_papers_have_the_values_that_those_give(name, tmp_path):
+    config = resolve(load_config(RlvrConfig, preset=f"train-{name}", flags={"data": "d", "model": "m"}))
+    given, reward = TRAININGS[name]
+    made = grpo_settings(config, tmp_path, bf16=False, cpu=True)
+    assert {key: made[key] for key in given} == given
+    assert {key: getattr(config.reward, key) for key in reward} == reward
+
+
+@pytest.mark.parametrize("name", ["evolve-paper", "train-resyn", "train-dejaq", "train-scaleenv"])
+def test_a_preset_marks_what_is_of_the_paper_and_what_is_ours(name):
+    text = (resources.files("evosyn.configs") / "presets" / f"{name}.yaml").read_text()
+    assert "[text]" in text and "[ours]" in text
+
+
+def test_a_preset_says_of_every_value_where_it_is_from():
     text = (resources.files("evosyn.configs") / "presets" / "evolve-paper.yaml").read_text()
     assert yaml.safe_load(text)["islands"]["count"] == 3
     assert all(mark in text for mark in ("[text]", "[code]", "[ours]"))

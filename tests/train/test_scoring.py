@@ -139,6 +139,17 @@ def test_parts_of_the_reward_are_added_with_their_weights(scorer: Scorer, tasks:
     assert earned == pytest.approx(2.0 * 2 / 3 + 0.5)
 
 
+def test_a_right_answer_in_another_form_earns_nothing_where_the_format_is_a_factor(
+    scorer: Scorer, tasks: dict[str, Task]
+) -> None:
+    reward = reward_of(tasks, scorer, combine="product", weight=2.0)
+    right = "def total(xs):\n    return sum(xs)"
+    texts = [fenced(right), f"{fenced(right)}\n{fenced(right)}", fenced("def total(xs):\n    return 1")]
+    assert reward(texts, [tasks["total"].row_id] * 3) == [2.0, 0.0, 0.0]
+    with pytest.raises(ValueError, match="with combine=product the format is a factor"):
+        RewardConfig(combine="product", format_weight=0.5)
+
+
 def test_length_is_counted_in_tokens_where_they_are_given(scorer: Scorer, tasks: dict[str, Task]) -> None:
     reward = reward_of(tasks, scorer, shape="soft-overlong", shape_weight=1.0)
     text = fenced("def total(xs):\n    return sum(xs)")
