@@ -106,7 +106,8 @@ def test_a_node_that_is_ten_times_slower_holds_the_end_back_by_little(cluster: A
     usual = complete(sandbox, lambda: None, COMPUTING)
     with ray_nodes.slowed(pid, 10):
         slow = complete(sandbox, lambda: None, COMPUTING)
-    assert slow < 2 * usual + 10 * 3 * usual / COUNT + 1.0, "two nodes do the work, and one batch of the slow one"
+    # that it is one batch at most is counted in tests/sandbox/test_spread.py; here the nodes share their cores
+    assert slow < 5 * usual, "with an equal share on that node it would be ten times as long"
 
 
 def test_a_node_is_killed(cluster: Any, sandbox: Sandbox) -> None:
