@@ -7,7 +7,8 @@ import os
 import sys
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,6 +47,8 @@ _OPTIONS = (
     click.option("--pad-token", help="For tokenizers that have none."),
     preset_option,
     click.option("--print-config", is_flag=True, help="Show the exact TRL configuration and launch lines, and stop."),
+    click.option("--json", "as_json", is_flag=True, help="Print the report as JSON and nothing else."),
+    click.option("--quiet", is_flag=True, help="No progress."),
 )
 
 _SAMPLED = (
@@ -84,7 +87,7 @@ def training_options(command: Option) -> Option:
     return with_options(command, _OPTIONS)
 
 
-def print_config(config: TrainingConfig, settings: Callable[..., dict[str, Any]], out: Path) -> None:
+def show_config(config: TrainingConfig, settings: Callable[..., dict[str, Any]], out: Path) -> None:
     """Show what TRL would be told; imports no torch."""
     from evosyn.train.launch import precision, render
 
@@ -92,14 +95,23 @@ def print_config(config: TrainingConfig, settings: Callable[..., dict[str, Any]]
     click.echo(render(config, settings(config, out, bf16=bf16, cpu=cpu), sys.argv[1:]), nl=False)
 
 
-def begin(steps: int, names: Sequence[str]) -> OnRow | None:
-    """Check what training needs, silence libraries; returns the progress of the first process."""
+@contextmanager
+def training(steps: int, names: Sequence[str], out: Path, *, as_json: bool, quiet: bool) -> Iterator[OnRow | None]:
+    """Check what training needs and silence libraries; gives the progress of the first process, which says at the end
+    what came of it."""
+    from evosyn.cli._inspect_summary import print_closing
     from evosyn.train.models import require_train
     from evosyn.train.settings import is_main_process
 
     require_train()
     quiet_libraries()
-    return TrainProgress(steps, names) if is_main_process() else None
+    first = is_main_process()
+    with redirect_stdout(sys.stderr) if as_json else nullcontext():  # libraries print; the report must stand alone
+        yield TrainProgress(steps, names) if first and not (quiet or as_json) else None
+    if first and as_json:
+        click.echo((out / "report.json").read_text(encoding="utf-8").rstrip())
+    elif first:
+        print_closing(out, "report.json", "curve.png", "model/")
 
 
 def quiet_libraries() -> None:
@@ -146,12 +158,3 @@ class TrainProgress:
             click.echo(f"\r\x1b[K{line}", nl=step >= self._steps, err=True)
         elif step % max(1, self._steps // 10) == 0 or step == 1:
             click.echo(line, err=True)
-
-
-def close(out: Path) -> None:
-    """What came of it, said by the first process."""
-    from evosyn.cli._inspect_summary import print_closing
-    from evosyn.train.settings import is_main_process
-
-    if is_main_process():
-        print_closing(out, "report.json", "curve.png", "model/")

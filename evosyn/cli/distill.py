@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from evosyn.cli._command import config_options, flag
-from evosyn.cli._training import TrainingCommand, begin, close, print_config, training_options
+from evosyn.cli._training import TrainingCommand, show_config, training, training_options
 
 if TYPE_CHECKING:
     from evosyn.train.config import DistillConfig
@@ -26,15 +26,14 @@ if TYPE_CHECKING:
 @flag("--per-problem", "fit.per_problem", "Solutions per problem to learn from. [default: 1]", type=int)
 @flag("--with-reasoning", "fit.reasoning", "Learn all that the teacher wrote, not the program alone.", is_flag=True)
 @config_options("fit.batch=32")
-def command(config: DistillConfig, out: Path, **rest: bool) -> None:
+def command(config: DistillConfig, out: Path, print_config: bool, **told: bool) -> None:
     """Teach a model the best solutions of the datasets DATA (SFT), or to prefer them over refused ones (DPO)."""
     from evosyn.train.settings import fit_settings
 
-    if rest["print_config"]:
-        print_config(config, fit_settings, out)
+    if print_config:
+        show_config(config, fit_settings, out)
         return
-    on_row = begin(config.steps, ("loss", "mean_token_accuracy"))
-    from evosyn.train.distill import distill
+    with training(config.steps, ("loss", "mean_token_accuracy"), out, **told) as on_row:
+        from evosyn.train.distill import distill
 
-    distill(config, out, on_row=on_row)
-    close(out)
+        distill(config, out, on_row=on_row)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from evosyn.cli._command import config_options, flag, sandbox_options
-from evosyn.cli._training import TrainingCommand, begin, close, print_config, training_options, tty_note
+from evosyn.cli._training import TrainingCommand, show_config, training, training_options, tty_note
 
 if TYPE_CHECKING:
     from evosyn.train.config import RlvrConfig
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 )
 @sandbox_options
 @config_options("rollout.group=16")
-def command(config: RlvrConfig, out: Path, **rest: bool) -> None:
+def command(config: RlvrConfig, out: Path, print_config: bool, **told: bool) -> None:
     """Train a model on the datasets DATA with rewards from the chosen testings, run in the sandbox.
 
     DATA is what `evosyn synthesize --out DATA` wrote; several may be given, of any domains (--mix). The run directory
@@ -37,15 +37,15 @@ def command(config: RlvrConfig, out: Path, **rest: bool) -> None:
     """
     from evosyn.train.settings import grpo_settings, resolve
 
-    if rest["print_config"]:
-        print_config(resolve(config), grpo_settings, out)
+    if print_config:
+        show_config(resolve(config), grpo_settings, out)
         return
-    on_row = begin(config.steps, ("reward", "pass_rate", "zero_variance", "loss", "reward_share"))
-    from evosyn.train.rlvr import train_rlvr
-    from evosyn.workbench import Workbench
+    names = ("reward", "pass_rate", "zero_variance", "loss", "reward_share")
+    with training(config.steps, names, out, **told) as on_row:
+        from evosyn.train.rlvr import train_rlvr
+        from evosyn.workbench import Workbench
 
-    with Workbench(config.workbench) as workbench:
-        protection = workbench.sandbox.protection
-        tty_note(f"rewards run in the {protection.level} {protection.backend} sandbox")
-        train_rlvr(config, out, workbench.sandbox, on_row=on_row)
-    close(out)
+        with Workbench(config.workbench) as workbench:
+            protection = workbench.sandbox.protection
+            tty_note(f"rewards run in the {protection.level} {protection.backend} sandbox")
+            train_rlvr(config, out, workbench.sandbox, on_row=on_row)

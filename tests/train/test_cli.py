@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -94,6 +95,24 @@ def test_what_a_training_waits_for_is_said_in_plain_lines_and_warnings_as_such()
 
 
 @pytest.mark.train
+def test_with_json_the_report_stands_alone_and_quiet_shows_no_progress(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from evosyn.cli._training import training
+
+    (tmp_path / "report.json").write_text('{"kind": "train"}')
+    with training(3, ("loss",), tmp_path, as_json=True, quiet=False) as on_row:
+        assert on_row is None
+        sys.stdout.write("what a library prints\n")
+    said = capsys.readouterr()
+    assert json.loads(said.out) == {"kind": "train"}
+    assert "what a library prints" in said.err
+    with pytest.raises(ZeroDivisionError), training(3, ("loss",), tmp_path, as_json=False, quiet=True) as on_row:
+        assert on_row is None
+        raise ZeroDivisionError  # nothing is said of a run that did not end
+    assert not capsys.readouterr().out
+
+
 def test_data_that_is_not_there_or_empty_is_said(tmp_path: Path) -> None:
     pytest.importorskip("trl")
     line = [
