@@ -113,6 +113,7 @@ def test_with_json_the_report_stands_alone_and_quiet_shows_no_progress(
     assert not capsys.readouterr().out
 
 
+@pytest.mark.train
 def test_data_that_is_not_there_or_empty_is_said(tmp_path: Path) -> None:
     pytest.importorskip("trl")
     line = [
