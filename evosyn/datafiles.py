@@ -1,4 +1,5 @@
-"""Rows of data files that others published: JSON lines (also gzipped), one JSON list, or parquet; one row at a time.
+"""Rows of data files that others published: JSON lines (also gzipped), one JSON list, one JSON object that holds the
+list, or parquet; one row at a time.
 
 What a row means is not known here. `jsonlines` reads the files of evosyn itself, with the stricter rules of those.
 """
@@ -15,6 +16,8 @@ from evosyn.errors import InputError
 from evosyn.jsonlines import opened_for_reading, raw_lines
 from evosyn.records import Json
 
+LISTED = "examples"
+"""Where one object holds all rows."""
 BATCH = 64
 """Rows of a parquet file in memory at once."""
 
@@ -66,8 +69,16 @@ def _json(path: Path) -> Iterator[tuple[int, Json]]:
             if first and raw.lstrip()[:1] == b"[":
                 yield from enumerate(_parsed(path, None, raw + b"".join(lines)), 1)
                 return
+            if first and raw.strip() == b"{":
+                row, held = _parsed(path, None, raw + b"".join(lines)), True
+            else:
+                row, held = _parsed(path, number, raw), first
+            listed = row.get(LISTED) if held and isinstance(row, dict) else None
+            if isinstance(listed, list):
+                yield from enumerate(listed, 1)
+                return
             first = False
-            yield number, _parsed(path, number, raw)
+            yield number, row
 
 
 def _parsed(path: Path, line: int | None, raw: bytes) -> Json:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, ClassVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from evosyn.chat import Message, Parsed
 from evosyn.domains.answers.comparing import same_answer
@@ -26,6 +26,7 @@ NAME = "math-answer"
 KIND = "answer"
 _BRACES = re.compile(r"\\(?:boxed|fbox)\s*\{|\\.|[{}]", re.S)
 MARK = "####"
+MOST_OTHERS = 8
 WISHES = {
     "topic": (
         *("somebody's everyday life", "a job or a trade", "money, prices and savings", "sport, games and leisure"),
@@ -56,11 +57,13 @@ class DeclaredAnswer(BaseModel):
 
     Attributes:
         answer: the right one, as it may stand in a box.
+        also: others that count, such as the words of the option whose letter is the answer.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     answer: Annotated[str, AfterValidator(_is_one)]
+    also: tuple[Annotated[str, AfterValidator(_is_one)], ...] = Field(default=(), max_length=MOST_OTHERS)
 
 
 class MathAnswer(BaseDomain):
@@ -76,7 +79,10 @@ class MathAnswer(BaseDomain):
 
     def decide(self, problem: Problem, solution: Solution, testing: Testing) -> Verdict | bool:  # noqa: ARG002
         given = answer_of(solution)
-        return Verdict.ERROR if given is None else same_answer(read_answer(testing.body["answer"]), given)
+        if given is None:
+            return Verdict.ERROR
+        right = (testing.body["answer"], *testing.body.get("also", ()))
+        return any(same_answer(read_answer(one), given) for one in right)
 
     def wishes(self) -> Mapping[str, Sequence[str]]:
         return WISHES

@@ -125,6 +125,58 @@ def test_a_right_program_passes_the_tests_of_its_row_and_a_wrong_one_does_not(fo
     assert first is Verdict.PASS and second in (Verdict.FAIL, Verdict.ERROR) and wrong != right
 
 
+ANSWERS = [
+    ("gsm8k", {"question": "Ann has 3 bags of 4.", "answer": "3*4 = <<3*4=12>>12\n#### 12"}, ["12", "12.0"], "13"),
+    (
+        "math500",
+        {"problem": "Half of 1?", "solution": "So \\boxed{\\frac{1}{2}}.", "answer": "\\frac{1}{2}", "level": 1},
+        ["1/2", "0.500"],
+        "2",
+    ),
+    ("math500", {"problem": "Half of 1?", "solution": "So \\boxed{\\frac{1}{2}}.", "type": "Algebra"}, ["1/2"], "2"),
+    ("aime", {"ID": "2024-I-1", "Problem": "How many?", "Answer": 204, "Solution": "Long."}, ["204"], "24"),
+    (
+        "bbh",
+        {"input": "Who?\nOptions:\n(A) Alice\n(B) Bob and Carl", "target": "(B)"},
+        ["(B)", "B", "Bob and Carl"],
+        "Alice",
+    ),
+    ("bbh", {"input": "not ( True ) is", "target": "False"}, ["False", "false"], "True"),
+]
+
+
+@pytest.mark.parametrize(
+    ("form", "row", "right", "wrong"), ANSWERS, ids=lambda value: value if isinstance(value, str) else ""
+)
+def test_a_final_answer_of_a_benchmark_is_read_in_the_forms_in_which_it_is_given(
+    form, row, right, wrong, judge, tmp_path
+):
+    line, reason = one(form, row, tmp_path)
+    assert not reason and line["domain"] == "math-answer"
+    (tmp_path / "pool.jsonl").write_text(json.dumps(line) + "\n")
+    (pool,) = load_pools(tmp_path / "pool.jsonl")
+    given = [pool.problem.reference_solution, *(f"So \\boxed{{{text}}}" for text in (*right, wrong))]
+    cells = [Cell(pool.problem, Solution(text), pool.problem.human_testing) for text in given]
+    found = [result.verdict for result in judge.verify(cells)]
+    assert found == [Verdict.PASS] * (1 + len(right)) + [Verdict.FAIL]
+    assert "<<" not in pool.problem.reference_solution
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_one_object_that_holds_all_rows_is_read_too(indent, tmp_path):
+    rows = [{"input": f"Is it {n}?", "target": "yes"} for n in range(3)]
+    path = tmp_path / "task.json"
+    path.write_text(json.dumps({"canary": "c", "examples": rows}, indent=indent))
+    found = list(import_rows(converter("bbh"), [path], (None, None)))
+    assert [one.name for one in found] == ["task.json:1", "task.json:2", "task.json:3"]
+    assert not any(one.reason for one in found)
+
+
+def test_a_row_without_a_final_answer_is_left_out(tmp_path):
+    line, reason = one("gsm8k", {"question": "How many?", "answer": "I do not know."}, tmp_path)
+    assert line is None and reason == "no-answer: the row says no final answer"
+
+
 def test_a_method_is_called_on_an_instance_and_its_starter_code_is_whole(tmp_path):
     line, _ = one("livecodebench", LEETCODE, tmp_path)
     assert line["entry_point"] == "Solution.total"
@@ -229,7 +281,7 @@ def test_a_pool_that_would_be_empty_is_not_written(tmp_path):
 
 
 def test_an_unknown_format_names_the_known_ones(tmp_path):
-    assert set(formats()) == {"apps", "humaneval", "livecodebench", "mbpp"}
+    assert set(formats()) == {"aime", "apps", "bbh", "gsm8k", "humaneval", "livecodebench", "math500", "mbpp"}
     with pytest.raises(UsageError, match="did you mean 'livecodebench'"):
         run("livecodebnch", tmp_path / "a.jsonl", "--out", tmp_path / "pool.jsonl")
 

@@ -6,6 +6,7 @@ import ast
 import json
 from collections.abc import Mapping, Sequence
 
+from evosyn.domains.math_answer import KIND, NAME, boxed, last_answer
 from evosyn.domains.python.reading import completions
 from evosyn.parsing import parsed
 from evosyn.records import Json
@@ -60,6 +61,29 @@ def line_of(name: str, domain: str, statement: str, human_testing: Json, **more:
     given = {key: value for key, value in more.items() if value is not None}
     line = {"problem_id": name, "domain": domain, "statement": statement, "human_testing": human_testing}
     return {**line, "meta": {}, **given}
+
+
+def answer_line(
+    row: Mapping[str, Json], question: str, answer: str, working: str = "", **meta: Json
+) -> dict[str, Json]:
+    """A line of a pool of problems with a final answer; the working is the reference where it ends in the answer.
+
+    Raises:
+        NotUsable: there is no answer.
+    """
+    if not answer.strip():
+        raise NotUsable("no-answer: the row says no final answer")
+    if (last_answer(working) or "").strip() != answer.strip():
+        working = boxed(answer.strip())
+    names = (str(row.get(key) or "") for key in ("unique_id", "id", "task_id", "url"))
+    return line_of(
+        next(filter(None, names), ""),
+        NAME,
+        question.strip() + "\n",
+        {"kind": KIND, "answer": answer.strip()},
+        reference_solution=working.strip(),
+        meta=meta or None,
+    )
 
 
 def method_of(starter: str, function: str, programs: Sequence[str] = ()) -> str:
