@@ -151,13 +151,21 @@ def test_trls_trainers_take_trajectories_with_tools_and_without_and_rollouts_in_
         tmp_path / "grpo", max_steps=3, per_device_train_batch_size=4, num_generations=4, max_completion_length=192,
         max_tool_calling_iterations=4, temperature=0.5,
     )  # fmt: skip
+    done: list[str] = []
+
+    class Watched(ShellEnv):
+        def _do(self, act: ToolCall) -> str:
+            done.append(act.name)
+            return super()._do(act)
+
     trainer = GRPOTrainer(
-        model=model, args=GRPOConfig(**settings), environment_factory=ShellEnv, train_dataset=tasks,
+        model=model, args=GRPOConfig(**settings), environment_factory=Watched, train_dataset=tasks,
         processing_class=tokenizer,
     )  # fmt: skip
     trainer.train()
     logs = [row for row in trainer.state.log_history if "reward" in row]
     assert len(logs) == 3 and all(0.0 <= row["reward"] <= 1.0 for row in logs)
+    assert "bash" in done, "what the model writes is done in the room"
 
 
 @needs_train
