@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 @out_option("Resumable run directory.")
 @click.option("--k", "ks", type=click.IntRange(1), multiple=True, help="pass@k to report. [default: 1, and --samples]")
 @click.option("--limit", type=click.IntRange(1), help="Only the first so many problems.")
+@click.option("--shots", type=click.IntRange(0, 16), help="Problems of each bench shown first, solved. [default: 0]")
 @sampled_options("1", "0 for one sample, else 0.8")
 @click.option("--json", "as_json", is_flag=True, help="The table as JSON on standard output.")
 def command(config: EvalConfig, out: Path, as_json: bool) -> None:
@@ -67,19 +68,23 @@ def command(config: EvalConfig, out: Path, as_json: bool) -> None:
         for model in config.models:
             check_model(model)
     quiet_libraries()
-    tasks = tasks_of_benches(listed(config.bench))[: config.limit]
+    bench = tasks_of_benches(listed(config.bench), shots=config.shots)
+    tasks = bench.tasks[: config.limit]
     sampling = TokenSampling(samples, temperature, max_tokens=config.max_tokens, seed=config.seed)
     with RunDir(out) as run, Workbench(config.workbench, out=out, seed=config.seed) as workbench:
         save_config(out, config)
         scorer = Scorer(reward_judge(workbench.sandbox, domains_of(tasks)))
         results = [
-            evaluate(name, generator, sampling, tasks, scorer, run, on_done=_progress(name, len(tasks)))
+            evaluate(
+                name, generator, sampling, tasks, scorer, run, shots=bench.shots, on_done=_progress(name, len(tasks))
+            )
             for name, generator in _generators(config, sampling, workbench if served else None)
         ]
         table = {
             "bench": ", ".join(listed(config.bench)),
             "problems": len(tasks),
             "samples": samples,
+            "shots": config.shots,
             "temperature": temperature,
         }
         table |= summary(results, ks, config.seed)

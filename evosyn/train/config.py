@@ -261,6 +261,7 @@ class EvalConfig(Section):
         temperature: None is 0 for one sample, else 0.8.
         max_tokens: length of a completion.
         limit: only the first so many problems.
+        shots: problems of each bench, the first with a reference, that are shown before each question and not measured.
         workbench: a served model to measure as well (`teacher`), and where completions run.
     """
 
@@ -272,6 +273,7 @@ class EvalConfig(Section):
     temperature: float | None = Field(default=None, ge=0)
     max_tokens: int = Field(default=512, ge=1)
     limit: int | None = Field(default=None, ge=1)
+    shots: int = Field(default=0, ge=0, le=16)
     seed: int = 0
     workbench: WorkbenchConfig = WorkbenchConfig()
 

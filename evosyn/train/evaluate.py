@@ -9,16 +9,19 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from evosyn.chat import Message, Request
 from evosyn.dataset import parquet_path
-from evosyn.domains import load_pools
+from evosyn.domains import domain, load_pools
 from evosyn.errors import UsageError
 from evosyn.plots import write_plot
+from evosyn.ports import Domain
 from evosyn.randomness import SeedTree
-from evosyn.records import Json, Pool, content_id
+from evosyn.records import Json, Pool, Solution, content_id
 from evosyn.rundir import RunDir
 from evosyn.train.data import load_samples, tasks_of
 from evosyn.train.generation import Generator, TokenSampling
@@ -64,20 +67,54 @@ def bench_tasks(pools: Sequence[Pool]) -> list[Task]:
     return tasks
 
 
-def tasks_of_benches(benches: Sequence[str], setting: str = "evosyn") -> list[Task]:
+class Bench(NamedTuple):
+    """What is measured.
+
+    Attributes:
+        shots: by task what stands before its question: others of its bench, each with the answer.
+    """
+
+    tasks: list[Task]
+    shots: Mapping[str, tuple[Message, ...]]
+
+
+def tasks_of_benches(benches: Sequence[str], setting: str = "evosyn", shots: int = 0) -> Bench:
     """The tasks of pools with human testings, and of datasets, whose rows are judged by their own testings.
 
+    Args:
+        shots: problems of each bench, the first with a reference, that are shown before the others and not measured.
+
     Raises:
-        UsageError: nothing can be judged, or two of them have the same name.
+        UsageError: nothing can be judged, a bench has too few references, or two problems have the same name.
     """
     tasks: list[Task] = []
+    before: dict[str, tuple[Message, ...]] = {}
     for bench in benches:
         is_data = parquet_path(bench, setting).is_file()
-        tasks += tasks_of(load_samples(bench, setting)).values() if is_data else bench_tasks(load_pools(bench))
+        found = [*tasks_of(load_samples(bench, setting)).values()] if is_data else bench_tasks(load_pools(bench))
+        shown = [task for task in found if task.problem.reference_solution is not None][:shots]
+        left = [task for task in found if task not in shown]
+        if len(shown) < shots or not left:
+            raise UsageError(
+                f"--shots {shots}: {bench} has {len(found)} problems, {len(shown)} of them with a reference_solution "
+                "to be shown; fewer shots, or a larger bench"
+            )
+        turns = tuple([message for task in shown for message in _turns(task)])
+        before |= {task.row_id: turns for task in left}
+        tasks += left
     twice = [name for name, count in Counter(task.row_id for task in tasks).items() if count > 1]
     if twice:
         raise UsageError(f"--bench: {len(twice)} problems have the same name in two of them, {twice[0]!r} for one")
-    return tasks
+    return Bench(tasks, before)
+
+
+def _turns(task: Task) -> tuple[Message, ...]:
+    """The question of a problem, and its reference as an answer."""
+    one, problem = domain(task.problem.domain), task.problem
+    return (
+        *one.ask("solution", problem, 0, {}).messages,
+        *one.show(problem, Solution(problem.reference_solution or "")),
+    )
 
 
 def level_of(task: Task) -> str:
@@ -98,6 +135,7 @@ def evaluate(
     scorer: Scorer,
     run: RunDir,
     *,
+    shots: Mapping[str, tuple[Message, ...]] = MappingProxyType({}),
     on_done: Callable[[int], None] | None = None,
 ) -> Result:
     """Draw what is not yet drawn, score everything.
@@ -105,13 +143,15 @@ def evaluate(
     Args:
         model: the name that it gets in tables.
         run: completions are kept in `completions/<hash>.jsonl`.
+        shots: by task, what stands before its question.
         on_done: told how many problems have their completions.
 
     Raises:
         SandboxUnavailable: the sandbox is gone.
     """
     domains = domains_of(tasks)
-    key = content_id("e_", [model, sampling.__dict__])
+    shown = {name: [[one.role, one.content] for one in turns] for name, turns in shots.items() if turns}
+    key = content_id("e_", [model, sampling.__dict__, *([shown] if shown else [])])
     path = run.file("completions", f"{key}.jsonl")
     kept = _kept(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -119,7 +159,7 @@ def evaluate(
     with path.open("a", encoding="utf-8") as file:
         for start in range(0, len(missing), generator.chunk):
             chunk = missing[start : start + generator.chunk]
-            asked = [domains[task.problem.domain].ask("solution", task.problem, 0, {}) for task in chunk]
+            asked = [_asked(domains[task.problem.domain], task, shots.get(task.row_id, ())) for task in chunk]
             drawn = generator.generate(asked, [task.row_id for task in chunk])
             for task, texts in zip(chunk, drawn, strict=True):
                 file.write(json.dumps({"problem_id": task.row_id, "completions": texts}) + "\n")
@@ -128,6 +168,11 @@ def evaluate(
             if on_done is not None:
                 on_done(len(kept))
     return Result(model, tuple(_score(task, kept[task.row_id], scorer) for task in tasks))
+
+
+def _asked(one: Domain, task: Task, shots: tuple[Message, ...]) -> Request:
+    request = one.ask("solution", task.problem, 0, {})
+    return replace(request, messages=(*shots, *request.messages))
 
 
 def summary(results: Sequence[Result], ks: Sequence[int], seed: int) -> dict[str, Json]:

@@ -149,12 +149,54 @@ def test_a_distilled_tiny_model_is_better_than_a_random_one(small_data: Path, be
     assert table["models"][0]["pass@1"]["mean"] == 0.0
 
 
+def test_problems_that_are_shown_stand_before_the_others_of_their_bench_and_are_not_measured(
+    sandbox: Sandbox, tmp_path: Path
+) -> None:
+    def bench_of(name: str, known: int) -> str:
+        rows = [
+            {
+                "problem_id": f"{name}{n}",
+                "domain": "math-answer",
+                "statement": f"What is {name}{n}?",
+                "human_testing": {"kind": "answer", "answer": str(n)},
+                **({"reference_solution": f"I count. \\boxed{{{n}}}"} if n < known else {}),
+            }
+            for n in range(4)
+        ]
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        return str(tmp_path / f"{name}.jsonl")
+
+    class Heard:
+        chunk = 8
+        requests: list[Request]
+
+        def generate(self, requests: Sequence[Request], names: Sequence[str]) -> list[list[str]]:
+            self.requests = list(requests)
+            return [[f"\\boxed{{{name[-1]}}}"] for name in names]
+
+    benches = [bench_of("a", 2), bench_of("b", 4)]
+    bench = tasks_of_benches(benches, shots=2)
+    assert [task.row_id for task in bench.tasks] == ["a2", "a3", "b2", "b3"]
+    heard, scorer = Heard(), Scorer(reward_judge(sandbox, domains_of(bench.tasks), Limits(wall_s=1.0)))
+    with RunDir(tmp_path / "run") as run:
+        for shots in ({}, bench.shots):
+            found = evaluate("m", heard, TokenSampling(), bench.tasks, scorer, run, shots=shots)
+            assert [one.passed for one in found.outcomes] == [1] * 4
+        assert len(list((run.path / "completions").iterdir())) == 2, "with shots the question is another one"
+    first, *_, last = heard.requests
+    assert [one.role for one in first.messages] == ["user", "assistant", "user", "assistant", "user"]
+    assert first.messages[1].content == "I count. \\boxed{0}" and "What is a2?" in first.messages[-1].content
+    assert "What is b0?" in last.messages[0].content
+    with pytest.raises(UsageError, match=r"--shots 3: .*a.jsonl has 4 problems, 2 of them with a reference"):
+        tasks_of_benches(benches, shots=3)
+
+
 def test_datasets_are_benches_and_domains_are_told_apart(bench: Path, small_data: Path) -> None:
     from evosyn.dataset import read_dataset
 
-    pools, rows = tasks_of_benches([str(bench)]), tasks_of_benches([str(small_data)])
+    pools, rows = tasks_of_benches([str(bench)]).tasks, tasks_of_benches([str(small_data)]).tasks
     assert {task.row_id for task in rows} == {sample.id for sample in read_dataset(small_data)}
-    assert tasks_of_benches([str(bench), str(small_data)]) == [*pools, *rows]
+    assert tasks_of_benches([str(bench), str(small_data)]).tasks == [*pools, *rows]
     with pytest.raises(UsageError, match="same name"):
         tasks_of_benches([str(bench), str(bench)])
     outcomes = [BenchOutcome(f"{domain}-{at}", "unrated", 2, 2 * at, 2, 0, domain) for domain in "ab" for at in (0, 1)]
