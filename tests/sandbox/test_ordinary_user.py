@@ -15,6 +15,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 NOBODY = 65534
+PARTS = 8
+"""Of the whole hostile suite, which takes as long as all of it does as root: so they run side by side."""
 
 pytestmark = [pytest.mark.slow, pytest.mark.root]
 
@@ -42,22 +44,29 @@ def open_folder() -> Iterator[Path]:
 @pytest.mark.parametrize(
     "chosen",
     [
-        ("tests/sandbox/test_jobs.py", "-m", "not docker"),
-        ("tests/sandbox/test_canaries.py", "-m", "not docker"),
-        ("tests/hostile", "-m", "not docker and not long"),
-        # each takes as long as all of its backend does as root: so they run side by side
-        pytest.param(("tests/hostile", "-m", "not docker and long", "-k", "not bare"), marks=pytest.mark.long),
-        pytest.param(("tests/hostile", "-m", "not docker and long", "-k", "bare"), marks=pytest.mark.long),
+        ("tests/sandbox/test_jobs.py", "not docker"),
+        ("tests/sandbox/test_canaries.py", "not docker"),
+        ("tests/hostile", "not docker and not long"),
+        *(
+            pytest.param(("tests/hostile", "not docker and long", f"{part}/{PARTS}"), marks=pytest.mark.long)
+            for part in range(PARTS)
+        ),
     ],
     ids=" ".join,
 )
 def test_everything_holds_without_root(chosen: tuple[str, ...], open_folder: Path) -> None:
+    where, marks, *part = chosen
     packages = sysconfig.get_path("purelib")
     command = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", interpreter(), "-m", "pytest"]
     done = subprocess.run(
-        [*command, *chosen, "-p", "no:cacheprovider", "-q", f"--basetemp={open_folder / 'inner'}"],
+        [*command, where, "-m", marks, "-p", "no:cacheprovider", "-q", f"--basetemp={open_folder / 'inner'}"],
         cwd=ROOT,
-        env={"HOME": str(open_folder), "PATH": os.environ["PATH"], "PYTHONPATH": f"{packages}:{ROOT}"},
+        env={
+            "HOME": str(open_folder),
+            "PATH": os.environ["PATH"],
+            "PYTHONPATH": f"{packages}:{ROOT}",
+            "EVOSYN_HOSTILE_PART": "".join(part),
+        },
         capture_output=True,
         text=True,
         check=False,
