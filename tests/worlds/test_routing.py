@@ -1,5 +1,7 @@
 """Jobs go where they can be run: those about a state to the shell world, all others to the sandbox, in one call."""
 
+import time
+
 import pytest
 
 from evosyn.errors import UsageError
@@ -54,6 +56,23 @@ def test_a_state_that_is_not_here_is_made_again_by_its_actions(shells):
         session.act("touch /root/z")
         kept = session.freeze()
     assert shells.run([ShellJob(WORLD.text, job.cells, kept, actions=job.actions)])[0][0].value["out"] == "a\nz\n"
+
+
+def test_a_file_that_was_moved_is_the_same_however_long_ago_its_world_was_made(shells):
+    world = ShellWorld(init=(ShellScript("echo one > /root/made-a-while-ago; touch -d 2001-02-03 /root/dated"),))
+
+    def moved(*actions: str) -> str:
+        with shells.open(world) as session:
+            for action in actions:
+                session.act(action)
+            return session.freeze()
+
+    at_once = moved("mv /root/made-a-while-ago /root/b; mv /root/dated /root/c")
+    time.sleep(2.5)
+    assert moved("mv /root/made-a-while-ago /root/b; mv /root/dated /root/c") == at_once
+    assert (
+        moved("mv /root/made-a-while-ago /root/b; touch -d 2002-02-03 /root/dated; mv /root/dated /root/c") != at_once
+    )
 
 
 def test_a_world_that_cannot_be_made_fails_its_own_job_and_says_why(shells):

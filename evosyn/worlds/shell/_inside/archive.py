@@ -12,7 +12,7 @@ import os
 import shutil
 import stat
 import tarfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import IO
 
 OPAQUE = "user.overlay.opaque"
@@ -21,18 +21,25 @@ MOST_BYTES = 512 << 20
 PASSING = ("run", "tmp/.evosyn", "var/log", "root/.bash_history", "var/lib/apt", "var/cache")
 """What is kept but decides no sameness."""
 _KEY = "EVOSYN.opaque"
+_MADE = "EVOSYN.made"
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+Span = tuple[float, float]
+"""Seconds of the epoch, first and last."""
 
 
 class LayerTooLarge(Exception):
     """The files of a folder are more than a layer may hold."""
 
 
-def pack(folder: str, out: IO[bytes] | None, since: float, until: float) -> str:
+def pack(folder: str, out: IO[bytes] | None, made: Span, below: Sequence[Span] = ()) -> str:
     """The digest of everything in a folder; written to `out` as a tar where there is one.
 
     Args:
-        since, until: a time that a file was given outside of these counts, as nobody but its maker gave it.
+        made: when what lies in the folder was worked on; kept in the tar.
+        below: the same of the layers below it, whose files keep their times when they are moved. A file's time
+            counts where it lies in none of these spans: then somebody gave it.
 
     Raises:
         LayerTooLarge: more than `MOST_BYTES`.
@@ -40,6 +47,9 @@ def pack(folder: str, out: IO[bytes] | None, since: float, until: float) -> str:
     digest = hashlib.sha256()
     left = [MOST_BYTES]
     with tarfile.open(fileobj=out or open(os.devnull, "wb"), mode="w|", format=tarfile.PAX_FORMAT) as tar:
+        head = tarfile.TarInfo(".")
+        head.type, head.pax_headers = tarfile.DIRTYPE, {_MADE: f"{made[0]} {made[1]}"}
+        tar.addfile(head)
         top = os.open(folder, _FOLDER)
         for parent, name, path, seen in _walk(top, ""):
             if stat.S_ISSOCK(seen.st_mode):
@@ -50,7 +60,7 @@ def pack(folder: str, out: IO[bytes] | None, since: float, until: float) -> str:
                 if left[0] < 0:
                     raise LayerTooLarge(f"more than {MOST_BYTES >> 20} MB of files")
                 content = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
-            line = _line(entry, content, since, until)
+            line = _line(entry, content, [made, *below])
             if not any(path == passing or path.startswith(f"{passing}/") for passing in PASSING):
                 digest.update(line)
             if out is not None:
@@ -104,9 +114,10 @@ def _entry(parent: int, name: str, path: str, seen: os.stat_result) -> tarfile.T
     return entry
 
 
-def _line(entry: tarfile.TarInfo, content: int | None, since: float, until: float) -> bytes:
+def _line(entry: tarfile.TarInfo, content: int | None, made: Sequence[Span]) -> bytes:
     """What counts of one entry."""
-    given = entry.mtime if not since <= entry.mtime <= until and not entry.isdir() and not entry.ischr() else None
+    passing = entry.isdir() or entry.ischr() or any(first <= entry.mtime <= last for first, last in made)
+    given = None if passing else entry.mtime
     fields = (entry.name, entry.type, entry.mode, entry.uid, entry.gid, entry.size, entry.linkname, given)
     text = repr((*fields, entry.pax_headers.get(_KEY))).encode("utf-8", "surrogateescape")
     if content is not None:
@@ -117,16 +128,20 @@ def _line(entry: tarfile.TarInfo, content: int | None, since: float, until: floa
     return text + b"\n"
 
 
-def unpack(source: IO[bytes], folder: str, *, whole: bool = False) -> None:
-    """Write the files of a tar into an empty folder.
+def unpack(source: IO[bytes], folder: str, *, whole: bool = False) -> Span | None:
+    """Write the files of a tar into an empty folder; when they were worked on, where the tar says it.
 
     Args:
         whole: it is an image from elsewhere: devices are left out, and links to other entries are followed.
     """
+    made: Span | None = None
     handles: list[tuple[str, int]] = [("", os.open(folder, _FOLDER))]
     with tarfile.open(fileobj=source, mode="r|*") as tar:
         for entry in tar:
             parts = [part for part in entry.name.split("/") if part not in ("", ".")]
+            if not parts and (said := entry.pax_headers.get(_MADE)) and not whole:
+                first, last = map(float, said.split())
+                made = (first, last)
             if ".." in parts or not parts:
                 continue
             parent = _open_parent(handles, parts[:-1], missing=whole)
@@ -136,6 +151,7 @@ def unpack(source: IO[bytes], folder: str, *, whole: bool = False) -> None:
                 _write(tar, entry, parent, parts[-1])
     for _, handle in handles:
         os.close(handle)
+    return made
 
 
 def _open_parent(handles: list[tuple[str, int]], names: list[str], *, missing: bool) -> int:

@@ -35,6 +35,8 @@ class Keeper:
         self._config = config
         self._numbers = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
         self._layers: OrderedDict[str, int] = OrderedDict()  # name -> bytes, longest unused first
+        self._made: dict[str, archive.Span] = {}  # of layers: when they were worked on
+        self._below: list[archive.Span] = []
         self._before: tuple[str, ...] | None = None
         self._pid = 0
         self._room: socket.socket | None = None
@@ -73,26 +75,29 @@ class Keeper:
             self._forget(next(iter(self._layers)))
         folder = f"/store/layers/{name}"
         try:
-            self._unpack(handle, folder)
+            made = self._unpack(handle, folder)
         except OSError:
             while self._layers:  # there was no room for it: try it alone
                 self._forget(next(iter(self._layers)))
             self._remove(folder)
-            self._unpack(handle, folder)
+            made = self._unpack(handle, folder)
+        if made is not None:
+            self._made[name] = made
         self._layers[name] = _size(folder)
         return {}, b""
 
-    def _unpack(self, handle: int, folder: str) -> None:
+    def _unpack(self, handle: int, folder: str) -> archive.Span | None:
         os.mkdir(folder, 0o755)
         os.lseek(handle, 0, os.SEEK_SET)
         with os.fdopen(os.dup(handle), "rb") as source:
-            archive.unpack(source, folder)
+            return archive.unpack(source, folder)
 
     def _forget(self, name: str) -> None:
         if self._before is not None and name in self._before:
             kernel.unmount("/before")
             self._before = None
         del self._layers[name]
+        self._made.pop(name, None)
         self._remove(f"/store/layers/{name}")
 
     def _remove(self, folder: str) -> None:
@@ -102,7 +107,7 @@ class Keeper:
         """Unpack an image into its folder, and say what it is."""
         with os.fdopen(os.dup(handle), "rb") as source:
             archive.unpack(source, "/image", whole=True)
-        return {"digest": archive.pack("/image", None, 0.0, 1e12)}, b""
+        return {"digest": archive.pack("/image", None, (0.0, 1e12))}, b""
 
     def do_empty(self, _request: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
         """Take an image away again."""
@@ -129,6 +134,7 @@ class Keeper:
         for name in ("upper", "work", "root"):
             os.mkdir(f"/room/{name}", 0o755)
         self._since = time.time() - 1
+        self._below = [self._made[name] for name in request["layers"] if name in self._made]
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         kernel.unshare(kernel.NEWPID)
         self._pid = os.fork()
@@ -204,7 +210,7 @@ class Keeper:
             return {"lost": "no room is open"}, b""
         self._end_room()
         with os.fdopen(os.dup(handle), "wb") as out:
-            digest = archive.pack("/room/upper", out, self._since, time.time() + 1)
+            digest = archive.pack("/room/upper", out, (self._since, time.time() + 1), self._below)
         return {"digest": digest}, b""
 
     def do_close(self, _request: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
