@@ -25,10 +25,6 @@ RANDOM_CALLS = 6
 Calls = Sequence[tuple[str, dict[str, Json]]]
 
 
-def is_scripted(text: str) -> bool:
-    return text.partition(":")[0] in NAMES
-
-
 class ScriptedAgent:
     """Implements `ports.agents.Agent`.
 

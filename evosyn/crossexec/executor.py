@@ -51,7 +51,7 @@ class CellCounts:
 
     Attributes:
         problems, cells, human_cells: that matrices were asked for; duplicates count, the human testing apart.
-        executed: distinct cells that ran here, human testings included; `canary_cells`: those of canaries, apart.
+        executed: distinct cells that ran here, human testings included, canaries not.
         cached: distinct cells that the cache knew.
         unknown: cells that stayed UNKNOWN after all retries; `retried`: rows that were tried again for it.
         rechecked: rows that ran again alone for a suspicious timeout, `recovered`: cells whose verdict that changed.
@@ -63,7 +63,6 @@ class CellCounts:
     cells: int = 0
     human_cells: int = 0
     executed: int = 0
-    canary_cells: int = 0
     cached: int = 0
     unknown: int = 0
     retried: int = 0
@@ -197,9 +196,7 @@ class CrossExecutor:
 
         def row_done(row: Row, results: Sequence[CellResult]) -> None:
             with self._lock:
-                if id(row) in canaries:
-                    self.counts.canary_cells += len(results)
-                else:
+                if id(row) not in canaries:
                     self.counts.executed += len(results)
                 self._report()
 

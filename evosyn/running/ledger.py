@@ -76,7 +76,6 @@ class Ledger(Generic[T]):
 
     Attributes:
         done: the finished items by index.
-        reused: replies that were taken from the journal instead of being asked for.
     """
 
     def __init__(
@@ -96,7 +95,6 @@ class Ledger(Generic[T]):
         self._places: defaultdict[int, list[int]] = defaultdict(list)
         self._calls: set[asyncio.Task[Reply]] = set()
         self.done: dict[int, Closed] = {}
-        self.reused = 0
         for position, event in self._events.positions():
             if isinstance(event, Finished):
                 self._close(event.index, Closed(position, event.stage))
@@ -123,7 +121,6 @@ class Ledger(Generic[T]):
         """
         known = self._replies[key[0]].pop(key, None)
         if known is not None and known.request == _digest(request):
-            self.reused += 1
             reply = replace(known.reply, cached=True)
         else:
             # A task of its own: who asks may be cancelled by another's error, the paid reply is still written.

@@ -70,7 +70,7 @@ class EnvironmentEvaluator:
         start: Sequence[str],
         workbench: Workbench,
     ) -> None:
-        self._config, self._asked, self._workbench = config, asked, workbench
+        self._config, self._asked = config, asked
         self._simulated = asked.student.simulated or asked.reviewer.simulated
         self.student = asked.student.name
         self.epoch = epoch_of_student(config, asked.student)

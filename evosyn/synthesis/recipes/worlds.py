@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from evosyn.agents.episodes import Episode, EpisodeActor
-from evosyn.agents.scripted import ScriptedAgent, is_scripted
+from evosyn.agents.scripted import ScriptedAgent
 from evosyn.chat import Reply, Request
 from evosyn.crossexec.judge import Cell
 from evosyn.dataset import Sample, write_dataset
@@ -208,10 +208,6 @@ def write_rollout(out: Path, plan: RolloutPlan, rolled: Sequence[Rolled], domain
             key = (one.problem.problem_id, domain.same(one.problem, solution))
             rows.setdefault(key, EnvironmentRow(made, testing_of(tasks[one.problem.problem_id]), solution))
     write_dataset(out, SETTING, [_asking_for_plans(one) for one in samples_of(list(rows.values()), domain)])
-
-
-def scripted(agent: str | None) -> bool:
-    return agent is not None and is_scripted(agent)
 
 
 def _mean(values: Sequence[float]) -> float | None:
