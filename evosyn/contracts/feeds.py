@@ -91,8 +91,8 @@ class FeedContract(Contract):
             names = set(feed.figures())
             for step, known in enumerate((True, False, True)):
                 rows = feed.rows(step, self.groups)
-                verdicts = None if not known else True
-                feed.report(step, [GroupOutcome(row.task.row_id, (verdicts,) * GROUP, ("",) * GROUP) for row in rows])
+                count = GROUP if known else 0
+                feed.report(step, [GroupOutcome(row.task.row_id, count, count, ("",) * GROUP) for row in rows])
                 figures = feed.figures()
                 assert set(figures) == names, f"figures: {sorted(figures)}, and before {sorted(names)}"
                 assert all(map(math.isfinite, figures.values())), f"figures: {figures} are not all numbers"
@@ -111,8 +111,9 @@ class FeedContract(Contract):
         for row in feed.rows(step, self.groups):
             rng = SeedTree(step).child("outcome", row.task.row_id).random()
             rate = rng.choice((0.0, 0.5, 1.0))
-            verdicts = tuple([None if rng.random() < 0.1 else rng.random() < rate for _ in range(GROUP)])
-            found.append(GroupOutcome(row.task.row_id, verdicts, tuple(["said"] * GROUP)))
+            known = sum(rng.random() >= 0.1 for _ in range(GROUP))
+            passed = sum(rng.random() < rate for _ in range(known))
+            found.append(GroupOutcome(row.task.row_id, passed, known, ("said",) * GROUP))
         feed.report(step, found)
 
     def _next(self, feed: Feed, step: int) -> list[Json]:

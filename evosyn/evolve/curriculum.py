@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from pydantic import Field
 
@@ -17,6 +17,7 @@ from evosyn.configs.section import Section
 from evosyn.errors import UsageError
 from evosyn.evolve.events import Fate
 from evosyn.journal import Events, Journal
+from evosyn.ports import GroupOutcome
 from evosyn.randomness import SeedTree
 from evosyn.records import Candidate, content_id
 
@@ -36,14 +37,6 @@ class CurriculumConfig(Section):
     depth_weight: float = Field(default=0.8, gt=0, le=1, description="Of a parent, for each mutation behind it (ours).")
     refresh_every: int = Field(default=25, ge=0, description="Steps between renewals by seeds; 0 for none (ours).")
     refresh_slots: int = Field(default=2, ge=1, description="Problems that are renewed then (ours).")
-
-
-class SeenOutcome(NamedTuple):
-    """What a group of K completions for one problem came to; UNKNOWN verdicts are left out of `known`."""
-
-    problem: str
-    passed: int
-    known: int
 
 
 @dataclass(frozen=True)
@@ -67,9 +60,9 @@ class Offered:
 
 @dataclass(frozen=True)
 class Trained:
-    """Event: the student has taken one step on these problems."""
+    """Event: the student has taken one step on these problems, whose ids are the rows."""
 
-    outcomes: tuple[SeenOutcome, ...]
+    outcomes: tuple[GroupOutcome, ...]
 
 
 CurriculumEvent: TypeAlias = Offered | Trained
@@ -196,12 +189,12 @@ class Curriculum:
     def _trained(self, event: Trained) -> None:
         self.step, self.renewals = self.step + 1, 0
         for outcome in event.outcomes:
-            slot = self.slots.get(outcome.problem)
+            slot = self.slots.get(outcome.row)
             if slot is None:  # replaced since the batch was drawn
                 continue
             score = learnability(outcome.passed, outcome.known)
             seen = {} if score is None else {"score": score, "seen": self.step}
-            self.slots[outcome.problem] = replace(slot, uses=slot.uses + 1, **seen)  # type: ignore[arg-type]
+            self.slots[outcome.row] = replace(slot, uses=slot.uses + 1, **seen)  # type: ignore[arg-type]
 
     def _ordered(self) -> list[HeldProblem]:
         return sorted(self.slots.values(), key=lambda slot: (slot.cell, slot.candidate.id))

@@ -22,26 +22,19 @@ class FeedRow(NamedTuple):
 
 
 class GroupOutcome(NamedTuple):
-    """What the completions for one row came to, in the order drawn.
+    """What the completions for one row came to.
 
     Attributes:
         row: `Task.row_id`.
-        verdicts: whether each satisfies the row's testing; None where our infrastructure could not judge it, which is
-            no failure. Of the testing alone, whatever else a reward is made of.
-        texts: the completions; untrusted.
+        passed: those that satisfy the row's testing, whatever else a reward is made of.
+        known: those that were judged; one that our infrastructure could not judge is no failure.
+        texts: all of them, in the order drawn; untrusted, and left out where outcomes are kept.
     """
 
     row: str
-    verdicts: tuple[bool | None, ...]
+    passed: int
+    known: int
     texts: tuple[str, ...] = ()
-
-    @property
-    def known(self) -> int:
-        return sum(one is not None for one in self.verdicts)
-
-    @property
-    def passed(self) -> int:
-        return sum(one is True for one in self.verdicts)
 
 
 @runtime_checkable

@@ -32,12 +32,19 @@ from evosyn.simulation.author.testings import draw_inputs, draw_testing
 from evosyn.simulation.environments.replies import draw_environment_reply
 from evosyn.simulation.environments.variations import ANSWER, draw_answer, draw_variation
 from evosyn.simulation.math_author.author import draw_math
+from evosyn.simulation.math_author.mutations import draw_mutation
 from evosyn.simulation.shell_author.agent import draw_shell
+from evosyn.synthesis.mutations.asking import PURPOSES as LINKS
 
 NAME = "offline-teacher"
 DOMAINS = ("python-function", "python-stdin")
 SHELL, ANSWERS = "os-shell", "math-answer"
-ENVIRONMENTS = {**dict.fromkeys(PURPOSES, draw_environment_reply), PURPOSE: draw_variation, ANSWER: draw_answer}
+BY_PURPOSE = {
+    **dict.fromkeys(PURPOSES, draw_environment_reply),
+    **dict.fromkeys(LINKS.values(), draw_mutation),
+    PURPOSE: draw_variation,
+    ANSWER: draw_answer,
+}
 DRAWS = {"solution": draw_solution, "testing": draw_testing, "inputs": draw_inputs}
 
 __all__ = ["DOMAINS", "NAME", "Knowledge", "Mistake", "OfflineTeacher", "create", "resolve"]
@@ -139,9 +146,9 @@ class OfflineTeacher:
 
     async def _draw(self, request: Request) -> DrawnReply:
         problem = request.problem
-        if request.purpose in ENVIRONMENTS:
+        if request.purpose in BY_PURPOSE:
             # bound to a thread: a draft may parse and change programs
-            drawn = partial(ENVIRONMENTS[request.purpose], self._tree, self._profile.name, request)
+            drawn = partial(BY_PURPOSE[request.purpose], self._tree, self._profile.name, request)
             return await asyncio.get_running_loop().run_in_executor(self._threads, drawn)
         named = (problem.domain if problem is not None else "", request.params.get("domain"))
         if SHELL in named:

@@ -49,8 +49,9 @@ class LiveRows(TrainerCallback):  # type: ignore[misc]
         outcomes = []
         for start in range(0, len(rows), self._group):
             some = slice(start, start + self._group)
-            verdicts = tuple([one.passed if one.known else None for one in scores[some]])
-            outcomes.append(GroupOutcome(rows[start], verdicts, tuple(texts[some])))
+            known = [one for one in scores[some] if one.known]
+            passed = sum(one.passed for one in known)
+            outcomes.append(GroupOutcome(rows[start], passed, len(known), tuple(texts[some])))
         self.feed.report(self._step, outcomes)
         return self.feed.figures()
 

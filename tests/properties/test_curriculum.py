@@ -16,7 +16,6 @@ from evosyn.evolve.curriculum import (
     CurriculumConfig,
     CurriculumEvent,
     Offered,
-    SeenOutcome,
     Trained,
     curriculum_events,
     folded,
@@ -24,7 +23,7 @@ from evosyn.evolve.curriculum import (
 )
 from evosyn.evolve.events import Fate
 from evosyn.journal import Journal
-from evosyn.ports import ExperimentTools
+from evosyn.ports import ExperimentTools, GroupOutcome
 from evosyn.randomness import SeedTree
 from evosyn.records import Candidate
 from evosyn.simulation.experiment.curriculum import CurriculumExperiment, StudentRun, create
@@ -45,7 +44,7 @@ offers = st.builds(
     st.just("") | st.sampled_from(IDS),
 )  # fmt: skip
 groups = st.lists(st.tuples(st.sampled_from(IDS), counts), max_size=8, unique_by=lambda pair: pair[0])
-steps = groups.map(lambda found: Trained(tuple(SeenOutcome(name, *count) for name, count in found)))
+steps = groups.map(lambda found: Trained(tuple(GroupOutcome(name, *count) for name, count in found)))
 runs = st.lists(offers | steps, max_size=60)
 
 
@@ -103,7 +102,7 @@ def test_what_has_no_new_outcomes_ages_and_what_has_takes_the_score_as_it_is(
 ) -> None:
     state = folded(new(), events)
     before = {name: state.score(slot) for name, slot in state.slots.items()}
-    state.fold(Trained(tuple(SeenOutcome(name, *count) for name, count in found)))
+    state.fold(Trained(tuple(GroupOutcome(name, *count) for name, count in found)))
     seen = {name: learnability(*count) for name, count in found}
     for name, slot in state.slots.items():
         fresh = seen.get(name)

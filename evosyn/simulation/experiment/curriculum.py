@@ -23,12 +23,11 @@ from evosyn.evolve.curriculum import (
     CurriculumConfig,
     CurriculumEvent,
     Offered,
-    SeenOutcome,
     Trained,
     curriculum_events,
 )
 from evosyn.journal import Journal
-from evosyn.ports import Comparison, ExperimentTools
+from evosyn.ports import Comparison, ExperimentTools, GroupOutcome
 from evosyn.randomness import SeedTree
 from evosyn.records import Candidate, Json, canonical_json
 from evosyn.rundir import write_atomic
@@ -157,7 +156,7 @@ class StudentRun:
         if state.step >= steps:
             return None
         rng = self._tree.child(repr(self.arm), "rollouts", state.step).random()
-        return Trained(tuple(SeenOutcome(one.id, self._tried(one, rng), GROUP) for one in self._batch()))
+        return Trained(tuple(GroupOutcome(one.id, self._tried(one, rng), GROUP) for one in self._batch()))
 
     def figures(self) -> dict[str, float]:
         """Shares of steps and of groups, in [0, 1]."""
