@@ -3,7 +3,7 @@
 Candidates come from banded MinHash signatures (Broder 1997; Leskovec, Rajaraman, Ullman, chapter 3); each candidate
 is then decided by the exact Jaccard similarity of its word shingles, so a signature never decides alone. The index
 answers against whatever was added before, so callers add in a fixed order. Overlap with benchmarks is
-`synthesis.decontaminate`.
+`synthesis.decontaminate`; more statements than fit into memory are `synthesis.sketches`.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import zlib
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import NamedTuple
 
 import numpy as np
@@ -94,6 +95,14 @@ def rows_per_band(threshold: float) -> int:
         if 1 - (1 - threshold**rows) ** (PERMUTATIONS // rows) >= 0.99:
             return rows
     return 1
+
+
+def band_keys(signature: NDArray[np.uint32], rows: int) -> list[int]:
+    """One 64-bit number for each band of a signature, the same in every process; a clash costs one comparison, never a
+    wrong answer."""
+    bands = (signature[at : at + rows].tobytes() for at in range(0, signature.size, rows))
+    digests = (blake2b(band, digest_size=8, salt=number.to_bytes(2, "little")) for number, band in enumerate(bands))
+    return [int.from_bytes(digest.digest(), "little") for digest in digests]
 
 
 class Nearest(NamedTuple):
@@ -194,7 +203,4 @@ class DedupIndex:
             yield from self._more.get(key, ())
 
     def _keys(self, hashes: NDArray[np.uint64]) -> list[int]:
-        """One number for each band of the signature; a clash costs one comparison, never a wrong answer."""
-        signature = self._minhash.signature(hashes)
-        bands = (signature[at : at + self._rows].tobytes() for at in range(0, signature.size, self._rows))
-        return [hash((number, band)) for number, band in enumerate(bands)]
+        return band_keys(self._minhash.signature(hashes), self._rows)
