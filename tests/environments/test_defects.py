@@ -12,6 +12,7 @@ import random
 import sys
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
@@ -66,6 +67,20 @@ def test_a_drawn_defect_is_stopped(ladder: Ladder, name: str, defect: Defect) ->
     if not defect.needs(answers):
         pytest.skip("for the answers of this environment it is none")
     assert stage_of(ladder, name, defect, original) in defect.stages
+
+
+@pytest.mark.parametrize(
+    "defect", [one for one in DEFECTS if one.name in ("constant", "solve-raises")], ids=lambda one: one.name
+)
+def test_a_defect_of_the_solver_leaves_the_instances_as_they_were(defect: Defect) -> None:
+    for name, source in KNOWN.items():
+        made = []
+        for text in (source, defect.change(source)):
+            program: dict[str, Any] = {}
+            exec(text, program)
+            knobs = {knob: values[1] for knob, values in program["KNOBS"].items()}
+            made.append(program["generate"](random.Random(3), knobs))
+        assert made[0] == made[1], name
 
 
 @pytest.mark.long

@@ -25,12 +25,13 @@ class Defect(NamedTuple):
 
 
 def wrap(function: str, body: str, extra: str = "") -> Callable[[str], str]:
-    """The function under another name, and one that calls it in its place; others go on calling the sound one."""
+    """The function under another name, by which the program goes on calling it, and one in its place: the rest is
+    spoiled by nothing."""
     arguments = {"generate": "rng, knobs", "observe": "instance", "solve": "instance"}
     given = arguments.get(function, "instance, reference, answer")
 
     def changed(source: str) -> str:
-        renamed = re.sub(rf"(?<![.\w]){function}\(", f"sound_{function}(", source)
+        renamed = re.sub(rf"(?<![\w.]){function}\(", f"sound_{function}(", source)
         lines = "\n".join(f"    {line}" for line in body.split("\n"))
         return f"{renamed}\n{extra}\n\ndef {function}({given}):\n{lines}\n"
 
