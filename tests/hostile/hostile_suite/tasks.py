@@ -127,7 +127,7 @@ def draw_task(stream: random.Random, kinds: Sequence[str] = (), inputs: int = IN
 def draw_pad(stream: random.Random) -> str:
     """A text of nothing, a little or a lot."""
     size = stream.choice((0, 0, 40, 700, 9_000, 60_000))
-    return "".join(stream.choices(string.ascii_letters + " ", k=size))
+    return stream.randbytes(size // 2).hex()
 
 
 def function_problem(task: Task, name: str, starter: str | None = None) -> Problem:
