@@ -52,7 +52,7 @@ class _Definition(NamedTuple):
 def read_program(reply: str, shown: Sequence[str], entry_points: Collection[str]) -> Parsed[str]:
     """The program that a reply comes to: its last answer, completed from its other blocks and from what was shown.
 
-    An answer is a block that defines one of `entry_points`, edits, or a block with new versions of functions.
+    An answer is a block that defines one of `entry_points`, edits, or blocks with new versions of what stands in it.
 
     Args:
         shown: the programs that it may refer to; the first is the one to change.
@@ -76,10 +76,11 @@ def read_program(reply: str, shown: Sequence[str], entry_points: Collection[str]
                 return Parsed(changed)
     if whole is not None and whole.text.strip() not in {text.strip() for text in shown}:
         return Parsed(completed(whole.text, [*sources, *shown]))
-    for block in reversed(blocks if shown else []):
-        spliced = None if block == whole else _spliced(shown[0], block.text)
-        if spliced is not None:
-            return Parsed(completed(spliced, [*sources, *shown]))
+    spliced: str | None = None
+    for block in blocks if shown else []:
+        spliced = (None if block == whole else _spliced(spliced or shown[0], block.text)) or spliced
+    if spliced is not None:
+        return Parsed(completed(spliced, [*sources, *shown]))
     if whole is not None:
         return Parsed(whole.text)
     if edits:
@@ -216,19 +217,29 @@ def _changed(program: str, edits: Sequence[Edit], sources: Sequence[str]) -> str
 
 
 def _spliced(program: str, block: str) -> str | None:
-    """`program` with the top-level functions replaced that `block` defines anew, or None if it defines none of them."""
+    """`program` with the functions and constants replaced that `block` defines anew, or None if there are none."""
     whole, part = _parse(program), _parse(block)
     if whole is None or part is None:
         return None
-    new = {node.name: node for node in part.body if isinstance(node, ast.FunctionDef) and not _is_left_out(node.body)}
-    old = [node for node in whole.body if isinstance(node, ast.FunctionDef) and node.name in new]
+    new = {
+        _defined(one): one for one in part.body if not isinstance(one, ast.FunctionDef) or not _is_left_out(one.body)
+    }
+    old = [node for node in whole.body if (name := _defined(node)) and name in new]
     if not old:
         return None
     lines, source = program.splitlines(), block.splitlines()
     for node in reversed(old):
-        replacement = new[node.name]
+        replacement = new[_defined(node)]
         lines[_first(node) - 1 : node.end_lineno] = source[_first(replacement) - 1 : replacement.end_lineno]
     return "\n".join(lines) + "\n"
+
+
+def _defined(node: ast.stmt) -> str:
+    """The name of the function or constant that a statement is the whole of; "" for any other."""
+    if isinstance(node, ast.FunctionDef):
+        return node.name
+    target = node.targets[0] if isinstance(node, ast.Assign) and len(node.targets) == 1 else None
+    return target.id if isinstance(target, ast.Name) else ""
 
 
 def _definitions(source: str, number: int) -> Iterator[tuple[str, _Definition]]:

@@ -16,6 +16,7 @@ from typing import NamedTuple, TypeAlias
 from evosyn.environments.contract import Environment
 from evosyn.errors import SandboxUnavailable
 from evosyn.jobs import Call, CallsJob, ItemOutcome, Limits, Status
+from evosyn.pools import UNTOLD
 from evosyn.ports import Sandbox
 from evosyn.randomness import SeedTree
 from evosyn.records import Json, canonical_json
@@ -199,6 +200,8 @@ def _text(name: str, outcome: ItemOutcome) -> Answered:
         outcome.value.encode()
     except UnicodeEncodeError:
         return BrokenCall(f"{what} gives a text that cannot be encoded")
+    if strange := UNTOLD.search(outcome.value):
+        return BrokenCall(f"{what} gives the character {strange.group()!r}, which no file, prompt or page can hold")
     return outcome.value
 
 

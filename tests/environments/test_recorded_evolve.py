@@ -41,6 +41,13 @@ def test_what_is_sound_is_taken_whatever_form_it_came_in(evolved: Path) -> None:
 
 
 @pytest.mark.slow
+def test_functions_that_stand_in_blocks_of_their_own_all_change(evolved: Path) -> None:
+    (five,) = [step for step in steps(evolved) if step.index == 5]
+    program = five.trials[-1].candidate.text
+    assert "runs of two or more neighbouring positions" in program and "sum(values[start:end])" in program
+
+
+@pytest.mark.slow
 def test_a_program_that_the_ladder_stops_is_mended_once_by_its_author(evolved: Path) -> None:
     reasons = {step.index: step.trials[0].evaluation.invalid for step in steps(evolved) if len(step.trials) > 1}
     assert set(reasons) == {8, 11}

@@ -11,7 +11,8 @@ from click.testing import CliRunner
 
 from evosyn.cli.env import command
 from evosyn.dataset import read_rejects
-from tests.recorded.playing import HERE, teacher
+from evosyn.environments.asking import PURPOSES
+from tests.recorded.playing import HERE, teacher, written
 
 WRITTEN = HERE / "environments"
 
@@ -23,14 +24,18 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "--keywords",
         str(WRITTEN / "keywords.txt"),
         "--limit",
-        "6",
+        "15",
         "--verifiers",
         "2",
         "--reviews",
         "1",
         "--quiet",
     ]
-    sets = ["--set", "crosscheck.solvers=2", "--set", "crosscheck.rounds=1"]
+    sets = [
+        one
+        for name in ("crosscheck.solvers=2", "crosscheck.rounds=1", "judging.revisions=2")
+        for one in ("--set", name)
+    ]
     ended = CliRunner().invoke(command, ["make", "--out", str(out), "--teacher", teacher(WRITTEN), *sizes, *sets])
     assert ended.exit_code == 0, (ended.output, ended.exception)
     return out
@@ -43,25 +48,38 @@ def kept(made: Path) -> dict[str, dict[str, object]]:
 
 @pytest.mark.slow
 def test_what_is_sound_is_kept_whatever_form_it_came_in(made: Path) -> None:
-    assert set(kept(made)) == {"env-000000", "env-000001", "env-000002", "env-000004"}
+    assert set(kept(made)) == {f"env-{index:06}" for index in (0, 1, 2, 4, 6, 7, 8, 9, 10)}
     dropped = {(one.stage, one.reason, one.index) for one in read_rejects(made) if one.item == "environment"}
-    assert dropped == {("review", "rejected", 3), ("l1", "import:hashlib", 5)}
+    assert dropped == {
+        ("review", "rejected", 3),
+        ("l1", "import:hashlib", 5),
+        ("l2", "solve:raises", 11),  # what was revised divides by zero
+        ("judge", "not-revised", 12),
+        ("review", "rejected", 13),
+        ("judge-code", "difficulty", 14),
+    }
 
 
 @pytest.mark.slow
 def test_replies_that_cannot_be_read_are_counted_and_asked_for_again(made: Path) -> None:
     replies = {(one.stage, one.index) for one in read_rejects(made) if one.item == "reply"}
     twice = {
-        ("environment", 2),
-        ("judge-code", 2),
-        ("judge-questions", 2),
-        ("verifier", 2),
-        ("solver", 2),
-        ("review", 4),
+        *(("environment", 2), ("judge-code", 2), ("judge-questions", 2), ("verifier", 2), ("solver", 2), ("review", 4)),
+        *(
+            ("revision", 7),
+            ("solver", 7),
+            ("revision", 8),
+            ("review", 8),
+            ("judge-code", 9),
+            ("verifier", 9),
+            ("review", 9),
+        ),
+        *(("judge-questions", 11), ("revision", 12)),
     }
     assert twice <= replies
     report = json.loads((made / "report.json").read_text())
-    assert report["calls"] == len([one for one in WRITTEN.glob("*.md") if one.name != "README.md"])
+    assert report["calls"] == len(list(WRITTEN.glob("*.md")))
+    assert min(written(WRITTEN, kind) for kind in PURPOSES) >= 12
 
 
 @pytest.mark.slow
@@ -71,3 +89,10 @@ def test_a_lenient_verifier_is_not_chosen_and_a_revision_is_judged_again(made: P
     own, other = rows["env-000001"]["verifiers"]
     assert own["chosen"] and not other["chosen"]
     assert rows["env-000000"]["crosscheck"]["accepted"] == 1
+
+
+@pytest.mark.slow
+def test_what_a_revision_leaves_as_it_was_is_judged_again_and_may_be_revised_again(made: Path) -> None:
+    judged = kept(made)["env-000010"]["judgements"]
+    code = [one["accepts"] for one in judged if one["of"] == "judge-code"]
+    assert code == [False, False, True] and kept(made)["env-000010"]["revised"] == 2

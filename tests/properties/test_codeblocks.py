@@ -33,3 +33,18 @@ def test_an_edit_of_lines_that_stand_there_always_applies(lines: list[str], data
     assert edited is not None
     assert (edited.applied, edited.missed) == (1, 0)
     assert "new" in [line.strip() for line in edited.text.splitlines()]
+
+
+def test_new_versions_in_several_blocks_all_take_the_place_of_the_old_ones() -> None:
+    shown = "LIMIT = 3\n\n\ndef helper(x):\n    return x\n\n\ndef rank(evidence):\n    return helper(LIMIT)\n"
+    blocks = ["LIMIT = 4", "def helper(x):\n    return x + 1", "def rank(evidence):\n    return helper(2 * LIMIT)"]
+    reply = "\n".join(f"So:\n```python\n{block}\n```" for block in blocks[:2])
+    assert read_program(reply, [shown], ["rank"]).value == shown.replace("= 3", "= 4").replace(
+        "return x", "return x + 1"
+    )
+    assert read_program(reply, [shown], ["other"]).value == read_program(reply, [shown], ["rank"]).value
+    for block in blocks:  # alone it is a new version as well, and what is quoted as it stood changes nothing
+        alone = read_program(
+            f"Before:\n```python\n{shown.split(chr(10) * 3)[1]}\n```\n```python\n{block}\n```", [shown], []
+        )
+        assert alone.value is not None and block in alone.value and len(alone.value) < len(shown) + 9
