@@ -63,7 +63,7 @@ class EvolvingProblems:
         self._parts, self._plan = parts, parts.plan
         self._seeds: SeedProblems = parts.plan.seeds
         self._events = coevolution_events(parts.journal)
-        self._events.begin(header_of(self._plan, str(parts.about.get("teacher", ""))))
+        self._events.begin(header_of(self._plan, parts.about))
         self._refold()
 
     def rows(self, step: int, groups: int) -> Sequence[FeedRow]:
@@ -152,11 +152,10 @@ class EvolvingProblems:
         return [f"none of {lost} mutations came to anything ({worst}): the run goes on with seeds alone, as `resample`"]
 
 
-def header_of(plan: CoevolutionPlan, teacher: str) -> dict[str, Json]:
+def header_of(plan: CoevolutionPlan, about: Mapping[str, Json]) -> dict[str, Json]:
     """All that decides the course of a run beside what it is told of the student."""
-    config = plan.config.model_dump(mode="json")
-    about = {"seeds": plan.seeds.digest, "teacher": teacher, "seed": plan.tree.root}
-    return {"kind": KIND, **config, "first": config["seeds"], **about, "prompts": plan.prompts, "steps": plan.steps}
+    own = {"config": plan.config.model_dump(mode="json"), "seeds": plan.seeds.digest, "seed": plan.tree.root}
+    return {**about, "kind": KIND, **own, "prompts": plan.prompts, "steps": plan.steps}
 
 
 def told_of(state: Coevolution) -> dict[str, Json]:

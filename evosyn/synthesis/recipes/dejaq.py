@@ -14,6 +14,7 @@ from evosyn.chat import Message
 from evosyn.crossexec.judge import Judge
 from evosyn.dataset import Sample
 from evosyn.domains import domains_named
+from evosyn.domains.math_answer import NAME
 from evosyn.jobs import Limits
 from evosyn.journal import Journal
 from evosyn.pools import write_pools
@@ -114,7 +115,8 @@ def _mutator(config: CoevolutionConfig, plan: CoevolutionPlan, teacher: Teacher,
     header = {"mutation": config.mutation.model_dump(mode="json"), "drift": config.drift.model_dump(mode="json")}
     ledger.begin({"kind": KIND, **header, "teacher": teacher.name, "seed": plan.tree.root})
     names = {plan.seeds.root(plan.seeds.candidate(name)).domain for name in plan.seeds.names}
+    if names == {NAME}:
+        return Mutator(teacher, ledger, config.mutations)
     judge = Judge(tools.sandbox, domains_named(names), tools.limits)
-    return Mutator(
-        teacher, ledger, config.mutations, DriftCheck(DriftTools(plan.seeds, teacher, ledger, judge), config.drift)
-    )
+    check = DriftCheck(DriftTools(plan.seeds, teacher, ledger, judge), config.drift)
+    return Mutator(teacher, ledger, config.mutations, check)
