@@ -21,7 +21,7 @@ from evosyn.train.config import RlvrConfig
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from evosyn.ports import Feed
+    from evosyn.ports import Feed, Teacher
     from evosyn.records import Json, Problem
     from evosyn.train.rlvr import FeedTools
     from evosyn.train.run import OnRow
@@ -50,15 +50,25 @@ def checked_seeds(config: CoevolveConfig) -> list[Problem]:
 
     if config.rotation.active is not None:
         raise UsageError("rotation.active: is another way to change rows; leave it out, or use evosyn train --rotate")
+    if is_self(config):
+        from evosyn.train.policy_teacher import check_policy_teacher
+
+        check_policy_teacher(config)
     samples = [sample for part in gathered(config) for sample in part]
     return check_coevolution(config.coevolution, samples, config.student)
+
+
+def is_self(config: CoevolveConfig) -> bool:
+    """Whether the model in training mutates."""
+    return config.workbench.teacher.spec == "self"
 
 
 def coevolve(config: CoevolveConfig, workbench: Workbench, out: Path, on_row: OnRow | None) -> None:
     """Train with problems that evolve; errors as of `train_rlvr`."""
     from evosyn.train.rlvr import train_rlvr
 
-    if mutates(config.coevolution) and not (out / "config.yaml").is_file():
+    asks = mutates(config.coevolution) and not is_self(config)
+    if asks and not (out / "config.yaml").is_file():
         workbench.check({None: ("mutate-setting", config.coevolution.mutation.sampling)})
     train_rlvr(config, out, workbench.sandbox, on_row=on_row, feed=partial(_feed, config, workbench))
 
@@ -74,17 +84,25 @@ def estimated(config: CoevolveConfig, seeds: Sequence[Problem], workbench: Workb
     plan = plan_of(config.coevolution, seeds, config.student)
     if not mutates(config.coevolution):
         return estimate.without_teacher(plan, config.rollout.group)
+    if is_self(config):
+        raise UsageError("--dry-run: the model in training cannot be asked beforehand; leave out --teacher self")
     teacher = workbench.teacher(keep=False)
     return estimate.estimated(plan, teacher, config.rollout.group, config.workbench.teacher.calls)
 
 
 def _feed(config: CoevolveConfig, workbench: Workbench, tools: FeedTools) -> Feed:
+    from evosyn.train.policy_teacher import PolicyTeacher
+
     start = tools.start
+
+    def teacher() -> Teacher:
+        return PolicyTeacher(start.model, start.tokenizer, config.seed) if is_self(config) else workbench.teacher()
+
     given = CoevolutionTools(
         run=start.run,
         samples=tools.samples,
         resources=start.resources,
-        teacher=workbench.teacher,
+        teacher=teacher,
         sandbox=tools.sandbox,
         limits=config.reward.limits,
         fits=tools.fits,

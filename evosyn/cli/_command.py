@@ -178,7 +178,9 @@ def teacher_options(command: Option) -> Option:
 
 def mutator_options(command: Option) -> Option:
     """The same for commands whose --model is the one that is trained."""
-    return with_options(command, _TEACHER[1:])
+    told = "Who mutates: offline (a simulation), self (the model in training), mailbox:DIR, litellm:provider/name, "
+    named = flag("--teacher", "workbench.teacher.name", told + "local:PATH, or package.module:factory.")
+    return with_options(command, (named, *_TEACHER[2:]))
 
 
 def sandbox_options(command: Option) -> Option:

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from evosyn.chat import Reply, Request
 from evosyn.codec import dump
@@ -33,6 +33,15 @@ class MutationOrder(NamedTuple):
 
 Check: TypeAlias = Callable[[MutationOrder, Mutation, Ask], Awaitable[Mutation]]
 """Looks at what was made: as it is, or lost."""
+
+
+@runtime_checkable
+class Attended(Teacher, Protocol):
+    """A teacher that answers only when it is attended to, in the thread that waits: the model in training."""
+
+    def attend(self) -> None:
+        """Answer what waits, or wait a little."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -76,7 +85,11 @@ class MutationsUnderWay:
         self._thread.start()
 
     def begin(self, orders: Sequence[MutationOrder]) -> None:
-        """Begin what is not under way."""
+        """Begin what is not under way; what is attended to begins when it is due, with the weights of then."""
+        if not isinstance(self._mutator.teacher, Attended):
+            self._begin(orders)
+
+    def _begin(self, orders: Sequence[MutationOrder]) -> None:
         for one in orders:
             index = index_of_wanted(one.wanted)
             if index not in self._begun:
@@ -88,8 +101,10 @@ class MutationsUnderWay:
         Raises:
             BudgetSpent, TeacherUnavailable, UsageError: from the teacher; what was paid is kept.
         """
-        self.begin(orders)
-        indices = [index_of_wanted(one.wanted) for one in orders]
+        self._begin(orders)
+        indices, teacher = [index_of_wanted(one.wanted) for one in orders], self._mutator.teacher
+        while isinstance(teacher, Attended) and not all(self._begun[index].done() for index in indices):
+            teacher.attend()
         found = [self._begun[index].result() for index in indices]
         for index in indices:
             del self._begun[index]
