@@ -47,7 +47,9 @@ def checked_seeds(config: CoevolveConfig) -> list[Problem]:
         UsageError: the seeds, the arm, or what does not go together with it.
     """
     from evosyn.train.data import gathered
+    from evosyn.train.rlvr import check_one_process
 
+    check_one_process()
     if config.rotation.active is not None:
         raise UsageError("rotation.active: is another way to change rows; leave it out, or use evosyn train --rotate")
     if is_self(config):

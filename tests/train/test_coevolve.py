@@ -55,6 +55,15 @@ def outcome(out: Path) -> Json:
     return [rows, state, json.loads((out / "report.json").read_text())["feed"], weights]
 
 
+def cut_back(whole: Path, out: Path, left: int) -> None:
+    """What a kill leaves after checkpoint `left`: the journal is further, its last checkpoints are not whole."""
+    shutil.copytree(whole, out)
+    (out / "report.json").unlink()
+    for folder in (out / "checkpoints").glob("checkpoint-*"):
+        if int(folder.name.rpartition("-")[2]) > left:
+            (folder / MARK).unlink()
+
+
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("whole") / "run"
@@ -100,7 +109,8 @@ def test_where_a_problem_came_from_is_shown_and_what_was_lost_says_why(played: P
     assert "took a free place" in shown("--why", "0")
     view = open_view(played)
     (problems,) = [one for one in view.answer("overview", {})["tables"] if one["title"] == "problems"]
-    assert view.answer(f"why/{problems['rows'][0][0]}", {})["lines"]
+    name, lines = view.answer(f"why/{problems['rows'][0][0]}", {})
+    assert name == problems["rows"][0][0] and lines
     assert len(list(view.contents())) == 1 + len(problems["rows"])
     with pytest.raises(UsageError, match="no problem of"):
         CliRunner().invoke(group, ["inspect", str(played), "--why", "c_nothing"], catch_exceptions=False)
@@ -114,19 +124,32 @@ def test_what_is_held_at_the_end_is_exported_as_a_pool(played: Path, tmp_path: P
     assert all(one.human_testing is not None for one in problems)
 
 
-@pytest.mark.parametrize("left", ["checkpoint-4", None])
-def test_it_goes_on_from_what_a_kill_leaves(left: str | None, whole: Path, tmp_path: Path) -> None:
-    """A kill while the last checkpoint is written, and one before the first: the journal is further than both."""
+@pytest.mark.parametrize("left", [4, 0])
+def test_it_goes_on_from_what_a_kill_leaves(left: int, whole: Path, tmp_path: Path) -> None:
+    """A kill while the last checkpoint is written, and one before the first."""
     out = tmp_path / "run"
-    shutil.copytree(whole, out)
-    (out / "report.json").unlink()
-    for folder in (out / "checkpoints").glob("checkpoint-*"):
-        if left is None or int(folder.name.rpartition("-")[2]) > int(left.rpartition("-")[2]):
-            (folder / MARK).unlink()
+    cut_back(whole, out, left)
     paid = (out / "mutations.jsonl").read_text()
     ran(command(out))
     assert outcome(out) == outcome(whole)
     assert '"rewind"' in (out / "journal.jsonl").read_text() and (out / "mutations.jsonl").read_text() == paid
+
+
+def test_a_model_that_mutates_for_itself_does_so_alike_after_a_kill(tmp_path: Path) -> None:
+    sets = ("mutation.sampling.max_tokens=6", "mutation.tries=2", "mutation.resample=0.5")
+    more = ("--teacher", "self", *(part for one in sets for part in ("--set", f"coevolution.{one}")))
+    ran(command(tmp_path / "run", *more))
+    feed = outcome(tmp_path / "run")[2]
+    assert feed["teacher"] == "self" and feed["calls"] and set(feed["wasted"]) <= {"setting:no-json", "setting:empty"}
+    cut_back(tmp_path / "run", tmp_path / "again", 4)
+    (tmp_path / "again" / "mutations.jsonl").unlink()  # asked again: of the same weights, in the same streams
+    ran(command(tmp_path / "again", *more))
+    assert outcome(tmp_path / "again") == outcome(tmp_path / "run")
+
+
+def test_a_model_elsewhere_does_not_mutate_for_itself(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="--teacher self: the model in training mutates with the transformers engine"):
+        ran(command(tmp_path, "--teacher", "self", "--set", "rollout.engine=vllm-colocate"))
 
 
 def test_what_is_spent_ends_it_and_more_goes_on(tmp_path: Path) -> None:

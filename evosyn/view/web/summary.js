@@ -2,8 +2,8 @@
 const PAGES = { crossexec: "matrix/", coevolve: "why/" };  // where a row of the table of problems leads to
 
 async function storyPage(name) {
-  const one = await ask("why/" + name);
-  return panel(one.name, one.lines.map((line) => h("p", {}, line)));
+  const [title, lines] = await ask("why/" + name);
+  return panel(title, lines.map((line) => h("p", {}, line)));
 }
 
 function showSummary(view) {
