@@ -59,6 +59,8 @@ class CoevolutionReading(TrainingReading):
         """As of a training, with what was evolved."""
         found = super().overview()
         said = (*found.notes, *((self.report or {}).get("feed") or {}).get("warnings", ()))
+        if self.simulated:
+            said = ("SIMULATED: a stand-in for a model made the mutants", *said)
         return replace(found, simulated=found.simulated or self.simulated, notes=said)
 
     @property

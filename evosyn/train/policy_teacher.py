@@ -2,7 +2,7 @@
 trains, with the weights that it has then.
 
 Each reply draws from a stream of its own, so it depends on weights and request alone; the streams of the trainer stay
-as they are. Its replies are not cached (the weights change): whoever asks journals them. DejaQ (2601.01931) section 4.3.
+as they are. Its replies are not cached, since the weights change: whoever asks keeps them. DejaQ (2601.01931), 4.3.
 """
 
 from __future__ import annotations
