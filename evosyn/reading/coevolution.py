@@ -192,6 +192,7 @@ class CoevolutionReading(TrainingReading):
         for one in found:
             first = "a seed" if one.newcomer.number == SEED else f"proposal {one.newcomer.number}"
             out = f", for {one.out}" if one.out else ""
+            out += "; half of its answers agree on another than the declared one" if one.contested else ""
             yield (
                 f"step {one.step}: {first} for {one.newcomer.cell}, {one.passed} of {one.known} right: "
                 f"{FATES[one.fate.value]}{out}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -16,6 +16,7 @@ from evosyn.chat import Message
 from evosyn.journal import Journal
 from evosyn.ports import FeedRow, GroupOutcome
 from evosyn.records import Json
+from evosyn.synthesis.coevolution.contested import contested
 from evosyn.synthesis.coevolution.seeds import SeedProblems
 from evosyn.synthesis.coevolution.state import (
     Coevolution,
@@ -76,7 +77,7 @@ class EvolvingProblems:
             totals[one.row, "passed"] += one.passed
             totals[one.row, "known"] += one.known
         groups = tuple([(row, totals[row, "passed"], totals[row, "known"]) for row in rows])
-        found = CoevolutionStep(step, groups, tuple(self._due()))
+        found = CoevolutionStep(step, groups, tuple(self._due()), tuple(self._contested(outcomes)))
         self._events.append(found, sync=True)  # a checkpoint must never know more than the journal
         self._state.fold(found)
         self._begin()
@@ -112,6 +113,14 @@ class EvolvingProblems:
         spent = self._parts.under_way.spent()
         tokens = {"input": spent.input_tokens, "output": spent.output_tokens}
         return {**found, "calls": spent.calls, "tokens": tokens, "cost": spent.cost}
+
+    def _contested(self, outcomes: Sequence[GroupOutcome]) -> Iterator[str]:
+        """The newcomers whose declared answer the student's answers speak against (counted, never acted on)."""
+        new = {one.candidate.id: one.candidate for one in self._state.newcomers()}
+        for row in dict.fromkeys(one.row for one in outcomes if one.row in new):
+            texts = [text for one in outcomes if one.row == row for text in one.texts]
+            if contested(self._seeds.problem(new[row]), texts):
+                yield row
 
     def _refold(self) -> None:
         self._state = Coevolution(self._plan)
@@ -169,6 +178,10 @@ def told_of(state: Coevolution) -> dict[str, Json]:
         "kept": sum(map(kept, arrived)),
         "dropped": dict(sorted({**refused, **state.lost}.items())),
         "mutants": {"tried": len(mutants), "kept": sum(map(kept, mutants)), "lost": state.lost.total()},
+        "contested": {
+            "tried": sum(one.contested for one in arrived),
+            "kept": sum(kept(one) and one.contested for one in arrived),
+        },
         "wasted": dict(sorted(state.wasted.items())),
         "archive": {
             "held": len(slots),

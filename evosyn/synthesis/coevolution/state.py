@@ -34,11 +34,16 @@ SEED = -1
 
 @dataclass(frozen=True)
 class CoevolutionStep:
-    """Event: what the groups of a step came to, as (row, passed, known), and the mutations that were due after it."""
+    """Event: what the groups of a step came to, as (row, passed, known), and the mutations that were due after it.
+
+    Attributes:
+        contested: newcomers of which half of the answers agree on another than the declared one.
+    """
 
     step: int
     groups: tuple[tuple[str, int, int], ...]
     mutations: tuple[Mutation, ...] = ()
+    contested: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -93,6 +98,7 @@ class Arrival(NamedTuple):
     known: int
     fate: Fate
     out: str = ""
+    contested: bool = False
 
 
 class CoevolutionPlan(NamedTuple):
@@ -134,7 +140,7 @@ class Coevolution:
 
     def fold(self, event: CoevolutionStep) -> None:
         """Take in what a step came to."""
-        found = {row: (passed, known) for row, passed, known in event.groups}
+        found, begun = {row: (passed, known) for row, passed, known in event.groups}, len(self.arrivals)
         if self._arm.keeps:
             for old, seed in self.renewals():
                 if seed.candidate.id in found:
@@ -142,6 +148,9 @@ class Coevolution:
             self.curriculum.fold(Trained(tuple(GroupOutcome(*one) for one in event.groups)))
             self.unscored = self._scored(self.unscored, found)
             self.waiting = self._scored(self.waiting, found)
+            self.arrivals[begun:] = [
+                one._replace(contested=one.newcomer.candidate.id in event.contested) for one in self.arrivals[begun:]
+            ]
             self._come_in({one.number: one for one in event.mutations})
             self._launch()
         self.steps += 1
@@ -152,6 +161,10 @@ class Coevolution:
             return self._uniform(step, groups)
         found = [one.candidate for one in self._newcomers(groups)]
         return found + self._known(step, groups - len(found))
+
+    def newcomers(self) -> list[Newcomer]:
+        """All that have no score yet."""
+        return [*self.unscored, *(seed for _, seed in self.renewals()), *self.waiting]
 
     def due(self) -> list[Launched]:
         """The proposals that come in with the next report."""

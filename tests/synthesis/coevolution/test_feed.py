@@ -206,6 +206,20 @@ def test_a_mutant_too_long_for_the_student_is_lost(tmp_path: Path) -> None:
         assert set(state_of(feed).lost) >= {"mutant:too-long"} and not feed.summary()["mutants"]["tried"]
 
 
+def test_an_answer_that_half_of_the_student_s_answers_speak_against_is_counted_and_kept(tmp_path: Path) -> None:
+    said = ["\\boxed{-7}", "\\boxed{-7.0}", "hm", "\\boxed{5000001}"]
+    with opened(tmp_path, steps=STEPS) as feed:
+        for step in range(STEPS):
+            texts = said if step % 2 else said[1:]
+            found = outcomes(feed.rows(step, PROMPTS), step)
+            feed.report(step, [one._replace(texts=tuple(texts)) for one in found])
+        arrivals = state_of(feed).arrivals
+        summary = feed.summary()
+    assert {one.contested for one in arrivals if one.step % 2} == {True}
+    assert {one.contested for one in arrivals if not one.step % 2} == {False}
+    assert summary["contested"]["tried"] and summary["contested"]["kept"] <= summary["kept"]
+
+
 def test_a_journal_of_another_run_is_refused(tmp_path: Path) -> None:
     with opened(tmp_path, steps=STEPS):
         pass
