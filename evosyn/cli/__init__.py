@@ -26,6 +26,7 @@ COMMANDS: dict[str, str] = {
     "synthesize": "Make new problems, cross-execute, rank, prune; write a dataset.",
     "calibrate": "How often a student solves the rows of a dataset.",
     "train": "RLVR on a dataset (GRPO and kin).",
+    "coevolve": "RLVR on problems that evolve with the student.",
     "distill": "SFT or DPO on a dataset.",
     "eval": "pass@k of a model on a pool of problems.",
     "experiment": "Compare data settings by training on each.",

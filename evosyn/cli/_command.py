@@ -33,7 +33,7 @@ _TEACHER = (
     flag(
         "--teacher",
         "workbench.teacher.name",
-        "offline (a simulation), mailbox:DIR, replay:FILE, or package.module:factory.",
+        "offline (a simulation), mailbox:DIR, replay:FILE, litellm:provider/name, or package.module:factory.",
     ),
     flag(
         "--base-url", "workbench.teacher.base_url", "Endpoint of the model, such as http://localhost:8000/v1 for vLLM."
@@ -174,6 +174,13 @@ def default_teacher(problems: Iterable[Problem]) -> str | None:
 def teacher_options(command: Option) -> Option:
     """Add the options that say who is asked."""
     return with_options(command, _TEACHER)
+
+
+def mutator_options(command: Option) -> Option:
+    """The same for commands whose --model is the one that is trained."""
+    told = "Who mutates: offline (a simulation), self (the model in training), mailbox:DIR, litellm:provider/name, "
+    named = flag("--teacher", "workbench.teacher.name", told + "local:PATH, or package.module:factory.")
+    return with_options(command, (named, *_TEACHER[2:]))
 
 
 def sandbox_options(command: Option) -> Option:

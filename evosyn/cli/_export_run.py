@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import click
@@ -50,6 +51,29 @@ def openevolve(directory: Path, out: Path, iterations: int, **endpoint: str | No
     )
     click.echo(f"wrote {out}; run it there with:")
     click.echo(f"  openevolve-run initial_program.py evaluator.py --config config.yaml --iterations {iterations}")
+
+
+def export_held(directory: Path, form: str, target: Path, *, as_json: bool) -> None:
+    """Write the problems that a run of `evosyn coevolve` holds as a pool.
+
+    Raises:
+        UsageError: another format; no step was made.
+    """
+    from evosyn.pools import write_pools
+    from evosyn.reading.coevolution import CoevolutionReading
+
+    reading = CoevolutionReading(directory, "coevolve")
+    if form != "jsonl":
+        raise UsageError(f"--format {form!r}: what {directory} holds is exported as a pool, with jsonl")
+    if not reading.begun:
+        raise UsageError(f"{directory}: holds no problems yet; repeat the command that began it")
+    file = target / "problems.jsonl"
+    count = write_pools(file, reading.held())
+    if as_json:
+        click.echo(json.dumps({"files": [str(file)], "rows": {"train": count}, "skipped": {}}, indent=2))
+        return
+    click.echo(f"{count} problems in {file}")
+    click.echo(f"use: evosyn pool check {file}; evosyn coevolve {file} ...; evosyn eval MODEL --bench {file}")
 
 
 COMMANDS: dict[str, click.Command] = {"strategy": strategy, "openevolve": openevolve}

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from evosyn.cli._export_run import COMMANDS as RUN_EXPORTS
+from evosyn.cli._export_run import export_held
 from evosyn.errors import UsageError
 
 FORMATS = "trl, verl, openrlhf, verifiers, sft, dpo or jsonl; of environments also reasoning_gym"
@@ -54,14 +55,18 @@ def command() -> None:
 @click.option("--private/--public", default=True, show_default=True, help="With --push: who can see it.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON.")
 def data(directory: Path, form: str | None, out: Path | None, setting: str, as_json: bool, **options: Any) -> None:
-    """Write the dataset DIRECTORY in the format of another tool."""
+    """Write the dataset DIRECTORY in the format of another tool; of `evosyn coevolve` what is held, as a pool."""
     from evosyn.dataset import read_dataset
+    from evosyn.reading.opening import kind_of
     from evosyn.synthesis.exports import export_dataset
 
     if form is None:
         raise UsageError(f"--format: name one of {FORMATS}")
     name = options["name"] or directory.resolve().name
     target = out or directory / "export" / form
+    if directory.is_dir() and kind_of(directory) == "coevolve":
+        export_held(directory, form, target, as_json=as_json)
+        return
     samples = read_dataset(directory, setting)
     if options["band"]:
         from evosyn.rates import in_band

@@ -25,6 +25,7 @@ PRINTERS = {
     "synthesize": "evosyn.cli._inspect_data",
     "environments": "evosyn.cli._inspect_environments",
     "environment-search": "evosyn.cli._inspect_environment_search",
+    "coevolve": "evosyn.cli._inspect_coevolution",
     "world": "evosyn.cli._inspect_world",
     "world-rollout": "evosyn.cli._inspect_world",
 }

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 def command(config: RlvrConfig, out: Path, print_config: bool, **told: bool) -> None:
     """Train a model on the datasets DATA with rewards from the chosen testings, run in the sandbox.
 
-    DATA is what `evosyn synthesize --out DATA` wrote; several may be given, of any domains (--mix). The run directory
-    gets config.yaml, metrics.jsonl, curve.png, report.json, checkpoints/ and model/.
+    DATA is what `evosyn synthesize --out DATA` wrote, or a pool whose human testings pay; several may be given, of any
+    domains (--mix). The run directory gets config.yaml, metrics.jsonl, curve.png, report.json, checkpoints/ and model/.
     """
     from evosyn.train.settings import grpo_settings, resolve
 

@@ -46,7 +46,7 @@ class Offered:
     Attributes:
         number: of the proposal; -1 for a seed that it starts from.
         depth: mutations between it and its seed.
-        out: id of the problem that it takes the place of whatever the scores (a renewal); "" to compete.
+        out: id of the problem that it takes the place of whatever the scores (a seed's renews); "" to compete.
     """
 
     number: int
@@ -94,7 +94,7 @@ class Curriculum:
     """The state. `fold` alone changes it.
 
     Attributes:
-        cells: the settings.
+        cells: the settings that problems are made for; one of any other is held as well.
         tree: the node of its random streams.
         step: steps that the student has taken.
         offered, renewals: proposals so far, seeds not counted; and renewals since the last step.
@@ -121,8 +121,8 @@ class Curriculum:
         if isinstance(event, Trained):
             self._trained(event)
             return None
-        self.offered += event.number >= 0 and not event.out
-        self.renewals += bool(event.out)
+        self.offered += event.number >= 0
+        self.renewals += bool(event.out) and event.number < 0
         score, words = learnability(event.passed, event.known), same_words(event.candidate.text)
         if score is None:
             return Fate.INVALID
@@ -170,7 +170,8 @@ class Curriculum:
         """The setting that proposal `number` is wanted for: any but the best ones, a free place counting 0."""
         totals = dict.fromkeys(self.cells, 0.0)
         for slot in self._ordered():
-            totals[slot.cell] += self.score(slot)
+            if slot.cell in totals:
+                totals[slot.cell] += self.score(slot)
         left = sorted(self.cells, key=lambda cell: (-totals[cell], cell))[self.config.ignore_top :]
         return self.tree.child("target", number).random().choice(left)
 

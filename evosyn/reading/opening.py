@@ -19,6 +19,7 @@ HOMES = {
     "crossexec": "summaries:CrossexecReading",
     "train": "summaries:TrainingReading",
     "distill": "summaries:TrainingReading",
+    "coevolve": "coevolution:CoevolutionReading",
     "calibrate": "summaries:CalibrationReading",
     "world": "worlds:WorldReading",
     "world-rollout": "worlds:WorldReading",

@@ -172,6 +172,10 @@ class Ledger(Generic[T]):
         found = (self._events.at(position) for position in self._places.get(index, ()))
         return (event for event in found if isinstance(event, PaidReply))
 
+    def paid(self) -> Iterator[PaidReply]:
+        """The replies of all items, in the order in which they came."""
+        return (event for event in self._events if isinstance(event, PaidReply))
+
     async def _pay(self, key: Key, request: Request, teacher: Teacher) -> Reply:
         reply = await teacher.complete(request)
         if reply.failure in TRANSIENT:

@@ -8,22 +8,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from evosyn.agents import dialects, tool_ways
 from evosyn.chat import Message
 from evosyn.configs.section import listed
 from evosyn.dataset import Sample, read_dataset
-from evosyn.domains import check_task, domain
+from evosyn.domains import check_task, domain, is_named, load_pools
 from evosyn.domains.tool_use import PLAN
+from evosyn.environments.rows import EnvironmentRow, samples_of
 from evosyn.errors import UsageError
 from evosyn.randomness import SeedTree
 from evosyn.rates import in_band
 from evosyn.records import Json, Solution
 from evosyn.tasks import Task, task_of
-from evosyn.train.config import TrainingConfig
+from evosyn.train.config import RlvrConfig, TrainingConfig
 
 Messages = list[dict[str, str]]
+POOLS = (".jsonl", ".gz", ".yaml", ".yml")
+"""How the names of pool files end."""
 
 
 def load_samples(path: str | Path, setting: str) -> list[Sample]:
@@ -40,15 +44,36 @@ def load_samples(path: str | Path, setting: str) -> list[Sample]:
     return samples
 
 
-def gathered(config: TrainingConfig) -> list[list[Sample]]:
-    """The rows of each dataset of a run, those of its band.
+def load_problems(source: str) -> list[Sample]:
+    """The problems of a pool as rows that their human testings decide; their references are what is known of solutions.
 
     Raises:
-        UsageError: as `load_samples` and `in_band`.
+        InputError: a line that is none of a pool.
+        UsageError: a problem without human testing; names it.
+    """
+    rows = []
+    for problem in (pool.problem for pool in load_pools(source)):
+        if problem.human_testing is None:
+            raise UsageError(
+                f"{source}: the problem {problem.problem_id} has no human_testing, which would pay rewards"
+            )
+        solution = Solution(problem.reference_solution or "")
+        (sample,) = samples_of([EnvironmentRow(problem, problem.human_testing, solution)], domain(problem.domain))
+        rows.append(sample if solution.text else replace(sample, solutions_ranked="[]"))
+    return rows
+
+
+def gathered(config: TrainingConfig) -> list[list[Sample]]:
+    """The rows of each dataset of a run, those of its band; for RLVR also those of pools.
+
+    Raises:
+        UsageError: as `load_samples`, `load_problems` and `in_band`.
     """
     found = []
     for path in listed(config.data):
-        samples, rows = load_samples(path, config.setting), config.rows
+        is_pool = isinstance(config, RlvrConfig) and (is_named(path) or Path(path).suffix in POOLS)
+        samples = load_problems(path) if is_pool else load_samples(path, config.setting)
+        rows = config.rows
         found.append(in_band(samples, path, config.setting, rows.band, rows.student) if rows.band else samples)
     return found
 

@@ -92,7 +92,8 @@ def write_card(folder: Path, report: Mapping[str, Json]) -> None:
     """README.md of the model directory, with the lineage of its data."""
     lineage = report["lineage"]
     notes = [f"> {report['label']}", ""] if report.get("label") else []
-    if lineage["simulated"]:
+    feed = report.get("feed")
+    if lineage["simulated"] or (isinstance(feed, Mapping) and feed.get("simulated")):
         notes += ["> Its training data was made by a stand-in for a model: a simulation.", ""]
     lines = [
         "---",

@@ -60,14 +60,26 @@ def train_rlvr(
     config = resolve(config)
     if feed is None and config.rotation.active is not None:
         feed = functools.partial(_rotation, config)
+    if feed is not None:
+        check_one_process()
     if config.rollout.oversample != 1 and world_size() > 1:
         raise UsageError(
             "rollout.oversample: works in one process only; --set rollout.oversample=1 for more (vLLM and "
             "more prompts help)"
         )
-    if feed is not None and world_size() > 1:
-        raise UsageError("--rotate: works in one process only; start it without torchrun, or leave --rotate out")
     return run_training(config, out, lambda start: _prepare(config, start, sandbox, feed), on_row)
+
+
+def check_one_process() -> None:
+    """
+    Raises:
+        UsageError: several processes train together; a feed is owned by one.
+    """
+    if world_size() > 1:
+        raise UsageError(
+            "rows that change while a model trains (--rotate, evosyn coevolve) work in one process only; start it "
+            "without torchrun"
+        )
 
 
 def _rotation(config: RlvrConfig, tools: FeedTools) -> RotatingPool:

@@ -1,7 +1,8 @@
 """A teacher that answers from files in which replies were written by hand; README.md says what is odd about each.
 
 `INDEX.KIND.SLOT.ATTEMPT.md` is the reply of one call: INDEX of a new problem or environment or of a proposal, or the
-name of a seed. The turns of an agent are `NAME.turn.SLOT.TURN.md`. Where there is no file nothing usable comes.
+name of a seed; a mutation counts its tries as SLOT. The turns of an agent are `NAME.turn.SLOT.TURN.md`. Where there is
+no file nothing usable comes.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from evosyn.chat import Reply, Request
 from evosyn.environments.asking import DRAFT
 from evosyn.ports import Argument, PluginConfig, TeacherTools
 from evosyn.synthesis.generate import SAMPLE_STRIDE
+from evosyn.synthesis.mutations.asking import MOST_TRIES, PURPOSES
 
 HERE = Path(__file__).parent
 
@@ -50,6 +52,9 @@ def named(request: Request) -> str:
     if request.purpose == "problem":
         attempt, index = divmod(request.sample, SAMPLE_STRIDE * SAMPLE_STRIDE)
         return f"{index}.problem.0.{attempt}"
+    if request.purpose in PURPOSES.values():
+        number, tried = divmod(request.sample, MOST_TRIES)
+        return f"{number}.{request.purpose}.{tried}.0"
     if request.problem is None:  # a proposal of a search: a second call follows up on the first
         return f"{request.sample}.{request.purpose}.0.{int(len(request.messages) > 2)}"
     attempt, slot = divmod(request.sample, SAMPLE_STRIDE)

@@ -77,7 +77,7 @@ def draw_mutation(tree: SeedTree, strength: str, request: Request) -> DrawnReply
         return _symbolic(story, rng, spoiled)
     if link == DISTRACTOR:
         return _distractor(problem.statement, rng, spoiled)
-    return _setting(replace(story, setting=str(problem.meta["target"]), extra=()), rng, spoiled)
+    return _setting(replace(story, setting=str(problem.meta["target"])), rng, spoiled)
 
 
 def _setting(story: Story, rng: random.Random, spoiled: bool) -> DrawnReply:

@@ -1,0 +1,112 @@
+"""The configuration of `evosyn coevolve`, and the joint between recipe and trainer, which do not know each other."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from evosyn.errors import UsageError
+from evosyn.synthesis.coevolution.config import CoevolutionConfig
+from evosyn.synthesis.recipes.dejaq import (
+    CoevolutionTools,
+    StudentPlan,
+    check_coevolution,
+    evolving_problems,
+    mutates,
+    plan_of,
+)
+from evosyn.train.config import RlvrConfig
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from evosyn.ports import Feed, Teacher
+    from evosyn.records import Json, Problem
+    from evosyn.train.rlvr import FeedTools
+    from evosyn.train.run import OnRow
+    from evosyn.workbench import Workbench
+
+
+class CoevolveConfig(RlvrConfig):
+    """A run of `evosyn coevolve`: an RLVR run whose problems evolve; `workbench.teacher` mutates."""
+
+    command: Literal["coevolve"] = "coevolve"  # type: ignore[assignment]
+    coevolution: CoevolutionConfig = CoevolutionConfig()
+
+    @property
+    def student(self) -> StudentPlan:
+        """What the recipe is told of the training."""
+        return StudentPlan(self.rollout.prompts, self.steps, self.seed)
+
+
+def checked_seeds(config: CoevolveConfig) -> list[Problem]:
+    """The seeds of a run that can begin; nothing heavy is loaded.
+
+    Raises:
+        UsageError: the seeds, the arm, or what does not go together with it.
+    """
+    from evosyn.train.data import gathered
+    from evosyn.train.rlvr import check_one_process
+
+    check_one_process()
+    if config.rotation.active is not None:
+        raise UsageError("rotation.active: is another way to change rows; leave it out, or use evosyn train --rotate")
+    if is_self(config):
+        from evosyn.train.policy_teacher import check_policy_teacher
+
+        check_policy_teacher(config)
+    samples = [sample for part in gathered(config) for sample in part]
+    return check_coevolution(config.coevolution, samples, config.student)
+
+
+def is_self(config: CoevolveConfig) -> bool:
+    """Whether the model in training mutates."""
+    return config.workbench.teacher.spec == "self"
+
+
+def coevolve(config: CoevolveConfig, workbench: Workbench, out: Path, on_row: OnRow | None) -> None:
+    """Train with problems that evolve; errors as of `train_rlvr`."""
+    from evosyn.train.rlvr import train_rlvr
+
+    asks = mutates(config.coevolution) and not is_self(config)
+    if asks and not (out / "config.yaml").is_file():
+        workbench.check({None: ("mutate-setting", config.coevolution.mutation.sampling)})
+    train_rlvr(config, out, workbench.sandbox, on_row=on_row, feed=partial(_feed, config, workbench))
+
+
+def estimated(config: CoevolveConfig, seeds: Sequence[Problem], workbench: Workbench) -> dict[str, Json]:
+    """What a run will take; an arm that mutates nothing asks nobody.
+
+    Raises:
+        BudgetSpent, TeacherUnavailable, UsageError: from the sample.
+    """
+    from evosyn.synthesis.coevolution import estimate
+
+    plan = plan_of(config.coevolution, seeds, config.student)
+    if not mutates(config.coevolution):
+        return estimate.without_teacher(plan, config.rollout.group)
+    if is_self(config):
+        raise UsageError("--dry-run: the model in training cannot be asked beforehand; leave out --teacher self")
+    teacher = workbench.teacher(keep=False)
+    return estimate.estimated(plan, teacher, config.rollout.group, config.workbench.teacher.calls)
+
+
+def _feed(config: CoevolveConfig, workbench: Workbench, tools: FeedTools) -> Feed:
+    from evosyn.train.policy_teacher import PolicyTeacher
+
+    start = tools.start
+
+    def teacher() -> Teacher:
+        return PolicyTeacher(start.model, start.tokenizer, config.seed) if is_self(config) else workbench.teacher()
+
+    given = CoevolutionTools(
+        run=start.run,
+        samples=tools.samples,
+        resources=start.resources,
+        teacher=teacher,
+        sandbox=tools.sandbox,
+        limits=config.reward.limits,
+        fits=tools.fits,
+    )
+    return evolving_problems(config.coevolution, config.student, given)

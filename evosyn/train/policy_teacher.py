@@ -1,0 +1,104 @@
+"""The model in training as a teacher (`evosyn coevolve --teacher self`): it answers between steps, in the thread that
+trains, with the weights that it has then.
+
+Each reply draws from a stream of its own, so it depends on weights and request alone; the streams of the trainer stay
+as they are. Its replies are not cached, since the weights change: whoever asks keeps them. DejaQ (2601.01931), 4.3.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from typing import Any, NamedTuple
+
+from evosyn.chat import Reply, Request
+from evosyn.errors import UsageError
+from evosyn.records import content_id
+from evosyn.train.config import RlvrConfig
+from evosyn.train.generation import TokenSampling, TransformersGenerator
+from evosyn.train.models import context_of
+
+SELF = "self"
+WAIT_S = 0.005
+
+
+class _Waiting(NamedTuple):
+    request: Request
+    answer: asyncio.Future[Reply]
+    loop: asyncio.AbstractEventLoop
+
+
+class PolicyTeacher:
+    """Implements `ports.Teacher`; `attend` is what answers.
+
+    Args:
+        model: the one that is trained, with its tokenizer.
+        seed: of the run.
+    """
+
+    name, simulated = SELF, False
+
+    def __init__(self, model: Any, tokenizer: Any, seed: int) -> None:
+        self._model, self._tokenizer, self._seed = model, tokenizer, seed
+        self._waiting: deque[_Waiting] = deque()
+
+    async def complete(self, request: Request) -> Reply:
+        """Waits until somebody attends."""
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[Reply] = loop.create_future()
+        self._waiting.append(_Waiting(request, answer, loop))
+        return await answer
+
+    async def aclose(self) -> None:
+        return None
+
+    def attend(self) -> None:
+        """Answer what waits; in the thread that owns the model."""
+        if not self._waiting:
+            time.sleep(WAIT_S)
+        while self._waiting:
+            request, answer, loop = self._waiting.popleft()
+            loop.call_soon_threadsafe(_give, answer, self._reply(request))
+
+    def _reply(self, request: Request) -> Reply:
+        shown = [{"role": one.role, "content": one.content} for one in request.messages]
+        prompt = self._tokenizer.apply_chat_template(shown, add_generation_prompt=True, return_dict=False)
+        wanted = int(request.params.get("max_tokens") or TokenSampling.max_tokens)
+        room = min(wanted, context_of(self._model) - len(prompt))
+        digest = content_id("r_", [self._seed, shown, dict(request.params), request.sample])
+        if room < 1:
+            return Reply(digest, "", SELF, failure="bad-request")
+        sampling = TokenSampling(
+            temperature=float(request.params.get("temperature", 1.0)),
+            top_p=float(request.params.get("top_p", 1.0)),
+            max_tokens=room,
+            seed=self._seed,
+        )
+        trained = self._model.training
+        self._model.eval()
+        try:
+            ((text,),) = TransformersGenerator(self._model, self._tokenizer, sampling).generate([request], [digest])
+        finally:
+            self._model.train(trained)
+        drawn = len(self._tokenizer(text)["input_ids"])
+        failure = None if text.strip() else "empty"
+        return Reply(digest, text, SELF, failure, input_tokens=len(prompt), output_tokens=drawn)
+
+
+def check_policy_teacher(config: RlvrConfig) -> None:
+    """
+    Raises:
+        UsageError: completions are drawn elsewhere than in this process, where the weights of now are.
+    """
+    if config.rollout.engine != "transformers" or config.memory.deepspeed is not None:
+        told = f"rollout.engine={config.rollout.engine}, memory.deepspeed={config.memory.deepspeed}"
+        raise UsageError(
+            f"--teacher self: the model in training mutates with the transformers engine and no deepspeed ({told}); "
+            "leave them as they are, or name another teacher, such as litellm:provider/name"
+        )
+
+
+def _give(answer: asyncio.Future[Reply], reply: Reply) -> None:
+    if not answer.done():
+        answer.set_result(reply)
