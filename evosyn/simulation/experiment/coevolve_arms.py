@@ -191,8 +191,12 @@ class CurriculumSource:
         return OfferedSteps(number, mutant.problem, parent.depth + 1, parent.candidate.id, mutant=mutant)
 
     def _renewals(self, step: int) -> list[OfferedSteps]:
-        rng = self._tree.child("renewal", step).random()
-        return [OfferedSteps(-1, rng.choice(self._seeds), out=old.candidate.id) for old in self.held.renewed()]
+        """Seeds, of the same setting where there are any, for the problems that are due to leave."""
+        rng, found = self._tree.child("renewal", step).random(), []
+        for old in self.held.renewed():
+            alike = [one for one in self._seeds if one.setting == old.cell] or self._seeds
+            found.append(OfferedSteps(-1, rng.choice(alike), out=old.candidate.id))
+        return found
 
     def _offer(self, offered: Sequence[OfferedSteps], step: int) -> None:
         """Have all tried at once, then offer them in order; what is blind to outcomes tries nothing."""

@@ -36,21 +36,24 @@ def cross_fitted_cvar(outcomes: Sequence[Sequence[int]], share: float) -> Fracti
         outcomes: of each task, 1 for a success and 0; `FEWEST_SAMPLES` of each at least.
 
     Raises:
-        ValueError: too few samples, or no task.
+        ValueError: no task, too few samples, or not as many of each.
     """
-    if not outcomes or min(map(len, outcomes)) < FEWEST_SAMPLES:
-        raise ValueError(f"CVaR needs tasks with {FEWEST_SAMPLES} samples each")
-    halves = [(one[: len(one) // 2], one[len(one) // 2 :]) for one in outcomes]
-    left, right = ([Fraction(sum(each[at]), len(each[at])) for each in halves] for at in (0, 1))
+    samples = {len(one) for one in outcomes}
+    if len(samples) != 1 or min(samples) < FEWEST_SAMPLES:
+        raise ValueError(f"CVaR needs tasks with {FEWEST_SAMPLES} samples and more, as many of each")
+    (size,) = samples
+    left, right = [sum(one[: size // 2]) for one in outcomes], [sum(one[size // 2 :]) for one in outcomes]
     count = math.ceil(share * len(outcomes))
-    return (_mean_of_worst(left, right, count) + _mean_of_worst(right, left, count)) / 2
+    told_right = _worst(left, right, count) / (size - size // 2)
+    return (told_right + _worst(right, left, count) / (size // 2)) / 2
 
 
-def _mean_of_worst(ranks: Sequence[Fraction], values: Sequence[Fraction], count: int) -> Fraction:
+def _worst(ranks: Sequence[int], values: Sequence[int], count: int) -> Fraction:
+    """The mean value of so many with the lowest ranks; those at the last rank share what is left."""
     last = sorted(ranks)[count - 1]
     below = [value for rank, value in zip(ranks, values, strict=True) if rank < last]
     alike = [value for rank, value in zip(ranks, values, strict=True) if rank == last]
-    return (sum(below, Fraction(0)) + Fraction(count - len(below), len(alike)) * sum(alike, Fraction(0))) / count
+    return (sum(below) + Fraction((count - len(below)) * sum(alike), len(alike))) / count
 
 
 def at_completions(curve: Sequence[Mapping[str, float]], spent: float, name: str) -> float:
