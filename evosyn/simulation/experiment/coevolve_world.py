@@ -3,7 +3,7 @@
 A problem is a list of verbs, each with a number that the policy is not shown; it answers a sign for each word, and the
 number that these signs come to is its answer, which our own table computes and compares. So an answer is a number, as
 in DejaQ (2601.01931), and reaching it asks for no arithmetic of a network. Verbs of a setting are words of their own,
-so that what is learnt in one setting says nothing about another; an aside is a word that nothing depends on.
+so that what is learnt in one setting says little about another; an aside is a word that nothing depends on.
 """
 
 from __future__ import annotations
