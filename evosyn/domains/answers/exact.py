@@ -23,7 +23,8 @@ LARGEST_POWER = 100
 """Of pi."""
 WORK = 2000
 """Products of two fractions that one answer may cost."""
-ROOT_WORK = 200
+ROOT_WORK, DIVISIONS = 100, 10
+"""What a root costs beside, and the trial divisions that cost as much as one product."""
 _PRECISION = 80
 _PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494459230781640628620899862803482534")
 _COMPARED = Decimal(10) ** 40
@@ -129,7 +130,9 @@ class Arithmetic:
             raise Unreadable("a root")
         self._pay(ROOT_WORK)
         if degree == 2:
-            outside, inside = _square_part(value.numerator * value.denominator)
+            square = value.numerator * value.denominator
+            self._pay(round(min(square, LARGEST_ROOT) ** (1 / 3)) // DIVISIONS)
+            outside, inside = _square_part(square)
             return _sum([(Unit(inside, 0), Fraction(outside, value.denominator))])
         return exact(Fraction(_whole_root(value.numerator, degree), _whole_root(value.denominator, degree)))
 

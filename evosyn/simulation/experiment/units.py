@@ -43,12 +43,25 @@ def run_units(
         for started in [pool.submit(warm, seed) for seed in dict.fromkeys(seed for seed, _ in missing)]:
             started.result()
         kept = partial(_kept, train, root)
-        futures = {pool.submit(kept, seed, arm): (seed, arm) for seed, arm in missing}
-        for future in as_completed(futures):
-            final = future.result()["curve"][-1]
-            seed, arm = futures[future]
-            say(f"seed {seed}, {arm}: held-out accuracy {final['sampled']:.3f} (greedy {final['greedy']:.3f})")
-    return [json.loads(unit_file(root, *unit).read_text(encoding="utf-8")) for unit in units]
+        for future in as_completed([pool.submit(kept, seed, arm) for seed, arm in missing]):
+            _say(say, future.result())
+    return _records(root, units)
+
+
+def run_units_here(
+    root: Path,
+    units: Sequence[tuple[int, str]],
+    warm: Callable[[int], object],
+    train: Train,
+    say: Callable[[str], None],
+) -> list[Json]:
+    """The same in this process, one after the other, for what takes seconds and needs no torch."""
+    missing = [unit for unit in units if not unit_file(root, *unit).exists()]
+    for seed in dict.fromkeys(seed for seed, _ in missing):
+        warm(seed)
+    for seed, arm in missing:
+        _say(say, _kept(train, root, seed, arm))
+    return _records(root, units)
 
 
 def unit_file(root: Path, seed: int, arm: str) -> Path:
@@ -59,6 +72,16 @@ def _kept(train: Train, root: Path, seed: int, arm: str) -> Json:
     record = {**train(seed, arm), "arm": arm, "seed": seed}
     write_atomic(unit_file(root, seed, arm), json.dumps(record))
     return record
+
+
+def _records(root: Path, units: Sequence[tuple[int, str]]) -> list[Json]:
+    return [json.loads(unit_file(root, *unit).read_text(encoding="utf-8")) for unit in units]
+
+
+def _say(say: Callable[[str], None], record: Json) -> None:
+    final = record["curve"][-1]
+    told = f"held-out accuracy {final['sampled']:.3f} (greedy {final['greedy']:.3f})"
+    say(f"seed {record['seed']}, {record['arm']}: {told}")
 
 
 def _beside() -> None:
