@@ -27,6 +27,7 @@ from evosyn.ports import DomainTools, PluginConfig
 from evosyn.records import Json, ParsedCall, ParsedCalls, Problem, Provenance, Solution, Testing, Verdict, canonical_json
 from evosyn.worlds.tools.cases import StatesBody, ToolCase, begun, matches, misfit_of
 from evosyn.worlds.tools.ddl import schema
+from evosyn.worlds.tools.faults import silenced
 from evosyn.worlds.tools.gate import fault
 from evosyn.worlds.tools.playing import played, program
 from evosyn.worlds.tools.records import Rows, ToolSpec, ToolWorld, state_id
@@ -254,7 +255,9 @@ class WorldToolDomain(BaseDomain):
         what it writes."""
         (tool,) = world_of(problem).tools
         does = [NOTHING, *(f'raise {one}("no")' for one in tool.raises)]
-        return tuple([Solution(tool_text(tool, one)) for one in does])
+        unwritten = silenced(problem.reference_solution or "")
+        texts = [*(tool_text(tool, one) for one in does), *([unwritten] if unwritten else [])]
+        return tuple([Solution(one) for one in texts])
 
     def calls(self, problem: Problem, testing: Testing) -> ParsedCalls | None:
         if self.check_testing(problem, testing) is not None:
