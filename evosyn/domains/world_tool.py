@@ -21,15 +21,25 @@ from evosyn.domains.python.lifting import STATUS_VERDICTS
 from evosyn.domains.python.table import verdict_of
 from evosyn.domains.replies import defines, python_blocks
 from evosyn.errors import FormatError, SandboxUnavailable
-from evosyn.jobs import Call, CallsJob, CellResult, ItemOutcome, Limits, Status
+from evosyn.jobs import CallsJob, CellResult, ItemOutcome, Limits, Status
 from evosyn.parsing import same_program
 from evosyn.ports import DomainTools, PluginConfig
-from evosyn.records import Json, ParsedCall, ParsedCalls, Problem, Provenance, Solution, Testing, Verdict, canonical_json
+from evosyn.records import (
+    Json,
+    ParsedCall,
+    ParsedCalls,
+    Problem,
+    Provenance,
+    Solution,
+    Testing,
+    Verdict,
+    canonical_json,
+)
 from evosyn.worlds.tools.cases import StatesBody, ToolCase, begun, matches, misfit_of
 from evosyn.worlds.tools.ddl import schema
 from evosyn.worlds.tools.faults import silenced
 from evosyn.worlds.tools.gate import fault
-from evosyn.worlds.tools.playing import played, program
+from evosyn.worlds.tools.playing import ToolCalled, apart_job, played
 from evosyn.worlds.tools.records import Rows, ToolSpec, ToolWorld, state_id
 
 NAME = "world-tool"
@@ -116,7 +126,9 @@ def _statement(world: ToolWorld, told: ToolConditions) -> str:
     (tool,) = world.tools
     types = {"string": "str", "integer": "int", "number": "float", "boolean": "bool"}
     takes = ", ".join(f"{one.name}: {types[one.type]}{'' if one.required else ' = ...'}" for one in tool.parameters)
-    lines = [f"- {one.name}: {one.description}{'' if one.required else ' (may be left out)'}" for one in tool.parameters]
+    lines = [
+        f"- {one.name}: {one.description}{'' if one.required else ' (may be left out)'}" for one in tool.parameters
+    ]
     parts = [
         f"The tool `{tool.name}` of this world: {world.title}. {tool.description}",
         f"Signature: def {tool.name}(db, *, {takes})" if takes else f"Signature: def {tool.name}(db)",
@@ -232,7 +244,7 @@ class WorldToolDomain(BaseDomain):
     def plan(self, problem: Problem, solution: Solution, testings: Sequence[Testing], limits: Limits) -> StatesPlan:
         world = with_source(world_of(problem), solution.text)
         places: dict[str, int] = {}
-        calls: list[Call] = []
+        calls: list[tuple[Rows, ToolCalled]] = []
         columns: list[tuple[_Asked, ...] | CellResult] = []
         for testing in testings:
             if misfit := self.check_testing(problem, testing):
@@ -242,13 +254,12 @@ class WorldToolDomain(BaseDomain):
             for case, rows, name in _cases(canonical_json(problem.payload["world"]), canonical_json(testing.body)):
                 if name not in places:
                     places[name] = len(calls)
-                    calls.append(Call((dict(rows), [[[world.tools[0].name, case.args, 1]]], world.clock)))
+                    calls.append((rows, ToolCalled(world.tools[0].name, case.args, 1)))
                 column.append(_Asked(case, rows, places[name]))
             columns.append(tuple(column))
         if wrong := fault(world.tools[0]):
             return StatesPlan(world, tuple(columns), (), CellResult(Verdict.ERROR, detail=wrong))
-        jobs = (CallsJob(program(world), "play", tuple(calls), limits),) if calls else ()
-        return StatesPlan(world, tuple(columns), jobs)
+        return StatesPlan(world, tuple(columns), (apart_job(world, calls, limits),) if calls else ())
 
     def canaries(self, problem: Problem, testings: Sequence[Testing]) -> tuple[Solution, ...]:  # noqa: ARG002
         """A tool that is not there, one that refuses everything for each of its refusals, and the reference without

@@ -1,7 +1,8 @@
 """Plants faults into right tools and counts what their testings catch. What is judged is judged by the one Judge.
 
 Faults are of `worlds.tools.faults`, apart in two halves by a hash of their text: one to look at while testings are
-written, the other for the figures. Untouched tools, also in other words, must be accepted.
+written, the other for the figures. One that is missed and does what the right tool does in 200 drawn calls is no fault,
+and told apart. Untouched tools, also in other words, must be accepted.
 """
 
 from __future__ import annotations
@@ -12,17 +13,25 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from evosyn.crossexec.judge import Cell, Judge
+from evosyn.domains import load_pools
 from evosyn.domains.world_tool import with_source, world_of
+from evosyn.domains.world_tool_pools import tool_problems
 from evosyn.parsing import parsed
 from evosyn.randomness import SeedTree
 from evosyn.records import Json, Problem, Solution, Testing, Verdict
 from evosyn.worlds.tools.faults import FAULTS, plantings
+from evosyn.worlds.tools.files import BUILTIN, bundled, folder_of
+from evosyn.worlds.tools.playing import Player
+from evosyn.worlds.tools.probing import alike
 
 LEAST: dict[str, float] = {**dict.fromkeys(FAULTS, 0.95), "wrong-comparison": 0.8, "second-table": 0.8}
 """Share of a class that must be caught (ours)."""
 MOST_REFUSED = 0.02
 """Share of untouched tools that may be refused."""
 HELD_OUT, LOOKED_AT = "held-out", "looked-at"
+ALL = f"{BUILTIN}all"
+MADE = "testings.jsonl"
+"""Of a world that was made: its tools as pools, the chosen source and testing of each."""
 
 
 class TestedTool(NamedTuple):
@@ -42,6 +51,22 @@ class PlantedFault(NamedTuple):
     half: str
 
 
+def tested_tools(source: str) -> list[TestedTool]:
+    """The tools of a world with their testings: those written by hand, or those that were chosen when it was made.
+
+    Raises:
+        UsageError: there is no such world, or it has no testings.
+    """
+    if source == ALL:
+        return [one for name in bundled() for one in tested_tools(f"{BUILTIN}{name}")]
+    made = folder_of(source) / MADE
+    if made.is_file():
+        pools = load_pools(made)
+        return [TestedTool(one.problem, one.solutions[0].text, one.testings[0]) for one in pools if one.solutions]
+    found = [(one, one.reference_solution, one.human_testing) for one in tool_problems(source)]
+    return [TestedTool(one, text, testing) for one, text, testing in found if text and testing is not None]
+
+
 def planted(tools: Sequence[TestedTool], per_class: int, seeds: SeedTree) -> list[PlantedFault]:
     """So many faults of each class and half, or all that there are; drawn from all places of all tools."""
     found: list[PlantedFault] = []
@@ -54,7 +79,9 @@ def planted(tools: Sequence[TestedTool], per_class: int, seeds: SeedTree) -> lis
     return found
 
 
-def fault_figures(judge: Judge, tools: Sequence[TestedTool], per_class: int, seeds: SeedTree) -> dict[str, Json]:
+def fault_figures(
+    judge: Judge, player: Player, tools: Sequence[TestedTool], per_class: int, seeds: SeedTree
+) -> dict[str, Json]:
     """What is caught, by class; `kept`: whether the goals are met on the half that nobody looked at.
 
     Raises:
@@ -66,13 +93,17 @@ def fault_figures(judge: Judge, tools: Sequence[TestedTool], per_class: int, see
     cells += [Cell(one.problem, Solution(text), one.testing) for one, text in untouched]
     results = judge.verify(cells)
     unknown = sum(one.verdict is Verdict.UNKNOWN for one in results)
-    missed = [one for one, result in zip(faults, results, strict=False) if result.verdict is Verdict.PASS]
+    passed = [one for one, result in zip(faults, results, strict=False) if result.verdict is Verdict.PASS]
+    none = [one for one in passed if _is_none(player, one, seeds)]
+    faults, missed = [one for one in faults if one not in none], [one for one in passed if one not in none]
     refused = [
         one.problem.problem_id
-        for (one, _), result in zip(untouched, results[len(faults) :], strict=True)
+        for (one, _), result in zip(untouched, results[-len(untouched) :], strict=True)
         if result.verdict is not Verdict.PASS
     ]
-    classes = {kind: _figures(kind, faults, missed) for kind in FAULTS}
+    classes = {
+        kind: {**_figures(kind, faults, missed), "none": sum(one.kind == kind for one in none)} for kind in FAULTS
+    }
     share = len(refused) / len(untouched) if untouched else 0.0
     short = [kind for kind, one in classes.items() if one[HELD_OUT] is not None and one[HELD_OUT] < one["least"]]
     return {
@@ -95,6 +126,12 @@ def _figures(kind: str, faults: Sequence[PlantedFault], missed: Sequence[Planted
         found[f"{half}-planted"] = count
         found[half] = round((count - lost) / count, 4) if count else None
     return found
+
+
+def _is_none(player: Player, fault: PlantedFault, seeds: SeedTree) -> bool:
+    world = world_of(fault.tool.problem)
+    pair = [with_source(world, text) for text in (fault.tool.source, fault.source)]
+    return alike(player, pair[0], pair[1:], seeds.child("probes", fault.tool.problem.problem_id))[0]
 
 
 def _half(text: str) -> str:

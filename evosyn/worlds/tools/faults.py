@@ -134,10 +134,11 @@ def _wrong_column(function: ast.FunctionDef, world: ToolWorld) -> Iterator[ast.A
 def _no_existence_check(function: ast.FunctionDef, world: ToolWorld) -> Iterator[ast.AST]:  # noqa: ARG001
     for copied, body, at in _statements(function):
         one = body[at]
-        if isinstance(one, ast.If) and isinstance(one.body[0], ast.Raise) and not one.orelse:
-            if any(isinstance(node, ast.Constant) and node.value is None for node in ast.walk(one.test)):
-                body[at] = ast.Pass()
-                yield copied
+        if not (isinstance(one, ast.If) and isinstance(one.body[0], ast.Raise) and not one.orelse):
+            continue
+        if any(isinstance(node, ast.Constant) and node.value is None for node in ast.walk(one.test)):
+            body[at] = ast.Pass()
+            yield copied
 
 
 def _wrong_comparison(function: ast.FunctionDef, world: ToolWorld) -> Iterator[ast.AST]:  # noqa: ARG001
@@ -202,7 +203,9 @@ def _wrong_shape(function: ast.FunctionDef, world: ToolWorld) -> Iterator[ast.AS
             yield copied
         if isinstance(value, ast.Dict):
             for at in range(len(value.keys)):
-                node.value = ast.Dict(value.keys[:at] + value.keys[at + 1 :], value.values[:at] + value.values[at + 1 :])
+                node.value = ast.Dict(
+                    value.keys[:at] + value.keys[at + 1 :], value.values[:at] + value.values[at + 1 :]
+                )
                 yield copied
 
 
