@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from evosyn.cli._command import ConfiguredCommand, config_options, out_option, sandbox_options, teacher_options
+from evosyn.cli.world_make import command as make
 from evosyn.errors import UsageError
 
 if TYPE_CHECKING:
@@ -22,12 +23,15 @@ SOURCE = click.argument("source", metavar="WORLD")
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output.")
 
 
-@click.group(short_help="Worlds of tools over a database: list, tasks, check, rollout.")
+@click.group(short_help="Worlds of tools over a database: list, make, tasks, check, rollout, faults.")
 def command() -> None:
     """Work with tool worlds: tools that are programs over a database, and tasks in it (see docs/worlds.md).
 
     WORLD is a directory with a world.json, or builtin:NAME of one that comes with evosyn (`evosyn world list`).
     """
+
+
+command.add_command(make)
 
 
 @command.command("list")

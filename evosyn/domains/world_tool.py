@@ -224,6 +224,9 @@ class WorldToolDomain(BaseDomain):
         writes = bool(problem.payload.get("writes"))
         return _misfit(canonical_json(problem.payload["world"]), writes, canonical_json(testing.body)) or None
 
+    def blanks(self, what: Purpose, problem: Problem | None, examples: Sequence[Problem]) -> dict[str, str]:
+        return {name: text for name, text in super().blanks(what, problem, examples).items() if name != "kinds"}
+
     def same(self, problem: Problem, solution: Solution) -> str:  # noqa: ARG002
         return same_program(solution.text)
 
@@ -262,12 +265,10 @@ class WorldToolDomain(BaseDomain):
         return StatesPlan(world, tuple(columns), (apart_job(world, calls, limits),) if calls else ())
 
     def canaries(self, problem: Problem, testings: Sequence[Testing]) -> tuple[Solution, ...]:  # noqa: ARG002
-        """A tool that is not there, one that refuses everything for each of its refusals, and the reference without
-        what it writes."""
-        (tool,) = world_of(problem).tools
-        does = [NOTHING, *(f'raise {one}("no")' for one in tool.raises)]
+        """A tool that is not there, and the reference without what it writes. One that refuses everything is refused by
+        every testing that is one: each has a call that works."""
         unwritten = silenced(problem.reference_solution or "")
-        texts = [*(tool_text(tool, one) for one in does), *([unwritten] if unwritten else [])]
+        texts = [tool_text(world_of(problem).tools[0], NOTHING), *([unwritten] if unwritten else [])]
         return tuple([Solution(one) for one in texts])
 
     def calls(self, problem: Problem, testing: Testing) -> ParsedCalls | None:

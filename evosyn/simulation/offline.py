@@ -36,10 +36,14 @@ from evosyn.simulation.math_author.mutations import draw_mutation
 from evosyn.simulation.shell_author.agent import draw_shell
 from evosyn.simulation.world_author.author import WorldAuthor
 from evosyn.synthesis.mutations.asking import PURPOSES as LINKS
+from evosyn.synthesis.worlds.asking import DEBUG as WORLD_DEBUG
+from evosyn.synthesis.worlds.asking import TABLES as WORLD_TABLES
+from evosyn.synthesis.worlds.asking import TOOLS as WORLD_TOOLS
 
 NAME = "offline-teacher"
 DOMAINS = ("python-function", "python-stdin")
 SHELL, ANSWERS, TOOLS = "os-shell", "math-answer", "world-tool"
+WORLDS = (WORLD_TOOLS, WORLD_TABLES, WORLD_DEBUG)
 BY_PURPOSE = {
     **dict.fromkeys(PURPOSES, draw_environment_reply),
     **dict.fromkeys(LINKS.values(), draw_mutation),
@@ -153,7 +157,7 @@ class OfflineTeacher:
             drawn = partial(BY_PURPOSE[request.purpose], self._tree, self._profile.name, request)
             return await asyncio.get_running_loop().run_in_executor(self._threads, drawn)
         named = (problem.domain if problem is not None else "", request.params.get("domain"))
-        if TOOLS in named:
+        if request.purpose in WORLDS or TOOLS in named:
             return await asyncio.get_running_loop().run_in_executor(self._threads, self._worlds.draw, request)
         if SHELL in named:
             return draw_shell(self._tree, self._profile.name, request)

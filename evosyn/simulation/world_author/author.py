@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections import defaultdict
 
@@ -11,11 +12,15 @@ from evosyn.errors import UsageError
 from evosyn.ports import Sandbox
 from evosyn.randomness import SeedTree
 from evosyn.records import Problem
-from evosyn.simulation.author.replies import DrawnReply
-from evosyn.simulation.world_author.replies import draw_tool, draw_tool_testing
-from evosyn.simulation.world_author.study import ToolStudy, study_tool
+from evosyn.simulation.author.replies import DrawnReply, cases_text, solution_text
+from evosyn.simulation.world_author.grammar import office
+from evosyn.simulation.world_author.replies import AUTHOR, draw_right_testing, draw_tool, draw_tool_testing
+from evosyn.simulation.world_author.study import ToolStudy, rates, study_tool
+from evosyn.synthesis.worlds.asking import DEBUG, TABLES, TOOLS
 
 DRAWS = {"solution": draw_tool, "testing": draw_tool_testing}
+CUT, REPAIRED = 0.06, 0.6
+"""Shares of schemas that cannot be read, and of repairs that are right."""
 
 
 class WorldAuthor:
@@ -39,8 +44,14 @@ class WorldAuthor:
             SandboxUnavailable: the sandbox failed.
         """
         problem = request.problem
+        if problem is not None and request.purpose in (TOOLS, TABLES):
+            return self._schema(str(problem.meta["world"]), request)
+        if problem is not None and request.purpose == DEBUG:
+            return self._repair(problem, request)
         if problem is None or request.purpose not in DRAWS:
-            raise UsageError(f"offline teacher: it cannot write a {request.purpose} of {NAME}; use a model (--model ...)")
+            raise UsageError(
+                f"offline teacher: it cannot write a {request.purpose} of {NAME}; use a model (--model ...)"
+            )
         tree = self._tree.child(problem.id)
         return DRAWS[request.purpose](self.study(problem), self._strength, tree, request.sample)
 
@@ -70,4 +81,30 @@ class WorldAuthor:
         """
         if problem.reference_solution is not None:
             return problem.reference_solution
-        raise UsageError(f"offline teacher: problem {problem.problem_id!r} has no reference; use a model (--model ...)")
+        found = office(self._tree, str(problem.meta.get("world"))).sources.get(str(problem.meta.get("tool")))
+        if found is None:
+            raise UsageError(
+                f"offline teacher: problem {problem.problem_id!r} has no reference, and is of none of its own offices; "
+                "use a model (--model provider/name)"
+            )
+        return found
+
+    def _schema(self, slug: str, request: Request) -> DrawnReply:
+        """Tools or tables of an office."""
+        rng = self._tree.child(request.purpose, slug, request.sample).random()
+        found = office(self._tree, slug)
+        body = json.dumps(found.tools if request.purpose == TOOLS else found.tables, indent=1)
+        if rng.random() < CUT * rates()["strength"][self._strength]:
+            return DrawnReply(f"```json\n{body[: len(body) * 2 // 3]}", "malformed", AUTHOR)
+        return DrawnReply(cases_text(body, "json", rng), "right", AUTHOR)
+
+    def _repair(self, problem: Problem, request: Request) -> DrawnReply:
+        """A program or a testing: right more often than those before, since the case says where to look."""
+        tree = self._tree.child(problem.id, "repair")
+        rng = tree.child(request.sample).random()
+        study = self.study(problem)
+        if rng.random() < REPAIRED:
+            if rng.random() < 0.5:
+                return DrawnReply(solution_text(study.source, rng), "right", AUTHOR)
+            return draw_right_testing(study, rng)
+        return draw_tool(study, self._strength, tree, request.sample)

@@ -69,6 +69,12 @@ def draw_tool_testing(study: ToolStudy, strength: str, tree: SeedTree, sample: i
     return DrawnReply(_text(study, chosen, rng), truth, AUTHOR)
 
 
+def draw_right_testing(study: ToolStudy, rng: random.Random) -> DrawnReply:
+    """A testing without a mistake."""
+    chosen = [_Chosen(study.examples[at], study.examples[at].right) for at in _places(study, rng)]
+    return DrawnReply(_text(study, chosen, rng), "right", AUTHOR)
+
+
 def _spoiled(
     study: ToolStudy, kind: str, places: Sequence[int], chosen: list[_Chosen], rng: random.Random
 ) -> DrawnReply:

@@ -29,10 +29,18 @@ from evosyn.worlds.tools.states import draw_args, draw_state
 LIMITS = Limits(cpu_s=4.0, budget_s=120.0, memory_mb=1024, output_kb=65_536)
 STATES, CALLS, EACH = 12, 16, 6
 """States that are drawn; calls in each; examples of each way to end that are kept."""
-BELIEVABLE = ("wrong-comparison", "second-table", "no-existence-check", "wrong-column", "wrong-exception", "no-op-write")
+BELIEVABLE = (
+    "wrong-comparison",
+    "second-table",
+    "no-existence-check",
+    "wrong-column",
+    "wrong-exception",
+    "no-op-write",
+)
 """Classes of mistakes that one may take for right."""
 A_CLASS = 2
-NOBODY = 0.12
+NOBODY, CORNERS = 0.12, 0.4
+"""Shares of keys that are nobody's, and of numbers at a bound."""
 
 
 class ToolExample(NamedTuple):
@@ -122,15 +130,31 @@ def _of_people(problem: Problem, world: ToolWorld) -> list[tuple[Rows, Mapping[s
 
 
 def _drawn(world: ToolWorld, tree: SeedTree) -> list[tuple[Rows, Mapping[str, Json]]]:
-    tool, found = world.tools[0], []
+    tool = world.tools[0]
+    found: list[tuple[Rows, Mapping[str, Json]]] = []
     for number in range(STATES):
         rng = tree.child("state", number).random()
-        rows = _renumbered(world, draw_state(world, {table.name: rng.choice((1, 2, 3)) for table in world.tables}, rng))
+        drawn = draw_state(world, {table.name: rng.choice((1, 2, 3)) for table in world.tables}, rng)
+        rows = _renumbered(world, _at_bounds(world, drawn, rng))
         for _ in range(CALLS):
             args = draw_args(world, tool, rows, rng, _focus(world, rows, rng))
             if args is not None:
                 found.append((rows, _strange(tool, args, rng)))
     return found
+
+
+def _at_bounds(world: ToolWorld, rows: Rows, rng: random.Random) -> Rows:
+    """The same with some numbers as small or as large as they may be: there the corners of tools are."""
+    bounded = {(table.name, one.name): (one.minimum, one.maximum) for table in world.tables for one in table.columns
+               if one.type == "integer" and one.minimum is not None and one.maximum is not None}  # fmt: skip
+    return {
+        table: [
+            {name: rng.choice((low, low + 1, high - 1, high)) if (table, name) in bounded and rng.random() < CORNERS
+             else value for name, value in row.items() for low, high in [bounded.get((table, name), (0, 0))]}
+            for row in listed
+        ]
+        for table, listed in rows.items()
+    }  # fmt: skip
 
 
 def _renumbered(world: ToolWorld, rows: Rows) -> Rows:
