@@ -34,7 +34,7 @@ MADE = "testings.jsonl"
 """Of a world that was made: its tools as pools, the chosen source and testing of each."""
 
 
-class TestedTool(NamedTuple):
+class ExaminedTool(NamedTuple):
     """A right tool and the testing that is examined."""
 
     problem: Problem
@@ -45,13 +45,13 @@ class TestedTool(NamedTuple):
 class PlantedFault(NamedTuple):
     """A fault in a tool; `half`: whether whoever wrote the testings may have looked at it."""
 
-    tool: TestedTool
+    tool: ExaminedTool
     kind: str
     source: str
     half: str
 
 
-def tested_tools(source: str) -> list[TestedTool]:
+def tested_tools(source: str) -> list[ExaminedTool]:
     """The tools of a world with their testings: those written by hand, or those that were chosen when it was made.
 
     Raises:
@@ -62,12 +62,12 @@ def tested_tools(source: str) -> list[TestedTool]:
     made = folder_of(source) / MADE
     if made.is_file():
         pools = load_pools(made)
-        return [TestedTool(one.problem, one.solutions[0].text, one.testings[0]) for one in pools if one.solutions]
+        return [ExaminedTool(one.problem, one.solutions[0].text, one.testings[0]) for one in pools if one.solutions]
     found = [(one, one.reference_solution, one.human_testing) for one in tool_problems(source)]
-    return [TestedTool(one, text, testing) for one, text, testing in found if text and testing is not None]
+    return [ExaminedTool(one, text, testing) for one, text, testing in found if text and testing is not None]
 
 
-def planted(tools: Sequence[TestedTool], per_class: int, seeds: SeedTree) -> list[PlantedFault]:
+def planted(tools: Sequence[ExaminedTool], per_class: int, seeds: SeedTree) -> list[PlantedFault]:
     """So many faults of each class and half, or all that there are; drawn from all places of all tools."""
     found: list[PlantedFault] = []
     every = [(one, plantings(with_source(world_of(one.problem), one.source), one.source)) for one in tools]
@@ -80,21 +80,20 @@ def planted(tools: Sequence[TestedTool], per_class: int, seeds: SeedTree) -> lis
 
 
 def fault_figures(
-    judge: Judge, player: Player, tools: Sequence[TestedTool], per_class: int, seeds: SeedTree
+    judge: Judge, player: Player, tools: Sequence[ExaminedTool], faults: Sequence[PlantedFault]
 ) -> dict[str, Json]:
     """What is caught, by class; `kept`: whether the goals are met on the half that nobody looked at.
 
     Raises:
         SandboxUnavailable: from the sandbox.
     """
-    faults = planted(tools, per_class, seeds)
     untouched = [(one, text) for one in tools for text in _untouched(one.source)]
     cells = [Cell(one.tool.problem, Solution(one.source), one.tool.testing) for one in faults]
     cells += [Cell(one.problem, Solution(text), one.testing) for one, text in untouched]
     results = judge.verify(cells)
     unknown = sum(one.verdict is Verdict.UNKNOWN for one in results)
     passed = [one for one, result in zip(faults, results, strict=False) if result.verdict is Verdict.PASS]
-    none = [one for one in passed if _is_none(player, one, seeds)]
+    none = [one for one in passed if _is_none(player, one)]
     faults, missed = [one for one in faults if one not in none], [one for one in passed if one not in none]
     refused = [
         one.problem.problem_id
@@ -128,10 +127,10 @@ def _figures(kind: str, faults: Sequence[PlantedFault], missed: Sequence[Planted
     return found
 
 
-def _is_none(player: Player, fault: PlantedFault, seeds: SeedTree) -> bool:
+def _is_none(player: Player, fault: PlantedFault) -> bool:
     world = world_of(fault.tool.problem)
     pair = [with_source(world, text) for text in (fault.tool.source, fault.source)]
-    return alike(player, pair[0], pair[1:], seeds.child("probes", fault.tool.problem.problem_id))[0]
+    return alike(player, pair[0], pair[1:], SeedTree(0).child("probes", fault.tool.problem.problem_id))[0]
 
 
 def _half(text: str) -> str:
