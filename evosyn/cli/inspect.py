@@ -26,6 +26,7 @@ PRINTERS = {
     "environments": "evosyn.cli._inspect_environments",
     "environment-search": "evosyn.cli._inspect_environment_search",
     "world": "evosyn.cli._inspect_world",
+    "worlds": "evosyn.cli._inspect_world",
     "world-rollout": "evosyn.cli._inspect_world",
 }
 """For the kinds of directories with forms of their own where they are printed."""

@@ -21,6 +21,7 @@ HOMES = {
     "distill": "summaries:TrainingReading",
     "calibrate": "summaries:CalibrationReading",
     "world": "worlds:WorldReading",
+    "worlds": "worlds:MadeWorldsReading",
     "world-rollout": "worlds:WorldReading",
     "environment-rows": "environments:EnvironmentRowsReading",
     "eval": "summaries:EvaluationReading",

@@ -17,7 +17,7 @@ from evosyn.jsonlines import write_lines
 from evosyn.pools import pool_to_json
 from evosyn.ports import Domain
 from evosyn.randomness import SeedTree
-from evosyn.records import Json, canonical_json
+from evosyn.records import canonical_json
 from evosyn.rundir import write_atomic
 from evosyn.running.batches import in_thread
 from evosyn.synthesis.recipes.worlds import rows_of_world
@@ -30,8 +30,6 @@ from evosyn.worlds.tools.graph import ToolGraph, find_graph
 from evosyn.worlds.tools.playing import Player
 from evosyn.worlds.tools.records import ToolWorld
 from evosyn.worlds.tools.tasks import MadeTasks, make_tasks
-
-EVIDENCE = "evidence/matrices.jsonl"
 
 
 class FinishWorld:
@@ -71,7 +69,6 @@ class FinishWorld:
         write_files(folder, world)
         write_world(str(folder), folder, graph, made.tasks)
         write_lines(folder / MADE, (pool_to_json(one) for one in tools_of(draft)))
-        write_lines(folder / EVIDENCE, (_evidence(draft, name) for name in sorted(one.name for one in draft.tools)))
         write_dataset(folder, SETTING, rows_of_world(world, made.tasks, self._domains[NAME]))
         report = {"kept": len(made.tasks), "dropped": facts["attempts"], "world": world.id, "edges": facts["edges"]}
         write_atomic(folder / "report.json", canonical_json(report) + "\n")
@@ -90,12 +87,3 @@ def write_files(folder: Path, world: ToolWorld) -> None:
     write_atomic(folder / "world.json", canonical_json({"v": 1, **bare}) + "\n")
     write_atomic(folder / "policy.md", "Do what is asked, all of it, and nothing besides.\n")
     write_atomic(folder / "schema.sql", schema(world))
-
-
-def _evidence(draft: WorldDraft, name: str) -> dict[str, Json]:
-    """The matrix of a tool, and what became of it."""
-    one = next(tool for tool in draft.tools if tool.name == name)
-    return {
-        "v": 1, "tool": name, "verdicts": list(one.verdicts), "chosen": list(one.chosen),
-        "agreement": one.agreement, "rounds": one.rounds, "reason": one.reason,
-    }  # fmt: skip

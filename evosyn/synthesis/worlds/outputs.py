@@ -9,14 +9,17 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from evosyn.dataset import Reject, write_rejects
+from evosyn.jsonlines import write_lines
 from evosyn.records import Json
 from evosyn.rundir import RunDir
 from evosyn.running.progress import Usage
 from evosyn.synthesis.environments.outputs import SIMULATED
-from evosyn.synthesis.worlds.draft import WorldDraft
+from evosyn.synthesis.worlds.draft import MadeTool, WorldDraft
 from evosyn.templates import render
 
 KIND = "worlds"
+TOOLS = "tools.jsonl"
+"""A row for each tool of each world: what became of it, and its matrix."""
 STAGES = ("tools", "tables", "tool", "task")
 """In the order in which a world can be dropped."""
 
@@ -30,6 +33,7 @@ def write_worlds(run: RunDir, drafts: Iterable[WorldDraft]) -> dict[str, Json]:
     listed = list(drafts)
     rejects = [reject for draft in listed for reject in draft.rejects]
     write_rejects(run.path, rejects)
+    write_lines(run.file(TOOLS), (_tool(draft, tool) for draft in listed for tool in draft.tools))
     usage = Usage()
     for draft in listed:
         usage = usage.plus(draft.usage)
@@ -57,18 +61,25 @@ def write_worlds(run: RunDir, drafts: Iterable[WorldDraft]) -> dict[str, Json]:
 
 
 def _row(draft: WorldDraft) -> dict[str, Json]:
-    """What became of a world, and of each of its tools."""
+    """What became of a world."""
     ended = draft.ended
-    found: dict[str, Json] = {
+    stand = [one.agreement for one in draft.kept]
+    return {
         "name": draft.name,
         "world": draft.slug,
         "dropped": "" if ended is None else f"{ended.stage}: {ended.reason}",
-        "tables": len(draft.left().tables) if draft.kept else 0,
-        **draft.facts,
+        "tools": len(stand),
+        "asked": len(draft.tools),
+        "agreement": round(sum(stand) / len(stand), 4) if stand else 0.0,
+        "tables": len(draft.left().tables) if stand else 0,
+        **{name: one for name, one in draft.facts.items() if name != "attempts"},
     }
-    names = ("name", "agreement", "solutions", "testings", "rounds", "reason", "verdicts", "chosen")
-    found["tools"] = [{name: getattr(tool, name) for name in names} for tool in draft.tools]
-    return found
+
+
+def _tool(draft: WorldDraft, tool: MadeTool) -> dict[str, Json]:
+    """What became of a tool, with the matrix that decided it."""
+    names = ("agreement", "solutions", "testings", "rounds", "reason", "verdicts", "chosen")
+    return {"world": draft.slug, "tool": tool.name, **{name: getattr(tool, name) for name in names}}
 
 
 def _counts(rejects: Iterable[Reject], item: str) -> dict[str, int]:
@@ -86,12 +97,11 @@ def _funnel(asked: int, rejects: Iterable[Reject]) -> list[dict[str, Json]]:
 
 
 def _card(name: str, report: Mapping[str, Json]) -> str:
-    kept = [one for one in report["worlds"] if not one["dropped"]]
-    lines = []
-    for one in kept:
-        stand = [tool["agreement"] for tool in one["tools"] if not tool["reason"]]
-        sizes = f"{len(stand)} | {len(one['tools'])} | {one['tables']} | {one['tasks']}"
-        lines.append(f"| `{one['world']}` | {sizes} | {sum(stand) / len(stand):.2f} |")
+    lines = [
+        "| `{world}` | {tools} | {asked} | {tables} | {tasks} | {agreement:.2f} |".format(**one)
+        for one in report["worlds"]
+        if not one["dropped"]
+    ]
     whats = {"world": report["dropped"], "tool": report["tools"]["dropped"], "reply": report["unusable_replies"]}
     reasons = [f"| {what} | {reason} | {count} |" for what, found in whats.items() for reason, count in found.items()]
     told = SIMULATED.format(", ".join(report["models"])).replace("these environments", "these worlds")
