@@ -1,4 +1,4 @@
-"""A directory of `evosyn world tasks`, `rollout` or `make`: its report, a task with its chain, its episodes, its tools."""
+"""A directory of `evosyn world tasks`, `rollout` or `make`: its report, a task with its chain, episodes, tools."""
 
 from __future__ import annotations
 
