@@ -52,7 +52,10 @@ def test_a_wrong_program_and_a_wrong_testing_are_not_chosen(made: Path) -> None:
     found = {one["tool"]: one for one in rows(made, "tools.jsonl")}
     assert found["find_guest"]["chosen"][1] == 0  # the other testing wants a search that ignores case
     assert found["give_locker"]["chosen"][0] == 0 and found["give_plant"]["chosen"][0] == 1
-    assert "member WHERE member_id" in read_world(str(made / "plant_swap")).tool["give_plant"].source
+    assert (
+        '"SELECT points FROM member WHERE member_id = ?", plant["member_id"]'
+        in read_world(str(made / "plant_swap")).tool["give_plant"].source
+    )
 
 
 def test_a_tool_that_no_testing_accepts_is_repaired(made: Path) -> None:
