@@ -142,7 +142,7 @@ def _statement(world: ToolWorld, told: ToolConditions) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-class _Asked(NamedTuple):
+class _AskedCase(NamedTuple):
     """A case, the state that it begins with, and the place of its call."""
 
     case: ToolCase
@@ -160,7 +160,7 @@ class StatesPlan:
     """
 
     world: ToolWorld
-    columns: tuple[tuple[_Asked, ...] | CellResult, ...]
+    columns: tuple[tuple[_AskedCase, ...] | CellResult, ...]
     jobs: tuple[CallsJob, ...]
     given: CellResult | None = None
 
@@ -168,7 +168,7 @@ class StatesPlan:
         items = outcomes[0] if outcomes else ()
         return tuple([one if isinstance(one, CellResult) else self._cell(one, items) for one in self.columns])
 
-    def _cell(self, asked: Sequence[_Asked], items: Sequence[ItemOutcome]) -> CellResult:
+    def _cell(self, asked: Sequence[_AskedCase], items: Sequence[ItemOutcome]) -> CellResult:
         if self.given is not None:
             return CellResult(self.given.verdict, (self.given.verdict,) * len(asked), 0.0, self.given.detail)
         found = [self._case(one, items[one.place]) for one in asked]
@@ -177,7 +177,7 @@ class StatesPlan:
         values = tuple([one.values[0] if one.values else 0 for one in found])
         return CellResult(verdict_of(cases), cases, sum(one.seconds for one in found), detail, values)
 
-    def _case(self, asked: _Asked, item: ItemOutcome) -> CellResult:
+    def _case(self, asked: _AskedCase, item: ItemOutcome) -> CellResult:
         def told(verdict: Verdict, detail: str = "", values: tuple[int, ...] = ()) -> CellResult:
             return CellResult(verdict, (verdict,), item.seconds, detail[:300], values)
 
@@ -248,7 +248,7 @@ class WorldToolDomain(BaseDomain):
         world = with_source(world_of(problem), solution.text)
         places: dict[str, int] = {}
         calls: list[tuple[Rows, ToolCalled]] = []
-        columns: list[tuple[_Asked, ...] | CellResult] = []
+        columns: list[tuple[_AskedCase, ...] | CellResult] = []
         for testing in testings:
             if misfit := self.check_testing(problem, testing):
                 columns.append(CellResult(Verdict.BROKEN, (Verdict.BROKEN,), detail=misfit))
@@ -258,7 +258,7 @@ class WorldToolDomain(BaseDomain):
                 if name not in places:
                     places[name] = len(calls)
                     calls.append((rows, ToolCalled(world.tools[0].name, case.args, 1)))
-                column.append(_Asked(case, rows, places[name]))
+                column.append(_AskedCase(case, rows, places[name]))
             columns.append(tuple(column))
         if wrong := fault(world.tools[0]):
             return StatesPlan(world, tuple(columns), (), CellResult(Verdict.ERROR, detail=wrong))
