@@ -167,7 +167,9 @@ def default_teacher(problems: Iterable[Problem]) -> str | None:
     from evosyn.domains.python.domain import PythonDomain
 
     named = {problem.domain for problem in problems}
-    known = all(name in ("os-shell", "math-answer") or isinstance(domain(name), PythonDomain) for name in named)
+    known = all(
+        name in ("os-shell", "math-answer", "world-tool") or isinstance(domain(name), PythonDomain) for name in named
+    )
     return "offline" if known else None
 
 

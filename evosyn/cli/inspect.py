@@ -27,6 +27,7 @@ PRINTERS = {
     "environment-search": "evosyn.cli._inspect_environment_search",
     "coevolve": "evosyn.cli._inspect_coevolution",
     "world": "evosyn.cli._inspect_world",
+    "worlds": "evosyn.cli._inspect_world",
     "world-rollout": "evosyn.cli._inspect_world",
 }
 """For the kinds of directories with forms of their own where they are printed."""

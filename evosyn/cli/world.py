@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from evosyn.cli._command import ConfiguredCommand, config_options, out_option, sandbox_options, teacher_options
+from evosyn.cli.world_make import command as make
 from evosyn.errors import UsageError
 
 if TYPE_CHECKING:
@@ -22,12 +23,15 @@ SOURCE = click.argument("source", metavar="WORLD")
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output.")
 
 
-@click.group(short_help="Worlds of tools over a database: list, tasks, check, rollout.")
+@click.group(short_help="Worlds of tools over a database: list, make, tasks, check, rollout, faults.")
 def command() -> None:
     """Work with tool worlds: tools that are programs over a database, and tasks in it (see docs/worlds.md).
 
     WORLD is a directory with a world.json, or builtin:NAME of one that comes with evosyn (`evosyn world list`).
     """
+
+
+command.add_command(make)
 
 
 @command.command("list")
@@ -181,6 +185,39 @@ def rollout(
     click.echo(f"{model}{' (SIMULATED: a script)' if agent else ''} on {report['tasks']} tasks: {rates}")
     click.echo(f"{report['calls']} calls, {report['invalid_calls']} invalid; unknown {report['unknown']}")
     return 0
+
+
+@command.command("faults", cls=ConfiguredCommand, kind=CONFIG)
+@SOURCE
+@click.option("--per-class", type=click.IntRange(1), default=20, show_default=True, help="Faults of each class.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of what is planted.")
+@AS_JSON
+@sandbox_options
+@config_options(EXAMPLE)
+def faults(config: CheckConfig, source: str, per_class: int, seed: int, as_json: bool) -> int:
+    """Plant faults into the tools of a world, and count what their testings catch; builtin:all are all bundled worlds.
+
+    Ends with 1 where a class is caught too seldom, or untouched tools are refused.
+    """
+    from evosyn.jobs import Limits
+    from evosyn.randomness import SeedTree
+    from evosyn.synthesis.worlds.planting import HELD_OUT, LOOKED_AT, fault_figures, planted, tested_tools
+    from evosyn.workbench import Workbench
+
+    tools = tested_tools(source)
+    with Workbench(config.workbench, limits=Limits(cpu_s=0.3, budget_s=0.3)) as workbench:
+        found = fault_figures(workbench.judge, _player(workbench), tools, planted(tools, per_class, SeedTree(seed)))
+    if as_json:
+        click.echo(json.dumps(found, indent=2))
+        return 0 if found["kept"] else 1
+    click.echo(f"{'class':20} {'caught':>7} {'of':>4}   looked at")
+    for kind, one in found["classes"].items():
+        shares = ["-" if one[half] is None else f"{one[half]:.3f}" for half in (HELD_OUT, LOOKED_AT)]
+        click.echo(f"{kind:20} {shares[0]:>7} {one[f'{HELD_OUT}-planted']:>4}   {shares[1]} of "
+                   f"{one[f'{LOOKED_AT}-planted']}; {one['none']} are no faults")  # fmt: skip
+    lost = found["untouched"]
+    click.echo(f"untouched tools refused: {len(lost['refused'])} of {lost['count']}; unknown {found['unknown']}")
+    return 0 if found["kept"] else 1
 
 
 def _player(workbench: Workbench) -> Player:

@@ -22,6 +22,7 @@ HOMES = {
     "coevolve": "coevolution:CoevolutionReading",
     "calibrate": "summaries:CalibrationReading",
     "world": "worlds:WorldReading",
+    "worlds": "worlds:MadeWorldsReading",
     "world-rollout": "worlds:WorldReading",
     "environment-rows": "environments:EnvironmentRowsReading",
     "eval": "summaries:EvaluationReading",

@@ -34,11 +34,16 @@ from evosyn.simulation.environments.variations import ANSWER, draw_answer, draw_
 from evosyn.simulation.math_author.author import draw_math
 from evosyn.simulation.math_author.mutations import draw_mutation
 from evosyn.simulation.shell_author.agent import draw_shell
+from evosyn.simulation.world_author.author import WorldAuthor
 from evosyn.synthesis.mutations.asking import PURPOSES as LINKS
+from evosyn.synthesis.worlds.asking import DEBUG as WORLD_DEBUG
+from evosyn.synthesis.worlds.asking import TABLES as WORLD_TABLES
+from evosyn.synthesis.worlds.asking import TOOLS as WORLD_TOOLS
 
 NAME = "offline-teacher"
 DOMAINS = ("python-function", "python-stdin")
-SHELL, ANSWERS = "os-shell", "math-answer"
+SHELL, ANSWERS, TOOLS = "os-shell", "math-answer", "world-tool"
+WORLDS = (WORLD_TOOLS, WORLD_TABLES, WORLD_DEBUG)
 BY_PURPOSE = {
     **dict.fromkeys(PURPOSES, draw_environment_reply),
     **dict.fromkeys(LINKS.values(), draw_mutation),
@@ -82,6 +87,7 @@ class OfflineTeacher:
     def __init__(self, tree: SeedTree, profile: Profile, sandbox: Sandbox | None, workers: int) -> None:
         self._tree, self._profile, self._sandbox = tree, profile, sandbox
         self._threads = ThreadPoolExecutor(max_workers=workers, thread_name_prefix=NAME)
+        self._worlds = WorldAuthor(tree, profile.name, sandbox)
         self._studies: dict[str, Study] = {}
         self._under_way: dict[str, asyncio.Task[Study]] = {}
 
@@ -151,6 +157,8 @@ class OfflineTeacher:
             drawn = partial(BY_PURPOSE[request.purpose], self._tree, self._profile.name, request)
             return await asyncio.get_running_loop().run_in_executor(self._threads, drawn)
         named = (problem.domain if problem is not None else "", request.params.get("domain"))
+        if request.purpose in WORLDS or TOOLS in named:
+            return await asyncio.get_running_loop().run_in_executor(self._threads, self._worlds.draw, request)
         if SHELL in named:
             return draw_shell(self._tree, self._profile.name, request)
         if ANSWERS in named:

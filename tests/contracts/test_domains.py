@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_short_answer import TestShortAnswer
-from tool_shop import rows, shop
+from tool_shop import BUY, rows, shop
 
 from evosyn import registry
 from evosyn.contracts import DomainContract, DomainSample
@@ -12,6 +12,7 @@ from evosyn.contracts.domains import items
 from evosyn.domains import domain as domain_named
 from evosyn.domains import load_pools
 from evosyn.domains.tool_use import task_payload
+from evosyn.domains.world_tool import ToolConditions, tool_problem
 from evosyn.jobs import Limits
 from evosyn.records import Problem, Solution, Testing
 from evosyn.trajectories import FINISH, ToolUse, Trajectory
@@ -49,6 +50,18 @@ SOLD["sale"] = [
 ]
 
 
+BUYING = tool_problem(shop(), shop().tool["buy"], ToolConditions("NotFound, SoldOut", "a new sale", ("sale", "item")))
+OUTCOMES = {
+    "states": {"shop": rows()},
+    "cases": [
+        {"state": "shop", "args": {"item_id": "I1001", "count": 2}, "returns": {"sale_id": "S0005", "price": 5.0},
+         "changes": {"item": {"I1001": {"stock": 7, "sold": 2}}, "sale": {"S0005": {"item_id": "I1001", "count": 2, "note": ""}}}},
+        {"state": "shop", "args": {"item_id": "I1009", "count": 2}, "refuses": "NotFound"},
+        {"state": "shop", "args": {"item_id": "I1001", "count": 10}, "refuses": "SoldOut"},
+    ],
+}  # fmt: skip
+
+
 def bought(count):
     return Trajectory((ToolUse("buy", {"item_id": "I1001", "count": count}),), FINISH).text
 
@@ -78,6 +91,9 @@ SAMPLES = {
             ),
             *CLEANS,
         ),
+    ),
+    "world-tool": (
+        DomainSample(BUYING, Testing("states", OUTCOMES), BUY, BUY.replace("stock - ?", "stock + ?"), "S0005"),
     ),
     "environment": (DomainSample(ENVIRONMENT, Testing("environment", BODY), "abab", "ab"),),
     "python-function": (

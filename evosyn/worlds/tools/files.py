@@ -25,8 +25,8 @@ from evosyn.worlds.tools.tasks import WorldTask
 
 BUILTIN = "builtin:"
 DIGESTS = "digests.json"
-SEALED = frozenset({".json", ".jsonl", ".md", ".py", ".sql", ".parquet"})
-HAND = ("world.json", "policy.md", "testings.jsonl")
+SEALED = frozenset({".json", ".jsonl", ".md", ".py", ".sql", ".parquet", ".yaml"})
+HAND = ("world.json", "policy.md", "testings.yaml")
 """What people write, beside the tools."""
 
 

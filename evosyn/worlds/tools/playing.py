@@ -110,6 +110,12 @@ def play_job(
     return CallsJob(program(world), "play", (call,), limits)
 
 
+def apart_job(world: ToolWorld, asked: Sequence[tuple[Rows, ToolCalled]], limits: Limits = LIMITS) -> CallsJob:
+    """One process for calls over states of their own, an item each: one that does not end costs no other."""
+    calls = [Call((dict(rows), [[list(call)]], world.clock)) for rows, call in asked]
+    return CallsJob(program(world), "play", tuple(calls), limits)
+
+
 def played(outcome: ItemOutcome, rows: Rows, plays: int = 1) -> list[Played]:
     """What came of each play of a job.
 

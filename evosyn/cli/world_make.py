@@ -1,0 +1,92 @@
+"""`evosyn world make`: tool worlds from the names of domains; their tools cross-executed and chosen by a strategy."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from evosyn.cli._command import ConfiguredCommand, flag, out_option
+from evosyn.cli.env_make import making_options, watching
+from evosyn.errors import CheckFailed, TeacherUnavailable
+
+if TYPE_CHECKING:
+    from evosyn.records import Json
+    from evosyn.running.progress import RunProgress
+    from evosyn.synthesis.worlds.config import MakeWorldsConfig
+    from evosyn.synthesis.worlds.draft import WorldDraft
+
+
+@click.command("make", cls=ConfiguredCommand, kind="evosyn.synthesis.worlds.config:MakeWorldsConfig")
+@click.argument("names", metavar="NAMES")
+@out_option("Directory of the worlds; the same command again resumes it.")
+@flag("--tasks", "tasks", "Of each world; 0 for none. [default: 40]", type=click.IntRange(0))
+@flag("-M", "tools.M", "Programs of each tool. [default: 8]", type=click.IntRange(1))
+@flag("-N", "tools.N", "Testings of each tool. [default: 8]", type=click.IntRange(1))
+@flag("--strategy", "tools.strategy", "Ranks both: a name, a file or a RUN. [default: exclusion]")
+@making_options("tools.debug=0", "Say how many model calls it would take, and stop.")
+def command(config: MakeWorldsConfig, names: str, out: Path, dry_run: bool, as_json: bool, quiet: bool) -> None:
+    """Let a model make tool worlds, and keep what stands of them.
+
+    NAMES are names with commas, a file with one a line, or builtin:domains. A model writes the tools of each, then the
+    tables, then M programs and N testings of each tool; these are cross-executed and ranked, repaired in at most three
+    rounds, or the tool is dropped. What is left gets a graph and tasks: a WORLD for `evosyn world check` and
+    `rollout`. Without a model the built-in simulation writes, and everything says SIMULATED.
+    """
+    from evosyn.running.progress import RunProgress
+    from evosyn.synthesis.recipes.made_worlds import estimate, make_worlds, names_of
+    from evosyn.workbench import Workbench
+
+    wanted, limits = names_of(names), config.tools.execute.limits
+    if dry_run:
+        found = estimate(config, wanted)
+        click.echo(json.dumps(found, indent=2) if as_json else "\n".join(f"{key}: {one}" for key, one in found.items()))
+        return
+    with Workbench(config.workbench, out=out, seed=config.seed, limits=limits, default="offline") as workbench:
+        progress: RunProgress[WorldDraft] = RunProgress()
+        with watching(partial(_line, progress), show=not (quiet or as_json)):
+            report = make_worlds(config, wanted, workbench, out, progress)
+    click.echo(json.dumps(report, indent=2)) if as_json else _summary(report, out)
+    _refuse_nothing(report, out)
+
+
+def _line(progress: RunProgress[WorldDraft]) -> str:
+    stages = ", ".join(f"{count} in {name}" for name, count in progress.in_stage.items() if count)
+    told = f"{progress.finished}/{progress.asked} worlds ended{f', {stages}' if stages else ''}"
+    return f"{told}, {progress.replies} replies ({progress.cached} from cache), {progress.seconds:.0f} s"
+
+
+def _summary(report: Mapping[str, Json], out: Path) -> None:
+    tools = report["tools"]
+    click.echo(f"{report['kept']} of {report['asked']} worlds, {tools['kept']} of {tools['asked']} tools in {out}")
+    for what, found in (("world", report["dropped"]), ("tool", tools["dropped"])):
+        for reason, count in found.items():
+            click.echo(f"  dropped {count} {what}: {reason}")
+    cost = "unknown price" if report["cost"] is None else f"${report['cost']:.4f}"
+    simulated = f" - SIMULATED by {', '.join(report['models'])}" if report["simulated"] else ""
+    click.echo(f"{report['calls']} model calls ({cost}), {report['executions']} executions{simulated}")
+    for one in report["worlds"]:
+        if not one["dropped"]:
+            click.echo(f"next:    evosyn world check {out / one['world']}")
+            return
+
+
+def _refuse_nothing(report: Mapping[str, Json], out: Path) -> None:
+    """
+    Raises:
+        CheckFailed: no world was kept.
+        TeacherUnavailable: because the teacher gave no reply to any request.
+    """
+    if report["kept"]:
+        return
+    dropped = ", ".join(f"{count} {reason}" for reason, count in report["dropped"].items())
+    if all(reason.startswith("tools: reply-") for reason in report["dropped"]):
+        raise TeacherUnavailable(
+            f"none of {report['asked']} worlds was kept: {dropped}. See that the model answers: evosyn doctor --model "
+            "provider/name"
+        )
+    raise CheckFailed(f"none of {report['asked']} worlds was kept: {dropped}. See {out}/rejects.jsonl")
