@@ -162,8 +162,7 @@ class Actor(EpisodeActor):
         return await self._in_thread(lambda: self._rooms.trial(world_in(problem.payload)))
 
     def place(self, problem: Problem, episode: str) -> EpisodePlace:
-        world = world_in(problem.payload)
-        return EpisodePlace(lambda: self._rooms.open(world), self._rooms.kept, self._turns, episode)
+        return shell_place(self._rooms, problem, self._turns, episode)
 
     def ways(self, problem: Problem) -> Ways:  # noqa: ARG002
         return dialects
@@ -171,6 +170,12 @@ class Actor(EpisodeActor):
     @staticmethod
     def action(act: ToolCall) -> str | None:
         return str(act.arguments["script"]) if act.name == BASH else None
+
+
+def shell_place(rooms: Rooms, problem: Problem, turns: TurnJournal, episode: str) -> EpisodePlace:
+    """Where an episode in a shell world takes place."""
+    world = world_in(problem.payload)
+    return EpisodePlace(lambda: rooms.open(world), rooms.kept, turns, episode)
 
 
 class _Work:

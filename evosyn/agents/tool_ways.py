@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from evosyn.agents import dialects
 from evosyn.agents.dialects import Dialect
 from evosyn.agents.episodes import EpisodeActor
 from evosyn.agents.place import EpisodePlace
 from evosyn.agents.turns import TurnJournal
 from evosyn.chat import Message
-from evosyn.domains.tool_use import place_in
-from evosyn.ports.agents import Agent
+from evosyn.domains import domain
+from evosyn.domains.tool_use import PLAN, place_in
+from evosyn.ports.agents import Agent, Ways
 from evosyn.records import Json, Problem
 from evosyn.thinking import without_thinking
 from evosyn.toolcalls import ToolCall, heard, spoken
@@ -64,6 +66,16 @@ class ToolWays:
         return Message("tool", out) if dialect == "tools" else Message("user", SHOWN + out)
 
 
+def ways_of(problem: Problem) -> Ways:
+    """How one acts where an agent works on a problem."""
+    return ToolWays(place_in(problem)) if domain(problem.domain).actor == "tools" else dialects
+
+
+def stepwise(prompt: str) -> str:
+    """A prompt that asks for a plan, without that: for who acts call by call."""
+    return prompt.replace(PLAN, "").rstrip()
+
+
 def as_text(messages: Sequence[Message]) -> list[Message]:
     """Messages with calls of tools as the same in plain text."""
     return [Message("user", SHOWN + one.content) if one.role == "tool" else one for one in messages]
@@ -77,8 +89,7 @@ class ToolActor(EpisodeActor):
         self._worlds = worlds
 
     def place(self, problem: Problem, episode: str) -> EpisodePlace:
-        world = place_in(problem)
-        return EpisodePlace(lambda: self._worlds.open(world), lambda _: True, self._turns, episode, shortened)
+        return tool_place(self._worlds, problem, self._turns, episode)
 
     def ways(self, problem: Problem) -> ToolWays:
         return ToolWays(place_in(problem))
@@ -86,6 +97,12 @@ class ToolActor(EpisodeActor):
     @staticmethod
     def action(act: ToolCall) -> str | None:
         return None if act.name == FINISH else action_of(act.name, act.arguments)
+
+
+def tool_place(worlds: ToolWorlds, problem: Problem, turns: TurnJournal, episode: str) -> EpisodePlace:
+    """Where an episode in a tool world takes place."""
+    place = place_in(problem)
+    return EpisodePlace(lambda: worlds.open(place), lambda _: True, turns, episode, shortened)
 
 
 def _schema(name: str, told: str, *arguments: str) -> Json:

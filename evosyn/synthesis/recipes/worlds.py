@@ -15,7 +15,8 @@ from evosyn.agents.scripted import ScriptedAgent
 from evosyn.chat import Reply, Request
 from evosyn.crossexec.judge import Cell
 from evosyn.dataset import Sample, write_dataset
-from evosyn.domains.tool_use import FINAL_STATE, NAME, PLAN, task_payload
+from evosyn.domains.tool_tasks import plan_of, problem_of, testing_of
+from evosyn.domains.tool_use import NAME, PLAN
 from evosyn.environments.rows import SETTING, EnvironmentRow, samples_of
 from evosyn.errors import UsageError
 from evosyn.jobs import CellResult
@@ -23,38 +24,13 @@ from evosyn.jsonlines import write_lines
 from evosyn.ports import Domain
 from evosyn.ports.agents import Agent
 from evosyn.randomness import SeedTree
-from evosyn.records import Json, Problem, Provenance, Solution, Testing, Verdict
-from evosyn.trajectories import FINISH, ToolUse, Trajectory
+from evosyn.records import Json, Problem, Provenance, Solution, Verdict
 from evosyn.workbench import Workbench
-from evosyn.worlds.tools.chains import ChainStep, calls_of
-from evosyn.worlds.tools.kind import INVALID, ToolPlace
+from evosyn.worlds.tools.kind import INVALID
 from evosyn.worlds.tools.records import ToolWorld
 from evosyn.worlds.tools.tasks import WorldTask
 
 KIND = "world-rollout"
-
-
-def problem_of(world: ToolWorld, task: WorldTask, user: bool = False) -> Problem:
-    """A task as a problem.
-
-    Args:
-        user: the statement says the first request only; the user tells the others when asked.
-    """
-    place = ToolPlace(world, task.state, task.shown, task.sentences if user else ())
-    meta = {"world": world.id, "task": task.id, "title": world.title, "complexity": task.complexity}
-    told = task.sentences[0] if user else task.instruction
-    made = Provenance(source=f"world {world.name}", detail={"index": task.index})
-    return Problem(task.id, NAME, told, payload=task_payload(place), meta=meta, provenance=made)
-
-
-def plan_of(task: WorldTask) -> Solution:
-    """The reference as a plan: what a reply should be that sees no results."""
-    calls = calls_of([ChainStep(name, args) for name, args in task.chain])
-    return Solution(Trajectory(tuple([ToolUse(one.tool, dict(one.args)) for one in calls]), FINISH).text)
-
-
-def testing_of(task: WorldTask) -> Testing:
-    return Testing(FINAL_STATE, {"gold": task.gold})
 
 
 def rows_of_world(world: ToolWorld, tasks: Sequence[WorldTask], domain: Domain) -> list[Sample]:
