@@ -13,6 +13,7 @@ from evosyn.agents.dialects import Dialect
 from evosyn.agents.episodes import EpisodeActor
 from evosyn.agents.place import EpisodePlace
 from evosyn.agents.turns import TurnJournal
+from evosyn.agents.users import ModelUser
 from evosyn.chat import Message
 from evosyn.domains import domain
 from evosyn.domains.tool_use import PLAN, place_in
@@ -20,7 +21,7 @@ from evosyn.ports.agents import Agent, Ways
 from evosyn.records import Json, Problem
 from evosyn.thinking import without_thinking
 from evosyn.toolcalls import ToolCall, heard, spoken
-from evosyn.trajectories import FINISH
+from evosyn.trajectories import FINISH, ToolUse
 from evosyn.worlds.tools.kind import ToolPlace, ToolWorlds, action_of, shortened
 from evosyn.worlds.tools.users import ASK
 
@@ -82,17 +83,33 @@ def as_text(messages: Sequence[Message]) -> list[Message]:
 
 
 class ToolActor(EpisodeActor):
-    """Has problems solved whose payload names a tool world; arguments as those of `EpisodeActor`."""
+    """Has problems solved whose payload names a tool world; arguments as those of `EpisodeActor`.
 
-    def __init__(self, worlds: ToolWorlds, turns: TurnJournal, agent: Agent, most: int | None = None) -> None:
+    Args:
+        user: who answers in place of the script.
+    """
+
+    def __init__(
+        self,
+        worlds: ToolWorlds,
+        turns: TurnJournal,
+        agent: Agent,
+        most: int | None = None,
+        user: ModelUser | None = None,
+    ) -> None:
         super().__init__(turns, agent, most)
-        self._worlds = worlds
+        self._worlds, self._user = worlds, user
 
     def place(self, problem: Problem, episode: str) -> EpisodePlace:
-        return tool_place(self._worlds, problem, self._turns, episode)
+        return tool_place(self._worlds, problem, self.turns, episode)
 
     def ways(self, problem: Problem) -> ToolWays:
         return ToolWays(place_in(problem))
+
+    async def answered(self, problem: Problem, sample: int, act: ToolCall, before: Sequence[ToolUse]) -> str | None:
+        if self._user is None or act.name != ASK or not place_in(problem).requests:
+            return None
+        return await self._user.answer(problem, sample, before, str(act.arguments.get("message", "")))
 
     @staticmethod
     def action(act: ToolCall) -> str | None:

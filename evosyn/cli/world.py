@@ -13,6 +13,7 @@ from evosyn.errors import UsageError
 
 if TYPE_CHECKING:
     from evosyn.cli._configs import CheckConfig
+    from evosyn.synthesis.recipes.worlds import UserKind
     from evosyn.workbench import Workbench
     from evosyn.worlds.tools.playing import Player
 
@@ -131,8 +132,9 @@ def check(config: CheckConfig, source: str, as_json: bool) -> int:
 @SOURCE
 @out_option("Directory of the episodes.")
 @click.option("--agent", help="A scripted one: gold, noop, random, sloppy:RATE, greedy-distractor; else --model.")
-@click.option("--user", type=click.Choice(["none", "scripted"]), default="none", show_default=True,
-              help="none: the agent is told everything at once; scripted: it has to ask.")  # fmt: skip
+@click.option("--user", type=click.Choice(["none", "scripted", "model"]), default="none", show_default=True,
+              help="none: the agent is told everything at once; else it has to ask a script, or a model.")  # fmt: skip
+@click.option("--user-model", metavar="NAME", help="Model that plays the user; means --user model. [default: --model]")
 @click.option("--episodes", type=click.IntRange(1), default=1, show_default=True, help="Of each task.")
 @click.option("--limit", type=click.IntRange(1), help="Tasks at most, the first ones.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of scripted agents.")
@@ -145,7 +147,8 @@ def rollout(
     source: str,
     out: Path,
     agent: str | None,
-    user: str,
+    user: UserKind,
+    user_model: str | None,
     episodes: int,
     limit: int | None,
     seed: int,
@@ -156,22 +159,27 @@ def rollout(
 
     Writes all episodes, and those that passed as a dataset for `evosyn distill`. The same command goes on after a kill.
     """
+    from collections import Counter
+
     from evosyn.domains.tool_use import NAME
     from evosyn.rundir import RunDir
     from evosyn.synthesis.recipes.worlds import KIND, RolloutPlan, figures, roll_out, write_rollout
     from evosyn.workbench import Workbench
     from evosyn.worlds.tools.files import read_tasks, read_world
 
-    plan = RolloutPlan(read_world(source), read_tasks(source)[:limit], agent, user != "none", episodes, seed)
+    kind: UserKind = "model" if user_model else user
+    tasks = read_tasks(source)[:limit]
+    plan = RolloutPlan(read_world(source), tasks, agent, kind, episodes, seed, user_model)
     if agent is None and not config.workbench.teacher.spec:
         raise UsageError("no agent: give --agent gold (a script), or --model provider/name")
     with RunDir(out) as directory, Workbench(config.workbench, out=out, seed=seed) as workbench:
         directory.claim(KIND)
-        decided = {"kind": KIND, "world": plan.world.id, "agent": agent, "user": user, "seed": seed}
+        decided = {"kind": KIND, "world": plan.world.id, "agent": agent, "user": kind, "seed": seed}
         directory.write_json("manifest.json", decided)
-        rolled = roll_out(workbench, plan)
+        redrawn: Counter[str] = Counter()
+        rolled = roll_out(workbench, plan, redrawn)
         model = agent or str(config.workbench.teacher.spec)
-        report = figures(plan, rolled, model)
+        report = figures(plan, rolled, model, redrawn)
         write_rollout(out, plan, rolled, workbench.domains[NAME], model)
         directory.write_json("report.json", report)
     if as_json:

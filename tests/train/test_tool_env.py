@@ -183,14 +183,17 @@ def test_trls_trainer_takes_three_steps_in_a_tool_world(tmp_path: Path) -> None:
     worlds = tool_environments(WORLD, limit=4)
 
     def watched(made):
-        return lambda: type(made.__name__, (made,), {"_do": lambda env, act: calls.append(act.name) or made._do(env, act)})()
+        def do(env, act):
+            calls.append(act.name)
+            return made._do(env, act)
+
+        return type(made.__name__, (made,), {"_do": do})
 
     settings = GRPOConfig(output_dir=str(tmp_path / "g"), max_steps=3, num_generations=4, max_completion_length=256,
                           max_tool_calling_iterations=4, temperature=0.7, **shared)  # fmt: skip
-    trainer = GRPOTrainer(
-        model=model, args=settings, environment_factory={name: watched(one) for name, one in worlds.environments.items()},
-        train_dataset=Dataset.from_list(worlds.rows), processing_class=tokenizer,
-    )  # fmt: skip
+    factories = {name: watched(one) for name, one in worlds.environments.items()}
+    trainer = GRPOTrainer(model=model, args=settings, environment_factory=factories,
+                          train_dataset=Dataset.from_list(worlds.rows), processing_class=tokenizer)  # fmt: skip
     trainer.train()
     logs = [row for row in trainer.state.log_history if "reward" in row]
     assert len(logs) == 3 and all(0.0 <= row["reward"] <= 1.0 for row in logs)
