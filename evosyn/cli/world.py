@@ -23,7 +23,7 @@ SOURCE = click.argument("source", metavar="WORLD")
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output.")
 
 
-@click.group(short_help="Worlds of tools over a database: list, tasks, check, rollout.")
+@click.group(short_help="Worlds of tools over a database: list, tasks, check, rollout, serve.")
 def command() -> None:
     """Work with tool worlds: tools that are programs over a database, and tasks in it (see docs/worlds.md).
 
@@ -189,6 +189,28 @@ def rollout(
     click.echo(f"{model}{' (SIMULATED: a script)' if agent else ''} on {report['tasks']} tasks: {rates}")
     click.echo(f"{report['calls']} calls, {report['invalid_calls']} invalid; unknown {report['unknown']}")
     return 0
+
+
+@command.command("serve")
+@SOURCE
+@click.option(
+    "--task", "name", required=True, metavar="ID", help="Of the world: its id, the beginning of it, or its number."
+)
+@click.option("--user", type=click.Choice(["none", "scripted"]), default="none", show_default=True,
+              help="scripted: the instruction says the first request only; `ask_user` tells the others.")  # fmt: skip
+def serve(source: str, name: str, user: str) -> None:
+    """Serve a task over the Model Context Protocol, on standard input and output, until the client is gone.
+
+    Its tools are those of the task and `finish`. Resources: evosyn://task/instruction, and evosyn://task/reward, which
+    is null until the task is over. Needs the extra `mcp`; calls run in the sandbox of this machine.
+    """
+    import asyncio
+
+    from evosyn.train.world_mcp import ServedTask, task_of_world
+
+    task = task_of_world(source, name, user=user != "none")
+    came_to = asyncio.run(ServedTask(task).serve())
+    click.echo(f"{task.row_id}: {json.dumps(came_to)}", err=True)
 
 
 def _player(workbench: Workbench) -> Player:

@@ -1,6 +1,7 @@
 """`evosyn world` and what `evosyn inspect` says of its directories."""
 
 import json
+import sys
 
 from click.testing import CliRunner
 
@@ -39,3 +40,11 @@ def test_what_is_missing_is_said(tmp_path):
         run("world", "rollout", "builtin:library", "--agent", "best", "--out", tmp_path).exception
     )
     assert "has no world.json" in str(run("world", "tasks", tmp_path, "--out", tmp_path).exception)
+
+
+def test_serving_a_task_without_the_package_says_which_extra_brings_it(monkeypatch):
+    monkeypatch.setenv("EVOSYN_ALLOW_WEAK_SANDBOX", "1")
+    monkeypatch.setitem(sys.modules, "mcp", None)
+    found = run("world", "serve", "builtin:library", "--task", "0")
+    assert "needs the package 'mcp': pip install 'evosyn[mcp]'" in str(found.exception)
+    assert "no task of builtin:library" in str(run("world", "serve", "builtin:library", "--task", "k_none").exception)

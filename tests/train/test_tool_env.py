@@ -1,4 +1,4 @@
-"""Tool worlds in the hands of TRL: a class for each set of tools, rewards by final state, rows and what is told of them."""
+"""Tool worlds in the hands of TRL: a class for each set of tools, rewards by final state, and the rows for them."""
 
 from __future__ import annotations
 
@@ -198,4 +198,3 @@ def test_trls_trainer_takes_three_steps_in_a_tool_world(tmp_path: Path) -> None:
     logs = [row for row in trainer.state.log_history if "reward" in row]
     assert len(logs) == 3 and all(0.0 <= row["reward"] <= 1.0 for row in logs)
     assert set(calls) & set(TASKS[0].shown), "what the model writes is done in the world"
-    print(len(calls), [row["reward"] for row in logs], [row.get("tools/failure_frequency") for row in logs])

@@ -111,7 +111,7 @@ def asked(text):
     return asyncio.run(user.answer(problem, 0, (), "What else?")), speaks
 
 
-def test_the_prompt_of_a_user_is_what_it_was(request):
+def test_the_prompt_of_a_user_is_what_it_was():
     _, speaks = asked("Nothing.")
     first, said, heard = speaks.seen[0].messages
     assert first.content == GOLDEN.read_text(encoding="utf-8")
@@ -134,5 +134,5 @@ def test_what_a_user_says_is_capped():
 def test_a_user_that_always_gives_something_away_makes_the_episode_unknown_and_never_zero(text):
     from evosyn.agents.episodes import ReplyLost
 
-    with pytest.raises(ReplyLost, match="user: (key|tool|call)"):
+    with pytest.raises(ReplyLost, match="user: "):
         asked(text)
