@@ -21,7 +21,7 @@ HOMES = {
     "distill": "summaries:TrainingReading",
     "calibrate": "summaries:CalibrationReading",
     "world": "worlds:WorldReading",
-    "world-rollout": "worlds:WorldReading",
+    "world-rollout": "worlds:WorldRolloutReading",
     "environment-rows": "environments:EnvironmentRowsReading",
     "eval": "summaries:EvaluationReading",
     "experiment": "summaries:ExperimentReading",
