@@ -69,10 +69,10 @@ class WorldWords:
 
 def prompt_of(task: ToyTask) -> list[str]:
     """An instruction with its values as slots."""
-    text = task.text
-    for number, value in sorted(enumerate(task.values), key=lambda one: -len(one[1])):
-        text = text.replace(value, f" @{number} ")
-    return [*re.findall(r"@\d|[a-z]+", text.lower()), GO]
+    values = task.values
+    longest = "|".join(re.escape(one) for one in sorted(values, key=len, reverse=True))
+    masked = re.sub(rf"(?<!\w)(?:{longest})(?!\w)", lambda found: f" @{values.index(found[0])} ", task.text)
+    return [*re.findall(r"@\d|[a-z]+", masked.lower()), GO]
 
 
 def written(task: ToyTask) -> list[str]:

@@ -201,10 +201,10 @@ def summarize(records: Sequence[Json]) -> dict[str, Any]:
     found = {f"{one} - {other}": paired(records, one, other) for one, other in pairs}
     differences = {name: each for name, each in found.items() if each is not None}
     return {
-        "kind": "experiment",
         "note": NOTE,
         "simulated": True,
         "arms": rows,
+        "main": "rule - string",
         "differences": {name: interval_json(each) for name, each in differences.items()},
         "curve": curve,
         "verdict": " ".join(_said(name, each) for name, each in differences.items() if name in CLAIMS),
