@@ -12,8 +12,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import torch
-
 from evosyn.randomness import SeedTree
 from evosyn.simulation.experiment.world_data import SLOTS, ToyTask, player, variant, words_of_all
 from evosyn.train.plain_sft import Pair, RateSchedule, collate, fit_pairs
@@ -173,6 +171,8 @@ class WorldPolicy:
 
     def said(self, tasks: Sequence[ToyTask], seed: int, *, greedy: bool = False) -> list[list[str]]:
         """What it writes for each, sampled at temperature 1 or greedy."""
+        import torch
+
         prompts = [self.words.ids(prompt_of(task)) for task in tasks]
         width = max(map(len, prompts))
         ids = torch.tensor([[0] * (width - len(one)) + one for one in prompts])
@@ -192,6 +192,8 @@ class WorldPolicy:
         pay: Callable[[Sequence[ToyTask], Sequence[Sequence[str]]], list[float]],
     ) -> list[dict[str, float]]:
         """Policy gradient; the mean reward of each step."""
+        import torch
+
         budget, rng, log = self._budget, self._seeds.child("order").random(), list[dict[str, float]]()
         optimizer = torch.optim.AdamW(self.model.parameters(), lr=budget.rate)
         for step in range(budget.steps):
@@ -206,6 +208,8 @@ class WorldPolicy:
         return log
 
     def _learn(self, asked: Sequence[ToyTask], said: Sequence[Sequence[str]], worth: Any, optimizer: Any) -> None:
+        import torch
+
         pairs = [
             Pair(self.words.ids(prompt_of(one)), self.words.ids(text)) for one, text in zip(asked, said, strict=True)
         ]
