@@ -94,11 +94,20 @@ class ToyTask:
     @property
     def values(self) -> tuple[str, ...]:
         """What the instruction names, in the order in which it does, each once."""
-        said = {
-            str(one.get("is", one.get("say"))) for _, args in self.steps for one in args.values() if "from" not in one
-        }
-        places = sorted((self.text.index(one), -len(one), one) for one in said if one in self.text)
-        return tuple(one for *_, one in places)
+        places = [(_place(self.text, one), -len(one), one) for one in _told(self.steps)]
+        return tuple(one for *_, one in sorted(places))
+
+
+def _told(steps: Sequence[tuple[str, dict[str, dict[str, Json]]]]) -> set[str]:
+    """The facts of a chain."""
+    sources = [one for _, args in steps for one in args.values() if "from" not in one]
+    return {str(one.get("is", one.get("say"))) for one in sources}
+
+
+def _place(text: str, value: str) -> int:
+    """Where a value stands by itself in a text; -1 where it does not."""
+    found = re.search(rf"(?<!\w){re.escape(value)}(?!\w)", text)
+    return -1 if found is None else found.start()
 
 
 def defective(tool: ToolSpec) -> ToolSpec:
@@ -115,7 +124,7 @@ def defective(tool: ToolSpec) -> ToolSpec:
 
 @functools.cache
 def variant(name: str, wording: int, broken: tuple[str, ...] = ()) -> ToolWorld:
-    """A bundled world in other words; `wording` 0 to `len(WORDINGS)`-ary: each phrase has its own digit."""
+    """A bundled world in other words, which `wording` draws, with the tools of `broken` as they should not be."""
     world, tools = read_world(f"builtin:{name}"), []
     rng = SeedTree(wording).child("wording", name).random()
     chosen = {phrase: rng.choice(others) for phrase, others in WORDINGS.items()}
@@ -168,9 +177,9 @@ def _drawn(world: ToolWorld, name: str, rng: random.Random) -> tuple[str, Any, S
     if isinstance(chain, str) or len(chain.steps) > MOST_CALLS:
         return None
     played = player().one(world, Play(rows, calls_of(chain.steps)))
-    if not played.smooth or played.rows == rows:
-        return None
-    return " ".join(chain.sentences), tuple((one.tool, one.args) for one in chain.steps), rows, played.rows
+    text, steps = " ".join(chain.sentences), tuple((one.tool, one.args) for one in chain.steps)
+    unsaid = any(_place(text, one) < 0 for one in _told(steps))
+    return None if unsaid or not played.smooth or played.rows == rows else (text, steps, rows, played.rows)
 
 
 @functools.cache

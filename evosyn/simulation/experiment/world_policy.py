@@ -7,12 +7,15 @@ are normalised within groups of samples of a task. SIMULATED; no language model.
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from evosyn.randomness import SeedTree
+from evosyn.rundir import write_atomic
 from evosyn.simulation.experiment.world_data import SLOTS, ToyTask, player, variant, words_of_all
 from evosyn.train.plain_sft import Pair, RateSchedule, collate, fit_pairs
 from evosyn.train.tiny import small_model
@@ -168,6 +171,20 @@ class WorldPolicy:
         """Imitate."""
         pairs = [Pair(self.words.ids(prompt_of(task)), self.words.ids(tokens)) for task, tokens in told]
         fit_pairs(self.model, pairs, 0, RateSchedule(self._budget.warm, 32, 3e-3), self._seeds.child("warm"))
+
+    def keep(self, path: Path) -> None:
+        """Write the weights, whole or not at all."""
+        import torch
+
+        buffer = io.BytesIO()
+        torch.save(self.model.state_dict(), buffer)
+        write_atomic(path, buffer.getvalue())
+
+    def take(self, path: Path) -> None:
+        """Go on from weights that `keep` wrote."""
+        import torch
+
+        self.model.load_state_dict(torch.load(path, weights_only=True))
 
     def said(self, tasks: Sequence[ToyTask], seed: int, *, greedy: bool = False) -> list[list[str]]:
         """What it writes for each, sampled at temperature 1 or greedy."""

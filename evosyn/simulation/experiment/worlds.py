@@ -70,16 +70,16 @@ class WorldsConfig(ExperimentConfig):
 class WorldsPlan:
     """What decides the data of a seed: tasks to train on, to warm up on and to measure on; variants of each world."""
 
-    tasks: int = 96
+    tasks: int = 72
     warm: int = 48
-    heldout: int = 72
+    heldout: int = 60
     variants: int = 4
     counts: tuple[int, ...] = (1, 2, 4, 8, 16)
     wrong: float = 0.3
     steps: int = 40
-    prompts: int = 12
+    prompts: int = 8
     group: int = 8
-    warm_steps: int = 120
+    warm_steps: int = 100
 
 
 PLANS = {
@@ -131,9 +131,11 @@ class WorldsExperiment:
 
 
 def _prepare(root: Path, plan: WorldsPlan, seed: int) -> None:
-    """The tasks of a seed, made once."""
-    path = root / f"seed-{seed}" / "tasks.json"
-    if path.exists():
+    """The tasks of a seed and the weights from which all its arms start, made once."""
+    from evosyn.simulation.experiment import world_policy as toy
+
+    folder = root / f"seed-{seed}"
+    if (folder / "start.pt").exists():
         return
     tree, first = SeedTree(seed).child("worlds"), 1000 * seed
     known, unseen = range(first, first + plan.variants), range(first + 500, first + 500 + plan.variants)
@@ -146,7 +148,10 @@ def _prepare(root: Path, plan: WorldsPlan, seed: int) -> None:
         "heldout": draw_tasks(plan.heldout, unseen, tree.child("heldout")),
     }
     text = json.dumps({name: [dump(one, defaults=True) for one in tasks] for name, tasks in made.items()})
-    write_atomic(path, text)
+    write_atomic(folder / "tasks.json", text)
+    policy = toy.WorldPolicy(SeedTree(seed).child("policy"), _budget(plan))
+    policy.warm(toy.spoilt(made["warm"], plan.wrong, SeedTree(seed)))
+    policy.keep(folder / "start.pt")
 
 
 def _train(root: Path, plan: WorldsPlan, seed: int, arm: str) -> Json:
@@ -156,8 +161,8 @@ def _train(root: Path, plan: WorldsPlan, seed: int, arm: str) -> Json:
     stored = json.loads((root / f"seed-{seed}" / "tasks.json").read_text(encoding="utf-8"))
     made = {name: [load(ToyTask, one) for one in tasks] for name, tasks in stored.items()}
     policy = toy.WorldPolicy(SeedTree(seed).child("policy"), _budget(plan))
-    policy.warm(toy.spoilt(made["warm"], plan.wrong, SeedTree(seed)))
-    paths = toy.paths_of([*made["rule"], *made["warm"], *made["heldout"]])
+    policy.take(root / f"seed-{seed}" / "start.pt")
+    paths = toy.paths_of([*made["random-tools"], *made["rule"], *made["warm"], *made["heldout"]])
     curve = [policy.measure(made["heldout"], paths, 0)]
     if arm == START:
         return {"curve": curve, "tasks": 0, "feasible": None}
