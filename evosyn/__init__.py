@@ -12,15 +12,17 @@ if TYPE_CHECKING:
     from evosyn.api import cross_execute, load, open_sandbox, rank, reward
     from evosyn.train.reward_function import compute_score, compute_scores, trl_reward
     from evosyn.train.shell_env import ShellEnv
+    from evosyn.train.tool_env import tool_environments
 
 __all__ = [
     "ShellEnv", "compute_score", "compute_scores", "cross_execute", "load", "open_sandbox", "rank", "reward",
-    "trl_reward",
+    "tool_environments", "trl_reward",
 ]  # fmt: skip
 __version__ = "0.1.0"
 HOMES = {
     **dict.fromkeys(("compute_score", "compute_scores", "trl_reward"), "evosyn.train.reward_function"),
     "ShellEnv": "evosyn.train.shell_env",
+    "tool_environments": "evosyn.train.tool_env",
 }
 """Where a public name lives, if not in `evosyn.api`."""
 

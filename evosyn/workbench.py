@@ -44,6 +44,7 @@ from evosyn.sharing import Company
 
 if TYPE_CHECKING:
     from evosyn.agents.tool_ways import ToolActor
+    from evosyn.agents.users import ModelUser
     from evosyn.crossexec.judge import Judge
     from evosyn.worlds.shell.kind import ShellWorlds
 
@@ -216,22 +217,34 @@ class Workbench:
         if domain.actor == "reply":
             return None
         if domain.name not in self._actors:
-            config = self.config.agent
-            agent = registry.make("agents", config.name, AgentTools(), config.options)
             if domain.actor == "tools":
-                self._actors[domain.name] = self.tool_actor(agent)
+                self._actors[domain.name] = self.tool_actor(self.agent())
             else:
                 turns = TurnJournal(self._out and self._out / "turns.jsonl")
-                self._actors[domain.name] = Actor(self.shells, turns, agent, config.rooms)
+                self._actors[domain.name] = Actor(self.shells, turns, self.agent(), self.config.agent.rooms)
         return self._actors[domain.name]
 
-    def tool_actor(self, agent: Agent) -> ToolActor:
-        """Has problems of tool worlds solved by an agent."""
+    def agent(self) -> Agent:
+        """The agent of the configuration, new.
+
+        Raises:
+            UsageError: there is no such one.
+        """
+        config = self.config.agent
+        agent: Agent = registry.make("agents", config.name, AgentTools(), config.options)
+        return agent
+
+    def tool_actor(self, agent: Agent, user: ModelUser | None = None) -> ToolActor:
+        """Has problems of tool worlds solved by an agent.
+
+        Args:
+            user: who answers the agent in place of the script.
+        """
         from evosyn.agents.tool_ways import ToolActor
 
         worlds = registry.make("worlds", "tools", WorldTools(sandbox=lambda: self.sandbox))
         turns = TurnJournal(self._out and self._out / "turns.jsonl")
-        return ToolActor(worlds, turns, agent, self.config.agent.rooms)
+        return ToolActor(worlds, turns, agent, self.config.agent.rooms, user)
 
     def actors(self, problems: Iterable[Problem]) -> dict[str, EpisodeActor]:
         """Who solves these problems in several steps, by domain; each has a place to act in.

@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 
 from evosyn.agents import dialects
 from evosyn.agents.course import Course
-from evosyn.agents.place import EpisodePlace, RoomGone
+from evosyn.agents.place import EpisodePlace, RoomGone, SeenOutput
 from evosyn.agents.turns import TurnJournal
 from evosyn.chat import Reply, Request
 from evosyn.domains import rounds_of
@@ -26,7 +26,7 @@ from evosyn.records import Json, Problem
 from evosyn.running.ledger import TRANSIENT
 from evosyn.shell_world import Need, ShellWorld, world_in
 from evosyn.toolcalls import ToolCall
-from evosyn.trajectories import BASH, Trajectory
+from evosyn.trajectories import BASH, ToolUse, Trajectory
 
 Done = TypeVar("Done")
 AskTurn = Callable[[int, Request], Awaitable[Reply]]
@@ -75,7 +75,7 @@ class EpisodeActor:
     """
 
     def __init__(self, turns: TurnJournal, agent: Agent, most: int | None = None) -> None:
-        self._turns, self._agent = turns, agent
+        self.turns, self._agent = turns, agent
         self._most = most or 2 * len(os.sched_getaffinity(0))
         self._threads = ThreadPoolExecutor(self._most, thread_name_prefix="evosyn-agent")
         self._gates: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
@@ -108,6 +108,18 @@ class EpisodeActor:
         """What the session is told; None for what ends the episode."""
         raise NotImplementedError
 
+    async def answered(self, problem: Problem, sample: int, act: ToolCall, before: Sequence[ToolUse]) -> str | None:  # noqa: ARG002
+        """What somebody in the place says to an act, who is asked in place of the session; None where nobody is.
+
+        Args:
+            sample: number of the episode.
+            before: what was done until then.
+
+        Raises:
+            ReplyLost: whoever it is gave no answer.
+        """
+        return None
+
     async def solve(self, problem: Problem, request: Request, ask: AskTurn) -> Episode:
         """One episode.
 
@@ -120,23 +132,24 @@ class EpisodeActor:
         """
         place = self.place(problem, f"{problem.id}/{request.sample}")
         bare = replace(problem, human_testing=None)
-        work = _Work(bare, request, ask, place, self._turns, self._in_thread, self.ways(problem), self.action)
+        work = _Work(bare, request, ask, place, self)
         async with self._gate():
             with _closing(place):
                 try:
                     await self._agent.run(work)
-                    state = await self._in_thread(place.freeze) if work.course.ended else None
+                    state = await self.in_thread(place.freeze) if work.course.ended else None
                 except ReplyLost as error:
                     return Episode(None, tuple(work.replies), str(error))
                 except RoomGone:
                     return Episode(None, tuple(work.replies), "room")
         return Episode(work.course.trajectory(state), tuple(work.replies), drifted=place.drifted)
 
+    async def in_thread(self, work: Callable[[], Done]) -> Done:
+        """Block elsewhere."""
+        return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+
     def _gate(self) -> asyncio.Semaphore:
         return self._gates.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(self._most))
-
-    async def _in_thread(self, work: Callable[[], Done]) -> Done:
-        return await asyncio.get_running_loop().run_in_executor(self._threads, work)
 
 
 class Actor(EpisodeActor):
@@ -159,11 +172,10 @@ class Actor(EpisodeActor):
         return self._rooms.lacks(world_in(problem.payload))
 
     async def refused(self, problem: Problem) -> str:
-        return await self._in_thread(lambda: self._rooms.trial(world_in(problem.payload)))
+        return await self.in_thread(lambda: self._rooms.trial(world_in(problem.payload)))
 
     def place(self, problem: Problem, episode: str) -> EpisodePlace:
-        world = world_in(problem.payload)
-        return EpisodePlace(lambda: self._rooms.open(world), self._rooms.kept, self._turns, episode)
+        return shell_place(self._rooms, problem, self.turns, episode)
 
     def ways(self, problem: Problem) -> Ways:  # noqa: ARG002
         return dialects
@@ -171,6 +183,12 @@ class Actor(EpisodeActor):
     @staticmethod
     def action(act: ToolCall) -> str | None:
         return str(act.arguments["script"]) if act.name == BASH else None
+
+
+def shell_place(rooms: Rooms, problem: Problem, turns: TurnJournal, episode: str) -> EpisodePlace:
+    """Where an episode in a shell world takes place."""
+    world = world_in(problem.payload)
+    return EpisodePlace(lambda: rooms.open(world), rooms.kept, turns, episode)
 
 
 class _Work:
@@ -182,14 +200,10 @@ class _Work:
         opening: Request,
         ask: AskTurn,
         place: EpisodePlace,
-        turns: TurnJournal,
-        in_thread: Callable[[Callable[[], Json]], Awaitable[Json]],
-        ways: Ways,
-        action: Callable[[ToolCall], str | None],
+        actor: EpisodeActor,
     ) -> None:
-        self.problem, self.opening, self.ways, self._action = problem, opening, ways, action
-        self._ask, self._place, self._turns, self._in_thread = ask, place, turns, in_thread
-        self.course = Course(rounds_of(problem))
+        self.problem, self.opening, self._ask, self._place, self._actor = problem, opening, ask, place, actor
+        self.ways, self.course = actor.ways(problem), Course(rounds_of(problem))
         self.replies: list[Reply] = []
 
     @property
@@ -206,19 +220,23 @@ class _Work:
     async def do(self, act: ToolCall | None) -> str:
         if self.over:
             return ""
-        action = None if act is None else self._action(act)
+        action = None if act is None else self._actor.action(act)
         self.course.take(act, runs=action is not None)
         if act is None or action is None:
             return ""
-        seen = await self._in_thread(lambda: self._place.act(action))
+        said = await self._actor.answered(self.problem, self.opening.sample, act, self.course.calls)
+        if said is None:
+            seen = await self._actor.in_thread(lambda: self._place.act(action))
+        else:
+            seen = SeenOutput(said, 0)
         self.course.saw(act, seen)
         return str(seen.out)
 
     def recall(self, name: str) -> Json:
-        return self._turns.get(NOTES, [name])
+        return self._actor.turns.get(NOTES, [name])
 
     def note(self, name: str, value: Json) -> None:
-        self._turns.put(NOTES, [name], value)
+        self._actor.turns.put(NOTES, [name], value)
 
 
 @contextmanager

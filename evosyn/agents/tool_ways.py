@@ -8,17 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from evosyn.agents import dialects
 from evosyn.agents.dialects import Dialect
 from evosyn.agents.episodes import EpisodeActor
 from evosyn.agents.place import EpisodePlace
 from evosyn.agents.turns import TurnJournal
+from evosyn.agents.users import ModelUser
 from evosyn.chat import Message
-from evosyn.domains.tool_use import place_in
-from evosyn.ports.agents import Agent
+from evosyn.domains import domain
+from evosyn.domains.tool_use import PLAN, place_in
+from evosyn.ports.agents import Agent, Ways
 from evosyn.records import Json, Problem
 from evosyn.thinking import without_thinking
 from evosyn.toolcalls import ToolCall, heard, spoken
-from evosyn.trajectories import FINISH
+from evosyn.trajectories import FINISH, ToolUse
 from evosyn.worlds.tools.kind import ToolPlace, ToolWorlds, action_of, shortened
 from evosyn.worlds.tools.users import ASK
 
@@ -64,28 +67,59 @@ class ToolWays:
         return Message("tool", out) if dialect == "tools" else Message("user", SHOWN + out)
 
 
+def ways_of(problem: Problem) -> Ways:
+    """How one acts where an agent works on a problem."""
+    return ToolWays(place_in(problem)) if domain(problem.domain).actor == "tools" else dialects
+
+
+def stepwise(prompt: str) -> str:
+    """A prompt that asks for a plan, without that: for who acts call by call."""
+    return prompt.replace(PLAN, "").rstrip()
+
+
 def as_text(messages: Sequence[Message]) -> list[Message]:
     """Messages with calls of tools as the same in plain text."""
     return [Message("user", SHOWN + one.content) if one.role == "tool" else one for one in messages]
 
 
 class ToolActor(EpisodeActor):
-    """Has problems solved whose payload names a tool world; arguments as those of `EpisodeActor`."""
+    """Has problems solved whose payload names a tool world; arguments as those of `EpisodeActor`.
 
-    def __init__(self, worlds: ToolWorlds, turns: TurnJournal, agent: Agent, most: int | None = None) -> None:
+    Args:
+        user: who answers in place of the script.
+    """
+
+    def __init__(
+        self,
+        worlds: ToolWorlds,
+        turns: TurnJournal,
+        agent: Agent,
+        most: int | None = None,
+        user: ModelUser | None = None,
+    ) -> None:
         super().__init__(turns, agent, most)
-        self._worlds = worlds
+        self._worlds, self._user = worlds, user
 
     def place(self, problem: Problem, episode: str) -> EpisodePlace:
-        world = place_in(problem)
-        return EpisodePlace(lambda: self._worlds.open(world), lambda _: True, self._turns, episode, shortened)
+        return tool_place(self._worlds, problem, self.turns, episode)
 
     def ways(self, problem: Problem) -> ToolWays:
         return ToolWays(place_in(problem))
 
+    async def answered(self, problem: Problem, sample: int, act: ToolCall, before: Sequence[ToolUse]) -> str | None:
+        if self._user is None or act.name != ASK or not place_in(problem).requests:
+            return None
+        return await self._user.answer(problem, sample, before, str(act.arguments.get("message", "")))
+
     @staticmethod
     def action(act: ToolCall) -> str | None:
         return None if act.name == FINISH else action_of(act.name, act.arguments)
+
+
+def tool_place(worlds: ToolWorlds, problem: Problem, turns: TurnJournal, episode: str) -> EpisodePlace:
+    """Where an episode in a tool world takes place."""
+    place = place_in(problem)
+    return EpisodePlace(lambda: worlds.open(place), lambda _: True, turns, episode, shortened)
 
 
 def _schema(name: str, told: str, *arguments: str) -> Json:

@@ -9,8 +9,10 @@ import click
 from evosyn.cli._inspect_summary import print_summary
 from evosyn.cli._texts import head
 from evosyn.reading.plain import safe
+from evosyn.reading.world_graph import told
 
 if TYPE_CHECKING:
+    from evosyn.reading.world_graph import GraphShown
     from evosyn.reading.worlds import ToldStory
 
 
@@ -21,4 +23,11 @@ def print_why(story: ToldStory) -> None:
         click.echo(safe(line))
 
 
-PRINTERS = {"overview": print_summary, "why": print_why}
+def print_graph(found: GraphShown) -> None:
+    """An edge a line."""
+    head(f"{len(found.nodes)} tools, {len(found.edges)} edges")
+    for edge in found.edges:
+        click.echo(safe(told(edge)))
+
+
+PRINTERS = {"overview": print_summary, "why": print_why, "graph": print_graph}

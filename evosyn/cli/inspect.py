@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from evosyn.reading.search_answers import CommitDecision
 
 QUESTIONS = {"islands": "islands", "program": "candidate", "lineage": "lineage", "diff": "difference",
-             "prompt": "prompt", "matrix": "matrix", "why": "why", "sample": "sample"}  # fmt: skip
+             "prompt": "prompt", "matrix": "matrix", "why": "why", "sample": "sample",
+             "graph": "graph"}  # fmt: skip
 """For each option that asks for something the question of the reading behind it."""
 PRINTERS = {
     "evolve": "evosyn.cli._inspect_search",
@@ -46,6 +47,8 @@ PRINTERS = {
     "--why", metavar="ID", help="Run: a candidate against its parent and the first. Data: why a sample was kept or not."
 )
 @click.option("--sample", type=click.IntRange(1), help="Data: show so many samples.")
+@click.option("--graph", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE.svg",
+              help="World: list what leads from tool to tool, and draw it into a file.")  # fmt: skip
 @click.option("--setting", help="With --sample: which of the three settings. [default: evosyn]")
 @click.option("--json", "as_json", is_flag=True, help="The same as JSON.")
 def command(directory: Path, as_json: bool, strategy: str | None, setting: str | None, **asked: Any) -> None:
@@ -62,6 +65,9 @@ def command(directory: Path, as_json: bool, strategy: str | None, setting: str |
     option = next(iter(wanted), "overview")
     if option == "matrix" and (strategy is not None or reading.kind == "evolve"):
         answer: object = _ranked(reading, wanted[option], strategy or "best")
+    elif option == "graph":
+        answer = reading.answer("graph")
+        _draw(answer, wanted["graph"])
     elif option == "why" and reading.kind == "evolve":
         answer = _decided(reading, wanted[option])
     else:
@@ -118,6 +124,21 @@ def _ranked(reading: Reading, problem: str, strategy: str) -> MatrixShown:
     if isinstance(found, Invalid):
         raise UsageError(f"the strategy is invalid on this problem: {found.reason}")
     return shown_matrix(matrix, found[0], by=name)
+
+
+def _draw(graph: Any, file: Path) -> None:
+    """Write a graph as a picture.
+
+    Raises:
+        UsageError: the file cannot be written.
+    """
+    from evosyn.reading.world_graph import svg
+    from evosyn.rundir import write_atomic
+
+    try:
+        write_atomic(file, svg(graph))
+    except OSError as error:
+        raise UsageError(f"--graph {file}: cannot be written: {error.strerror}") from error
 
 
 def _decided(reading: Reading, name: str) -> CommitDecision:

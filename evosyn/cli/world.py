@@ -14,6 +14,7 @@ from evosyn.errors import UsageError
 
 if TYPE_CHECKING:
     from evosyn.cli._configs import CheckConfig
+    from evosyn.synthesis.recipes.worlds import UserKind
     from evosyn.workbench import Workbench
     from evosyn.worlds.tools.playing import Player
 
@@ -23,7 +24,7 @@ SOURCE = click.argument("source", metavar="WORLD")
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output.")
 
 
-@click.group(short_help="Worlds of tools over a database: list, make, tasks, check, rollout, faults.")
+@click.group(short_help="Worlds of tools over a database: list, make, tasks, check, rollout, serve, faults.")
 def command() -> None:
     """Work with tool worlds: tools that are programs over a database, and tasks in it (see docs/worlds.md).
 
@@ -135,8 +136,9 @@ def check(config: CheckConfig, source: str, as_json: bool) -> int:
 @SOURCE
 @out_option("Directory of the episodes.")
 @click.option("--agent", help="A scripted one: gold, noop, random, sloppy:RATE, greedy-distractor; else --model.")
-@click.option("--user", type=click.Choice(["none", "scripted"]), default="none", show_default=True,
-              help="none: the agent is told everything at once; scripted: it has to ask.")  # fmt: skip
+@click.option("--user", type=click.Choice(["none", "scripted", "model"]), default="none", show_default=True,
+              help="none: the agent is told everything at once; else it has to ask a script, or a model.")  # fmt: skip
+@click.option("--user-model", metavar="NAME", help="Model that plays the user; means --user model. [default: --model]")
 @click.option("--episodes", type=click.IntRange(1), default=1, show_default=True, help="Of each task.")
 @click.option("--limit", type=click.IntRange(1), help="Tasks at most, the first ones.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of scripted agents.")
@@ -149,7 +151,8 @@ def rollout(
     source: str,
     out: Path,
     agent: str | None,
-    user: str,
+    user: UserKind,
+    user_model: str | None,
     episodes: int,
     limit: int | None,
     seed: int,
@@ -160,22 +163,27 @@ def rollout(
 
     Writes all episodes, and those that passed as a dataset for `evosyn distill`. The same command goes on after a kill.
     """
+    from collections import Counter
+
     from evosyn.domains.tool_use import NAME
     from evosyn.rundir import RunDir
     from evosyn.synthesis.recipes.worlds import KIND, RolloutPlan, figures, roll_out, write_rollout
     from evosyn.workbench import Workbench
     from evosyn.worlds.tools.files import read_tasks, read_world
 
-    plan = RolloutPlan(read_world(source), read_tasks(source)[:limit], agent, user != "none", episodes, seed)
+    kind: UserKind = "model" if user_model else user
+    tasks = read_tasks(source)[:limit]
+    plan = RolloutPlan(read_world(source), tasks, agent, kind, episodes, seed, user_model)
     if agent is None and not config.workbench.teacher.spec:
         raise UsageError("no agent: give --agent gold (a script), or --model provider/name")
     with RunDir(out) as directory, Workbench(config.workbench, out=out, seed=seed) as workbench:
         directory.claim(KIND)
-        decided = {"kind": KIND, "world": plan.world.id, "agent": agent, "user": user, "seed": seed}
+        decided = {"kind": KIND, "world": plan.world.id, "agent": agent, "user": kind, "seed": seed}
         directory.write_json("manifest.json", decided)
-        rolled = roll_out(workbench, plan)
+        redrawn: Counter[str] = Counter()
+        rolled = roll_out(workbench, plan, redrawn)
         model = agent or str(config.workbench.teacher.spec)
-        report = figures(plan, rolled, model)
+        report = figures(plan, rolled, model, redrawn)
         write_rollout(out, plan, rolled, workbench.domains[NAME], model)
         directory.write_json("report.json", report)
     if as_json:
@@ -218,6 +226,28 @@ def faults(config: CheckConfig, source: str, per_class: int, seed: int, as_json:
     lost = found["untouched"]
     click.echo(f"untouched tools refused: {len(lost['refused'])} of {lost['count']}; unknown {found['unknown']}")
     return 0 if found["kept"] else 1
+
+
+@command.command("serve")
+@SOURCE
+@click.option(
+    "--task", "name", required=True, metavar="ID", help="Of the world: its id, the beginning of it, or its number."
+)
+@click.option("--user", type=click.Choice(["none", "scripted"]), default="none", show_default=True,
+              help="scripted: the instruction says the first request only; `ask_user` tells the others.")  # fmt: skip
+def serve(source: str, name: str, user: str) -> None:
+    """Serve a task over the Model Context Protocol, on standard input and output, until the client is gone.
+
+    Its tools are those of the task and `finish`. Resources: evosyn://task/instruction, and evosyn://task/reward, which
+    is null until the task is over. Needs the extra `mcp`; calls run in the sandbox of this machine.
+    """
+    import asyncio
+
+    from evosyn.train.world_mcp import ServedTask, task_of_world
+
+    task = task_of_world(source, name, user=user != "none")
+    came_to = asyncio.run(ServedTask(task).serve())
+    click.echo(f"{task.row_id}: {json.dumps(came_to)}", err=True)
 
 
 def _player(workbench: Workbench) -> Player:

@@ -23,7 +23,7 @@ HOMES = {
     "calibrate": "summaries:CalibrationReading",
     "world": "worlds:WorldReading",
     "worlds": "worlds:MadeWorldsReading",
-    "world-rollout": "worlds:WorldReading",
+    "world-rollout": "worlds:WorldRolloutReading",
     "environment-rows": "environments:EnvironmentRowsReading",
     "eval": "summaries:EvaluationReading",
     "experiment": "summaries:ExperimentReading",

@@ -1,22 +1,26 @@
-"""A directory of `evosyn world tasks`, `rollout` or `make`: its report, a task with its chain, episodes, tools."""
+"""A directory of `evosyn world tasks`, `rollout` or `make`: tools, tables, graph, tasks; episodes; how tools were chosen."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from evosyn.errors import UsageError
 from evosyn.jsonlines import read_lines
-from evosyn.reading.summaries import SummaryReading
+from evosyn.reading.summaries import SHORT, SummaryReading, TableShown
+from evosyn.reading.world_graph import GraphShown, shown_graph
 from evosyn.records import Json, canonical_json
 from evosyn.trajectories import told
-from evosyn.worlds.tools.files import read_tasks
+from evosyn.worlds.tools.files import read_graph, read_tasks, read_world
+from evosyn.worlds.tools.records import Parameter, WorldTable
 from evosyn.worlds.tools.tasks import WorldTask
 
+NO_TASK = "{!r}: no task of {}; name one by its id (k_...)"
 
-class ToldStory(NamedTuple):
+
+@dataclass(frozen=True)
+class ToldStory:
     """A task of a world, or its episodes, as people read it."""
 
     name: str
@@ -26,29 +30,102 @@ class ToldStory(NamedTuple):
 class WorldReading(SummaryReading):
     """Tasks are named by their id (`k_...`), the beginning of it, or their number."""
 
-    made_by = "`evosyn world`"
-    asks = {"overview": (), "why": ("ID",)}  # noqa: RUF012
+    made_by = "`evosyn world tasks`"
+    asks = {"overview": (), "why": ("ID",), "graph": ()}  # noqa: RUF012
 
-    def __init__(self, path: Path, kind: str) -> None:
-        super().__init__(path, kind)
-        self._rollout = kind == "world-rollout"
+    def tables(self, values: Mapping[str, Json]) -> tuple[TableShown, ...]:  # noqa: ARG002
+        """Its tools, its tables and its tasks."""
+        world, tasks = read_world(str(self.path)), read_tasks(str(self.path))
+        tools = [
+            (one.name, ", ".join(_parameter(two) for two in one.parameters), ", ".join(one.raises), one.description)
+            for one in world.tools
+        ]
+        tables = [
+            (one.name, ", ".join(f"{two.name} ({one.policy(two)})" for two in one.columns), _refers(one))
+            for one in world.tables
+        ]
+        asked = [
+            (one.id, one.complexity, len(one.chain), len(one.shown), one.distractors, one.instruction) for one in tasks
+        ]
+        return (
+            TableShown("tools", ("tool", "parameters", "refuses with", "what it does"), tuple(tools)),
+            TableShown("tables", ("table", "columns (how states are compared)", "refers to"), tuple(tables)),
+            TableShown("tasks", ("task", "complexity", "calls", "tools", "distractors", "instruction"), tuple(asked)),
+        )
+
+    def graph(self) -> GraphShown:
+        """The graph of its tools, and where each stands in a picture.
+
+        Raises:
+            UsageError: it has none, or it is damaged.
+        """
+        return shown_graph(read_world(str(self.path)), read_graph(str(self.path)))
+
+    def highlights(self, most: int) -> Iterator[str]:
+        yield from ("overview", "graph", *(f"why/{one.id}" for one in read_tasks(str(self.path))[:most]))
 
     def why(self, name: str) -> ToldStory:
-        """A task with the chain that solves it; of a rollout its episodes.
+        """A task with the chain that solves it.
 
         Raises:
             UsageError: there is none of that name.
         """
-        if self._rollout:
-            lines = [line.value for line in read_lines(self.path / "episodes.jsonl")]
-            found = [one for one in lines if str(one["task"]).startswith(name)]
-            if found:
-                return ToldStory(str(found[0]["task"]), tuple(_episodes(found)))
-        else:
-            for task in read_tasks(str(self.path)):
-                if task.id.startswith(name) or name == str(task.index):
-                    return ToldStory(task.id, tuple(_task(task)))
-        raise UsageError(f"{name!r}: no task of {self.path}; name one by its id (k_...)")
+        for task in read_tasks(str(self.path)):
+            if task.id.startswith(name) or name == str(task.index):
+                return ToldStory(task.id, tuple(_task(task)))
+        raise UsageError(NO_TASK.format(name, self.path))
+
+
+class WorldRolloutReading(SummaryReading):
+    """Tasks are named by their id (`k_...`) or the beginning of it."""
+
+    made_by = "`evosyn world rollout`"
+    asks = {"overview": (), "why": ("ID",)}  # noqa: RUF012
+
+    def tables(self, values: Mapping[str, Json]) -> tuple[TableShown, ...]:  # noqa: ARG002
+        """A row a task: what its episodes were paid, and what the first one that was not lacked."""
+        rows = []
+        for name, found in self._by_task().items():
+            known = [one["reward"] for one in found if one["reward"] is not None]
+            calls = [len(one["trajectory"]["calls"]) for one in found if one["trajectory"] is not None]
+            missed = next((str(one["detail"]) for one in found if one["reward"] != 1.0), "")
+            rows.append((name, len(found), _mean(known), len(found) - len(known), _mean(calls), missed[:SHORT]))
+        columns = ("task", "episodes", "paid", "unknown", "calls", "what was wrong first")
+        return (TableShown("tasks", columns, tuple(rows)),) if rows else ()
+
+    def why(self, name: str) -> ToldStory:
+        """The episodes of a task.
+
+        Raises:
+            UsageError: there is none of that name.
+        """
+        for task, found in self._by_task().items():
+            if task.startswith(name):
+                return ToldStory(task, tuple(_episodes(found)))
+        raise UsageError(NO_TASK.format(name, self.path))
+
+    def highlights(self, most: int) -> Iterator[str]:
+        yield from ("overview", *(f"why/{name}" for name in list(self._by_task())[:most]))
+
+    def _by_task(self) -> dict[str, list[dict[str, Json]]]:
+        found: dict[str, list[dict[str, Json]]] = {}
+        path = self.path / "episodes.jsonl"
+        for line in read_lines(path) if path.is_file() else ():
+            found.setdefault(str(line.value["task"]), []).append(line.value)
+        return found
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return round(sum(values) / len(values), 3) if values else None
+
+
+def _parameter(one: Parameter) -> str:
+    about = one.ref or one.column or one.type
+    return f"{one.name}{'' if one.required else '?'}: {about}"
+
+
+def _refers(table: WorldTable) -> str:
+    return ", ".join(f"{one.name} -> {one.references}" for one in table.columns if one.references)
 
 
 class MadeWorldsReading(SummaryReading):
@@ -91,7 +168,7 @@ def _task(task: WorldTask) -> Iterator[str]:
     yield f"tools that are shown: {', '.join(task.shown)}"
 
 
-def _episodes(found: list[dict[str, object]]) -> Iterator[str]:
+def _episodes(found: Sequence[Mapping[str, Json]]) -> Iterator[str]:
     for one in found:
         yield f"episode {one['sample']}: reward {one['reward']} {one['detail']}".rstrip()
         if one["trajectory"] is not None:

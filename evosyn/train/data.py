@@ -16,7 +16,6 @@ from evosyn.chat import Message
 from evosyn.configs.section import listed
 from evosyn.dataset import Sample, read_dataset
 from evosyn.domains import check_task, domain, is_named, load_pools
-from evosyn.domains.tool_use import PLAN
 from evosyn.environments.rows import EnvironmentRow, samples_of
 from evosyn.errors import UsageError
 from evosyn.randomness import SeedTree
@@ -165,10 +164,8 @@ def _opening(sample: Sample, turns: Messages) -> Messages:
     world asks for a plan, which one message is."""
     *before, last = prompt_of(sample)
     actor, text = domain(sample.domain).actor, last["content"].rstrip()
-    if actor == "loop":
-        text = f"{text}\n\n{dialects.RULES}\n"
-    elif actor == "tools" and len(turns) > 1:
-        text = text.replace(PLAN, tool_ways.RULES) + "\n"
+    if actor == "loop" or (actor == "tools" and len(turns) > 1):
+        text = f"{tool_ways.stepwise(text)}\n\n{tool_ways.ways_of(sample.problem).RULES}\n"
     return [*before, {**last, "content": text} if actor != "reply" else last]
 
 

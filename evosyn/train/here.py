@@ -1,4 +1,4 @@
-"""What the functions for other trainers work with in their process: a scorer and shell worlds, opened at the first use
+"""What the functions for other trainers work with in their process: a scorer and worlds, opened at the first use
 and closed when the process ends. A fork has its own."""
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from evosyn.train.scoring import Scorer, domains_of, reward_judge
 from evosyn.worlds.routing import RoutingSandbox
 from evosyn.worlds.shell import open_shells
 from evosyn.worlds.shell.kind import ShellWorlds
+from evosyn.worlds.tools.kind import ToolWorlds
 
 _lock = threading.Lock()
 
@@ -35,12 +36,16 @@ class _Opened:
         return opened
 
     @cached_property
-    def scorer(self) -> Scorer:
+    def sandbox(self) -> RoutingSandbox:
         own = open_sandbox("local", allow_weak=os.environ.get("EVOSYN_ALLOW_WEAK_SANDBOX") == "1")
         sandbox = RoutingSandbox(own, lambda: self.shells)
         sandbox.__enter__()
         atexit.register(sandbox.close)
-        return Scorer(reward_judge(sandbox, {}))
+        return sandbox
+
+    @cached_property
+    def scorer(self) -> Scorer:
+        return Scorer(reward_judge(self.sandbox, {}))
 
 
 _opened: dict[int, _Opened] = {}
@@ -76,6 +81,17 @@ def shells() -> ShellWorlds:
     mine = _mine()
     with mine.lock:
         return mine.shells
+
+
+def tool_worlds() -> ToolWorlds:
+    """The tool worlds of this process.
+
+    Raises:
+        SandboxUnavailable: the sandbox does not work here.
+    """
+    mine = _mine()
+    with mine.lock:
+        return ToolWorlds(mine.sandbox)
 
 
 def _mine() -> _Opened:

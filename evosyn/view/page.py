@@ -16,7 +16,7 @@ from evosyn.errors import UsageError
 from evosyn.rundir import write_atomic
 from evosyn.view.answers import View, encoded
 
-PARTS = ("base", "charts", "search", "data", "summary", "environments", "frame")
+PARTS = ("base", "charts", "search", "data", "summary", "environments", "worlds", "frame")
 """The parts of the script, in the order in which they stand in the page."""
 HEAD = "<!-- policy -->"
 EMBEDDED = '<script type="application/json" id="embedded">null</script>'

@@ -1,11 +1,17 @@
 """`evosyn world` and what `evosyn inspect` says of its directories."""
 
 import json
+import shutil
+import sys
+from xml.etree import ElementTree
 
+import pytest
 from click.testing import CliRunner
 
 from evosyn.cli import group
-from evosyn.worlds.tools.files import read_tasks
+from evosyn.view.answers import open_view
+from evosyn.view.page import write_export
+from evosyn.worlds.tools.files import bundled, read_graph, read_tasks, read_world
 
 
 def run(*arguments):
@@ -39,3 +45,51 @@ def test_what_is_missing_is_said(tmp_path):
         run("world", "rollout", "builtin:library", "--agent", "best", "--out", tmp_path).exception
     )
     assert "has no world.json" in str(run("world", "tasks", tmp_path, "--out", tmp_path).exception)
+
+
+def test_serving_a_task_without_the_package_says_which_extra_brings_it(monkeypatch):
+    monkeypatch.setenv("EVOSYN_ALLOW_WEAK_SANDBOX", "1")
+    monkeypatch.setitem(sys.modules, "mcp", None)
+    found = run("world", "serve", "builtin:library", "--task", "0")
+    assert "needs the package 'mcp': pip install 'evosyn[mcp]'" in str(found.exception)
+    assert "no task of builtin:library" in str(run("world", "serve", "builtin:library", "--task", "k_none").exception)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    out = tmp_path_factory.mktemp("made") / "w"
+    shutil.copytree(bundled()["parcel"], out)
+    (out / "manifest.json").write_text('{"kind": "world"}')
+    return out
+
+
+def test_a_world_is_told_with_its_tools_tables_tasks_and_graph(made, tmp_path):
+    shown = run("inspect", made).stdout
+    assert "find_customer" in shown and "customer" in shown and "(exempt)" in shown
+    task = read_tasks(str(made))[0]
+    assert task.id in shown
+    chain = run("inspect", made, "--why", 0).stdout
+    assert task.instruction in chain and all(name in chain for name, _ in task.chain)
+    picture = tmp_path / "g.svg"
+    listed = run("inspect", made, "--graph", picture).stdout
+    graph = read_graph(str(made))
+    drawn = ElementTree.fromstring(picture.read_text(encoding="utf-8"))
+    kinds = {(one.kind, one.first, one.then) for one in graph.edges}
+    assert listed.count(" -> ") == len(kinds) == len(drawn.findall("{*}line"))
+    assert len(drawn.findall("{*}circle")) == len(read_world(str(made)).tools)
+
+
+def test_the_page_of_a_world_holds_its_graph_and_each_task(made, tmp_path):
+    view, page = open_view(made), tmp_path / "w.html"
+    graph = view.answer("graph", {})
+    assert {one["name"] for one in graph["nodes"]} == set(read_world(str(made)).tool)
+    assert list(view.contents())[:2] == ["overview", "graph"]
+    write_export(view, page)
+    assert all(f"why/{task.id}" in page.read_text(encoding="utf-8") for task in read_tasks(str(made)))
+
+
+def test_a_rollout_is_told_task_by_task(tmp_path):
+    out = tmp_path / "r"
+    run("world", "rollout", "builtin:library", "--agent", "sloppy:1", "--limit", 2, "--episodes", 2, "--out", out)
+    (table,) = open_view(out).answer("overview", {})["tables"]
+    assert [row[1] for row in table["rows"]] == [2, 2] and table["columns"][2] == "paid"

@@ -1,8 +1,8 @@
 """A teacher that answers from files in which replies were written by hand; README.md says what is odd about each.
 
 `INDEX.KIND.SLOT.ATTEMPT.md` is the reply of one call: INDEX of a new problem or environment or of a proposal, or the
-name of a seed; a mutation counts its tries as SLOT. The turns of an agent are `NAME.turn.SLOT.TURN.md`. Where there is
-no file nothing usable comes.
+name of a seed; a mutation counts its tries as SLOT. The turns of an agent are `NAME.turn.SLOT.TURN.md`, what who plays
+the user of a tool world says `NAME.user.SLOT.TURN.ATTEMPT.md`. Where there is no file nothing usable comes.
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ import re
 from pathlib import Path
 from typing import Annotated
 
+from evosyn.agents.users import TRIES
 from evosyn.chat import Reply, Request
 from evosyn.environments.asking import DRAFT
 from evosyn.ports import Argument, PluginConfig, TeacherTools
+from evosyn.records import Problem
 from evosyn.synthesis.generate import SAMPLE_STRIDE
 from evosyn.synthesis.mutations.asking import MOST_TRIES, PURPOSES
 
@@ -57,6 +59,8 @@ def named(request: Request) -> str:
         return f"{number}.{request.purpose}.{tried}.0"
     if request.problem is None:  # a proposal of a search: a second call follows up on the first
         return f"{request.sample}.{request.purpose}.0.{int(len(request.messages) > 2)}"
+    if request.problem.domain == "tool-use":
+        return _in_tool_world(request, request.problem)
     attempt, slot = divmod(request.sample, SAMPLE_STRIDE)
     about = request.problem.problem_id
     made = re.search(r"(?:^(?:syn|env)-|/)(\d+)$", about)
@@ -64,6 +68,16 @@ def named(request: Request) -> str:
     if request.problem.domain == "os-shell" and request.purpose == "solution":
         return f"{about}.turn.{slot}.{sum(message.role == 'assistant' for message in request.messages)}"
     return f"{about}.{request.purpose}.{0 if request.purpose == DRAFT else slot}.{attempt}"
+
+
+def _in_tool_world(request: Request, problem: Problem) -> str:
+    """A turn of an agent, or what a model that plays the user says, which has said the first request before."""
+    about = f"{problem.provenance.source.removeprefix('world ')}-{problem.provenance.detail['index']}"
+    said = sum(message.role == "assistant" for message in request.messages)
+    if request.purpose != "user":
+        return f"{about}.turn.{request.sample}.{said}"
+    slot, attempt = divmod(request.sample, TRIES)
+    return f"{about}.user.{slot}.{said - 1}.{attempt}"
 
 
 def create(tools: TeacherTools, config: PlayedConfig) -> PlayedTeacher:  # noqa: ARG001

@@ -16,7 +16,8 @@ from evosyn.errors import SandboxUnavailable, UsageError
 from evosyn.randomness import SeedTree
 from evosyn.tasks import task_of, task_text
 from evosyn.toolcalls import ToolCall
-from evosyn.train.shell_env import OVER, Rollout, ShellEnv, TextRollout, trajectory_reward
+from evosyn.train.rollouts import OVER, Rollout, TextRollout, trajectory_reward
+from evosyn.train.shell_env import ShellEnv
 from evosyn.worlds.shell import open_shells
 from tests.train.conftest import sample_of
 from tests.train.shell_rows import NAMES, shell_sample

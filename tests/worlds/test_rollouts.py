@@ -40,7 +40,7 @@ def bench():
         yield opened
 
 
-def planned(name="library", agent="gold", user=False, tasks=FEW, episodes=1):
+def planned(name="library", agent="gold", user="none", tasks=FEW, episodes=1):
     source = f"builtin:{name}"
     return RolloutPlan(read_world(source), read_tasks(source)[:tasks], agent, user, episodes, 0)
 

@@ -14,6 +14,7 @@ from evosyn.worlds.tools.checking import check_world
 from evosyn.worlds.tools.ddl import schema
 from evosyn.worlds.tools.files import bundled, changed_files, read_tasks, read_world, seal
 from evosyn.worlds.tools.gate import fault
+from evosyn.worlds.tools.in_process import InProcessPlayer, reviewed
 from evosyn.worlds.tools.kind import INVALID, OK, REJECTED, ToolPlace, ToolWorlds, action_of
 from evosyn.worlds.tools.playing import Play, Player, minutes
 from evosyn.worlds.tools.records import ToolWorld, state_id
@@ -213,3 +214,17 @@ def test_a_scripted_user_tells_what_is_asked_then_the_rest():
     assert user.answer("Which hold should I cancel?") == "Then cancel the hold of Cleo."
     assert user.answer("Anything else?") == "Then charge Ben a fine of 20 cents."
     assert user.answer("Anything else?") == DONE
+
+
+@pytest.mark.parametrize("name", bundled())
+def test_what_is_played_in_our_process_is_what_the_sandbox_plays(player, name):
+    world, tasks = read_world(f"builtin:{name}"), read_tasks(f"builtin:{name}")[:3]
+    plays = [Play(task.state, minutes(task.reference)) for task in tasks]
+    assert InProcessPlayer(reviewed()).play(world, plays) == player.play(world, plays)
+
+
+def test_a_tool_that_nobody_reviewed_is_not_even_compiled_in_our_process():
+    world = read_world("builtin:library")
+    tool = world.tools[0].model_copy(update={"source": "import os; os._exit(7)"})
+    with pytest.raises(UsageError, match="reviewed"):
+        InProcessPlayer(reviewed()).play(world.model_copy(update={"tools": (tool,)}), [Play({}, ())])

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from evosyn.agents.dialects import TOOLS
+from evosyn.agents.tool_ways import stepwise, ways_of
 from evosyn.dataset import Sample
 from evosyn.records import Json
 from evosyn.synthesis.exports._common import Exported, Skip, Target, answer, turns, write_splits
@@ -27,5 +27,7 @@ def _row(sample: Sample, split: str, index: int) -> dict[str, Json] | Skip:  # n
     if not sample.ranked[0].accepted:
         return Skip("the testing accepts no solution")
     said = answer(sample, sample.solution)
-    tools = {"tools": TOOLS} if any("tool_calls" in turn for turn in said) else {}
-    return {"messages": [*turns(sample), *said], **tools}
+    if not any("tool_calls" in turn for turn in said):
+        return {"messages": [*turns(sample), *said]}
+    asked = [{**turn, "content": stepwise(turn["content"])} if len(said) > 1 else turn for turn in turns(sample)]
+    return {"messages": [*asked, *said], "tools": list(ways_of(sample.problem).TOOLS)}

@@ -1,7 +1,7 @@
 """An installable taskset package for verifiers (v1): `vf-validate NAME` checks every row against its own solution.
 
 The reward and the check of the best solution run in evosyn's sandbox, so the package depends on evosyn. Rows of agents
-are a taskset with an environment of its own: a room plays the user, in plain text (docs/os-shell.md).
+are a taskset with an environment of its own: a room or a tool world plays the user, in plain text (docs/os-shell.md).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from evosyn import __version__
-from evosyn.agents.dialects import RULES
+from evosyn.agents.tool_ways import stepwise, ways_of
 from evosyn.dataset import Sample
 from evosyn.domains import check_task
 from evosyn.records import Json
@@ -65,7 +65,7 @@ def _agent_row(sample: Sample, split: str, index: int) -> dict[str, Json] | Skip
         return Skip("is no row of an agent; export it from a dataset without any")
     row = _row(sample, split, index)
     *before, last = row["prompt"]
-    told = {**last, "content": f"{last['content'].rstrip()}\n\n{RULES}\n"}
+    told = {**last, "content": f"{stepwise(last['content'])}\n\n{ways_of(sample.problem).RULES}\n"}
     return {**row, "prompt": [*before, told], "gold": sample.solution if sample.ranked[0].accepted else None}
 
 

@@ -8,53 +8,30 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from evosyn.agents.episodes import Episode, EpisodeActor
+from evosyn.agents.episodes import Episode
 from evosyn.agents.scripted import ScriptedAgent
+from evosyn.agents.users import ModelUser
 from evosyn.chat import Reply, Request
 from evosyn.crossexec.judge import Cell
 from evosyn.dataset import Sample, write_dataset
-from evosyn.domains.tool_use import FINAL_STATE, NAME, PLAN, task_payload
+from evosyn.domains.tool_tasks import plan_of, problem_of, testing_of
+from evosyn.domains.tool_use import NAME, PLAN
 from evosyn.environments.rows import SETTING, EnvironmentRow, samples_of
 from evosyn.errors import UsageError
 from evosyn.jobs import CellResult
 from evosyn.jsonlines import write_lines
 from evosyn.ports import Domain
-from evosyn.ports.agents import Agent
 from evosyn.randomness import SeedTree
-from evosyn.records import Json, Problem, Provenance, Solution, Testing, Verdict
-from evosyn.trajectories import FINISH, ToolUse, Trajectory
+from evosyn.records import Json, Problem, Provenance, Solution, Verdict
 from evosyn.workbench import Workbench
-from evosyn.worlds.tools.chains import ChainStep, calls_of
-from evosyn.worlds.tools.kind import INVALID, ToolPlace
+from evosyn.worlds.tools.kind import INVALID
 from evosyn.worlds.tools.records import ToolWorld
 from evosyn.worlds.tools.tasks import WorldTask
+from evosyn.worlds.tools.users import ASK
 
 KIND = "world-rollout"
-
-
-def problem_of(world: ToolWorld, task: WorldTask, user: bool = False) -> Problem:
-    """A task as a problem.
-
-    Args:
-        user: the statement says the first request only; the user tells the others when asked.
-    """
-    place = ToolPlace(world, task.state, task.shown, task.sentences if user else ())
-    meta = {"world": world.id, "task": task.id, "title": world.title, "complexity": task.complexity}
-    told = task.sentences[0] if user else task.instruction
-    made = Provenance(source=f"world {world.name}", detail={"index": task.index})
-    return Problem(task.id, NAME, told, payload=task_payload(place), meta=meta, provenance=made)
-
-
-def plan_of(task: WorldTask) -> Solution:
-    """The reference as a plan: what a reply should be that sees no results."""
-    calls = calls_of([ChainStep(name, args) for name, args in task.chain])
-    return Solution(Trajectory(tuple([ToolUse(one.tool, dict(one.args)) for one in calls]), FINISH).text)
-
-
-def testing_of(task: WorldTask) -> Testing:
-    return Testing(FINAL_STATE, {"gold": task.gold})
 
 
 def rows_of_world(world: ToolWorld, tasks: Sequence[WorldTask], domain: Domain) -> list[Sample]:
@@ -98,31 +75,40 @@ class Rolled(NamedTuple):
         }
 
 
+UserKind = Literal["none", "scripted", "model"]
+
+
 class RolloutPlan(NamedTuple):
     """What to roll out.
 
     Attributes:
         agent: a scripted one, or None for the model of the workbench.
+        user: `none`: all is said at once; else who tells the agent the rest when it asks, a script or a model.
+        user_model: that plays the user; None for the model of the workbench.
     """
 
     world: ToolWorld
     tasks: Sequence[WorldTask]
     agent: str | None
-    user: bool
+    user: UserKind
     episodes: int
     seed: int
+    user_model: str | None = None
 
 
-def roll_out(workbench: Workbench, plan: RolloutPlan) -> list[Rolled]:
+def roll_out(workbench: Workbench, plan: RolloutPlan, redrawn: Counter[str] | None = None) -> list[Rolled]:
     """All episodes, judged by their final states; in the order of the tasks.
+
+    Args:
+        redrawn: takes what a model that plays the user wrote and no agent was shown, counted by reason.
 
     Raises:
         BudgetSpent, TeacherUnavailable: from the teacher; what was paid is kept in the run's cache.
         SandboxUnavailable: worlds cannot be played.
     """
-    problems = [problem_of(plan.world, task, plan.user) for task in plan.tasks]
+    problems = [problem_of(plan.world, task, plan.user != "none") for task in plan.tasks]
     testings = {task.id: testing_of(task) for task in plan.tasks}
-    episodes = asyncio.run(_episodes(workbench, plan, problems))
+    episodes = asyncio.run(_episodes(workbench, plan, problems, Counter() if redrawn is None else redrawn))
     done = [one for one in episodes if one[2].trajectory is not None]
     cells = [Cell(problem, Solution(run.trajectory.text), testings[problem.problem_id]) for problem, _, run in done]  # type: ignore[union-attr]
     results = {
@@ -132,18 +118,15 @@ def roll_out(workbench: Workbench, plan: RolloutPlan) -> list[Rolled]:
 
 
 async def _episodes(
-    workbench: Workbench, plan: RolloutPlan, problems: Sequence[Problem]
+    workbench: Workbench, plan: RolloutPlan, problems: Sequence[Problem], redrawn: Counter[str]
 ) -> list[tuple[Problem, int, Episode]]:
-    domain = workbench.domains[NAME]
+    domain, seeds = workbench.domains[NAME], SeedTree(plan.seed)
     teacher = None if plan.agent else workbench.teacher()
-    if plan.agent is not None:
-        references = {task.id: task.reference for task in plan.tasks}
-        agent: Agent = ScriptedAgent(plan.agent, references, SeedTree(plan.seed))
-        actor: EpisodeActor | None = workbench.tool_actor(agent)
-    else:
-        actor = workbench.actor(domain)
-    if actor is None:
-        raise UsageError("the domain tool-use has no actor")
+    speaker = workbench.teacher(plan.user_model) if plan.user == "model" else None
+    references = {task.id: task.reference for task in plan.tasks}
+    agent = workbench.agent() if plan.agent is None else ScriptedAgent(plan.agent, references, seeds)
+    user = None if speaker is None else ModelUser(speaker, seeds.child("user"), redrawn)
+    actor = workbench.tool_actor(agent, user)
 
     async def ask(number: int, request: Request) -> Reply:  # noqa: ARG001
         if teacher is None:
@@ -160,11 +143,14 @@ async def _episodes(
     try:
         return await asyncio.gather(*[one(problem, number) for problem in problems for number in range(plan.episodes)])
     finally:
-        if teacher is not None:
-            await teacher.aclose()
+        for opened in (teacher, speaker):
+            if opened is not None:
+                await opened.aclose()
 
 
-def figures(plan: RolloutPlan, rolled: Sequence[Rolled], model: str) -> dict[str, Json]:
+def figures(
+    plan: RolloutPlan, rolled: Sequence[Rolled], model: str, redrawn: Mapping[str, int] | None = None
+) -> dict[str, Json]:
     """What a rollout came to. `avg@k`, `pass@k`, `pass^k`: mean over tasks of the share that passed, of any that passed
     and of all that passed, over the tasks with k known rewards."""
     groups: dict[str, list[float | None]] = {}
@@ -190,6 +176,11 @@ def figures(plan: RolloutPlan, rolled: Sequence[Rolled], model: str) -> dict[str
         "unknown": sum(one.reward is None for one in rolled),
         "calls": sum(len(run.calls) for run in runs),
         "invalid_calls": sum(call.status == INVALID for run in runs for call in run.calls),
+        "user": {
+            "kind": plan.user,
+            "asked": sum(call.tool == ASK for run in runs for call in run.calls),
+            "redrawn": dict(sorted((redrawn or {}).items())),
+        },
         "ends": dict(sorted(ends.items())),
         "kept": sum(one.reward == 1.0 for one in rolled),
         "dropped": dict(sorted(missed.items())),
