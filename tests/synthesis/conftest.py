@@ -199,6 +199,12 @@ class Toy:
         )
 
 
+    def bench(self, concurrency: int = 8) -> Workbench:
+        """The parts of one worker of a run in shards."""
+        self.crossexec = ToyCrossexec()
+        return ToyWorkbench(self, concurrency)
+
+
 class ToyWorkbench(Workbench):
     """The toy parts in place of real ones."""
 

@@ -1,0 +1,259 @@
+"""A synthesis in shards: the dataset of one in one piece, whoever made it, died, or came twice."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import uuid
+from pathlib import Path
+
+import pytest
+
+from evosyn.budget import BudgetConfig, Used
+from evosyn.dataset import SETTINGS, parquet_files, read_dataset, read_rejects
+from evosyn.errors import BudgetSpent, CorruptRun, UnavailableError, UsageError
+from evosyn.journal import Journal
+from evosyn.storage import open_storage
+from evosyn.synthesis.config import SynthesizeConfig
+from evosyn.synthesis.recipes.shards import synthesize_shards
+from evosyn.synthesis.shards import leasing
+from evosyn.synthesis.shards.crews import Ended
+from evosyn.synthesis.shards.leasing import Leasing, Purse, lease_events
+from evosyn.synthesis.shards.orders import Outcome
+from evosyn.synthesis.shards.seals import read_seal, write_seal
+
+CONFIG = SynthesizeConfig.model_validate({"problems": 24, "solutions": 5, "testings": 4, "shards": {"size": 7}})
+
+
+class Sharded:
+    """Runs a synthesis in shards on the toy parts, in this process."""
+
+    def __init__(self, toy, make_teacher) -> None:
+        self.toy, self.make_teacher, self.teacher, self.told = toy, make_teacher, None, []
+
+    def run(self, out: Path, config: SynthesizeConfig = CONFIG, teacher=None):
+        self.teacher = teacher or self.make_teacher()
+        self.toy.teacher, self.told = self.teacher, []
+
+        def opened(setup, order, folder):  # noqa: ARG001
+            return self.bench()
+
+        return synthesize_shards(self.toy.inputs, config, self.bench(), out, tell=self.told.append, opened=opened)
+
+    def bench(self):
+        return self.toy.bench()
+
+
+@pytest.fixture
+def sharded(toy, make_teacher) -> Sharded:
+    return Sharded(toy, make_teacher)
+
+
+def content(out: Path) -> dict[str, str]:
+    names = [out / name for name in ("rejects.jsonl", "report.json", "dataset/README.md", "quality.png")]
+    names += [file for setting in SETTINGS for file in parquet_files(out, setting)]
+    return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in names}
+
+
+def test_the_rows_and_rejects_are_those_of_a_run_in_one_piece(toy, sharded, tmp_path):
+    whole = toy.run(tmp_path / "whole", CONFIG)
+    asked = sorted(toy.teacher.asked)
+    report = sharded.run(tmp_path / "parts")
+    assert sorted(sharded.teacher.asked) == asked
+    assert whole["dropped"]["exact-duplicate"] + whole["dropped"].get("near-duplicate", 0) > 0
+    for setting in SETTINGS:
+        assert read_dataset(tmp_path / "parts", setting) == read_dataset(tmp_path / "whole", setting)
+    assert read_rejects(tmp_path / "parts") == read_rejects(tmp_path / "whole")
+    assert {**report, "cost": None} == {**whole, "cost": None}
+    assert report["cost"] == pytest.approx(whole["cost"])
+
+
+@pytest.mark.parametrize("size", [1, 5, 24, 100])
+def test_the_files_are_the_same_at_any_size_of_a_shard_but_for_the_card(sharded, tmp_path, size):
+    sharded.run(tmp_path / "a" / "d")
+    config = CONFIG.model_copy(update={"shards": CONFIG.shards.model_copy(update={"size": size})})
+    sharded.run(tmp_path / "b" / "d", config)
+    first, second = content(tmp_path / "a" / "d"), content(tmp_path / "b" / "d")
+    differ = {name for name in first if first[name] != second[name]}
+    assert differ <= {"README.md", "report.json"}  # sums of dollars are made shard by shard
+
+
+@pytest.mark.parametrize("stop_after", [0, 3, 60, 150, 230])
+def test_stopped_after_any_call_it_resumes_to_the_same_dataset_and_pays_no_call_twice(
+    sharded, make_teacher, tmp_path, stop_after, monkeypatch
+):
+    sharded.run(tmp_path / "a" / "d")
+    whole, out = sorted(sharded.teacher.asked), tmp_path / "b" / "d"
+    with pytest.raises(BudgetSpent):
+        sharded.run(out, teacher=make_teacher(jitter_s=0.002, stop_after=stop_after))
+    first = list(sharded.teacher.asked)
+    sharded.run(out)
+    assert content(out) == content(tmp_path / "a" / "d")
+    assert sorted(first + sharded.teacher.asked) == whole
+
+
+def test_a_machine_that_is_lost_takes_no_reply_along(sharded, make_teacher, tmp_path):
+    sharded.run(tmp_path / "a" / "d")
+    whole, out = sorted(sharded.teacher.asked), tmp_path / "b" / "d"
+    with pytest.raises(BudgetSpent):
+        sharded.run(out, teacher=make_teacher(stop_after=100))
+    first = list(sharded.teacher.asked)
+    assert list((out / "work").iterdir())
+    shutil.rmtree(out / "work")  # its disk
+    sharded.run(out)
+    assert content(out) == content(tmp_path / "a" / "d")
+    assert sorted(first + sharded.teacher.asked) == whole
+
+
+def test_what_a_killed_worker_had_not_brought_to_storage_is_taken_from_its_disk(sharded, make_teacher, tmp_path):
+    out = tmp_path / "d"
+    with pytest.raises(BudgetSpent):
+        sharded.run(out, teacher=make_teacher(stop_after=100))
+    first = list(sharded.teacher.asked)
+    shutil.rmtree(out / "shards" / "replies")
+    sharded.run(out)
+    assert not {*first} & {*sharded.teacher.asked}
+
+
+def test_a_finished_run_asks_and_executes_nothing_again(sharded, tmp_path):
+    sharded.run(tmp_path / "d")
+    before = content(tmp_path / "d")
+    sharded.run(tmp_path / "d")
+    assert sharded.teacher.asked == []
+    assert content(tmp_path / "d") == before
+
+
+def test_the_first_seal_holds_and_a_damaged_one_is_named(sharded, tmp_path):
+    sharded.run(tmp_path / "d")
+    before, storage = content(tmp_path / "d"), open_storage(str(tmp_path / "d" / "shards"))
+    run = json.loads(storage.read("run.json"))["run"]
+    seal = read_seal(storage, "rows", 1, run)
+    assert not write_seal(storage, seal)
+    storage.write(seal.file, b"something else")
+    with pytest.raises(CorruptRun, match="its checksum differs; remove sealed/rows-000001.json"):
+        sharded.run(tmp_path / "d")
+    (tmp_path / "d" / "shards" / "sealed" / "rows-000001.json").unlink()
+    sharded.run(tmp_path / "d")
+    assert content(tmp_path / "d") == before
+    assert sharded.teacher.asked == [], "the replies are in storage"
+
+
+def test_shards_are_kept_in_a_bucket_as_in_a_directory(sharded, tmp_path):
+    sharded.run(tmp_path / "a" / "d")
+    store = f"memory://{uuid.uuid4().hex}/run"
+    shards = CONFIG.shards.model_copy(update={"store": store})
+    sharded.run(tmp_path / "b" / "d", CONFIG.model_copy(update={"shards": shards}))
+    assert not (tmp_path / "b" / "d" / "shards").exists()
+    assert content(tmp_path / "a" / "d") == content(tmp_path / "b" / "d")
+
+
+def test_another_run_is_kept_out_of_the_storage(sharded, tmp_path):
+    shards = CONFIG.shards.model_copy(update={"store": str(tmp_path / "store")})
+    sharded.run(tmp_path / "a", CONFIG.model_copy(update={"shards": shards}))
+    with pytest.raises(UsageError, match="holds the shards of another run"):
+        sharded.run(tmp_path / "b", CONFIG.model_copy(update={"shards": shards, "seed": 1}))
+
+
+def test_what_only_a_run_in_one_piece_can_do_is_refused(sharded, tmp_path):
+    dedup = CONFIG.filter.dedup.model_copy(update={"embedding": "a:b"})
+    config = CONFIG.model_copy(update={"filter": CONFIG.filter.model_copy(update={"dedup": dedup})})
+    with pytest.raises(UsageError, match="embedding"):
+        sharded.run(tmp_path / "d", config)
+    runner = {"workbench": {"sandbox": {"runner": "ray:10.0.0.1:6379"}}}
+    with pytest.raises(UsageError, match=r"shards\.store"):
+        sharded.run(tmp_path / "e", SynthesizeConfig.model_validate({**CONFIG.model_dump(mode="json"), **runner}))
+
+
+def test_a_dataset_in_parts_with_one_missing_is_refused_by_name(sharded, tmp_path, monkeypatch):
+    monkeypatch.setattr("evosyn.dataset.DatasetParts.__init__.__defaults__", (3,))
+    sharded.run(tmp_path / "d")
+    files = parquet_files(tmp_path / "d")
+    rows = read_dataset(tmp_path / "d")
+    assert len(files) == -(-len(rows) // 3) > 1
+    assert files[0].name == f"evosyn-00000-of-{len(files):05d}.parquet"
+    assert read_dataset(files[1]) == rows[3:6]
+    files[1].unlink()
+    with pytest.raises(UsageError, match=r"evosyn-00001-of-\d+\.parquet: is missing"):
+        read_dataset(tmp_path / "d")
+
+
+# -------------------------------------------------------------------------------------------------------------- leases
+class Scripted:
+    """Workers that do what a list says; implements `Crew`."""
+
+    def __init__(self, says) -> None:
+        self._says, self._given, self.orders = says, {}, []
+
+    def free(self):
+        return [name for name in ("a", "b") if name not in self._given]
+
+    def begin(self, worker, order):
+        self._given[worker] = order
+        self.orders.append((worker, order))
+
+    def ended(self, seconds):  # noqa: ARG002
+        given, self._given = self._given, {}
+        return [Ended(worker, order, self._says(worker, order)) for worker, order in given.items()]
+
+    def close(self):
+        return None
+
+
+def finish(tmp_path, says, limits=BudgetConfig(), shards=4):  # noqa: B008
+    crew, events = Scripted(says), lease_events(Journal(tmp_path / "journal.jsonl"))
+    events.begin({"kind": "test"})
+    Leasing(crew, events, limits, lambda _: None).finish("rows", shards, set())
+    return crew.orders
+
+
+def test_a_shard_of_a_dead_worker_goes_to_another_under_another_epoch(tmp_path):
+    died = []
+
+    def says(_, order):
+        if order.shard == 1 and not died:
+            died.append(order.epoch)
+            return Outcome("died", "killed")
+        return Outcome("sealed", used=Used())
+
+    orders = finish(tmp_path, says)
+    again = [order for _, order in orders if order.shard == 1]
+    assert len(again) == 2
+    assert again[0].epoch != again[1].epoch
+
+
+def test_a_worker_that_fails_again_and_again_gets_no_more_and_the_others_finish(tmp_path, monkeypatch):
+    monkeypatch.setattr(leasing, "REST_S", 0.0)
+    orders = finish(tmp_path, lambda worker, _: Outcome("failed" if worker == "a" else "sealed", "no disk", Used()), shards=9)
+    assert sum(worker == "a" for worker, _ in orders) == leasing.FAILURES
+    with pytest.raises(UnavailableError, match="no worker is left"):
+        finish(tmp_path / "all", lambda *_: Outcome("failed", "no disk", Used()))
+
+
+def test_a_shard_that_kills_its_workers_ends_the_run(tmp_path, monkeypatch):
+    monkeypatch.setattr(leasing, "REST_S", 0.0)
+    monkeypatch.setattr(leasing, "FAILURES", 100)
+    with pytest.raises(UnavailableError, match="rows-000002: 5 workers died of it"):
+        finish(tmp_path, lambda _, order: Outcome("died" if order.shard == 2 else "sealed", "killed", Used()))
+
+
+def test_what_workers_spend_together_never_passes_the_limit(tmp_path):
+    spent = []
+
+    def says(_, order):
+        use = min(order.budget.max_calls, 7)
+        spent.append(use)
+        return Outcome("sealed" if use == 7 else "spent", "budget", Used(max_calls=use))
+
+    with pytest.raises(BudgetSpent):
+        finish(tmp_path, says, BudgetConfig(max_calls=31), shards=8)
+    assert 31 - 7 < sum(spent) <= 31
+
+
+def test_a_dead_worker_has_spent_all_that_it_was_given():
+    purse = Purse(BudgetConfig(max_cost=3.0, max_calls=10))
+    assert purse.take("a", 2) == BudgetConfig(max_cost=1.5, max_calls=5)
+    purse.give_back("a", None)
+    assert purse.take("b", 1) == BudgetConfig(max_cost=1.5, max_calls=5)
+    purse.give_back("b", Used(0.5, 0, 2))
+    assert purse.take("c", 1) == BudgetConfig(max_cost=1.0, max_calls=3)
