@@ -116,12 +116,19 @@ def header_of(kind: str, inputs: Inputs, config: SynthesizeConfig, asked: Asked)
 
 
 def write_heads(
-    run: RunDir, kind: str, inputs: Inputs, config: SynthesizeConfig, asked: Asked, protection: Protection | None
+    run: RunDir,
+    kind: str,
+    inputs: Inputs,
+    config: SynthesizeConfig,
+    asked: Asked,
+    protection: Protection | None,
+    more: Mapping[str, Json] | None = None,
 ) -> None:
     """Write strategy, config.yaml and manifest.json.
 
     Args:
         protection: None where it is not known yet.
+        more: for the manifest.
     """
     run.write(PROGRAM, inputs.strategy)
     run.write("config.yaml", yaml.safe_dump(config.model_dump(mode="json"), sort_keys=False))
@@ -135,5 +142,6 @@ def write_heads(
         "teacher": asked.names,
         "simulated": asked.simulated,
         **({} if protection is None else {"sandbox": f"{protection.level} {protection.backend}"}),
+        **(more or {}),
     }
     run.write_json("manifest.json", manifest)

@@ -9,11 +9,14 @@ import uuid
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from evosyn.budget import BudgetConfig, Used
+from evosyn.cli import group
 from evosyn.dataset import SETTINGS, parquet_files, read_dataset, read_rejects
 from evosyn.errors import BudgetSpent, CorruptRun, UnavailableError, UsageError
 from evosyn.journal import Journal
+from evosyn.reading.opening import open_directory
 from evosyn.storage import open_storage
 from evosyn.synthesis.config import SynthesizeConfig
 from evosyn.synthesis.recipes.shards import synthesize_shards
@@ -22,6 +25,8 @@ from evosyn.synthesis.shards.crews import Ended
 from evosyn.synthesis.shards.leasing import Leasing, Purse, lease_events
 from evosyn.synthesis.shards.orders import Outcome
 from evosyn.synthesis.shards.seals import read_seal, write_seal
+from evosyn.view.answers import open_view
+from evosyn.view.page import write_export
 
 CONFIG = SynthesizeConfig.model_validate({"problems": 24, "solutions": 5, "testings": 4, "shards": {"size": 7}})
 
@@ -69,7 +74,7 @@ def test_the_rows_and_rejects_are_those_of_a_run_in_one_piece(toy, sharded, tmp_
     assert report["cost"] == pytest.approx(whole["cost"])
 
 
-@pytest.mark.parametrize("size", [1, 5, 24, 100])
+@pytest.mark.parametrize("size", [1, 100])
 def test_the_files_are_the_same_at_any_size_of_a_shard_but_for_the_card(sharded, tmp_path, size):
     sharded.run(tmp_path / "a" / "d")
     config = CONFIG.model_copy(update={"shards": CONFIG.shards.model_copy(update={"size": size})})
@@ -79,9 +84,9 @@ def test_the_files_are_the_same_at_any_size_of_a_shard_but_for_the_card(sharded,
     assert differ <= {"README.md", "report.json"}  # sums of dollars are made shard by shard
 
 
-@pytest.mark.parametrize("stop_after", [0, 3, 60, 150, 230])
+@pytest.mark.parametrize("stop_after", [3, 60, 150])
 def test_stopped_after_any_call_it_resumes_to_the_same_dataset_and_pays_no_call_twice(
-    sharded, make_teacher, tmp_path, stop_after, monkeypatch
+    sharded, make_teacher, tmp_path, stop_after
 ):
     sharded.run(tmp_path / "a" / "d")
     whole, out = sorted(sharded.teacher.asked), tmp_path / "b" / "d"
@@ -131,7 +136,7 @@ def test_the_first_seal_holds_and_a_damaged_one_is_named(sharded, tmp_path):
     seal = read_seal(storage, "rows", 1, run)
     assert not write_seal(storage, seal)
     storage.write(seal.file, b"something else")
-    with pytest.raises(CorruptRun, match="its checksum differs; remove sealed/rows-000001.json"):
+    with pytest.raises(CorruptRun, match=r"its checksum differs; remove sealed/rows-000001\.json"):
         sharded.run(tmp_path / "d")
     (tmp_path / "d" / "shards" / "sealed" / "rows-000001.json").unlink()
     sharded.run(tmp_path / "d")
@@ -224,7 +229,9 @@ def test_a_shard_of_a_dead_worker_goes_to_another_under_another_epoch(tmp_path):
 
 def test_a_worker_that_fails_again_and_again_gets_no_more_and_the_others_finish(tmp_path, monkeypatch):
     monkeypatch.setattr(leasing, "REST_S", 0.0)
-    orders = finish(tmp_path, lambda worker, _: Outcome("failed" if worker == "a" else "sealed", "no disk", Used()), shards=9)
+    orders = finish(
+        tmp_path, lambda worker, _: Outcome("failed" if worker == "a" else "sealed", "no disk", Used()), shards=9
+    )
     assert sum(worker == "a" for worker, _ in orders) == leasing.FAILURES
     with pytest.raises(UnavailableError, match="no worker is left"):
         finish(tmp_path / "all", lambda *_: Outcome("failed", "no disk", Used()))
@@ -257,3 +264,39 @@ def test_a_dead_worker_has_spent_all_that_it_was_given():
     assert purse.take("b", 1) == BudgetConfig(max_cost=1.5, max_calls=5)
     purse.give_back("b", Used(0.5, 0, 2))
     assert purse.take("c", 1) == BudgetConfig(max_cost=1.0, max_calls=3)
+
+
+# ------------------------------------------------------------------------------------------------------------- reading
+def test_a_run_that_was_stopped_says_how_far_it_is_and_who_lost_what(sharded, make_teacher, tmp_path):
+    with pytest.raises(BudgetSpent):
+        sharded.run(tmp_path / "d", teacher=make_teacher(stop_after=100))
+    found = open_directory(tmp_path / "d").overview()
+    tables = {table.title: table.rows for table in found.tables}
+    assert not found.finished
+    assert found.conclusion.did.startswith("Not finished, sealed: 4 of 4 shards of problems, ")
+    (made, rows) = tables["shards"]
+    assert made[:4] == ("problems", 4, 4, 24)
+    assert rows[1] < 4
+    assert tables["came back"][0][:3] == ("rows", "spent", 2)
+    assert tables["workers"][0][1] == "rows"
+
+
+def test_inspect_shows_a_finished_run_and_the_story_of_each_of_its_problems(sharded, tmp_path):
+    report = sharded.run(tmp_path / "d")
+    reading = open_directory(tmp_path / "d")
+    found = reading.overview()
+    dropped = dict(next(table.rows for table in found.tables if table.title == "dropped"))
+    assert dropped == report["dropped"]
+    assert found.facts["kept"] == report["kept"]
+    row = read_dataset(tmp_path / "d")[-1]
+    story = reading.why(row.id)
+    assert story.problem.problem_id == row.problem_id
+    assert row.statement in [reply.text for reply in story.replies if reply.became == "problem"]
+    assert reading.matrix(row.problem_id).digest == row.matrix_digest
+    for option in ((), ("--sample", "2"), ("--why", "syn-000009"), ("--matrix", row.problem_id), ("--json",)):
+        done = CliRunner().invoke(group, ["inspect", str(tmp_path / "d"), *option])
+        assert done.exit_code == 0, done.output
+    with pytest.raises(UsageError, match="no such sample"):
+        reading.why("syn-000024")
+    write_export(open_view(tmp_path / "d"), tmp_path / "page.html")
+    assert "zero-variance" in (tmp_path / "page.html").read_text()

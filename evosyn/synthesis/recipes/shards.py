@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from evosyn.codec import dump
 from evosyn.errors import UsageError
 from evosyn.records import Json, content_id
 from evosyn.rundir import RunDir
@@ -65,8 +66,9 @@ def synthesize_shards(
         run.claim(KIND)
         events = lease_events(run.journal)
         events.begin(header)
-        write_heads(run, KIND, inputs, config, asked, None)
         setup = setup_of(inputs, config, content_id("sh_", header), out, default)
+        more = {"run": setup.run, "shards": dump(plan), "store": setup.store if config.shards.store else ""}
+        write_heads(run, KIND, inputs, config, asked, None, more)
         storage = open_storage(setup.store)
         _claim(storage, setup.run)
         crew = crew_of(setup, opened)
@@ -83,7 +85,7 @@ def synthesize_shards(
         sealed = SealedRows(storage, setup.run, plan)
         protection = sealed.first().protection
         assert protection is not None, "rows are executed"
-        write_heads(run, KIND, inputs, config, asked, protection)
+        write_heads(run, KIND, inputs, config, asked, protection, more)
         made = {
             **how_made(inputs, config, asked, protection),
             "prompts": "the first request of each kind stands in the journals of `shards.store`",

@@ -12,6 +12,7 @@ from evosyn.synthesis.stages.deduplicate import Repeat
 
 Phase: TypeAlias = Literal["problems", "rows"]
 """`problems` makes them; `rows` draws, executes and ranks those that repeat none before."""
+PHASES: tuple[Phase, ...] = ("problems", "rows")
 Status: TypeAlias = Literal["sealed", "held", "spent", "failed", "refused", "died"]
 
 

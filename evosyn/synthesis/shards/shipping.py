@@ -16,7 +16,8 @@ from evosyn.rundir import write_atomic
 from evosyn.storage import Storage
 from evosyn.synthesis.shards.orders import Order
 
-REPLIES = "replies"
+REPLIES, PROGRESS = "replies", "progress"
+"""Folders of the storage: segments, and what workers say of themselves."""
 
 
 def restore(file: Path, storage: Storage, order: Order, before: bytes = b"") -> int:
@@ -43,7 +44,7 @@ class Shipping:
     Args:
         start: bytes of the journal that are there already.
         every_s: seconds between two segments.
-        tell: called as often, in the same thread.
+        tell: called as often, and at the beginning and the end.
     """
 
     def __init__(
@@ -55,6 +56,7 @@ class Shipping:
         self._thread = threading.Thread(target=self._keep_on, daemon=True)
 
     def __enter__(self) -> Shipping:
+        self._tell()
         self._thread.start()
         return self
 
@@ -66,6 +68,7 @@ class Shipping:
         self._done.set()
         self._thread.join()
         self._ship()
+        self._tell()
 
     def _keep_on(self) -> None:
         while not self._done.wait(self._every_s):

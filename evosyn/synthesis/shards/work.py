@@ -47,14 +47,13 @@ from evosyn.synthesis.shards.seals import (
     write_seal,
     write_sealed,
 )
-from evosyn.synthesis.shards.shipping import Shipping, restore
+from evosyn.synthesis.shards.shipping import PROGRESS, Shipping, restore
 from evosyn.synthesis.shift import Shifts
 from evosyn.synthesis.sketches import write_sketch
 from evosyn.synthesis.stages.deduplicate import DropRepeated
 from evosyn.workbench import Workbench
 
 KIND = "synthesize-shard"
-PROGRESS = "progress"
 Opened: TypeAlias = Callable[[ShardSetup, Order, Path], AbstractContextManager[Workbench]]
 """Opens what a worker works with, which keeps what it remembers in the directory of the shard."""
 
