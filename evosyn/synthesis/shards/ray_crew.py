@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 LOOK_S = 5.0
 """Seconds between two looks at which nodes there are."""
-START_S = 120.0
+START_S = 300.0
 """Seconds for an actor to start and to say what it is."""
 
 
