@@ -9,8 +9,10 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, fields
 from pathlib import Path
+from types import TracebackType
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +23,7 @@ from evosyn.codec import dump, load
 from evosyn.errors import FormatError, UsageError
 from evosyn.jsonlines import read_lines, write_lines
 from evosyn.records import FLAT_PAYLOAD, Json, Problem, Provenance, Testing, canonical_json, content_id
-from evosyn.rundir import write_atomic
+from evosyn.rundir import replacing, write_atomic
 
 SCHEMA_VERSION = 2
 """2 has `payload` in place of `entry_point` and `starter_code`; files of version 1 are read."""
@@ -29,6 +31,8 @@ SETTINGS = ("evosyn", "relaxed", "random")
 """Of one run: pruned; pruned without the zero-variance rule; the pruned problems with a random testing."""
 PART_ROWS = 10_000
 """Rows of a file where a setting is in several."""
+GROUP_ROWS = 256
+"""Rows that are in memory at a time."""
 
 
 class RankedSolution(NamedTuple):
@@ -264,7 +268,7 @@ def _batches(path: str | Path, setting: str, columns: list[str] | None = None) -
         except pyarrow.ArrowInvalid as error:
             raise UsageError(f"{file}: is not a parquet file: {error}") from error
         with parquet:
-            yield from parquet.iter_batches(batch_size=256, columns=columns)
+            yield from parquet.iter_batches(batch_size=GROUP_ROWS, columns=columns)
 
 
 def write_dataset(directory: str | Path, setting: str, samples: Iterable[Sample]) -> Path:
@@ -276,7 +280,7 @@ def write_dataset(directory: str | Path, setting: str, samples: Iterable[Sample]
     schema = _arrow_schema()
     buffer = io.BytesIO()
     with pyarrow.parquet.ParquetWriter(buffer, schema, compression="zstd") as writer:
-        for rows in _chunks((to_row(sample) for sample in samples), 256):
+        for rows in _chunks((to_row(sample) for sample in samples), GROUP_ROWS):
             writer.write_table(pyarrow.Table.from_pylist(rows, schema=schema))
     write_atomic(path, buffer.getvalue())
     return path
@@ -292,30 +296,42 @@ class DatasetParts:
 
     def __init__(self, directory: Path, setting: str, total: int, most: int = PART_ROWS) -> None:
         self._folder, self._setting, self._most = directory / "dataset", setting, most
-        self._count, self._at = max(1, -(-total // most)), 0
-        self._held: Json = None
+        self._count, self._at, self._rows = max(1, -(-total // most)), 0, 0
+        self._held: Json = _arrow_schema().empty_table()
+        self._file = ExitStack()
+        self._writer: Json = None
 
     def add(self, table: Json) -> None:
         """Take an arrow table with the columns of a row."""
         import pyarrow
 
-        self._held = table if self._held is None else pyarrow.concat_tables([self._held, table])
-        while self._at < self._count - 1 and self._held.num_rows >= self._most:
-            self._write(self._held.slice(0, self._most))
-            self._held = self._held.slice(self._most)
+        self._held = pyarrow.concat_tables([self._held, table])
+        while self._held.num_rows >= (size := min(GROUP_ROWS, self._most - self._rows)):
+            self._write(size)
 
-    def close(self) -> None:
-        """Write what is left."""
-        self._write(_arrow_schema().empty_table() if self._held is None else self._held)
+    def __enter__(self) -> DatasetParts:
+        return self
 
-    def _write(self, table: Json) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Write what is left; after an error the file that is not full is not there."""
+        if kind is None and (self._held.num_rows or (self._writer is None and self._at < self._count)):
+            self._write(self._held.num_rows)
+        self._file.__exit__(kind, error, trace)
+
+    def _write(self, size: int) -> None:
         import pyarrow.parquet
 
-        buffer = io.BytesIO()
-        with pyarrow.parquet.ParquetWriter(buffer, _arrow_schema(), compression="zstd") as writer:
-            writer.write_table(table.combine_chunks(), row_group_size=256)
-        write_atomic(part_path(self._folder, self._setting, self._at, self._count), buffer.getvalue())
-        self._at += 1
+        if self._writer is None:
+            file = self._file.enter_context(replacing(part_path(self._folder, self._setting, self._at, self._count)))
+            writer = pyarrow.parquet.ParquetWriter(file, _arrow_schema(), compression="zstd")
+            self._writer = self._file.enter_context(writer)
+        self._writer.write_table(self._held.slice(0, size).combine_chunks())
+        self._held, self._rows = self._held.slice(size), self._rows + size
+        if self._rows == self._most:
+            self._file.close()
+            self._writer, self._at, self._rows = None, self._at + 1, 0
 
 
 def _arrow_schema() -> Json:

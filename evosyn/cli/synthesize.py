@@ -81,13 +81,15 @@ def command(config: SynthesizeConfig, out: Path, dry_run: bool, as_json: bool, q
     from evosyn.synthesis.progress import SynthesisProgress
     from evosyn.synthesis.recipes.problems import synthesize
     from evosyn.synthesis.recipes.shards import synthesize_shards
+    from evosyn.synthesis.shards.work import on_this_machine
     from evosyn.workbench import Workbench
 
     inputs = _inputs(Path(str(config.run)), config.seeds)
     if inputs.standing is not None and inputs.standing.warning:
         click.echo(f"warning: {inputs.standing.warning}", err=True)
     limits, default = config.execute.limits, default_teacher(inputs.seeds)
-    with Workbench(config.workbench, out=out, seed=config.seed, limits=limits, default=default) as workbench:
+    own = config.workbench if config.shards.size is None else on_this_machine(config.workbench)
+    with Workbench(own, out=out, seed=config.seed, limits=limits, default=default) as workbench:
         if dry_run:
             asked = config.workbench.teacher.model is not None
             found = _estimate(inputs, config, workbench)

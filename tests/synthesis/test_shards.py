@@ -5,7 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+import subprocess
+import time
 import uuid
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,17 +17,18 @@ from click.testing import CliRunner
 from evosyn.budget import BudgetConfig, Used
 from evosyn.cli import group
 from evosyn.dataset import SETTINGS, parquet_files, read_dataset, read_rejects
-from evosyn.errors import BudgetSpent, CorruptRun, UnavailableError, UsageError
+from evosyn.errors import BudgetSpent, CorruptRun, TeacherUnavailable, UnavailableError, UsageError
 from evosyn.journal import Journal
 from evosyn.reading.opening import open_directory
 from evosyn.storage import open_storage
 from evosyn.synthesis.config import SynthesizeConfig
 from evosyn.synthesis.recipes.shards import synthesize_shards
 from evosyn.synthesis.shards import leasing
-from evosyn.synthesis.shards.crews import Ended
+from evosyn.synthesis.shards.crews import Alone, Ended
 from evosyn.synthesis.shards.leasing import Leasing, Purse, lease_events
 from evosyn.synthesis.shards.orders import Outcome
 from evosyn.synthesis.shards.seals import read_seal, write_seal
+from evosyn.synthesis.shards.work import work
 from evosyn.view.answers import open_view
 from evosyn.view.page import write_export
 
@@ -41,18 +45,35 @@ class Sharded:
         self.teacher = teacher or self.make_teacher()
         self.toy.teacher, self.told = self.teacher, []
 
-        def opened(setup, order, folder):  # noqa: ARG001
-            return self.bench()
+        def alone(setup):
+            return Alone(setup, lambda *_: self.toy.bench())
 
-        return synthesize_shards(self.toy.inputs, config, self.bench(), out, tell=self.told.append, opened=opened)
+        return self.by(out, config, alone)
 
-    def bench(self):
-        return self.toy.bench()
+    def by(self, out: Path, config: SynthesizeConfig, crew):
+        return synthesize_shards(self.toy.inputs, config, self.toy.bench(), out, tell=self.told.append, crew=crew)
 
 
 @pytest.fixture
 def sharded(toy, make_teacher) -> Sharded:
     return Sharded(toy, make_teacher)
+
+
+WANTED: list[Path] = []
+"""The run that was not disturbed, made once."""
+
+
+@pytest.fixture
+def wanted(sharded, make_teacher, tmp_path_factory) -> Path:
+    if not WANTED:
+        WANTED.append(tmp_path_factory.mktemp("wanted") / "d")
+        sharded.run(WANTED[0])
+        CALLS.extend(sorted(sharded.teacher.asked))
+    return WANTED[0]
+
+
+CALLS: list[str] = []
+"""All that it asked."""
 
 
 def content(out: Path) -> dict[str, str]:
@@ -61,54 +82,49 @@ def content(out: Path) -> dict[str, str]:
     return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in names}
 
 
-def test_the_rows_and_rejects_are_those_of_a_run_in_one_piece(toy, sharded, tmp_path):
-    whole = toy.run(tmp_path / "whole", CONFIG)
-    asked = sorted(toy.teacher.asked)
-    report = sharded.run(tmp_path / "parts")
-    assert sorted(sharded.teacher.asked) == asked
+def test_the_rows_and_rejects_are_those_of_a_run_in_one_piece(toy, wanted, tmp_path):
+    whole, report = toy.run(tmp_path / "whole", CONFIG), json.loads((wanted / "report.json").read_text())
+    assert sorted(toy.teacher.asked) == CALLS
     assert whole["dropped"]["exact-duplicate"] + whole["dropped"].get("near-duplicate", 0) > 0
     for setting in SETTINGS:
-        assert read_dataset(tmp_path / "parts", setting) == read_dataset(tmp_path / "whole", setting)
-    assert read_rejects(tmp_path / "parts") == read_rejects(tmp_path / "whole")
-    assert {**report, "cost": None} == {**whole, "cost": None}
+        assert read_dataset(wanted, setting) == read_dataset(tmp_path / "whole", setting)
+    assert read_rejects(wanted) == read_rejects(tmp_path / "whole")
+    assert {**report, "cost": None, "v": 1} == {**whole, "cost": None, "v": 1}
     assert report["cost"] == pytest.approx(whole["cost"])
 
 
 @pytest.mark.parametrize("size", [1, 100])
-def test_the_files_are_the_same_at_any_size_of_a_shard_but_for_the_card(sharded, tmp_path, size):
-    sharded.run(tmp_path / "a" / "d")
+def test_the_files_are_the_same_at_any_size_of_a_shard_but_for_the_card(sharded, wanted, tmp_path, size):
     config = CONFIG.model_copy(update={"shards": CONFIG.shards.model_copy(update={"size": size})})
     sharded.run(tmp_path / "b" / "d", config)
-    first, second = content(tmp_path / "a" / "d"), content(tmp_path / "b" / "d")
+    first, second = content(wanted), content(tmp_path / "b" / "d")
     differ = {name for name in first if first[name] != second[name]}
     assert differ <= {"README.md", "report.json"}  # sums of dollars are made shard by shard
 
 
 @pytest.mark.parametrize("stop_after", [3, 60, 150])
 def test_stopped_after_any_call_it_resumes_to_the_same_dataset_and_pays_no_call_twice(
-    sharded, make_teacher, tmp_path, stop_after
+    sharded, wanted, make_teacher, tmp_path, stop_after
 ):
-    sharded.run(tmp_path / "a" / "d")
-    whole, out = sorted(sharded.teacher.asked), tmp_path / "b" / "d"
+    out = tmp_path / "d"
     with pytest.raises(BudgetSpent):
         sharded.run(out, teacher=make_teacher(jitter_s=0.002, stop_after=stop_after))
     first = list(sharded.teacher.asked)
     sharded.run(out)
-    assert content(out) == content(tmp_path / "a" / "d")
-    assert sorted(first + sharded.teacher.asked) == whole
+    assert content(out) == content(wanted)
+    assert sorted(first + sharded.teacher.asked) == CALLS
 
 
-def test_a_machine_that_is_lost_takes_no_reply_along(sharded, make_teacher, tmp_path):
-    sharded.run(tmp_path / "a" / "d")
-    whole, out = sorted(sharded.teacher.asked), tmp_path / "b" / "d"
+def test_a_machine_that_is_lost_takes_no_reply_along(sharded, wanted, make_teacher, tmp_path):
+    out = tmp_path / "d"
     with pytest.raises(BudgetSpent):
         sharded.run(out, teacher=make_teacher(stop_after=100))
     first = list(sharded.teacher.asked)
     assert list((out / "work").iterdir())
     shutil.rmtree(out / "work")  # its disk
     sharded.run(out)
-    assert content(out) == content(tmp_path / "a" / "d")
-    assert sorted(first + sharded.teacher.asked) == whole
+    assert content(out) == content(wanted)
+    assert sorted(first + sharded.teacher.asked) == CALLS
 
 
 def test_what_a_killed_worker_had_not_brought_to_storage_is_taken_from_its_disk(sharded, make_teacher, tmp_path):
@@ -121,16 +137,15 @@ def test_what_a_killed_worker_had_not_brought_to_storage_is_taken_from_its_disk(
     assert not {*first} & {*sharded.teacher.asked}
 
 
-def test_a_finished_run_asks_and_executes_nothing_again(sharded, tmp_path):
-    sharded.run(tmp_path / "d")
-    before = content(tmp_path / "d")
-    sharded.run(tmp_path / "d")
+def test_a_finished_run_asks_and_executes_nothing_again(sharded, wanted):
+    before = content(wanted)
+    sharded.run(wanted)
     assert sharded.teacher.asked == []
-    assert content(tmp_path / "d") == before
+    assert content(wanted) == before
 
 
-def test_the_first_seal_holds_and_a_damaged_one_is_named(sharded, tmp_path):
-    sharded.run(tmp_path / "d")
+def test_the_first_seal_holds_and_a_damaged_one_is_named(sharded, wanted, tmp_path):
+    shutil.copytree(wanted, tmp_path / "d")
     before, storage = content(tmp_path / "d"), open_storage(str(tmp_path / "d" / "shards"))
     run = json.loads(storage.read("run.json"))["run"]
     seal = read_seal(storage, "rows", 1, run)
@@ -144,18 +159,16 @@ def test_the_first_seal_holds_and_a_damaged_one_is_named(sharded, tmp_path):
     assert sharded.teacher.asked == [], "the replies are in storage"
 
 
-def test_shards_are_kept_in_a_bucket_as_in_a_directory(sharded, tmp_path):
-    sharded.run(tmp_path / "a" / "d")
+def test_shards_are_kept_in_a_bucket_as_in_a_directory(sharded, wanted, tmp_path):
     store = f"memory://{uuid.uuid4().hex}/run"
     shards = CONFIG.shards.model_copy(update={"store": store})
     sharded.run(tmp_path / "b" / "d", CONFIG.model_copy(update={"shards": shards}))
     assert not (tmp_path / "b" / "d" / "shards").exists()
-    assert content(tmp_path / "a" / "d") == content(tmp_path / "b" / "d")
+    assert content(wanted) == content(tmp_path / "b" / "d")
 
 
-def test_another_run_is_kept_out_of_the_storage(sharded, tmp_path):
-    shards = CONFIG.shards.model_copy(update={"store": str(tmp_path / "store")})
-    sharded.run(tmp_path / "a", CONFIG.model_copy(update={"shards": shards}))
+def test_another_run_is_kept_out_of_the_storage(sharded, wanted, tmp_path):
+    shards = CONFIG.shards.model_copy(update={"store": str(wanted / "shards")})
     with pytest.raises(UsageError, match="holds the shards of another run"):
         sharded.run(tmp_path / "b", CONFIG.model_copy(update={"shards": shards, "seed": 1}))
 
@@ -181,6 +194,101 @@ def test_a_dataset_in_parts_with_one_missing_is_refused_by_name(sharded, tmp_pat
     files[1].unlink()
     with pytest.raises(UsageError, match=r"evosyn-00001-of-\d+\.parquet: is missing"):
         read_dataset(tmp_path / "d")
+
+
+# -------------------------------------------------------------------------------------------------------------- faults
+class Two:
+    """Two workers of this process in turn, each with a teacher and a disk of its own; implements `Crew`."""
+
+    def __init__(self, setup, toy, teachers, disks) -> None:
+        self._toy, self._given, self.did = toy, {}, []
+        self._workers = {
+            name: (replace(setup, scratch=str(disk)), teacher)
+            for name, teacher, disk in zip("ab", teachers, disks, strict=True)
+        }
+
+    def free(self):
+        return [name for name in self._workers if name not in self._given]
+
+    def begin(self, worker, order):
+        self._given[worker] = order
+
+    def ended(self, seconds):
+        if not self._given:
+            time.sleep(min(seconds, 0.05))
+            return []
+        worker, order = self._given.popitem()
+        setup, self._toy.teacher = self._workers[worker]
+        outcome = work(setup, order, lambda *_: self._toy.bench())
+        self.did.append((worker, outcome.status, outcome.reason))
+        return [Ended(worker, order, outcome)]
+
+    def close(self):
+        return None
+
+
+class Dead:
+    """An endpoint that nobody answers at."""
+
+    name, simulated = "toy", True
+
+    async def complete(self, request):
+        raise TeacherUnavailable(f"nobody answers ({request.purpose})")
+
+    async def aclose(self):
+        return None
+
+
+@pytest.fixture
+def two(toy, make_teacher, wanted, tmp_path, monkeypatch):
+    """Runs a synthesis with two workers, which ends as one without faults; what each worker did."""
+    monkeypatch.setattr(leasing, "REST_S", 0.05)
+
+    def run(teachers, disks):
+        crews = []
+
+        def crew(setup):
+            crews.append(Two(setup, toy, teachers, disks))
+            return crews[0]
+
+        toy.teacher = make_teacher()
+        Sharded(toy, make_teacher).by(tmp_path / "two" / "d", CONFIG, crew)
+        assert content(tmp_path / "two" / "d") == content(wanted)
+        return crews[0].did
+
+    return run
+
+
+def test_of_two_endpoints_one_is_dead_and_the_other_makes_all(two, make_teacher, tmp_path):
+    did = two([make_teacher(), Dead()], [tmp_path / "a", tmp_path / "b"])
+    assert [status for worker, status, _ in did if worker == "b"].count("failed") == leasing.FAILURES
+    assert {status for worker, status, _ in did if worker == "a"} == {"sealed"}
+    assert "nobody answers" in next(reason for worker, _, reason in did if worker == "b")
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    place = tmp_path / "small"
+    place.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", str(place)], capture_output=True)
+    if mounted.returncode:
+        pytest.skip(f"no small disk can be mounted here: {mounted.stderr.decode().strip()}")
+    yield place
+    subprocess.run(["umount", str(place)], check=True)
+
+
+@pytest.mark.root
+def test_the_disk_of_one_machine_is_full_and_the_other_makes_all(two, make_teacher, small_disk, tmp_path):
+    did = two([make_teacher(), make_teacher()], [tmp_path / "a", small_disk])
+    failed = [reason for worker, status, reason in did if (worker, status) == ("b", "failed")]
+    assert failed
+    assert "No space left" in failed[0]
+
+
+def test_a_machine_that_is_slow_changes_nothing_but_the_time(two, make_teacher, tmp_path):
+    did = two([make_teacher(), make_teacher(jitter_s=0.02)], [tmp_path / "a", tmp_path / "b"])
+    assert {status for _, status, _ in did} == {"sealed"}
+    assert {worker for worker, _, _ in did} == {"a", "b"}
 
 
 # -------------------------------------------------------------------------------------------------------------- leases
@@ -281,22 +389,21 @@ def test_a_run_that_was_stopped_says_how_far_it_is_and_who_lost_what(sharded, ma
     assert tables["workers"][0][1] == "rows"
 
 
-def test_inspect_shows_a_finished_run_and_the_story_of_each_of_its_problems(sharded, tmp_path):
-    report = sharded.run(tmp_path / "d")
-    reading = open_directory(tmp_path / "d")
+def test_inspect_shows_a_finished_run_and_the_story_of_each_of_its_problems(wanted, tmp_path):
+    report, reading = json.loads((wanted / "report.json").read_text()), open_directory(wanted)
     found = reading.overview()
     dropped = dict(next(table.rows for table in found.tables if table.title == "dropped"))
     assert dropped == report["dropped"]
     assert found.facts["kept"] == report["kept"]
-    row = read_dataset(tmp_path / "d")[-1]
+    row = read_dataset(wanted)[-1]
     story = reading.why(row.id)
     assert story.problem.problem_id == row.problem_id
     assert row.statement in [reply.text for reply in story.replies if reply.became == "problem"]
     assert reading.matrix(row.problem_id).digest == row.matrix_digest
     for option in ((), ("--sample", "2"), ("--why", "syn-000009"), ("--matrix", row.problem_id), ("--json",)):
-        done = CliRunner().invoke(group, ["inspect", str(tmp_path / "d"), *option])
+        done = CliRunner().invoke(group, ["inspect", str(wanted), *option])
         assert done.exit_code == 0, done.output
     with pytest.raises(UsageError, match="no such sample"):
         reading.why("syn-000024")
-    write_export(open_view(tmp_path / "d"), tmp_path / "page.html")
+    write_export(open_view(wanted), tmp_path / "page.html")
     assert "zero-variance" in (tmp_path / "page.html").read_text()

@@ -25,7 +25,6 @@ from evosyn.synthesis.shards.leasing import Leasing, lease_events
 from evosyn.synthesis.shards.orders import ShardSetup
 from evosyn.synthesis.shards.repeating import RepeatPass
 from evosyn.synthesis.shards.seals import sealed_shards
-from evosyn.synthesis.shards.work import Opened
 from evosyn.synthesis.shards.writing import SealedRows
 from evosyn.workbench import Workbench
 
@@ -42,7 +41,7 @@ def synthesize_shards(
     *,
     tell: Callable[[str], None] = lambda _: None,
     default: str | None = None,
-    opened: Opened | None = None,
+    crew: Callable[[ShardSetup], Crew] | None = None,
 ) -> dict[str, Json]:
     """Make the dataset in `out`, or finish it; returns the value of `report.json`.
 
@@ -50,7 +49,7 @@ def synthesize_shards(
         workbench: of this command; workers open their own.
         tell: told what happens, in words.
         default: teacher where none is named.
-        opened: how a worker in this process opens its workbench.
+        crew: makes the workers, in place of those that the configuration names.
 
     Raises:
         UsageError: `out` or the storage holds another run; something that only a run in one piece can do is asked for.
@@ -71,9 +70,9 @@ def synthesize_shards(
         write_heads(run, KIND, inputs, config, asked, None, more)
         storage = open_storage(setup.store)
         _claim(storage, setup.run)
-        crew = crew_of(setup, opened)
+        workers = (crew or crew_of)(setup)
         try:
-            leasing = Leasing(crew, events, config.workbench.budget, tell)
+            leasing = Leasing(workers, events, config.workbench.budget, tell)
             leasing.finish("problems", plan.count, sealed_shards(storage, "problems"))
             with tempfile.TemporaryDirectory(dir=out, prefix=".repeats") as scratch:
                 given = (inputs.seeds, config.filter.dedup, Path(scratch))
@@ -81,7 +80,7 @@ def synthesize_shards(
             tell(f"{sum(map(len, repeats.values()))} problems repeat a seed or an earlier problem")
             leasing.finish("rows", plan.count, sealed_shards(storage, "rows"), repeats)
         finally:
-            crew.close()
+            workers.close()
         sealed = SealedRows(storage, setup.run, plan)
         protection = sealed.first().protection
         assert protection is not None, "rows are executed"
@@ -122,7 +121,7 @@ def setup_of(inputs: Inputs, config: SynthesizeConfig, run: str, out: Path, defa
     )
 
 
-def crew_of(setup: ShardSetup, opened: Opened | None = None) -> Crew:
+def crew_of(setup: ShardSetup) -> Crew:
     """The workers that the configuration names."""
     config = setup.config
     runner, _, address = config.workbench.sandbox.runner.partition(":")
@@ -131,7 +130,7 @@ def crew_of(setup: ShardSetup, opened: Opened | None = None) -> Crew:
         from evosyn.synthesis.shards.ray_crew import RayCrew
 
         return RayCrew(join(address), setup, config.shards.hung_s)
-    return Processes(setup, config.shards.workers) if config.shards.workers > 1 else Alone(setup, opened)
+    return Processes(setup, config.shards.workers) if config.shards.workers > 1 else Alone(setup)
 
 
 def _with_workers(config: SynthesizeConfig, processes: int) -> SynthesizeConfig:

@@ -122,7 +122,7 @@ class Leasing:
     def _give(self, phase: Phase, left: deque[int], repeats: Mapping[int, tuple[Repeat, ...]]) -> None:
         workers = list(self._crew.free())
         usable = [one for one in workers if self._failures[one] < FAILURES]
-        if left and not usable and not self._out:
+        if left and workers and not usable and not self._out:
             raise UnavailableError(
                 f"no worker is left that can make a shard; the last one: {self._last}. What is sealed is kept: the "
                 "same command goes on"

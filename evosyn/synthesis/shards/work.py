@@ -51,7 +51,7 @@ from evosyn.synthesis.shards.shipping import PROGRESS, Shipping, restore
 from evosyn.synthesis.shift import Shifts
 from evosyn.synthesis.sketches import write_sketch
 from evosyn.synthesis.stages.deduplicate import DropRepeated
-from evosyn.workbench import Workbench
+from evosyn.workbench import Workbench, WorkbenchConfig
 
 KIND = "synthesize-shard"
 Opened: TypeAlias = Callable[[ShardSetup, Order, Path], AbstractContextManager[Workbench]]
@@ -83,13 +83,13 @@ def work(setup: ShardSetup, order: Order, opened: Opened | None = None) -> Outco
 def open_workbench(setup: ShardSetup, order: Order, folder: Path) -> Workbench:
     """That of the run, with the sandbox of this machine and with what the order may spend."""
     config = setup.config
-    here = config.workbench.model_copy(
-        update={
-            "sandbox": config.workbench.sandbox.model_copy(update={"runner": "local"}),
-            "budget": order.budget,
-        }
-    )
+    here = on_this_machine(config.workbench).model_copy(update={"budget": order.budget})
     return Workbench(here, out=folder, seed=config.seed, limits=config.execute.limits, default=setup.default)
+
+
+def on_this_machine(config: WorkbenchConfig) -> WorkbenchConfig:
+    """The same with the sandbox of this machine alone."""
+    return config.model_copy(update={"sandbox": config.sandbox.model_copy(update={"runner": "local"})})
 
 
 def worker_name() -> str:

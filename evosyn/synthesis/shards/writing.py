@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import ExitStack
 
 from evosyn.dataset import SETTINGS, DatasetParts
 from evosyn.records import Json
@@ -40,15 +41,16 @@ class SealedRows:
             counted.figures.merge(seal.figures)
             counted.shifts.see_all(seal.traits, seal.sizes)
             totals.update(seal.rows)
-        parts = {setting: DatasetParts(run.path, setting, totals[setting]) for setting in SETTINGS}
-        with replacing(run.file(REJECTS)) as rejects:
+        with ExitStack() as stack:
+            rejects = stack.enter_context(replacing(run.file(REJECTS)))
+            parts = {
+                setting: stack.enter_context(DatasetParts(run.path, setting, totals[setting])) for setting in SETTINGS
+            }
             for seal in self._seals():
                 with open_sealed(self._storage, seal) as archive:
                     rejects.write(archive.read(REJECTS))
                     for setting, part in parts.items():
                         part.add(pyarrow.parquet.read_table(io.BytesIO(archive.read(f"{setting}.parquet"))))
-        for part in parts.values():
-            part.close()
         return write_report(run, counted, facts)
 
     def _seals(self) -> Iterator[Seal]:
