@@ -64,7 +64,7 @@ WANTED: list[Path] = []
 
 
 @pytest.fixture
-def wanted(sharded, make_teacher, tmp_path_factory) -> Path:
+def wanted(sharded, tmp_path_factory) -> Path:
     if not WANTED:
         WANTED.append(tmp_path_factory.mktemp("wanted") / "d")
         sharded.run(WANTED[0])
