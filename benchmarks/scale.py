@@ -45,7 +45,7 @@ from evosyn.synthesis.recipes.shards import setup_of
 from evosyn.synthesis.shards.config import planned
 from evosyn.synthesis.shards.crews import Alone
 from evosyn.synthesis.shards.leasing import Leasing, lease_events
-from evosyn.synthesis.shards.orders import Order, ShardSetup
+from evosyn.synthesis.shards.orders import ShardOrder, ShardSetup
 from evosyn.synthesis.shards.repeating import RepeatPass
 from evosyn.synthesis.shards.seals import read_seal
 from evosyn.synthesis.shards.writing import SealedRows
@@ -134,7 +134,7 @@ class ScriptedBench(Workbench):
         return Scripted()
 
 
-def opened(setup: ShardSetup, order: Order, folder: Path) -> Workbench:  # noqa: ARG001
+def opened(setup: ShardSetup, order: ShardOrder, folder: Path) -> Workbench:  # noqa: ARG001
     return ScriptedBench(setup.config.workbench, limits=setup.config.execute.limits)
 
 

@@ -9,10 +9,8 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, fields
 from pathlib import Path
-from types import TracebackType
 from typing import NamedTuple
 
 import numpy as np
@@ -23,14 +21,12 @@ from evosyn.codec import dump, load
 from evosyn.errors import FormatError, UsageError
 from evosyn.jsonlines import read_lines, write_lines
 from evosyn.records import FLAT_PAYLOAD, Json, Problem, Provenance, Testing, canonical_json, content_id
-from evosyn.rundir import replacing, write_atomic
+from evosyn.rundir import write_atomic
 
 SCHEMA_VERSION = 2
 """2 has `payload` in place of `entry_point` and `starter_code`; files of version 1 are read."""
 SETTINGS = ("evosyn", "relaxed", "random")
 """Of one run: pruned; pruned without the zero-variance rule; the pruned problems with a random testing."""
-PART_ROWS = 10_000
-"""Rows of a file where a setting is in several."""
 GROUP_ROWS = 256
 """Rows that are in memory at a time."""
 
@@ -277,7 +273,7 @@ def write_dataset(directory: str | Path, setting: str, samples: Iterable[Sample]
     import pyarrow.parquet
 
     path = Path(directory) / "dataset" / f"{setting}.parquet"
-    schema = _arrow_schema()
+    schema = arrow_schema()
     buffer = io.BytesIO()
     with pyarrow.parquet.ParquetWriter(buffer, schema, compression="zstd") as writer:
         for rows in _chunks((to_row(sample) for sample in samples), GROUP_ROWS):
@@ -286,55 +282,8 @@ def write_dataset(directory: str | Path, setting: str, samples: Iterable[Sample]
     return path
 
 
-class DatasetParts:
-    """Writes one setting to `directory/dataset/SETTING-NNNNN-of-NNNNN.parquet`, each file atomically.
-
-    Args:
-        total: rows that will come; the same rows, however they come, give the same bytes.
-        most: rows of a file.
-    """
-
-    def __init__(self, directory: Path, setting: str, total: int, most: int = PART_ROWS) -> None:
-        self._folder, self._setting, self._most = directory / "dataset", setting, most
-        self._count, self._at, self._rows = max(1, -(-total // most)), 0, 0
-        self._held: Json = _arrow_schema().empty_table()
-        self._file = ExitStack()
-        self._writer: Json = None
-
-    def add(self, table: Json) -> None:
-        """Take an arrow table with the columns of a row."""
-        import pyarrow
-
-        self._held = pyarrow.concat_tables([self._held, table])
-        while self._held.num_rows >= (size := min(GROUP_ROWS, self._most - self._rows)):
-            self._write(size)
-
-    def __enter__(self) -> DatasetParts:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Write what is left; after an error the file that is not full is not there."""
-        if kind is None and (self._held.num_rows or (self._writer is None and self._at < self._count)):
-            self._write(self._held.num_rows)
-        self._file.__exit__(kind, error, trace)
-
-    def _write(self, size: int) -> None:
-        import pyarrow.parquet
-
-        if self._writer is None:
-            file = self._file.enter_context(replacing(part_path(self._folder, self._setting, self._at, self._count)))
-            writer = pyarrow.parquet.ParquetWriter(file, _arrow_schema(), compression="zstd")
-            self._writer = self._file.enter_context(writer)
-        self._writer.write_table(self._held.slice(0, size).combine_chunks())
-        self._held, self._rows = self._held.slice(size), self._rows + size
-        if self._rows == self._most:
-            self._file.close()
-            self._writer, self._at, self._rows = None, self._at + 1, 0
-
-
-def _arrow_schema() -> Json:
+def arrow_schema() -> Json:
+    """The columns of a row, as arrow has them."""
     import pyarrow
 
     text, turn = pyarrow.string(), [("role", pyarrow.string()), ("content", pyarrow.string())]

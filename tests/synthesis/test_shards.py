@@ -24,9 +24,9 @@ from evosyn.storage import open_storage
 from evosyn.synthesis.config import SynthesizeConfig
 from evosyn.synthesis.recipes.shards import synthesize_shards
 from evosyn.synthesis.shards import leasing
-from evosyn.synthesis.shards.crews import Alone, Ended
+from evosyn.synthesis.shards.crews import Alone, EndedOrder
 from evosyn.synthesis.shards.leasing import Leasing, Purse, lease_events
-from evosyn.synthesis.shards.orders import Outcome
+from evosyn.synthesis.shards.orders import ShardOutcome
 from evosyn.synthesis.shards.seals import read_seal, write_seal
 from evosyn.synthesis.shards.work import work
 from evosyn.view.answers import open_view
@@ -184,7 +184,7 @@ def test_what_only_a_run_in_one_piece_can_do_is_refused(sharded, tmp_path):
 
 
 def test_a_dataset_in_parts_with_one_missing_is_refused_by_name(sharded, tmp_path, monkeypatch):
-    monkeypatch.setattr("evosyn.dataset.DatasetParts.__init__.__defaults__", (3,))
+    monkeypatch.setattr("evosyn.dataset_parts.DatasetParts.__init__.__defaults__", (3,))
     sharded.run(tmp_path / "d")
     files = parquet_files(tmp_path / "d")
     rows = read_dataset(tmp_path / "d")
@@ -221,7 +221,7 @@ class Two:
         setup, self._toy.teacher = self._workers[worker]
         outcome = work(setup, order, lambda *_: self._toy.bench())
         self.did.append((worker, outcome.status, outcome.reason))
-        return [Ended(worker, order, outcome)]
+        return [EndedOrder(worker, order, outcome)]
 
     def close(self):
         return None
@@ -307,7 +307,7 @@ class Scripted:
 
     def ended(self, seconds):  # noqa: ARG002
         given, self._given = self._given, {}
-        return [Ended(worker, order, self._says(worker, order)) for worker, order in given.items()]
+        return [EndedOrder(worker, order, self._says(worker, order)) for worker, order in given.items()]
 
     def close(self):
         return None
@@ -326,8 +326,8 @@ def test_a_shard_of_a_dead_worker_goes_to_another_under_another_epoch(tmp_path):
     def says(_, order):
         if order.shard == 1 and not died:
             died.append(order.epoch)
-            return Outcome("died", "killed")
-        return Outcome("sealed", used=Used())
+            return ShardOutcome("died", "killed")
+        return ShardOutcome("sealed", used=Used())
 
     orders = finish(tmp_path, says)
     again = [order for _, order in orders if order.shard == 1]
@@ -338,18 +338,18 @@ def test_a_shard_of_a_dead_worker_goes_to_another_under_another_epoch(tmp_path):
 def test_a_worker_that_fails_again_and_again_gets_no_more_and_the_others_finish(tmp_path, monkeypatch):
     monkeypatch.setattr(leasing, "REST_S", 0.0)
     orders = finish(
-        tmp_path, lambda worker, _: Outcome("failed" if worker == "a" else "sealed", "no disk", Used()), shards=9
+        tmp_path, lambda worker, _: ShardOutcome("failed" if worker == "a" else "sealed", "no disk", Used()), shards=9
     )
     assert sum(worker == "a" for worker, _ in orders) == leasing.FAILURES
     with pytest.raises(UnavailableError, match="no worker is left"):
-        finish(tmp_path / "all", lambda *_: Outcome("failed", "no disk", Used()))
+        finish(tmp_path / "all", lambda *_: ShardOutcome("failed", "no disk", Used()))
 
 
 def test_a_shard_that_kills_its_workers_ends_the_run(tmp_path, monkeypatch):
     monkeypatch.setattr(leasing, "REST_S", 0.0)
     monkeypatch.setattr(leasing, "FAILURES", 100)
     with pytest.raises(UnavailableError, match="rows-000002: 5 workers died of it"):
-        finish(tmp_path, lambda _, order: Outcome("died" if order.shard == 2 else "sealed", "killed", Used()))
+        finish(tmp_path, lambda _, order: ShardOutcome("died" if order.shard == 2 else "sealed", "killed", Used()))
 
 
 def test_what_workers_spend_together_never_passes_the_limit(tmp_path):
@@ -358,7 +358,7 @@ def test_what_workers_spend_together_never_passes_the_limit(tmp_path):
     def says(_, order):
         use = min(order.budget.max_calls, 7)
         spent.append(use)
-        return Outcome("sealed" if use == 7 else "spent", "budget", Used(max_calls=use))
+        return ShardOutcome("sealed" if use == 7 else "spent", "budget", Used(max_calls=use))
 
     with pytest.raises(BudgetSpent):
         finish(tmp_path, says, BudgetConfig(max_calls=31), shards=8)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from evosyn.codec import dump
@@ -81,17 +81,23 @@ def synthesize_shards(
             leasing.finish("rows", plan.count, sealed_shards(storage, "rows"), repeats)
         finally:
             workers.close()
-        sealed = SealedRows(storage, setup.run, plan)
-        protection = sealed.first().protection
-        assert protection is not None, "rows are executed"
-        write_heads(run, KIND, inputs, config, asked, protection, more)
-        made = {
-            **how_made(inputs, config, asked, protection),
-            "prompts": "the first request of each kind stands in the journals of `shards.store`",
-            "shards": f"{plan.count} of {plan.size} problems",
-        }
-        facts = CardFacts(out.resolve().name, {}, made, config.problem.licence, parts=True)
-        return sealed.write(run, facts, inputs.evolved_on)
+        return _written(run, SealedRows(storage, setup.run, plan), setup, asked, more)
+
+
+def _written(
+    run: RunDir, sealed: SealedRows, setup: ShardSetup, asked: Asked, more: Mapping[str, Json]
+) -> dict[str, Json]:
+    """The dataset of a run whose shards are all sealed."""
+    inputs, config, protection = setup.inputs, setup.config, sealed.first().protection
+    assert protection is not None, "rows are executed"
+    write_heads(run, KIND, inputs, config, asked, protection, more)
+    made = {
+        **how_made(inputs, config, asked, protection),
+        "prompts": "the first request of each kind stands in the journals of `shards.store`",
+        "shards": f"of {config.shards.size} problems",
+    }
+    facts = CardFacts(run.path.resolve().name, {}, made, config.problem.licence, parts=True)
+    return sealed.write(run, facts, inputs.evolved_on)
 
 
 def setup_of(inputs: Inputs, config: SynthesizeConfig, run: str, out: Path, default: str | None) -> ShardSetup:
@@ -108,12 +114,9 @@ def setup_of(inputs: Inputs, config: SynthesizeConfig, run: str, out: Path, defa
         )
     store = shards.store or str(out / STORE)
     here = out / SCRATCH if runner == "local" else Path(tempfile.gettempdir()) / "evosyn-shards" / run
-    settled = config
-    if config.workbench.sandbox.workers is None and runner == "local" and shards.workers > 1:
-        settled = _with_workers(config, shards.workers)
     return ShardSetup(
         inputs,
-        settled,
+        config,
         run,
         store if "://" in store else str(Path(store).resolve()),
         str((shards.scratch or here).resolve()),
@@ -131,14 +134,6 @@ def crew_of(setup: ShardSetup) -> Crew:
 
         return RayCrew(join(address), setup, config.shards.hung_s)
     return Processes(setup, config.shards.workers) if config.shards.workers > 1 else Alone(setup)
-
-
-def _with_workers(config: SynthesizeConfig, processes: int) -> SynthesizeConfig:
-    """The cores of this machine shared out among its processes."""
-    from evosyn.sandbox._memory import chosen_workers
-
-    sandbox = config.workbench.sandbox.model_copy(update={"workers": max(1, chosen_workers(None) // processes)})
-    return config.model_copy(update={"workbench": config.workbench.model_copy(update={"sandbox": sandbox})})
 
 
 def _claim(storage: Storage, run: str) -> None:

@@ -10,16 +10,16 @@ from collections.abc import Sequence
 from multiprocessing.connection import Connection, wait
 from typing import NamedTuple, Protocol
 
-from evosyn.synthesis.shards.orders import Order, Outcome, ShardSetup
+from evosyn.synthesis.shards.orders import ShardOrder, ShardOutcome, ShardSetup
 from evosyn.synthesis.shards.work import Opened, work, worker_name
 
 
-class Ended(NamedTuple):
+class EndedOrder(NamedTuple):
     """A worker is done with an order, or is gone."""
 
     worker: str
-    order: Order
-    outcome: Outcome
+    order: ShardOrder
+    outcome: ShardOutcome
 
 
 class Crew(Protocol):
@@ -29,11 +29,11 @@ class Crew(Protocol):
         """Those that have none."""
         ...
 
-    def begin(self, worker: str, order: Order) -> None:
+    def begin(self, worker: str, order: ShardOrder) -> None:
         """Give one an order."""
         ...
 
-    def ended(self, seconds: float) -> list[Ended]:
+    def ended(self, seconds: float) -> list[EndedOrder]:
         """What has ended; waits so long for something to end. A worker that is gone is free again, begun anew, or no
         longer named."""
         ...
@@ -48,20 +48,20 @@ class Alone:
 
     def __init__(self, setup: ShardSetup, opened: Opened | None = None) -> None:
         self._setup, self._opened = setup, opened
-        self._given: deque[Order] = deque()
+        self._given: deque[ShardOrder] = deque()
 
     def free(self) -> Sequence[str]:
         return [] if self._given else [worker_name()]
 
-    def begin(self, worker: str, order: Order) -> None:  # noqa: ARG002
+    def begin(self, worker: str, order: ShardOrder) -> None:  # noqa: ARG002
         self._given.append(order)
 
-    def ended(self, seconds: float) -> list[Ended]:
+    def ended(self, seconds: float) -> list[EndedOrder]:
         if not self._given:
             time.sleep(min(seconds, 0.1))
             return []
         found = work(self._setup, self._given[0], self._opened)
-        return [Ended(worker_name(), self._given.popleft(), found)]
+        return [EndedOrder(worker_name(), self._given.popleft(), found)]
 
     def close(self) -> None:
         return None
@@ -78,30 +78,32 @@ class Processes:
     def __init__(self, setup: ShardSetup, count: int) -> None:
         self._setup, self._context = setup, multiprocessing.get_context("spawn")
         self._workers: dict[str, _Worker] = {}
-        self._orders: dict[str, Order] = {}
+        self._orders: dict[str, ShardOrder] = {}
         for _ in range(count):
             self._start()
 
     def free(self) -> Sequence[str]:
         return [name for name in self._workers if name not in self._orders]
 
-    def begin(self, worker: str, order: Order) -> None:
+    def begin(self, worker: str, order: ShardOrder) -> None:
         self._orders[worker] = order
         with contextlib.suppress(BrokenPipeError):  # it is gone, which `ended` finds
             self._workers[worker].wire.send(order)
 
-    def ended(self, seconds: float) -> list[Ended]:
+    def ended(self, seconds: float) -> list[EndedOrder]:
         wires = {self._workers[name].wire: name for name in self._orders}
         found = []
         for wire in wait(list(wires), timeout=seconds):
             name = wires[wire]  # type: ignore[index]
             order = self._orders.pop(name)
             try:
-                found.append(Ended(name, order, self._workers[name].wire.recv()))
+                found.append(EndedOrder(name, order, self._workers[name].wire.recv()))
             except (EOFError, ConnectionResetError):
                 gone = self._workers.pop(name)
                 gone.process.join()
-                found.append(Ended(name, order, Outcome("died", f"its process ended with {gone.process.exitcode}")))
+                found.append(
+                    EndedOrder(name, order, ShardOutcome("died", f"its process ended with {gone.process.exitcode}"))
+                )
                 self._start()
         return found
 
@@ -124,5 +126,5 @@ def _serve(wire: Connection, setup: ShardSetup) -> None:
     """What a process does: one order after the other, for as long as somebody gives it some."""
     with contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError, KeyboardInterrupt):
         while True:
-            order: Order = wire.recv()
+            order: ShardOrder = wire.recv()
             wire.send(work(setup, order))

@@ -13,10 +13,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from evosyn.budget import BudgetConfig, Used
-from evosyn.errors import BudgetSpent, UnavailableError, UsageError
+from evosyn.errors import BudgetSpent, CorruptRun, EvosynError, UnavailableError, UsageError
 from evosyn.journal import Events, Journal
-from evosyn.synthesis.shards.crews import Crew, Ended
-from evosyn.synthesis.shards.orders import Order, Phase, Status, shard_name
+from evosyn.synthesis.shards.crews import Crew, EndedOrder
+from evosyn.synthesis.shards.orders import Phase, ShardOrder, Status, shard_name
 from evosyn.synthesis.stages.deduplicate import Repeat
 
 TRIES = 5
@@ -25,6 +25,10 @@ FAILURES = 3
 """Failures of one worker in a row after which it gets no more."""
 REST_S = 2.0
 """Seconds for which a worker that failed once gets nothing; twice as many each further time."""
+
+
+ENDING: Mapping[str, type[EvosynError]] = {"refused": UsageError, "corrupt": CorruptRun}
+"""What no other worker can help."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +109,7 @@ class Leasing:
 
         Raises:
             BudgetSpent: it is.
-            UsageError: no worker can do it.
+            UsageError, CorruptRun: no worker can do it.
             UnavailableError: no worker is left, or one shard is the end of all of them.
         """
         left, done = deque(shard for shard in range(count) if shard not in sealed), len(sealed)
@@ -127,17 +131,18 @@ class Leasing:
                 f"no worker is left that can make a shard; the last one: {self._last}. What is sealed is kept: the "
                 "same command goes on"
             )
+        working = len(usable) + len(self._out)
         for worker in usable:
             if not left or (self._tight and self._out) or self._rests.get(worker, 0) > time.monotonic():
                 continue
-            among = 1 if self._tight else max(1, min(len(usable), len(left)))
+            among = 1 if self._tight else max(1, min(working, len(left) + len(self._out)))
             shard, epoch = left.popleft(), f"{time.time_ns():x}-{uuid.uuid4().hex[:6]}"
-            order = Order(phase, shard, epoch, repeats.get(shard, ()), self._purse.take(epoch, among))
+            order = ShardOrder(phase, shard, epoch, repeats.get(shard, ()), self._purse.take(epoch, among))
             self._events.append(Leased(phase, shard, worker, epoch))
             self._out[epoch] = (worker, time.monotonic())
             self._crew.begin(worker, order)
 
-    def _back(self, ended: Ended) -> bool:
+    def _back(self, ended: EndedOrder) -> bool:
         """Take an order back; whether its shard is sealed."""
         worker, order, outcome = ended
         _, began = self._out.pop(order.epoch)
@@ -149,8 +154,8 @@ class Leasing:
             self._failures[worker] = 0
             return True
         self._tell(f"{shard_name(order.phase, order.shard)} came back from {worker}, {status}: {reason}")
-        if status == "refused":
-            raise UsageError(f"{worker}: {reason}")
+        if status in ENDING:
+            raise ENDING[status](f"{worker}: {reason}")
         if status == "held":
             self._rests[worker] = time.monotonic() + REST_S
             return False

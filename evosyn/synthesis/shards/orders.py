@@ -13,11 +13,11 @@ from evosyn.synthesis.stages.deduplicate import Repeat
 Phase: TypeAlias = Literal["problems", "rows"]
 """`problems` makes them; `rows` draws, executes and ranks those that repeat none before."""
 PHASES: tuple[Phase, ...] = ("problems", "rows")
-Status: TypeAlias = Literal["sealed", "held", "spent", "failed", "refused", "died"]
+Status: TypeAlias = Literal["sealed", "held", "spent", "failed", "refused", "corrupt", "died"]
 
 
 @dataclass(frozen=True)
-class Order:
+class ShardOrder:
     """One shard for one worker.
 
     Attributes:
@@ -38,12 +38,13 @@ class Order:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ShardOutcome:
     """What became of an order.
 
     Attributes:
         status: `sealed`, by this worker or another; `held`: another process of its machine has the shard; `spent`: its
-            budget; `failed`: disk, sandbox or model did not work; `refused`: no worker can do it; `died`.
+            budget; `failed`: disk, sandbox or model did not work; `refused`, `corrupt`: no
+            worker can do it; `died`.
         used: of its budget; None where that is not known.
     """
 

@@ -17,8 +17,8 @@ from evosyn import __version__
 from evosyn.errors import UnavailableError
 from evosyn.jobs import Protection
 from evosyn.running.cluster import ClusterNode, nodes_of
-from evosyn.synthesis.shards.crews import Ended
-from evosyn.synthesis.shards.orders import Order, Outcome, ShardSetup
+from evosyn.synthesis.shards.crews import EndedOrder
+from evosyn.synthesis.shards.orders import ShardOrder, ShardOutcome, ShardSetup
 from evosyn.synthesis.shards.work import open_workbench, work
 
 log = logging.getLogger(__name__)
@@ -42,7 +42,7 @@ class ShardActor:
     def __init__(self, setup: ShardSetup) -> None:
         self._setup = setup
 
-    def hello(self, order: Order) -> WorkerHello:
+    def hello(self, order: ShardOrder) -> WorkerHello:
         """
         Raises:
             SandboxUnavailable: the sandbox does not work on this node.
@@ -53,7 +53,7 @@ class ShardActor:
         with tempfile.TemporaryDirectory() as folder, open_workbench(self._setup, order, Path(folder)) as workbench:
             return WorkerHello(__version__, workbench.sandbox.protection)
 
-    def work(self, order: Order) -> Outcome:
+    def work(self, order: ShardOrder) -> ShardOutcome:
         return work(self._setup, order)
 
     def pulse(self) -> bool:
@@ -74,7 +74,7 @@ class _Actor:
     since: float
     work: Any = None
     pulse: Any = None
-    order: Order | None = None
+    order: ShardOrder | None = None
     admitted: bool = False
 
 
@@ -96,15 +96,17 @@ class RayCrew:
         self._look()
         return [name for name, actor in self._actors.items() if actor.admitted and actor.order is None]
 
-    def begin(self, worker: str, order: Order) -> None:
+    def begin(self, worker: str, order: ShardOrder) -> None:
         actor = self._actors[worker]
         actor.order, actor.work, actor.since = order, actor.handle.work.remote(order), time.monotonic()
 
-    def ended(self, seconds: float) -> list[Ended]:
+    def ended(self, seconds: float) -> list[EndedOrder]:
         busy = {actor.work: name for name, actor in self._actors.items() if actor.order is not None}
-        ready = self._ray.wait(list(busy), num_returns=len(busy), timeout=seconds)[0] if busy else []
         if not busy:
             time.sleep(min(seconds, 0.2))
+            return []
+        self._ray.wait(list(busy), timeout=seconds)
+        ready = self._ray.wait(list(busy), num_returns=len(busy), timeout=0)[0]
         found = [self._taken(busy[reference]) for reference in ready]
         return found + [self._lost(name, reason) for name, reason in self._silent()]
 
@@ -112,23 +114,23 @@ class RayCrew:
         for name in list(self._actors):
             self._end(name)
 
-    def _taken(self, name: str) -> Ended:
+    def _taken(self, name: str) -> EndedOrder:
         actor = self._actors[name]
         order, actor.order = actor.order, None
         assert order is not None
         try:
-            return Ended(name, order, self._ray.get(actor.work))
+            return EndedOrder(name, order, self._ray.get(actor.work))
         except self._ray.exceptions.RayError as error:
             actor.order = order
             return self._lost(name, str(error).strip().splitlines()[0][:300])
 
-    def _lost(self, name: str, reason: str) -> Ended:
+    def _lost(self, name: str, reason: str) -> EndedOrder:
         """An actor that is dead or does not answer: it is killed, and begun anew where its node is there."""
         order = self._actors[name].order
         assert order is not None
         self._end(name)
         self._looked = float("-inf")
-        return Ended(name, order, Outcome("died", reason))
+        return EndedOrder(name, order, ShardOutcome("died", reason))
 
     def _silent(self) -> list[tuple[str, str]]:
         """Those with an order that have not answered for too long; asks all others again."""
@@ -172,7 +174,7 @@ class RayCrew:
             scheduling_strategy=NodeAffinitySchedulingStrategy(node.id, soft=False),
         )(ShardActor)
         handle = kind.remote(self._setup)
-        return _Actor(handle, handle.hello.remote(Order("rows", 0, "hello")), time.monotonic())
+        return _Actor(handle, handle.hello.remote(ShardOrder("rows", 0, "hello")), time.monotonic())
 
     def _admit(self, name: str, actor: _Actor) -> None:
         try:

@@ -20,7 +20,7 @@ from evosyn.jobs import Protection
 from evosyn.records import canonical_json
 from evosyn.storage import Storage
 from evosyn.synthesis.report import Figures
-from evosyn.synthesis.shards.orders import Order, Phase, shard_name
+from evosyn.synthesis.shards.orders import Phase, ShardOrder, shard_name
 
 JOURNAL, SKETCH, REJECTS = "journal.jsonl", "sketch.npz", "rejects.jsonl"
 SEALED = "sealed"
@@ -61,7 +61,7 @@ def packed(members: Mapping[str, Path]) -> bytes:
     return buffer.getvalue()
 
 
-def write_sealed(storage: Storage, order: Order, data: bytes) -> tuple[str, str]:
+def write_sealed(storage: Storage, order: ShardOrder, data: bytes) -> tuple[str, str]:
     """Write the file of a shard; its name and its checksum, for the seal."""
     name = f"{SEALED}/{order.name}-{order.epoch}.zip"
     storage.write(name, data)

@@ -14,13 +14,13 @@ from pathlib import Path
 
 from evosyn.rundir import write_atomic
 from evosyn.storage import Storage
-from evosyn.synthesis.shards.orders import Order
+from evosyn.synthesis.shards.orders import ShardOrder
 
 REPLIES, PROGRESS = "replies", "progress"
 """Folders of the storage: segments, and what workers say of themselves."""
 
 
-def restore(file: Path, storage: Storage, order: Order, before: bytes = b"") -> int:
+def restore(file: Path, storage: Storage, order: ShardOrder, before: bytes = b"") -> int:
     """Make the journal of a shard from what any worker brought to storage, and from what this machine has of it.
 
     Args:
@@ -48,7 +48,7 @@ class Shipping:
     """
 
     def __init__(
-        self, storage: Storage, order: Order, file: Path, start: int, every_s: float, tell: Callable[[], None]
+        self, storage: Storage, order: ShardOrder, file: Path, start: int, every_s: float, tell: Callable[[], None]
     ) -> None:
         self._storage, self._order, self._file = storage, order, file
         self._at, self._number, self._every_s, self._tell = start, 0, every_s, tell

@@ -18,9 +18,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
-from evosyn.budget import Budget, BudgetConfig, Used
+from evosyn.budget import Budget, BudgetConfig
 from evosyn.dataset import SETTINGS, parquet_path
-from evosyn.errors import BudgetSpent, RunLocked, UnavailableError, UsageError
+from evosyn.errors import BudgetSpent, CorruptRun, RunLocked, UnavailableError, UsageError
 from evosyn.ports.stages import Stage
 from evosyn.rundir import RunDir
 from evosyn.running.ledger import Ledger
@@ -34,7 +34,7 @@ from evosyn.synthesis.progress import SynthesisProgress
 from evosyn.synthesis.recipes.problems import maker_of, making, run_stages, stages_of
 from evosyn.synthesis.report import Figures
 from evosyn.synthesis.shards.config import planned
-from evosyn.synthesis.shards.orders import Order, Outcome, ShardSetup
+from evosyn.synthesis.shards.orders import ShardOrder, ShardOutcome, ShardSetup
 from evosyn.synthesis.shards.seals import (
     JOURNAL,
     REJECTS,
@@ -54,36 +54,41 @@ from evosyn.synthesis.stages.deduplicate import DropRepeated
 from evosyn.workbench import Workbench, WorkbenchConfig
 
 KIND = "synthesize-shard"
-Opened: TypeAlias = Callable[[ShardSetup, Order, Path], AbstractContextManager[Workbench]]
+Opened: TypeAlias = Callable[[ShardSetup, ShardOrder, Path], AbstractContextManager[Workbench]]
 """Opens what a worker works with, which keeps what it remembers in the directory of the shard."""
 
 
-def work(setup: ShardSetup, order: Order, opened: Opened | None = None) -> Outcome:
+def work(setup: ShardSetup, order: ShardOrder, opened: Opened | None = None) -> ShardOutcome:
     """Make a shard and seal it; what stands in the way is told, not raised, but for faults of ours."""
     storage, folder = open_storage(setup.store), Path(setup.scratch) / order.name
-    if read_seal(storage, order.phase, order.shard, setup.run) is not None:
-        return Outcome("sealed", used=Used())
     budget = Budget(BudgetConfig())
     try:
+        if read_seal(storage, order.phase, order.shard, setup.run) is not None:
+            return ShardOutcome("sealed", used=budget.used)
         with RunDir(folder) as run, (opened or open_workbench)(setup, order, folder) as workbench:
             budget = workbench.budget
             _Shard(setup, order, storage, run, workbench).make()
     except RunLocked as error:
-        return Outcome("held", str(error), budget.used)
+        return ShardOutcome("held", str(error), budget.used)
     except BudgetSpent as error:
-        return Outcome("spent", str(error), budget.used)
+        return ShardOutcome("spent", str(error), budget.used)
     except UsageError as error:
-        return Outcome("refused", str(error), budget.used)
+        return ShardOutcome("refused", str(error), budget.used)
+    except CorruptRun as error:
+        return ShardOutcome("corrupt", str(error), budget.used)
     except (UnavailableError, OSError) as error:
-        return Outcome("failed", f"{type(error).__name__}: {error}", budget.used)
+        return ShardOutcome("failed", f"{type(error).__name__}: {error}", budget.used)
     shutil.rmtree(folder)
-    return Outcome("sealed", used=budget.used)
+    return ShardOutcome("sealed", used=budget.used)
 
 
-def open_workbench(setup: ShardSetup, order: Order, folder: Path) -> Workbench:
-    """That of the run, with the sandbox of this machine and with what the order may spend."""
+def open_workbench(setup: ShardSetup, order: ShardOrder, folder: Path) -> Workbench:
+    """That of the run, with the sandbox of this machine, its part of the cores, and what the order may spend."""
     config = setup.config
     here = on_this_machine(config.workbench).model_copy(update={"budget": order.budget})
+    if config.shards.workers > 1 and config.workbench.sandbox.runner == "local" and here.sandbox.workers is None:
+        cores = max(1, len(os.sched_getaffinity(0)) // config.shards.workers)
+        here = here.model_copy(update={"sandbox": here.sandbox.model_copy(update={"workers": cores})})
     return Workbench(here, out=folder, seed=config.seed, limits=config.execute.limits, default=setup.default)
 
 
@@ -105,7 +110,9 @@ class Sealing(NamedTuple):
 
 
 class _Shard:
-    def __init__(self, setup: ShardSetup, order: Order, storage: Storage, run: RunDir, workbench: Workbench) -> None:
+    def __init__(
+        self, setup: ShardSetup, order: ShardOrder, storage: Storage, run: RunDir, workbench: Workbench
+    ) -> None:
         self._setup, self._order, self._storage, self._run, self._bench = setup, order, storage, run, workbench
         self._config, self._inputs = setup.config, setup.inputs
         self._plan = planned(self._config.problems, self._config.shards)

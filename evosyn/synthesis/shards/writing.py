@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
 
-from evosyn.dataset import SETTINGS, DatasetParts
+from evosyn.dataset import SETTINGS
+from evosyn.dataset_parts import DatasetParts
 from evosyn.records import Json
 from evosyn.rundir import RunDir, replacing
 from evosyn.storage import Storage
