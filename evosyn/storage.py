@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 from typing import Any, Protocol
 
-from evosyn.errors import MissingExtra, UnavailableError
+from evosyn.errors import UnavailableError
 from evosyn.rundir import write_atomic
 
 
@@ -42,8 +42,7 @@ def open_storage(address: str) -> Storage:
         address: a path, or the address of a bucket and a folder in it, such as `s3://bucket/run`.
 
     Raises:
-        MissingExtra: the package for such a bucket is not installed.
-        UnavailableError: there is no such kind of bucket, or it does not answer.
+        UnavailableError: there is no such kind of bucket, or its package is not installed.
     """
     return Bucket(address) if "://" in address else Directory(Path(address))
 
@@ -97,7 +96,9 @@ class Bucket:
         try:
             found: tuple[Any, str] = fsspec.core.url_to_fs(address, use_listings_cache=False)
         except ImportError as error:
-            raise MissingExtra({"s3": "s3fs", "gs": "gcsfs"}.get(scheme, scheme), "buckets", address) from error
+            package = {"s3": "s3fs", "gs": "gcsfs", "abfs": "adlfs"}.get(scheme)
+            told = f"install its package: pip install {package}" if package else str(error)
+            raise UnavailableError(f"{address}: shared storage of this kind cannot be opened; {told}") from error
         except (ValueError, OSError) as error:
             raise UnavailableError(f"{address}: cannot be opened as shared storage: {error}") from error
         self._files, self._path = found[0], found[1].rstrip("/")
