@@ -20,7 +20,7 @@ from evosyn.synthesis.shards.orders import Phase, ShardOrder, Status, shard_name
 from evosyn.synthesis.stages.deduplicate import Repeat
 
 TRIES = 5
-"""Deaths and failures of one shard after which the run ends: it is the shard's doing."""
+"""Workers that died of one shard, after which the run ends."""
 FAILURES = 3
 """Failures of one worker in a row after which it gets no more."""
 REST_S = 2.0
@@ -92,7 +92,7 @@ class Leasing:
         self, crew: Crew, events: Events[Leased | Returned], limits: BudgetConfig, tell: Callable[[str], None]
     ) -> None:
         self._crew, self._events, self._purse, self._tell = crew, events, Purse(limits), tell
-        self._out: dict[str, tuple[str, float]] = {}
+        self._out: dict[str, float] = {}
         self._tries: Counter[int] = Counter()
         self._failures: Counter[str] = Counter()
         self._rests: dict[str, float] = {}
@@ -139,15 +139,14 @@ class Leasing:
             shard, epoch = left.popleft(), f"{time.time_ns():x}-{uuid.uuid4().hex[:6]}"
             order = ShardOrder(phase, shard, epoch, repeats.get(shard, ()), self._purse.take(epoch, among))
             self._events.append(Leased(phase, shard, worker, epoch))
-            self._out[epoch] = (worker, time.monotonic())
+            self._out[epoch] = time.monotonic()
             self._crew.begin(worker, order)
 
     def _back(self, ended: EndedOrder) -> bool:
         """Take an order back; whether its shard is sealed."""
         worker, order, outcome = ended
-        _, began = self._out.pop(order.epoch)
+        seconds = round(time.monotonic() - self._out.pop(order.epoch), 3)
         self._purse.give_back(order.epoch, outcome.used)
-        seconds = round(time.monotonic() - began, 3)
         status, reason = outcome.status, outcome.reason
         self._events.append(Returned(order.phase, order.shard, worker, order.epoch, status, reason, seconds), sync=True)
         if status == "sealed":
