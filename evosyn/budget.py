@@ -59,6 +59,14 @@ class Spent:
     abandoned: int = 0
 
 
+class Used(NamedTuple):
+    """What counts towards the limits: what was spent, and all that calls may have come to which were given up."""
+
+    max_cost: float = 0.0
+    max_tokens: int = 0
+    max_calls: int = 0
+
+
 class Bound(NamedTuple):
     """The most that a call can come to, in dollars and in input and output tokens together."""
 
@@ -87,6 +95,12 @@ class Budget:
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._lock = threading.Lock()
         self._said = False
+
+    @property
+    def used(self) -> Used:
+        spent, lost = self.spent, self._given_up
+        tokens = spent.input_tokens + spent.output_tokens + lost.tokens
+        return Used(spent.cost + lost.cost, tokens, spent.calls + spent.abandoned)
 
     async def reserve(self, bound: Bound = Bound()) -> None:  # noqa: B008  (it is frozen)
         """Ask leave for one more call; waits while calls in flight may use what is left.
@@ -146,14 +160,11 @@ class Budget:
 
     def _reached(self, bound: Bound) -> str:
         """The limit that one more call of this bound might pass, in words; empty where there is none."""
-        limits, spent = self.limits, self.spent
-        calls = spent.calls + spent.abandoned
-        taken = Bound(spent.cost, spent.input_tokens + spent.output_tokens).plus(self._given_up)
-        held = self._held
+        limits, taken, held = self.limits, self.used, self._held
         for name, limit, used, reserved, wanted in (
-            ("max_cost", limits.max_cost, taken.cost, held.cost, bound.cost),
-            ("max_tokens", limits.max_tokens, taken.tokens, held.tokens, bound.tokens),
-            ("max_calls", limits.max_calls, calls, self._in_flight, 1),
+            ("max_cost", limits.max_cost, taken.max_cost, held.cost, bound.cost),
+            ("max_tokens", limits.max_tokens, taken.max_tokens, held.tokens, bound.tokens),
+            ("max_calls", limits.max_calls, taken.max_calls, self._in_flight, 1),
         ):
             if limit is not None and (used + reserved >= limit or used + reserved + wanted > limit):
                 rest = "" if name == "max_calls" or used >= limit else f", and one more call may come to {wanted:.4g}"

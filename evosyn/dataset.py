@@ -1,4 +1,4 @@
-"""The dataset on disk: one `Sample` a row, one parquet file a setting. The only link between synthesis and training.
+"""The dataset on disk: one `Sample` a row, a setting one parquet file or more; all that links synthesis and training.
 
 Nested data travels as JSON strings, so that every loader reads the same flat columns whatever is inside. It makes no
 decision about what is kept (that is `synthesis.prune`) and writes no card (`synthesis.card`). DESIGN.md section 4.
@@ -6,11 +6,15 @@ decision about what is kept (that is `synthesis.prune`) and writes no card (`syn
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from evosyn.chat import Message
 from evosyn.codec import dump, load
@@ -23,6 +27,8 @@ SCHEMA_VERSION = 2
 """2 has `payload` in place of `entry_point` and `starter_code`; files of version 1 are read."""
 SETTINGS = ("evosyn", "relaxed", "random")
 """Of one run: pruned; pruned without the zero-variance rule; the pruned problems with a random testing."""
+GROUP_ROWS = 256
+"""Rows that are in memory at a time."""
 
 
 class RankedSolution(NamedTuple):
@@ -174,7 +180,8 @@ def from_row(row: Mapping[str, Json]) -> Sample:
 
 
 def parquet_path(directory: str | Path, setting: str = "evosyn") -> Path:
-    """The file of one setting. `directory` is the directory given to `evosyn synthesize --out`, or its `dataset/`.
+    """The file of one setting, the first where they are several. `directory` is the directory given to
+    `evosyn synthesize --out`, or its `dataset/`.
 
     Raises:
         UsageError: no such setting.
@@ -182,9 +189,32 @@ def parquet_path(directory: str | Path, setting: str = "evosyn") -> Path:
     if setting not in SETTINGS:
         raise UsageError(f"setting {setting!r}: one of {', '.join(SETTINGS)}")
     base = Path(directory)
-    inner = base / "dataset" / f"{setting}.parquet"
-    outer = base / f"{setting}.parquet"
-    return outer if outer.exists() and not inner.exists() else inner
+    places = [base / "dataset" / f"{setting}.parquet", base / f"{setting}.parquet"]
+    there = [place for place in places if place.exists()]
+    parts = [part for place in places for part in sorted(place.parent.glob(f"{setting}-00000-of-*.parquet"))]
+    return (*there, *parts, places[0])[0]
+
+
+def parquet_files(path: str | Path, setting: str = "evosyn") -> list[Path]:
+    """The files of one setting of a dataset directory, in the order of their rows; or the one file that is given.
+
+    Raises:
+        UsageError: there is none, or one of several is missing.
+    """
+    first = Path(path) if Path(path).suffix == ".parquet" else parquet_path(path, setting)
+    stem, between, count = first.stem.rpartition("-00000-of-")
+    several = bool(between) and first != Path(path)
+    files = [part_path(first.parent, stem, at, int(count)) for at in range(int(count))] if several else [first]
+    lacking = [file for file in files if not file.is_file()]
+    if lacking:
+        what = "is missing, of a dataset in several files" if several else "no such dataset"
+        raise UsageError(f"{lacking[0]}: {what}; make it with `evosyn synthesize RUN --out {path}`")
+    return files
+
+
+def part_path(folder: Path, setting: str, at: int, count: int) -> Path:
+    """The name of one of `count` files of a setting."""
+    return folder / f"{setting}-{at:05d}-of-{count:05d}.parquet"
 
 
 def read_dataset(path: str | Path, setting: str = "evosyn") -> list[Sample]:
@@ -198,39 +228,62 @@ def read_dataset(path: str | Path, setting: str = "evosyn") -> list[Sample]:
 
 def iterate_dataset(path: str | Path, setting: str = "evosyn") -> Iterator[Sample]:
     """The same as a stream that holds one batch of rows in memory."""
-    import pyarrow  # type: ignore[import-untyped]
+    return (from_row(row) for batch in _batches(path, setting) for row in batch.to_pylist())
+
+
+class Columns(NamedTuple):
+    """What is told of the rows of a setting as a whole, one value a row; lengths in characters."""
+
+    tests: NDArray[np.float64]
+    difficulty: NDArray[np.float64]
+    statement: NDArray[np.float64]
+    solution: NDArray[np.float64]
+
+
+def columns_of(path: str | Path, setting: str) -> Columns:
+    """The columns of one setting of a dataset directory."""
+    import pyarrow.compute  # type: ignore[import-untyped]
+
+    found: dict[str, list[NDArray[np.float64]]] = {name: [] for name in Columns._fields}
+    for batch in _batches(path, setting, columns=list(Columns._fields)):
+        for name, values in found.items():
+            column = batch[name]
+            number = pyarrow.compute.utf8_length(column) if pyarrow.types.is_string(column.type) else column
+            values.append(number.to_numpy(zero_copy_only=False).astype(np.float64))
+    return Columns(*(np.concatenate([np.zeros(0), *values]) for values in found.values()))
+
+
+def _batches(path: str | Path, setting: str, columns: list[str] | None = None) -> Iterator[Json]:
+    """Batches of rows, of all columns or some."""
+    import pyarrow
     import pyarrow.parquet  # type: ignore[import-untyped]
 
-    file = Path(path) if Path(path).suffix == ".parquet" else parquet_path(path, setting)
-    if not file.is_file():
-        raise UsageError(f"{file}: no such dataset; make one with `evosyn synthesize RUN --out {path}`")
-    try:
-        parquet = pyarrow.parquet.ParquetFile(file)
-    except pyarrow.ArrowInvalid as error:
-        raise UsageError(f"{file}: is not a parquet file: {error}") from error
-    with parquet:
-        for batch in parquet.iter_batches(batch_size=256):
-            yield from (from_row(row) for row in batch.to_pylist())
+    for file in parquet_files(path, setting):
+        try:
+            parquet = pyarrow.parquet.ParquetFile(file)
+        except pyarrow.ArrowInvalid as error:
+            raise UsageError(f"{file}: is not a parquet file: {error}") from error
+        with parquet:
+            yield from parquet.iter_batches(batch_size=GROUP_ROWS, columns=columns)
 
 
 def write_dataset(directory: str | Path, setting: str, samples: Iterable[Sample]) -> Path:
     """Write one setting atomically to `directory/dataset/SETTING.parquet`; the same rows give the same bytes."""
-    import io
-
     import pyarrow
     import pyarrow.parquet
 
     path = Path(directory) / "dataset" / f"{setting}.parquet"
-    schema = _arrow_schema()
+    schema = arrow_schema()
     buffer = io.BytesIO()
     with pyarrow.parquet.ParquetWriter(buffer, schema, compression="zstd") as writer:
-        for rows in _chunks((to_row(sample) for sample in samples), 256):
+        for rows in _chunks((to_row(sample) for sample in samples), GROUP_ROWS):
             writer.write_table(pyarrow.Table.from_pylist(rows, schema=schema))
     write_atomic(path, buffer.getvalue())
     return path
 
 
-def _arrow_schema() -> Json:
+def arrow_schema() -> Json:
+    """The columns of a row, as arrow has them."""
     import pyarrow
 
     text, turn = pyarrow.string(), [("role", pyarrow.string()), ("content", pyarrow.string())]

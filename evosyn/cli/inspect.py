@@ -24,6 +24,7 @@ QUESTIONS = {"islands": "islands", "program": "candidate", "lineage": "lineage",
 PRINTERS = {
     "evolve": "evosyn.cli._inspect_search",
     "synthesize": "evosyn.cli._inspect_data",
+    "synthesize-shards": "evosyn.cli._inspect_shards",
     "environments": "evosyn.cli._inspect_environments",
     "environment-search": "evosyn.cli._inspect_environment_search",
     "coevolve": "evosyn.cli._inspect_coevolution",

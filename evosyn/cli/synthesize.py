@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
     type=click.UNPROCESSED,
     flag_value={},
 )
+@flag("--shard-size", "shards.size", "Make it in shards of so many problems (docs/scale.md).", type=click.IntRange(1))
 @click.option("--dry-run", is_flag=True, help="Say what it would take, from a sample of two problems, and stop.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON and nothing else.")
 @click.option("--quiet", is_flag=True, help="No progress.")
@@ -70,26 +72,36 @@ def command(config: SynthesizeConfig, out: Path, dry_run: bool, as_json: bool, q
     RUN is a directory that `evosyn evolve` wrote, or the text of a strategy (a .py file; then give --seeds). The
     directory of --out gets problems.jsonl, candidates.jsonl, matrices.jsonl, rejects.jsonl, report.json, README.md and
     dataset/{evosyn,relaxed,random}.parquet.
+
+    With --shard-size the work is done in shards, by `--set shards.workers=N` processes or with --runner ray by a worker
+    a node; what is finished is kept in `shards.store`, a path or address (s3://bucket/run) that all of them reach.
     """
     from evosyn.cli._synthesis_view import watching
     from evosyn.cli._tables import show_estimate, show_figures
     from evosyn.synthesis.progress import SynthesisProgress
     from evosyn.synthesis.recipes.problems import synthesize
+    from evosyn.synthesis.recipes.shards import synthesize_shards
+    from evosyn.synthesis.shards.work import on_this_machine
     from evosyn.workbench import Workbench
 
     inputs = _inputs(Path(str(config.run)), config.seeds)
     if inputs.standing is not None and inputs.standing.warning:
         click.echo(f"warning: {inputs.standing.warning}", err=True)
     limits, default = config.execute.limits, default_teacher(inputs.seeds)
-    with Workbench(config.workbench, out=out, seed=config.seed, limits=limits, default=default) as workbench:
+    own = config.workbench if config.shards.size is None else on_this_machine(config.workbench)
+    with Workbench(own, out=out, seed=config.seed, limits=limits, default=default) as workbench:
         if dry_run:
             asked = config.workbench.teacher.model is not None
             found = _estimate(inputs, config, workbench)
             show_estimate(found, as_json=as_json, kept_in=out / "replies.sqlite" if asked else None)
             return
-        progress = SynthesisProgress()
-        with watching(progress, not (quiet or as_json), _asked(config)):
-            report = synthesize(inputs, config, workbench, out, progress)
+        if config.shards.size is not None:
+            said = (lambda _: None) if quiet or as_json else partial(click.echo, err=True)
+            report = synthesize_shards(inputs, config, workbench, out, tell=said, default=default)
+        else:
+            progress = SynthesisProgress()
+            with watching(progress, not (quiet or as_json), _asked(config)):
+                report = synthesize(inputs, config, workbench, out, progress)
     show_figures(report, as_json=True) if as_json else _summary(report, out)
     for line in (report["shift"] or {}).get("said", ()):
         click.echo(f"warning: {line}", err=True)
@@ -131,7 +143,7 @@ def _seeds_of(run: Path) -> str:
 
     if run.is_dir():
         manifest = RunDir(run).read_json("manifest.json")
-        if manifest.get("kind") == "synthesize":
+        if str(manifest.get("kind")).startswith("synthesize"):
             made = manifest.get("strategy_from")
             raise UsageError(
                 f"RUN {run}: is a dataset; name the run of `evosyn evolve` that made its strategy ({made})"
@@ -164,7 +176,8 @@ def _summary(report: dict[str, Json], out: Path) -> None:
     funnel(report)
     if not report["kept"]:
         return
-    click.echo(f"dataset: {out}/dataset/{{evosyn,relaxed,random}}.parquet, card: {out}/README.md")
+    files = "{evosyn,relaxed,random}*.parquet"
+    click.echo(f"dataset: {out}/dataset/{files}, card: {out}/README.md")
     click.echo(f"next:    evosyn inspect {out} --sample 1")
     click.echo(f"         evosyn train {out} --model builtin:tiny --out models/{out.name}")
 

@@ -14,6 +14,7 @@ from evosyn.reading.base import Reading
 HOMES = {
     "evolve": "search:SearchReading",
     "synthesize": "data:DataReading",
+    "synthesize-shards": "shards:ShardsReading",
     "environments": "made_environments:MadeEnvironmentsReading",
     "environment-search": "environment_search:EnvironmentSearchReading",
     "crossexec": "summaries:CrossexecReading",

@@ -1,4 +1,4 @@
-"""A directory of `evosyn world tasks`, `rollout` or `make`: tools, tables, graph, tasks; episodes; how tools were chosen."""
+"""A directory of `evosyn world tasks`, `rollout` or `make`: tools, tables, graph, tasks; episodes; how tools were made."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from evosyn.errors import MissingExtra, UnavailableError, UsageError
 
@@ -64,6 +64,23 @@ def _joined(address: str) -> Any:
             f"{where}: {_first_line(error)}. Is `ray start --head` running there, and is RAY_AUTH_TOKEN its token?"
         ) from error
     return ray
+
+
+class ClusterNode(NamedTuple):
+    """A machine of the cluster: Ray's id of it, and CPUs as Ray counts them."""
+
+    id: str
+    cpus: int
+
+
+def nodes_of(ray: Any) -> dict[str, ClusterNode]:
+    """The machines that are there and have CPUs, by a name that people can use."""
+    found = {}
+    for node in ray.nodes():
+        cpus = int(node["Resources"].get("CPU", 0)) if node["Alive"] else 0
+        if cpus:
+            found[f"{node['NodeManagerAddress']}/{node['NodeID'][:8]}"] = ClusterNode(node["NodeID"], cpus)
+    return found
 
 
 def _settle_token(address: str) -> None:

@@ -26,7 +26,7 @@ from evosyn.errors import SandboxUnavailable
 from evosyn.jobs import HarnessJob, ItemOutcome, Job, Protection
 from evosyn.ports import Argument, PluginConfig, SandboxTools
 from evosyn.records import Json
-from evosyn.running.cluster import join
+from evosyn.running.cluster import join, nodes_of
 from evosyn.sandbox._ray_node import Hello, NodeSandbox
 from evosyn.sandbox._spread import Answered, NodeFailed, Pulse, Spreader
 from evosyn.sandbox._tasks import pickle_context
@@ -214,11 +214,7 @@ class RayNodes:
 
     def _look(self) -> None:
         """Actors for nodes that came, none for those that went."""
-        there = {}
-        for node in self._ray.nodes():
-            cpus = int(node["Resources"].get("CPU", 0)) if node["Alive"] else 0
-            if cpus:
-                there[f"{node['NodeManagerAddress']}/{node['NodeID'][:8]}"] = (node["NodeID"], cpus)
+        there = nodes_of(self._ray)
         for name in self._actors.keys() - there.keys():
             del self._actors[name]
         for name in sorted(there.keys() - self._actors.keys() - self._refused):

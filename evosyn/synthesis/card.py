@@ -38,12 +38,14 @@ class CardFacts:
         report: the value of `report.json`.
         recipe: lines of (what, value) on how it was made.
         licence: SPDX name in lower case; empty for none declared.
+        parts: whether a setting is in several files.
     """
 
     name: str
     report: Mapping[str, Json]
     recipe: Mapping[str, str]
     licence: str
+    parts: bool = False
 
 
 def render_card(facts: CardFacts, folder: str) -> str:
@@ -61,7 +63,9 @@ def render_card(facts: CardFacts, folder: str) -> str:
         "task_categories": ["text-generation", "reinforcement-learning"],
         "tags": ["rlvr", "synthetic", "verifiable", "code", "evosyn"],
         "size_categories": [next((name for limit, name in SIZES if kept < limit), "n>1M")],
-        "configs": [_config(setting, folder) for setting in SETTINGS],
+        "configs": [
+            _config(setting, f"{folder}{setting}{'-*' if facts.parts else ''}.parquet") for setting in SETTINGS
+        ],
     }
     body = render(
         "evosyn.synthesis",
@@ -87,10 +91,10 @@ def _shift(report: Mapping[str, Json]) -> dict[str, str]:
     return {"its matrices against those on which the strategy was evolved": said}
 
 
-def _config(setting: str, folder: str) -> dict[str, Json]:
+def _config(setting: str, files: str) -> dict[str, Json]:
     config: dict[str, Json] = {
         "config_name": setting,
-        "data_files": [{"split": "train", "path": f"{folder}{setting}.parquet"}],
+        "data_files": [{"split": "train", "path": files}],
     }
     return {**config, "default": True} if setting == "evosyn" else config
 

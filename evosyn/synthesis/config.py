@@ -14,6 +14,7 @@ from evosyn.synthesis.generate import DrawConfig
 from evosyn.synthesis.problems import ProblemConfig
 from evosyn.synthesis.prune import PruneConfig
 from evosyn.synthesis.reward import AgreementConfig
+from evosyn.synthesis.shards.config import ShardsConfig
 from evosyn.workbench import WorkbenchConfig
 
 
@@ -39,7 +40,7 @@ class ExecuteConfig(LimitsConfig):
 
 
 _SPEED: dict[str, Any] = {
-    **dict.fromkeys(("problems", "also", "run", "seeds", "workbench"), True),
+    **dict.fromkeys(("problems", "also", "run", "seeds", "workbench", "shards"), True),
     "execute": {"batch"},
 }
 """What decides no instance, or stands in the journal under another name."""
@@ -56,6 +57,7 @@ class SynthesizeConfig(BaseModel):
         also: further models that take turns at solutions and testings.
         run, seeds: what it is made with and from, as the command was given them.
         workbench: who is asked, where programs run, what may be spent.
+        shards: how it is cut, if at all.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -72,6 +74,7 @@ class SynthesizeConfig(BaseModel):
     draw: DrawConfig = DrawConfig()
     execute: ExecuteConfig = ExecuteConfig()
     filter: FilterConfig = FilterConfig()
+    shards: ShardsConfig = ShardsConfig()
 
     def identity(self) -> dict[str, Json]:
         """What decides the content of an instance; speed and number of problems do not."""

@@ -105,19 +105,43 @@ def claim(
         UsageError: it holds another run.
     """
     run.claim(KIND)
+    ledger.begin(header_of(KIND, inputs, config, asked))
+    write_heads(run, KIND, inputs, config, asked, protection)
+
+
+def header_of(kind: str, inputs: Inputs, config: SynthesizeConfig, asked: Asked) -> dict[str, Json]:
+    """All that decides the content of a synthesis, as its journal begins with it."""
     strategy, seeds = strategy_id(inputs.strategy), content_id("i_", [seed.id for seed in inputs.seeds])
-    ledger.begin({"kind": KIND, **config.identity(), "strategy": strategy, "seeds": seeds, "teacher": asked.names})
+    return {"kind": kind, **config.identity(), "strategy": strategy, "seeds": seeds, "teacher": asked.names}
+
+
+def write_heads(
+    run: RunDir,
+    kind: str,
+    inputs: Inputs,
+    config: SynthesizeConfig,
+    asked: Asked,
+    protection: Protection | None,
+    more: Mapping[str, Json] | None = None,
+) -> None:
+    """Write strategy, config.yaml and manifest.json.
+
+    Args:
+        protection: None where it is not known yet.
+        more: for the manifest.
+    """
     run.write(PROGRAM, inputs.strategy)
     run.write("config.yaml", yaml.safe_dump(config.model_dump(mode="json"), sort_keys=False))
     manifest = {
-        "kind": KIND,
+        "kind": kind,
         "evosyn": __version__,
-        "strategy": strategy,
+        "strategy": strategy_id(inputs.strategy),
         "strategy_from": inputs.strategy_from,
         "seeds_from": inputs.seeds_from,
         "seeds": len(inputs.seeds),
         "teacher": asked.names,
         "simulated": asked.simulated,
-        "sandbox": f"{protection.level} {protection.backend}",
+        **({} if protection is None else {"sandbox": f"{protection.level} {protection.backend}"}),
+        **(more or {}),
     }
     run.write_json("manifest.json", manifest)

@@ -10,9 +10,10 @@ from __future__ import annotations
 import importlib
 import importlib.util
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
-from evosyn.dataset import SETTINGS, Reject, Sample, iterate_dataset, write_dataset, write_rejects
+from evosyn.dataset import SETTINGS, Reject, Sample, columns_of, write_dataset, write_rejects
 from evosyn.matrices import write_matrices
 from evosyn.pools import write_pools
 from evosyn.records import Json, PassMatrix, Pool
@@ -20,7 +21,7 @@ from evosyn.rundir import RunDir
 from evosyn.running.ledger import Ledger
 from evosyn.synthesis.card import CardFacts, render_card
 from evosyn.synthesis.instance import Instance
-from evosyn.synthesis.plots import columns_of, draw
+from evosyn.synthesis.plots import draw
 from evosyn.synthesis.report import Figures, distributions
 from evosyn.synthesis.samples import SampleMaker
 from evosyn.synthesis.shift import EvolvedOn, Shifts
@@ -31,14 +32,14 @@ class OutputPlan:
     """What the writers need besides the journal.
 
     Attributes:
-        count: problems asked for.
+        indices: of the instances.
         maker: makes the rows.
         recipe: lines of the card on how the data was made.
         name, licence: of the dataset.
         evolved_on: what the strategy was evolved on, if that is known.
     """
 
-    count: int
+    indices: range
     maker: SampleMaker
     recipe: Mapping[str, str]
     name: str
@@ -55,51 +56,71 @@ def import_ahead() -> None:
 
 def write_outputs(run: RunDir, ledger: Ledger[Instance], plan: OutputPlan) -> dict[str, Json]:
     """Write all files and return the value of `report.json`."""
-    figures, shifts = Figures(), Shifts(plan.evolved_on)
+    counted = write_rows(run, ledger, plan)
+    write_pools(run.file("problems.jsonl"), _problems(ledger, plan.indices))
+    write_pools(run.file("candidates.jsonl"), _candidates(ledger, plan.indices))
+    write_matrices(run.file("matrices.jsonl"), _matrices(ledger, plan.indices))
+    return write_report(run, counted, CardFacts(plan.name, {}, plan.recipe, plan.licence))
+
+
+class Counted(NamedTuple):
+    """What is said of the instances of a run, or of a part of it."""
+
+    figures: Figures
+    shifts: Shifts
+
+
+def write_rows(run: RunDir, ledger: Ledger[Instance], plan: OutputPlan) -> Counted:
+    """Write the rejects and the dataset of the planned instances."""
+    counted = Counted(Figures(), Shifts(plan.evolved_on))
     rejects: list[Reject] = []
-    for instance in ledger.items(range(plan.count)):
-        figures.see(instance)
+    for instance in ledger.items(plan.indices):
+        counted.figures.see(instance)
         rejects.extend(instance.rejects)
         if instance.matrix is not None:
-            shifts.see(instance.matrix)
+            counted.shifts.see(instance.matrix)
     write_rejects(run.path, rejects)
-    write_pools(run.file("problems.jsonl"), _problems(ledger, plan.count))
-    write_pools(run.file("candidates.jsonl"), _candidates(ledger, plan.count))
-    write_matrices(run.file("matrices.jsonl"), _matrices(ledger, plan.count))
-    report = {**figures.to_json(), "shift": shifts.to_json()}
-    report["distributions"], report["refuse_none"] = {}, {}
     for setting in SETTINGS:
-        path = write_dataset(run.path, setting, _samples(ledger, plan, setting))
-        report["distributions"][setting] = distributions(iterate_dataset(path))
-        report["refuse_none"][setting] = sum(row.difficulty == 0 for row in iterate_dataset(path))
-    values = {name: columns_of(iterate_dataset(run.path, name)) for name in ("evosyn", "random")}
+        write_dataset(run.path, setting, _samples(ledger, plan, setting))
+    return counted
+
+
+def write_report(run: RunDir, counted: Counted, facts: CardFacts) -> dict[str, Json]:
+    """Write card, picture and report of a dataset that is written; returns the value of `report.json`.
+
+    Args:
+        facts: with an empty report.
+    """
+    report = {**counted.figures.to_json(), "shift": counted.shifts.to_json()}
+    columns = {setting: columns_of(run.path, setting) for setting in SETTINGS}
+    report["distributions"] = {setting: distributions(found) for setting, found in columns.items()}
+    report["refuse_none"] = {setting: int((found.difficulty == 0).sum()) for setting, found in columns.items()}
     simulated = " (SIMULATED)" if report["simulated"] else ""
-    picture = draw(values["evosyn"], values["random"], f"{plan.name}{simulated}")
+    picture = draw(columns["evosyn"], columns["random"], f"{facts.name}{simulated}")
     for folder in ("", "dataset/"):
         run.write(f"{folder}quality.png", picture)
-    facts = CardFacts(plan.name, report, plan.recipe, plan.licence)
-    run.write("README.md", render_card(facts, "dataset/"))
-    run.write("dataset/README.md", render_card(facts, ""))
+    run.write("README.md", render_card(replace(facts, report=report), "dataset/"))
+    run.write("dataset/README.md", render_card(replace(facts, report=report), ""))
     run.write_json("report.json", report)
     return report
 
 
-def _problems(ledger: Ledger[Instance], count: int) -> Iterator[Pool]:
-    for instance in ledger.items(range(count)):
+def _problems(ledger: Ledger[Instance], indices: range) -> Iterator[Pool]:
+    for instance in ledger.items(indices):
         if instance.problem is not None:
             yield Pool(instance.problem, (), ())
 
 
-def _candidates(ledger: Ledger[Instance], count: int) -> Iterator[Pool]:
-    return (instance.pool for instance in ledger.items(range(count)) if instance.pool is not None)
+def _candidates(ledger: Ledger[Instance], indices: range) -> Iterator[Pool]:
+    return (instance.pool for instance in ledger.items(indices) if instance.pool is not None)
 
 
-def _matrices(ledger: Ledger[Instance], count: int) -> Iterator[PassMatrix]:
-    return (instance.matrix for instance in ledger.items(range(count)) if instance.matrix is not None)
+def _matrices(ledger: Ledger[Instance], indices: range) -> Iterator[PassMatrix]:
+    return (instance.matrix for instance in ledger.items(indices) if instance.matrix is not None)
 
 
 def _samples(ledger: Ledger[Instance], plan: OutputPlan, setting: str) -> Iterator[Sample]:
-    for instance in ledger.items(range(plan.count)):
+    for instance in ledger.items(plan.indices):
         replies = {paid.reply.id: paid.reply for paid in ledger.replies(instance.index)}
         sample = plan.maker.make(instance, setting, replies)
         if sample is not None:

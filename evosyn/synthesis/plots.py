@@ -7,38 +7,17 @@ says in numbers; nothing is decided here.
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable
-from typing import NamedTuple
 
-from evosyn.dataset import Sample
+import numpy as np
 
-
-class Columns(NamedTuple):
-    """What is drawn of one setting, one value per row."""
-
-    tests: list[float]
-    accepted: list[float]
-    statement: list[float]
-    solution: list[float]
-
+from evosyn.dataset import Columns
 
 PANELS = {
     "tests": "tests per problem",
-    "accepted": "share of the M solutions that the testing accepts",
+    "difficulty": "share of the M solutions that the testing accepts",
     "statement": "statement, characters",
     "solution": "solution, characters",
 }
-
-
-def columns_of(samples: Iterable[Sample]) -> Columns:
-    """The values of one setting."""
-    columns = Columns([], [], [], [])
-    for sample in samples:
-        columns.tests.append(sample.tests)
-        columns.accepted.append(1.0 - sample.difficulty)
-        columns.statement.append(len(sample.statement))
-        columns.solution.append(len(sample.solution))
-    return columns
 
 
 def draw(evosyn: Columns, random: Columns, title: str) -> bytes:
@@ -50,12 +29,14 @@ def draw(evosyn: Columns, random: Columns, title: str) -> bytes:
     figure.suptitle(title, fontsize=11)
     figure.subplots_adjust(left=0.08, right=0.98, bottom=0.08, top=0.92, hspace=0.3, wspace=0.2)
     for axes, (name, label) in zip(figure.subplots(2, 2).flat, PANELS.items(), strict=True):
-        first, second = getattr(evosyn, name), getattr(random, name)
-        both = first + second
-        if both:
-            span = (min(both), max(both) if max(both) > min(both) else min(both) + 1)
+        first, second = (getattr(one, name) for one in (evosyn, random))
+        if name == "difficulty":
+            first, second = 1.0 - first, 1.0 - second
+        both = np.concatenate([first, second])
+        if both.size:
+            span = (both.min(), both.max() if both.max() > both.min() else both.min() + 1)
             axes.hist([first, second], bins=16, range=span, label=["evosyn", "random"], color=["#1b6ca8", "#c9c9c9"])
-            mean = sum(first) / len(first) if first else 0.0
+            mean = first.mean() if first.size else 0.0
             axes.axvline(mean, color="#1b6ca8", linewidth=1, linestyle="--", label=f"mean {mean:.3g}")
             axes.legend(fontsize=8, loc="upper right")
         axes.set_xlabel(label, fontsize=9)

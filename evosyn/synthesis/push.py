@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from evosyn.dataset import parquet_files
 from evosyn.errors import UnavailableError, UsageError
 
 PUSHED = ("README.md", "report.json", "rejects.jsonl", "strategy.py", "quality.png", "dataset/*.parquet")
@@ -24,9 +25,10 @@ def push_dataset(directory: Path, repo: str, *, private: bool = True) -> str:
         UsageError: the directory is not finished, or `repo` is not `owner/name`.
         UnavailableError: the hub refuses or does not answer; nothing half-visible is left, one commit holds it all.
     """
-    for name in ("README.md", "report.json", "dataset/evosyn.parquet"):
+    for name in ("README.md", "report.json"):
         if not (directory / name).is_file():
             raise UsageError(f"--push: {directory} has no {name}; finish it with `evosyn synthesize` first")
+    parquet_files(directory)
     if repo.count("/") != 1:
         raise UsageError(f"--push {repo!r}: write it as owner/name")
     from huggingface_hub import HfApi

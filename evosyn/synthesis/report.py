@@ -1,19 +1,19 @@
 """The figures of a finished synthesis: counts by stage and reason for each setting, distributions, and what it cost.
 
-Everything here is computed from the finished instances and the rows, so it is the same after a resume. The keys are a
-contract (DESIGN.md section 4); more may be added.
+Everything here is computed from the finished instances and the columns of the rows, so it is the same after a resume.
+The keys are a contract (DESIGN.md section 4); more may be added.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from evosyn.dataset import SETTINGS, Sample
+from evosyn.dataset import SETTINGS, Columns
 from evosyn.records import Json
 from evosyn.running.progress import Usage
 from evosyn.synthesis.instance import Instance
@@ -40,6 +40,33 @@ class Variety(NamedTuple):
     lines: int
 
 
+@dataclass
+class Varieties:
+    """Sums over kept instances; `alike` have one solution only."""
+
+    rows: int = 0
+    different: int = 0
+    alike: int = 0
+    lines: int = 0
+
+    def see(self, one: Variety) -> None:
+        self.merge(Varieties(1, one.different, one.different == 1, one.lines))
+
+    def merge(self, other: Varieties) -> None:
+        self.rows += other.rows
+        self.different += other.different
+        self.alike += other.alike
+        self.lines += other.lines
+
+    def to_json(self) -> dict[str, Json]:
+        return {
+            "rows": self.rows,
+            "different_solutions": _mean(self.different, self.rows),
+            "all_alike": self.alike,
+            "lines": _mean(self.lines, self.rows),
+        }
+
+
 def variety_of(instance: Instance) -> Variety | None:
     """None where no setting keeps it."""
     pool, matrix, decision = instance.pool, instance.matrix, instance.decision
@@ -51,22 +78,13 @@ def variety_of(instance: Instance) -> Variety | None:
     return Variety(len(set(groups)), len(pool.solutions[decision.chosen.best].text.strip().splitlines()))
 
 
-def _varieties(found: Sequence[Variety]) -> dict[str, Json]:
-    return {
-        "rows": len(found),
-        "different_solutions": _mean([one.different for one in found]),
-        "all_alike": sum(one.different == 1 for one in found),
-        "lines": _mean([one.lines for one in found]),
-    }
-
-
-def _mean(values: Sequence[int]) -> float | None:
-    return round(sum(values) / len(values), 3) if values else None
+def _mean(total: int, count: int) -> float | None:
+    return round(total / count, 3) if count else None
 
 
 @dataclass
 class Figures:
-    """Sums over the instances of a run; `see` adds one."""
+    """Sums over the instances of a run; `see` adds one, `merge` those of another part of the run."""
 
     asked: int = 0
     usage: Usage = field(default_factory=Usage)
@@ -75,7 +93,9 @@ class Figures:
     dropped: dict[str, Counter[str]] = field(default_factory=lambda: {setting: Counter() for setting in SETTINGS})
     replies: Counter[str] = field(default_factory=Counter)
     models: Counter[str] = field(default_factory=Counter)
-    different: dict[str, list[Variety]] = field(default_factory=lambda: {"evosyn": [], "relaxed only": []})
+    different: dict[str, Varieties] = field(
+        default_factory=lambda: {"evosyn": Varieties(), "relaxed only": Varieties()}
+    )
     simulated: bool = False
 
     def see(self, instance: Instance) -> None:
@@ -95,10 +115,27 @@ class Figures:
                 self.dropped[setting][cause.reason] += 1
         variety = variety_of(instance)
         if variety is not None:
-            self.different["evosyn" if instance.dropped("evosyn") is None else "relaxed only"].append(variety)
+            self.different["evosyn" if instance.dropped("evosyn") is None else "relaxed only"].see(variety)
         for one in instance.rejects:
             if one.item == "reply":
                 self.replies[f"{one.stage}: {one.reason}"] += 1
+
+    def merge(self, other: Figures) -> None:
+        """Count the instances that another one has seen."""
+        self.asked += other.asked
+        self.usage = self.usage.plus(other.usage)
+        for mine, more in (
+            (self.ended_at, other.ended_at),
+            (self.kept, other.kept),
+            (self.replies, other.replies),
+            (self.models, other.models),
+        ):
+            mine.update(more)
+        for setting in SETTINGS:
+            self.dropped[setting].update(other.dropped[setting])
+        for name, varieties in other.different.items():
+            self.different[name].merge(varieties)
+        self.simulated = self.simulated or other.simulated
 
     def stages(self) -> dict[str, Json]:
         """For each stage how many instances entered it, were dropped in it and left it."""
@@ -128,32 +165,21 @@ class Figures:
             "executions": self.usage.cells,
             "kept_per_1000_calls": _rate(self.kept["evosyn"], self.usage.calls, 1000),
             "kept_per_million_executions": _rate(self.kept["evosyn"], self.usage.cells, 1_000_000),
-            "relaxed_adds": {name: _varieties(found) for name, found in self.different.items()},
+            "relaxed_adds": {name: found.to_json() for name, found in self.different.items()},
             "models": dict(sorted(self.models.items())),
             "simulated": self.simulated,
         }
 
 
-def distributions(samples: Iterable[Sample]) -> dict[str, Json]:
+def distributions(columns: Columns) -> dict[str, Json]:
     """Mean, deviation and deciles of what a setting holds: tests, difficulty, lengths in characters."""
-    columns: dict[str, list[float]] = {
-        "tests": [],
-        "difficulty": [],
-        "statement_characters": [],
-        "solution_characters": [],
-    }
-    for sample in samples:
-        columns["tests"].append(sample.tests)
-        columns["difficulty"].append(sample.difficulty)
-        columns["statement_characters"].append(len(sample.statement))
-        columns["solution_characters"].append(len(sample.solution))
-    return {name: _summary(values) for name, values in columns.items()}
+    names = {"statement": "statement_characters", "solution": "solution_characters"}
+    return {names.get(name, name): _summary(values) for name, values in columns._asdict().items()}
 
 
-def _summary(values: Sequence[float]) -> dict[str, Json] | None:
-    if not values:
+def _summary(array: NDArray[np.float64]) -> dict[str, Json] | None:
+    if not array.size:
         return None
-    array = np.asarray(values, dtype=np.float64)
     tenths = np.quantile(array, [0.0, 0.1, 0.5, 0.9, 1.0])
     return {
         "mean": round(float(array.mean()), 4),

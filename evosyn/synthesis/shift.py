@@ -118,20 +118,31 @@ class Shifts:
 
     def __init__(self, known: EvolvedOn | None) -> None:
         self._known = known
-        self._here: list[Traits] = []
-        self._sizes: list[tuple[int, int]] = []
+        self._here: list[NDArray[np.float64]] = []
+        self._sizes: list[NDArray[np.int64]] = []
 
     def see(self, matrix: PassMatrix) -> None:
         if matrix.verdicts_MN.size:
-            self._here.append(traits_of(matrix))
-            self._sizes.append(matrix.verdicts_MN.shape)
+            self.see_all([traits_of(matrix)], [matrix.verdicts_MN.shape])
+
+    def see_all(self, traits: Sequence[Sequence[float]], sizes: Sequence[Sequence[int]]) -> None:
+        """The same of matrices of which traits and shapes are known."""
+        if traits:
+            self._here.append(np.array(traits, dtype=float))
+            self._sizes.append(np.array(sizes, dtype=np.int64))
+
+    @property
+    def seen(self) -> tuple[list[list[float]], list[list[int]]]:
+        """What `see_all` is given elsewhere."""
+        both = [np.concatenate(found).tolist() if found else [] for found in (self._here, self._sizes)]
+        return both[0], both[1]
 
     def to_json(self) -> dict[str, Json] | None:
         """Means here and there, the range that chance explains, what lies beyond, and that in words with what to do;
         None where there is nothing to compare."""
         if self._known is None or not self._here:
             return None
-        own_PT, here_PT = np.array(self._known.traits), np.array(self._here)
+        own_PT, here_PT = np.array(self._known.traits), np.concatenate(self._here)
         size = max(1, min(self._known.heldout, len(here_PT)))
         rng = SeedTree(0).child("shift", size, len(own_PT)).rng()
         means_RT = own_PT[rng.integers(len(own_PT), size=(RESAMPLES, size))].mean(axis=1)
@@ -142,7 +153,7 @@ class Shifts:
             there = round(float(own_PT[:, at].mean()), 4)
             rows[name] = {"here": here, "evolved": there, "low": low, "high": high, "beyond": not low <= here <= high}
         for at, name in enumerate(("solutions", "testings")):
-            here, low, high = float(np.median([one[at] for one in self._sizes])), *self._range(at)
+            here, low, high = float(np.median(np.concatenate(self._sizes)[:, at])), *self._range(at)
             rows[name] = {"here": here, "evolved": low, "low": low, "high": high, "beyond": not low <= here <= high}
         return {"problems": len(here_PT), "traits": rows, "said": self._said(rows)}
 

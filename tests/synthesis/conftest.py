@@ -198,6 +198,11 @@ class Toy:
             self.inputs, config.model_copy(update={"also": also}), ToyWorkbench(self, concurrency), out, self.progress
         )
 
+    def bench(self, concurrency: int = 8) -> Workbench:
+        """The parts of one worker of a run in shards."""
+        self.crossexec = ToyCrossexec()
+        return ToyWorkbench(self, concurrency)
+
 
 class ToyWorkbench(Workbench):
     """The toy parts in place of real ones."""

@@ -65,15 +65,35 @@ def synthesize(
         claim(run, ledger, inputs, config, asked, workbench.sandbox.protection)
         runner = Runner(stages, ledger, window=2 * max(16, workbench.config.teacher.calls), progress=progress)
         threading.Thread(target=import_ahead, daemon=True).start()
-        asyncio.run(_run(runner, config.problems, asked))
+        asyncio.run(run_stages(runner, range(config.problems), asked))
         run.journal.sync()
-        maker = SampleMaker(
-            workbench.domains, _tree(config), strategy_id=strategy_id(inputs.strategy), licence=config.problem.licence
-        )
         made = how_made(inputs, config, asked, workbench.sandbox.protection)
-        name, licence = out.resolve().name, config.problem.licence
-        plan = OutputPlan(config.problems, maker, made, name, licence, inputs.evolved_on)
+        maker, name, licence = maker_of(inputs, config, workbench), out.resolve().name, config.problem.licence
+        plan = OutputPlan(range(config.problems), maker, made, name, licence, inputs.evolved_on)
         return write_outputs(run, ledger, plan)
+
+
+def maker_of(inputs: Inputs, config: SynthesizeConfig, workbench: Workbench) -> SampleMaker:
+    """What makes the rows of a run."""
+    return SampleMaker(
+        workbench.domains, _tree(config), strategy_id=strategy_id(inputs.strategy), licence=config.problem.licence
+    )
+
+
+def making(
+    inputs: Inputs,
+    config: SynthesizeConfig,
+    workbench: Workbench,
+    asked: Asked,
+    ledger: Ledger[Instance],
+    benchmarks: OverlapIndex | None = None,
+) -> list[Stage[Instance]]:
+    """What every problem goes through before it is compared with others."""
+    briefs = Briefs(inputs.seeds, config.problem, _tree(config).child("problems"), workbench.domains)
+    return [
+        MakeProblem(config.problem, briefs, workbench.domains, asked.teachers[0], ledger),
+        *([] if benchmarks is None else [Decontaminate(benchmarks)]),
+    ]
 
 
 def stages_of(
@@ -83,16 +103,18 @@ def stages_of(
     asked: Asked,
     ledger: Ledger[Instance],
     benchmarks: OverlapIndex | None = None,
+    dedup: Stage[Instance] | None = None,
 ) -> list[Stage[Instance]]:
-    """What every problem goes through, in order."""
-    tree, domains = _tree(config), workbench.domains
-    briefs = Briefs(inputs.seeds, config.problem, tree.child("problems"), domains)
-    judge = JudgePool(config, workbench.crossexec, workbench.runner, inputs.strategy, tree)
-    calls = workbench.config.teacher.calls
+    """What every problem goes through, in order.
+
+    Args:
+        dedup: in place of the comparison with the seeds and with the problems before it.
+    """
+    domains, calls = workbench.domains, workbench.config.teacher.calls
+    judge = JudgePool(config, workbench.crossexec, workbench.runner, inputs.strategy, _tree(config))
     return [
-        MakeProblem(config.problem, briefs, domains, asked.teachers[0], ledger),
-        *([] if benchmarks is None else [Decontaminate(benchmarks)]),
-        Deduplicate(config.filter.dedup, inputs.seeds),
+        *making(inputs, config, workbench, asked, ledger, benchmarks),
+        dedup or Deduplicate(config.filter.dedup, inputs.seeds),
         DrawPool(
             config, domains, asked.teachers, ledger, judge.judged, calls, inputs.seeds, workbench.actors(inputs.seeds)
         ),
@@ -102,9 +124,10 @@ def stages_of(
     ]
 
 
-async def _run(runner: Runner[Instance], problems: int, asked: Asked) -> None:
+async def run_stages(runner: Runner[Instance], indices: range, asked: Asked) -> None:
+    """Take the problems of these numbers through the stages; the teachers are closed then."""
     try:
-        await runner.run(Instance(index) for index in range(problems))
+        await runner.run(Instance(index) for index in indices)
     finally:
         for teacher in asked.teachers:
             await teacher.aclose()
