@@ -74,8 +74,7 @@ class Grammar:
             token = f"tk{self.rng.getrandbits(88):022x}"
             self._aliases = {module: self.rng.choice([module, module, f"m_{module}"]) for module in self.modules}
             fresh = [self._probe() for _ in range(FRESH)]
-            self._known += fresh
-            probes = [*fresh, *self.rng.choices(self._known, k=PROBES - FRESH)]
+            probes = [*fresh, *self.rng.choices([*self._known, *fresh], k=PROBES - FRESH)]
             body = [text.replace("def p(", f"def p{number}(") for number, text in enumerate(probes)]
             tail = TAIL.replace("SPARE", SPARE if self.arrays else "pass").replace("SIZES", str(SIZES))
             tail = tail.replace("PROBES", ", ".join(f"p{number}" for number in range(len(probes))))
@@ -83,6 +82,7 @@ class Grammar:
             head = HEAD.replace("NUMBER", str(int.from_bytes(token.encode(), "big"))).replace("CHUNKS", str(chunks))
             text = self._imports() + self._named(head + "\n".join(body) + tail, token)
             if admits(text, self.language):
+                self._known += fresh  # of a refused program none: one that no whole program may hold would spoil all
                 return Program(text, token)
             self.refused += 1
 
