@@ -2,11 +2,13 @@
 
     python benchmarks/environment_making.py detect --drafts 12 --strength mixed
     python benchmarks/environment_making.py verifiers --drafts 16 --strategy exclusion --strategy RUN
+    python benchmarks/environment_making.py size --drafts 800 --out DIR
 
 `detect`: drafts with what no ladder can see (wrong reference, question of something else, missing rule) and sound ones,
 through ladder, cross-check and three reviews. `verifiers`: four verifiers of one generator; whether the one that a
 strategy chooses is right, against drawing one, and drawing one of those that stand on the ladder. Drafts are halved by
-a hash of their text; settings were chosen while the first half was looked at.
+a hash of their text; settings were chosen while the first half was looked at. `size`: `evosyn env make` at the size of
+the paper (100 topics, 8 drafts of each) in steps, each a process; a run that was ended goes on at the step it was in.
 """
 
 from __future__ import annotations
@@ -14,6 +16,9 @@ from __future__ import annotations
 import argparse
 import asyncio
 import hashlib
+import json
+import os
+import subprocess
 import sys
 import tempfile
 import time
@@ -199,15 +204,48 @@ def verifiers(given: argparse.Namespace, tree: SeedTree, folder: Path) -> None:
             out(f"{strategy_name(strategy)[:24]:24} {half:9} {len(found):6} {shares}   {told}")
 
 
+def size(given: argparse.Namespace) -> None:
+    """Time and memory of each step, kept beside the run; memory is the largest of the command or a child of it."""
+    folder: Path = given.out
+    folder.mkdir(parents=True, exist_ok=True)
+    kept = folder / "size.jsonl"
+    rows = [json.loads(line) for line in kept.read_text().splitlines()] if kept.exists() else []
+    done = max((row["drafts"] for row in rows), default=0)
+    for drafts in range(done + given.step, given.drafts + given.step, given.step):
+        line = [sys.executable, "-m", "evosyn", "env", "make", "--out", str(folder / "run"), "--limit", str(drafts)]
+        began = time.monotonic()
+        process = subprocess.Popen(
+            [*line, "--teacher", f"offline:{given.strength}", "--seed", str(given.seed), "--quiet"]
+        )
+        _, status, used = os.wait4(process.pid, 0)
+        if status:
+            raise SystemExit(f"env make ended with {os.waitstatus_to_exitcode(status)}; the same command goes on")
+        row = {"drafts": drafts, "wall_s": round(time.monotonic() - began, 1)}
+        row |= {"cpu_s": round(used.ru_utime + used.ru_stime, 1), "mb": round(used.ru_maxrss / 1024)}
+        rows.append(row)
+        with kept.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(row) + "\n")
+        out(json.dumps(row))
+    report = json.loads((folder / "run" / "report.json").read_text(encoding="utf-8"))
+    wall_s, most_mb = sum(row["wall_s"] for row in rows), max(row["mb"] for row in rows)
+    told = f"{report['asked']} drafts, {report['kept']} kept, {report['calls']} calls"
+    out(f"{told}: {wall_s:.0f} s, {most_mb} MB at most; SIMULATED by {NAME}/{given.strength}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["detect", "verifiers"])
+    parser.add_argument("what", choices=["detect", "verifiers", "size"])
     parser.add_argument("--drafts", type=int, default=12, help="of each class")
     parser.add_argument("--strength", choices=sorted(SKILLS), default="mixed")
     parser.add_argument("--strategy", action="append", help="known name, file or run; repeatable")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--out", type=Path, default=Path("environment-making"), help="with size: directory of the run")
+    parser.add_argument("--step", type=int, default=100, help="with size: drafts of one process")
     given = parser.parse_args()
     began = time.monotonic()
+    if given.what == "size":
+        size(given)
+        return
     tree = SeedTree(given.seed).child(NAME, profile_named(given.strength).name)
     with tempfile.TemporaryDirectory() as folder:
         if given.what == "detect":

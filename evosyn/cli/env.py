@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from evosyn.cli import calibrate
-from evosyn.cli._command import ConfiguredCommand, Option, config_options, out_option, sandbox_options, with_options
+from evosyn.cli._command import ConfiguredCommand, config_options, out_option, sandbox_options
+from evosyn.cli._programs import CONFIG, EXAMPLE, climbed, program_options
 from evosyn.cli.env_evolve import command as evolve
 from evosyn.cli.env_make import command as make
 from evosyn.errors import UsageError
@@ -21,25 +21,6 @@ if TYPE_CHECKING:
     from evosyn.cli._configs import CheckConfig
     from evosyn.environments.ladder import Climb
     from evosyn.records import Json
-    from evosyn.workbench import Workbench
-
-CONFIG = "evosyn.cli._configs:CheckConfig"
-EXAMPLE = "workbench.sandbox.backend=docker"
-AT_ONCE = 4
-"""Programs that are checked at the same time; what they run shares the sandbox's workers."""
-
-_PROGRAMS = (
-    click.argument("names", metavar="NAME...", nargs=-1, required=True),
-    click.option("--seed", type=int, default=0, show_default=True, help="Of the instances."),
-    click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output."),
-    sandbox_options,
-    config_options(EXAMPLE),
-)
-
-
-def program_options(command: Option) -> Option:
-    """Add what every command takes that runs programs which exist."""
-    return with_options(command, _PROGRAMS)
 
 
 @click.group(short_help="Verifiable environments: list, make, evolve, check, run, rows.")
@@ -85,7 +66,7 @@ def check(config: CheckConfig, names: tuple[str, ...], seed: int, as_json: bool)
     from evosyn.workbench import Workbench
 
     with Workbench(config.workbench) as workbench:
-        climbs = _climbed(workbench, names, seed)
+        climbs = climbed(workbench, names, seed)
     dropped = Counter(climb.reason.partition(":")[0] for climb in climbs.values() if climb.reason)
     if as_json:
         rows = [_climb_json(name, climb) for name, climb in climbs.items()]
@@ -176,12 +157,24 @@ def rows(
 
     What is dropped stands with its reason in rejects.jsonl. Ends with 1 if no row is left.
     """
+    from evosyn.cli._programs import made_rows
+    from evosyn.dataset import write_dataset, write_rejects
+    from evosyn.environments.rows import SETTING
     from evosyn.rundir import RunDir
     from evosyn.workbench import Workbench
 
     with RunDir(out) as directory, Workbench(config.workbench) as workbench:
         directory.claim("environment-rows")
-        report = _write_rows(workbench, names, out, per_env, environments, seed)
+        made = made_rows(workbench, names, per_env, environments, seed)
+        write_dataset(out, SETTING, made.samples)
+        write_rejects(out, made.rejects)
+        report: dict[str, Json] = {
+            "kind": "environment-rows",
+            "environments": made.environments,
+            "kept": len(made.samples),
+            "dropped": made.dropped,
+            "seed": seed,
+        }
         directory.write_json("report.json", report)
     if as_json:
         click.echo(json.dumps(report, indent=2))
@@ -190,80 +183,6 @@ def rows(
         for reason, count in report["dropped"].items():
             click.echo(f"  dropped {count}: {reason}")
     return 0 if report["kept"] else 1
-
-
-def _write_rows(
-    workbench: Workbench, names: tuple[str, ...], out: Path, per_env: int, environments: int | None, seed: int
-) -> dict[str, Json]:
-    """Check, draw, make, judge and write; the report.
-
-    Raises:
-        UsageError: there are fewer environments than are asked for.
-    """
-    from evosyn.crossexec.judge import Cell
-    from evosyn.dataset import Reject, write_dataset, write_rejects
-    from evosyn.domains.environment import NAME
-    from evosyn.environments.rows import SETTING, EnvironmentRow, rows_of, samples_of
-    from evosyn.environments.runner import EnvironmentRunner
-    from evosyn.randomness import SeedTree
-    from evosyn.records import Verdict
-
-    kept: list[EnvironmentRow] = []
-    rejects: list[Reject] = []
-    used, runner = 0, EnvironmentRunner(workbench.sandbox)
-    climbs = _climbed(workbench, names, seed)
-    sound = [name for name, climb in climbs.items() if climb.environment is not None and not climb.reason]
-    if environments is not None and environments > len(sound):
-        raise UsageError(f"--environments {environments}: only {len(sound)} of {len(climbs)} pass `evosyn env check`")
-    drawn = set(sound if environments is None else SeedTree(seed).child("drawn").random().sample(sound, environments))
-    for index, (name, climb) in enumerate(climbs.items()):
-        if climb.environment is None or climb.reason:
-            reason, _, detail = climb.reason.partition(": ")
-            rejects.append(Reject(climb.stage, reason, "environment", index, name, detail=detail))
-            continue
-        if name not in drawn:
-            continue
-        made = rows_of(climb.environment, runner, per_env, SeedTree(seed).child("rows"))
-        rejects += [one for one in made if isinstance(one, Reject)]
-        good = [one for one in made if isinstance(one, EnvironmentRow)]
-        results = workbench.judge.verify([Cell(one.problem, one.solution, one.testing) for one in good])
-        for at, (row, result) in enumerate(zip(good, results, strict=True)):
-            if result.verdict is Verdict.PASS:
-                kept.append(row)
-            else:
-                reason = f"right-answer-{result.verdict.name.lower()}"
-                rejects.append(Reject("rows", reason, "instance", at, row.problem.problem_id, detail=result.detail))
-        used += 1
-    write_dataset(out, SETTING, samples_of(kept, workbench.domains[NAME]))
-    write_rejects(out, rejects)
-    dropped = Counter(f"{one.stage}: {one.reason}" for one in rejects)
-    return {"kind": "environment-rows", "environments": used, "kept": len(kept), "dropped": dict(dropped), "seed": seed}
-
-
-def _climbed(workbench: Workbench, names: tuple[str, ...], seed: int) -> dict[str, Climb]:
-    """How far each program comes; one that repeats an earlier one has that for its reason."""
-    from dataclasses import replace
-
-    from evosyn.environments import provenance_of, sources
-    from evosyn.environments.ladder import Ladder
-    from evosyn.environments.novelty import NoveltyPool
-
-    texts = sources(list(names))
-    other = workbench.open_sandbox(workers=workbench.config.sandbox.workers, hash_seed=1)
-    ladder = Ladder(workbench.sandbox, other, seed=seed)
-    with ThreadPoolExecutor(AT_ONCE) as threads:
-        found = threads.map(ladder.check, texts.values(), map(provenance_of, texts))
-        climbs = dict(zip(texts, found, strict=True))
-    pool = NoveltyPool()
-    for name, climb in climbs.items():
-        if climb.environment is None or climb.reason:
-            continue
-        repeat = pool.nearest(climb.environment, climb.prompts)
-        if repeat is not None and repeat.reason:
-            climbs[name] = replace(climb, reason=f"{repeat.reason}: {repeat.of} ({repeat.similarity:.2f})")
-        else:
-            pool.add(climb.environment, climb.prompts)
-    return climbs
 
 
 def _climb_json(name: str, climb: Climb) -> Mapping[str, Json]:

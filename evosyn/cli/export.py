@@ -1,4 +1,4 @@
-"""`evosyn export`: a dataset in another tool's format, or the strategy of a run."""
+"""`evosyn export`: a dataset or environments in another tool's format, or the strategy of a run."""
 
 from __future__ import annotations
 
@@ -7,24 +7,26 @@ from typing import Any
 
 import click
 
+from evosyn.cli._export_environments import command as environments
 from evosyn.cli._export_run import COMMANDS as RUN_EXPORTS
 from evosyn.cli._export_run import export_held
 from evosyn.errors import UsageError
 
 FORMATS = "trl, verl, openrlhf, verifiers, sft, dpo or jsonl; of environments also reasoning_gym"
+OTHERS = {**RUN_EXPORTS, "environments": environments}
 DIRECTORY = click.Path(file_okay=False, path_type=Path)
 
 
 class Exports(click.Group):
-    """`evosyn export DATA --format F`; `evosyn export strategy RUN` and `evosyn export openevolve RUN`."""
+    """`evosyn export DATA --format F`; `evosyn export environments NAME...`, `strategy RUN` and `openevolve RUN`."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        return ["data", *RUN_EXPORTS]
+        return ["data", *OTHERS]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name == "data":
             return data
-        return RUN_EXPORTS.get(cmd_name)
+        return OTHERS.get(cmd_name)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

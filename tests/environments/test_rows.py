@@ -9,10 +9,11 @@ import pytest
 from click.testing import CliRunner
 
 from evosyn.cli.env import command
+from evosyn.cli.export import command as export
 from evosyn.crossexec.judge import Cell, Judge
 from evosyn.dataset import Reject, read_dataset, read_rejects
 from evosyn.domains import Domains
-from evosyn.environments import environment
+from evosyn.environments import environment, sources
 from evosyn.environments.rows import EnvironmentRow, rows_of
 from evosyn.environments.runner import EnvironmentRunner
 from evosyn.errors import UsageError
@@ -53,6 +54,19 @@ def test_a_row_alone_pays_for_right_answers_and_not_for_others(
     scores = Scorer(Judge(sandboxes[0], Domains())).score(asked, texts)
     assert [score.passed for score in scores] == [True] * 10 + [False] * 3
     assert [score.parsed for score in scores[-3:]] == [True, False, False]
+
+
+def test_environments_are_exported_without_a_dataset_between_and_those_that_fail_stay_behind(tmp_path: Path) -> None:
+    (tmp_path / "bad.py").write_text(sources(["brackets"])["brackets"].replace("def verify", "def accept"))
+    names = ["knapsack", str(tmp_path / "bad.py"), "--per-env", "5", *SANDBOX]
+    for form in ("reasoning-gym", "trl"):
+        line = ["environments", *names, "--format", form, "--out", str(tmp_path / form), "--json"]
+        ended = CliRunner().invoke(export, line, standalone_mode=False)
+        assert ended.exception is None and ended.return_value == 1, ended.output
+        told = json.loads(ended.output)
+        assert told["dropped"] == {"l1: no-verify": 1} and sum(told["rows"].values()) > 0
+    (program,) = (tmp_path / "reasoning-gym").rglob("programs/*.py")
+    assert program.read_text().strip().endswith(sources(["knapsack"])["knapsack"].strip())
 
 
 def test_so_many_environments_as_are_asked_for_are_drawn_by_seed(tmp_path: Path) -> None:
