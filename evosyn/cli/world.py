@@ -213,7 +213,7 @@ def faults(config: CheckConfig, source: str, per_class: int, seed: int, as_json:
     from evosyn.workbench import Workbench
 
     tools = tested_tools(source)
-    with Workbench(config.workbench, limits=Limits(cpu_s=0.3, budget_s=0.3)) as workbench:
+    with Workbench(config.workbench, limits=Limits(cpu_s=0.5, budget_s=1.5)) as workbench:
         found = fault_figures(workbench.judge, _player(workbench), tools, planted(tools, per_class, SeedTree(seed)))
     if as_json:
         click.echo(json.dumps(found, indent=2))

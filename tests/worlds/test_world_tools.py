@@ -197,7 +197,7 @@ def test_planted_faults_are_caught_and_untouched_tools_are_not(judge, sandbox):
 
 
 def test_the_halves_of_faults_share_none_and_depend_on_the_text_alone():
-    tools = [ExaminedTool(one, one.reference_solution, one.human_testing) for one in POOLS.values()]
+    tools = [ExaminedTool(one, one.reference_solution, one.human_testing) for one in list(POOLS.values())[::6]]
     first, second = planted(tools, 5, SeedTree(1)), planted(tools[::-1], 500, SeedTree(2))
     half = {one.source: one.half for one in second}
     assert all(half[one.source] == one.half for one in first)

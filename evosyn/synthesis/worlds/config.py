@@ -50,7 +50,7 @@ class ToolsConfig(Section):
     debug: int = Field(default=3, ge=0, le=8)
     attempts: int = Field(default=2, ge=1, le=10)
     sampling: Sampling = Field(default_factory=lambda: {"temperature": 1.0, "max_tokens": 4096})
-    execute: LimitsConfig = LimitsConfig(cpu_s=1.0, budget_s=5.0)
+    execute: LimitsConfig = LimitsConfig(cpu_s=1.0, budget_s=10.0)
 
 
 class MakeWorldsConfig(Section):

@@ -6,6 +6,7 @@ All of it is a function of the draft and the seed, and each file is written atom
 from __future__ import annotations
 
 import shutil
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -51,7 +52,7 @@ class FinishWorld:
 
     def _written(self, draft: WorldDraft) -> WorldDraft:
         world, seeds = draft.left(), self._tree.child("world", draft.slug)
-        graph, made = ToolGraph((), ()), MadeTasks((), {})  # type: ignore[arg-type]
+        graph, made = ToolGraph((), ()), MadeTasks((), Counter())
         if self._tasks:
             graph = find_graph(world, self._player, seeds)
             made = make_tasks(world, graph, self._player, self._tasks, seeds)

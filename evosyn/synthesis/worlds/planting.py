@@ -28,6 +28,8 @@ LEAST: dict[str, float] = {**dict.fromkeys(FAULTS, 0.95), "wrong-comparison": 0.
 """Share of a class that must be caught (ours)."""
 MOST_REFUSED = 0.02
 """Share of untouched tools that may be refused."""
+UNDECIDED = (Verdict.UNKNOWN, Verdict.NOT_RUN)
+"""A machine without time for a tool has refused none."""
 HELD_OUT, LOOKED_AT = "held-out", "looked-at"
 ALL = f"{BUILTIN}all"
 MADE = "testings.jsonl"
@@ -91,14 +93,14 @@ def fault_figures(
     cells = [Cell(one.tool.problem, Solution(one.source), one.tool.testing) for one in faults]
     cells += [Cell(one.problem, Solution(text), one.testing) for one, text in untouched]
     results = judge.verify(cells)
-    unknown = sum(one.verdict is Verdict.UNKNOWN for one in results)
+    unknown = sum(one.verdict in UNDECIDED for one in results)
     passed = [one for one, result in zip(faults, results, strict=False) if result.verdict is Verdict.PASS]
     none = [one for one in passed if _is_none(player, one)]
     faults, missed = [one for one in faults if one not in none], [one for one in passed if one not in none]
     refused = [
         one.problem.problem_id
         for (one, _), result in zip(untouched, results[-len(untouched) :], strict=True)
-        if result.verdict is not Verdict.PASS
+        if result.verdict is not Verdict.PASS and result.verdict not in UNDECIDED
     ]
     classes = {
         kind: {**_figures(kind, faults, missed), "none": sum(one.kind == kind for one in none)} for kind in FAULTS
