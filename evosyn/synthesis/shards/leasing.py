@@ -17,7 +17,7 @@ from evosyn.errors import BudgetSpent, CorruptRun, EvosynError, UnavailableError
 from evosyn.journal import Events, Journal
 from evosyn.synthesis.shards.crews import Crew, EndedOrder
 from evosyn.synthesis.shards.orders import Phase, ShardOrder, Status, shard_name
-from evosyn.synthesis.stages.deduplicate import Repeat
+from evosyn.synthesis.stages.deduplicate import RepeatedProblem
 
 TRIES = 5
 """Workers that died of one shard, after which the run ends."""
@@ -99,7 +99,11 @@ class Leasing:
         self._tight, self._last = False, "there is none"
 
     def finish(
-        self, phase: Phase, count: int, sealed: set[int], repeats: Mapping[int, tuple[Repeat, ...]] | None = None
+        self,
+        phase: Phase,
+        count: int,
+        sealed: set[int],
+        repeats: Mapping[int, tuple[RepeatedProblem, ...]] | None = None,
     ) -> None:
         """Have all shards of a phase sealed.
 
@@ -123,7 +127,7 @@ class Leasing:
                 else:
                     left.append(ended.order.shard)
 
-    def _give(self, phase: Phase, left: deque[int], repeats: Mapping[int, tuple[Repeat, ...]]) -> None:
+    def _give(self, phase: Phase, left: deque[int], repeats: Mapping[int, tuple[RepeatedProblem, ...]]) -> None:
         workers = list(self._crew.free())
         usable = [one for one in workers if self._failures[one] < FAILURES]
         if left and workers and not usable and not self._out:

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 from evosyn.budget import BudgetConfig, Used
 from evosyn.synthesis.config import SynthesizeConfig
 from evosyn.synthesis.inputs import Inputs
-from evosyn.synthesis.stages.deduplicate import Repeat
+from evosyn.synthesis.stages.deduplicate import RepeatedProblem
 
 Phase: TypeAlias = Literal["problems", "rows"]
 """`problems` makes them; `rows` draws, executes and ranks those that repeat none before."""
@@ -29,7 +29,7 @@ class ShardOrder:
     phase: Phase
     shard: int
     epoch: str
-    repeats: tuple[Repeat, ...] = ()
+    repeats: tuple[RepeatedProblem, ...] = ()
     budget: BudgetConfig = field(default_factory=BudgetConfig)
 
     @property

@@ -62,7 +62,7 @@ class ShardActor:
 
 
 @dataclass
-class _Actor:
+class _NodeWorker:
     """
     Attributes:
         hello, work, pulse: what is awaited of it; since: when it was last heard of.
@@ -87,7 +87,7 @@ class RayCrew:
 
     def __init__(self, ray: Any, setup: ShardSetup, hung_s: float) -> None:
         self._ray, self._setup, self._hung_s = ray, setup, hung_s
-        self._actors: dict[str, _Actor] = {}
+        self._actors: dict[str, _NodeWorker] = {}
         self._refused: set[str] = set()
         self._protection: Protection | None = None
         self._looked = float("-inf")
@@ -163,7 +163,7 @@ class RayCrew:
             elif time.monotonic() - actor.since > START_S:
                 self._refuse(name, f"did not start in {START_S:.0f} s")
 
-    def _begun(self, node: ClusterNode) -> _Actor:
+    def _begun(self, node: ClusterNode) -> _NodeWorker:
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
         kind = self._ray.remote(
@@ -174,9 +174,9 @@ class RayCrew:
             scheduling_strategy=NodeAffinitySchedulingStrategy(node.id, soft=False),
         )(ShardActor)
         handle = kind.remote(self._setup)
-        return _Actor(handle, handle.hello.remote(ShardOrder("rows", 0, "hello")), time.monotonic())
+        return _NodeWorker(handle, handle.hello.remote(ShardOrder("rows", 0, "hello")), time.monotonic())
 
-    def _admit(self, name: str, actor: _Actor) -> None:
+    def _admit(self, name: str, actor: _NodeWorker) -> None:
         try:
             hello: WorkerHello = self._ray.get(actor.hello)
         except (self._ray.exceptions.RayError, UnavailableError) as error:

@@ -19,7 +19,7 @@ from evosyn.synthesis.problems import problem_name
 from evosyn.synthesis.shards.config import ShardPlan
 from evosyn.synthesis.shards.seals import SKETCH, open_sealed, seals_of
 from evosyn.synthesis.sketches import repeats, write_sketch
-from evosyn.synthesis.stages.deduplicate import Repeat, seed_name
+from evosyn.synthesis.stages.deduplicate import RepeatedProblem, seed_name
 
 REPEATS = "repeats.jsonl"
 
@@ -36,23 +36,23 @@ class RepeatPass:
         self._storage, self._run, self._plan = storage, run, plan
         self._seeds, self._config, self._scratch = seeds, config, scratch
 
-    def by_shard(self) -> dict[int, tuple[Repeat, ...]]:
+    def by_shard(self) -> dict[int, tuple[RepeatedProblem, ...]]:
         """The repeats of each shard that has some."""
         held = self._storage.read(REPEATS)
         if held is None:
             held = b"".join(json.dumps(astuple(one)).encode() + b"\n" for one in self._found())
             self._storage.write(REPEATS, held)
-        found: defaultdict[int, list[Repeat]] = defaultdict(list)
+        found: defaultdict[int, list[RepeatedProblem]] = defaultdict(list)
         for line in held.splitlines():
-            repeat = Repeat(*json.loads(line))
+            repeat = RepeatedProblem(*json.loads(line))
             found[repeat.index // self._plan.size].append(repeat)
         return {shard: tuple(some) for shard, some in found.items()}
 
-    def _found(self) -> Iterator[Repeat]:
+    def _found(self) -> Iterator[RepeatedProblem]:
         given = len(self._seeds)
         for one in repeats(self._sketches(), self._config.threshold, self._scratch):
             name = seed_name(self._seeds[one.of]) if one.of < given else problem_name(one.of - given)
-            yield Repeat(one.place - given, one.kind, name, one.similarity)
+            yield RepeatedProblem(one.place - given, one.kind, name, one.similarity)
 
     def _sketches(self) -> list[Path]:
         files = [self._scratch / "seeds.npz"]

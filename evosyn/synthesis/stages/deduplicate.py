@@ -15,7 +15,7 @@ from evosyn.synthesis.instance import Instance
 
 
 @dataclass(frozen=True)
-class Repeat:
+class RepeatedProblem:
     """Problem `index` of the run repeats another: `exact` or `near`, its name, and their similarity in [0, 1]."""
 
     index: int
@@ -52,7 +52,7 @@ class DropRepeated:
     name = "dedup"
     concurrency = None
 
-    def __init__(self, repeats: Iterable[Repeat]) -> None:
+    def __init__(self, repeats: Iterable[RepeatedProblem]) -> None:
         self._repeats = {repeat.index: repeat for repeat in repeats}
 
     async def run(self, instance: Instance) -> Instance:
