@@ -225,21 +225,12 @@ class Workbench:
         return self._actors[domain.name]
 
     def agent(self) -> Agent:
-        """The agent of the configuration, new.
-
-        Raises:
-            UsageError: there is no such one.
-        """
-        config = self.config.agent
-        agent: Agent = registry.make("agents", config.name, AgentTools(), config.options)
-        return agent
+        """The agent of the configuration, new."""
+        made: Agent = registry.make("agents", self.config.agent.name, AgentTools(), self.config.agent.options)
+        return made
 
     def tool_actor(self, agent: Agent, user: ModelUser | None = None) -> ToolActor:
-        """Has problems of tool worlds solved by an agent.
-
-        Args:
-            user: who answers the agent in place of the script.
-        """
+        """Has problems of tool worlds solved by an agent, whom a model that plays the user may answer."""
         from evosyn.agents.tool_ways import ToolActor
 
         worlds = registry.make("worlds", "tools", WorldTools(sandbox=lambda: self.sandbox))

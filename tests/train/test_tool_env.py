@@ -152,7 +152,7 @@ def test_rows_of_tool_worlds_are_a_taskset_that_plays_in_plain_text(tmp_path: Pa
 
 @needs_train
 @pytest.mark.train
-@pytest.mark.slow
+@pytest.mark.long
 def test_trls_trainer_takes_three_steps_in_a_tool_world(tmp_path: Path) -> None:
     import torch
     from datasets import Dataset, load_dataset
