@@ -1,4 +1,4 @@
-"""A directory of `evosyn world tasks`, `rollout` or `make`: tools, tables, graph, tasks; episodes; how tools were made."""
+"""A directory of `evosyn world tasks`, `rollout`, `make`: tools, tables, graph, tasks; episodes; what tools came to."""
 
 from __future__ import annotations
 
