@@ -82,8 +82,8 @@ FIGURES = ("mean", "depth", *SUITES)
 def _row(mine: Sequence[Json]) -> dict[str, Json]:
     ends = [one["curve"][-1] for one in mine]
     found: dict[str, Json] = {"arm": mine[0]["arm"], "seeds": len(mine)}
-    found["start"] = {name: round(fmean(figure_of(one["curve"][0], name) for one in mine), 4) for name in FIGURES}
     for name in FIGURES:
+        found[f"start_{name}"] = round(fmean(figure_of(one["curve"][0], name) for one in mine), 4)
         found[name] = _told([figure_of(end, name) for end in ends])
     found["sampled"], found["greedy"] = found["mean"], _told([end["greedy"] for end in ends])
     found["cvar"] = {str(share): _told([cvar_of(one, share) for one in mine]) for share in SHARES}
@@ -186,7 +186,7 @@ def markdown(table: Mapping[str, Json]) -> str:
     for row in table["arms"]:
         by_suite = " / ".join(f"{row[name]['mean']:.2f}" for name in suites)
         lines.append(
-            f"| {row['arm']} | {row['start']['mean']:.3f} -> {interval(row['mean'])} | {by_suite} "
+            f"| {row['arm']} | {row['start_mean']:.3f} -> {interval(row['mean'])} | {by_suite} "
             f"| {interval(row['cvar'][str(WORST)])} | {' '.join(f'{one:.2f}' for one in row['signal'])} "
             f"| {_cell(row['held_invalid'])} | {_cell(row['held_behind'])} | {row['completions']:,} |"
         )
