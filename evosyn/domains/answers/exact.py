@@ -21,9 +21,9 @@ LARGEST_FACTORIAL = 100
 LARGEST_EXPONENT = 4096
 LARGEST_POWER = 100
 """Of pi."""
-WORK = 2000
+WORK = 800
 """Products of two fractions that one answer may cost."""
-ROOT_WORK, DIVISIONS = 100, 10
+ROOT_WORK, DIVISIONS = 40, 25
 """What a root costs beside, and the trial divisions that cost as much as one product."""
 _PRECISION = 80
 _PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494459230781640628620899862803482534")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,7 +85,8 @@ class TaggingPolicy:
         self._descend(tokens, hidden, -push / total, rate)
 
     def save(self, path: Path) -> None:
-        np.savez(path, **self.weights)
+        held: dict[str, Any] = self.weights
+        np.savez(path, **held)
 
     def _chances(self, problems: Sequence[Sequence[str]]) -> tuple[Places, Floats, Floats]:
         """Of all tokens in a row: what they are, the hidden layer, and the chance of each sign."""

@@ -44,13 +44,15 @@ def summarize(records: Sequence[Json], slopes: Mapping[int, Sequence[float]]) ->
         slopes: of each seed, the chance of the base by steps of a problem.
     """
     rows = [_row([one for one in records if one["arm"] == arm]) for arm in dict.fromkeys(one["arm"] for one in records)]
+    ends = _differences(records, _at_end)
     report: dict[str, Json] = {
         "note": NOTE,
         "simulated": True,
         "main": f"{MAIN} - {PLAIN}",
         "arms": rows,
         "slopes": {str(seed): one for seed, one in slopes.items()},
-        "differences": _differences(records, _at_end),
+        "differences": {name: of["mean"] for name, of in ends.items()},
+        "at_equal_steps": ends,
         "at_equal_completions": _differences(records, _at_equal_completions),
         "mutants": {arm: _of_mutants(records, arm) for arm in TRIED if any(one["arm"] == arm for one in records)},
     }
@@ -80,8 +82,8 @@ FIGURES = ("mean", "depth", *SUITES)
 def _row(mine: Sequence[Json]) -> dict[str, Json]:
     ends = [one["curve"][-1] for one in mine]
     found: dict[str, Json] = {"arm": mine[0]["arm"], "seeds": len(mine)}
-    found["start"] = {name: round(fmean(figure_of(one["curve"][0], name) for one in mine), 4) for name in FIGURES}
     for name in FIGURES:
+        found[f"start_{name}"] = round(fmean(figure_of(one["curve"][0], name) for one in mine), 4)
         found[name] = _told([figure_of(end, name) for end in ends])
     found["sampled"], found["greedy"] = found["mean"], _told([end["greedy"] for end in ends])
     found["cvar"] = {str(share): _told([cvar_of(one, share) for one in mine]) for share in SHARES}
@@ -147,7 +149,7 @@ def verdict(report: Mapping[str, Json]) -> str:
     """What the figures say of mutants chosen by learnability, in words, whatever they say."""
     said = []
     for other, what in ((PLAIN, "seeds alone"), (BLIND, "mutants that are not chosen")):
-        found = report["differences"].get(f"{MAIN} - {other}")
+        found = report["at_equal_steps"].get(f"{MAIN} - {other}")
         if found is None:
             return f"{MAIN}, {PLAIN} and {BLIND} were not all run, so nothing is concluded."
         better = [name for name in UNSEEN if (found[name]["low"] or 0) > 0]
@@ -160,7 +162,7 @@ def verdict(report: Mapping[str, Json]) -> str:
 def remarks(report: Mapping[str, Json]) -> list[str]:
     """What is not shown."""
     found = []
-    for name, of in report["differences"].items():
+    for name, of in report["at_equal_steps"].items():
         missing = [one for one in ("mean", "depth", "cvar") if of[one]["low"] is None or of[one]["low"] <= 0]
         if missing and name in (f"{MAIN} - {PLAIN}", f"{MAIN} - {BLIND}"):
             found.append(f"{name}: no gain is shown at the 95 % level in {_listed(missing)}")
@@ -184,11 +186,11 @@ def markdown(table: Mapping[str, Json]) -> str:
     for row in table["arms"]:
         by_suite = " / ".join(f"{row[name]['mean']:.2f}" for name in suites)
         lines.append(
-            f"| {row['arm']} | {row['start']['mean']:.3f} -> {interval(row['mean'])} | {by_suite} "
+            f"| {row['arm']} | {row['start_mean']:.3f} -> {interval(row['mean'])} | {by_suite} "
             f"| {interval(row['cvar'][str(WORST)])} | {' '.join(f'{one:.2f}' for one in row['signal'])} "
             f"| {_cell(row['held_invalid'])} | {_cell(row['held_behind'])} | {row['completions']:,} |"
         )
-    for title, key in (("at equal steps", "differences"), ("at equal completions", "at_equal_completions")):
+    for title, key in (("at equal steps", "at_equal_steps"), ("at equal completions", "at_equal_completions")):
         names = [name for name in (*FIGURES, "cvar") if any(name in of for of in table[key].values())]
         lines += ["", f"| paired by seed, {title} | {' | '.join(names)} |", "|---" * (len(names) + 1) + "|"]
         lines += [
