@@ -144,7 +144,10 @@ def test_a_model_that_mutates_for_itself_does_so_alike_after_a_kill(tmp_path: Pa
     cut_back(tmp_path / "run", tmp_path / "again", 4)
     (tmp_path / "again" / "mutations.jsonl").unlink()  # asked again: of the same weights, in the same streams
     ran(command(tmp_path / "again", *more))
-    assert outcome(tmp_path / "again") == outcome(tmp_path / "run")
+    first, second = outcome(tmp_path / "run"), outcome(tmp_path / "again")
+    for found in (first, second):
+        del found[2]["calls"], found[2]["tokens"]  # of the file that is gone
+    assert first == second
 
 
 def test_a_model_elsewhere_does_not_mutate_for_itself(tmp_path: Path) -> None:
