@@ -124,7 +124,7 @@ def test_what_is_held_at_the_end_is_exported_as_a_pool(played: Path, tmp_path: P
     assert all(one.human_testing is not None for one in problems)
 
 
-@pytest.mark.parametrize("left", [4, 0])
+@pytest.mark.parametrize("left", [4, pytest.param(0, marks=pytest.mark.long)])
 def test_it_goes_on_from_what_a_kill_leaves(left: int, whole: Path, tmp_path: Path) -> None:
     """A kill while the last checkpoint is written, and one before the first."""
     out = tmp_path / "run"
@@ -135,6 +135,7 @@ def test_it_goes_on_from_what_a_kill_leaves(left: int, whole: Path, tmp_path: Pa
     assert '"rewind"' in (out / "journal.jsonl").read_text() and (out / "mutations.jsonl").read_text() == paid
 
 
+@pytest.mark.long
 def test_a_model_that_mutates_for_itself_does_so_alike_after_a_kill(tmp_path: Path) -> None:
     sets = ("mutation.sampling.max_tokens=6", "mutation.tries=2", "mutation.resample=0.5")
     more = ("--teacher", "self", *(part for one in sets for part in ("--set", f"coevolution.{one}")))
@@ -144,7 +145,10 @@ def test_a_model_that_mutates_for_itself_does_so_alike_after_a_kill(tmp_path: Pa
     cut_back(tmp_path / "run", tmp_path / "again", 4)
     (tmp_path / "again" / "mutations.jsonl").unlink()  # asked again: of the same weights, in the same streams
     ran(command(tmp_path / "again", *more))
-    assert outcome(tmp_path / "again") == outcome(tmp_path / "run")
+    first, second = outcome(tmp_path / "run"), outcome(tmp_path / "again")
+    for found in (first, second):
+        del found[2]["calls"], found[2]["tokens"]  # of the file that is gone
+    assert first == second
 
 
 def test_a_model_elsewhere_does_not_mutate_for_itself(tmp_path: Path) -> None:
