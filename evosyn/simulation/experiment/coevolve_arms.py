@@ -22,7 +22,7 @@ from evosyn.evolve.events import Fate
 from evosyn.ports import GroupOutcome
 from evosyn.randomness import SeedTree
 from evosyn.records import Candidate
-from evosyn.simulation.experiment.coevolve_mutations import FAULTLESS, Mutant, MutatorErrors, contested, mutate
+from evosyn.simulation.experiment.coevolve_mutations import FAULTLESS, ToyMutant, MutatorErrors, contested, mutate
 from evosyn.simulation.experiment.coevolve_world import SETTINGS, StepsProblem, steps_of
 from evosyn.synthesis.mutations.asking import DISTRACTOR, SETTING, SYMBOLIC
 from evosyn.synthesis.mutations.mutator import MutationConfig, drawn_links
@@ -143,7 +143,7 @@ class OfferedSteps(NamedTuple):
     depth: int = 0
     parent: str = ""
     out: str = ""
-    mutant: Mutant | None = None
+    mutant: ToyMutant | None = None
 
 
 class CurriculumSource:
@@ -175,7 +175,7 @@ class CurriculumSource:
         """Of what is held: the share whose declared answer is wrong, which only we know; mutations behind it; score."""
         slots = list(self.held.slots.values())
         return {
-            "invalid": fmean(Mutant(steps_of(slot.candidate.text)).invalid for slot in slots),
+            "invalid": fmean(ToyMutant(steps_of(slot.candidate.text)).invalid for slot in slots),
             "behind": fmean(slot.depth for slot in slots),
             "learnability": fmean(map(self.held.score, slots)),
         }

@@ -37,7 +37,7 @@ class MutatorErrors(NamedTuple):
 FAULTLESS = MutatorErrors(0.0, 0.0, 0.0)
 
 
-class Mutant(NamedTuple):
+class ToyMutant(NamedTuple):
     """A problem made of another one.
 
     Attributes:
@@ -61,9 +61,9 @@ class Mutant(NamedTuple):
 
 def mutate(
     parent: StepsProblem, links: Sequence[str], target: str, errors: MutatorErrors, rng: random.Random
-) -> Mutant:
+) -> ToyMutant:
     """What a chain of links makes of a problem."""
-    made = Mutant(parent)
+    made = ToyMutant(parent)
     for link in links:
         made = _LINKS[link](made, target, rng.random() < getattr(errors, link), rng)
     return made
@@ -75,7 +75,7 @@ def contested(answers: Sequence[int], declared_answer: int) -> bool:
     return any(one != declared_answer and count >= POPULAR * len(answers) for one, count in counts.items())
 
 
-def _setting(made: Mutant, target: str, spoiled: bool, rng: random.Random) -> Mutant:
+def _setting(made: ToyMutant, target: str, spoiled: bool, rng: random.Random) -> ToyMutant:
     """The same steps in the words of another setting; a spoiled one has another operation or number, or a step less."""
     old = made.problem
     new = old._replace(setting=target, words=tuple(_told_in(target, word) for word in old.words))
@@ -84,7 +84,7 @@ def _setting(made: Mutant, target: str, spoiled: bool, rng: random.Random) -> Mu
     return made._replace(problem=new, numbers_kept=made.numbers_kept and Counter(new.numbers) == Counter(old.numbers))
 
 
-def _distractor(made: Mutant, _: str, spoiled: bool, rng: random.Random) -> Mutant:
+def _distractor(made: ToyMutant, _: str, spoiled: bool, rng: random.Random) -> ToyMutant:
     """One word more that nothing depends on; in a spoiled one something does."""
     old = made.problem
     if len(old.words) == MOST_WORDS or (spoiled and old.steps == MOST_STEPS):
@@ -95,7 +95,7 @@ def _distractor(made: Mutant, _: str, spoiled: bool, rng: random.Random) -> Muta
     return made._replace(problem=new, numbers_kept=made.numbers_kept and kept)
 
 
-def _symbolic(made: Mutant, _: str, spoiled: bool, rng: random.Random) -> Mutant:
+def _symbolic(made: ToyMutant, _: str, spoiled: bool, rng: random.Random) -> ToyMutant:
     """Another structure with its answer; a spoiled one declares an answer that is misread, a slip, or the old one.
 
     Its program is of the same hand: it misreads what was misread, and prints what is right otherwise.
@@ -112,7 +112,7 @@ def _symbolic(made: Mutant, _: str, spoiled: bool, rng: random.Random) -> Mutant
     return made._replace(problem=new._replace(answer=wrong), program=new.answer)
 
 
-_LINKS: Mapping[str, Callable[[Mutant, str, bool, random.Random], Mutant]] = {
+_LINKS: Mapping[str, Callable[[ToyMutant, str, bool, random.Random], ToyMutant]] = {
     SETTING: _setting, DISTRACTOR: _distractor, SYMBOLIC: _symbolic,
 }  # fmt: skip
 TRIES = 40
