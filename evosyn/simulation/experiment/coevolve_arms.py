@@ -22,7 +22,7 @@ from evosyn.evolve.events import Fate
 from evosyn.ports import GroupOutcome
 from evosyn.randomness import SeedTree
 from evosyn.records import Candidate
-from evosyn.simulation.experiment.coevolve_mutations import FAULTLESS, ToyMutant, MutatorErrors, contested, mutate
+from evosyn.simulation.experiment.coevolve_mutations import FAULTLESS, MutatorErrors, ToyMutant, contested, mutate
 from evosyn.simulation.experiment.coevolve_world import SETTINGS, StepsProblem, steps_of
 from evosyn.synthesis.mutations.asking import DISTRACTOR, SETTING, SYMBOLIC
 from evosyn.synthesis.mutations.mutator import MutationConfig, drawn_links
