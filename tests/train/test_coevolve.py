@@ -109,8 +109,8 @@ def test_where_a_problem_came_from_is_shown_and_what_was_lost_says_why(played: P
     assert "took a free place" in shown("--why", "0")
     view = open_view(played)
     (problems,) = [one for one in view.answer("overview", {})["tables"] if one["title"] == "problems"]
-    name, lines = view.answer(f"why/{problems['rows'][0][0]}", {})
-    assert name == problems["rows"][0][0] and lines
+    told = view.answer(f"why/{problems['rows'][0][0]}", {})
+    assert told["name"] == problems["rows"][0][0] and told["lines"]
     assert len(list(view.contents())) == 1 + len(problems["rows"])
     with pytest.raises(UsageError, match="no problem of"):
         CliRunner().invoke(group, ["inspect", str(played), "--why", "c_nothing"], catch_exceptions=False)

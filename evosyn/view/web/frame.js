@@ -22,7 +22,7 @@ function contentOf(what, name, query) {
   if (what === "samples") return samples(name, query);
   if (what === "rejects") return rejects(query);
   if (what === "problem") return problem(name);
-  if (what === "why") return overview.kind === "environments" ? draftPage(name) : overview.kind.startsWith("world") ? worldTask(name) : overview.kind === "coevolve" ? storyPage(name) : problemWhy(name);
+  if (what === "why") return overview.kind === "environments" ? draftPage(name) : overview.kind.startsWith("world") || overview.kind === "coevolve" ? storyPage(name) : problemWhy(name);
   if (what === "matrix") return matrixPage(name, query);
   throw new Error(`there is no page #${what}`);
 }

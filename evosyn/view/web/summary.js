@@ -1,11 +1,6 @@
 // ------------------------------------------------------------------------------- every other kind of directory
 const PAGES = { crossexec: "matrix/", coevolve: "why/" };  // where a row of the table of problems leads to
 
-async function storyPage(name) {
-  const [title, lines] = await ask("why/" + name);
-  return panel(title, lines.map((line) => h("p", {}, line)));
-}
-
 function showSummary(view) {
   const main_ = ["reward", "pass_rate", "loss", "mean_token_accuracy"], curves = Object.entries(view.curves);
   const row = (cells, numbers, problems) => h("tr", {}, cells.map((value, at) => (problems && at === 0 ? cell(link(problems + value, value)) : numbers[at] ? number(typeof value === "number" ? plain(value) : value) : cell(plain(value)))));

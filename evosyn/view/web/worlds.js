@@ -18,7 +18,7 @@ async function showWorld(view) {
   return [first, tables, view.kind === "world" ? await toolGraph() : null, rest.slice(1)];
 }
 
-async function worldTask(name) {
+async function storyPage(name) {
   const one = await ask("why/" + name);
   return [panel(null, h("h2", {}, h("span", { class: "id" }, one.name)), source(one.lines.join("\n"), { wrap: true }))];
 }
