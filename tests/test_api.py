@@ -77,7 +77,8 @@ def test_a_strategy_without_a_ranking_says_why(sandbox, tmp_path: Path) -> None:
 
 def test_nothing_else_is_public_and_importing_loads_nothing() -> None:
     functions = {"cross_execute", "load", "open_sandbox", "rank", "reward"}
-    assert set(evosyn.__all__) == functions | {"ShellEnv", "compute_score", "compute_scores", "trl_reward"}
+    of_trainers = {"ShellEnv", "compute_score", "compute_scores", "tool_environments", "trl_reward"}
+    assert set(evosyn.__all__) == functions | of_trainers
     assert all(callable(getattr(evosyn, name)) for name in evosyn.__all__)
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         evosyn.nothing  # noqa: B018
