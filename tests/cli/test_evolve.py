@@ -103,14 +103,15 @@ def test_continue_goes_on_from_a_finished_run(finished, tmp_path):
 
 
 @pytest.mark.slow
-def test_killed_ten_times_it_ends_in_the_state_of_an_undisturbed_run(tmp_path):
+@pytest.mark.parametrize("kills", [2, pytest.param(10, marks=pytest.mark.long)])
+def test_killed_several_times_it_ends_in_the_state_of_an_undisturbed_run(kills, tmp_path):
     source, rng = matrices(tmp_path / "m.jsonl"), random.Random(11)
     arguments = ("--evaluations", "600", "--quiet")
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     started = time.monotonic()
     assert run(*command(source, whole, *arguments)).returncode in (0, 1)
     seconds = time.monotonic() - started
-    for _ in range(10):
+    for _ in range(kills):
         with subprocess.Popen(
             command(source, broken, *arguments), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         ) as process:

@@ -143,7 +143,7 @@ def test_a_sweep_shows_every_teacher_and_arm_with_what_its_table_says() -> None:
 
 
 @pytest.mark.train
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.skipif(importlib.util.find_spec("trl") is None, reason="needs the train extra")
 def test_a_real_model_from_a_path_is_trained_on_small_functions(small_data: Path, tmp_path: Path) -> None:
     from click.testing import CliRunner
