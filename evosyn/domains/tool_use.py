@@ -6,13 +6,12 @@ earlier calls give. Its calls are played in the sandbox, what is left is compare
 
 from __future__ import annotations
 
-import functools
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from evosyn.chat import Message, Parsed, Purpose
 from evosyn.domains.base import BaseDomain
@@ -27,7 +26,7 @@ from evosyn.trajectories import FINISH, ToolUse, Trajectory, trajectory_of
 from evosyn.worlds.tools.diff import differences
 from evosyn.worlds.tools.kind import OK, ToolPlace
 from evosyn.worlds.tools.playing import ToolCalled, play_job, played
-from evosyn.worlds.tools.records import ToolWorld
+from evosyn.worlds.tools.records import world_from
 from evosyn.worlds.tools.users import ASK
 
 NAME = "tool-use"
@@ -70,7 +69,7 @@ class ToolTask(BaseModel):
     @field_validator("world")
     @classmethod
     def _is_one(cls, given: dict[str, Json]) -> dict[str, Json]:
-        _world(canonical_json(given))
+        world_from(canonical_json(given))
         return given
 
 
@@ -82,23 +81,10 @@ class GoldBody(BaseModel):
     gold: dict[str, list[dict[str, Json]]]
 
 
-@functools.lru_cache(maxsize=256)
-def _world(text: str) -> ToolWorld:
-    """The world of a payload.
-
-    Raises:
-        ValueError: it is none.
-    """
-    try:
-        return ToolWorld.model_validate_json(text)
-    except ValidationError as error:
-        raise ValueError(f"is no tool world: {error.errors(include_url=False)[0]['msg']}") from error
-
-
 def place_in(problem: Problem) -> ToolPlace:
     """Where a task takes place."""
     payload = problem.payload
-    world = _world(canonical_json(payload["world"]))
+    world = world_from(canonical_json(payload["world"]))
     return ToolPlace(world, payload["state"], tuple(payload["shown"]), tuple(payload.get("requests") or ()))
 
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, field_validator
 
 from evosyn.chat import Message, Parsed, Purpose
 from evosyn.domains.base import BaseDomain, model_of
@@ -40,7 +40,7 @@ from evosyn.worlds.tools.ddl import schema
 from evosyn.worlds.tools.faults import silenced
 from evosyn.worlds.tools.gate import fault
 from evosyn.worlds.tools.playing import ToolCalled, apart_job, played
-from evosyn.worlds.tools.records import Rows, ToolSpec, ToolWorld, state_id
+from evosyn.worlds.tools.records import Rows, ToolSpec, ToolWorld, state_id, world_from
 
 NAME = "world-tool"
 STATES = "states"
@@ -70,27 +70,14 @@ class ToolProblem(BaseModel):
     @field_validator("world")
     @classmethod
     def _is_one(cls, given: dict[str, Json]) -> dict[str, Json]:
-        if len(_world(canonical_json(given)).tools) != 1:
+        if len(world_from(canonical_json(given)).tools) != 1:
             raise ValueError("has one tool")
         return given
 
 
-@functools.lru_cache(maxsize=256)
-def _world(text: str) -> ToolWorld:
-    """The world of a payload.
-
-    Raises:
-        ValueError: it is none.
-    """
-    try:
-        return ToolWorld.model_validate_json(text)
-    except ValidationError as error:
-        raise ValueError(f"is no tool world: {error.errors(include_url=False)[0]['msg']}") from error
-
-
 def world_of(problem: Problem) -> ToolWorld:
     """The world with the one tool of a problem."""
-    return _world(canonical_json(problem.payload["world"]))
+    return world_from(canonical_json(problem.payload["world"]))
 
 
 def with_source(world: ToolWorld, source: str) -> ToolWorld:
@@ -296,14 +283,14 @@ def _short(text: str) -> str:
 
 @functools.lru_cache(maxsize=4096)
 def _misfit(world: str, writes: bool, body: str) -> str:
-    whole = _world(world)
+    whole = world_from(world)
     return misfit_of(whole, whole.tools[0], StatesBody.model_validate_json(body), writes)
 
 
 @functools.lru_cache(maxsize=4096)
 def _cases(world: str, body: str) -> tuple[tuple[ToolCase, Rows, str], ...]:
     """The cases of a testing that is one, their states, and what names their calls."""
-    whole, given = _world(world), StatesBody.model_validate_json(body)
+    whole, given = world_from(world), StatesBody.model_validate_json(body)
     found = [(case, begun(given, case, whole)) for case in given.cases]
     return tuple([(case, rows, f"{state_id(rows)} {canonical_json(case.args)}") for case, rows in found])
 

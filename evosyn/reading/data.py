@@ -170,11 +170,7 @@ class DataReading(Reading):
         Raises:
             UsageError: the setting holds no row.
         """
-        rows = read_dataset(self.path, setting)
-        if not rows:
-            raise UsageError(f"{self.path}: the setting {setting} holds no row; `evosyn inspect {self.path}` says why")
-        most = min(int(count), len(rows))
-        return tuple(self._sample_story(rows[at * len(rows) // most]) for at in range(most))
+        return tuple(map(self._sample_story, spread_rows(self.path, setting, int(count))))
 
     def rejects(self) -> Listed[Reject]:
         """What was dropped, where and why; none before the run has finished."""
@@ -267,6 +263,19 @@ class DataReading(Reading):
         if not parquet_path(self.path, setting).exists():
             return ()
         return tuple(_row(sample) for sample in iterate_dataset(self.path, setting))
+
+
+def spread_rows(path: Path, setting: str, count: int) -> list[Sample]:
+    """So many rows of a setting, spread over it.
+
+    Raises:
+        UsageError: the setting holds no row.
+    """
+    rows = read_dataset(path, setting)
+    if not rows:
+        raise UsageError(f"{path}: the setting {setting} holds no row; `evosyn inspect {path}` says why")
+    most = min(count, len(rows))
+    return [rows[at * len(rows) // most] for at in range(most)]
 
 
 def _row(sample: Sample) -> SampleRow:

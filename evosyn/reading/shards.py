@@ -16,10 +16,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from evosyn.dataset import SETTINGS, iterate_dataset, read_dataset
+from evosyn.dataset import SETTINGS, iterate_dataset
 from evosyn.errors import UsageError
 from evosyn.reading.conclusions import Conclusion, of_synthesis
-from evosyn.reading.data import DataReading, ProblemReasons, ProblemStory, SampleStory
+from evosyn.reading.data import DataReading, ProblemReasons, ProblemStory, SampleStory, spread_rows
 from evosyn.reading.matrices import MatrixShown
 from evosyn.reading.summaries import Cell, Summary, SummaryReading, TableShown
 from evosyn.records import Json, PassMatrix
@@ -115,12 +115,8 @@ class ShardsReading(SummaryReading):
         Raises:
             UsageError: the setting holds no row.
         """
-        rows = read_dataset(self.path, setting)
-        if not rows:
-            raise UsageError(f"{self.path}: the setting {setting} holds no row; `evosyn inspect {self.path}` says why")
-        most = min(int(count), len(rows))
-        chosen = [rows[at * len(rows) // most] for at in range(most)]
-        return tuple(SampleStory(row, self.matrix(row.problem_id)) for row in chosen)
+        rows = spread_rows(self.path, setting, int(count))
+        return tuple(SampleStory(row, self.matrix(row.problem_id)) for row in rows)
 
     def problem(self, name: str) -> ProblemStory:
         """

@@ -6,12 +6,13 @@ content. ScaleEnv (2602.06820), section 4.1.1; docs/worlds.md has the form and s
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from evosyn.records import Json, canonical_json, content_id
 
@@ -262,6 +263,19 @@ def _no_check(check: Json, columns: set[str]) -> str:
     if not isinstance(check, list | tuple) or len(check) not in (2, 3) or check[0] not in OPERATORS:
         return f"{str(check)[:60]!r} is none of: a column, an integer, [OPERATOR, ...] of {sorted(OPERATORS)}"
     return next(filter(None, [_no_check(one, columns) for one in check[1:]]), "")
+
+
+@functools.lru_cache(maxsize=512)
+def world_from(text: str) -> ToolWorld:
+    """The world of a payload, as canonical JSON.
+
+    Raises:
+        ValueError: it is none.
+    """
+    try:
+        return ToolWorld.model_validate_json(text)
+    except ValidationError as error:
+        raise ValueError(f"is no tool world: {error.errors(include_url=False)[0]['msg']}") from error
 
 
 def state_text(rows: Rows) -> str:
