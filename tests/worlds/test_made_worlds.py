@@ -174,10 +174,6 @@ def test_a_run_ends_in_the_same_bytes_at_any_concurrency_and_after_any_kill(tmp_
     assert bytes_of(whole) == bytes_of(killed)
 
 
-DRAWN = 0.75
-"""What one of the programs of a tool, drawn, is at most right in."""
-
-
 @pytest.mark.long
 def test_chosen_tools_are_right_more_often_than_drawn_ones(tmp_path):
     out = tmp_path / "made"
@@ -197,7 +193,7 @@ def test_chosen_tools_are_right_more_often_than_drawn_ones(tmp_path):
             tool = world.tool[str(pool.problem.meta["tool"])]
             alone = world.model_copy(update={"tools": (tool,)})
             right += alike(player, with_source(alone, truth[tool.name]), [alone], SeedTree(5))[0]
-    assert right > DRAWN * len(pools), f"{right} of {len(pools)}"
+    assert right >= 0.9 * len(pools), f"{right} of {len(pools)}"
     rejects = [line.value for line in read_lines(out / "rejects.jsonl")]
     assert len(rejects) == sum(report["unusable_replies"].values()) + asked - kept
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import random
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,8 +12,6 @@ from hostile_suite.model import Case, Family, Role
 
 HONEST = 6
 """Cases of an honest family in a sample."""
-SHARE = 3
-"""One in so many of a family's cases is drawn for each further configuration that the whole suite is run on."""
 
 
 def cases_of(family: Family, seed: str) -> list[Case]:
@@ -27,12 +24,6 @@ def cases_of(family: Family, seed: str) -> list[Case]:
             attack = dress(attack, stream)
         found.append(Case(family, replace(attack, name=f"drawn {place}: {attack.name}"), seed, drawn=True))
     return found
-
-
-def drawn_share(cases: Sequence[Case], seed: str, where: str) -> list[Case]:
-    """One in three of a family's cases, others on each configuration and by each seed."""
-    stream = random.Random(f"{seed}|{cases[0].family.name}|{where}")
-    return stream.sample(cases, math.ceil(len(cases) / SHARE))
 
 
 def all_cases(seed: str) -> list[Case]:
