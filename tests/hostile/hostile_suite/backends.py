@@ -17,7 +17,7 @@ from evosyn.errors import EvosynError
 from evosyn.jobs import Limits
 from evosyn.ports import Sandbox
 from evosyn.sandbox import _image, open_sandbox
-from hostile_suite.host import descendants
+from hostile_suite.host import descendants, named, parent_of
 from hostile_suite.meter import Meter
 
 BACKENDS = ("bwrap", "bare", "docker")
@@ -32,10 +32,10 @@ def limits(cpu_s: float, budget_s: float) -> Limits:
 
 
 QUICK = limits(1.5, 25.0)
-PATIENT = limits(0.6, 30.0)
+PATIENT = limits(0.25, 20.0)
 """For families whose cases run into the time limit."""
 HONEST = limits(3.0, 60.0)
-STRATEGY = replace(limits(1.0, 2.5), memory_mb=512, output_kb=1024)
+STRATEGY = replace(limits(0.5, 1.5), memory_mb=512, output_kb=1024)
 
 
 class Backend:
@@ -85,7 +85,12 @@ class Backend:
                 roots, found_at = self._roots(), time.monotonic()
             return self._pids(roots)
 
-        return Meter(pids, ENGINE if self.name == "docker" else ())
+        def between() -> set[int]:
+            """The shims of our containers; the whole engine, whoever else it works for, only while none of ours runs."""
+            parents = {parent for root in roots if (parent := parent_of(root)) is not None}
+            return parents or named(ENGINE)
+
+        return Meter(pids, between) if self.name == "docker" else Meter(pids)
 
     def _pids(self, roots: Collection[int]) -> set[int]:
         return descendants(roots) | (set(roots) - {os.getpid()})

@@ -167,6 +167,24 @@ def descendants(roots: Collection[int]) -> set[int]:
     return found - set(roots)
 
 
+def parent_of(pid: int) -> int | None:
+    """Of a process that has not ended."""
+    with contextlib.suppress(OSError):
+        state, parent, *_ = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split(maxsplit=2)
+        return int(parent) if state not in "ZX" else None
+    return None
+
+
+def named(beginnings: tuple[str, ...]) -> set[int]:
+    """The processes whose names begin like one of these."""
+    found = set()
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if (process / "comm").read_text().startswith(beginnings):
+                found.add(int(process.name))
+    return found
+
+
 def settled(count: Callable[[], int], most: int) -> int:
     """The count, once it is no more than `most` or has had time to become so."""
     ends = time.monotonic() + SETTLE_S

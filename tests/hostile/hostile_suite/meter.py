@@ -39,14 +39,14 @@ class Meter:
 
     Args:
         pids: those that count, now.
-        between: names of what passes messages on between them and us; what these want, nobody waits for.
+        between: what passes messages on between them and us, now; what these want, nobody waits for.
 
     Attributes:
         computed_s: by them in between.
         waited_s: while none of them, nor any other thread of ours, did anything or wanted to.
     """
 
-    def __init__(self, pids: Callable[[], Collection[int]], between: tuple[str, ...] = ()) -> None:
+    def __init__(self, pids: Callable[[], Collection[int]], between: Callable[[], Collection[int]] = tuple) -> None:
         self._pids, self._between = pids, between
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -82,12 +82,9 @@ class Meter:
         cpu_s = used.ru_utime + used.ru_stime + ended_s + sum(map(_own_s, theirs))
         me = str(threading.get_native_id())
         ours = [thread for thread in _threads(Path("/proc/self")) if thread.name != me]
-        threads = [*ours, *(thread for one in (*theirs, *self._engine()) for thread in _threads(one))]
+        passing = [Path(f"/proc/{pid}") for pid in self._between()]
+        threads = [*ours, *(thread for one in (*theirs, *passing) for thread in _threads(one))]
         return Look(cpu_s, {str(thread): sum(_scheduled_s(thread)) for thread in threads}, any(map(_at_disk, threads)))
-
-    def _engine(self) -> list[Path]:
-        processes = Path("/proc").glob("[0-9]*") if self._between else ()
-        return [one for one in processes if _name(one).startswith(self._between)]
 
 
 def _own_s(process: Path) -> float:
@@ -119,12 +116,6 @@ def _threads(process: Path) -> list[Path]:
     with contextlib.suppress(OSError):
         return list((process / "task").iterdir())
     return []
-
-
-def _name(process: Path) -> str:
-    with contextlib.suppress(OSError):
-        return (process / "comm").read_text()
-    return ""
 
 
 def _at_disk(thread: Path) -> bool:
