@@ -242,7 +242,7 @@ class Dead:
 @pytest.fixture
 def two(toy, make_teacher, wanted, tmp_path, monkeypatch):
     """Runs a synthesis with two workers, which ends as one without faults; what each worker did."""
-    monkeypatch.setattr(leasing, "REST_S", 0.05)
+    monkeypatch.setattr(leasing, "REST_S", 0.0)  # who rests is not given to by the clock
 
     def run(teachers, disks):
         crews = []

@@ -166,8 +166,11 @@ def patch_between(world: ToolWorld, before: Rows, after: Rows) -> dict[str, Json
 
 
 def _break(world: ToolWorld, body: dict[str, Json], rng: random.Random) -> None:
-    """A reference to nobody, a value that is none, or a row that lacks a column."""
+    """A reference to nobody, a value that is none, or a row that lacks a column; where there is no row, of no table."""
     places = [(table, row) for rows in body["states"].values() for table, listed in rows.items() for row in listed]
+    if not places:
+        body["states"]["s1"] = {"nothing": [{"nothing_id": "X0000"}]}
+        return
     table, row = rng.choice(places)
     columns = [one for one in world.table[table].columns if one.references or one.values]
     if columns and rng.random() < 0.7:
