@@ -187,7 +187,19 @@ def pool(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def crossexec(pool: Path, out: Path, *more: str) -> list[str]:
-    return ["crossexec", str(pool), "--out", str(out), "--timeout", "0.5", "--budget", "60", "--allow-weak-sandbox", "--json", *more]
+    return [
+        "crossexec",
+        str(pool),
+        "--out",
+        str(out),
+        "--timeout",
+        "0.5",
+        "--budget",
+        "60",
+        "--allow-weak-sandbox",
+        "--json",
+        *more,
+    ]
 
 
 def begun(out: Path) -> None:
