@@ -1,5 +1,5 @@
-"""Replies that were written by hand to the prompts of `evosyn world make`, through the whole command: two worlds of three
-tools. tests/recorded/README.md tells what is odd about each."""
+"""Replies that were written by hand to the prompts of `evosyn world make`, through the whole command: three worlds of
+three tools, and three that get no tables. tests/recorded/README.md tells what is odd about each."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from evosyn.cli.inspect import command as inspect
 from evosyn.cli.world import command
 from evosyn.jsonlines import read_lines
 from evosyn.worlds.tools.files import changed_files, read_graph, read_tasks, read_world
-from tests.recorded.playing import HERE, teacher
+from tests.recorded.playing import HERE, teacher, written
 
 WRITTEN = HERE / "worlds"
-NAMES = "locker desk,plant swap"
+NAMES = "locker desk,plant swap,choir library,bike shed,quiz night,seed bank"
 SIZES = {"least_tools": 3, "kept_tools": 3, "least_tables": 2}
 
 
@@ -38,11 +38,12 @@ def rows(out: Path, name: str) -> list[dict[str, object]]:
     return [line.value for line in read_lines(out / name)]
 
 
-def test_both_worlds_stand_with_all_of_their_tools(made: Path) -> None:
+def test_three_worlds_stand_with_all_of_their_tools(made: Path) -> None:
     report = json.loads((made / "report.json").read_text())
-    assert report["kept"] == 2 and report["tools"]["kept"] == 6 and report["simulated"] is False
+    assert report["kept"] == 3 and report["tools"]["kept"] == 9 and report["simulated"] is False
     assert report["calls"] == len(list(WRITTEN.glob("*.md")))
-    for name in ("locker_desk", "plant_swap"):
+    assert report["dropped"] == {"tables: bad-world": 1, "tables: no-json": 2}
+    for name in ("locker_desk", "plant_swap", "choir_library"):
         world = read_world(str(made / name))
         assert len(world.tools) == 3 and read_tasks(str(made / name)) and not changed_files(made / name)
         assert read_graph(str(made / name)).edges
@@ -64,10 +65,19 @@ def test_a_tool_that_no_testing_accepts_is_repaired(made: Path) -> None:
     assert found["free_locker"]["verdicts"][2] == "PP"
 
 
+def test_a_testing_that_was_rewritten_to_fit_a_wrong_program_does_not_vouch_for_it(made: Path) -> None:
+    found = {one["tool"]: one for one in rows(made, "tools.jsonl")}["find_piece"]
+    assert found["rounds"] == 3 and found["chosen"][0] == 3 and found["verdicts"] == ["FF", "FF", "FF", "PP"]
+    assert "LIKE" not in read_world(str(made / "choir_library")).tool["find_piece"].source
+    assert written(WRITTEN, "world-debug") >= 12 and written(WRITTEN, "world-tables") >= 12
+
+
 def test_replies_that_cannot_be_used_are_counted_by_their_reason(made: Path) -> None:
     report = json.loads((made / "report.json").read_text())
     assert report["unusable_replies"] == {
-        "debug: no-json": 2,
+        "debug: impure": 1,
+        "debug: no-json": 4,
+        "debug: own-test": 1,
         "solution: impure": 1,
         "solution: no-function": 2,
         "solution: sql": 1,
@@ -75,13 +85,15 @@ def test_replies_that_cannot_be_used_are_counted_by_their_reason(made: Path) -> 
         "testing: blind": 1,
         "testing: no-json": 1,
         "testing: uncovered": 1,
-        "world-tables: bad-world": 1,
-        "world-tables: no-json": 1,
-        "world-tools: bad-tool": 1,
-        "world-tools: no-json": 1,
+        "world-tables: bad-world": 4,
+        "world-tables: no-json": 4,
+        "world-tables: no-uses": 1,
+        "world-tools: bad-tool": 2,
+        "world-tools: no-json": 3,
+        "world-tools: too-many-or-few": 1,
     }
     rejects = rows(made, "rejects.jsonl")
-    assert len(rejects) == sum(report["unusable_replies"].values())
+    assert len([one for one in rejects if one["item"] == "reply"]) == sum(report["unusable_replies"].values())
 
 
 def test_a_finished_run_asks_nothing_again_and_stays_as_it_is(made: Path) -> None:

@@ -1,7 +1,8 @@
 """The stage that makes tools: M programs and N testings each, cross-executed, ranked, repaired or dropped.
 
 A repair is one more program or testing of the same tool, so that the matrix grows by a row or a column and nothing is
-judged twice. ScaleEnv section 4.1.2 (its Debug Agent); rounds and thresholds are ours.
+judged twice. ScaleEnv section 4.1.2 (its Debug Agent); rounds, thresholds, and that a testing made to fit does not count,
+are ours.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from evosyn.domains.replies import defines
 from evosyn.domains.world_tool import body_of, with_source, world_of
 from evosyn.fences import markdown_fences
 from evosyn.ports import Domain
-from evosyn.records import Pool, Problem, Provenance, Solution, Testing
+from evosyn.records import PassMatrix, Pool, Problem, Provenance, Solution, Testing
 from evosyn.running.batches import Batches, in_thread
 from evosyn.running.progress import Usage
 from evosyn.synthesis.generate import Attempt, DrawConfig, Drawn, Want, all_or_first_error, draw_pool, read_reply
@@ -31,6 +32,8 @@ from evosyn.worlds.tools.playing import CallOutcome, Play, Player, minutes
 
 AT_ONCE = 8
 """Tools that are judged in one call."""
+OWN = "own-test"
+"""Why a repaired testing does not count."""
 MOST_SHOWN = 20
 """Rows of each table that a repair is shown."""
 
@@ -95,11 +98,19 @@ class MakeTools:
         cells = int(choice.matrix.verdicts_MN.size)
         while choice.reason and rounds < config.debug and choice.solution >= 0:
             attempt, grown = await self._repaired(draft, pool, choice, rounds)
-            spent.append(("debug", attempt))
             rounds += 1
             if grown is not None:
-                pool, choice = grown, await self._choose(grown)
-                cells = int(choice.matrix.verdicts_MN.size)
+                found = await self._choose(grown)
+                cells = int(found.matrix.verdicts_MN.size)
+                if attempt.kind == "testing" and not _accepts_another(
+                    found.matrix, len(drawn.pool.solutions), choice.solution
+                ):
+                    attempt = replace(
+                        attempt, reason=OWN, detail="no program but the one that its author saw passes it"
+                    )
+                else:
+                    pool, choice = grown, found
+            spent.append(("debug", attempt))
         return _Spent(_told(tool, pool, choice, rounds), tuple(spent), cells)
 
     @staticmethod
@@ -167,6 +178,14 @@ class MakeTools:
                 }
                 return "```json\n" + json.dumps(told, indent=1, ensure_ascii=False) + "\n```"
         return f"No case of the best test is failed; still: {choice.reason}"
+
+
+def _accepts_another(matrix: PassMatrix, drawn: int, shown: int) -> bool:
+    """Whether the last testing, written in view of a program, accepts another of those first drawn.
+
+    Otherwise it may have been made to fit, and would vouch for what it was made from. Ours.
+    """
+    return any(matrix.passed_MN[at, -1] for at in range(drawn) if at != shown)
 
 
 def _gives_program(text: str, tool: str) -> bool:

@@ -1,6 +1,6 @@
 """Runs in the sandbox: opens a state of a tool world, guards the database, plays calls of tools, and says what is left.
 
-The text of this file goes into the sandbox before a constant `KIT` (`playing.program`); it is never imported by ours.
+The text of this file goes into the sandbox (`playing.program`, `playing.play_job`); it is never imported by ours.
 What it says are facts: no expectation and no gold state ever enters it. docs/worlds.md, "What a tool may do".
 """
 
@@ -9,6 +9,8 @@ import datetime
 import json
 import sqlite3
 
+KIT = {}
+"""The world: `ddl`, `tables`, `tools`."""
 STEPS, EVERY = 2_000_000, 1000
 """Steps of SQLite's machine that one call may take, and how often they are counted."""
 LONGEST, MOST_ROWS, MOST_CHARS = 1_000_000, 5000, 100_000
@@ -92,7 +94,7 @@ class State:
 
     def _new_id(self, table):
         self.counters[table] += 1
-        prefix = next(one[3] for one in KIT["tables"] if one[0] == table)  # noqa: F821
+        prefix = next(one[3] for one in KIT["tables"] if one[0] == table)
         return f"{prefix}{self.counters[table]:04d}"
 
     def _now(self):
@@ -121,7 +123,7 @@ class State:
 
     def play(self, name, args, minute):
         """One call: whatever goes wrong in it, nothing of it stays."""
-        tool = KIT["tools"].get(name)  # noqa: F821
+        tool = KIT["tools"].get(name)
         if tool is None:
             return {"outcome": "failed", "detail": f"no tool {name}"}
         own = {one: type(one, (Exception,), {}) for one in tool["raises"]}
@@ -156,7 +158,7 @@ class State:
 
     def rows(self):
         found = {}
-        for table, key, columns, _ in KIT["tables"]:  # noqa: F821
+        for table, key, columns, _ in KIT["tables"]:
             listed = self.base.execute(f'SELECT * FROM "{table}" ORDER BY "{key}"').fetchall()
             found[table] = [dict(zip(columns, row, strict=True)) for row in listed]
         return found
@@ -180,12 +182,12 @@ def _connection():
 def _opened(rows):
     """A state as SQLite keeps it, and the last number of each table's keys; raises where it breaks the schema."""
     base = _connection()
-    for statement in KIT["ddl"]:  # noqa: F821 - stands after this text
+    for statement in KIT["ddl"]:
         base.execute(statement)
     base.execute("PRAGMA foreign_keys=ON")
     base.execute("BEGIN")
     counters = {}
-    for table, key, columns, prefix in KIT["tables"]:  # noqa: F821
+    for table, key, columns, prefix in KIT["tables"]:
         listed = sorted(rows.get(table, ()), key=lambda row, key=key: str(row[key]))
         if any(set(row) != set(columns) for row in listed):
             raise ValueError(f"a row of {table} has other columns")
@@ -217,3 +219,9 @@ def play(rows, plays, clock):
     except Exception as error:  # noqa: BLE001 - a state that breaks its schema is data
         return [{"broken": f"{type(error).__name__}: {str(error)[:200]}", "calls": [], "rows": None} for _ in plays]
     return [{"broken": "", **_one(opened, calls, clock)} for calls in plays]
+
+
+def main(world, _, asked):
+    """As a harness: the world is what it is put around."""
+    KIT.update(json.loads(world))
+    return play(*asked)

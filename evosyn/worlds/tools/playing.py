@@ -7,6 +7,7 @@ failures are `Failed("infrastructure")`, never an outcome of a tool. DESIGN.md s
 from __future__ import annotations
 
 import functools
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib import resources
@@ -15,7 +16,7 @@ from typing import Any, NamedTuple
 from pydantic import TypeAdapter
 
 from evosyn.errors import SandboxUnavailable
-from evosyn.jobs import Call, CallsJob, ItemOutcome, Limits, Status
+from evosyn.jobs import Call, CallsJob, HarnessJob, ItemOutcome, Limits, Status
 from evosyn.ports import Sandbox
 from evosyn.records import Json
 from evosyn.worlds.tools.ddl import statements
@@ -90,24 +91,35 @@ def minutes(calls: Sequence[tuple[str, Mapping[str, Json]]]) -> tuple[ToolCalled
     return tuple([ToolCalled(tool, args, number) for number, (tool, args) in enumerate(calls, 1)])
 
 
+@functools.lru_cache(maxsize=1)
+def inside() -> str:
+    """The text of what plays."""
+    return (resources.files("evosyn.worlds.tools") / "inside.py").read_text(encoding="utf-8")
+
+
 @functools.lru_cache(maxsize=256)
-def program(world: ToolWorld) -> str:
-    """What runs: the text of `inside`, and the world."""
-    kit = {
+def kit(world: ToolWorld) -> str:
+    """What `inside` has to know of a world, as JSON."""
+    known = {
         "ddl": statements(world),
         "tables": [[one.name, one.key, [two.name for two in one.columns], one.prefix] for one in world.ordered],
         "tools": {one.name: {"source": one.source, "raises": list(one.raises)} for one in world.tools},
     }
-    text = (resources.files("evosyn.worlds.tools") / "inside.py").read_text(encoding="utf-8")
-    return f"{text}\n\nKIT = {kit!r}\n"
+    return json.dumps(known)
+
+
+@functools.lru_cache(maxsize=256)
+def program(world: ToolWorld) -> str:
+    """A whole program: the text of `inside`, and the world."""
+    return f"{inside()}\n\nKIT.update(json.loads({kit(world)!r}))\n"
 
 
 def play_job(
     world: ToolWorld, rows: Rows, plays: Sequence[tuple[ToolCalled, ...]], limits: Limits = LIMITS
-) -> CallsJob:
+) -> HarnessJob:
     """One process for all plays over the same rows, each over a fresh copy; its one item is all of them."""
-    call = Call((dict(rows), [[list(call) for call in one] for one in plays], world.clock))
-    return CallsJob(program(world), "play", (call,), limits)
+    argument: Json = [dict(rows), [[list(call) for call in one] for one in plays], world.clock]
+    return HarnessJob(inside(), kit(world), argument=argument, limits=limits)
 
 
 def apart_job(world: ToolWorld, asked: Sequence[tuple[Rows, ToolCalled]], limits: Limits = LIMITS) -> CallsJob:
