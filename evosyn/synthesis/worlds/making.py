@@ -1,8 +1,8 @@
 """The stage that makes tools: M programs and N testings each, cross-executed, ranked, repaired or dropped.
 
 A repair is one more program or testing of the same tool, so that the matrix grows by a row or a column and nothing is
-judged twice. ScaleEnv section 4.1.2 (its Debug Agent); rounds, thresholds, and that a testing made to fit does not count,
-are ours.
+judged twice. A testing that was made to fit does not count. ScaleEnv section 4.1.2 (its Debug Agent); rounds,
+thresholds and this rule are ours.
 """
 
 from __future__ import annotations
