@@ -172,12 +172,13 @@ def _estimate(inputs: Inputs, config: SynthesizeConfig, workbench: Workbench) ->
 
 def _summary(report: dict[str, Json], out: Path) -> None:
     from evosyn.cli._synthesis_view import funnel
+    from evosyn.dataset import SETTINGS, parquet_path
 
     funnel(report)
     if not report["kept"]:
         return
-    files = "{evosyn,relaxed,random}*.parquet"
-    click.echo(f"dataset: {out}/dataset/{files}, card: {out}/README.md")
+    parts = "" if parquet_path(out).stem in SETTINGS else "-*"
+    click.echo(f"dataset: {out}/dataset/{{{','.join(SETTINGS)}}}{parts}.parquet, card: {out}/README.md")
     click.echo(f"next:    evosyn inspect {out} --sample 1")
     click.echo(f"         evosyn train {out} --model builtin:tiny --out models/{out.name}")
 

@@ -19,7 +19,9 @@ JUNK = (
 )
 LONGEST_LITERAL = 100
 """Characters; longer ones are pieces of the question."""
-_NUMBER = re.compile(r"-?\d+")
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+ROUNDED = 0.05
+"""Part of a decimal number, or of 1 where it is smaller, by which a sound verifier may let an answer miss."""
 _TOKEN = re.compile(r"[^\s,;]+")
 
 
@@ -31,16 +33,16 @@ def literals(source: str) -> list[str]:
 
 
 def perturbed(answer: str) -> dict[str, str]:
-    """Wrong answers near a right one, by what was done to it; none reads like the right one."""
+    """Wrong answers near a right one, by what was done to it; none reads like the right one, or like one that rounds."""
     found = {name: change(answer) for name, change in _CHANGES.items()}
     found["halve"] = answer[: len(answer) // 2]
-    return {name: text for name, text in found.items() if alike(text) != alike(answer)}
+    return {name: text for name, text in found.items() if alike(text) != alike(answer) and not _rounds(text, answer)}
 
 
 def shortcuts(prompt: str) -> dict[str, str]:
     """What solvers say that read the question without solving it."""
     words = prompt.split() or [""]
-    numbers = [int(one) for one in _NUMBER.findall(prompt) if len(one) < 20]
+    numbers = [int(one) for one in re.findall(r"-?\d+", prompt) if len(one) < 20]
     told: dict[str, str] = {
         "prompt": prompt,
         "first-word": words[0],
@@ -61,15 +63,29 @@ def alike(text: str) -> str:
     return " ".join(re.findall(r"[^\s,;.\[\](){}\"']+", text.lower())) or text.strip()
 
 
+def _rounds(text: str, answer: str) -> bool:
+    """Whether two texts differ in decimals only that a rounding may explain."""
+    if _NUMBER.sub("0", text) != _NUMBER.sub("0", answer):
+        return False
+    pairs = zip(_NUMBER.findall(text), _NUMBER.findall(answer), strict=True)
+    return all(
+        one == other or ("." in other and abs(float(one) - float(other)) <= ROUNDED * max(1.0, abs(float(other))))
+        for one, other in pairs
+    )
+
+
 def _on_number(change: Callable[[int], int]) -> Callable[[str], str]:
-    """Changes the last number of an answer; of an answer without one its last letter."""
+    """Changes the last number of an answer, a decimal by its quarters; of an answer without one its last letter."""
 
     def changed(answer: str) -> str:
         numbers = [one for one in _NUMBER.finditer(answer) if len(one[0]) < 400]
         if not numbers:
             return answer[:-1] + chr((ord(answer[-1]) - 32 + change(0)) % 95 + 32) if answer else "1"
         last = numbers[-1]
-        return answer[: last.start()] + str(change(int(last[0]))) + answer[last.end() :]
+        whole, point, rest = last[0].partition(".")
+        number = int(whole)
+        told = f"{number + change(0) * max(1, abs(number) // 4)}.{rest}" if point else str(change(number))
+        return answer[: last.start()] + told + answer[last.end() :]
 
     return changed
 
