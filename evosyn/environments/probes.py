@@ -20,6 +20,7 @@ JUNK = (
 LONGEST_LITERAL = 100
 """Characters; longer ones are pieces of the question."""
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+_WRITTEN = re.compile(r"-?(?:\d+\.?\d*|\.\d+)")
 ROUNDED = 0.05
 """Part of a decimal number, or of 1 where it is smaller, by which a sound verifier may let an answer miss."""
 _TOKEN = re.compile(r"[^\s,;]+")
@@ -33,7 +34,7 @@ def literals(source: str) -> list[str]:
 
 
 def perturbed(answer: str) -> dict[str, str]:
-    """Wrong answers near a right one, by what was done to it; none reads like the right one, or like one that rounds."""
+    """Wrong answers near a right one, by what was done to it; none reads or rounds like the right one."""
     found = {name: change(answer) for name, change in _CHANGES.items()}
     found["halve"] = answer[: len(answer) // 2]
     return {name: text for name, text in found.items() if alike(text) != alike(answer) and not _rounds(text, answer)}
@@ -65,9 +66,9 @@ def alike(text: str) -> str:
 
 def _rounds(text: str, answer: str) -> bool:
     """Whether two texts differ in decimals only that a rounding may explain."""
-    if _NUMBER.sub("0", text) != _NUMBER.sub("0", answer):
+    if _WRITTEN.sub("0", text) != _WRITTEN.sub("0", answer):
         return False
-    pairs = zip(_NUMBER.findall(text), _NUMBER.findall(answer), strict=True)
+    pairs = zip(_WRITTEN.findall(text), _WRITTEN.findall(answer), strict=True)
     return all(
         one == other or ("." in other and abs(float(one) - float(other)) <= ROUNDED * max(1.0, abs(float(other))))
         for one, other in pairs

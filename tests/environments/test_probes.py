@@ -1,0 +1,24 @@
+"""Wrong answers near a right one."""
+
+from __future__ import annotations
+
+import pytest
+
+from evosyn.environments.probes import ROUNDED, perturbed
+
+
+@pytest.mark.parametrize(("answer", "others"), [("42", {"43", "41", "49"}), ("3/4", {"3/5", "3/3", "3/11"})])
+def test_a_whole_number_is_missed_by_little(answer: str, others: set[str]) -> None:
+    assert others <= set(perturbed(answer).values())
+
+
+@pytest.mark.parametrize("answer", ["3.14", "1234567.25", "0.5", "-0.25", "x = 2.75"])
+def test_a_decimal_is_missed_by_more_than_a_rounding(answer: str) -> None:
+    number = float(answer.rpartition(" ")[2])
+    for text in perturbed(answer).values():
+        try:
+            missed = float(text.rpartition(" ")[2])
+        except ValueError:
+            continue
+        assert abs(missed - number) > ROUNDED * max(1.0, abs(number)) or text.count(" ") != answer.count(" "), text
+    assert {"plus-1", "minus-1", "plus-7", "longer"} <= set(perturbed(answer))
