@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeAlias
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
@@ -29,6 +31,8 @@ from evosyn.ports import Sandbox
 from evosyn.randomness import SeedTree
 from evosyn.records import Json, Provenance, canonical_json
 
+Verify: TypeAlias = Callable[[Environment, Sequence[tuple[MadeInstance, str]]], Sequence[Verified]]
+"""What answers to instances are worth."""
 OTHERS = 6
 """Answers of other instances that are tried on each."""
 LITERAL_CALLS = 2560
@@ -132,7 +136,10 @@ class Ladder:
         seeds = [instance_seed(self._tree, read.value, level, at) for at, level in enumerate(levels)]
         trial = _Trial(read.value, list(zip(levels, seeds, strict=True)))
         reason, level = "", 1
-        for rung in (self._runs, self._repeats, self._varies, self._tells_right_from_wrong):
+        tells = partial(
+            _tells_right_from_wrong, config=self._config, verify=self._runner.verify, again=self._other.verify
+        )
+        for rung in (self._runs, self._repeats, self._varies, tells):
             reason = rung(trial)
             if reason:
                 break
@@ -195,54 +202,74 @@ class Ladder:
             return f"levels-alike: instances of {told} characters from level 1 to {LEVELS} (correlation {follows:.2f})"
         return ""
 
-    def _tells_right_from_wrong(self, trial: _Trial) -> str:
-        """L5: right answers are accepted, wrong ones are not, and it is the same each time."""
-        asked = _probes(trial)
-        places = {pair: at for at, pair in enumerate(dict.fromkeys((place, text) for _, place, text in asked))}
-        pairs = [(trial.made[place], text) for place, text in places]
-        values = self._runner.verify(trial.environment, pairs)
-        bad = next((one for one in values if isinstance(one, BrokenCall)), None)
-        if bad is not None:
-            return bad.reason
-        order = random.Random(0).sample(range(len(pairs)), len(pairs))
-        again = self._other.verify(trial.environment, [pairs[at] for at in order])
-        if any(values[at] != other for at, other in zip(order, again, strict=True)):
-            return "verify-not-deterministic: the same answer is worth something else in another process"
-        solved: dict[str, list[bool]] = {}
-        for probe, place, text in asked:
-            value = values[places[place, text]]
-            solved.setdefault(probe, []).append(not isinstance(value, BrokenCall) and value.value == 1.0)
-        trial.figures = {probe: float(np.mean(found)) for probe, found in solved.items()}
-        if any(not isinstance(one, BrokenCall) and one.raised for one in values):
-            trial.flags.append("verify-raises")
-        return self._judged(trial, solved)
 
-    def _judged(self, trial: _Trial, solved: Mapping[str, Sequence[bool]]) -> str:
-        """What the shares say against it."""
-        config, shares, count = self._config, trial.figures, len(trial.made)
-        exact = trial.environment.kind == "exact"
-        if shares["right"] < 1.0:
-            whose = "solve" if trial.environment.solves else "reference"
-            return f"rejects-{whose}: {solved['right'].count(False)} of {count} right answers"
-        if shares["junk"] > 0.05:
-            return f"accepts-junk: {shares['junk']:.2f} of junk"
-        if shares["other"] > config.exact:
-            return f"accepts-other: {shares['other']:.2f} of answers to other questions"
-        for probe, share in sorted(shares.items()):
-            kind, _, name = probe.partition(":")
-            most = config.exact if exact else config.parts if name in PARTS else config.moved
-            if kind == "fixed" and share > max(config.fixed, trial.top + 0.25):
-                return f"fixed-answer: {name[:60]!r} is accepted on {share:.2f}"
-            if kind == "perturbed" and len(solved[probe]) >= config.seeds and share > most:
-                return f"accepts-perturbed: {name}: {share:.2f}"
-            if kind == "perturbed" and share > most / 2:
-                trial.flags.append(f"perturbed-{name}")
-            if kind == "shortcut" and sum(solved[probe]) / count > max(config.fixed, trial.top + 0.15):
-                return f"shortcut:{name}: solves {sum(solved[probe]) / count:.2f}"
-        leaks = sum(
-            len(one) >= LEAK_LENGTH and one in prompt for one, prompt in zip(trial.answers, trial.prompts, strict=True)
-        )
-        return f"answer-in-prompt: of {leaks} of {count}" if leaks > 0.2 * count else ""
+def tried(
+    environment: Environment, instances: Sequence[tuple[MadeInstance, str, str]], verify: Verify, again: Verify
+) -> Climb:
+    """L5 alone, of instances whose questions and right answers are known, by a verifier that may be anybody's.
+
+    Args:
+        instances: each with its question and its right answer.
+        verify, again: what answers are worth, asked twice.
+    """
+    trial = _Trial(environment, [(1, 0)] * len(instances))
+    for made, prompt, answer in instances:
+        trial.made.append(made)
+        trial.prompts.append(prompt)
+        trial.answers.append(answer)
+    reason = _tells_right_from_wrong(trial, LadderConfig(), verify, again)
+    return Climb(environment, 4 if reason else 5, reason, tuple(trial.flags), trial.figures)
+
+
+def _tells_right_from_wrong(trial: _Trial, config: LadderConfig, verify: Verify, again: Verify) -> str:
+    """L5: right answers are accepted, wrong ones are not, and it is the same each time."""
+    asked = _probes(trial)
+    places = {pair: at for at, pair in enumerate(dict.fromkeys((place, text) for _, place, text in asked))}
+    pairs = [(trial.made[place], text) for place, text in places]
+    values = verify(trial.environment, pairs)
+    bad = next((one for one in values if isinstance(one, BrokenCall)), None)
+    if bad is not None:
+        return bad.reason
+    order = random.Random(0).sample(range(len(pairs)), len(pairs))
+    others = again(trial.environment, [pairs[at] for at in order])
+    if any(values[at] != other for at, other in zip(order, others, strict=True)):
+        return "verify-not-deterministic: the same answer is worth something else in another process"
+    solved: dict[str, list[bool]] = {}
+    for probe, place, text in asked:
+        value = values[places[place, text]]
+        solved.setdefault(probe, []).append(not isinstance(value, BrokenCall) and value.value == 1.0)
+    trial.figures = {probe: float(np.mean(found)) for probe, found in solved.items()}
+    if any(not isinstance(one, BrokenCall) and one.raised for one in values):
+        trial.flags.append("verify-raises")
+    return _judged(trial, config, solved)
+
+
+def _judged(trial: _Trial, config: LadderConfig, solved: Mapping[str, Sequence[bool]]) -> str:
+    """What the shares say against it."""
+    shares, count = trial.figures, len(trial.made)
+    exact = trial.environment.kind == "exact"
+    if shares["right"] < 1.0:
+        whose = "solve" if trial.environment.solves else "reference"
+        return f"rejects-{whose}: {solved['right'].count(False)} of {count} right answers"
+    if shares["junk"] > 0.05:
+        return f"accepts-junk: {shares['junk']:.2f} of junk"
+    if shares["other"] > config.exact:
+        return f"accepts-other: {shares['other']:.2f} of answers to other questions"
+    for probe, share in sorted(shares.items()):
+        kind, _, name = probe.partition(":")
+        most = config.exact if exact else config.parts if name in PARTS else config.moved
+        if kind == "fixed" and share > max(config.fixed, trial.top + 0.25):
+            return f"fixed-answer: {name[:60]!r} is accepted on {share:.2f}"
+        if kind == "perturbed" and len(solved[probe]) >= config.seeds and share > most:
+            return f"accepts-perturbed: {name}: {share:.2f}"
+        if kind == "perturbed" and share > most / 2:
+            trial.flags.append(f"perturbed-{name}")
+        if kind == "shortcut" and sum(solved[probe]) / count > max(config.fixed, trial.top + 0.15):
+            return f"shortcut:{name}: solves {sum(solved[probe]) / count:.2f}"
+    leaks = sum(
+        len(one) >= LEAK_LENGTH and one in prompt for one, prompt in zip(trial.answers, trial.prompts, strict=True)
+    )
+    return f"answer-in-prompt: of {leaks} of {count}" if leaks > 0.2 * count else ""
 
 
 def _probes(trial: _Trial) -> list[tuple[str, int, str]]:
