@@ -33,11 +33,12 @@ ATTEMPTS = 3
 
 
 class Replay(NamedTuple):
-    """What actions came to: the state that they left, what the last one printed, and its exit status."""
+    """What actions came to: the state that they left, what the last one printed (maybe cut), and its exit status."""
 
     state: str
     out: str
     exit: int | None
+    truncated: bool = False
 
 
 class _NoState(Exception):
@@ -225,7 +226,7 @@ class ShellWorlds:
         if found is None:
             with self.open(world) as session:
                 seen = [session.act(action, REPLAY_S) for action in actions][-1]
-                found = json.dumps([session.freeze(), seen.out, seen.exit])
+                found = json.dumps([session.freeze(), seen.out, seen.exit, seen.truncated])
             self.states.put_first(key, found)
         return Replay(*json.loads(found))
 
@@ -261,7 +262,7 @@ class ShellWorlds:
         left, said = job.limits.budget_s, tuple[str, ...]()
         outcomes = list[ItemOutcome]()
         if job.says and replay is not None:
-            value = {"out": replay.out, "err": "", "exit": replay.exit, "truncated": False}
+            value = {"out": replay.out, "err": "", "exit": replay.exit, "truncated": replay.truncated}
             outcomes.append(ItemOutcome(Status.OK, value))
             said = (replay.out.strip(),)
         for cell in job.cells:
