@@ -26,8 +26,10 @@ ENVIRONMENT = {
     "PATH": PATH, "HOME": "/root", "USER": "root", "LOGNAME": "root", "SHELL": "/bin/bash",
     "LANG": "C.UTF-8", "TZ": "UTC", "TERM": "dumb",
 }  # fmt: skip
-_COLOURS = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_COLOURS = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|(?:\x1b\]|\x9d)[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?|\x1b[@-Z\\-_]"
+)
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
 class RoomLost(Exception):
@@ -98,15 +100,12 @@ class Room:
         Raises:
             RoomLost: the room is gone.
         """
-        code = script.code.encode("utf-8", "surrogateescape")
-        if len(code) > SCRIPT_BYTES or b"\0" in code:
-            return Ran(None, "", "", 0.0, False, f"a script has at most {SCRIPT_BYTES} bytes, and no NUL")
+        words = [word.encode("utf-8", "replace") for word in (script.code, *arguments)]
+        if any(len(word) > SCRIPT_BYTES or b"\0" in word for word in words):
+            return Ran(None, "", "", 0.0, False, f"a script and an argument have at most {SCRIPT_BYTES} bytes, no NUL")
         started = ["python3", "-I", "-S", "-B", "-c", ""] if script.language == "python" else _BASH
-        request: dict[str, Json] = {
-            "how": "run", "argv": [*started, *arguments], "place": len(started) - 1 - (script.language == "bash"),
-            "cpu_s": cpu_s, "stays": False,
-        }  # fmt: skip
-        facts, data = self._command(request, code, wall_s, min(output, OUTPUT_BYTES))
+        request: dict[str, Json] = {"how": "run", "argv": started, "cpu_s": cpu_s, "stays": False}
+        facts, data = self._command(request, b"\0".join(words), wall_s, min(output, OUTPUT_BYTES))
         if "refused" in facts:
             return Ran(None, "", "", 0.0, False, str(facts["refused"]))
         size = facts["sizes"][0]

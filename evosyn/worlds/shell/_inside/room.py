@@ -43,24 +43,28 @@ class FirstProcess:
 
     def live(self, lower: Sequence[str], request: Mapping[str, Any]) -> None:
         """Make the room and answer commands; returns never."""
-        code = 1
         try:
-            kernel.dumpable(True)  # else our own files of /proc are not ours
-            self._make(lower, request)
-            self._reply({"ready": True})
+            self._begin(lower, request)
             while True:
                 data, handles, _, _ = socket.recv_fds(self._link, 1 << 17, 1)
                 if not data:
-                    code = 0
-                    break
+                    os._exit(0)
                 with os.fdopen(handles[0], "rb") as file:
                     text = file.read()
                 self._answer(json.loads(data), text)
+        finally:  # whatever it was, the keeper begins anew
+            os._exit(1)
+
+    def _begin(self, lower: Sequence[str], request: Mapping[str, Any]) -> None:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # which no process of the room can send to its first one
+        kernel.dumpable(True)  # else our own files of /proc are not ours
+        try:
+            self._make(lower, request)
         except OSError as error:
             with contextlib.suppress(OSError):
                 self._reply({"error": str(error)})
-        finally:
-            os._exit(code)
+            os._exit(1)
+        self._reply({"ready": True})
 
     def _reply(self, reply: Mapping[str, Any], output: bytes = b"") -> None:
         self._link.send(json.dumps(reply).encode() + b"\n" + output)
@@ -117,22 +121,19 @@ class FirstProcess:
     # ------------------------------------------------------------------------------------------------- commands
     def _answer(self, request: Mapping[str, Any], text: bytes) -> None:
         if request["how"] == "run":
-            reply, output = self._run([*map(os.fsencode, request["argv"])], text, request)
+            script, *arguments = text.split(b"\0")
+            argv = [script if word == "" else os.fsencode(word) for word in request["argv"]]
+            reply, output = self._run([*argv, *arguments], request)
         else:
             if self._shell is None:
                 self._shell = Shell(self._environment, request["cwd"])
             reply, output = self._shell.act(text, request["wall_s"], request["output"])
         self._reply(reply, output)
 
-    def _run(self, argv: list[bytes], text: bytes, request: Mapping[str, Any]) -> tuple[dict[str, Any], bytes]:
-        """One command in a process of its own: exit status or signal, the seconds it took, its two outputs.
-
-        Args:
-            argv: in which an empty word stands for the text of the script.
-        """
+    def _run(self, argv: list[bytes], request: Mapping[str, Any]) -> tuple[dict[str, Any], bytes]:
+        """One command in a process of its own: exit status or signal, the seconds it took, its two outputs."""
         with contextlib.suppress(OSError):
             os.chdir(request["cwd"])
-        argv = [text if word == b"" and position == request["place"] else word for position, word in enumerate(argv)]
         outputs = [Output(request["output"]), Output(request["output"])]
         began = time.monotonic()
         try:
