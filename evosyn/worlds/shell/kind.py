@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
 import threading
 import weakref
 from collections.abc import Callable, Sequence
@@ -18,12 +17,12 @@ from typing import IO, Literal, NamedTuple
 from evosyn.errors import CorruptRun, SandboxUnavailable, StateTooLarge, UnavailableError, UsageError
 from evosyn.jobs import ItemOutcome, Limits, ShellCell, ShellJob, Status
 from evosyn.ports.worlds import Observation
-from evosyn.shell_world import Need, ShellWorld
+from evosyn.shell_world import RULES, Need, ShellWorld
 from evosyn.worlds.shell.images import Image, build
 from evosyn.worlds.shell.keepers import Keepers
 from evosyn.worlds.shell.keeping import KeeperProcess
 from evosyn.worlds.shell.rooms import CELL_MB, ROOM_MB, Ran, Room, RoomLost, RoomRefused
-from evosyn.worlds.shell.states import ShellState, StateStore
+from evosyn.worlds.shell.states import ShellState, StateStore, passing_folder
 
 INIT_S = 60.0
 START_S = 30.0
@@ -76,8 +75,7 @@ class ShellWorlds:
             raise UsageError(f"workers={workers}: shell worlds need at least 1 worker")
         stack = ExitStack()
         with stack:
-            folder = store or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="evosyn-states-")))
-            self.states = StateStore(folder)
+            self.states = StateStore(store or stack.enter_context(passing_folder()))
             self._keepers = Keepers()
             stack.callback(self._keepers.close)
             self._pool = ThreadPoolExecutor(workers or len(os.sched_getaffinity(0)), thread_name_prefix="evosyn-shell")
@@ -163,11 +161,11 @@ class ShellWorlds:
         if lacking := self.lacks(world):
             raise UsageError(_lacking(lacking))
         image = self._keepers.image(world.image)
-        asked = [image.digest, world.cwd, [[script.language, script.code] for script in world.init]]
+        asked = [RULES, image.digest, world.cwd, [[script.language, script.code] for script in world.init]]
         key = hashlib.sha256(json.dumps(asked).encode("utf-8", "surrogatepass")).hexdigest()
         with self._first_lock:
             found = self.states.first(key)
-            if found is None:
+            if found is None or not self.states.has(found):
                 found = self._make_first(world, image)
                 self.states.put_first(key, found)
         return found
@@ -223,7 +221,7 @@ class ShellWorlds:
         asked = json.dumps([self.first_state(world), world.cwd, start, list(actions)])
         key = hashlib.sha256(asked.encode("utf-8", "surrogatepass")).hexdigest()
         found = self.states.first(key)
-        if found is None:
+        if found is None or not self.states.has(json.loads(found)[0]):
             with self.open(world) as session:
                 seen = [session.act(action, REPLAY_S) for action in actions][-1]
                 found = json.dumps([session.freeze(), seen.out, seen.exit, seen.truncated])
