@@ -26,6 +26,12 @@ ENVIRONMENT = {
     "PATH": PATH, "HOME": "/root", "USER": "root", "LOGNAME": "root", "SHELL": "/bin/bash",
     "LANG": "C.UTF-8", "TZ": "UTC", "TERM": "dumb",
 }  # fmt: skip
+CHECKING = {
+    **ENVIRONMENT, "PATH": GUARDED_PATH, "PYTHONNOUSERSITE": "1", "GIT_CONFIG_COUNT": "1",
+    "GIT_CONFIG_KEY_0": "core.fsmonitor", "GIT_CONFIG_VALUE_0": "false",
+}  # fmt: skip
+"""Of scripts of cells: programs run nothing of the state that they were not told to."""
+GUARDED = {"PYTHONSAFEPATH": "1", "PYTHONPATH": "/dev/python"}
 _COLOURS = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|(?:\x1b\]|\x9d)[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?|\x1b[@-Z\\-_]"
 )
@@ -82,7 +88,7 @@ class Room:
                 "disk_mb": disk_mb,
                 "inodes": INODES,
                 "net": net,
-                "environment": {**ENVIRONMENT, "PATH": PATH if net else GUARDED_PATH},
+                "environment": ENVIRONMENT if net else {**CHECKING, **(GUARDED if guarded else {})},
             }
         )
 

@@ -13,19 +13,15 @@ import resource
 import select
 import signal
 import socket
-import stat
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evosyn.sandbox._inside.seccomp import Filter
-from evosyn.worlds.shell._inside import kernel
+from evosyn.worlds.shell._inside import guard, kernel
 from evosyn.worlds.shell._inside.output import Output
 from evosyn.worlds.shell._inside.shell import Shell
 
-GUARDED = ("usr/bin", "usr/sbin", "usr/lib", "usr/lib64", "usr/libexec")
-GUARDED_FILES = ("etc/ld.so.preload", "etc/ld.so.cache", "etc/ld.so.conf")
-TOP_LINKS = ("bin", "sbin", "lib", "lib64")
 FILE_BYTES = 64 << 20
 LOOK_S = 0.1
 """How often to look how much processor time was used, once a command could be over its limit."""
@@ -81,23 +77,25 @@ class FirstProcess:
         if self._config["usr"]:
             trees["usr"] = kernel.tree_of("/usr")
         guarded = request["guard"] >= 0
-        before = _Before("/before") if guarded else None
+        before = guard.Before("/before", self._config["consulted"], usr=bool(self._config["usr"])) if guarded else None
         if before:
-            trees |= before.trees(() if self._config["usr"] else GUARDED)
+            trees |= before.trees()
         options = f"lowerdir={':'.join(lower)},upperdir=/room/upper,workdir=/room/work,userxattr"
         kernel.mount("room", "/room/root", "overlay", 0, options)
         kernel.change_root("/room/root")
         if before:
             before.restore()
         for name in ("proc", "dev"):
-            _folder(f"/{name}")
+            guard.folder(f"/{name}")
         kernel.mount("proc", "/proc", "proc", kernel.NOSUID | kernel.NODEV | kernel.NOEXEC)
         _devices()
+        if before:
+            guard.lay_python()
         for target, tree in trees.items():
             if target.startswith("dev/"):
                 os.close(os.open(f"/{target}", os.O_CREAT))
             else:
-                _folder(f"/{target}")
+                guard.folder(f"/{target}")
             kernel.attach(tree, f"/{target}")
         kernel.mount("/proc/sys", "/proc/sys", None, kernel.BIND)
         kernel.mount("none", "/proc/sys", None, kernel.REMOUNT | kernel.BIND | kernel.RDONLY | 14)
@@ -220,76 +218,6 @@ def kill_all() -> None:
     with contextlib.suppress(ChildProcessError):
         while True:
             os.waitpid(-1, 0)
-
-
-class _Before:
-    """The state before anybody worked, of which a guarded view shows programs and libraries."""
-
-    def __init__(self, folder: str) -> None:
-        self._links = {
-            name: os.readlink(f"{folder}/{name}") for name in TOP_LINKS if os.path.islink(f"{folder}/{name}")
-        }
-        self._folder = folder
-        self._files = {name: _content(f"{folder}/{name}") for name in GUARDED_FILES}
-
-    def trees(self, names: Sequence[str]) -> dict[str, int]:
-        """Mounts of the guarded folders, attached nowhere."""
-        there = [name for name in names if os.path.isdir(f"{self._folder}/{name}")]
-        there += [name for name in TOP_LINKS if name not in self._links and os.path.isdir(f"{self._folder}/{name}")]
-        return {name: kernel.tree_of(f"{self._folder}/{name}") for name in there}
-
-    def restore(self) -> None:
-        """Links and files as they were, in the layer that is thrown away; we are root of the room."""
-        for name in ("usr", "etc"):
-            _folder(f"/{name}")
-        for name, target in self._links.items():
-            if not os.path.islink(f"/{name}") or os.readlink(f"/{name}") != target:
-                _clear(f"/{name}")
-                os.symlink(target, f"/{name}")
-        for name, content in self._files.items():
-            if _content(f"/{name}") != content:
-                _clear(f"/{name}")
-                if content is not None:
-                    with open(f"/{name}", "wb") as file:
-                        file.write(content)
-
-
-def _content(path: str) -> bytes | None:
-    """Of a plain file."""
-    try:
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except OSError:
-        return None
-    with os.fdopen(handle, "rb") as file:
-        return file.read() if stat.S_ISREG(os.fstat(handle).st_mode) else None
-
-
-def _clear(path: str) -> None:
-    """Take something away, whatever it is; only the layer of the room sees it."""
-    if os.path.isdir(path) and not os.path.islink(path):
-        _remove_folder(path)
-    elif os.path.lexists(path):
-        os.unlink(path)
-
-
-def _remove_folder(path: str) -> None:
-    for folder, folders, files in os.walk(path, topdown=False):
-        for name in files:
-            os.unlink(os.path.join(folder, name))
-        for name in folders:
-            inner = os.path.join(folder, name)
-            (os.unlink if os.path.islink(inner) else os.rmdir)(inner)
-    os.rmdir(path)
-
-
-def _folder(path: str) -> None:
-    """Have a folder there that is no link to elsewhere."""
-    parts = path.strip("/").split("/")
-    for count in range(1, len(parts) + 1):
-        here = "/" + "/".join(parts[:count])
-        if os.path.islink(here) or not os.path.isdir(here):
-            _clear(here)
-            os.mkdir(here, 0o755)
 
 
 def _devices() -> None:
