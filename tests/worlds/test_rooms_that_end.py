@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from evosyn.errors import UnavailableError
 from evosyn.jobs import Limits, ShellCell, ShellJob, ShellScript, Status
 from evosyn.shell_world import ShellWorld
 from evosyn.worlds.shell import ShellWorlds
+from evosyn.worlds.shell.kind import Replay
 
 WORLD = ShellWorld()
 ENDING = {
@@ -75,3 +78,27 @@ def test_what_is_told_to_a_script_arrives_whatever_it_is(shells: ShellWorlds) ->
     told = ("half \ud800", "", "\u20ac" * 20_000, "line\nline")
     (seen,) = shells.run([ShellJob(WORLD.text, (ShellCell(ShellScript('echo "$#,$2,${#3},$4"'), told),))])[0]
     assert seen.value["out"] == "4,,20000,line\nline\n"
+
+
+@pytest.mark.parametrize(("times", "wanted"), [(1, Status.OK), (9, Status.INFRASTRUCTURE)])
+def test_rooms_of_ours_that_are_lost_while_work_is_done_again_end_no_run(
+    times: int, wanted: Status, shells: ShellWorlds, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replay, left = type(shells).replay, [times]
+
+    def frail(self: ShellWorlds, world: ShellWorld, actions: Sequence[str]) -> Replay:
+        left[0] -= 1
+        if left[0] >= 0:
+            raise UnavailableError("gone")
+        return replay(self, world, actions)
+
+    monkeypatch.setattr(type(shells), "replay", frail)
+    job = ShellJob(WORLD.text, (ShellCell(ShellScript('echo "$1"')),), actions=("echo well",), says=True)
+    assert {one.status for one in shells.run([job])[0]} == {wanted}
+
+
+def test_a_world_whose_start_fails_is_refused_before_anybody_is_sent_there(shells: ShellWorlds) -> None:
+    world = ShellWorld(init=(ShellScript("touch /root/a"),), start=ShellScript("exit 3"))
+    assert shells.trial(world).startswith("init-fails: the start script")
+    job = ShellJob(world.text, (ShellCell(ShellScript("true")),), actions=("true",), says=True)
+    assert {one.status for one in shells.run([job])[0]} == {Status.LOAD_ERROR}
