@@ -27,6 +27,7 @@ echo 'def length: "forged";' > /root/.jq
 mkdir -p /root/app; echo 'X = 7' > /root/app/beside.py; cp /root/json.py /root/app/
 echo 'import beside, json; print(beside.X, json.dumps(1))' > /root/app/main.py
 git init -q /root/repo; git -C /root/repo config core.fsmonitor '/root/forged; touch /root/ran'
+rm -rf /etc/magic /etc/ld.so.conf /etc/ld.so.preload; mkdir -p /etc/magic/a /etc/ld.so.conf/a /etc/ld.so.preload/a
 echo changed > /srv/changed; useradd -m bob 2>/dev/null; echo done
 """
 

@@ -135,7 +135,7 @@ class Room:
         try:
             os.write(handle, text)
             os.lseek(handle, 0, os.SEEK_SET)
-            reply = self._reply(request, handle, wall_s + 60)
+            reply = self._reply(request, handle, wall_s + 90)
         finally:
             os.close(handle)
         return reply

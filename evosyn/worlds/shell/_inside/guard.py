@@ -129,8 +129,11 @@ def _content(path: str) -> bytes | None:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
         return None
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        return None
     with os.fdopen(handle, "rb") as file:
-        return file.read() if stat.S_ISREG(os.fstat(handle).st_mode) else None
+        return file.read()
 
 
 def clear(path: str) -> None:
