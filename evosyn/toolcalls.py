@@ -14,6 +14,8 @@ from evosyn.chat import Message
 from evosyn.records import Json, canonical_json
 
 OPEN, CLOSE = "<tool_call>", "</tool_call>"
+DEEPEST = 50
+"""Of lists and objects in arguments."""
 
 
 class ToolCall(NamedTuple):
@@ -31,20 +33,45 @@ def spoken(call: ToolCall) -> str:
 
 
 def heard(text: str) -> ToolCall | None:
-    """The first call in a text; None where there is none that can be read. Arbitrary text never raises."""
+    """The first call in a text; None where there is none that can be read. Arbitrary text never raises.
+
+    What is read can be written: half of a surrogate pair is a question mark, and a number that JSON does not have, or
+    what lies too deep to be walked, is no call.
+    """
+    text = storable(text)
     start = text.find(OPEN)
     end = text.find(CLOSE, start)
     if start < 0 or end < 0:
         return None
     try:
         found = json.loads(text[start + len(OPEN) : end])
-        arguments = found["arguments"]
-        arguments = json.loads(arguments) if isinstance(arguments, str) else arguments
+        name, arguments = found["name"], _readable(found["arguments"])
     except (ValueError, TypeError, KeyError, RecursionError):
         return None
-    if not isinstance(found["name"], str) or not isinstance(arguments, dict):
-        return None
-    return ToolCall(found["name"], arguments, text[:start].strip())
+    return ToolCall(storable(name), arguments, text[:start].strip()) if isinstance(name, str) else None
+
+
+def _readable(arguments: Json) -> Mapping[str, Json]:
+    """Arguments as a model writes them: an object, or that as a JSON text.
+
+    Raises:
+        ValueError, TypeError, RecursionError: they are none that JSON has.
+    """
+    found = json.loads(arguments) if isinstance(arguments, str) else arguments
+    if not isinstance(found, dict) or not _shallow(found, DEEPEST):
+        raise TypeError("arguments are an object, and not a deep one")
+    read: Mapping[str, Json] = json.loads(storable(canonical_json(found)))
+    return read
+
+
+def _shallow(value: Json, left: int) -> bool:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return left > 0 and all(_shallow(one, left - 1) for one in inner)
+
+
+def storable(text: str) -> str:
+    """What files and endpoints take: half of a surrogate pair, which is no text, is a question mark."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def as_chat(messages: Sequence[Message], *, encoded: bool = True) -> list[dict[str, Json]]:
@@ -56,11 +83,12 @@ def as_chat(messages: Sequence[Message], *, encoded: bool = True) -> list[dict[s
     turns: list[dict[str, Json]] = []
     for number, message in enumerate(messages):
         call = heard(message.content) if message.role == "assistant" else None
+        content = storable(message.content)
         if message.role == "tool":
-            told: dict[str, Json] = {"role": "tool", "content": message.content}
+            told: dict[str, Json] = {"role": "tool", "content": content}
             turns.append(told | ({"tool_call_id": f"call_{number - 1}"} if encoded else {}))
         elif call is None:
-            turns.append({"role": message.role, "content": message.content})
+            turns.append({"role": message.role, "content": content})
         else:
             arguments = canonical_json(call.arguments) if encoded else dict(call.arguments)
             asked = {"type": "function", "function": {"name": call.name, "arguments": arguments}}
@@ -70,16 +98,14 @@ def as_chat(messages: Sequence[Message], *, encoded: bool = True) -> list[dict[s
 
 
 def said_by(message: Mapping[str, Json]) -> str:
-    """The text of an endpoint's message, the first of its calls in it."""
+    """The text of an endpoint's message, the first of its calls in it; whatever its fields hold, it does not raise."""
     content = message.get("content") or ""
     if isinstance(content, list):  # parts of several types; what is no text is reasoning
-        content = "".join(str(part.get("text", "")) for part in content if part.get("type") == "text")
-    calls = message.get("tool_calls") or ()
-    if not calls:
-        return str(content)
-    asked = calls[0]["function"]
+        parts = [part for part in content if isinstance(part, Mapping) and part.get("type") == "text"]
+        content = "".join(str(part.get("text", "")) for part in parts)
+    text = str(content)
     try:
-        arguments = json.loads(asked["arguments"] or "{}")
-    except (ValueError, RecursionError):
-        return str(content)
-    return spoken(ToolCall(str(asked["name"]), arguments if isinstance(arguments, dict) else {}, str(content)))
+        asked = message["tool_calls"][0]["function"]
+        return spoken(ToolCall(str(asked["name"]), _readable(asked["arguments"] or {}), text))
+    except (ValueError, TypeError, KeyError, IndexError, RecursionError):
+        return text

@@ -90,6 +90,7 @@ def trajectory_of(text: str) -> Trajectory:
         return of_script(text)
     try:
         said = json.loads(text)
+        canonical_json(said)  # what cannot be written again (NaN, a number without end) is no record
     except (ValueError, RecursionError):
         return of_script(text)
     version = said.pop("v", None)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from evosyn.agents.dialects import cut
 from evosyn.agents.turns import TurnJournal
-from evosyn.errors import StateTooLarge
-from evosyn.ports.worlds import Session
+from evosyn.errors import SandboxUnavailable, StateTooLarge, UnavailableError
+from evosyn.ports.worlds import Observation, Session
 
+Done = TypeVar("Done")
 log = logging.getLogger(__name__)
 SAID = {
     "timeout": "\n[the command was over its time and was ended]",
@@ -77,9 +78,8 @@ class EpisodePlace:
         known = self._turns.get(self._episode, self._done, "freeze")
         if known is not None and self._kept(known):
             return str(known)
-        room = self._rebuilt()
         try:
-            state = room.freeze()
+            state = self._twice(lambda room: room.freeze())
         except StateTooLarge:
             return None
         self._turns.put(self._episode, self._done, state, "freeze")
@@ -91,20 +91,46 @@ class EpisodePlace:
             self._room = None
 
     def _fresh(self, script: str) -> list[object]:
+        def act(room: Session) -> list[object]:
+            seen = _told(room.act(script))
+            return [self._shown(seen.out.rstrip("\n")) + SAID.get(seen.ended, ""), seen.exit]
+
+        return self._twice(act)
+
+    def _twice(self, work: Callable[[Session], Done]) -> Done:
+        """Do something in the room, and once more in another one where that was lost.
+
+        Raises:
+            RoomGone: it was lost again.
+        """
+        why = ""
         for _ in range(2):
-            seen = self._rebuilt().act(script)
-            if seen.ended != "lost":
-                return [self._shown(seen.out.rstrip("\n")) + SAID.get(seen.ended, ""), seen.exit]
-            self.close()
-        raise RoomGone(seen.out)
+            try:
+                return work(self._rebuilt())
+            except SandboxUnavailable:
+                raise
+            except UnavailableError as error:
+                why = str(error)
+                self.close()
+        raise RoomGone(why)
 
     def _rebuilt(self) -> Session:
         """The room as it is after all that was done."""
         if self._room is None:
             self._room = self._opened()
             for count, script in enumerate(self._done, 1):
-                seen = self._room.act(script)
+                seen = _told(self._room.act(script))
                 before = self._turns.get(self._episode, self._done[:count])
                 again = self._shown(seen.out.rstrip("\n")) + SAID.get(seen.ended, "")
                 self.drifted = self.drifted or before is None or before[0] != again
         return self._room
+
+
+def _told(seen: Observation) -> Observation:
+    """
+    Raises:
+        UnavailableError: there is nothing to tell, since the room was lost.
+    """
+    if seen.ended == "lost":
+        raise UnavailableError(seen.out)
+    return seen

@@ -20,7 +20,7 @@ from evosyn.domains.tool_use import PLAN, place_in
 from evosyn.ports.agents import Agent, Ways
 from evosyn.records import Json, Problem
 from evosyn.thinking import without_thinking
-from evosyn.toolcalls import ToolCall, heard, spoken
+from evosyn.toolcalls import ToolCall, heard, spoken, storable
 from evosyn.trajectories import FINISH, ToolUse
 from evosyn.worlds.tools.kind import ToolPlace, ToolWorlds, action_of, shortened
 from evosyn.worlds.tools.users import ASK
@@ -54,7 +54,7 @@ class ToolWays:
 
     def read_action(self, text: str) -> ToolCall | None:
         """See `ports.agents.Ways`."""
-        answer = without_thinking(text).answer
+        answer = storable(without_thinking(text).answer)
         call = heard(answer)
         if call is None and self._place.requests and answer.strip():
             return ToolCall(ASK, {"message": answer.strip()})

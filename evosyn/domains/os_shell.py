@@ -24,6 +24,7 @@ from evosyn.domains.os_testings import (
     facts_of,
     filled,
     observed,
+    unfit,
     verdict_of_check,
 )
 from evosyn.domains.replies import fences
@@ -31,7 +32,7 @@ from evosyn.errors import FormatError, UsageError
 from evosyn.jobs import CellResult, ItemOutcome, Limits, ShellCell, ShellJob
 from evosyn.ports import DomainTools, Expansion, Plan, PluginConfig
 from evosyn.records import Json, Problem, Solution, Testing, Verdict, content_id
-from evosyn.shell_world import image_digest, world_in
+from evosyn.shell_world import RULES, image_digest, world_in
 from evosyn.toolcalls import ToolCall, spoken
 from evosyn.trajectories import ANSWER, BASH, FINISH, Trajectory, of_script, trajectory_of
 
@@ -131,6 +132,8 @@ class ShellPlan:
             if isinstance(said, CellResult):  # the script itself could not be run
                 return tuple([one if isinstance(one, CellResult) else said for one in self.columns])
             answer = said.out.strip()
+            if why := "the answer was cut: it is too long" if said.truncated else unfit(answer):
+                return tuple([one if isinstance(one, CellResult) else _failed(why) for one in self.columns])
         return tuple(
             [one if isinstance(one, CellResult) else self._joined(one, answer or "", items) for one in self.columns]
         )
@@ -143,6 +146,10 @@ class ShellPlan:
         worst = next((one for one in found if one.verdict is not Verdict.PASS), found[0])
         values = tuple([one.values[0] for one in found])
         return CellResult(worst.verdict, verdicts, sum(one.seconds for one in found), worst.detail, values)
+
+
+def _failed(why: str) -> CellResult:
+    return CellResult(Verdict.FAIL, (Verdict.FAIL,), detail=why)
 
 
 class OsShell(BaseDomain):
@@ -173,7 +180,7 @@ class OsShell(BaseDomain):
 
     def key(self, problem: Problem) -> str:
         image = str(problem.payload.get("world", {}).get("image", "host"))
-        return content_id("k_", [problem.id, image_digest(image)])
+        return content_id("k_", [problem.id, image_digest(image), RULES])
 
     def same(self, problem: Problem, solution: Solution) -> str:
         try:
@@ -237,6 +244,8 @@ class OsShell(BaseDomain):
         if not run.ended:
             return self._without(problem, testings, Verdict.ERROR, f"the episode ended by {run.end}")
         answer = None if run.unrun else run.answer or ""
+        if answer and (why := unfit(answer)):
+            return self._without(problem, testings, Verdict.FAIL, why)
         cells: dict[ShellCell, int] = {}
         columns = [self._column(problem, testing, answer, cells) for testing in testings]
         needed = bool(cells) or (run.unrun and not all(isinstance(one, CellResult) for one in columns))

@@ -18,6 +18,8 @@ from evosyn.jobs import CellResult, ItemOutcome, ScriptLanguage, ShellScript, St
 from evosyn.records import Verdict
 
 MOST_CHECKS = 20
+ANSWER_BYTES = 64 << 10
+"""Of an answer that is looked at: it is an argument of scripts."""
 NO_SCRIPT = "script: "
 """How bash begins what it says of a script that it cannot read."""
 
@@ -109,6 +111,15 @@ def awaited(check: ShellBody) -> ScriptBody | None:
     return check.expect if isinstance(check, ObserveBody) and isinstance(check.expect, ScriptBody) else None
 
 
+def unfit(answer: str) -> str:
+    """Why no testing can accept an answer, and none is asked; empty where one might."""
+    if "\0" in answer:
+        return "the answer holds a NUL"
+    if len(answer) > ANSWER_BYTES or len(encoded := answer.encode("utf-8", "replace")) > ANSWER_BYTES:
+        return f"the answer has more than {ANSWER_BYTES >> 10} KiB"
+    return "" if encoded.decode() == answer else "the answer is no text: it holds half of a surrogate pair"
+
+
 class Facts(NamedTuple):
     """What a script printed and how it ended."""
 
@@ -153,8 +164,10 @@ def verdict_of_check(check: ShellBody, answer: str, outcome: ItemOutcome | None)
         return seen
     if seen.exit == 2 and seen.err.startswith(NO_SCRIPT) and "syntax error" in seen.err:
         return _cell(Verdict.BROKEN, outcome.seconds, seen.err[:200])
+    if seen.truncated:  # the end of it, which nobody has read, may say the opposite
+        return _cell(Verdict.BROKEN, outcome.seconds, "it printed more than is read")
     if isinstance(check, ObserveBody):
-        good = not seen.truncated and same_answer(check.compare, str(check.expect), seen.out)
+        good = same_answer(check.compare, str(check.expect), seen.out)
         return _cell(Verdict.PASS if good else Verdict.FAIL, outcome.seconds, gave=seen.out)
     if isinstance(check, StateBody) and check.accept == "true":
         lines = seen.out.strip().splitlines()

@@ -85,13 +85,20 @@ def tasks_of_benches(benches: Sequence[str], setting: str = "evosyn", shots: int
         shots: problems of each bench, the first with a reference, that are shown before the others and not measured.
 
     Raises:
-        UsageError: nothing can be judged, a bench has too few references, or two problems have the same name.
+        UsageError: nothing can be judged, or not by one reply; a bench has too few references, or two problems have
+            the same name.
     """
     tasks: list[Task] = []
     before: dict[str, tuple[Message, ...]] = {}
     for bench in benches:
         is_data = parquet_path(bench, setting).is_file()
         found = [*tasks_of(load_samples(bench, setting)).values()] if is_data else bench_tasks(load_pools(bench))
+        acting = [task for task in found if domain(task.problem.domain).actor == "loop"]
+        if acting:
+            raise UsageError(
+                f"--bench {bench}: {acting[0].row_id} is work of an agent in many turns, and one reply to it measures "
+                "nothing; have it worked on by `evosyn evolve` (--agent), or in `evosyn.ShellEnv` (docs/os-shell.md)"
+            )
         shown = [task for task in found if task.problem.reference_solution is not None][:shots]
         left = [task for task in found if task not in shown]
         if len(shown) < shots or not left:

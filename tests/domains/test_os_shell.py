@@ -1,17 +1,23 @@
 """How answers are compared, what testings may say, and that a trajectory is read as it was written."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evosyn.agents.dialects import read_action, written
+from evosyn.chat import Message
 from evosyn.domains import domain, load_pools
 from evosyn.domains.os_compare import same_answer
+from evosyn.domains.os_testings import ObserveBody, ScriptBody, StateBody, verdict_of_check
 from evosyn.errors import FormatError
-from evosyn.records import Problem, Solution, Testing
-from evosyn.toolcalls import ToolCall, as_chat, heard, spoken
+from evosyn.jobs import ItemOutcome, Limits, Status
+from evosyn.records import Problem, Solution, Testing, Verdict
+from evosyn.toolcalls import ToolCall, as_chat, heard, said_by, spoken
 from evosyn.trajectories import ToolUse, Trajectory, of_script, told, trajectory_of
+from evosyn.worlds.shell.rooms import cleaned
 
 SHELL = domain("os-shell")
 WORLD = {"image": "host"}
@@ -68,6 +74,108 @@ def test_a_call_is_heard_as_it_was_spoken(script, say):
         call = ToolCall("bash", {"script": script}, say.strip())
         assert heard(spoken(call)) == call
     heard(say)
+
+
+BROKEN_CALLS = (
+    "{}", "[]", "null", '"name"', "{", '{"arguments": {}}', '{"name": "bash"}', '{"name": 1, "arguments": {}}',
+    '{"name": "bash", "arguments": 1}', '{"name": "bash", "arguments": []}', '{"name": "bash", "arguments": "[1]"}',
+    '{"name": "bash", "arguments": {"script": NaN}}', '{"name": "bash", "arguments": {"script": 1e999}}',
+    '{"name": "bash", "arguments": {"script": ' + "9" * 5000 + "}}",
+    '{"name": "bash", "arguments": ' + '{"a":' * 400 + "1" + "}" * 400 + "}",
+    '{"name": "bash", "arguments": {"script": ' + "[" * 100_000 + "]" * 100_000 + "}}",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("body", BROKEN_CALLS)
+def test_what_is_no_call_is_none_and_ends_nobody(body):
+    assert heard(f"<tool_call>{body}</tool_call>") is None
+    assert read_action(f"<tool_call>{body}</tool_call>") is None
+
+
+ODD_MESSAGES = (
+    {"content": 1}, {"content": {"text": "x"}}, {"content": ["x", None, {"type": "text", "text": 3}]},
+    {"tool_calls": "bash"}, {"tool_calls": {"0": 1}}, {"tool_calls": [None]}, {"tool_calls": [{"function": None}]},
+    {"tool_calls": [{"function": {"name": "bash"}}]}, {"tool_calls": [{"function": {"name": "a", "arguments": 7}}]},
+    {"tool_calls": [{"function": {"name": "a", "arguments": '{"script": 1e999}'}}]},
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("message", ODD_MESSAGES)
+def test_an_endpoint_that_says_odd_things_is_read_as_a_text(message):
+    assert heard(said_by(message)) is None
+
+
+def test_arguments_that_an_endpoint_gives_as_an_object_are_heard():
+    said = said_by({"tool_calls": [{"function": {"name": "bash", "arguments": {"script": "ls"}}}]})
+    assert heard(said) == ToolCall("bash", {"script": "ls"})
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        'x \ud800<tool_call>{"name": "bash", "arguments": {"script": "echo \\ud800", "\\udfff": 1}}</tool_call>',
+        "x \ud800\n\nAct: bash\n\n```bash\necho \ud800\n```",
+        "\ud800",
+    ],
+)
+def test_half_of_a_surrogate_pair_goes_into_no_request_and_no_file(reply):
+    act = read_action(reply)
+    chat = [
+        Message("user", "\ud800"),
+        Message("assistant", reply),
+        Message("assistant", written(act, "tools") if act else ""),
+    ]
+    json.dumps(as_chat(chat), ensure_ascii=False).encode("utf-8")
+    if act:
+        Trajectory((ToolUse(act.name, act.arguments, say=act.say),), "finish").text.encode("utf-8")
+
+
+def test_a_record_that_cannot_be_written_again_is_no_trajectory():
+    text = '{"v":1,"calls":[{"tool":"bash","args":{"script":1e999},"out":"","status":0}],"end":"finish"}'
+    assert trajectory_of(text) == of_script(text)
+
+
+def test_control_characters_of_both_kinds_are_not_shown():
+    data = "a\x1b[31mb\x9b31mc\x1b]0;title\x07d\x9d0;title\x9ce\x85f\x00g\x7fh\ti\n".encode()
+    assert cleaned(data) == "abcdefgh\ti\n"
+
+
+# ------------------------------------------------------------------------------------------------- what is cut
+@pytest.mark.parametrize(
+    "check",
+    [
+        StateBody(script=ScriptBody(code="x")),
+        StateBody(script=ScriptBody(code="x"), accept="exit"),
+        ObserveBody(observe=ScriptBody(code="x"), expect="true", compare="contains"),
+    ],
+)
+def test_output_of_which_the_end_was_not_read_passes_nobody(check):
+    def verdict(truncated):
+        value = {"out": "true\n", "err": "", "exit": 0, "truncated": truncated}
+        return verdict_of_check(check, "", ItemOutcome(Status.OK, value)).verdict
+
+    assert (verdict(truncated=False), verdict(truncated=True)) == (Verdict.PASS, Verdict.BROKEN)
+
+
+@pytest.mark.parametrize("answer", ["two\0", "two\ud800", "two" + " " * 70_000, "\u20ac" * 30_000])
+def test_an_answer_that_is_no_text_or_without_end_is_wrong_and_nothing_is_asked_of_it(answer):
+    run = Trajectory((ToolUse("answer", {"answer": answer}),), "answer", answer, "st_" + 32 * "0")
+    testings = (
+        Testing("value", {"expected": "two", "compare": "contains"}),
+        Testing("state", {"script": {"code": "exit 0"}, "accept": "exit"}),
+    )
+    task = replace(QUESTION, payload={"world": WORLD, "asks": "state"})
+    plan = SHELL.plan(task, Solution(run.text), testings, Limits())
+    assert not plan.jobs
+    assert [one.verdict for one in plan.judge(())] == [Verdict.FAIL, Verdict.FAIL]
+
+
+def test_an_answer_that_was_printed_and_cut_is_wrong():
+    testing = Testing("value", {"expected": "two", "compare": "contains"})
+    plan = SHELL.plan(QUESTION, Solution("yes two"), (testing,), Limits())
+    for truncated, wanted in ((False, Verdict.PASS), (True, Verdict.FAIL)):
+        said = ItemOutcome(Status.OK, {"out": "two", "err": "", "exit": 0, "truncated": truncated})
+        assert [one.verdict for one in plan.judge([(said,)])] == [wanted]
 
 
 def test_rows_for_training_hold_calls_of_tools_with_what_they_gave():

@@ -123,6 +123,11 @@ def test_a_bench_without_human_testings_is_refused() -> None:
         bench_tasks([pool])
 
 
+def test_work_of_agents_is_not_measured_by_its_first_reply() -> None:
+    with pytest.raises(UsageError, match="ShellEnv"):
+        tasks_of_benches(["builtin:os-seeds"])
+
+
 def test_a_single_model_has_no_gain_column() -> None:
     table = summary([Result("m", ())], [1], seed=0)
     assert not [key for key in table["models"][0] if key.startswith("gain")]

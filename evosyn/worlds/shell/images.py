@@ -9,17 +9,20 @@ from __future__ import annotations
 import io
 import json
 import os
+import posixpath
 import shutil
 import subprocess
 import tarfile
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 from evosyn.errors import SandboxUnavailable, UsageError
+from evosyn.records import Json
+from evosyn.rundir import write_atomic
 from evosyn.sandbox import _image
 from evosyn.shell_world import HOST, host_digest, image_cache
 from evosyn.worlds.shell.identity import Identity
@@ -33,6 +36,12 @@ PACKAGES = (
     "python3", "procps", "git", "vim-tiny", "curl", "wget", "unzip", "zip", "tree", "net-tools", "iproute2", "lsof",
     "gawk", "bc", "file", "xxd", "less", "cron", "sudo", "bzip2", "xz-utils",
 )  # fmt: skip
+SYSTEM = {"usr/bin": 1, "usr/sbin": 1, "usr/lib": 2, "usr/lib64": 1, "usr/libexec": 2, "usr/share": 2}
+"""Where links may lead out of /usr, and how deep they may lie."""
+UNREAD = ("usr/share/doc", "usr/share/man", "usr/share/locale")
+OUTSIDE, MOST_CONSULTED = ("etc", "opt", "var", "srv"), 1000
+ASKED_FOR = ("etc/environment", "etc/localtime", "etc/timezone")
+"""What tasks are about, and no program of a check comes to, since its time zone is given."""
 _FOLDERS = {"root": 0o700, "tmp": 0o1777, "var/tmp": 0o1777, "run": 0o755, "home": 0o755, "var/log": 0o755,
             "var/lib": 0o755, "srv": 0o755, "opt": 0o755, "mnt": 0o755, "media": 0o755, "usr": 0o755, "proc": 0o755,
             "dev": 0o755, "etc/cron.d": 0o755, "var/spool/cron": 0o755}  # fmt: skip
@@ -62,15 +71,17 @@ class Image:
     Attributes:
         digest: of what is in it; of the machine's own, of what tells one state of it from another.
         usr: the machine's own /usr is shown over it.
+        consulted: what links of its programs and libraries lead to elsewhere, and what it has under /usr/local.
     """
 
     name: str
     digest: str
     folder: Path
     usr: bool
+    consulted: tuple[str, ...] = ()
 
     def spec(self, identity: Identity, memory_mb: int = 0) -> KeeperSpec:
-        return KeeperSpec(identity, self.folder / "root", self.usr, memory_mb=memory_mb)
+        return KeeperSpec(identity, self.folder / "root", self.usr, memory_mb=memory_mb, consulted=self.consulted)
 
 
 def find(name: str, identity: Identity) -> Image:
@@ -92,7 +103,7 @@ def find(name: str, identity: Identity) -> Image:
         raise SandboxUnavailable(
             f"the image {name!r} was made where users were had by {said['users']!r}, here {identity.kind!r}; {how}"
         )
-    return Image(name, said["digest"], folder, said["usr"])
+    return Image(name, said["digest"], folder, said["usr"], _consulted_by(folder, said))
 
 
 def _host(identity: Identity) -> Image:
@@ -102,7 +113,59 @@ def _host(identity: Identity) -> Image:
         with tempfile.TemporaryFile() as file:
             _write_host(file)
             build(file, name, identity, usr=True, digest=name)
-    return Image(HOST, name, folder, True)
+    said = json.loads((folder / "image.json").read_text(encoding="utf-8"))
+    return Image(HOST, name, folder, True, _consulted_by(folder, said))
+
+
+def _consulted_by(folder: Path, said: dict[str, Json]) -> tuple[str, ...]:
+    """As `image.json` says it; looked for once where an older one does not."""
+    if "consulted" not in said:
+        said["consulted"] = list(consulted(Path("/") if said["usr"] else folder / "root"))
+        with suppress(OSError):  # a folder that somebody else looks after
+            write_atomic(folder / "image.json", json.dumps(said))
+    return tuple(said["consulted"])
+
+
+def consulted(root: Path) -> tuple[str, ...]:
+    """What programs and libraries of a system come to by links that lead out of /usr, and its own under /usr/local.
+
+    A check runs them; so what they come to is none of a solution's (`_inside.guard`).
+    """
+    found = set[str]()
+    for path, _ in _below(root, "usr/local", 2):
+        if path.count("/") == 3 and (not (root / path).is_dir() or any(not one for _, one in _below(root, path, 3))):
+            found.add(path)
+    for top, deep in SYSTEM.items():
+        for path, is_folder in _below(root, top, deep):
+            if not is_folder:
+                found.update(_led_to(root, path))
+    return tuple(sorted(found - set(ASKED_FOR))[:MOST_CONSULTED])
+
+
+def _led_to(root: Path, path: str) -> Iterator[str]:
+    """What a link leads to outside of /usr, from hop to hop."""
+    for _ in range(10):
+        try:
+            target = os.readlink(root / path)  # noqa: PTH115
+        except OSError:
+            return
+        path = posixpath.normpath(posixpath.join("/", posixpath.dirname(path), target)).lstrip("/")
+        if path.split("/")[0] in OUTSIDE and "/" in path and not path.startswith("etc/alternatives/"):
+            yield "/".join(path.split("/")[:2]) if path.startswith("opt/") else path
+
+
+def _below(root: Path, top: str, deep: int) -> Iterator[tuple[str, bool]]:
+    """Links below a folder to some depth and, of /usr/local, files: their paths, and whether they are folders."""
+    try:
+        entries = list(os.scandir(root / top))
+    except OSError:
+        return
+    for entry in entries:
+        is_folder = entry.is_dir(follow_symlinks=False)
+        if is_folder or entry.is_symlink() or top.startswith("usr/local"):
+            yield f"{top}/{entry.name}", is_folder
+        if deep > 1 and is_folder and f"{top}/{entry.name}" not in UNREAD:
+            yield from _below(root, f"{top}/{entry.name}", deep - 1)
 
 
 def _write_host(out: IO[bytes]) -> None:
@@ -156,7 +219,11 @@ def build(source: IO[bytes], name: str, identity: Identity, *, usr: bool = False
         said = str(reply.get("error", ""))
         if said:
             raise UsageError(f"the image could not be unpacked: {said}")
-        facts = {"v": 1, "digest": digest or f"os-{reply['digest']}", "usr": usr, "users": identity.kind}
+        led = consulted(Path("/") if usr else folder / "root")
+        facts = {
+            "v": 1, "digest": digest or f"os-{reply['digest']}", "usr": usr, "users": identity.kind,
+            "consulted": list(led),
+        }  # fmt: skip
         (folder / "image.json").write_text(json.dumps(facts), encoding="utf-8")
         if not usr and not os.path.lexists(folder / "root/bin/bash"):
             raise UsageError("the image holds no /bin/bash: a room needs bash, coreutils and findutils at least")
@@ -165,7 +232,7 @@ def build(source: IO[bytes], name: str, identity: Identity, *, usr: bool = False
         raise UsageError(f"the image could not be unpacked: {error}") from error
     finally:
         remove(folder, identity)
-    return Image(name, str(facts["digest"]), home / name, usr)
+    return Image(name, str(facts["digest"]), home / name, usr, led)
 
 
 def _take_place(folder: Path, target: Path, identity: Identity) -> None:

@@ -60,6 +60,7 @@ class KeeperSpec:
         usr: the machine's own programs lie over it.
         build: the image may be written to.
         memory_mb: of a room, to be watched by the keeper; 0 where a control group bounds it.
+        consulted: `images.consulted`.
     """
 
     identity: Identity
@@ -67,6 +68,7 @@ class KeeperSpec:
     usr: bool = False
     build: bool = False
     memory_mb: int = 0
+    consulted: tuple[str, ...] = ()
 
 
 class KeeperProcess:
@@ -111,6 +113,7 @@ class KeeperProcess:
             "image": str(spec.image),
             "usr": "/usr" if spec.usr else None,
             "build": spec.build,
+            "consulted": list(spec.consulted),
             "memory_mb": spec.memory_mb,
             "store_mb": STORE_MB,
             "filter": program.decode("latin-1"),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
 import threading
 import weakref
 from collections.abc import Callable, Sequence
@@ -17,13 +16,12 @@ from typing import IO, Literal, NamedTuple
 
 from evosyn.errors import CorruptRun, SandboxUnavailable, StateTooLarge, UnavailableError, UsageError
 from evosyn.jobs import ItemOutcome, Limits, ShellCell, ShellJob, Status
-from evosyn.ports.worlds import Observation
-from evosyn.shell_world import Need, ShellWorld
+from evosyn.shell_world import RULES, Need, ShellWorld
 from evosyn.worlds.shell.images import Image, build
 from evosyn.worlds.shell.keepers import Keepers
-from evosyn.worlds.shell.keeping import KeeperProcess
 from evosyn.worlds.shell.rooms import CELL_MB, ROOM_MB, Ran, Room, RoomLost, RoomRefused
-from evosyn.worlds.shell.states import ShellState, StateStore
+from evosyn.worlds.shell.sessions import ShellSession
+from evosyn.worlds.shell.states import ShellState, StateStore, passing_folder
 
 INIT_S = 60.0
 START_S = 30.0
@@ -33,15 +31,20 @@ ATTEMPTS = 3
 
 
 class Replay(NamedTuple):
-    """What actions came to: the state that they left, what the last one printed, and its exit status."""
+    """What actions came to: the state that they left, what the last one printed (maybe cut), and its exit status."""
 
     state: str
     out: str
     exit: int | None
+    truncated: bool = False
 
 
 class _NoState(Exception):
     """A state that a job names is not to be had."""
+
+
+class _RoomsLost(Exception):
+    """A room was lost as often as is tried."""
 
 
 class Looked(NamedTuple):
@@ -75,8 +78,7 @@ class ShellWorlds:
             raise UsageError(f"workers={workers}: shell worlds need at least 1 worker")
         stack = ExitStack()
         with stack:
-            folder = store or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="evosyn-states-")))
-            self.states = StateStore(folder)
+            self.states = StateStore(store or stack.enter_context(passing_folder()))
             self._keepers = Keepers()
             stack.callback(self._keepers.close)
             self._pool = ThreadPoolExecutor(workers or len(os.sched_getaffinity(0)), thread_name_prefix="evosyn-shell")
@@ -146,6 +148,8 @@ class ShellWorlds:
             image = self._keepers.image(world.image)
             first = self.first_state(world)
             same = self._make_first(world, image) == first
+            if world.start is not None:
+                self.open(world).close()
         except SandboxUnavailable as error:
             return f"no-image: {error}"
         except UsageError as error:
@@ -162,11 +166,11 @@ class ShellWorlds:
         if lacking := self.lacks(world):
             raise UsageError(_lacking(lacking))
         image = self._keepers.image(world.image)
-        asked = [image.digest, world.cwd, [[script.language, script.code] for script in world.init]]
+        asked = [RULES, image.digest, world.cwd, [[script.language, script.code] for script in world.init]]
         key = hashlib.sha256(json.dumps(asked).encode("utf-8", "surrogatepass")).hexdigest()
         with self._first_lock:
             found = self.states.first(key)
-            if found is None:
+            if found is None or not self.states.has(found):
                 found = self._make_first(world, image)
                 self.states.put_first(key, found)
         return found
@@ -222,10 +226,13 @@ class ShellWorlds:
         asked = json.dumps([self.first_state(world), world.cwd, start, list(actions)])
         key = hashlib.sha256(asked.encode("utf-8", "surrogatepass")).hexdigest()
         found = self.states.first(key)
-        if found is None:
+        if found is None or not self.states.has(json.loads(found)[0]):
             with self.open(world) as session:
-                seen = [session.act(action, REPLAY_S) for action in actions][-1]
-                found = json.dumps([session.freeze(), seen.out, seen.exit])
+                for action in actions:
+                    seen = session.act(action, REPLAY_S)
+                    if seen.ended == "lost":
+                        raise UnavailableError(f"a room was lost: {seen.out}")
+                found = json.dumps([session.freeze(), seen.out, seen.exit, seen.truncated])
             self.states.put_first(key, found)
         return Replay(*json.loads(found))
 
@@ -245,23 +252,35 @@ class ShellWorlds:
             raise _NoState(f"state {job.state} is not here, or is none of this world, and no action says how it came")
         return Looked(image, known, None)
 
+    def _looked_again(self, job: ShellJob) -> Looked:
+        """As `_looked`, in other rooms where some are lost: they are ours, and nobody's failure."""
+        why = ""
+        for _ in range(ATTEMPTS):
+            try:
+                return self._looked(job)
+            except SandboxUnavailable:
+                raise
+            except UnavailableError as error:
+                why = str(error)
+        raise _RoomsLost(f"{ATTEMPTS} times: {why}")
+
     def _row(self, job: ShellJob) -> tuple[ItemOutcome, ...]:
         items = len(job.cells) + job.says
         world = ShellWorld.read(job.world)
         if lacking := self.lacks(world):  # says nothing about what is judged
             return (ItemOutcome(Status.INFRASTRUCTURE, detail=_lacking(lacking)),) * items
         try:
-            self.first_state(world)
-        except UsageError as error:
-            return (ItemOutcome(Status.LOAD_ERROR, detail=str(error)),) * items
-        try:
-            image, state, replay = self._looked(job)
+            image, state, replay = self._looked_again(job)
         except (StateTooLarge, _NoState) as error:
             return (ItemOutcome(Status.KILLED, detail=str(error)),) * items
+        except UsageError as error:
+            return (ItemOutcome(Status.LOAD_ERROR, detail=str(error)),) * items
+        except _RoomsLost as error:
+            return (ItemOutcome(Status.INFRASTRUCTURE, detail=str(error)),) * items
         left, said = job.limits.budget_s, tuple[str, ...]()
         outcomes = list[ItemOutcome]()
         if job.says and replay is not None:
-            value = {"out": replay.out, "err": "", "exit": replay.exit, "truncated": False}
+            value = {"out": replay.out, "err": "", "exit": replay.exit, "truncated": replay.truncated}
             outcomes.append(ItemOutcome(Status.OK, value))
             said = (replay.out.strip(),)
         for cell in job.cells:
@@ -323,72 +342,3 @@ def _as_bash(world: ShellWorld) -> str:
     if world.start.language == "bash":
         return world.start.code
     return "python3 - <<'EVOSYN-START'\n" + world.start.code + "\nEVOSYN-START"
-
-
-class ShellSession:
-    """`ports.Session` in a room: actions are lines for one bash. Made by `ShellWorlds.open`."""
-
-    def __init__(
-        self, keepers: Keepers, keeper: KeeperProcess, room: Room, states: StateStore, begun: ShellState
-    ) -> None:
-        self._keepers, self._keeper, self._room = keepers, keeper, room
-        self._states, self._begun = states, begun
-        self._over = ""
-
-    def act(self, action: str, wall_s: float = 20.0) -> Observation:
-        """See `ports.Session.act`.
-
-        Args:
-            wall_s: after these seconds the command is interrupted, and 2 seconds later ended with its shell.
-        """
-        self._check()
-        try:
-            facts, text = self._room.act(action, wall_s)
-        except RoomLost as error:
-            self._end("lost")
-            return Observation(str(error), None, ended="lost")
-        return Observation(
-            text, facts["exit"], float(facts["seconds"]), bool(facts["truncated"]), facts["ended"],
-            bool(facts["restarted"]),
-        )  # fmt: skip
-
-    def freeze(self) -> str:
-        """See `ports.Session.freeze`."""
-        self._check()
-        try:
-            layer = self._room.freeze()
-        except RoomRefused as error:
-            self._end("too large to be frozen")
-            raise StateTooLarge(str(error)) from error
-        except RoomLost as error:
-            self._end("lost")
-            raise UnavailableError(f"the room was lost before it could be frozen: {error}") from error
-        self._over = "frozen"
-        begun = self._begun
-        return self._states.put(ShellState(begun.image, (*begun.layers, layer), begun.first))
-
-    def close(self) -> None:
-        """See `ports.Session.close`."""
-        if self._over == "closed":
-            return
-        if self._over in ("", "frozen"):
-            try:
-                self._room.close()
-                self._keepers.give_back(self._keeper)
-            except (RoomLost, KeyError):
-                self._keepers.end(self._keeper)
-        self._over = "closed"
-
-    def _end(self, why: str) -> None:
-        self._over = why
-        self._keepers.end(self._keeper)
-
-    def _check(self) -> None:
-        if self._over:
-            raise UsageError(f"this session is {self._over} and takes no more actions")
-
-    def __enter__(self) -> ShellSession:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()

@@ -26,8 +26,16 @@ ENVIRONMENT = {
     "PATH": PATH, "HOME": "/root", "USER": "root", "LOGNAME": "root", "SHELL": "/bin/bash",
     "LANG": "C.UTF-8", "TZ": "UTC", "TERM": "dumb",
 }  # fmt: skip
-_COLOURS = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+CHECKING = {
+    **ENVIRONMENT, "PATH": GUARDED_PATH, "PYTHONNOUSERSITE": "1", "GIT_CONFIG_COUNT": "1",
+    "GIT_CONFIG_KEY_0": "core.fsmonitor", "GIT_CONFIG_VALUE_0": "false",
+}  # fmt: skip
+"""Of scripts of cells: programs run nothing of the state that they were not told to."""
+GUARDED = {"PYTHONSAFEPATH": "1", "PYTHONPATH": "/dev/python"}
+_COLOURS = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|(?:\x1b\]|\x9d)[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?|\x1b[@-Z\\-_]"
+)
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
 class RoomLost(Exception):
@@ -80,7 +88,7 @@ class Room:
                 "disk_mb": disk_mb,
                 "inodes": INODES,
                 "net": net,
-                "environment": {**ENVIRONMENT, "PATH": PATH if net else GUARDED_PATH},
+                "environment": ENVIRONMENT if net else {**CHECKING, **(GUARDED if guarded else {})},
             }
         )
 
@@ -98,15 +106,12 @@ class Room:
         Raises:
             RoomLost: the room is gone.
         """
-        code = script.code.encode("utf-8", "surrogateescape")
-        if len(code) > SCRIPT_BYTES or b"\0" in code:
-            return Ran(None, "", "", 0.0, False, f"a script has at most {SCRIPT_BYTES} bytes, and no NUL")
+        words = [word.encode("utf-8", "replace") for word in (script.code, *arguments)]
+        if any(len(word) > SCRIPT_BYTES or b"\0" in word for word in words):
+            return Ran(None, "", "", 0.0, False, f"a script and an argument have at most {SCRIPT_BYTES} bytes, no NUL")
         started = ["python3", "-I", "-S", "-B", "-c", ""] if script.language == "python" else _BASH
-        request: dict[str, Json] = {
-            "how": "run", "argv": [*started, *arguments], "place": len(started) - 1 - (script.language == "bash"),
-            "cpu_s": cpu_s, "stays": False,
-        }  # fmt: skip
-        facts, data = self._command(request, code, wall_s, min(output, OUTPUT_BYTES))
+        request: dict[str, Json] = {"how": "run", "argv": started, "cpu_s": cpu_s, "stays": False}
+        facts, data = self._command(request, b"\0".join(words), wall_s, min(output, OUTPUT_BYTES))
         if "refused" in facts:
             return Ran(None, "", "", 0.0, False, str(facts["refused"]))
         size = facts["sizes"][0]
@@ -130,7 +135,7 @@ class Room:
         try:
             os.write(handle, text)
             os.lseek(handle, 0, os.SEEK_SET)
-            reply = self._reply(request, handle, wall_s + 60)
+            reply = self._reply(request, handle, wall_s + 90)
         finally:
             os.close(handle)
         return reply

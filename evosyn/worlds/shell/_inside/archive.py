@@ -17,9 +17,11 @@ from typing import IO
 
 OPAQUE = "user.overlay.opaque"
 MOST_BYTES = 512 << 20
-"""Of all files by their sizes, holes too."""
-PASSING = ("run", "tmp/.evosyn", "var/log", "root/.bash_history", "var/lib/apt", "var/cache")
-"""What is kept but decides no sameness."""
+"""Of all files by their sizes, holes too, and of what has to be written about each, its whole path above all."""
+ENTRY_BYTES = 2048
+"""Of what is written about a file beside its path."""
+FAR = 2.0**40
+"""Seconds from the epoch beyond which no file system keeps a time."""
 _KEY = "EVOSYN.opaque"
 _MADE = "EVOSYN.made"
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -42,10 +44,10 @@ def pack(folder: str, out: IO[bytes] | None, made: Span, below: Sequence[Span] =
             counts where it lies in none of these spans: then somebody gave it.
 
     Raises:
-        LayerTooLarge: more than `MOST_BYTES`.
+        LayerTooLarge: more than `MOST_BYTES` are to be written.
     """
-    digest = hashlib.sha256()
-    left = [MOST_BYTES]
+    digest = hashlib.sha256(b"2")  # of what counts: see `shell_world.RULES`
+    left = MOST_BYTES
     with tarfile.open(fileobj=out or open(os.devnull, "wb"), mode="w|", format=tarfile.PAX_FORMAT) as tar:
         head = tarfile.TarInfo(".")
         head.type, head.pax_headers = tarfile.DIRTYPE, {_MADE: f"{made[0]} {made[1]}"}
@@ -55,14 +57,13 @@ def pack(folder: str, out: IO[bytes] | None, made: Span, below: Sequence[Span] =
             if stat.S_ISSOCK(seen.st_mode):
                 continue
             entry, content = _entry(parent, name, path, seen), None
+            left -= entry.size + ENTRY_BYTES + 2 * len(os.fsencode(path)) + 2 * len(os.fsencode(entry.linkname))
+            if left < 0 and out is not None:
+                raise LayerTooLarge(f"more than {MOST_BYTES >> 20} MB of files and their names")
             if entry.isreg():
-                left[0] -= entry.size
-                if left[0] < 0:
-                    raise LayerTooLarge(f"more than {MOST_BYTES >> 20} MB of files")
                 content = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
             line = _line(entry, content, [made, *below])
-            if not any(path == passing or path.startswith(f"{passing}/") for passing in PASSING):
-                digest.update(line)
+            digest.update(line)
             if out is not None:
                 with os.fdopen(content, "rb") if content is not None else open(os.devnull, "rb") as source:
                     source.seek(0)
@@ -96,7 +97,7 @@ def _names(handle: int) -> list[str]:
 def _entry(parent: int, name: str, path: str, seen: os.stat_result) -> tarfile.TarInfo:
     entry = tarfile.TarInfo(path)
     entry.mode, entry.uid, entry.gid = stat.S_IMODE(seen.st_mode), seen.st_uid, seen.st_gid
-    entry.mtime = seen.st_mtime_ns // 1000 / 1e6
+    entry.mtime = min(max(seen.st_mtime_ns // 1000 / 1e6, -FAR), FAR)
     if stat.S_ISDIR(seen.st_mode):
         entry.type = tarfile.DIRTYPE
         inner = os.open(name, _FOLDER, dir_fd=parent)

@@ -1,17 +1,20 @@
 """A keeper: holds unpacked layers, makes one room at a time over them, hands requests on to it, and freezes it.
 
 It is root of its user namespace and never runs a byte of anybody: what it reads of a room are its files, by handle
-(`archive`), and the frames of the room's first process, which are bounded. Requests are packets: a line of JSON, maybe
+(`archive`), and the frames of the room's first process, which are bounded. What ends a room from inside ends the
+command alone: its files stay, and a new first process begins over them. Requests are packets: a line of JSON, maybe
 with an open file; replies a line of JSON and the bytes of outputs.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import select
 import signal
 import socket
+import tarfile
 import time
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -21,10 +24,22 @@ from evosyn.worlds.shell._inside import archive, kernel
 from evosyn.worlds.shell._inside.room import FirstProcess
 
 PACKET = 200_000
-GRACE_S = 10.0
+GRACE_S = 15.0
 """What a room may take longer than it was told before it is given up."""
 LOOK_S = 0.05
 _SPARE = "/store/spare"
+
+
+class RoomEnded(Exception):
+    """Nothing runs in a room any more, or it does not answer: the doing of what ran there, since we are here.
+
+    Attributes:
+        late: it did not answer in time.
+    """
+
+    def __init__(self, why: str, *, late: bool = False) -> None:
+        super().__init__(why)
+        self.late = late
 
 
 class Keeper:
@@ -38,6 +53,7 @@ class Keeper:
         self._made: dict[str, archive.Span] = {}  # of layers: when they were worked on
         self._below: list[archive.Span] = []
         self._before: tuple[str, ...] | None = None
+        self._view: tuple[list[str], dict[str, Any]] | None = None  # of the open room
         self._pid = 0
         self._room: socket.socket | None = None
 
@@ -53,7 +69,7 @@ class Keeper:
             request = json.loads(data)
             try:
                 reply, output = getattr(self, f"do_{request.pop('do')}")(request, *handles)
-            except (OSError, archive.LayerTooLarge) as error:
+            except (OSError, ValueError, ArithmeticError, archive.LayerTooLarge, tarfile.TarError) as error:
                 reply, output = {"error": str(error)}, b""
             finally:
                 for handle in handles:
@@ -135,13 +151,26 @@ class Keeper:
             os.mkdir(f"/room/{name}", 0o755)
         self._since = time.time() - 1
         self._below = [self._made[name] for name in request["layers"] if name in self._made]
+        self._view = lower, request
+        try:
+            return self._begin()
+        except RoomEnded as error:  # of its own accord only where the files that it begins with make it
+            return {"lost" if error.late else "error": str(error)}, b""
+
+    def _begin(self) -> tuple[dict[str, Any], bytes]:
+        """A first process for the room that is laid out, with nothing beside it.
+
+        Raises:
+            RoomEnded: it did not come to say that it is ready.
+        """
+        assert self._view is not None
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         kernel.unshare(kernel.NEWPID)
         self._pid = os.fork()
         if self._pid == 0:
             ours.close()
             self._link.close()
-            FirstProcess(theirs, self._config).live(lower, request)
+            FirstProcess(theirs, self._config).live(*self._view)
         kernel.enter_namespace(self._numbers, kernel.NEWPID)
         theirs.close()
         self._room = ours
@@ -159,16 +188,24 @@ class Keeper:
 
     def do_command(self, request: dict[str, Any], handle: int) -> tuple[dict[str, Any], bytes]:
         """Hand a command on to the room: see `room.FirstProcess`."""
-        if self._room is None:
+        if self._view is None:
             return {"lost": "no room is open"}, b""
         try:
+            if self._room is None:  # what runs in a room may end all of it: its files stay, and it begins anew
+                self._begin()
+            assert self._room is not None
             socket.send_fds(self._room, [json.dumps(request).encode()], [handle])
-        except OSError as error:
-            return self._lost(str(error))
-        return self._hear(request["wall_s"] + GRACE_S)
+            return self._hear(request["wall_s"] + GRACE_S)
+        except (RoomEnded, OSError) as error:
+            self._end_room()
+            return _cut_short(request, late=isinstance(error, RoomEnded) and error.late), b""
 
     def _hear(self, longest_s: float) -> tuple[dict[str, Any], bytes]:
-        """The room's answer; it is gone when it gives none."""
+        """The room's answer.
+
+        Raises:
+            RoomEnded: it gives none.
+        """
         assert self._room is not None
         until = time.monotonic() + longest_s
         polled = select.poll()
@@ -182,14 +219,12 @@ class Keeper:
             if events:
                 data = self._room.recv(PACKET)
                 line, _, output = data.partition(b"\n")
-                return (json.loads(line), output) if line else self._lost("its first process has ended")
+                if not line:
+                    raise RoomEnded("its first process has ended")
+                return json.loads(line), output
             if watched:
                 self._watch(watched << 20)
-        return self._lost("it did not answer in time")
-
-    def _lost(self, why: str) -> tuple[dict[str, Any], bytes]:
-        self._end_room()
-        return {"lost": why}, b""
+        raise RoomEnded("it did not answer in time", late=True)
 
     def _watch(self, most: int) -> None:
         """End the biggest process of a room that uses more than this, where no control group does it."""
@@ -202,11 +237,12 @@ class Keeper:
                 except (OSError, IndexError):
                     continue
         if sum(sizes.values()) > most:
-            os.kill(max(sizes, key=lambda pid: sizes[pid]), signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(max(sizes, key=lambda pid: sizes[pid]), signal.SIGKILL)
 
     def do_freeze(self, _request: dict[str, Any], handle: int) -> tuple[dict[str, Any], bytes]:
         """End every process of the room; what it has changed goes into a file as a layer."""
-        if self._room is None:
+        if self._view is None:
             return {"lost": "no room is open"}, b""
         self._end_room()
         with os.fdopen(os.dup(handle), "wb") as out:
@@ -228,8 +264,18 @@ class Keeper:
 
     def _close(self) -> None:
         self._end_room()
+        self._view = None
         if os.path.ismount("/room"):
             kernel.unmount("/room")
+
+
+def _cut_short(request: Mapping[str, Any], *, late: bool) -> dict[str, Any]:
+    """What a command came to that ended the room in which it ran."""
+    seconds = float(request["wall_s"]) if late else 0.0
+    if request["how"] == "run":
+        return {"exit": None if late else -signal.SIGKILL, "seconds": seconds, "sizes": [0, 0], "truncated": False}
+    ended = "timeout" if late else "shell ended"
+    return {"exit": None, "ended": ended, "restarted": True, "seconds": seconds, "truncated": False}
 
 
 def _size(folder: str) -> int:

@@ -13,19 +13,15 @@ import resource
 import select
 import signal
 import socket
-import stat
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evosyn.sandbox._inside.seccomp import Filter
-from evosyn.worlds.shell._inside import kernel
+from evosyn.worlds.shell._inside import guard, kernel
 from evosyn.worlds.shell._inside.output import Output
 from evosyn.worlds.shell._inside.shell import Shell
 
-GUARDED = ("usr/bin", "usr/sbin", "usr/lib", "usr/lib64", "usr/libexec")
-GUARDED_FILES = ("etc/ld.so.preload", "etc/ld.so.cache", "etc/ld.so.conf")
-TOP_LINKS = ("bin", "sbin", "lib", "lib64")
 FILE_BYTES = 64 << 20
 LOOK_S = 0.1
 """How often to look how much processor time was used, once a command could be over its limit."""
@@ -43,24 +39,28 @@ class FirstProcess:
 
     def live(self, lower: Sequence[str], request: Mapping[str, Any]) -> None:
         """Make the room and answer commands; returns never."""
-        code = 1
         try:
-            kernel.dumpable(True)  # else our own files of /proc are not ours
-            self._make(lower, request)
-            self._reply({"ready": True})
+            self._begin(lower, request)
             while True:
                 data, handles, _, _ = socket.recv_fds(self._link, 1 << 17, 1)
                 if not data:
-                    code = 0
-                    break
+                    os._exit(0)
                 with os.fdopen(handles[0], "rb") as file:
                     text = file.read()
                 self._answer(json.loads(data), text)
+        finally:  # whatever it was, the keeper begins anew
+            os._exit(1)
+
+    def _begin(self, lower: Sequence[str], request: Mapping[str, Any]) -> None:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # which no process of the room can send to its first one
+        kernel.dumpable(True)  # else our own files of /proc are not ours
+        try:
+            self._make(lower, request)
         except OSError as error:
             with contextlib.suppress(OSError):
                 self._reply({"error": str(error)})
-        finally:
-            os._exit(code)
+            os._exit(1)
+        self._reply({"ready": True})
 
     def _reply(self, reply: Mapping[str, Any], output: bytes = b"") -> None:
         self._link.send(json.dumps(reply).encode() + b"\n" + output)
@@ -77,23 +77,25 @@ class FirstProcess:
         if self._config["usr"]:
             trees["usr"] = kernel.tree_of("/usr")
         guarded = request["guard"] >= 0
-        before = _Before("/before") if guarded else None
+        before = guard.Before("/before", self._config["consulted"], usr=bool(self._config["usr"])) if guarded else None
         if before:
-            trees |= before.trees(() if self._config["usr"] else GUARDED)
+            trees |= before.trees()
         options = f"lowerdir={':'.join(lower)},upperdir=/room/upper,workdir=/room/work,userxattr"
         kernel.mount("room", "/room/root", "overlay", 0, options)
         kernel.change_root("/room/root")
         if before:
             before.restore()
         for name in ("proc", "dev"):
-            _folder(f"/{name}")
+            guard.folder(f"/{name}")
         kernel.mount("proc", "/proc", "proc", kernel.NOSUID | kernel.NODEV | kernel.NOEXEC)
         _devices()
+        if before:
+            guard.lay_python()
         for target, tree in trees.items():
             if target.startswith("dev/"):
                 os.close(os.open(f"/{target}", os.O_CREAT))
             else:
-                _folder(f"/{target}")
+                guard.folder(f"/{target}")
             kernel.attach(tree, f"/{target}")
         kernel.mount("/proc/sys", "/proc/sys", None, kernel.BIND)
         kernel.mount("none", "/proc/sys", None, kernel.REMOUNT | kernel.BIND | kernel.RDONLY | 14)
@@ -117,22 +119,19 @@ class FirstProcess:
     # ------------------------------------------------------------------------------------------------- commands
     def _answer(self, request: Mapping[str, Any], text: bytes) -> None:
         if request["how"] == "run":
-            reply, output = self._run([*map(os.fsencode, request["argv"])], text, request)
+            script, *arguments = text.split(b"\0")
+            argv = [script if word == "" else os.fsencode(word) for word in request["argv"]]
+            reply, output = self._run([*argv, *arguments], request)
         else:
             if self._shell is None:
                 self._shell = Shell(self._environment, request["cwd"])
             reply, output = self._shell.act(text, request["wall_s"], request["output"])
         self._reply(reply, output)
 
-    def _run(self, argv: list[bytes], text: bytes, request: Mapping[str, Any]) -> tuple[dict[str, Any], bytes]:
-        """One command in a process of its own: exit status or signal, the seconds it took, its two outputs.
-
-        Args:
-            argv: in which an empty word stands for the text of the script.
-        """
+    def _run(self, argv: list[bytes], request: Mapping[str, Any]) -> tuple[dict[str, Any], bytes]:
+        """One command in a process of its own: exit status or signal, the seconds it took, its two outputs."""
         with contextlib.suppress(OSError):
             os.chdir(request["cwd"])
-        argv = [text if word == b"" and position == request["place"] else word for position, word in enumerate(argv)]
         outputs = [Output(request["output"]), Output(request["output"])]
         began = time.monotonic()
         try:
@@ -219,76 +218,6 @@ def kill_all() -> None:
     with contextlib.suppress(ChildProcessError):
         while True:
             os.waitpid(-1, 0)
-
-
-class _Before:
-    """The state before anybody worked, of which a guarded view shows programs and libraries."""
-
-    def __init__(self, folder: str) -> None:
-        self._links = {
-            name: os.readlink(f"{folder}/{name}") for name in TOP_LINKS if os.path.islink(f"{folder}/{name}")
-        }
-        self._folder = folder
-        self._files = {name: _content(f"{folder}/{name}") for name in GUARDED_FILES}
-
-    def trees(self, names: Sequence[str]) -> dict[str, int]:
-        """Mounts of the guarded folders, attached nowhere."""
-        there = [name for name in names if os.path.isdir(f"{self._folder}/{name}")]
-        there += [name for name in TOP_LINKS if name not in self._links and os.path.isdir(f"{self._folder}/{name}")]
-        return {name: kernel.tree_of(f"{self._folder}/{name}") for name in there}
-
-    def restore(self) -> None:
-        """Links and files as they were, in the layer that is thrown away; we are root of the room."""
-        for name in ("usr", "etc"):
-            _folder(f"/{name}")
-        for name, target in self._links.items():
-            if not os.path.islink(f"/{name}") or os.readlink(f"/{name}") != target:
-                _clear(f"/{name}")
-                os.symlink(target, f"/{name}")
-        for name, content in self._files.items():
-            if _content(f"/{name}") != content:
-                _clear(f"/{name}")
-                if content is not None:
-                    with open(f"/{name}", "wb") as file:
-                        file.write(content)
-
-
-def _content(path: str) -> bytes | None:
-    """Of a plain file."""
-    try:
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except OSError:
-        return None
-    with os.fdopen(handle, "rb") as file:
-        return file.read() if stat.S_ISREG(os.fstat(handle).st_mode) else None
-
-
-def _clear(path: str) -> None:
-    """Take something away, whatever it is; only the layer of the room sees it."""
-    if os.path.isdir(path) and not os.path.islink(path):
-        _remove_folder(path)
-    elif os.path.lexists(path):
-        os.unlink(path)
-
-
-def _remove_folder(path: str) -> None:
-    for folder, folders, files in os.walk(path, topdown=False):
-        for name in files:
-            os.unlink(os.path.join(folder, name))
-        for name in folders:
-            inner = os.path.join(folder, name)
-            (os.unlink if os.path.islink(inner) else os.rmdir)(inner)
-    os.rmdir(path)
-
-
-def _folder(path: str) -> None:
-    """Have a folder there that is no link to elsewhere."""
-    parts = path.strip("/").split("/")
-    for count in range(1, len(parts) + 1):
-        here = "/" + "/".join(parts[:count])
-        if os.path.islink(here) or not os.path.isdir(here):
-            _clear(here)
-            os.mkdir(here, 0o755)
 
 
 def _devices() -> None:

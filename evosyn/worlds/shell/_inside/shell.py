@@ -101,13 +101,15 @@ class Shell:
         self._pid = 0
 
     def _send(self, data: bytes) -> bool:
-        """Write as much as the pipe takes; whether everything is written."""
+        """Write as much as the pipe takes; whether everything is written, or nobody reads it any more."""
         self._left += data
         try:
             while self._left:
                 self._left = self._left[os.write(self._lines, self._left) :]
         except BlockingIOError:
             return False
+        except BrokenPipeError:
+            self._left = b""
         return True
 
     def _follow(self, line: bytes, word: str, until: float) -> tuple[str, int | None]:
@@ -123,10 +125,7 @@ class Shell:
             polled.register(handle, select.POLLIN)
             while (left := until - time.monotonic()) > 0:
                 events = dict(polled.poll(1000 * (min(left, 0.02) if self._left else left)))
-                try:
-                    self._send(b"")
-                except OSError:
-                    self._left = b""
+                self._send(b"")
                 if self._output.read_end in events:
                     self._output.read()
                 if self._marks.fileno() in events and (said := self._mark(word)):

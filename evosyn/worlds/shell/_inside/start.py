@@ -34,7 +34,8 @@ def start(control: int, config: Mapping[str, Any]) -> None:
         config: `first`, `count`, `creator`: uids of the keeper's namespace and of the process that makes it; `middle`:
             a user namespace has to be had first, whose map our starter writes; `single`: it is a map of one uid, our
             own; `processes`: of all uids together; `image`, `usr`: folders, None where there is none; `build`: the
-            image may be written to; `filter`: of system calls; `memory_mb`: to be watched, 0 where it is bounded.
+            image may be written to; `consulted`: see `guard`;
+            `filter`: of system calls; `memory_mb`: to be watched, 0 where it is bounded.
     """
     link = socket.socket(fileno=control)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

@@ -1,0 +1,104 @@
+"""What runs in a room may end all that runs there: that costs its own command, and neither the room nor anybody else."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from evosyn.errors import UnavailableError
+from evosyn.jobs import Limits, ShellCell, ShellJob, ShellScript, Status
+from evosyn.shell_world import ShellWorld
+from evosyn.worlds.shell import ShellWorlds
+from evosyn.worlds.shell.kind import Replay
+
+WORLD = ShellWorld()
+ENDING = {
+    "an interrupt for the first process": "kill -INT 1",
+    "every signal for everybody": "kill -INT 1; kill -HUP 1; kill -TERM 1; kill -9 1; kill -9 -1",
+    "no open files for the first process": "prlimit --pid 1 --nofile=3 2>&1; prlimit --pid 1 --fsize=0 2>&1",
+    "the folder in which it works": "mkdir /root/x; cd /root/x; rm -rf /root",
+    "what the shell reads from": "exec 255<&- 8<&-",
+    "a shell that stands still": "kill -STOP $$",
+}
+
+
+@pytest.mark.parametrize("case", ENDING)
+def test_a_room_goes_on_whatever_an_agent_ends(case: str, shells: ShellWorlds) -> None:
+    with shells.open(WORLD) as session:
+        session.act("echo kept > /srv/k")
+        assert session.act(ENDING[case], 2.0).ended != "lost"
+        if "kept" not in (seen := session.act("cat /srv/k", 8.0)).out:  # one that stands still is told apart later
+            seen = session.act("cat /srv/k", 8.0)
+        assert seen.out == "kept\n"
+        assert session.freeze()
+
+
+def test_the_limits_of_another_process_are_not_a_rooms_to_set(shells: ShellWorlds) -> None:
+    with shells.open(WORLD) as session:
+        seen = session.act("prlimit --pid 1 --nofile=3 2>&1; prlimit --nofile=50 bash -c 'ulimit -n'")
+        assert "not permitted" in seen.out
+        assert session.act("ulimit -n 40; ulimit -n").out == "40\n"
+
+
+def test_a_room_whose_first_process_is_gone_begins_anew_over_its_files(shells: ShellWorlds) -> None:
+    """As the kernel does it where memory is short, which the room has used up."""
+    with shells.open(WORLD) as session:
+        session.act("echo kept > /srv/k; cd /srv")
+        for tried in range(2):
+            os.kill(first_process(session._keeper.pid), signal.SIGKILL)
+            seen = session.act("cat /srv/k")
+            assert (seen.ended, seen.restarted, seen.exit) == ("shell ended", True, None), tried
+            assert session.act("cat /srv/k").out == "kept\n"
+        os.kill(first_process(session._keeper.pid), signal.SIGKILL)
+        assert shells.kept(session.freeze())
+
+
+def first_process(keeper: int) -> int:
+    """Of the room that a keeper has open: the innermost one that is the first of its own numbers."""
+    line, found = [keeper], keeper
+    while children := Path(f"/proc/{line[-1]}/task/{line[-1]}/children").read_text().split():
+        line.append(int(children[0]))
+        if Path(f"/proc/{line[-1]}/status").read_text().partition("NSpid:")[2].splitlines()[0].endswith("\t1"):
+            found = line[-1]
+    return found
+
+
+def test_a_cell_that_ends_everything_is_its_own_and_those_beside_it_are_seen(shells: ShellWorlds) -> None:
+    cells = tuple(ShellCell(ShellScript(code)) for code in ("kill -INT 1; kill -9 -1; kill -9 $$", "echo well"))
+    ended, well = shells.run([ShellJob(WORLD.text, cells, None, Limits(cpu_s=2.0, wall_s=8.0))])[0]
+    assert (ended.status, well.status) == (Status.KILLED, Status.OK)
+    assert well.value["out"] == "well\n"
+
+
+def test_what_is_told_to_a_script_arrives_whatever_it_is(shells: ShellWorlds) -> None:
+    told = ("half \ud800", "", "\u20ac" * 20_000, "line\nline")
+    (seen,) = shells.run([ShellJob(WORLD.text, (ShellCell(ShellScript('echo "$#,$2,${#3},$4"'), told),))])[0]
+    assert seen.value["out"] == "4,,20000,line\nline\n"
+
+
+@pytest.mark.parametrize(("times", "wanted"), [(1, Status.OK), (9, Status.INFRASTRUCTURE)])
+def test_rooms_of_ours_that_are_lost_while_work_is_done_again_end_no_run(
+    times: int, wanted: Status, shells: ShellWorlds, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replay, left = type(shells).replay, [times]
+
+    def frail(self: ShellWorlds, world: ShellWorld, actions: Sequence[str]) -> Replay:
+        left[0] -= 1
+        if left[0] >= 0:
+            raise UnavailableError("gone")
+        return replay(self, world, actions)
+
+    monkeypatch.setattr(type(shells), "replay", frail)
+    job = ShellJob(WORLD.text, (ShellCell(ShellScript('echo "$1"')),), actions=("echo well",), says=True)
+    assert {one.status for one in shells.run([job])[0]} == {wanted}
+
+
+def test_a_world_whose_start_fails_is_refused_before_anybody_is_sent_there(shells: ShellWorlds) -> None:
+    world = ShellWorld(init=(ShellScript("touch /root/a"),), start=ShellScript("exit 3"))
+    assert shells.trial(world).startswith("init-fails: the start script")
+    job = ShellJob(world.text, (ShellCell(ShellScript("true")),), actions=("true",), says=True)
+    assert {one.status for one in shells.run([job])[0]} == {Status.LOAD_ERROR}
