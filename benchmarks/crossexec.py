@@ -34,6 +34,7 @@ from evosyn.crossexec.executor import CrossexecConfig, CrossExecutor
 from evosyn.crossexec.judge import Judge
 from evosyn.domains import domain as domain_named
 from evosyn.domains import load_pools
+from evosyn.domains.python_function import PythonFunction
 from evosyn.jobs import Call, CallsJob, Check, ChecksJob, Limits, Status, StdioJob
 from evosyn.records import Problem, Solution, Testing
 from evosyn.sandbox import open_sandbox
@@ -203,11 +204,11 @@ def docker_command() -> list[str] | None:
 
 
 class Jailed:
-    """Table or rpc mode on one open sandbox; the plans are made inside the measured time, by the domain."""
+    """Table or rpc mode on one open sandbox; the plans are made inside the measured time, by a domain that has kept
+    nothing of an earlier round."""
 
     def __init__(self, sandbox: Any, mode: str) -> None:
         self._sandbox, self._mode = sandbox, mode
-        self._domain = domain_named("python-function")
 
     def __call__(self, rows: Sequence[Row]) -> list[bool]:
         limits = Limits(cpu_s=WALL_S, budget_s=10 * WALL_S)
@@ -218,7 +219,8 @@ class Jailed:
                 checks = tuple(Check(asserts_of(testing, entry)) for testing in row.testings)
                 jobs.append(ChecksJob(row.solution.text, entry, checks, limits))
             return [item.status is Status.OK for outcomes in self._sandbox.run(jobs) for item in outcomes]
-        plans = [self._domain.plan(row.problem, row.solution, row.testings, limits) for row in rows]
+        domain = PythonFunction()
+        plans = [domain.plan(row.problem, row.solution, row.testings, limits) for row in rows]
         outcomes = self._sandbox.run([job for plan in plans for job in plan.jobs])
         found, position = [], 0
         for plan in plans:

@@ -32,14 +32,18 @@ def program_key(text: str) -> str | None:
 
 
 def _chunks(text: str) -> list[str]:
-    """The text cut before each line that starts at the margin; blank and comment lines at the margin are dropped."""
+    """The text cut before each line of code that starts at the margin.
+
+    Blank lines and comments stay with the code above, which may be a string that they stand in; above all code they are
+    dropped.
+    """
     chunks: list[list[str]] = [[]]
     for line in text.split("\n"):
-        if not line or line[0] == "#":
-            continue
-        if line[0] not in " \t)]}":
+        is_code = line.strip()[:1] not in ("", "#")
+        if is_code and line[0] not in " \t)]}":
             chunks.append([])
-        chunks[-1].append(line)
+        if is_code or len(chunks) > 1:
+            chunks[-1].append(line)
     return ["\n".join(lines) for lines in chunks if lines]
 
 

@@ -1,19 +1,19 @@
 """The domain of whole Python programs that read standard input and print: `python-stdin`.
 
 Testings: `stdin`, texts in and texts out. Each distinct input runs once for a solution; printed texts are compared in
-our process by the rules of `compare.same_text`. DESIGN.md sections 4 and 5.
+our process by the rules of `compare`. DESIGN.md sections 4 and 5.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from evosyn.chat import Parsed, Purpose
 from evosyn.domains.python import asking, generators, reading, shapes, showing, stated
-from evosyn.domains.python.compare import same_text
+from evosyn.domains.python.compare import Printed
 from evosyn.domains.python.domain import PythonDomain
 from evosyn.domains.python.lifting import STATUS_VERDICTS
 from evosyn.domains.python.payload import ProgramPayload
@@ -49,6 +49,11 @@ class PreparedStdin:
     expected: tuple[Expected, ...]
     cells: tuple[tuple[int, ...] | None, ...]  # None: not a testing of this domain, or one that cannot be sent
 
+    @functools.cached_property
+    def order(self) -> Sequence[int]:
+        """Of the expectations: those of one run follow each other, so that what it printed is split once."""
+        return sorted(range(len(self.expected)), key=lambda at: self.expected[at].run)
+
 
 @dataclass(frozen=True)
 class StdinPlan:
@@ -59,7 +64,10 @@ class StdinPlan:
 
     def judge(self, outcomes: Sequence[tuple[ItemOutcome, ...]]) -> tuple[CellResult, ...]:
         (runs,) = outcomes
-        judged = [decided(functools.partial(_judge, expected=one), runs) for one in self.prepared.expected]
+        printed = functools.lru_cache(maxsize=1)(lambda run: Printed(str(runs[run].value)))
+        judged = [Verdict.UNKNOWN] * len(self.prepared.expected)
+        for at in self.prepared.order:
+            judged[at] = decided(functools.partial(_judge, self.prepared.expected[at], printed), runs)
         return tuple(self._cell(cases, judged, runs) for cases in self.prepared.cells)
 
     def _cell(self, cases: Sequence[int] | None, judged: Sequence[Verdict], runs: Sequence[ItemOutcome]) -> CellResult:
@@ -171,9 +179,9 @@ def _prepare(testings: Sequence[Testing]) -> PreparedStdin:
     return PreparedStdin(tuple(runs), tuple(expected), tuple(cells))
 
 
-def _judge(runs: Sequence[ItemOutcome], expected: Expected) -> Verdict:
+def _judge(expected: Expected, printed: Callable[[int], Printed], runs: Sequence[ItemOutcome]) -> Verdict:
     outcome = runs[expected.run]
     if outcome.status is not Status.OK:
         return STATUS_VERDICTS[outcome.status]
-    printed = outcome.value if isinstance(outcome.value, str) else ""
-    return Verdict.PASS if same_text(expected.output, printed, expected.tolerance or 0.0) else Verdict.FAIL
+    same = printed(expected.run).is_expected(expected.output, expected.tolerance or 0.0)
+    return Verdict.PASS if same else Verdict.FAIL

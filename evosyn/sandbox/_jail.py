@@ -32,8 +32,8 @@ from evosyn.sandbox._inside import landlock
 JailKind = Literal["bwrap", "bare"]
 MODULES = (
     "colliding", "kinds", "trees", "wire", "seccomp", "landlock", "alarm", "child", "script", "forker", "pipes",
-    "objects", "answers", "proxies", "peer", "rpc", "work", "remote", "ended", "arguments", "hosts", "pairs", "stdio",
-    "supervisor", "boot",
+    "objects", "answers", "proxies", "peer", "rpc", "work", "results", "remote", "ended", "arguments", "hosts", "pairs",
+    "stdio", "supervisor", "boot",
 )  # fmt: skip
 """In the order in which they need each other."""
 WARM = (

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import IO, Protocol, TypeAlias
 
 from evosyn.sandbox._inside import wire
-from evosyn.sandbox._inside.remote import RESULT_BYTES
+from evosyn.sandbox._inside.results import RESULT_BYTES
 
 MAX_FRAME = 3 * RESULT_BYTES
 """More than a supervisor sends: `REPLY_BYTES` and what one process may add to them."""

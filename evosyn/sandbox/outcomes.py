@@ -1,5 +1,5 @@
 """Records of a sandbox as outcomes. What a program answers takes up to 25 times its bytes when it is decoded; so large
-answers stay bytes in our process until they are looked at, and each thread has one of them decoded at a time."""
+answers stay bytes in our process until they are looked at, and each thread has few of them decoded at a time."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from evosyn.records import Json
 from evosyn.sandbox._inside import wire
 
 _STATUSES = tuple(Status)
+KEPT_BYTES = 1 << 20
+"""Of large answers that a thread has decoded at a time; of larger ones, one."""
 
 
 class LargeOutcome(ItemOutcome):
-    """An item that ended well, decoded anew whenever another one was looked at since."""
+    """An item that ended well, decoded anew where too much else was looked at since."""
 
     def __init__(self, kind: type[Job], record: wire.Record) -> None:
         vars(self).update(seconds=record.seconds, kind=kind, record=record)
@@ -30,11 +32,15 @@ class LargeOutcome(ItemOutcome):
     def detail(self) -> str:
         return _looked_at.decoded(self).detail
 
+    def is_put_away(self) -> bool:
+        """Whether it was decoded before, and would be once more to be looked at now."""
+        return "decoded" in vars(self) and not _looked_at.holds(self)
+
     def forget(self) -> None:
         """Let go of the value; nothing (no text) takes its place."""
+        _looked_at.forget(self)
         kind = vars(self)["kind"]
         vars(self).update(record=wire.Record(wire.OK, self.seconds, b"" if issubclass(kind, StdioJob) else b"N"))
-        _looked_at.forget(self)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ItemOutcome):
@@ -45,22 +51,31 @@ class LargeOutcome(ItemOutcome):
 
 
 class _LookedAt(threading.local):
-    """The large outcome that this thread looked at last."""
+    """The large outcomes that this thread looked at last."""
 
-    outcome: LargeOutcome | None = None
-    made: ItemOutcome | None = None
+    def __init__(self) -> None:
+        self._made: dict[int, tuple[LargeOutcome, ItemOutcome]] = {}  # which keeps the numbers theirs
+        self._bytes = 0
+
+    def holds(self, outcome: LargeOutcome) -> bool:
+        return id(outcome) in self._made
 
     def decoded(self, outcome: LargeOutcome) -> ItemOutcome:
-        if self.made is None or self.outcome is not outcome:
-            self.outcome = self.made = None  # before the next one is there
+        found = self._made.pop(id(outcome), None)
+        if found is None:
             fields = vars(outcome)
-            self.made = outcome_of(fields["kind"], fields["record"])
-            self.outcome = outcome
-        return self.made
+            size = len(fields["record"].payload)
+            while self._made and self._bytes + size > KEPT_BYTES:  # before the next one is there
+                self.forget(next(iter(self._made.values()))[0])
+            found = (outcome, outcome_of(fields["kind"], fields["record"]))
+            fields["decoded"] = True
+            self._bytes += size
+        self._made[id(outcome)] = found  # at the end: it is the last one now
+        return found[1]
 
     def forget(self, outcome: LargeOutcome) -> None:
-        if self.outcome is outcome:
-            self.outcome = self.made = None
+        if self._made.pop(id(outcome), None) is not None:
+            self._bytes -= len(vars(outcome)["record"].payload)
 
 
 _looked_at = _LookedAt()

@@ -13,17 +13,20 @@ from fractions import Fraction
 import pytest
 
 from evosyn.crossexec.judge import Cell, Judge
+from evosyn.domains import python_stdin
+from evosyn.domains.python.compare import Printed
 from evosyn.domains.python.context import Broken, context_of
 from evosyn.domains.python.expressions import NotLiftable
-from evosyn.domains.python.lifting import lift_assert, lift_program
+from evosyn.domains.python.lifting import FAIL, PASS, lift_assert, lift_program
 from evosyn.domains.python.preparing import decided
 from evosyn.domains.python.table import prepare
 from evosyn.domains.python_function import PythonFunction
 from evosyn.domains.python_stdin import PythonStdin
-from evosyn.jobs import Call, ItemOutcome, Limits, Status
+from evosyn.jobs import Call, CallsJob, ItemOutcome, Job, Limits, Status, StdioJob
 from evosyn.ports import Sandbox
 from evosyn.records import Problem, Solution, Testing, Verdict
-from evosyn.sandbox import open_sandbox
+from evosyn.sandbox import open_sandbox, outcomes
+from evosyn.sandbox._inside import wire
 from evosyn.sandbox._inside.kinds import Items, Named
 
 LIMITS = Limits(cpu_s=1.0, budget_s=10.0)
@@ -393,3 +396,66 @@ def test_printed_texts_that_cannot_be_compared_fail_their_own_case() -> None:
     plan = DOMAINS["python-stdin"].plan(Problem("p", "python-stdin", "x"), Solution(""), [testing], LIMITS)
     (result,) = plan.judge([(ItemOutcome(Status.OK, "x " * 100_000 + "1.00"),)])
     assert [case.value for case in result.cases] == ["P", "F"]
+
+
+def large(kind: type[Job], value: object) -> outcomes.LargeOutcome:
+    payload = value.encode() if isinstance(value, str) else wire.encode(value)
+    return outcomes.LargeOutcome(kind, wire.Record(wire.OK, 0.0, payload))
+
+
+@pytest.fixture
+def decoded(monkeypatch: pytest.MonkeyPatch) -> list[wire.Record]:
+    """The records that were decoded since."""
+    found: list[wire.Record] = []
+    decode = outcomes.outcome_of
+
+    def noting(kind: type[Job], record: wire.Record) -> ItemOutcome:
+        found.append(record)
+        return decode(kind, record)
+
+    monkeypatch.setattr(outcomes, "outcome_of", noting)
+    return found
+
+
+def test_large_answers_are_decoded_again_as_long_as_the_testing_can_pay(decoded: list[wire.Record]) -> None:
+    calls, checks = 12, 24
+    testing = asserts(
+        *[f"assert {' + '.join([f'f({call})[{place}]' for call in range(calls)])} == 0" for place in range(checks)]
+    )
+    for size, most in ((100_000, 2 * calls + checks), (4000, calls)):
+        answers = tuple([large(CallsJob, [0] * size) for _ in range(calls)])
+        decoded.clear()
+        (cell,) = prepare(PROBLEM, [testing]).judge((answers,))
+        assert len(decoded) <= most
+        assert cell.cases[0] is Verdict.PASS
+    assert cell.verdict is Verdict.PASS
+
+
+def test_what_a_call_gave_is_decoded_once_for_all_checks_of_it_and_once_to_be_told_apart(
+    decoded: list[wire.Record], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outcomes, "KEPT_BYTES", 1)
+    testings = [cases(*[([call], [number] * 1000) for call in range(3)]) for number in range(4)]
+    answers = tuple([large(CallsJob, [0] * 1000) for _ in range(3)])
+    judged = prepare(PROBLEM, testings).judge((answers,))
+    assert "".join(cell.verdict.value for cell in judged) == "PFFF"
+    assert len(decoded) <= 2 * len(answers)
+
+
+def test_a_printed_text_is_split_once_for_all_that_is_expected_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    split: list[str] = []
+
+    class Noting(Printed):
+        def __init__(self, text: str) -> None:
+            split.append(text)
+            super().__init__(text)
+
+    monkeypatch.setattr(python_stdin, "Printed", Noting)
+    testings = [
+        Testing("stdin", {"cases": [{"input": given, "output": f"{given} {more}\n"} for given in "ab"]})
+        for more in "xyz"
+    ]
+    plan = DOMAINS["python-stdin"].plan(PROBLEM, Solution(""), testings, LIMITS)
+    judged = plan.judge((tuple([large(StdioJob, text) for text in ("a x", "b y")]),))
+    assert [cell.cases for cell in judged] == [(PASS, FAIL), (FAIL, PASS), (FAIL, FAIL)]
+    assert split == ["a x", "b y"]

@@ -191,9 +191,9 @@ MUTATIONS = [
             "forker": KEEPS,
             "ended": replacing(
                 (
-                    "        made = records(results, most, wire.OF_PROGRAMS)\n",
-                    """        made = records(results, most, wire.OF_PROGRAMS)
-        remote._socket.send(b"\\x09" + b"".join([record.payload for record in made])[:150_000])
+                    "    made = believed(said, exit_.cpu_s, exit_.wall_s)\n",
+                    """    made = believed(said, exit_.cpu_s, exit_.wall_s)
+    remote._socket.send(b"\\x09" + b"".join([record.payload for record in made])[:150_000])
 """,
                 )
             ),

@@ -79,8 +79,11 @@ def test_a_large_outcome_is_decoded_when_it_is_looked_at_and_not_kept() -> None:
     one, other = LargeOutcome(CallsJob, record), LargeOutcome(CallsJob, record)
     assert one == ItemOutcome(Status.OK, ["x" * 2000]) and ItemOutcome(Status.OK, ["x" * 2000]) == one == other
     first = one.value
-    assert one.value is first
-    assert other.value is not first and one.value is not first
+    assert one.value is first and other.value is not first and one.value is first
+    big = LargeOutcome(CallsJob, wire.Record(wire.OK, 0.5, wire.encode("x" * MB)))
+    assert not big.is_put_away() and len(big.value) == MB
+    assert one.is_put_away() and not big.is_put_away()
+    assert one.value is not first and big.is_put_away()
     assert (one.seconds, one.status, one.detail) == (0.5, Status.OK, "")
     assert not any("x" * 100 in str(found) for found in vars(one).values() if not isinstance(found, wire.Record))
     one.forget()

@@ -18,11 +18,11 @@ import pytest
 from evosyn.jobs import Call, CallsJob, ItemOutcome, Limits, Protection, Status, StdioJob
 from evosyn.ports import Sandbox
 from evosyn.sandbox import _jail
-from evosyn.sandbox._inside import ended, remote, wire
+from evosyn.sandbox._inside import remote, results, wire
 from evosyn.sandbox._inside.alarm import WAITING, Alarm, JobLimits
 from evosyn.sandbox._inside.forker import Boot, Server
 from evosyn.sandbox._inside.peer import NoValue, Peer
-from evosyn.sandbox._inside.remote import GRACE_S, Exit, Remote
+from evosyn.sandbox._inside.remote import GRACE_S, Remote
 from evosyn.sandbox._pool import MAX_ATTEMPTS
 from evosyn.sandbox.local import LocalSandbox
 
@@ -70,7 +70,7 @@ def test_who_computes_little_for_the_load_does_not_wait(computed_s: float, naps:
     ("claimed", "computed", "charged"),
     [
         ((0.1, 0.2), 3.0, 3.0),  # it says a tenth of it
-        ((0.0,), ended.LIE_S + 0.1, ended.LIE_S + 0.1),
+        ((0.0,), results.LIE_S + 0.1, results.LIE_S + 0.1),
         ((1.0, 1.0), 2.4, 2.0),  # what starting and ending take is nobody's lie
         ((5.0,), 1.0, 5.0),  # it waited
     ],
@@ -79,12 +79,68 @@ def test_what_a_child_did_not_own_up_to_is_charged_to_its_last_item(
     claimed: tuple[float, ...], computed: float, charged: float
 ) -> None:
     made = [wire.Record(wire.OK, seconds, b"N") for seconds in claimed]
-    found = ended.charged(made, Exit(0, computed, alone=True, unfit=False))
+    found = results.charged(made, computed)
     assert sum(record.seconds for record in found) == pytest.approx(charged)
     assert [record.seconds for record in found[:-1]] == list(claimed[:-1])
 
 
+@pytest.mark.parametrize(
+    ("claimed", "charged"), [((1e5, 0.1), (3.0, 0.0)), ((0.5, 1e5), (0.5, 2.5)), ((1.0, 2.0), (1.0, 2.0))]
+)
+def test_no_more_is_charged_than_was_seen(claimed: tuple[float, ...], charged: tuple[float, ...]) -> None:
+    made = [wire.Record(wire.OK, seconds, b"N") for seconds in claimed]
+    found = results.believed(made, 1.0, 2.0 * WAITING)
+    assert [record.seconds for record in found] == pytest.approx(charged)
+
+
 # ----------------------------------------------------------------------------------------------- when time is up
+RECORD = wire.record(wire.OK, 0.0, b"N")
+
+
+@pytest.mark.parametrize(
+    ("written", "progress"),
+    [
+        ((RECORD[:9], RECORD[9:], RECORD + RECORD[:9]), (False, True, True)),
+        ((b"\0", b"\0" * 40, b"\1"), (False, True, False)),
+        ((b"\xff" * 40, RECORD), (False, False)),  # nothing behind what is no record
+        ((wire.record(wire.INFRA, 0.0, b""), RECORD), (False, False)),
+        ((wire.RECORD.pack(wire.OK, 0.0, 1000), b"x" * 999, b"x"), (False, False, True)),
+        ((RECORD, RECORD, RECORD, RECORD), (True, True, False, False)),  # the third is the last, and an end
+    ],
+)
+def test_only_whole_records_that_are_its_writers_are_progress(
+    written: tuple[bytes, ...], progress: tuple[bool, ...]
+) -> None:
+    handle = remote.new_file()
+    found = results.Results(handle, 3)
+    try:
+        for data, grown in zip(written, progress, strict=True):
+            os.write(handle, data)
+            assert found.progressed() is grown
+            assert not found.progressed()
+    finally:
+        os.close(handle)
+
+
+SPOILS = """
+import os, signal, struct
+def f():
+    for number in (signal.SIGPROF, signal.SIGALRM): signal.signal(number, signal.SIG_IGN)
+    while True:
+        for fd in range(3, 64):
+            try: os.write(fd, {data!r})
+            except OSError: pass
+        sum(range(100_000))
+"""
+
+
+@pytest.mark.parametrize("data", [b"", b"\xff", b"\0", wire.record(wire.OK, 0.0, b"")], ids=repr)
+def test_what_a_program_writes_into_its_result_file_gives_it_no_time(data: bytes, sandbox: Sandbox) -> None:
+    limits = Limits(cpu_s=1.0, wall_s=300.0, budget_s=20.0)
+    (outcome,) = calls(sandbox, SPOILS.format(data=data), Call(), limits=limits)
+    assert outcome.seconds < 5.0
+
+
 class Watch:
     """A `_Clock` of children beside a clock that the test sets."""
 

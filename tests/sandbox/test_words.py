@@ -60,6 +60,11 @@ os._exit(0)"""
     assert not NOT_ITS_OWN & set(every_mode(sandbox, takes))
 
 
+def test_seconds_that_a_program_claims_leave_no_item_of_its_job_not_run(sandbox: Sandbox) -> None:
+    claims = 'import sys\nsys.modules["evosyn.sandbox._inside.alarm"].Alarm.stop = lambda *_: 1e5\nreturn 1'
+    assert set(every_mode(sandbox, claims)) == {Status.OK}
+
+
 def test_a_program_is_charged_what_it_computed_whatever_it_says(sandbox: Sandbox) -> None:
     program = """
 import sys

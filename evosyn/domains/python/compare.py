@@ -66,11 +66,28 @@ def same_text(expected: str, actual: str, tolerance: float = 0.0) -> bool:
     Args:
         tolerance: largest absolute or relative difference of two decimal numbers of which one has a point or exponent.
     """
-    wanted, printed = _lines(expected), _lines(actual)
-    return len(wanted) == len(printed) and all(
-        one == other or _same_line(one.split(), other.split(), tolerance)
-        for one, other in zip(wanted, printed, strict=True)
-    )
+    return Printed(actual).is_expected(expected, tolerance)
+
+
+class Printed:
+    """A printed text, to be compared with any number of expected ones: what is large in it is split once."""
+
+    def __init__(self, text: str) -> None:
+        self._lines = _lines(text)
+        self._words: dict[int, list[str]] = {}
+
+    def is_expected(self, expected: str, tolerance: float = 0.0) -> bool:
+        """As `same_text`."""
+        wanted = _lines(expected)
+        return len(wanted) == len(self._lines) and all(
+            one == other or _same_line(one.split(), self._words_of(place), tolerance)
+            for place, (one, other) in enumerate(zip(wanted, self._lines, strict=True))
+        )
+
+    def _words_of(self, place: int) -> list[str]:
+        if place not in self._words:
+            self._words[place] = self._lines[place].split()
+        return self._words[place]
 
 
 class _Rules:

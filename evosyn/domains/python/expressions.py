@@ -23,6 +23,10 @@ from evosyn.domains.python.guarded import (
 )
 from evosyn.jobs import ItemOutcome, Status
 from evosyn.records import Json
+from evosyn.sandbox.outcomes import LargeOutcome
+
+DECODING = 20
+"""Steps for each part of an answer that is decoded once more."""
 
 
 class JudgedRun(NamedTuple):
@@ -140,8 +144,11 @@ def lookup(index: int) -> Evaluate:
 
     def evaluate(run: JudgedRun) -> Json:
         outcome = run.outcomes[index]
+        again = isinstance(outcome, LargeOutcome) and outcome.is_put_away()
         if outcome.status is not Status.OK:
             raise CallFailed(outcome)
+        if again:
+            run.budget.step(DECODING * measure(outcome.value).parts)
         return outcome.value
 
     return evaluate

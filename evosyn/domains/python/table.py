@@ -7,6 +7,7 @@ syntax tree. DESIGN.md section 5, "Sandbox".
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -176,6 +177,11 @@ class Prepared:
     coded: tuple[Check, ...]
     cells: tuple[PlacedTesting, ...]
 
+    @functools.cached_property
+    def order(self) -> Sequence[int]:
+        """Of the checks: those on one call follow each other, so that its answer is decoded once."""
+        return sorted(range(len(self.checks)), key=lambda at: self.checks[at].calls)
+
     def jobs(self, solution: Solution, limits: Limits) -> tuple[Job, ...]:
         """The table, then the coded checks, each only where there are some."""
         table = (CallsJob(solution.text, self.entry_point, self.calls, limits),) if self.calls else ()
@@ -186,7 +192,9 @@ class Prepared:
         """One result per testing, given one outcomes tuple per job of `jobs`."""
         table = outcomes[0] if self.calls else ()
         items = outcomes[-1] if self.coded else ()
-        verdicts = [decided(check.judge, table) for check in self.checks]
+        verdicts = [Verdict.BROKEN] * len(self.checks)
+        for at in self.order:
+            verdicts[at] = decided(self.checks[at].judge, table)
         verdicts += [coded_verdict(item) for item in items]
         verdicts.append(Verdict.BROKEN)
         digests = [*map(digest_of, table), 0]

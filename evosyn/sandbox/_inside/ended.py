@@ -13,11 +13,8 @@ from typing import NamedTuple
 from evosyn.sandbox._inside import child, wire
 from evosyn.sandbox._inside.alarm import JobLimits
 from evosyn.sandbox._inside.forker import Order
-from evosyn.sandbox._inside.remote import Exit, Remote, close, new_file, records
-
-LIE_S = 0.5
-"""A child that says it was charged less than half of what it computed, by more than this, is charged all of it."""
-
+from evosyn.sandbox._inside.remote import Exit, Remote, close, new_file
+from evosyn.sandbox._inside.results import Results, believed, charged, hidden
 
 ENDS = frozenset({wire.TIMEOUT, wire.KILLED})
 """Records behind which a child writes no other; the items that follow are for a new one."""
@@ -28,12 +25,12 @@ class Ended(NamedTuple):
 
     Attributes:
         seconds: what its last item is charged.
-        full: it ended by itself, and no more fits into its result file.
+        paused: it ended by itself where it should: no more fits into its result file, or it says that all is spent.
     """
 
     exit: Exit
     seconds: float
-    full: bool = False
+    paused: bool = False
 
     @property
     def killed(self) -> bool:
@@ -52,18 +49,21 @@ def to_its_end(remote: Remote, order: Order, given: Sequence[int], most: int) ->
         given: its descriptors; its result file comes second.
         most: records; the first is of no item.
     """
-    results = new_file()
+    handle = new_file()
     try:
-        slot = remote.fork(order, (given[0], results, *given[1:]))
+        results = Results(handle, most)
+        slot = remote.fork(order, (given[0], handle, *given[1:]))
         waited = remote.wait((slot,), results, order.limits, order.left_s)
         exit_ = remote.end(slot)
-        made = records(results, most, wire.OF_PROGRAMS)
-        full = exit_.alone and os.fstat(results).st_size >= order.most
+        said = results.read()
+        is_full = os.fstat(handle).st_size >= order.most
     finally:
-        close(results)
-    if full or len(made) == most or (made and made[-1].code in ENDS):
-        return Ended(exit_, waited.seconds, full), charged(made, exit_)
-    return Ended(exit_, max(waited.seconds, hidden(made, exit_))), made
+        close(handle)
+    made = believed(said, exit_.cpu_s, exit_.wall_s)
+    paused = exit_.alone and (is_full or sum([record.seconds for record in said[1:]]) > order.left_s)
+    if paused or len(made) == most or (made and made[-1].code in ENDS):
+        return Ended(exit_, waited.seconds, paused), charged(made, exit_.cpu_s)
+    return Ended(exit_, max(waited.seconds, hidden(made, exit_.cpu_s))), made
 
 
 def whole(made: list[wire.Record], count: int, ended: Ended, limits: JobLimits) -> list[wire.Record]:
@@ -90,17 +90,3 @@ def failure(ended: Ended, limits: JobLimits, where: bytes = b"") -> wire.Record:
         )
     reason = b"ended its process with status %d" % status if status >= 0 else b"signal %d" % -status
     return wire.Record(wire.KILLED, ended.seconds, reason + (b" " + where if where else b""))
-
-
-def charged(made: list[wire.Record], exit_: Exit) -> list[wire.Record]:
-    """The records of a child, the last one charged with what the child had not owned up to."""
-    hidden_s = hidden(made, exit_)
-    if made and hidden_s:
-        made[-1] = made[-1]._replace(seconds=made[-1].seconds + hidden_s)
-    return made
-
-
-def hidden(made: Sequence[wire.Record], exit_: Exit) -> float:
-    """CPU seconds of a child that its records do not own up to."""
-    claimed = sum([record.seconds for record in made])
-    return exit_.cpu_s - claimed if exit_.cpu_s > 2 * claimed + LIE_S else 0.0

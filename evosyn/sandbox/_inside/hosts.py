@@ -14,7 +14,8 @@ from evosyn.sandbox._inside import wire, work
 from evosyn.sandbox._inside.alarm import JobLimits
 from evosyn.sandbox._inside.ended import to_its_end, whole
 from evosyn.sandbox._inside.forker import Order
-from evosyn.sandbox._inside.remote import RESULT_BYTES, Remote, close, new_file
+from evosyn.sandbox._inside.remote import Remote, close, new_file
+from evosyn.sandbox._inside.results import RESULT_BYTES
 
 MOST = 4
 """Hosts that live at the same time; the one used longest ago ends first."""

@@ -19,9 +19,10 @@ from collections.abc import Sequence
 from evosyn.sandbox._inside import child, rpc, wire, work
 from evosyn.sandbox._inside.alarm import WAITING, JobLimits
 from evosyn.sandbox._inside.answers import HELLO
-from evosyn.sandbox._inside.ended import Ended, charged, failure
+from evosyn.sandbox._inside.ended import Ended, failure
 from evosyn.sandbox._inside.forker import Order
-from evosyn.sandbox._inside.remote import RESULT_BYTES, WORD, Remote, Waited, close, new_file, records
+from evosyn.sandbox._inside.remote import WORD, Remote, Waited, close, new_file
+from evosyn.sandbox._inside.results import RESULT_BYTES, Results, believed, charged
 
 FOREVER_S = 1e6
 """CPU seconds that a warm testing process may use in its life."""
@@ -114,6 +115,7 @@ class _Warm:
         remote = self._remote
         os.ftruncate(self._records, 0)
         os.lseek(self._records, 0, os.SEEK_SET)
+        results = Results(self._records, 1 + len(checks), wire.OF_TESTINGS)
         before_s = remote.cpu_seconds((self._slot,)) or 0.0
         loads = new_file()
         try:
@@ -121,16 +123,16 @@ class _Warm:
             program = remote.fork(order, (solution, loads, self._ask, self._answer))
             both, waited = (program, self._slot), Waited(self._slot, 0.0)
             if self._send(entry_point, checks, limits):
-                waited = remote.wait(both, self._records, limits, order.left_s, word=self._done, before_s=before_s)
+                waited = remote.wait(both, results, limits, order.left_s, word=self._done, before_s=before_s)
             exit_ = remote.end(program)
-            loading = records(loads, 1, wire.OF_PROGRAMS)
+            loading = Results(loads, 1).read()
         finally:
             os.close(loads)
-        if not self._rests(waited.slot):
+        if not self._rests(waited.slot, results):
             return None
-        died = Ended(exit_, waited.seconds)
-        made = records(self._records, 1 + len(checks), wire.OF_TESTINGS)
-        return _checked(made, checks, loading, died, failure(died, limits), limits)
+        died, computed_s = Ended(exit_, waited.seconds), remote.cpu_seconds((self._slot,))
+        testing_s = exit_.wall_s if computed_s is None else computed_s - before_s
+        return _checked(results.read(), checks, loading, died, testing_s, failure(died, limits), limits)
 
     def _send(self, entry_point: str, checks: Sequence[rpc.Check], limits: JobLimits) -> bool:
         """Hand the checks over; False where the process is gone."""
@@ -143,7 +145,7 @@ class _Warm:
             return False
         return True
 
-    def _rests(self, ready: int | None) -> bool:
+    def _rests(self, ready: int | None, results: Results) -> bool:
         """Bring the testing process to rest now that the program is dead; False where that does not work."""
         if ready == self._slot:
             return False  # it died
@@ -151,7 +153,7 @@ class _Warm:
             self._remote.ring(self._slot)
             before_s = self._remote.cpu_seconds((self._slot,)) or 0.0
             rest = JobLimits(REST_S, REST_S, REST_S, 0, 0)
-            waited = self._remote.wait((self._slot,), self._records, rest, REST_S, word=self._done, before_s=before_s)
+            waited = self._remote.wait((self._slot,), results, rest, REST_S, word=self._done, before_s=before_s)
             if waited.slot != WORD:
                 return False
         if not os.read(self._done, 1):
@@ -173,23 +175,23 @@ def _fresh_pair(
     ask_r, ask_w = os.pipe()
     answer_r, answer_w = os.pipe()
     texts = new_file(marshal.dumps((entry_point, list(checks)), 2))
-    loads, results = new_file(), new_file()
+    loads, judgements = new_file(), new_file()
     has_died = False
     try:
         program = remote.fork(_order(work.PROGRAM, limits, checks), (solution, loads, ask_r, answer_w))
         order = _order(work.TESTING, limits, checks)
-        testing = remote.fork(order, (texts, results, ask_w, answer_r))
+        testing = remote.fork(order, (texts, judgements, ask_w, answer_r))
         close(ask_r, ask_w, answer_r, answer_w)
+        results = Results(judgements, 1 + len(checks), wire.OF_TESTINGS)
         waited = remote.wait((testing,), results, limits, order.left_s, beside=(program,))
         judged = remote.end(testing)
         exit_ = remote.end(program)
-        loading = records(loads, 1, wire.OF_PROGRAMS)
-        made = records(results, 1 + len(checks), wire.OF_TESTINGS)
+        loading, made = Results(loads, 1).read(), results.read()
         died, ended = Ended(exit_, waited.seconds), Ended(judged, waited.seconds)
         if not ended.killed and (ended.status < 0 or ended.status == child.EXIT_FULL):
             has_died = _gets_to_a_call(remote, order, texts)
     finally:
-        close(texts, loads, results)
+        close(texts, loads, judgements)
     if ended.killed or judged.unfit or ended.status == child.EXIT_TIME:
         missing = failure(ended, limits)
     elif ended.status == rpc.EXIT_PEER:
@@ -200,7 +202,7 @@ def _fresh_pair(
     else:
         detail = b"the testing " + failure(ended, limits).payload
         missing = wire.Record(wire.TESTING_BROKEN, ended.seconds, detail)
-    return _checked(made, checks, loading, died, missing, limits)
+    return _checked(made, checks, loading, died, judged.cpu_s, missing, limits)
 
 
 def _left(program: Ended, limits: JobLimits) -> wire.Record:
@@ -215,16 +217,16 @@ def _gets_to_a_call(remote: Remote, order: Order, texts: int) -> bool:
     been loaded, so that what it does until then is its own."""
     ask_r, ask_w = os.pipe()
     answer_r, answer_w = os.pipe()
-    results = new_file()
+    judgements = new_file()
     try:
         os.write(answer_w, wire.record(wire.OK, 0.0, HELLO))
         close(ask_r, answer_w)
-        testing = remote.fork(order, (texts, results, ask_w, answer_r))
+        testing = remote.fork(order, (texts, judgements, ask_w, answer_r))
         close(ask_w, answer_r)
-        waited = remote.wait((testing,), results, order.limits, order.left_s)
+        waited = remote.wait((testing,), Results(judgements, 1), order.limits, order.left_s)
         return Ended(remote.end(testing), waited.seconds).status == rpc.EXIT_PEER
     finally:
-        close(results)
+        close(judgements)
 
 
 def _order(kind: int, limits: JobLimits, checks: Sequence[rpc.Check]) -> Order:
@@ -236,6 +238,7 @@ def _checked(
     checks: Sequence[rpc.Check],
     loading: Sequence[wire.Record],
     died: Ended,
+    testing_s: float,
     missing: wire.Record,
     limits: JobLimits,
 ) -> tuple[list[wire.Record], bool]:
@@ -245,12 +248,14 @@ def _checked(
         made: by the testing: that the program has said hello, then a record a check; it cannot see what the program
             computes.
         loading: by the program, of its loading.
+        testing_s: CPU seconds of the testing.
         missing: of the first check that has none, unless one before it has run out of time.
     """
     if not made:
         loaded = loading and loading[0].code == wire.OK
         return [failure(died, limits, b"while loading") if loaded or not loading else loading[0]], False
-    found = charged(made, died.exit)[1:]
+    computed_s = died.exit.cpu_s + testing_s
+    found = charged(believed(made, computed_s, died.exit.wall_s), computed_s)[1:]
     if len(found) < len(checks) and not (found and found[-1].code == wire.TIMEOUT):
         found.append(missing)
     return found, True

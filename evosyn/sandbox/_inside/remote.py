@@ -15,16 +15,14 @@ import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from evosyn.sandbox._inside import wire
 from evosyn.sandbox._inside.alarm import IDLE_SHARE, WAITING, JobLimits
 from evosyn.sandbox._inside.forker import ANSWER, COMMAND, END, FORK, READY, RING, WHICH, Order
+from evosyn.sandbox._inside.results import RESULT_BYTES, Results
 
 GRACE_S = 0.2
 """A program that swallows its alarm is killed this long after its time limit."""
 LOOK_S = 0.1
 """The shortest time between two looks at a child that goes on working."""
-RESULT_BYTES = 32 << 20
-"""What one child may write into its result file."""
 REPLY_BYTES = RESULT_BYTES
 """Once the records of a request come to this, they are sent; the rest is asked again."""
 
@@ -40,12 +38,14 @@ class Exit(NamedTuple):
     Attributes:
         status: as `wait` gives it.
         cpu_s: its CPU seconds.
+        wall_s: seconds that it lived.
         alone: it had ended by itself.
         unfit: it could not be started, or not be hardened; nothing of its work was read.
     """
 
     status: int
     cpu_s: float
+    wall_s: float
     alone: bool
     unfit: bool
 
@@ -67,12 +67,13 @@ class _Child:
 
     Attributes:
         end: of a stream whose other end closes when it ends.
+        began: when it was started.
         ended: that was seen.
         clock: of its CPU time, once that was asked for.
     """
 
     def __init__(self, end: int) -> None:
-        self.end, self.ended = end, False
+        self.end, self.began, self.ended = end, time.monotonic(), False
         self.clock: int | None = None
 
 
@@ -92,10 +93,10 @@ class Remote:
         """Start a child with these descriptors, which stay open here; its slot."""
         self._slot += 1
         end, theirs = _socket.socketpair()  # a pipe could be opened again by its reader's end
+        self._children[self._slot] = _Child(end.detach())
         rights = (_socket.SOL_SOCKET, _socket.SCM_RIGHTS, array.array("i", (*handles, theirs.fileno())))
         self._socket.sendmsg([COMMAND.pack(FORK, self._slot), order.pack()], [rights])
         theirs.close()
-        self._children[self._slot] = _Child(end.detach())
         return self._slot
 
     def ring(self, slot: int) -> None:
@@ -113,7 +114,7 @@ class Remote:
         status, cpu_s = self._ask(END, slot)
         unfit = os.read(found.end, 1) != READY
         os.close(found.end)
-        return Exit(status, cpu_s, found.ended, unfit)
+        return Exit(status, cpu_s, time.monotonic() - found.began, found.ended, unfit)
 
     def close(self) -> None:
         self._socket.close()
@@ -121,7 +122,7 @@ class Remote:
     def wait(
         self,
         slots: Sequence[int],
-        growing: int,
+        results: Results,
         limits: JobLimits,
         left_s: float,
         *,
@@ -134,7 +135,7 @@ class Remote:
 
         Args:
             slots: the children that may end it.
-            growing: a file whose growth is progress.
+            results: where whole records are progress.
             beside: children that work for them; what they compute counts as well.
             left_s: what all that they do may be charged.
             word: a descriptor; when it is readable, that ends the waiting too.
@@ -147,7 +148,6 @@ class Remote:
         for slot in slots:
             poller.register(self._children[slot].end, 0)
         clock = _Clock(limits, left_s)
-        size = 0
         while True:
             events = dict(poller.poll(clock.pause_ms))
             if word is not None and events.get(word, 0) & select.POLLIN:
@@ -161,11 +161,9 @@ class Remote:
             if word in events:
                 poller.unregister(word)  # nobody is left to say it: the end of that child is seen next
                 continue
-            grown = os.fstat(growing).st_size
             computed = self.cpu_seconds((*slots, *beside))
-            if clock.is_over(None if computed is None else computed - before_s, grown != size):
+            if clock.is_over(None if computed is None else computed - before_s, results.progressed()):
                 return Waited(None, clock.charged())
-            size = grown
 
     def cpu_seconds(self, slots: Sequence[int]) -> float | None:
         """What these children have computed until now; None where the kernel (gVisor's) does not tell."""
@@ -205,19 +203,19 @@ class _Clock:
         """Seconds since the last progress, as `Alarm.stop` counts them; CPU seconds as of the last look."""
         return max(0.0, self._cpu - self._cpu_at_progress, (time.monotonic() - self._progress) / WAITING)
 
-    def is_over(self, cpu_s: float | None, grown: bool) -> bool:
+    def is_over(self, cpu_s: float | None, progressed: bool) -> bool:
         """Look again.
 
         Args:
             cpu_s: what they have computed in all, or None where nobody knows: then only the wall clock counts.
-            grown: there was progress.
+            progressed: there was progress.
         """
         limits, now = self._limits, time.monotonic()
         known = cpu_s is not None
         self._cpu = cpu_s if cpu_s is not None else (now - self._began) / WAITING
-        if grown:
+        if progressed:
             self._progress, self._cpu_at_progress = now, self._cpu
-        if grown or self._cpu - self._cpu_at_move > IDLE_SHARE * (now - self._moved):
+        if progressed or self._cpu - self._cpu_at_move > IDLE_SHARE * (now - self._moved):
             self._moved, self._cpu_at_move = now, self._cpu
         return (
             self._cpu - self._cpu_at_progress >= limits.cpu_s + GRACE_S
@@ -240,12 +238,6 @@ def new_file(data: bytes = b"") -> int:
 
 def is_sealed(handle: int) -> bool:
     return bool(fcntl.fcntl(handle, fcntl.F_GET_SEALS) & fcntl.F_SEAL_WRITE)
-
-
-def records(handle: int, limit: int, allowed: frozenset[int]) -> list[wire.Record]:
-    """The records in a file that a child with these rights wrote."""
-    size = min(os.lseek(handle, 0, os.SEEK_END), RESULT_BYTES)
-    return wire.read_records(os.pread(handle, size, 0), limit, allowed)
 
 
 def close(*handles: int) -> None:

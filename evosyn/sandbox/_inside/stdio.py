@@ -12,9 +12,10 @@ import time
 
 from evosyn.sandbox._inside import wire, work
 from evosyn.sandbox._inside.alarm import WAITING, JobLimits
-from evosyn.sandbox._inside.ended import Ended, charged, failure
+from evosyn.sandbox._inside.ended import Ended, failure
 from evosyn.sandbox._inside.forker import Order
-from evosyn.sandbox._inside.remote import REPLY_BYTES, RESULT_BYTES, Remote, close, is_sealed, new_file, records
+from evosyn.sandbox._inside.remote import REPLY_BYTES, Remote, close, is_sealed, new_file
+from evosyn.sandbox._inside.results import RESULT_BYTES, Results, believed, charged, hidden
 
 
 def supervise(remote: Remote, items: range, left_s: float, limits: JobLimits, body: bytes) -> list[wire.Record]:
@@ -80,13 +81,14 @@ class _Runs:
             sealed: the file to compile into, where that is to be done.
         """
         remote, limits = self._remote, self._limits
-        results, _, output = files
+        output, results = files[2], Results(files[0], 2 if sealed else 1)
         most = RESULT_BYTES if sealed else self._most + work.OUTPUT_SLACK
         slot = remote.fork(Order(kind, limits, left_s=limits.cpu_s, most=most), (given, *files, *sealed))
         waited = remote.wait((slot,), results, limits, limits.cpu_s)
         exit_ = remote.end(slot)
-        ended = Ended(exit_, waited.seconds)
-        made = charged(records(results, 2, wire.OF_PROGRAMS), exit_)
+        made = believed(results.read(), exit_.cpu_s, exit_.wall_s)
+        ended = Ended(exit_, max(waited.seconds, hidden(made, exit_.cpu_s)))
+        made = charged(made, exit_.cpu_s)
         if sealed:
             if not is_sealed(sealed[0]):
                 return made[0] if made else failure(ended, limits, b"while compiling")

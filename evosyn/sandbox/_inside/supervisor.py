@@ -20,7 +20,8 @@ from evosyn.sandbox._inside.arguments import Arguments
 from evosyn.sandbox._inside.ended import ENDS, failure, to_its_end, whole
 from evosyn.sandbox._inside.forker import Order
 from evosyn.sandbox._inside.hosts import Hosts
-from evosyn.sandbox._inside.remote import REPLY_BYTES, RESULT_BYTES, Remote, close, new_file
+from evosyn.sandbox._inside.remote import REPLY_BYTES, Remote, close, new_file
+from evosyn.sandbox._inside.results import RESULT_BYTES
 
 FRAME = struct.Struct("<I")
 CALLS, COMPANY, CHECKS, STDIO, HARNESS, SHARE = range(6)
@@ -93,7 +94,7 @@ class Supervisor:
                 return found  # the rest is asked again, perhaps of another worker
             if len(made) > 1 and made[-1].code in ENDS:
                 continue
-            if len(made) > 1 and (ended.full or sum([record.seconds for record in made[1:]]) > left):
+            if len(made) > 1 and ended.paused:
                 continue
             if not made:
                 return found + [failure(ended, limits, b"while loading")] * len(todo)

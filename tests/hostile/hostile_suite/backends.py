@@ -10,14 +10,14 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 from evosyn.errors import EvosynError
 from evosyn.jobs import Limits
 from evosyn.ports import Sandbox
 from evosyn.sandbox import _image, open_sandbox
-from hostile_suite.host import descendants, named, parent_of
+from hostile_suite.host import descendants, named, parent_of, seen_below
 from hostile_suite.meter import Meter
 
 BACKENDS = ("bwrap", "bare", "docker")
@@ -73,7 +73,8 @@ class Backend:
 
     def processes(self) -> int:
         """Processes that its workers hold now."""
-        return len(self._pids(self._roots()))
+        roots = self._roots()
+        return len(descendants(roots) | (roots - {os.getpid()}))
 
     def meter(self) -> Meter:
         """Of what its workers do from now on; where the engine runs on another machine it sees nothing."""
@@ -83,7 +84,7 @@ class Backend:
             nonlocal roots, found_at
             if time.monotonic() > found_at + NEW_CONTAINERS_S:  # a container may have started meanwhile
                 roots, found_at = self._roots(), time.monotonic()
-            return self._pids(roots)
+            return seen_below(roots) | (roots - {os.getpid()})
 
         def between() -> set[int]:
             """The shims of our containers; the whole engine, whoever else it works for, only while none of ours runs."""
@@ -91,9 +92,6 @@ class Backend:
             return parents or named(ENGINE)
 
         return Meter(pids, between) if self.name == "docker" else Meter(pids)
-
-    def _pids(self, roots: Collection[int]) -> set[int]:
-        return descendants(roots) | (set(roots) - {os.getpid()})
 
     def _roots(self) -> set[int]:
         """The processes above all of its own: this one, or those of containers."""

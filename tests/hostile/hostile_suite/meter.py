@@ -12,7 +12,6 @@ import resource
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping
-from pathlib import Path
 from typing import NamedTuple
 
 PAUSE_S, LATEST_S = 0.1, 1.0
@@ -77,53 +76,47 @@ class Meter:
 
     def _look(self) -> Look:
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
-        theirs = [Path(f"/proc/{pid}") for pid in self._pids()]
-        ended_s = sum(map(_ended_s, theirs))  # first: what ends meanwhile is missed for once, and not counted twice
-        cpu_s = used.ru_utime + used.ru_stime + ended_s + sum(map(_own_s, theirs))
-        me = str(threading.get_native_id())
-        ours = [thread for thread in _threads(Path("/proc/self")) if thread.name != me]
-        passing = [Path(f"/proc/{pid}") for pid in self._between()]
-        threads = [*ours, *(thread for one in (*theirs, *passing) for thread in _threads(one))]
-        return Look(cpu_s, {str(thread): sum(_scheduled_s(thread)) for thread in threads}, any(map(_at_disk, threads)))
+        theirs = self._pids()
+        ended_s = sum([_seconds(pid, 13) for pid in theirs])  # first: what ends meanwhile is missed, not counted twice
+        cpu_s = used.ru_utime + used.ru_stime + ended_s
+        me, disk = str(threading.get_native_id()), False
+        wanted_s: dict[str, float] = {}
+        for pid in (*theirs, *self._between(), os.getpid()):
+            had_s = 0.0
+            for thread in _threads(pid):
+                had, stood = _scheduled_s(thread)
+                had_s += had
+                if not thread.endswith(f"/{me}"):
+                    wanted_s[thread] = had + stood
+                    disk = disk or _fields(thread)[:1] == ["D"]
+            if pid in theirs:  # of one that has gone its parent has the seconds
+                cpu_s += max(_seconds(pid, 11), had_s)
+        return Look(cpu_s, wanted_s, disk)
 
 
-def _own_s(process: Path) -> float:
-    """What it has computed, without its children; of one that has gone its parent has the seconds."""
-    scheduled_s = sum(_scheduled_s(thread)[0] for thread in _threads(process))
-    return max(_seconds(process, 11), scheduled_s)
+def _seconds(pid: int, at: int) -> float:
+    """Two fields of its `stat` together: what it has computed, or its children that have ended."""
+    return sum(map(int, _fields(f"/proc/{pid}")[at : at + 2])) / _TICKS
 
 
-def _ended_s(process: Path) -> float:
-    """What its children have computed that have ended."""
-    return _seconds(process, 13)
-
-
-def _seconds(process: Path, at: int) -> float:
-    with contextlib.suppress(OSError, ValueError):
-        return sum(map(int, _fields(process)[at : at + 2])) / _TICKS
-    return 0.0
-
-
-def _scheduled_s(thread: Path) -> tuple[float, float]:
+def _scheduled_s(thread: str) -> tuple[float, float]:
     """How long a thread has had the processor, and how long it has stood in line for it."""
-    with contextlib.suppress(OSError, ValueError):
-        had, stood, _ = map(int, (thread / "schedstat").read_text().split())
-        return had / 1e9, stood / 1e9
-    return 0.0, 0.0
+    fields = _read(f"{thread}/schedstat").split()[:2]
+    return (int(fields[0]) / 1e9, int(fields[1]) / 1e9) if len(fields) == 2 else (0.0, 0.0)
 
 
-def _threads(process: Path) -> list[Path]:
+def _threads(pid: int) -> list[str]:
     with contextlib.suppress(OSError):
-        return list((process / "task").iterdir())
+        return [f"/proc/{pid}/task/{name}" for name in os.listdir(f"/proc/{pid}/task")]  # noqa: PTH208 - ten times a second
     return []
 
 
-def _at_disk(thread: Path) -> bool:
-    with contextlib.suppress(OSError, IndexError):
-        return _fields(thread)[0] == "D"
-    return False
+def _fields(process: str) -> list[str]:
+    """Of the `stat` of a process or thread, from the state on; none of one that has gone."""
+    return _read(f"{process}/stat").rpartition(")")[2].split()
 
 
-def _fields(process: Path) -> list[str]:
-    """Of its `stat`, from the state on."""
-    return (process / "stat").read_text().rpartition(")")[2].split()
+def _read(name: str) -> str:
+    with contextlib.suppress(OSError), open(name) as file:  # noqa: PTH123
+        return file.read()
+    return ""

@@ -178,6 +178,46 @@ EVADING = solutions(
     draws=2,
 )
 
+DEAF = """
+for number in (10, 14, 24, 26, 27): signal.signal(number, signal.SIG_IGN)
+for which in (0, 1, 2): signal.setitimer(which, 0)
+for fd in FDS:
+    try: os.set_blocking(fd, False)
+    except OSError: pass
+while True:
+    for fd in FDS:
+        try: {deed}
+        except (OSError, ValueError): pass
+    {between}
+"""
+NO_PROGRESS = {
+    "a byte": "os.write(fd, b'\\xff')",
+    "noughts": "os.write(fd, bytes(1000))",
+    "half a record": "os.write(fd, struct.pack('<Bd', 0, 0.0))",
+    "records": "os.write(fd, struct.pack('<BdI', 0, 0.0, 1) + b'N')",
+    "records that are not its to write": "os.write(fd, struct.pack('<BdI', 10, 0.0, 0))",
+    "a record that never ends": "os.write(fd, (struct.pack('<BdI', 0, 0.0, 1 << 30) if not os.fstat(fd).st_size else b'x'))",
+    "room": "os.ftruncate(fd, os.fstat(fd).st_size + 1)",
+    "records, again and again from the front": "os.ftruncate(fd, 0); os.pwrite(fd, struct.pack('<BdI', 0, 0.0, 1) * 9, 0)",
+}
+PROGRESS = solutions(
+    "progress that is none",
+    "What a program writes into its result file while it goes on gives it no time beyond its limit: only whole records are "
+    "progress, and only as many as it has items.",
+    [
+        attack(
+            f"{what} while it {doing}",
+            "import os, signal, struct, time\nFDS = range(3, 64)",
+            DEAF.format(deed=deed, between=between),
+        )
+        for what, deed in NO_PROGRESS.items()
+        for doing, between in (("computes", "sum(range(30_000))"), ("waits", "time.sleep(.01)"))
+    ],
+    words=allow("timeout killed wrong not-plain-data", rest="timeout killed exception output-limit wrong"),
+    slow=True,
+    draws=2,
+)
+
 GROWTHS = {
     "byte arrays in steps": "a = []\nwhile True: a.append(bytearray(50 << 20))",
     "one large byte array": "return bytearray(1 << 40)",
@@ -281,4 +321,4 @@ ADDING = solutions(
 )
 
 
-FAMILIES: tuple[Family, ...] = (BUSY, WAITING, EVADING, MEMORY, OUTPUT, ADDING)
+FAMILIES: tuple[Family, ...] = (BUSY, WAITING, EVADING, PROGRESS, MEMORY, OUTPUT, ADDING)

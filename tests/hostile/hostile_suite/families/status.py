@@ -112,15 +112,15 @@ SIGNALS = solutions(
 FDS = "import os\ndef each(deed):\n    for fd in range(3, 256):\n        try: deed(fd)\n        except (OSError, ValueError): pass\n"
 
 
-def _records(code: int, layout: str, value: int) -> Attack:
+def _records(code: int, layout: str, value: int, seconds: str = "0") -> Attack:
     return calls(
-        f"code {code} as {layout}",
+        f"code {code} as {layout}" + (f", {seconds} seconds" if seconds != "0" else ""),
         f"""
     import marshal, os, struct
     for value in ({value}, None, b'', 'x'):
         data = marshal.dumps(value, 2)
         for fd in range(3, 256):
-            try: os.write(fd, struct.pack('{layout}', *([{code}, 0, len(data)][:len('{layout.lstrip("<>=")}')])) + data)
+            try: os.write(fd, struct.pack('{layout}', *([{code}, {seconds}, len(data)][:len('{layout.lstrip("<>=")}')])) + data)
             except (OSError, struct.error): pass
     os._exit(0)
     """,
@@ -376,6 +376,43 @@ MODULES = solutions(
 )
 
 
+SECONDS = solutions(
+    "claims of seconds",
+    "What a program says of the seconds that it was charged counts only as far as it was seen to compute or to wait: no "
+    "claim spends the budget of its job, so that items would not be run.",
+    [_records(0, "<BdI", 7, seconds) for seconds in ("1e5", "1e300", "-1e5", "float('inf')", "float('nan')")]
+    + [
+        attack(
+            f"what tells the seconds says {said}",
+            OURS
+            + f"""
+    for module in ours():
+        for kind in list(vars(module).values()):
+            if isinstance(kind, type) and hasattr(kind, 'stop'): kind.stop = lambda *a, **k: {said}
+    """,
+            "return 0",
+        )
+        for said in ("1e5", "-1e5", "float('nan')")
+    ]
+    + [
+        attack(
+            f"its clocks {what}",
+            OURS
+            + f"""
+    import itertools
+    ticks = itertools.count()
+    for module in ours():
+        for name in ('monotonic', 'process_time'):
+            if hasattr(module, name): setattr(module, name, lambda: {ticks})
+    """,
+            "return 0",
+        )
+        for what, ticks in (("run ahead", "next(ticks) * 1e4"), ("run back", "next(ticks) * -1e4"), ("stand", "0.0"))
+    ],
+    draw=lambda stream: _records(0, "<BdI", stream.randrange(10**6), f"{10 ** stream.uniform(-3, 6):.3g}"),
+)
+
+
 SLEEPS = "lambda *a, **k: __import__('time').sleep(99)"
 HANGING = solutions(
     "our code that hangs",
@@ -417,4 +454,4 @@ HANGING = solutions(
     draws=1,
 )
 
-FAMILIES: tuple[Family, ...] = (EXITS, SIGNALS, RECORDS, MODULES, HANGING)
+FAMILIES: tuple[Family, ...] = (EXITS, SIGNALS, RECORDS, MODULES, SECONDS, HANGING)
