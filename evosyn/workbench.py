@@ -152,6 +152,22 @@ class WorkbenchConfig(BaseModel):
     agent: AgentConfig = AgentConfig()
 
 
+def sandbox_of(
+    config: SandboxConfig, *, workers: int | None = None, numpy: bool = False, hash_seed: int = 0
+) -> Sandbox:
+    """A sandbox as a configuration names it, for programs alone; the caller closes it.
+
+    Raises:
+        SandboxUnavailable: it does not work here, or protects too little.
+    """
+    from evosyn.sandbox import open_sandbox
+
+    name, options = config.opened
+    return open_sandbox(
+        name, workers=workers, allow_weak=config.allow_weak, numpy=numpy, hash_seed=hash_seed, options=options
+    )
+
+
 class Workbench:
     """The collaborators of a command; use it as a context manager.
 
@@ -163,6 +179,7 @@ class Workbench:
         limits: of one solution where matrices are made.
         company: whether strategies that the policy admits share a process.
         default: teacher where none is named; None makes that an error.
+        lent: sandbox for everything that runs, which stays open; by default one is opened for each need.
 
     Attributes:
         budget: shared by all teachers.
@@ -178,11 +195,13 @@ class Workbench:
         limits: Limits | None = None,
         company: bool = True,
         default: str | None = None,
+        lent: Sandbox | None = None,
     ) -> None:
         self.config = config or WorkbenchConfig()
         self._refuse_strangers(default)
         self.budget = Budget(self.config.budget)
         self._out, self._seed, self._limits, self._company, self._default = out, seed, limits, company, default
+        self._lent = lent
         self._verdicts = verdicts or (out / "verdicts.sqlite" if out else None)
         self._open = ExitStack()
         self._refusals: dict[str, Refusals] = {}
@@ -340,21 +359,15 @@ class Workbench:
         return usage_of(replies)
 
     def open_sandbox(self, *, workers: int | None = None, numpy: bool = False, hash_seed: int = 0) -> Sandbox:
-        """One more sandbox, closed with the others."""
-        from evosyn.sandbox import open_sandbox
+        """One more sandbox, closed with the others; the one that is lent, whatever is asked for."""
         from evosyn.worlds.routing import RoutingSandbox
 
-        config = self.config.sandbox
-        name, options = config.opened
-        opened = open_sandbox(
-            name,
-            workers=workers,
-            allow_weak=config.allow_weak,
-            numpy=numpy,
-            hash_seed=hash_seed,
-            options=options,
+        if isinstance(self._lent, RoutingSandbox):
+            return self._lent
+        opened = self._lent or self._open.enter_context(
+            sandbox_of(self.config.sandbox, workers=workers, numpy=numpy, hash_seed=hash_seed)
         )
-        return self._open.enter_context(RoutingSandbox(opened, lambda: self.shells))
+        return RoutingSandbox(opened, lambda: self.shells)
 
     def close(self) -> None:
         self._open.close()
