@@ -8,19 +8,23 @@ section 5, "Sandbox".
 from __future__ import annotations
 
 import hashlib
+import sys
 import threading
 from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
 from typing import NamedTuple
 
 from evosyn.crossexec.rows import OnRow, Row, RowRunner, guarded
 from evosyn.crossexec.verdict_cache import MemoryVerdicts
 from evosyn.jobs import CellResult, Limits
 from evosyn.ports import Domain, Sandbox, VerdictCache
-from evosyn.records import Problem, Solution, Testing, Verdict, canonical_json
+from evosyn.records import Json, Problem, Solution, Testing, Verdict, canonical_json
 from evosyn.sharing import Company
 
 VERDICTS_VERSION = 5
-"""Raised whenever equal inputs may get another verdict; it enters every cache key."""
+"""Raised whenever equal inputs may get another verdict; it enters every cache key. For the code of domains from outside
+see `deciding`."""
 BATCHES = 2
 """Calls of `decide` that run at the same time; further ones wait."""
 
@@ -108,7 +112,7 @@ class Judge:
             KeyError: the domain of the problem is not served.
         """
         domain, shared = self.domains[problem.domain], tuple(columns)
-        key = guarded(domain.key, problem)
+        key = guarded(deciding, domain, problem)
         trouble = key if isinstance(key, CellResult) else None
         decides = [self._salt, problem.domain, "" if trouble else key]
         head = _digest(canonical_json(decides if by == "same" else [*decides, by]))
@@ -224,6 +228,24 @@ class Judge:
             finally:
                 self._slots.release(BATCHES)
         return len(suspicious), recovered
+
+
+def deciding(domain: Domain, problem: Problem) -> Json:
+    """What decides the verdicts of a problem on the side of its domain: the key of the problem, and of a domain from
+    outside its `version`, where it has one, or a digest of the modules that its class is made of."""
+    version = getattr(domain, "version", None)
+    code = sources_of(type(domain)) if version is None else str(version)
+    return [domain.key(problem), code] if code else domain.key(problem)
+
+
+@cache
+def sources_of(kind: type) -> str:
+    """A digest of the files that a class and its bases stand in, as they are now; "" where all of them are ours."""
+    roots = {one.__module__: one.__module__.partition(".")[0] for one in kind.__mro__}
+    outside = [name for name, root in roots.items() if root != "evosyn" and root not in sys.stdlib_module_names]
+    files = {Path(getattr(sys.modules.get(name), "__file__", None) or "") for name in outside}
+    texts = [file.read_bytes() for file in sorted(files) if file.is_file()]
+    return _digest(canonical_json([hashlib.sha256(text).hexdigest() for text in texts])).hex() if texts else ""
 
 
 def _digest(text: str) -> bytes:
