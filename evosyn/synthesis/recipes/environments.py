@@ -6,7 +6,6 @@ with a revision, cross-check (ours), reviews, novelty. Difficulty is measured af
 
 from __future__ import annotations
 
-import asyncio
 from functools import partial
 from pathlib import Path
 
@@ -59,7 +58,7 @@ def make_environments(
         run.write_json("manifest.json", {**told, **decides})
         stages = stages_of(config, workbench, teacher, ledger)
         runner = Runner(stages, ledger, window=2 * max(8, workbench.config.teacher.calls), progress=progress)
-        asyncio.run(_run(runner, count, teacher))
+        runner.run_and_close(map(Draft, range(count)), [teacher])
         run.journal.sync()
         report = write_environments(run, ledger.items(range(count)))
         run.write_json("report.json", report)
@@ -85,10 +84,3 @@ def drafts_of(config: MakeConfig) -> int:
     if config.author.by == "shown":
         return config.limit
     return min(config.limit, len(keywords_of(config.author)) * config.author.per_keyword)
-
-
-async def _run(runner: Runner[Draft], count: int, teacher: Teacher) -> None:
-    try:
-        await runner.run(Draft(index) for index in range(count))
-    finally:
-        await teacher.aclose()
