@@ -9,9 +9,8 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-import yaml
-
 from evosyn import __version__
+from evosyn.configs.saving import CONFIG, as_yaml
 from evosyn.environments.ladder import Ladder
 from evosyn.environments.runner import EnvironmentRunner
 from evosyn.ports import Teacher
@@ -53,7 +52,7 @@ def make_environments(
         strategy = load_strategy(config.crosscheck.strategy)
         decides = {"keywords": content_id("k_", list(keywords)), "strategy": strategy_id(strategy)}
         ledger.begin({"kind": KIND, **config.identity(), **decides, "teacher": teacher.name})
-        run.write("config.yaml", yaml.safe_dump(config.model_dump(mode="json"), sort_keys=False))
+        run.write(CONFIG, as_yaml(config))
         told = {"kind": KIND, "evosyn": __version__, "teacher": teacher.name, "simulated": teacher.simulated}
         run.write_json("manifest.json", {**told, **decides})
         stages = stages_of(config, workbench, teacher, ledger)

@@ -10,9 +10,8 @@ from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
 
-import yaml
-
 from evosyn import __version__
+from evosyn.configs.saving import CONFIG, as_yaml
 from evosyn.domains.world_tool import NAME
 from evosyn.errors import UsageError
 from evosyn.ports.stages import Stage
@@ -88,7 +87,7 @@ def make_worlds(
         strategy = load_strategy(config.tools.strategy)
         decides = {"names": content_id("k_", list(names)), "strategy": strategy_id(strategy)}
         ledger.begin({"kind": KIND, **config.identity(), **decides, "teacher": teacher.name})
-        run.write("config.yaml", yaml.safe_dump(config.model_dump(mode="json"), sort_keys=False))
+        run.write(CONFIG, as_yaml(config))
         told = {"kind": KIND, "evosyn": __version__, "teacher": teacher.name, "simulated": teacher.simulated}
         run.write_json("manifest.json", {**told, **decides})
         stages = stages_of(config, workbench, WorldAsker(ledger, teacher), strategy, out)
