@@ -160,6 +160,15 @@ def test_documents_show_these_layers() -> None:
     assert [set(part.strip("`").split(", ")) for part in line.split(" > ")] == order
 
 
+def test_the_design_shows_every_room_and_every_recipe() -> None:
+    tree = (ROOT.parent / "DESIGN.md").read_text(encoding="utf-8").partition("## 3. The house")[2].split("```")[1]
+    rooms = {path.parent.name for path in ROOT.glob("*/__init__.py")}
+    assert {room for room in rooms if f" {room}/" not in tree} == set()
+    recipes = re.search(r"recipes/{([\w,]+)}", tree)
+    assert recipes is not None
+    assert set(recipes[1].split(",")) == {path.stem for path in (ROOT / "synthesis/recipes").glob("[!_]*.py")}
+
+
 def test_the_engine_names_nothing_that_is_evolved() -> None:
     nouns = re.compile("strateg|testing|solution|matrix|environment|genetic", re.IGNORECASE)
     files = [path for path in (ROOT / "evolve").rglob("*") if path.suffix in {".py", ".md"}]
