@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from evosyn.configs.loading import validated
+from evosyn import sandbox as sandboxes
 from evosyn.dataset import Sample
 from evosyn.errors import UsageError
 from evosyn.jobs import Limits
@@ -27,12 +27,14 @@ __all__ = ["cross_execute", "load", "open_sandbox", "rank", "reward"]
 class OpenedSandbox(RoutingSandbox):
     """What `open_sandbox` gives: closing it closes all that was opened for its jobs."""
 
-    def __init__(self, workbench: Workbench, sandbox: Sandbox) -> None:
-        super().__init__(sandbox, lambda: workbench.shells)
-        self._workbench = workbench
+    def __init__(self, opened: Sandbox, workers: int | None) -> None:
+        beside = Workbench(WorkbenchConfig(sandbox=SandboxConfig(workers=workers)))
+        super().__init__(opened, lambda: beside.shells)
+        self._beside = beside
 
     def close(self) -> None:
-        self._workbench.close()
+        super().close()
+        self._beside.close()
 
 
 def open_sandbox(
@@ -58,9 +60,10 @@ def open_sandbox(
         SandboxUnavailable: it does not work here, or protects too little and `allow_weak` is not set.
         UsageError: no sandbox of that name, or an option that it does not know.
     """
-    given = {"backend": name, "workers": workers, "allow_weak": allow_weak, **(options or {})}
-    workbench = Workbench(WorkbenchConfig(sandbox=validated(SandboxConfig, given, "open_sandbox")))
-    return OpenedSandbox(workbench, workbench.open_sandbox(workers=workers, numpy=numpy, hash_seed=hash_seed))
+    opened = sandboxes.open_sandbox(
+        name, workers=workers, allow_weak=allow_weak, numpy=numpy, hash_seed=hash_seed, options=options
+    )
+    return OpenedSandbox(opened, workers)
 
 
 def load(source: str | Path) -> list[Pool]:

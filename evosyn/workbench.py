@@ -364,9 +364,10 @@ class Workbench:
 
         if isinstance(self._lent, RoutingSandbox):
             return self._lent
-        opened = self._lent or self._open.enter_context(
-            sandbox_of(self.config.sandbox, workers=workers, numpy=numpy, hash_seed=hash_seed)
-        )
+        opened = self._lent
+        if opened is None:
+            own = sandbox_of(self.config.sandbox, workers=workers, numpy=numpy, hash_seed=hash_seed)
+            opened = self._open.enter_context(own)
         return RoutingSandbox(opened, lambda: self.shells)
 
     def close(self) -> None:

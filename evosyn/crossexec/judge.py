@@ -19,12 +19,12 @@ from evosyn.crossexec.rows import OnRow, Row, RowRunner, guarded
 from evosyn.crossexec.verdict_cache import MemoryVerdicts
 from evosyn.jobs import CellResult, Limits
 from evosyn.ports import Domain, Sandbox, VerdictCache
-from evosyn.records import Json, Problem, Solution, Testing, Verdict, canonical_json
+from evosyn.records import Problem, Solution, Testing, Verdict, canonical_json
 from evosyn.sharing import Company
 
 VERDICTS_VERSION = 5
 """Raised whenever equal inputs may get another verdict; it enters every cache key. For the code of domains from outside
-see `deciding`."""
+see `version_of`."""
 BATCHES = 2
 """Calls of `decide` that run at the same time; further ones wait."""
 
@@ -112,9 +112,9 @@ class Judge:
             KeyError: the domain of the problem is not served.
         """
         domain, shared = self.domains[problem.domain], tuple(columns)
-        key = guarded(deciding, domain, problem)
-        trouble = key if isinstance(key, CellResult) else None
-        decides = [self._salt, problem.domain, "" if trouble else key]
+        key, code = guarded(domain.key, problem), guarded(version_of, domain)
+        trouble = next((one for one in (key, code) if isinstance(one, CellResult)), None)
+        decides = [self._salt, problem.domain, "" if trouble else [key, code] if code else key]
         head = _digest(canonical_json(decides if by == "same" else [*decides, by]))
         ids = [testing.id.encode() for testing in shared]
         rows = []
@@ -230,12 +230,11 @@ class Judge:
         return len(suspicious), recovered
 
 
-def deciding(domain: Domain, problem: Problem) -> Json:
-    """What decides the verdicts of a problem on the side of its domain: the key of the problem, and of a domain from
-    outside its `version`, where it has one, or a digest of the modules that its class is made of."""
+def version_of(domain: Domain) -> str:
+    """Of the code of a domain from outside: its `version`, where it has one, or a digest of the modules that its class
+    is made of; "" for one of ours."""
     version = getattr(domain, "version", None)
-    code = sources_of(type(domain)) if version is None else str(version)
-    return [domain.key(problem), code] if code else domain.key(problem)
+    return sources_of(type(domain)) if version is None else str(version)
 
 
 @cache
