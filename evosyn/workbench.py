@@ -13,17 +13,15 @@ from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import parse_qsl, urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import BaseModel, ConfigDict, Field
 
 from evosyn import registry
 from evosyn.agents.episodes import Actor, EpisodeActor
 from evosyn.agents.turns import TurnJournal
 from evosyn.budget import Budget, BudgetConfig
 from evosyn.chat import Refusals, Reply
-from evosyn.configs.loading import SECRET
+from evosyn.configs.section import PluginSection
 from evosyn.errors import SandboxUnavailable, UsageError
 from evosyn.jobs import Limits
 from evosyn.ports import (
@@ -50,30 +48,6 @@ if TYPE_CHECKING:
 
 OFFLINE = "offline"
 ANY_MODEL = "litellm:provider/name"
-ONCE_WRITTEN = (("timeout_s", 300.0), ("hedge", True))
-"""Defaults that stood in each config.yaml, whatever teacher it named."""
-SECRET_WORDS = ("key", "token", "secret", "password", "signature", "sig")
-
-
-class PluginSection(BaseModel):
-    """A section whose further keys are the options of the plug-in that it names, which says which it knows."""
-
-    model_config = ConfigDict(frozen=True, extra="allow")
-
-    @property
-    def options(self) -> dict[str, Json]:
-        return dict(self.model_extra or {})
-
-    @model_validator(mode="before")
-    @classmethod
-    def _given(cls, given: Json) -> Json:
-        """What is null is not given: earlier versions wrote the options of all teachers into each config.yaml."""
-        if not isinstance(given, dict):
-            return given
-        if held := [key for key, value in given.items() if _holds_secret(value)]:
-            rule = f"{held[0]} holds a secret, which would be written into config.yaml; name it with api_key_env"
-            raise PydanticCustomError(SECRET, rule)
-        return {key: value for key, value in given.items() if value is not None and (key, value) not in ONCE_WRITTEN}
 
 
 class TeacherConfig(PluginSection):
@@ -404,11 +378,3 @@ class Workbench:
         return TeacherTools(
             self._seed, config.calls, replies, self.budget, refusals=self._refusals, sandbox=lambda: self.sandbox
         )
-
-
-def _holds_secret(value: Json) -> bool:
-    if not isinstance(value, str) or "://" not in value:
-        return False
-    parts = urlsplit(value)
-    names = [name.lower() for name, _ in parse_qsl(parts.query)]
-    return "@" in parts.netloc or any(word in name for name in names for word in SECRET_WORDS)
