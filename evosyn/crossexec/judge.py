@@ -11,7 +11,6 @@ import hashlib
 import sys
 import threading
 from collections.abc import Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,6 +24,7 @@ from evosyn.sharing import Company
 VERDICTS_VERSION = 5
 """Raised whenever equal inputs may get another verdict; it enters every cache key. For the code of domains from outside
 see `version_of`."""
+_sources: dict[type, str] = {}
 BATCHES = 2
 """Calls of `decide` that run at the same time; further ones wait."""
 
@@ -237,9 +237,15 @@ def version_of(domain: Domain) -> str:
     return sources_of(type(domain)) if version is None else str(version)
 
 
-@cache
 def sources_of(kind: type) -> str:
-    """A digest of the files that a class and its bases stand in, as they are now; "" where all of them are ours."""
+    """A digest of the files that a class and its bases stand in, as they are when it is first asked for; "" where all
+    of them are ours."""
+    if kind not in _sources:
+        _sources[kind] = _read_sources(kind)
+    return _sources[kind]
+
+
+def _read_sources(kind: type) -> str:
     roots = {one.__module__: one.__module__.partition(".")[0] for one in kind.__mro__}
     outside = [name for name, root in roots.items() if root != "evosyn" and root not in sys.stdlib_module_names]
     files = {Path(getattr(sys.modules.get(name), "__file__", None) or "") for name in outside}
