@@ -1,25 +1,69 @@
 """evosyn from Python: load problems, execute solutions against testings, rank both, pay rewards.
 
 `import evosyn` gives these names; everything else in the package but `evosyn.contracts` is its own affair and may
-change. Whatever a model wrote runs in the sandbox only. Each function opens one for its call; who calls often passes
-one that stays open (`evosyn.open_sandbox(numpy=True)`). docs/api.md.
+change. Whatever a model wrote runs in the sandbox only. Each function works at a workbench of its own, which opens
+whatever the domains need; who calls often passes a sandbox that stays open (`evosyn.open_sandbox(numpy=True)`).
+docs/api.md.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from evosyn import sandbox as sandboxes
 from evosyn.dataset import Sample
 from evosyn.errors import UsageError
 from evosyn.jobs import Limits
 from evosyn.ports import Sandbox
 from evosyn.records import Invalid, Json, PassMatrix, Pool, Ranking
-from evosyn.sandbox import open_sandbox
 from evosyn.tasks import Task
+from evosyn.workbench import SandboxConfig, Workbench, WorkbenchConfig
+from evosyn.worlds.routing import RoutingSandbox
 
 __all__ = ["cross_execute", "load", "open_sandbox", "rank", "reward"]
+
+
+class OpenedSandbox(RoutingSandbox):
+    """What `open_sandbox` gives: closing it closes all that was opened for its jobs."""
+
+    def __init__(self, opened: Sandbox, workers: int | None) -> None:
+        beside = Workbench(WorkbenchConfig(sandbox=SandboxConfig(workers=workers)))
+        super().__init__(opened, lambda: beside.shells)
+        self._beside = beside
+
+    def close(self) -> None:
+        super().close()
+        self._beside.close()
+
+
+def open_sandbox(
+    name: str = "local",
+    *,
+    workers: int | None = None,
+    allow_weak: bool = False,
+    numpy: bool = False,
+    hash_seed: int = 0,
+    options: Mapping[str, Json] | None = None,
+) -> Sandbox:
+    """Open a sandbox for several calls; close it, or use it as a context manager.
+
+    Args:
+        name: `local`, `docker`, or anything else that the registry finds.
+        workers: programs at the same time; None for one a core.
+        allow_weak: open it even where it cannot protect this machine well.
+        numpy: whether programs may import numpy; strategies are ranked by such ones only.
+        hash_seed: of the processes of programs.
+        options: of its own config.
+
+    Raises:
+        SandboxUnavailable: it does not work here, or protects too little and `allow_weak` is not set.
+        UsageError: no sandbox of that name, or an option that it does not know.
+    """
+    opened = sandboxes.open_sandbox(
+        name, workers=workers, allow_weak=allow_weak, numpy=numpy, hash_seed=hash_seed, options=options
+    )
+    return OpenedSandbox(opened, workers)
 
 
 def load(source: str | Path) -> list[Pool]:
@@ -58,14 +102,8 @@ def cross_execute(
         UsageError: a problem without solutions.
         SandboxUnavailable: the sandbox does not work here.
     """
-    from evosyn.crossexec.executor import CrossExecutor
-    from evosyn.crossexec.judge import Judge
-    from evosyn.crossexec.verdict_cache import SqliteVerdicts
-    from evosyn.domains import Domains
-
-    with _opened(sandbox) as opened, nullcontext() if cache is None else SqliteVerdicts(Path(cache)) as known:
-        executor = CrossExecutor(Judge(opened, Domains(), limits, known))
-        return executor.matrices([(pool.problem, pool.solutions, pool.testings) for pool in pools])
+    with Workbench(verdicts=None if cache is None else Path(cache), limits=limits, lent=sandbox) as workbench:
+        return workbench.crossexec.matrices([(pool.problem, pool.solutions, pool.testings) for pool in pools])
 
 
 def rank(
@@ -89,12 +127,11 @@ def rank(
     from evosyn.matrices import load_matrices
     from evosyn.strategies import load_strategy
     from evosyn.strategies.evidence import evidence_of
-    from evosyn.strategies.running.sandboxed import SandboxedRunner
 
     program = load_strategy(strategy)
     given = load_matrices(matrices) if isinstance(matrices, str | Path) else matrices
-    with _opened(sandbox, numpy=True) as opened:
-        (found,) = SandboxedRunner(opened).rank([program], [evidence_of(matrix) for matrix in given])
+    with Workbench(lent=sandbox) as workbench:
+        (found,) = workbench.runner.rank([program], [evidence_of(matrix) for matrix in given])
     if isinstance(found, Invalid):
         raise UsageError(f"strategy {strategy}: gives no ranking: {found.reason}")
     return list(found)
@@ -124,8 +161,9 @@ def reward(
     if len(tasks) != len(completions):
         raise UsageError(f"reward: {len(tasks)} tasks and {len(completions)} completions; one for each is needed")
     asked = [_task(one, place) for place, one in enumerate(tasks)]
-    with _opened(sandbox) as opened:
-        scores = Scorer(reward_judge(opened, domains_of(asked), limits or REWARD_LIMITS)).score(asked, completions)
+    with Workbench(lent=sandbox) as workbench:
+        judge = reward_judge(workbench.sandbox, domains_of(asked), limits or REWARD_LIMITS)
+        scores = Scorer(judge).score(asked, completions)
     return [float(score.passed) if score.known else None for score in scores]
 
 
@@ -140,12 +178,3 @@ def _task(given: Task | Sample | Mapping[str, Json], place: int) -> Task:
         if isinstance(given, Sample)
         else task_from_json(given, f"tasks[{place}]", check_task)
     )
-
-
-@contextmanager
-def _opened(sandbox: Sandbox | None, *, numpy: bool = False) -> Iterator[Sandbox]:
-    if sandbox is not None:
-        yield sandbox
-        return
-    with open_sandbox(numpy=numpy) as opened:
-        yield opened

@@ -37,6 +37,14 @@ def canonical_json(value: Json) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
+def json_text(value: Json) -> str | None:
+    """The same; None where the value is not JSON, or nested too deeply."""
+    try:
+        return canonical_json(value)
+    except (ValueError, TypeError, RecursionError):
+        return None
+
+
 def content_id(prefix: str, value: Json) -> str:
     """`prefix` plus 16 hexadecimal digits of the SHA-256 of the canonical JSON of `value`."""
     digest = hashlib.sha256(canonical_json(value).encode("utf-8", "surrogatepass")).hexdigest()

@@ -107,7 +107,8 @@ def find(kind: str, text: str) -> Plugin:
     """The plug-in that `text` names, which is `NAME`, `NAME:ARGUMENT`, or `package.module:attribute[:ARGUMENT]`.
 
     Raises:
-        UsageError: nothing of that name (the message offers the nearest names), or its `create` has another form.
+        UsageError: nothing of that name (the message offers the nearest names), its `create` has another form, or it
+            is an entry point that cannot be imported.
     """
     name, colon, rest = text.partition(":")
     create = _named(kind, name)
@@ -173,8 +174,24 @@ def _named(kind: str, name: str) -> Any:
                 return module.create
     for point in metadata.entry_points(group=f"evosyn.{kind}"):
         if point.name == name:
-            return point.load()
+            return _loaded(kind, point)
     return None
+
+
+def _loaded(kind: str, point: metadata.EntryPoint) -> Any:
+    """
+    Raises:
+        UsageError: it cannot be imported; says whose it is and why.
+    """
+    try:
+        return point.load()
+    except Exception as error:
+        whose = f"{point.dist.name} {point.dist.version}" if point.dist else "no distribution"
+        raise UsageError(
+            f"{kind}: the entry point {point.name!r} ({point.value}) of {whose} cannot be loaded: "
+            f"{type(error).__name__}: {error}. Mend or reinstall it, or uninstall it if nothing needs it; "
+            f'`python -c "import {point.module}"` shows where it fails'
+        ) from error
 
 
 def _near(kind: str, name: str) -> str:

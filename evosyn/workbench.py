@@ -13,17 +13,15 @@ from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import parse_qsl, urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import BaseModel, ConfigDict, Field
 
 from evosyn import registry
 from evosyn.agents.episodes import Actor, EpisodeActor
 from evosyn.agents.turns import TurnJournal
 from evosyn.budget import Budget, BudgetConfig
 from evosyn.chat import Refusals, Reply
-from evosyn.configs.loading import SECRET
+from evosyn.configs.section import PluginSection
 from evosyn.errors import SandboxUnavailable, UsageError
 from evosyn.jobs import Limits
 from evosyn.ports import (
@@ -50,30 +48,6 @@ if TYPE_CHECKING:
 
 OFFLINE = "offline"
 ANY_MODEL = "litellm:provider/name"
-ONCE_WRITTEN = (("timeout_s", 300.0), ("hedge", True))
-"""Defaults that stood in each config.yaml, whatever teacher it named."""
-SECRET_WORDS = ("key", "token", "secret", "password", "signature", "sig")
-
-
-class PluginSection(BaseModel):
-    """A section whose further keys are the options of the plug-in that it names, which says which it knows."""
-
-    model_config = ConfigDict(frozen=True, extra="allow")
-
-    @property
-    def options(self) -> dict[str, Json]:
-        return dict(self.model_extra or {})
-
-    @model_validator(mode="before")
-    @classmethod
-    def _given(cls, given: Json) -> Json:
-        """What is null is not given: earlier versions wrote the options of all teachers into each config.yaml."""
-        if not isinstance(given, dict):
-            return given
-        if held := [key for key, value in given.items() if _holds_secret(value)]:
-            rule = f"{held[0]} holds a secret, which would be written into config.yaml; name it with api_key_env"
-            raise PydanticCustomError(SECRET, rule)
-        return {key: value for key, value in given.items() if value is not None and (key, value) not in ONCE_WRITTEN}
 
 
 class TeacherConfig(PluginSection):
@@ -152,6 +126,22 @@ class WorkbenchConfig(BaseModel):
     agent: AgentConfig = AgentConfig()
 
 
+def sandbox_of(
+    config: SandboxConfig, *, workers: int | None = None, numpy: bool = False, hash_seed: int = 0
+) -> Sandbox:
+    """A sandbox as a configuration names it, for programs alone; the caller closes it.
+
+    Raises:
+        SandboxUnavailable: it does not work here, or protects too little.
+    """
+    from evosyn.sandbox import open_sandbox
+
+    name, options = config.opened
+    return open_sandbox(
+        name, workers=workers, allow_weak=config.allow_weak, numpy=numpy, hash_seed=hash_seed, options=options
+    )
+
+
 class Workbench:
     """The collaborators of a command; use it as a context manager.
 
@@ -163,6 +153,7 @@ class Workbench:
         limits: of one solution where matrices are made.
         company: whether strategies that the policy admits share a process.
         default: teacher where none is named; None makes that an error.
+        lent: sandbox for everything that runs, which stays open; by default one is opened for each need.
 
     Attributes:
         budget: shared by all teachers.
@@ -178,11 +169,13 @@ class Workbench:
         limits: Limits | None = None,
         company: bool = True,
         default: str | None = None,
+        lent: Sandbox | None = None,
     ) -> None:
         self.config = config or WorkbenchConfig()
         self._refuse_strangers(default)
         self.budget = Budget(self.config.budget)
         self._out, self._seed, self._limits, self._company, self._default = out, seed, limits, company, default
+        self._lent = lent
         self._verdicts = verdicts or (out / "verdicts.sqlite" if out else None)
         self._open = ExitStack()
         self._refusals: dict[str, Refusals] = {}
@@ -340,21 +333,16 @@ class Workbench:
         return usage_of(replies)
 
     def open_sandbox(self, *, workers: int | None = None, numpy: bool = False, hash_seed: int = 0) -> Sandbox:
-        """One more sandbox, closed with the others."""
-        from evosyn.sandbox import open_sandbox
+        """One more sandbox, closed with the others; the one that is lent, whatever is asked for."""
         from evosyn.worlds.routing import RoutingSandbox
 
-        config = self.config.sandbox
-        name, options = config.opened
-        opened = open_sandbox(
-            name,
-            workers=workers,
-            allow_weak=config.allow_weak,
-            numpy=numpy,
-            hash_seed=hash_seed,
-            options=options,
-        )
-        return self._open.enter_context(RoutingSandbox(opened, lambda: self.shells))
+        if isinstance(self._lent, RoutingSandbox):
+            return self._lent
+        opened = self._lent
+        if opened is None:
+            own = sandbox_of(self.config.sandbox, workers=workers, numpy=numpy, hash_seed=hash_seed)
+            opened = self._open.enter_context(own)
+        return RoutingSandbox(opened, lambda: self.shells)
 
     def close(self) -> None:
         self._open.close()
@@ -390,11 +378,3 @@ class Workbench:
         return TeacherTools(
             self._seed, config.calls, replies, self.budget, refusals=self._refusals, sandbox=lambda: self.sandbox
         )
-
-
-def _holds_secret(value: Json) -> bool:
-    if not isinstance(value, str) or "://" not in value:
-        return False
-    parts = urlsplit(value)
-    names = [name.lower() for name, _ in parse_qsl(parts.query)]
-    return "@" in parts.netloc or any(word in name for name in names for word in SECRET_WORDS)

@@ -7,10 +7,14 @@ from pathlib import Path
 import pytest
 
 import evosyn
-from evosyn.errors import InputError, UsageError
+from evosyn.domains import check_task
+from evosyn.errors import InputError, SandboxUnavailable, UsageError
 from evosyn.jobs import Limits
 from evosyn.matrices import write_matrices
 from evosyn.records import Pool, Problem, Solution, Testing
+from evosyn.sandbox import open_sandbox
+from evosyn.tasks import task_of
+from tests.train.shell_rows import shell_sample
 
 TASK = {"entry_point": "f", "testing": {"kind": "cases", "cases": [{"input": [2], "output": 4}]}}
 RIGHT = "```python\ndef f(x):\n    return 2 * x\n```"
@@ -65,6 +69,42 @@ def test_completions_are_paid(sandbox) -> None:
         evosyn.reward([TASK, {**TASK, "entry_point": 3}], [RIGHT, RIGHT], sandbox=sandbox)
     with pytest.raises(UsageError, match="2 tasks and 1 completions"):
         evosyn.reward([TASK, TASK], [RIGHT], sandbox=sandbox)
+
+
+@pytest.fixture(params=["one that stays open", "one of each call", "one of the caller's own"])
+def lent(request):
+    """The sandboxes that may be passed, or not."""
+    if request.param == "one of each call":
+        yield None
+    elif request.param == "one that stays open":
+        with evosyn.open_sandbox(workers=1, allow_weak=True) as opened:
+            yield opened
+    else:
+        with open_sandbox(workers=1, allow_weak=True) as opened:
+            yield opened
+
+
+def test_tasks_of_agents_are_decided_as_the_commands_decide_them(lent) -> None:
+    samples = [shell_sample(0), shell_sample(1)]
+    scripts = ["ls -A /root/a | wc -l", "ls /root/a | wc -l", "mkdir /root/b/sub", "touch /root/b/sup"]
+    try:
+        paid = evosyn.reward(
+            [samples[at // 2] for at in range(4)], [f"```bash\n{script}\n```" for script in scripts], sandbox=lent
+        )
+    except SandboxUnavailable as error:
+        pytest.skip(str(error))
+    assert paid == [1.0, 0.0, 1.0, 0.0]
+    pools = [
+        Pool(task.problem, tuple(Solution(one.source) for one in sample.ranked), (task.testing,))
+        for sample, task in zip(samples, [task_of(sample, check_task) for sample in samples], strict=True)
+    ]
+    matrices = evosyn.cross_execute(pools, sandbox=lent)
+    assert [["".join(row) for row in matrix.verdicts_MN] for matrix in matrices] == [["P", "F"], ["P", "F"]]
+
+
+def test_options_of_a_sandbox_are_checked_before_it_is_opened() -> None:
+    with pytest.raises(UsageError, match="unknown key 'imagee'"):
+        evosyn.open_sandbox("docker", options={"imagee": "x"})
 
 
 def test_a_strategy_without_a_ranking_says_why(sandbox, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ import importlib
 import importlib.util
 import re
 from functools import cache
+from itertools import takewhile
 from pathlib import Path
 
 import pytest
@@ -144,6 +145,28 @@ def floors(kind: str, name: str | None) -> list[int]:
 
 def has(home: str, name: str) -> bool:
     return importlib.util.find_spec(f"{home}.{name.replace('-', '_')}") is not None
+
+
+def test_documents_show_these_layers() -> None:
+    named = {name: floor for name, floor in LAYER.items() if not name.startswith("__")}
+    order = [{name for name in named if named[name] == floor} for floor in sorted(set(named.values()), reverse=True)]
+    design = (ROOT.parent / "DESIGN.md").read_text(encoding="utf-8").partition("Layers; a module")[2].split("```")[1]
+    drawn: dict[str, set[str]] = {}
+    for floor, *words in (line.split() for line in design.strip().splitlines()):
+        drawn.setdefault(floor, set()).update(takewhile(named.__contains__, words))
+    assert [names for floor, names in drawn.items() if floor != "0"] == order
+    contributing = (ROOT.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    line = contributing.partition("* Layers: ")[2].partition(" > the modules")[0].replace("\n  >", " >")
+    assert [set(part.strip("`").split(", ")) for part in line.split(" > ")] == order
+
+
+def test_the_design_shows_every_room_and_every_recipe() -> None:
+    tree = (ROOT.parent / "DESIGN.md").read_text(encoding="utf-8").partition("## 3. The house")[2].split("```")[1]
+    rooms = {path.parent.name for path in ROOT.glob("*/__init__.py")}
+    assert {room for room in rooms if f" {room}/" not in tree} == set()
+    recipes = re.search(r"recipes/{([\w,]+)}", tree)
+    assert recipes is not None
+    assert set(recipes[1].split(",")) == {path.stem for path in (ROOT / "synthesis/recipes").glob("[!_]*.py")}
 
 
 def test_the_engine_names_nothing_that_is_evolved() -> None:

@@ -5,13 +5,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evosyn.records import PassMatrix, Problem, Provenance, Solution, Testing, Verdict, canonical_json
+from evosyn.records import PassMatrix, Problem, Provenance, Solution, Testing, Verdict, canonical_json, json_text
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
     max_leaves=12,
 )
+
+
+@given(JSON)
+def test_the_text_of_a_value_is_that_of_json(value: object) -> None:
+    assert json_text(value) == canonical_json(value)
+
+
+def test_what_is_not_json_has_no_text() -> None:
+    deep: list[object] = []
+    for _ in range(100_000):
+        deep = [deep]
+    assert [json_text(one) for one in (float("nan"), {1, 2}, b"", [float("inf")], deep)] == [None] * 5
 
 
 @given(st.text(), st.text())

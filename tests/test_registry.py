@@ -1,5 +1,6 @@
 """The registry: plug-ins by name, dotted path or entry point, made in one way; a helpful error for anything else."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -78,6 +79,34 @@ def test_what_follows_a_name_or_a_dotted_path_is_its_argument(tmp_path: Path) ->
 def test_what_cannot_be_made_is_refused_with_what_to_do(kind: str, text: str, says: str) -> None:
     with pytest.raises(UsageError, match=says):
         registry.make(kind, text, TeacherTools())
+
+
+@pytest.mark.parametrize(
+    ("module", "value", "why"),
+    [
+        ("import nothing_of_that_name", "broken_part:create", "ModuleNotFoundError: No module named 'nothing_of_that"),
+        ("1 / 0", "broken_part:create", "ZeroDivisionError: division by zero"),
+        ("def create(:", "broken_part:create", "SyntaxError: "),
+        ("", "broken_part:create", "AttributeError: module 'broken_part' has no attribute 'create'"),
+    ],
+)
+def test_an_entry_point_that_cannot_be_imported_is_named_with_its_distribution(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str, value: str, why: str
+) -> None:
+    about = tmp_path / "broken_plugin-1.2.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: broken-plugin\nVersion: 1.2\n")
+    (about / "entry_points.txt").write_text(f"[evosyn.domains]\nbroken = {value}\n")
+    (tmp_path / "broken_part.py").write_text(f"{module}\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    sys.modules.pop("broken_part", None)
+    assert "broken" in registry.names("domains")
+    with pytest.raises(UsageError) as found:
+        registry.find("domains", "broken")
+    says = str(found.value)
+    assert says.startswith("domains: the entry point 'broken' (broken_part:create) of broken-plugin 1.2 cannot be load")
+    assert why in says and 'python -c "import broken_part"' in says and found.value.exit_code == 2
+    sys.modules.pop("broken_part", None)
 
 
 def test_an_option_that_does_not_exist_names_the_nearest() -> None:

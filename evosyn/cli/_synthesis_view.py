@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import sys
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
+
+from evosyn.cli import _making
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from evosyn.records import Json
     from evosyn.synthesis.progress import SynthesisProgress
-
-LINE_EVERY_S = 10.0
 
 
 @contextmanager
@@ -30,15 +30,8 @@ def watching(progress: SynthesisProgress, show: bool, teacher: str) -> Iterator[
             yield
         return
     click.echo(f"teacher: {teacher}", err=True)
-    stop = threading.Event()
-    thread = threading.Thread(target=_lines, args=(progress, stop), daemon=True)
-    thread.start()
-    try:
+    with _making.watching(partial(line_of, progress), show=True):
         yield
-    finally:
-        stop.set()
-        thread.join()
-        click.echo(line_of(progress), err=True)
 
 
 def line_of(progress: SynthesisProgress) -> str:
@@ -69,18 +62,7 @@ def funnel(report: Mapping[str, Json]) -> None:
     flat = report.get("refuse_none", {}).get("evosyn")  # reports of earlier versions do not have it
     if flat:
         click.echo(f"{flat} rows have a testing that refuses none of the solutions (difficulty 0)")
-    cost = "unknown price" if report["cost"] is None else f"${report['cost']:.4f}"
-    tokens = report["tokens"]
-    simulated = f" - SIMULATED by {', '.join(report['models'])}" if report["simulated"] else ""
-    click.echo(
-        f"{report['calls']} model calls ({tokens['input']} + {tokens['output']} tokens, {cost}), "
-        f"{report['executions']} executions{simulated}"
-    )
-
-
-def _lines(progress: SynthesisProgress, stop: threading.Event) -> None:
-    while not stop.wait(LINE_EVERY_S):
-        click.echo(line_of(progress), err=True)
+    click.echo(_making.spent(report))
 
 
 @contextmanager

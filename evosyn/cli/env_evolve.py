@@ -7,13 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from evosyn.cli._command import (
-    ConfiguredCommand,
-    flag,
-    out_option,
-)
-from evosyn.cli.env_make import making_options, watching
-from evosyn.errors import EXIT_BUDGET, CheckFailed
+from evosyn.cli._command import ConfiguredCommand, flag, out_option
+from evosyn.cli._making import making_options, refuse_nothing, watching
+from evosyn.errors import EXIT_BUDGET
 
 if TYPE_CHECKING:
     from evosyn.evolve.events import Fate, Step
@@ -99,7 +95,5 @@ def command(
             f"written: {out}/programs, environments.jsonl, calibration.jsonl; look closer with: evosyn inspect {out}"
         )
         click.echo(f"next:    evosyn env rows {out} --out {out}-rows")
-    if not report["kept"]:
-        dropped = ", ".join(f"{count} {reason}" for reason, count in report["dropped"].items())
-        raise CheckFailed(f"none of {report['asked']} candidates was kept: {dropped}. See {out}/rejects.jsonl")
+    refuse_nothing(report, out, "candidates")
     return EXIT_BUDGET if report["stopped"] in BUDGETS else 0

@@ -2,50 +2,21 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from evosyn.cli._command import (
-    ConfiguredCommand,
-    Option,
-    config_options,
-    flag,
-    out_option,
-    preset_option,
-    sandbox_options,
-    teacher_options,
-    with_options,
-)
-from evosyn.errors import CheckFailed, TeacherUnavailable
+from evosyn.cli._command import ConfiguredCommand, flag, out_option, preset_option
+from evosyn.cli._making import line_of, making_options, refuse_nothing, spent, watching
 
 if TYPE_CHECKING:
     from evosyn.records import Json
     from evosyn.running.progress import RunProgress
     from evosyn.synthesis.environments.config import MakeConfig
     from evosyn.synthesis.environments.draft import Draft
-
-LINE_EVERY_S = 10.0
-
-
-def making_options(example: str, dry: str, *more: Callable[[Any], Any]) -> Callable[[Option], Option]:
-    """Add what every command takes that makes environments; `more` before the last ones."""
-    options = (
-        click.option("--seed", type=int, help="Root of all random choices. [default: 0]"),
-        teacher_options,
-        sandbox_options,
-        config_options(example),
-        *more,
-        click.option("--dry-run", is_flag=True, help=dry),
-        click.option("--json", "as_json", is_flag=True, help="Print the report as JSON and nothing else."),
-        click.option("--quiet", is_flag=True, help="No progress."),
-    )
-    return lambda command: with_options(command, options)
 
 
 @click.command("make", cls=ConfiguredCommand, kind="evosyn.synthesis.environments.config:MakeConfig", presets="env")
@@ -94,41 +65,10 @@ def command(config: MakeConfig, out: Path, dry_run: bool, as_json: bool, quiet: 
             show_estimate(found, as_json=as_json, kept_in=out / "replies.sqlite" if workbench.has_model else None)
             return
         progress: RunProgress[Draft] = RunProgress()
-        with watching(partial(_line, progress), show=not (quiet or as_json)):
+        with watching(partial(line_of, progress, "drafts"), show=not (quiet or as_json)):
             report = make_environments(config, workbench, out, progress)
     show_figures(report, as_json=True) if as_json else _summary(report, out)
-    _refuse_nothing(report, out)
-
-
-@contextmanager
-def watching(line: Callable[[], str], *, show: bool) -> Iterator[None]:
-    """A line of counts now and then, on the error stream."""
-    stop = threading.Event()
-
-    def lines() -> None:
-        while not stop.wait(LINE_EVERY_S):
-            click.echo(line(), err=True)
-
-    thread = threading.Thread(target=lines, daemon=True)
-    if show:
-        thread.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        if show:
-            thread.join()
-            click.echo(line(), err=True)
-
-
-def _line(progress: RunProgress[Draft]) -> str:
-    stages = ", ".join(f"{count} in {name}" for name, count in progress.in_stage.items() if count)
-    kept = progress.finished - sum(progress.dropped.values())
-    money = f", ${progress.usage.cost:.4f}" if progress.usage.cost else ""
-    return (
-        f"{progress.finished}/{progress.asked} drafts ended ({kept} kept){f', {stages}' if stages else ''}, "
-        f"{progress.replies} replies ({progress.cached} from cache){money}, {progress.seconds:.0f} s"
-    )
+    refuse_nothing(report, out, "drafts", "author")
 
 
 def _summary(report: Mapping[str, Json], out: Path) -> None:
@@ -137,26 +77,7 @@ def _summary(report: Mapping[str, Json], out: Path) -> None:
         if row["dropped"]:
             click.echo(f"  {row['stage']:16}{-row['dropped']:>6}")
     click.echo(f"{'kept':18}{report['kept']:>6}")
-    cost = "unknown price" if report["cost"] is None else f"${report['cost']:.4f}"
-    simulated = f" - SIMULATED by {', '.join(report['models'])}" if report["simulated"] else ""
-    click.echo(f"{report['calls']} model calls ({cost}), {report['executions']} executions{simulated}")
+    click.echo(spent(report))
     if report["kept"]:
         click.echo(f"next:    evosyn inspect {out}")
         click.echo(f"         evosyn env rows {out} --out {out}-rows")
-
-
-def _refuse_nothing(report: Mapping[str, Json], out: Path) -> None:
-    """
-    Raises:
-        CheckFailed: no environment was kept.
-        TeacherUnavailable: because the teacher gave no reply to any request.
-    """
-    if report["kept"]:
-        return
-    dropped = ", ".join(f"{count} {reason}" for reason, count in report["dropped"].items())
-    if all(reason.startswith("author: reply-") for reason in report["dropped"]):
-        raise TeacherUnavailable(
-            f"none of {report['asked']} drafts was kept: {dropped}. See that the model answers: evosyn doctor --model "
-            "provider/name"
-        )
-    raise CheckFailed(f"none of {report['asked']} drafts was kept: {dropped}. See {out}/rejects.jsonl")

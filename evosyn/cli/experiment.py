@@ -16,7 +16,7 @@ from pydantic.fields import FieldInfo
 from evosyn import registry
 from evosyn.cli._command import ConfiguredCommand, config_options, out_option, sandbox_options
 from evosyn.cli._training import quiet_libraries, tty_note
-from evosyn.workbench import SandboxConfig, WorkbenchConfig
+from evosyn.workbench import SandboxConfig, WorkbenchConfig, sandbox_of
 
 if TYPE_CHECKING:
     from evosyn.ports import Sandbox
@@ -38,18 +38,7 @@ class SandboxOpener(NamedTuple):
     config: SandboxConfig
 
     def __call__(self, *, workers: int | None, numpy: bool = False, hash_seed: int = 0) -> Sandbox:
-        from evosyn.sandbox import open_sandbox
-
-        config = self.config
-        name, options = config.opened
-        return open_sandbox(
-            name,
-            workers=workers or config.workers,
-            allow_weak=config.allow_weak,
-            numpy=numpy,
-            hash_seed=hash_seed,
-            options=options,
-        )
+        return sandbox_of(self.config, workers=workers or self.config.workers, numpy=numpy, hash_seed=hash_seed)
 
 
 @click.group(cls=_Experiments, short_help="Compare data settings by training on each.")

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from evosyn.cli._command import ConfiguredCommand, flag, out_option
-from evosyn.cli.env_make import making_options, watching
-from evosyn.errors import CheckFailed, TeacherUnavailable
+from evosyn.cli._making import line_of, making_options, refuse_nothing, spent, watching
 
 if TYPE_CHECKING:
     from evosyn.records import Json
@@ -48,16 +47,10 @@ def command(config: MakeWorldsConfig, names: str, out: Path, dry_run: bool, as_j
         return
     with Workbench(config.workbench, out=out, seed=config.seed, limits=limits, default="offline") as workbench:
         progress: RunProgress[WorldDraft] = RunProgress()
-        with watching(partial(_line, progress), show=not (quiet or as_json)):
+        with watching(partial(line_of, progress, "worlds"), show=not (quiet or as_json)):
             report = make_worlds(config, wanted, workbench, out, progress)
     click.echo(json.dumps(report, indent=2)) if as_json else _summary(report, out)
-    _refuse_nothing(report, out)
-
-
-def _line(progress: RunProgress[WorldDraft]) -> str:
-    stages = ", ".join(f"{count} in {name}" for name, count in progress.in_stage.items() if count)
-    told = f"{progress.finished}/{progress.asked} worlds ended{f', {stages}' if stages else ''}"
-    return f"{told}, {progress.replies} replies ({progress.cached} from cache), {progress.seconds:.0f} s"
+    refuse_nothing(report, out, "worlds", "tools")
 
 
 def _summary(report: Mapping[str, Json], out: Path) -> None:
@@ -66,27 +59,8 @@ def _summary(report: Mapping[str, Json], out: Path) -> None:
     for what, found in (("world", report["dropped"]), ("tool", tools["dropped"])):
         for reason, count in found.items():
             click.echo(f"  dropped {count} {what}: {reason}")
-    cost = "unknown price" if report["cost"] is None else f"${report['cost']:.4f}"
-    simulated = f" - SIMULATED by {', '.join(report['models'])}" if report["simulated"] else ""
-    click.echo(f"{report['calls']} model calls ({cost}), {report['executions']} executions{simulated}")
+    click.echo(spent(report))
     for one in report["worlds"]:
         if not one["dropped"]:
             click.echo(f"next:    evosyn world check {out / one['world']}")
             return
-
-
-def _refuse_nothing(report: Mapping[str, Json], out: Path) -> None:
-    """
-    Raises:
-        CheckFailed: no world was kept.
-        TeacherUnavailable: because the teacher gave no reply to any request.
-    """
-    if report["kept"]:
-        return
-    dropped = ", ".join(f"{count} {reason}" for reason, count in report["dropped"].items())
-    if all(reason.startswith("tools: reply-") for reason in report["dropped"]):
-        raise TeacherUnavailable(
-            f"none of {report['asked']} worlds was kept: {dropped}. See that the model answers: evosyn doctor --model "
-            "provider/name"
-        )
-    raise CheckFailed(f"none of {report['asked']} worlds was kept: {dropped}. See {out}/rejects.jsonl")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from typing import Any
 from unittest import SkipTest
 
@@ -15,9 +15,7 @@ from evosyn.ports.plugins import TOOLS
 from evosyn.records import Json
 from evosyn.registry import Plugin
 from evosyn.registry import plugin as as_plugin
-from evosyn.sandbox import open_sandbox
-from evosyn.worlds.routing import RoutingSandbox
-from evosyn.worlds.shell import open_shells
+from evosyn.workbench import SandboxConfig, Workbench, WorkbenchConfig
 
 NAMED_REASON = re.compile(r"[a-z][a-z-]*(: .+)?", re.DOTALL)
 MEGABYTE = 1_000_000
@@ -131,8 +129,7 @@ def a_sandbox() -> Iterator[Sandbox]:
     """The local sandbox, with rooms where they are asked for, for the time of a test, which is skipped where there is
     none."""
     try:
-        with ExitStack() as stack:
-            opened = stack.enter_context(open_sandbox("local", workers=1, allow_weak=True))
-            yield RoutingSandbox(opened, lambda: stack.enter_context(open_shells(workers=1)))
+        with Workbench(WorkbenchConfig(sandbox=SandboxConfig(workers=1, allow_weak=True))) as workbench:
+            yield workbench.sandbox
     except UnavailableError as error:
         raise SkipTest(str(error)) from error

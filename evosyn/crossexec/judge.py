@@ -8,8 +8,10 @@ section 5, "Sandbox".
 from __future__ import annotations
 
 import hashlib
+import sys
 import threading
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from evosyn.crossexec.rows import OnRow, Row, RowRunner, guarded
@@ -20,7 +22,9 @@ from evosyn.records import Problem, Solution, Testing, Verdict, canonical_json
 from evosyn.sharing import Company
 
 VERDICTS_VERSION = 5
-"""Raised whenever equal inputs may get another verdict; it enters every cache key."""
+"""Raised whenever equal inputs may get another verdict; it enters every cache key. For the code of domains from outside
+see `version_of`."""
+_sources: dict[type, str] = {}
 BATCHES = 2
 """Calls of `decide` that run at the same time; further ones wait."""
 
@@ -108,9 +112,9 @@ class Judge:
             KeyError: the domain of the problem is not served.
         """
         domain, shared = self.domains[problem.domain], tuple(columns)
-        key = guarded(domain.key, problem)
-        trouble = key if isinstance(key, CellResult) else None
-        decides = [self._salt, problem.domain, "" if trouble else key]
+        key, code = guarded(domain.key, problem), guarded(version_of, domain)
+        trouble = next((one for one in (key, code) if isinstance(one, CellResult)), None)
+        decides = [self._salt, problem.domain, "" if trouble else [key, code] if code else key]
         head = _digest(canonical_json(decides if by == "same" else [*decides, by]))
         ids = [testing.id.encode() for testing in shared]
         rows = []
@@ -224,6 +228,29 @@ class Judge:
             finally:
                 self._slots.release(BATCHES)
         return len(suspicious), recovered
+
+
+def version_of(domain: Domain) -> str:
+    """Of the code of a domain from outside: its `version`, where it has one, or a digest of the modules that its class
+    is made of; "" for one of ours."""
+    version = getattr(domain, "version", None)
+    return sources_of(type(domain)) if version is None else str(version)
+
+
+def sources_of(kind: type) -> str:
+    """A digest of the files that a class and its bases stand in, as they are when it is first asked for; "" where all
+    of them are ours."""
+    if kind not in _sources:
+        _sources[kind] = _read_sources(kind)
+    return _sources[kind]
+
+
+def _read_sources(kind: type) -> str:
+    roots = {one.__module__: one.__module__.partition(".")[0] for one in kind.__mro__}
+    outside = [name for name, root in roots.items() if root != "evosyn" and root not in sys.stdlib_module_names]
+    files = {Path(getattr(sys.modules.get(name), "__file__", None) or "") for name in outside}
+    texts = [file.read_bytes() for file in sorted(files) if file.is_file()]
+    return _digest(canonical_json([hashlib.sha256(text).hexdigest() for text in texts])).hex() if texts else ""
 
 
 def _digest(text: str) -> bytes:

@@ -85,6 +85,8 @@ class BaseDomain:
         asked: fields of the JSON object of a new problem, where all are texts, so that a provider can be held to them.
         asks: purposes that it can make requests for.
         actor: `reply` or `loop`.
+        version: of the code that decides, for a domain from outside of which the files of its class do not tell all;
+            verdicts of another version are not taken from a cache.
     """
 
     name: ClassVar[str]
@@ -94,6 +96,7 @@ class BaseDomain:
     asked: ClassVar[tuple[str, ...]] = ()
     asks: ClassVar[tuple[Purpose, ...]] = ("problem", "solution", "testing")
     actor: ClassVar[str] = "reply"
+    version: ClassVar[str | None] = None
 
     def decide(self, problem: Problem, solution: Solution, testing: Testing) -> Verdict | bool:
         """Whether an answer satisfies a testing, decided in our own process: bounded work, nothing is executed."""

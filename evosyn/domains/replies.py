@@ -12,7 +12,7 @@ import re
 
 from evosyn.fences import Fence, markdown_fences
 from evosyn.parsing import literal, parsed
-from evosyn.records import Json, canonical_json
+from evosyn.records import Json, json_text
 
 MAX_REPLY = 1_000_000
 """Characters of a reply that are read."""
@@ -68,12 +68,13 @@ def read_json(text: str) -> Json | None:
             value = json.loads(attempt, strict=False)
         except (ValueError, RecursionError):
             continue
-        return value if _is_json(value) else None
+        return None if json_text(value) is None else value
     try:
         value = literal(text)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         return None
-    return json.loads(canonical_json(value)) if _is_json(value) else None
+    text = json_text(value)
+    return None if text is None else json.loads(text)
 
 
 def tree_of(source: str) -> ast.Module | None:
@@ -117,14 +118,6 @@ def _without_trailing_commas(text: str) -> str:
         parts += [_TRAILING_COMMA.sub("", text[done:quote]), quoted[0]]
         done = quoted.end()
     return "".join([*parts, _TRAILING_COMMA.sub("", text[done:])])
-
-
-def _is_json(value: Json) -> bool:
-    try:
-        canonical_json(value)
-    except (ValueError, TypeError, RecursionError):
-        return False
-    return True
 
 
 def _bracketed(text: str) -> list[str]:

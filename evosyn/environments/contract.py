@@ -15,7 +15,7 @@ from functools import cached_property
 
 from evosyn.chat import Parsed
 from evosyn.parsing import parsed
-from evosyn.records import Json, Provenance, canonical_json, content_id
+from evosyn.records import Json, Provenance, content_id, json_text
 
 MAX_SOURCE = 20_000
 """Characters."""
@@ -168,11 +168,7 @@ def _is_knobs(value: Json) -> bool:
         return False
     if not all(isinstance(column, tuple | list) and len(column) == LEVELS for column in value.values()):
         return False
-    try:
-        canonical_json(value)
-    except (ValueError, TypeError, RecursionError):
-        return False
-    return True
+    return json_text(value) is not None
 
 
 def _title(tree: ast.Module) -> str:

@@ -79,8 +79,8 @@ class EnvironmentRunner:
     Every method gives one value for each item, in order, and raises SandboxUnavailable where the sandbox fails twice.
     """
 
-    def __init__(self, sandbox: Sandbox, limits: Limits = LIMITS) -> None:
-        self._sandbox, self._limits = sandbox, limits
+    def __init__(self, sandbox: Sandbox) -> None:
+        self._sandbox = sandbox
 
     def generate(self, environment: Environment, cells: Sequence[tuple[int, int]]) -> list[MadeInstance | BrokenCall]:
         """Instances of (level, seed)."""
@@ -115,7 +115,7 @@ class EnvironmentRunner:
         return [_text(name, one) for one in outcomes]
 
     def _run(self, program: str, entry: str, calls: Sequence[Call]) -> list[ItemOutcome]:
-        jobs = [CallsJob(program, entry, tuple(some), self._limited(len(some))) for some in _parts(calls)]
+        jobs = [CallsJob(program, entry, tuple(some), _limited(len(some))) for some in _parts(calls)]
         found = self._sandbox.run(jobs)
         for place in [at for at, outcomes in enumerate(found) if _failed(outcomes)]:
             (found[place],) = self._sandbox.run([jobs[place]])
@@ -123,10 +123,10 @@ class EnvironmentRunner:
                 raise SandboxUnavailable(f"an environment could not be run: {found[place][0].detail[:200]}")
         return list(itertools.chain.from_iterable(found))
 
-    def _limited(self, calls: int) -> Limits:
-        """What hangs is found out after two calls; a sound program needs little for many."""
-        limits = self._limits
-        return replace(limits, budget_s=min(limits.budget_s, 2 * limits.cpu_s + calls * A_CALL))
+
+def _limited(calls: int) -> Limits:
+    """What hangs is found out after two calls; a sound program needs little for many."""
+    return replace(LIMITS, budget_s=min(LIMITS.budget_s, 2 * LIMITS.cpu_s + calls * A_CALL))
 
 
 def verified(outcome: ItemOutcome) -> Verified:

@@ -91,7 +91,7 @@ def largest(gaps: Sequence[float], most: int = SHOWN) -> list[int]:
     return won + [at for at in reversed(order) if gaps[at] < -WON][:most]
 
 
-def duels(ours: Behaviour | Invalid, theirs: Behaviour | Invalid, most: int = SHOWN) -> tuple[Duel, ...]:
+def duels(ours: Behaviour | Invalid, theirs: Behaviour | Invalid) -> tuple[Duel, ...]:
     """The seeds that are won and lost by most, the gains first; none where one of the two ranks nothing."""
     if isinstance(ours, Invalid) or isinstance(theirs, Invalid):
         return ()
@@ -99,7 +99,7 @@ def duels(ours: Behaviour | Invalid, theirs: Behaviour | Invalid, most: int = SH
     mine_E, other_E = (one.per_draw(lambda _, outcome: outcome.score_B) for one in (ours, theirs))
     mine_P, other_P = draws.by_problem(mine_E), draws.by_problem(other_E)
     found = []
-    for problem in largest((mine_P - other_P).tolist(), most):
+    for problem in largest((mine_P - other_P).tolist()):
         of_problem = np.flatnonzero(draws.problem_E == problem)
         sign = 1.0 if mine_P[problem] > other_P[problem] else -1.0
         at = int(of_problem[np.argmax(sign * (mine_E - other_E)[of_problem])])

@@ -119,7 +119,8 @@ class Domain(Protocol):
         ...
 
     def key(self, problem: Problem) -> str:
-        """Everything about a problem that decides verdicts; equal keys share verdicts."""
+        """Everything about a problem that decides verdicts; equal keys of one domain share verdicts, as long as the
+        modules of its class, or the `version` that it may have, stay the same."""
         ...
 
     def same(self, problem: Problem, solution: Solution) -> str:

@@ -218,10 +218,10 @@ class PromptAndReplies:
     replies: tuple[ReplyText, ...]
 
 
-def fitness_of(rows: Sequence[CandidateRow], most: int = POINTS) -> dict[str, tuple[FitnessPoint, ...]]:
+def fitness_of(rows: Sequence[CandidateRow]) -> dict[str, tuple[FitnessPoint, ...]]:
     """The scores by proposer; of too many every so manieth, and always those above all before them."""
     scored = [row for row in rows if row.score is not None]
-    step, best = len(scored) // most + 1, float("-inf")
+    step, best = len(scored) // POINTS + 1, float("-inf")
     found: dict[str, list[FitnessPoint]] = {}
     for number, row in enumerate(scored):
         score = row.score or 0.0

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from contextlib import AbstractAsyncContextManager, nullcontext
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext
 from itertools import takewhile
 from typing import Generic, TypeVar
 
 from evosyn.errors import BudgetSpent
+from evosyn.ports import Teacher
 from evosyn.ports.stages import Item, OrderedStage, Stage
 from evosyn.running.ledger import Ledger
 from evosyn.running.progress import RunProgress
@@ -65,6 +66,17 @@ class Runner(Generic[T]):
         finally:
             await _cancel(flying)
             self._ledger.give_up()
+
+    def run_and_close(self, items: Iterable[T], teachers: Iterable[Teacher]) -> None:
+        """As `run`, from outside of any event loop; the teachers are closed in the end, which their loop must do."""
+
+        async def passed() -> None:
+            async with AsyncExitStack() as closing:
+                for teacher in teachers:
+                    closing.push_async_callback(teacher.aclose)
+                await self.run(items)
+
+        asyncio.run(passed())
 
     async def _carry(self, number: int, item: T, posts: Sequence[_Post[T]]) -> None:
         if item.index in self._ledger.done:

@@ -43,14 +43,14 @@ def merit_of(elite: Elite) -> StrategyMerit:
 class StrategyGenome:
     """Implements `ports.Genome`.
 
-    Args:
+    Attributes:
         reader: shared with the genetic proposer and the runner, which spares reading what was just written.
     """
 
     purpose = "strategy"
 
-    def __init__(self, reader: Reader | None = None) -> None:
-        self.reader = reader or Reader()
+    def __init__(self) -> None:
+        self.reader = Reader()
         modules = sorted(set(ALLOWED) - {"__future__", "numpy", "random"})
         self.task = render(PROMPTS, "prompts/contract.md", modules=fill(", ".join(modules), WIDTH))
         self.question = render(PROMPTS, "prompts/question.md")

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from evosyn.jobs import ItemOutcome, Job, Limits, Status
 from evosyn.ports import Domain, Sandbox
-from evosyn.records import Json, Problem, Solution, Testing, canonical_json
+from evosyn.records import Problem, Solution, Testing, json_text
 
 FEWEST_AGREEING = 2
 """Different solutions that must give the same output of a large input."""
@@ -71,17 +71,10 @@ class Enlarger:
             return None
         ended = [outcomes[0] for outcomes in self._sandbox.run(asked)]
         given = [one for one in ended if one.status is Status.OK]
-        same = len({_text(one.value) for one in given}) == 1
+        same = len({json_text(one.value) or repr(one.value) for one in given}) == 1
         return given[0] if same and len(given) >= FEWEST_AGREEING else None
 
 
 def _count(inputs: Testing) -> int:
     cases = inputs.body.get("cases")
     return len(cases) if isinstance(cases, list) else 0
-
-
-def _text(value: Json) -> str:
-    try:
-        return canonical_json(value)
-    except (ValueError, TypeError, RecursionError):
-        return repr(value)

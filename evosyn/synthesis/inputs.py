@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import yaml
-
 from evosyn import __version__
+from evosyn.configs.saving import CONFIG, as_yaml
 from evosyn.jobs import Protection
 from evosyn.ports import Teacher
 from evosyn.records import Json, Problem, content_id
@@ -131,7 +130,7 @@ def write_heads(
         more: for the manifest.
     """
     run.write(PROGRAM, inputs.strategy)
-    run.write("config.yaml", yaml.safe_dump(config.model_dump(mode="json"), sort_keys=False))
+    run.write(CONFIG, as_yaml(config))
     manifest = {
         "kind": kind,
         "evosyn": __version__,

@@ -85,16 +85,14 @@ def write_sketch(file: Path, statements: Mapping[int, str], config: DedupConfig)
         )
 
 
-def repeats(
-    sketches: Sequence[Path], threshold: float, scratch: Path, *, given: int = 1, at_once: int = AT_ONCE
-) -> Iterator[Copied]:
+def repeats(sketches: Sequence[Path], threshold: float, scratch: Path, *, at_once: int = AT_ONCE) -> Iterator[Copied]:
     """Every statement that an index of those before it would call a duplicate, in order.
 
     Args:
-        sketches: files in the order of the run; the numbers of each are above those of the files before it.
+        sketches: files in the order of the run; the numbers of each are above those of the files before it. The first
+            is of what was given: it is compared with, and not itself asked about.
         scratch: an empty directory on a local disk, which needs 16 bytes for each band of each text, and as much again
             for what is shared.
-        given: so many sketches at the beginning are compared with, and are not themselves asked about.
         at_once: band keys that are sorted in memory at the same time.
     """
     shared = _shared(_split(sketches, scratch, at_once), scratch)
@@ -103,7 +101,7 @@ def repeats(
     for number, file in enumerate(sketches):
         found = shared.of(load_sketch(file))
         for place, cells in found:
-            repeat = walk.repeat(place, cells) if number >= given else None
+            repeat = walk.repeat(place, cells) if number > 0 else None
             if repeat is None:
                 walk.keep(place, cells)
             else:

@@ -78,7 +78,7 @@ class Bench(NamedTuple):
     shots: Mapping[str, tuple[Message, ...]]
 
 
-def tasks_of_benches(benches: Sequence[str], setting: str = "evosyn", shots: int = 0) -> Bench:
+def tasks_of_benches(benches: Sequence[str], shots: int = 0) -> Bench:
     """The tasks of pools with human testings, and of datasets, whose rows are judged by their own testings.
 
     Args:
@@ -91,8 +91,8 @@ def tasks_of_benches(benches: Sequence[str], setting: str = "evosyn", shots: int
     tasks: list[Task] = []
     before: dict[str, tuple[Message, ...]] = {}
     for bench in benches:
-        is_data = parquet_path(bench, setting).is_file()
-        found = [*tasks_of(load_samples(bench, setting)).values()] if is_data else bench_tasks(load_pools(bench))
+        is_data = parquet_path(bench).is_file()
+        found = [*tasks_of(load_samples(bench, "evosyn")).values()] if is_data else bench_tasks(load_pools(bench))
         acting = [task for task in found if domain(task.problem.domain).actor == "loop"]
         if acting:
             raise UsageError(

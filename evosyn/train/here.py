@@ -1,5 +1,5 @@
-"""What the functions for other trainers work with in their process: a scorer and worlds, opened at the first use
-and closed when the process ends. A fork has its own."""
+"""What the functions for other trainers work with in their process: a workbench, whose scorer and worlds are opened at
+the first use and closed when the process ends. A fork has its own."""
 
 from __future__ import annotations
 
@@ -10,12 +10,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from evosyn.sandbox import open_sandbox
 from evosyn.tasks import Task
 from evosyn.train.client import RewardClient
 from evosyn.train.scoring import Scorer, domains_of, reward_judge
-from evosyn.worlds.routing import RoutingSandbox
-from evosyn.worlds.shell import open_shells
+from evosyn.workbench import SandboxConfig, Workbench, WorkbenchConfig
 from evosyn.worlds.shell.kind import ShellWorlds
 from evosyn.worlds.tools.kind import ToolWorlds
 
@@ -30,22 +28,15 @@ class _Opened:
     clients: dict[tuple[str, str | None], RewardClient] = field(default_factory=dict)
 
     @cached_property
-    def shells(self) -> ShellWorlds:
-        opened = open_shells()
+    def workbench(self) -> Workbench:
+        weak = os.environ.get("EVOSYN_ALLOW_WEAK_SANDBOX") == "1"
+        opened = Workbench(WorkbenchConfig(sandbox=SandboxConfig(allow_weak=weak)))
         atexit.register(opened.close)
         return opened
 
     @cached_property
-    def sandbox(self) -> RoutingSandbox:
-        own = open_sandbox("local", allow_weak=os.environ.get("EVOSYN_ALLOW_WEAK_SANDBOX") == "1")
-        sandbox = RoutingSandbox(own, lambda: self.shells)
-        sandbox.__enter__()
-        atexit.register(sandbox.close)
-        return sandbox
-
-    @cached_property
     def scorer(self) -> Scorer:
-        return Scorer(reward_judge(self.sandbox, {}))
+        return Scorer(reward_judge(self.workbench.sandbox, {}))
 
 
 _opened: dict[int, _Opened] = {}
@@ -80,7 +71,7 @@ def shells() -> ShellWorlds:
     """
     mine = _mine()
     with mine.lock:
-        return mine.shells
+        return mine.workbench.shells
 
 
 def tool_worlds() -> ToolWorlds:
@@ -91,7 +82,7 @@ def tool_worlds() -> ToolWorlds:
     """
     mine = _mine()
     with mine.lock:
-        return ToolWorlds(mine.sandbox)
+        return ToolWorlds(mine.workbench.sandbox)
 
 
 def _mine() -> _Opened:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import multiprocessing
 import sqlite3
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,8 +14,9 @@ from typing import NamedTuple
 import pytest
 from short_answer import ShortAnswer
 
+from evosyn import registry
 from evosyn.crossexec.executor import CrossexecConfig, CrossExecutor
-from evosyn.crossexec.judge import Cell, Judge
+from evosyn.crossexec.judge import Cell, Judge, sources_of
 from evosyn.crossexec.verdict_cache import MemoryVerdicts, SqliteVerdicts
 from evosyn.domains import domains_named
 from evosyn.domains.python_function import PythonFunction
@@ -92,6 +95,81 @@ def executor(sandbox: Sandbox, **options: object) -> CrossExecutor:
 def letters(made: CrossExecutor, problem: Problem, solutions: list[Solution], testings: list[Testing]) -> list[str]:
     (matrix,) = made.matrices([(problem, solutions, testings)])
     return ["".join(row) for row in matrix.verdicts_MN]
+
+
+class Everything(ShortAnswer):
+    """Accepts every answer; of its problems only the payload counts."""
+
+    name = "everything"
+
+    def key(self, problem: Problem) -> str:
+        return str(problem.payload)
+
+    def decide(self, problem: Problem, solution: Solution, testing: Testing) -> bool:  # noqa: ARG002
+        return True
+
+
+class Nothing(Everything):
+    name = "nothing"
+
+    def decide(self, problem: Problem, solution: Solution, testing: Testing) -> bool:  # noqa: ARG002
+        return False
+
+
+ANSWER = Testing("answer", {"accepts": ["14"]})
+
+
+def test_domains_whose_problems_read_the_same_share_no_verdicts(sandbox: Sandbox) -> None:
+    both, cache = {"everything": Everything(), "nothing": Nothing()}, MemoryVerdicts()
+    cells = [Cell(Problem("p", name, "What?"), Solution("14"), ANSWER) for name in both]
+    assert both["everything"].key(cells[0].problem) == both["nothing"].key(cells[1].problem)
+    for order in (cells, cells[::-1]):
+        found = Judge(sandbox, both, cache=cache).verify(order)
+        assert [(cell.problem.domain, one.verdict) for cell, one in zip(order, found, strict=True)] == [
+            (cell.problem.domain, Verdict.PASS if cell.problem.domain == "everything" else Verdict.FAIL)
+            for cell in order
+        ]
+
+
+SOURCE = """
+from short_answer import ShortAnswer
+
+class Versioned(ShortAnswer):
+    name = "versioned"
+
+    def decide(self, problem, solution, testing):
+        return {verdict}
+"""
+
+
+def test_verdicts_of_a_domain_from_outside_last_as_long_as_its_code(
+    sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    cache, cell = MemoryVerdicts(), Cell(Problem("p", "versioned", "What?"), Solution("14"), ANSWER)
+
+    def judged(verdict: bool, version: str | None = None) -> tuple[Verdict, int]:
+        (tmp_path / "versioned_part.py").write_text(SOURCE.format(verdict=verdict))
+        sys.modules.pop("versioned_part", None)
+        importlib.invalidate_caches()
+        domain = importlib.import_module("versioned_part").Versioned()
+        if version is not None:
+            domain.version = version
+        judge = Judge(sandbox, {"versioned": domain}, cache=cache)
+        (found,) = judge.verify([cell])
+        return found.verdict, judge.executed
+
+    assert [judged(True), judged(True)] == [(Verdict.PASS, 1), (Verdict.PASS, 0)]
+    assert judged(False) == (Verdict.FAIL, 1), "other code"
+    assert [judged(False, "1"), judged(True, "1"), judged(True, "2")] == [
+        (Verdict.FAIL, 1), (Verdict.FAIL, 0), (Verdict.PASS, 1)
+    ], "a domain that says its version answers for it"  # fmt: skip
+    del sys.modules["versioned_part"]
+
+
+def test_the_code_of_our_own_domains_is_told_by_one_number() -> None:
+    assert not any(sources_of(type(one)) for one in domains_named(registry.names("domains")).values())
 
 
 def test_it_is_a_crossexec(sandbox: Sandbox) -> None:

@@ -5,8 +5,12 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import re
+import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
@@ -20,6 +24,7 @@ from evosyn.dataset import read_dataset
 from evosyn.errors import FormatError, UsageError
 from evosyn.records import Problem, Solution, Testing, Verdict
 from evosyn.sandbox import open_sandbox
+from evosyn.train.client import RewardClient
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "short_answer"
 BITS = EXAMPLE.parent / "bit_strings" / "bit_strings.py"
@@ -283,6 +288,36 @@ def test_every_command_takes_a_domain_that_is_installed(installed: dict[str, str
         check=False,
     )
     assert done.stdout.split() == ["1.0", "0.0"], done.stderr[-2000:]
+
+
+@contextmanager
+def rewards(installed: dict[str, str], cwd: Path, *words: str) -> Iterator[RewardClient]:
+    """A client of `evosyn reward serve`, for as long as that runs."""
+    command = [sys.executable, "-m", "evosyn", "reward", "serve", *words, "--port", "0", "--allow-weak-sandbox"]
+    with subprocess.Popen(command, cwd=cwd, env=installed, stdout=subprocess.PIPE, text=True) as service:
+        try:
+            assert service.stdout is not None
+            told = re.match(r"rewards on (http://\S+) ", service.stdout.readline())
+            assert told, "the service did not begin"
+            yield RewardClient(told[1])
+        finally:
+            service.send_signal(signal.SIGTERM)
+
+
+@pytest.mark.parametrize("names", [DOTTED, ENTRIES], ids=["dotted paths", "entry points"])
+def test_the_reward_service_pays_answers_of_a_domain_that_is_installed(
+    installed: dict[str, str], tmp_path: Path, names: Names
+) -> None:
+    row = json.dumps({**line(2), "domain": names.domain})
+    (tmp_path / "pool.jsonl").write_text(row + "\n")
+    task = {"domain": names.domain, "statement": "How far?", "payload": {"unit": "km"}}
+    own = {**task, "testing": {"kind": "answer", "accepts": ["14"]}}
+    with rewards(installed, tmp_path, "--pool", "pool.jsonl") as client:
+        asked = [{"id": "q2", "completion": text} for text in ("I multiply.\n```\n14 m\n```", "15", "", "14 km")]
+        asked += [{"task": own, "completion": text} for text in ("14 km", "14 m")]
+        found = client.score([*asked, {"task": {**own, "testing": {"kind": "answer"}}, "completion": "14"}])
+    assert [one["reward"] for one in found] == [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, None]
+    assert "accepts" in found[-1]["error"]
 
 
 @pytest.mark.train

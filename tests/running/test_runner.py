@@ -4,6 +4,7 @@ import asyncio
 import tempfile
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -174,6 +175,26 @@ def test_the_first_error_ends_the_run_and_the_next_run_does_the_rest(world, brok
 
 def reached(item: Parcel) -> list[str]:
     return [step.partition(" ")[0] for step in item.trail]
+
+
+class Closing:
+    """A teacher that says in which loop it was closed."""
+
+    loop: asyncio.AbstractEventLoop | None = None
+
+    async def aclose(self) -> None:
+        self.loop = asyncio.get_running_loop()
+
+
+@pytest.mark.parametrize("breaks", [None, ("narrow", 2)])
+def test_teachers_are_closed_in_the_loop_of_the_run_however_it_ends(tmp_path, breaks):
+    world, teachers = World(breaks=breaks), (Closing(), Closing())
+    made = runner(world, tmp_path / "journal.jsonl")
+    with nullcontext() if breaks is None else pytest.raises(ZeroDivisionError, match="narrow"):
+        made.run_and_close(map(Parcel, range(6)), teachers)
+    assert teachers[0].loop is teachers[1].loop is not None
+    if breaks is None:
+        assert ends(tmp_path / "journal.jsonl") == one_by_one(world, 6)
 
 
 def test_items_are_taken_as_there_is_room_for_them(tmp_path):

@@ -92,7 +92,7 @@ class Gone:
 
 
 def test_our_own_failure_is_no_reward_and_never_zero(monkeypatch):
-    monkeypatch.setitem(here._mine().__dict__, "sandbox", Gone())
+    monkeypatch.setitem(here._mine().workbench.__dict__, "sandbox", Gone())
     env, (name, args) = begun(), TASKS[0].reference[0]
     assert getattr(env, name)(**args) == LOST
     env.finish()

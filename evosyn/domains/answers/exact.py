@@ -87,8 +87,8 @@ def exact(value: Fraction | int) -> Exact:
 class Arithmetic:
     """Works within one budget; every method raises `Unreadable` where that is spent or there is no such number."""
 
-    def __init__(self, work: int = WORK) -> None:
-        self._left = work
+    def __init__(self) -> None:
+        self._left = WORK
 
     def plus(self, a: Exact, b: Exact) -> Exact:
         self._pay(len(a.terms) + len(b.terms))

@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 
 from evosyn.domains.python.shapes import is_generator
-from evosyn.records import Json, Testing, canonical_json
+from evosyn.records import Json, Testing, canonical_json, json_text
 
 LONGEST_CASE = 100_000
 """Characters of one case; longer ones stay in the code that makes them."""
@@ -36,11 +36,8 @@ def join(parts: Sequence[tuple[Testing, Sequence[int]]]) -> Testing | None:
 def _plain(case: Mapping[str, Json], body: Mapping[str, Json]) -> Json:
     """The case as JSON has it, with the tolerance of its testing; None for one that JSON cannot say, or a long one."""
     whole = {**({"tolerance": body["tolerance"]} if body.get("tolerance") is not None else {}), **case}
-    try:
-        text = canonical_json(whole)
-    except (ValueError, TypeError, RecursionError):
-        return None
-    return json.loads(text) if len(text) <= LONGEST_CASE and _said(whole) else None
+    text = json_text(whole)
+    return json.loads(text) if text is not None and len(text) <= LONGEST_CASE and _said(whole) else None
 
 
 def _said(value: Json) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from evosyn.chat import Parsed
 from evosyn.domains.replies import defines, python_blocks
-from evosyn.records import Json, Testing, canonical_json
+from evosyn.records import Json, Testing, json_text
 
 MOST_INPUTS, LONGEST_OUTPUT = 5, 20_000
 """Inputs of one reply; characters of an output that is written down."""
@@ -35,11 +35,8 @@ def answered(testing: Testing, outputs: Sequence[Json]) -> Testing | None:
     cases: Sequence[Mapping[str, Json]] = testing.body["cases"]
     made = []
     for case, output in zip(cases, outputs, strict=True):
-        try:
-            text = canonical_json(output)
-        except (ValueError, TypeError, RecursionError):
-            return None
-        if len(text) > LONGEST_OUTPUT:
+        text = json_text(output)
+        if text is None or len(text) > LONGEST_OUTPUT:
             return None
         made.append({**case, "output": json.loads(text)})
     return replace(testing, body={**testing.body, "cases": made})

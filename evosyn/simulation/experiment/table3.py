@@ -116,19 +116,17 @@ class ShellExperiment:
         from evosyn.simulation.experiment.search import StrategySearch
         from evosyn.simulation.experiment.shell_data import Episodes, ShellRows, Tasks, prepare_shell
         from evosyn.simulation.experiment.shell_policy import Student, StudentBudget
-        from evosyn.worlds.routing import RoutingSandbox
-        from evosyn.worlds.shell import open_shells
+        from evosyn.workbench import Workbench
 
         torch.set_num_threads(1)
         plan, folder, tree = self._plan, run.file(f"seed-{seed}"), SeedTree(seed).child("student")
         folder.mkdir(parents=True, exist_ok=True)
         budget = StudentBudget(plan.warm, plan.steps, width=plan.width)
         with (
-            open_shells(folder / "states") as shells,
             self._tools.open_sandbox(workers=None, numpy=True) as own,
-            RoutingSandbox(own, lambda: shells) as sandbox,
+            Workbench(out=folder, lent=own) as workbench,
         ):
-            search = StrategySearch(sandbox, plan.evaluations)
+            search, shells = StrategySearch(workbench.sandbox, plan.evaluations), workbench.shells
             path = folder / "rows.json"
             tasks, episodes = Tasks(seed, plan.sizes, plan.split), Episodes(shells, folder / "turns.jsonl")
             if not path.is_file():

@@ -118,13 +118,6 @@ def is_ours(statement: str) -> bool:
     return any(statement.startswith(one.opening) for one in tellings().values())
 
 
-def answer_in(statement: str) -> int | None:
-    """The right answer of a statement; None where it has none, or is not readable here."""
-    story = story_of(statement)
-    values = None if story is None else values_of(story.steps)
-    return values[-1] if values else None
-
-
 def _named(heap: str, operand: str) -> str:
     return f"{_AGAIN.get(operand[1:], '')}{heap} {operand[0]}"
 

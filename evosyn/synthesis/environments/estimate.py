@@ -6,7 +6,6 @@ request that no sampled draft came to is taken to be like a draft.
 
 from __future__ import annotations
 
-import asyncio
 import tempfile
 from pathlib import Path
 
@@ -52,7 +51,7 @@ def estimated(config: MakeConfig, workbench: Workbench) -> dict[str, Json]:
         ledger = Ledger(run.journal, Draft)
         ledger.begin({"kind": "estimate"})
         runner = Runner(stages_of(config, workbench, teacher, ledger), ledger, window=PROBES)
-        asyncio.run(_sampled(runner, min(PROBES, drafts), teacher))
+        runner.run_and_close(map(Draft, range(min(PROBES, drafts))), [teacher])
     phases = {purpose: (few * drafts, most * drafts) for purpose, (few, most) in _calls(config).items() if most}
     known = {purpose: teacher.replies.get(purpose) or teacher.replies[asking.DRAFT] for purpose in phases}
     sampled = Sampled(known)
@@ -82,10 +81,3 @@ def _calls(config: MakeConfig) -> dict[str, tuple[int, int]]:
         asking.SOLVER: (check.solvers, check.solvers * check.rounds * check.attempts),
         asking.REVIEW: (judging.reviews, judging.reviews * judging.attempts),
     }
-
-
-async def _sampled(runner: Runner[Draft], count: int, teacher: Teacher) -> None:
-    try:
-        await runner.run(Draft(index) for index in range(count))
-    finally:
-        await teacher.aclose()

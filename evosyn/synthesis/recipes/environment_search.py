@@ -10,9 +10,8 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import yaml
-
 from evosyn import __version__
+from evosyn.configs.saving import CONFIG, as_yaml
 from evosyn.environments import sources
 from evosyn.environments.genome import PURPOSE
 from evosyn.errors import UsageError
@@ -56,7 +55,7 @@ def evolve_environments(
         with EnvironmentEvaluator(config, run, asked, texts, workbench) as evaluator:
             evolved = EvolvedEnvironments(config, ordered(start, evaluator), evaluator, asked.reviewer.name)
             search = search_of(config, evolved, arms_of(config, workbench, evolved), run.journal, on_commit)
-            run.write("config.yaml", yaml.safe_dump(config.model_dump(mode="json"), sort_keys=False))
+            run.write(CONFIG, as_yaml(config))
             simulated = asked.reviewer.simulated or asked.student.simulated
             told = {"kind": KIND, "evosyn": __version__, "teacher": asked.reviewer.name, "student": evaluator.student}
             run.write_json("manifest.json", {**told, "epoch": evaluator.epoch, "simulated": simulated})

@@ -6,13 +6,11 @@ with a revision, cross-check (ours), reviews, novelty. Difficulty is measured af
 
 from __future__ import annotations
 
-import asyncio
 from functools import partial
 from pathlib import Path
 
-import yaml
-
 from evosyn import __version__
+from evosyn.configs.saving import CONFIG, as_yaml
 from evosyn.environments.ladder import Ladder
 from evosyn.environments.runner import EnvironmentRunner
 from evosyn.ports import Teacher
@@ -54,12 +52,12 @@ def make_environments(
         strategy = load_strategy(config.crosscheck.strategy)
         decides = {"keywords": content_id("k_", list(keywords)), "strategy": strategy_id(strategy)}
         ledger.begin({"kind": KIND, **config.identity(), **decides, "teacher": teacher.name})
-        run.write("config.yaml", yaml.safe_dump(config.model_dump(mode="json"), sort_keys=False))
+        run.write(CONFIG, as_yaml(config))
         told = {"kind": KIND, "evosyn": __version__, "teacher": teacher.name, "simulated": teacher.simulated}
         run.write_json("manifest.json", {**told, **decides})
         stages = stages_of(config, workbench, teacher, ledger)
         runner = Runner(stages, ledger, window=2 * max(8, workbench.config.teacher.calls), progress=progress)
-        asyncio.run(_run(runner, count, teacher))
+        runner.run_and_close(map(Draft, range(count)), [teacher])
         run.journal.sync()
         report = write_environments(run, ledger.items(range(count)))
         run.write_json("report.json", report)
@@ -85,10 +83,3 @@ def drafts_of(config: MakeConfig) -> int:
     if config.author.by == "shown":
         return config.limit
     return min(config.limit, len(keywords_of(config.author)) * config.author.per_keyword)
-
-
-async def _run(runner: Runner[Draft], count: int, teacher: Teacher) -> None:
-    try:
-        await runner.run(Draft(index) for index in range(count))
-    finally:
-        await teacher.aclose()

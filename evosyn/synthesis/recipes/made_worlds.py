@@ -6,17 +6,14 @@ what stands. ScaleEnv sections 4.1 and 4.2; the cross-execution in place of one 
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
 
-import yaml
-
 from evosyn import __version__
+from evosyn.configs.saving import CONFIG, as_yaml
 from evosyn.domains.world_tool import NAME
 from evosyn.errors import UsageError
-from evosyn.ports import Teacher
 from evosyn.ports.stages import Stage
 from evosyn.randomness import SeedTree
 from evosyn.records import Json, content_id
@@ -90,12 +87,12 @@ def make_worlds(
         strategy = load_strategy(config.tools.strategy)
         decides = {"names": content_id("k_", list(names)), "strategy": strategy_id(strategy)}
         ledger.begin({"kind": KIND, **config.identity(), **decides, "teacher": teacher.name})
-        run.write("config.yaml", yaml.safe_dump(config.model_dump(mode="json"), sort_keys=False))
+        run.write(CONFIG, as_yaml(config))
         told = {"kind": KIND, "evosyn": __version__, "teacher": teacher.name, "simulated": teacher.simulated}
         run.write_json("manifest.json", {**told, **decides})
         stages = stages_of(config, workbench, WorldAsker(ledger, teacher), strategy, out)
         runner = Runner(stages, ledger, window=max(4, workbench.config.teacher.calls // 16), progress=progress)
-        asyncio.run(_run(runner, names, teacher))
+        runner.run_and_close((WorldDraft(index, name) for index, name in enumerate(names)), [teacher])
         run.journal.sync()
         report = write_worlds(run, ledger.items(range(len(names))))
         run.write_json("report.json", report)
@@ -127,10 +124,3 @@ def estimate(config: MakeWorldsConfig, names: Sequence[str]) -> dict[str, Json]:
         "calls_at_most": len(names) * (2 * config.attempts + sizes.most_tools * (slots * tools.attempts + tools.debug)),
         "a_tool": slots,
     }
-
-
-async def _run(runner: Runner[WorldDraft], names: Sequence[str], teacher: Teacher) -> None:
-    try:
-        await runner.run(WorldDraft(index, name) for index, name in enumerate(names))
-    finally:
-        await teacher.aclose()

@@ -7,7 +7,6 @@ and 4.3.
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from pathlib import Path
 
@@ -65,7 +64,7 @@ def synthesize(
         claim(run, ledger, inputs, config, asked, workbench.sandbox.protection)
         runner = Runner(stages, ledger, window=2 * max(16, workbench.config.teacher.calls), progress=progress)
         threading.Thread(target=import_ahead, daemon=True).start()
-        asyncio.run(run_stages(runner, range(config.problems), asked))
+        runner.run_and_close(map(Instance, range(config.problems)), asked.teachers)
         run.journal.sync()
         made = how_made(inputs, config, asked, workbench.sandbox.protection)
         maker, name, licence = maker_of(inputs, config, workbench), out.resolve().name, config.problem.licence
@@ -122,15 +121,6 @@ def stages_of(
         *([] if benchmarks is None else [CompareBehaviour(benchmarks, workbench.judge, config.execute.batch)]),
         MakeReward(config, domains, asked.teachers[0], ledger, workbench.crossexec, workbench.sandbox),
     ]
-
-
-async def run_stages(runner: Runner[Instance], indices: range, asked: Asked) -> None:
-    """Take the problems of these numbers through the stages; the teachers are closed then."""
-    try:
-        await runner.run(Instance(index) for index in indices)
-    finally:
-        for teacher in asked.teachers:
-            await teacher.aclose()
 
 
 def _tree(config: SynthesizeConfig) -> SeedTree:

@@ -6,6 +6,7 @@ from typing import Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from evosyn.configs.section import PluginSection
 from evosyn.evaluators.behaviour import DEFAULT_AXES
 from evosyn.evaluators.draws import ConsistencyConfig
 from evosyn.evolve.islands import IslandsConfig
@@ -13,7 +14,7 @@ from evosyn.evolve.loop import LoopConfig
 from evosyn.evolve.stopping import StopConfig
 from evosyn.records import Json
 from evosyn.synthesis.generate import DrawConfig
-from evosyn.workbench import PluginSection, WorkbenchConfig
+from evosyn.workbench import WorkbenchConfig
 
 KIND = "evolve"
 AROUND = 128

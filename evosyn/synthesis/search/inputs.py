@@ -10,10 +10,9 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-import yaml
-
 from evosyn import __version__
 from evosyn.codec import dump, load
+from evosyn.configs.saving import CONFIG, as_yaml
 from evosyn.dataset import read_rejects, write_rejects
 from evosyn.domains import load_pools
 from evosyn.errors import InputError, TeacherUnavailable, UsageError
@@ -192,7 +191,7 @@ def _same_drawing(run: RunDir, held: Mapping[str, Json], mine: Mapping[str, Json
 
 def write_config(run: RunDir, config: EvolveConfig) -> None:
     """Keep what a command resolved to, which repeats it."""
-    run.write("config.yaml", yaml.safe_dump(config.model_dump(mode="json"), sort_keys=False))
+    run.write(CONFIG, as_yaml(config))
 
 
 def prepare(

@@ -6,7 +6,6 @@ becomes of a problem depends on neither worker nor shard. docs/scale.md.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import shutil
@@ -31,7 +30,7 @@ from evosyn.synthesis.inputs import Asked
 from evosyn.synthesis.instance import Instance
 from evosyn.synthesis.outputs import Counted, OutputPlan, write_rows
 from evosyn.synthesis.progress import SynthesisProgress
-from evosyn.synthesis.recipes.problems import maker_of, making, run_stages, stages_of
+from evosyn.synthesis.recipes.problems import maker_of, making, stages_of
 from evosyn.synthesis.report import Figures
 from evosyn.synthesis.shards.config import planned
 from evosyn.synthesis.shards.orders import ShardOrder, ShardOutcome, ShardSetup
@@ -130,7 +129,7 @@ class _Shard:
         window = 2 * max(16, self._bench.config.teacher.calls)
         runner = Runner(self._stages(asked, ledger), ledger, window=window, progress=self._progress)
         with Shipping(self._storage, self._order, journal.path, known, self._config.shards.ship_s, self._tell):
-            asyncio.run(run_stages(runner, self._indices, asked))
+            runner.run_and_close(map(Instance, self._indices), asked.teachers)
         self._seal(ledger)
 
     def _before(self) -> bytes:

@@ -15,7 +15,7 @@ from evosyn.chat import Reply, Request
 from evosyn.randomness import SeedTree
 from evosyn.records import Problem
 from evosyn.simulation.math_author.mutations import draw_mutation
-from evosyn.simulation.math_author.stories import answer_in, story_of, tellings
+from evosyn.simulation.math_author.stories import story_of, tellings, values_of
 from evosyn.simulation.math_author.templates import seed_problems
 from evosyn.synthesis.mutations.asking import (
     DISTRACTOR,
@@ -43,6 +43,13 @@ def reply(**values: object) -> str:
 
 def reason(link: str, text: str) -> str:
     return read_link(link, text, BEFORE, PARENT, 0.6).reason
+
+
+def answer_in(statement: str) -> int | None:
+    """The right answer of a statement; None where it has none, or is not readable here."""
+    story = story_of(statement)
+    values = None if story is None else values_of(story.steps)
+    return values[-1] if values else None
 
 
 def test_the_prompts_are_those_of_the_golden_file() -> None:

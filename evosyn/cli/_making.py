@@ -1,0 +1,93 @@
+"""What the commands share that let a model make things: their options, a line of counts, what a run came to."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from evosyn.cli._command import Option, config_options, sandbox_options, teacher_options, with_options
+from evosyn.errors import CheckFailed, TeacherUnavailable
+
+if TYPE_CHECKING:
+    from evosyn.records import Json
+    from evosyn.running.progress import RunProgress
+
+LINE_EVERY_S = 10.0
+
+
+def making_options(example: str, dry: str, *more: Callable[[Any], Any]) -> Callable[[Option], Option]:
+    """Add what every command takes that makes things; `more` before the last ones."""
+    options = (
+        click.option("--seed", type=int, help="Root of all random choices. [default: 0]"),
+        teacher_options,
+        sandbox_options,
+        config_options(example),
+        *more,
+        click.option("--dry-run", is_flag=True, help=dry),
+        click.option("--json", "as_json", is_flag=True, help="Print the report as JSON and nothing else."),
+        click.option("--quiet", is_flag=True, help="No progress."),
+    )
+    return lambda command: with_options(command, options)
+
+
+@contextmanager
+def watching(line: Callable[[], str], *, show: bool) -> Iterator[None]:
+    """A line of counts now and then, on the error stream."""
+    stop = threading.Event()
+
+    def lines() -> None:
+        while not stop.wait(LINE_EVERY_S):
+            click.echo(line(), err=True)
+
+    thread = threading.Thread(target=lines, daemon=True)
+    if show:
+        thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        if show:
+            thread.join()
+            click.echo(line(), err=True)
+
+
+def line_of(progress: RunProgress[Any], things: str) -> str:
+    """How far a run is."""
+    stages = "".join(f", {count} in {name}" for name, count in progress.in_stage.items() if count)
+    kept = progress.finished - sum(progress.dropped.values())
+    money = f", ${progress.usage.cost:.4f}" if progress.usage.cost else ""
+    return (
+        f"{progress.finished}/{progress.asked} {things} ended ({kept} kept){stages}, "
+        f"{progress.replies} replies ({progress.cached} from cache){money}, {progress.seconds:.0f} s"
+    )
+
+
+def spent(report: Mapping[str, Json]) -> str:
+    """What a run took, and of whom its replies are where no model wrote them."""
+    cost = "unknown price" if report["cost"] is None else f"${report['cost']:.4f}"
+    tokens = f"{report['tokens']['input']} + {report['tokens']['output']} tokens"
+    simulated = f" - SIMULATED by {', '.join(report['models'])}" if report["simulated"] else ""
+    return f"{report['calls']} model calls ({tokens}, {cost}), {report['executions']} executions{simulated}"
+
+
+def refuse_nothing(report: Mapping[str, Json], out: Path, things: str, first: str = "") -> None:
+    """
+    Args:
+        first: the stage whose replies all others wait for, where there is one.
+
+    Raises:
+        CheckFailed: nothing was kept.
+        TeacherUnavailable: because the teacher gave no reply to any request.
+    """
+    if report["kept"]:
+        return
+    dropped = ", ".join(f"{count} {reason}" for reason, count in report["dropped"].items())
+    said = f"none of {report['asked']} {things} was kept: {dropped}."
+    if first and all(reason.startswith(f"{first}: reply-") for reason in report["dropped"]):
+        raise TeacherUnavailable(f"{said} See that the model answers: evosyn doctor --model provider/name")
+    raise CheckFailed(f"{said} See {out}/rejects.jsonl")
