@@ -35,7 +35,6 @@ class ReportedSteps(Generic[S]):
     """The reports of a run, each of the class `kind`."""
 
     def __init__(self, journal: Journal, kind: type[S]) -> None:
-        self._kind = kind
         self._events = Events[S | StepRewind](journal, {"step": kind, "rewind": StepRewind})
 
     def begin(self, header: Mapping[str, Json]) -> None:

@@ -6,7 +6,7 @@ itself. Who trains is not known here (`ports.Feed`). docs/coevolve.md.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import partial
 from typing import NamedTuple
@@ -159,10 +159,10 @@ def made_alike(config: CoevolutionConfig, plan: PoolPlan, workbench: WorkbenchCo
     told = config.selfplay
     author = {"by": "shown", "shown": told.drafting.shown, "sampling": told.drafting.sampling}
     judging = {**told.judging.model_dump(), "reviews": told.judging.reviews if plan.arm.reviews else 0}
-    return MakeConfig(
-        limit=max(1, drafts_of(plan)), seed=plan.tree.root, author=author, ladder=told.ladder, judging=judging,
-        crosscheck={"solvers": 0}, workbench=workbench,
-    )  # fmt: skip
+    values = {"limit": max(1, drafts_of(plan)), "seed": plan.tree.root, "author": author, "ladder": told.ladder}
+    return MakeConfig.model_validate(
+        {**values, "judging": judging, "crosscheck": {"solvers": 0}, "workbench": workbench}
+    )
 
 
 def _maker(config: CoevolutionConfig, plan: PoolPlan, teacher: Teacher, tools: SelfplayTools) -> DraftMaker:
@@ -172,7 +172,7 @@ def _maker(config: CoevolutionConfig, plan: PoolPlan, teacher: Teacher, tools: S
     decides = told.model_dump(mode="json", include={"drafting", "ladder", "judging"})
     ledger.begin({"kind": KIND, **decides, "arm": config.arm, "teacher": teacher.name, "seed": plan.tree.root})
     runner = EnvironmentRunner(tools.sandbox)
-    known = partial(bundled_pool, runner) if plan.arm.novelty else NoveltyPool
+    known: Callable[[], NoveltyPool] = partial(bundled_pool, runner) if plan.arm.novelty else NoveltyPool
     stages: list[Stage[Draft]] = [
         ClimbLadder(Ladder(tools.sandbox, tools.other, told.ladder, seed=plan.tree.root), known)
     ]

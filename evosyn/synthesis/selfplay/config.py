@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from pydantic import Field
 
@@ -71,11 +71,17 @@ class RetireConfig(Section):
     floor: float = Field(default=0.05, gt=0, le=1, description="Weight of a level without a signal.")
 
 
+class ReviewingConfig(AdmissionConfig):
+    """Reviews alone: the paper has no judges."""
+
+    judges: Literal[False] = False
+
+
 class SelfplayConfig(Section):
     """Environments that come in while a student trains (`evosyn coevolve --recipe evoenv`)."""
 
     drafting: DraftingConfig = DraftingConfig()
     ladder: LadderConfig = LadderConfig()
-    judging: AdmissionConfig = AdmissionConfig()
+    judging: ReviewingConfig = ReviewingConfig()
     band: BandConfig = BandConfig()
     pool: RetireConfig = RetireConfig()

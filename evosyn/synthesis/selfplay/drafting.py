@@ -47,7 +47,7 @@ class WantedDraft:
 
     Attributes:
         texts: the programs that its request shows.
-        place, said: which completion of the student it is to be read from, and that; "" where a teacher is asked.
+        place, said: which completion of the student it is read from, and its text; None where a teacher is asked.
     """
 
     order: DraftOrder
