@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from evosyn.cli._command import default_teacher
+from evosyn.cli._selfplay import estimated_pool, seeds_of, train_with_pool
+from evosyn.environments.contract import Environment
 from evosyn.errors import UsageError
-from evosyn.synthesis.coevolution.config import CoevolutionConfig
+from evosyn.records import Problem
+from evosyn.synthesis.coevolution.config import SELFPLAY, CoevolutionConfig
 from evosyn.synthesis.recipes.dejaq import (
     CoevolutionTools,
     StudentPlan,
@@ -19,10 +23,8 @@ from evosyn.synthesis.recipes.dejaq import (
 from evosyn.train.config import RlvrConfig
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from evosyn.ports import Feed, Teacher
-    from evosyn.records import Json, Problem
+    from evosyn.records import Json
     from evosyn.train.rlvr import FeedTools
     from evosyn.train.run import OnRow
     from evosyn.workbench import Workbench
@@ -39,8 +41,16 @@ class CoevolveConfig(RlvrConfig):
         """What the recipe is told of the training."""
         return StudentPlan(self.rollout.prompts, self.steps, self.seed)
 
+    @property
+    def is_self(self) -> bool:
+        """Whether the model in training is the teacher."""
+        return self.workbench.teacher.spec == "self"
 
-def checked_seeds(config: CoevolveConfig) -> list[Problem]:
+
+Seeds: TypeAlias = "list[Problem] | list[Environment]"
+
+
+def checked_seeds(config: CoevolveConfig) -> Seeds:
     """The seeds of a run that can begin; nothing heavy is loaded.
 
     Raises:
@@ -52,30 +62,37 @@ def checked_seeds(config: CoevolveConfig) -> list[Problem]:
     check_one_process()
     if config.rotation.active is not None:
         raise UsageError("rotation.active: is another way to change rows; leave it out, or use evosyn train --rotate")
-    if is_self(config):
+    pool = config.coevolution.recipe == SELFPLAY
+    if config.is_self or pool:  # the student answers between steps, in this process
         from evosyn.train.policy_teacher import check_policy_teacher
 
         check_policy_teacher(config)
+    if pool:
+        return seeds_of(config)
     samples = [sample for part in gathered(config) for sample in part]
     return check_coevolution(config.coevolution, samples, config.student)
 
 
-def is_self(config: CoevolveConfig) -> bool:
-    """Whether the model in training mutates."""
-    return config.workbench.teacher.spec == "self"
+def default_of(seeds: Seeds) -> str | None:
+    """Who is asked where nobody is named: the simulation, where it knows what the seeds are."""
+    problems = [one for one in seeds if isinstance(one, Problem)]
+    return default_teacher(problems) if problems else "offline"
 
 
-def coevolve(config: CoevolveConfig, workbench: Workbench, out: Path, on_row: OnRow | None) -> None:
-    """Train with problems that evolve; errors as of `train_rlvr`."""
+def coevolve(config: CoevolveConfig, seeds: Seeds, workbench: Workbench, out: Path, on_row: OnRow | None) -> None:
+    """Train with problems or environments that evolve; errors as of `train_rlvr`."""
     from evosyn.train.rlvr import train_rlvr
 
-    asks = mutates(config.coevolution) and not is_self(config)
+    if config.coevolution.recipe == SELFPLAY:
+        train_with_pool(config, [one for one in seeds if isinstance(one, Environment)], workbench, out, on_row)
+        return
+    asks = mutates(config.coevolution) and not config.is_self
     if asks and not (out / "config.yaml").is_file():
         workbench.check({None: ("mutate-setting", config.coevolution.mutation.sampling)})
     train_rlvr(config, out, workbench.sandbox, on_row=on_row, feed=partial(_feed, config, workbench))
 
 
-def estimated(config: CoevolveConfig, seeds: Sequence[Problem], workbench: Workbench) -> dict[str, Json]:
+def estimated(config: CoevolveConfig, seeds: Seeds, workbench: Workbench) -> dict[str, Json]:
     """What a run will take; an arm that mutates nothing asks nobody.
 
     Raises:
@@ -83,10 +100,12 @@ def estimated(config: CoevolveConfig, seeds: Sequence[Problem], workbench: Workb
     """
     from evosyn.synthesis.coevolution import estimate
 
-    plan = plan_of(config.coevolution, seeds, config.student)
+    if config.coevolution.recipe == SELFPLAY:
+        return estimated_pool(config, [one for one in seeds if isinstance(one, Environment)], workbench)
+    plan = plan_of(config.coevolution, [one for one in seeds if isinstance(one, Problem)], config.student)
     if not mutates(config.coevolution):
         return estimate.without_teacher(plan, config.rollout.group)
-    if is_self(config):
+    if config.is_self:
         raise UsageError("--dry-run: the model in training cannot be asked beforehand; leave out --teacher self")
     teacher = workbench.teacher(keep=False)
     return estimate.estimated(plan, teacher, config.rollout.group, config.workbench.teacher.calls)
@@ -98,7 +117,7 @@ def _feed(config: CoevolveConfig, workbench: Workbench, tools: FeedTools) -> Fee
     start = tools.start
 
     def teacher() -> Teacher:
-        return PolicyTeacher(start.model, start.tokenizer, config.seed) if is_self(config) else workbench.teacher()
+        return PolicyTeacher(start.model, start.tokenizer, config.seed) if config.is_self else workbench.teacher()
 
     given = CoevolutionTools(
         run=start.run,

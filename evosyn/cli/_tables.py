@@ -99,7 +99,8 @@ def show_estimate(found: Mapping[str, Json], *, as_json: bool, kept_in: Path | N
         return
     rows: list[tuple[Cell, ...]] = [_estimated(name, phase) for name, phase in found["phases"].items()]
     columns = ("phase", "calls", "at most", "input tokens", "output tokens", "dollars")
-    print_table(f"{found['problems']} problems", columns, [*rows, _estimated("in all", found)])
+    what = "drafts" if "drafts" in found else "problems"
+    print_table(f"{found[what]} {what}", columns, [*rows, _estimated("in all", found)])
     click.echo(f"executions: {found['executions']:,}")
     if found["model_wall_s"]:
         click.echo(f"waiting for the model: about {found['model_wall_s']:,.0f} s")

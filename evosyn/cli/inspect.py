@@ -28,6 +28,7 @@ PRINTERS = {
     "environments": "evosyn.cli._inspect_environments",
     "environment-search": "evosyn.cli._inspect_environment_search",
     "coevolve": "evosyn.cli._inspect_coevolution",
+    "coevolve-environments": "evosyn.cli._inspect_coevolution",
     "world": "evosyn.cli._inspect_world",
     "worlds": "evosyn.cli._inspect_world",
     "world-rollout": "evosyn.cli._inspect_world",

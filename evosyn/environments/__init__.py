@@ -17,6 +17,12 @@ from evosyn.records import Provenance
 HERE = Path(__file__).parent
 FOLDERS = {"known": HERE / "known", "held-out": HERE / "held_out"}
 BUILTIN = Provenance(source="builtin")
+TEN = "env-seeds"
+SEEDS = (
+    *("increasing-subsequence", "common-subsequence", "shortest-path", "components", "topological-order"),
+    *("modular-chain", "knapsack", "subset-sum", "brackets", "interval-selection"),
+)
+"""What a search or a pool starts from: ten, as EvoEnv's; which ones is ours."""
 
 
 def bundled(folder: str) -> dict[str, Path]:
@@ -29,7 +35,7 @@ def sources(names: list[str]) -> dict[str, str]:
 
     Args:
         names: each a file, a directory of programs (or one that holds them in `programs/`), NAME or builtin:NAME of
-            one that comes with evosyn, builtin:known or builtin:held-out.
+            one that comes with evosyn, builtin:known, builtin:held-out, or builtin:env-seeds (ten of the known).
 
     Raises:
         UsageError: there is none of that name, or it cannot be read.
@@ -72,6 +78,8 @@ def _paths(name: str) -> dict[str, Path]:
     plain = name.removeprefix("builtin:")
     if plain in FOLDERS:
         return bundled(plain)
+    if plain == TEN:
+        return {one: path for one, path in bundled("known").items() if one in SEEDS}
     known = {**bundled("known"), **bundled("held-out")}
     if plain in known:
         return {plain: known[plain]}

@@ -11,37 +11,40 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
 
 from pydantic import Field
 
-from evosyn.chat import Message
 from evosyn.configs.section import Section
-from evosyn.dataset import Sample, sample_id
-from evosyn.domains import check_task, domain
-from evosyn.domains.environment import KIND, NAME
+from evosyn.dataset import Sample
+from evosyn.domains import check_task
+from evosyn.domains.environment import NAME
 from evosyn.environments.contract import LEVELS, Environment, read_environment
-from evosyn.environments.rows import SETTING, EnvironmentRow, problem_of, rows_at
-from evosyn.environments.runner import EnvironmentRunner, MadeInstance, Verified, Worth
+from evosyn.environments.fresh import (
+    Cell,
+    Fits,
+    FreshRow,
+    FreshRows,
+    Rate,
+    feed_row,
+    rates_after,
+    share_of,
+    signal,
+)
+from evosyn.environments.runner import EnvironmentRunner
 from evosyn.errors import UsageError
-from evosyn.journal import Events, Journal
+from evosyn.journal import Journal
 from evosyn.ports import FeedRow, GroupOutcome
 from evosyn.randomness import SeedTree
-from evosyn.records import Json, Problem, Testing, canonical_json, content_id
-from evosyn.tasks import Task, task_of
+from evosyn.records import Json, content_id
+from evosyn.reported_steps import ReportedSteps
+from evosyn.tasks import task_of
 
 SOLVED, UNSOLVED = 0.9, 0.02
 """Solve rates from and up to which a level has no signal to speak of."""
 TRIES = 3
 """Instances that are made for a place before its row stays."""
-
-Fits: TypeAlias = Callable[[tuple[Message, ...]], bool]
-Cell: TypeAlias = tuple[str, int]
-"""An environment and a level."""
-Rate: TypeAlias = tuple[float, float]
-"""Completions that passed, and those that could be judged; older ones weigh less."""
 
 
 class RotationConfig(Section):
@@ -59,17 +62,10 @@ class RotationConfig(Section):
 
 
 @dataclass(frozen=True)
-class EnteredRow:
+class EnteredRow(FreshRow):
     """A fresh instance, and the row whose place it has."""
 
-    out: str
-    row: str
-    environment: str
-    level: int
-    name: str
-    question: str
-    instance: Json
-    reference: Json = None
+    out: str = ""
 
 
 @dataclass(frozen=True)
@@ -79,13 +75,6 @@ class RotationStep:
     step: int
     groups: tuple[tuple[str, int, int], ...]
     entered: tuple[EnteredRow, ...] = ()
-
-
-@dataclass(frozen=True)
-class RotationRewind:
-    """Event: what was reported of this step and later ones is void."""
-
-    to: int
 
 
 @dataclass(frozen=True)
@@ -119,7 +108,7 @@ class RotatingPool:
         seeds: SeedTree,
         fits: Fits = lambda _: True,
     ) -> None:
-        self._config, self._runner, self._seeds, self._fits = config, runner, seeds, fits
+        self._config, self._seeds, self._fresh_rows = config, seeds, FreshRows(runner, fits)
         rows = {sample.id: sample for sample in samples}
         cells = {name: _cell_of(sample) for name, sample in rows.items()}
         one_each = {cell[0]: rows[name] for name, cell in cells.items()}
@@ -128,9 +117,9 @@ class RotatingPool:
             name: _Place(FeedRow(rows[name].prompt, task_of(rows[name], check_task)), cells[name])
             for name in self._drawn_first(cells)
         }
-        self._events = Events[RotationStep | RotationRewind](journal, {"step": RotationStep, "rewind": RotationRewind})
+        self._steps = ReportedSteps(journal, RotationStep)
         header = {"rows": content_id("data_", sorted(rows)), **config.model_dump(mode="json"), "seed": seeds.root}
-        self._events.begin({"kind": "rotation", **header})
+        self._steps.begin({"kind": "rotation", **header})
         self._refold()
 
     def __len__(self) -> int:
@@ -154,12 +143,11 @@ class RotatingPool:
         leaving = [row for row, passed, known in groups if known > 1 and passed in (0, known) and row in self._places]
         rates = self._updated(groups)
         found = RotationStep(step, groups, tuple(self._entering(step, leaving, rates)))
-        self._events.append(found, sync=True)  # a checkpoint must never know more than the journal
+        self._steps.append(found)
         self._fold(found)
 
     def rewind(self, step: int) -> None:
-        if any(one.step >= step for one in self._valid()):
-            self._events.append(RotationRewind(step), sync=True)
+        if self._steps.rewind(step):
             self._refold()
 
     def state(self) -> Json:
@@ -181,7 +169,7 @@ class RotatingPool:
                 "pool": pool.count(name),
                 "fresh": self._fresh[name],
                 "rates": " ".join(
-                    f"{level}:{_share(self._rates.get((name, level))):.2f}" for level in range(1, LEVELS + 1)
+                    f"{level}:{share_of(self._rates.get((name, level))):.2f}" for level in range(1, LEVELS + 1)
                 ),
             }
             for name, one in sorted(self._environments.items())
@@ -207,56 +195,33 @@ class RotatingPool:
             wanted = []
             tree = self._seeds.child("fresh", step, tries)
             for name, some in asked.items():
-                made = self._made(self._environments[name], [(level, at) for level, at, _ in some], tree)
-                for (level, at, row), one in zip(some, made, strict=True):
+                cells = [(level, at, f"{name}/{level}/fresh-{step}-{at}") for level, at, _ in some]
+                made = self._fresh_rows.made(self._environments[name], cells, tree)
+                for (_, at, row), one in zip(some, made, strict=True):
                     if one is None:
                         wanted.append((at, row))
                     else:
-                        yield _entered(row, (name, level), f"{name}/{level}/fresh-{step}-{at}", one)
+                        yield EnteredRow(**vars(one), out=row)
 
     def _suited(self, own: str, rates: Mapping[Cell, Rate], seeds: SeedTree) -> Cell:
         """Where the next instance comes from: the same environment, or another one where that is worn."""
         rng, levels = seeds.random(), range(1, LEVELS + 1)
 
         def weight(name: str, level: int) -> float:
-            rate = _share(rates.get((name, level)))
-            return 4 * rate * (1 - rate) + self._config.floor
+            return signal(rates.get((name, level)), self._config.floor)
 
-        if not any(UNSOLVED < _share(rates.get((own, level))) < SOLVED for level in levels):
+        if not any(UNSOLVED < share_of(rates.get((own, level))) < SOLVED for level in levels):
             names = sorted(self._environments)
             (own,) = rng.choices(names, [max(weight(name, level) for level in levels) for name in names])
         (level,) = rng.choices(levels, [weight(own, level) for level in levels])
         return own, level
-
-    def _made(
-        self, environment: Environment, cells: Sequence[tuple[int, int]], tree: SeedTree
-    ) -> list[EnvironmentRow | None]:
-        """Instances whose right answer the verifier accepts and whose question fits."""
-        rows = [
-            one if isinstance(one, EnvironmentRow) else None for one in rows_at(environment, self._runner, cells, tree)
-        ]
-        there = [one for one in rows if one is not None]
-        items = [(_instance(one), one.solution.text) for one in there]
-        said = iter(self._runner.verify(environment, items))
-        sound = [one is not None and _accepted(next(said)) and self._fits(_prompt_of(one.problem)) for one in rows]
-        return [one if good else None for one, good in zip(rows, sound, strict=True)]
-
-    def _valid(self) -> list[RotationStep]:
-        """The reports that were not taken back."""
-        found: list[RotationStep] = []
-        for event in self._events:
-            if isinstance(event, RotationRewind):
-                found = [one for one in found if one.step < event.to]
-            else:
-                found.append(event)
-        return found
 
     def _refold(self) -> None:
         self._places = dict(self._first)
         self._rates: dict[Cell, tuple[float, float]] = {}
         self._fresh: defaultdict[str, int] = defaultdict(int)
         self._rotated = 0.0
-        for event in self._valid():
+        for event in self._steps.standing():
             self._fold(event)
 
     def _fold(self, event: RotationStep) -> None:
@@ -266,25 +231,14 @@ class RotatingPool:
                 self._places[row] = replace(self._places[row], used=event.step)
         for one in event.entered:
             del self._places[one.out]
-            self._places[one.row] = _Place(self._row_of(one), (one.environment, one.level))
+            self._places[one.row] = _Place(feed_row(self._environments[one.environment], one), one.cell)
             self._fresh[one.environment] += 1
         self._rotated = len(event.entered) / len(event.groups) if event.groups else 0.0
 
     def _updated(self, groups: Sequence[tuple[str, int, int]]) -> dict[Cell, Rate]:
         """The rates with the outcomes of a step; older ones weigh less."""
-        rates, kept = dict(self._rates), self._config.memory
-        for row, passed, known in groups:
-            if known and row in self._places:
-                cell = self._places[row].cell
-                before = rates.get(cell, (0.0, 0.0))
-                rates[cell] = (kept * before[0] + passed, kept * before[1] + known)
-        return rates
-
-    def _row_of(self, one: EnteredRow) -> FeedRow:
-        environment = self._environments[one.environment]
-        problem = problem_of(environment, one.name, one.level, one.question)
-        body = {"program": environment.source, "instance": one.instance, "reference": one.reference}
-        return FeedRow(_prompt_of(problem), Task(one.row, problem, Testing(KIND, body, environment.provenance)))
+        outcomes = [(self._places[row].cell, passed, known) for row, passed, known in groups if row in self._places]
+        return rates_after(self._rates, outcomes, self._config.memory)
 
 
 def _cell_of(sample: Sample) -> Cell:
@@ -303,27 +257,3 @@ def _environment_of(name: str, sample: Sample) -> Environment:
     if found.value is None or found.value.id != name:
         raise UsageError(f"rotation.active: the row {sample.id} holds no program of {name}: {found.reason}")
     return found.value
-
-
-def _share(rate: Rate | None) -> float:
-    passed, known = rate or (0.0, 0.0)
-    return (passed + 1) / (known + 2)
-
-
-def _accepted(said: Verified) -> bool:
-    return isinstance(said, Worth) and said.value == 1
-
-
-def _instance(row: EnvironmentRow) -> MadeInstance:
-    body = row.testing.body
-    return MadeInstance(body["instance"], body["reference"], canonical_json(body["instance"]))
-
-
-def _prompt_of(problem: Problem) -> tuple[Message, ...]:
-    return domain(NAME).ask("solution", problem, 0, {}).messages
-
-
-def _entered(out: str, cell: Cell, name: str, row: EnvironmentRow) -> EnteredRow:
-    body = row.testing.body
-    made = sample_id(SETTING, name, row.testing.text, row.solution.text)
-    return EnteredRow(out, made, *cell, name, row.problem.statement, body["instance"], body["reference"])

@@ -10,7 +10,7 @@ from __future__ import annotations
 from evosyn.ports.agents import Agent, AgentWork
 from evosyn.ports.asking import Checked, Teacher
 from evosyn.ports.experiments import Comparison, Experiment
-from evosyn.ports.feeds import Feed, FeedRow, GroupOutcome
+from evosyn.ports.feeds import Feed, FeedRow, GroupOutcome, PayingFeed
 from evosyn.ports.judging import Crossexec, Domain, Expansion, Plan, Sandbox, VerdictCache
 from evosyn.ports.plugins import (
     AgentTools,
@@ -72,6 +72,7 @@ __all__ = [
     "Merit",
     "ModelTools",
     "OpenSandbox",
+    "PayingFeed",
     "Plan",
     "PluginConfig",
     "Proposal",

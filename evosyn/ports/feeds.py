@@ -15,10 +15,17 @@ from evosyn.tasks import Task
 
 
 class FeedRow(NamedTuple):
-    """One prompt that a trainer draws a group of completions for, and what decides about them."""
+    """One prompt that a trainer draws a group of completions for, and what decides about them.
+
+    Attributes:
+        weight: of its group's advantages.
+        judged: the task's testing decides; else the feed pays itself, and of the task the name alone counts.
+    """
 
     prompt: tuple[Message, ...]
     task: Task
+    weight: float = 1.0
+    judged: bool = True
 
 
 class GroupOutcome(NamedTuple):
@@ -76,4 +83,13 @@ class Feed(Protocol):
 
     def summary(self) -> Json:
         """What the report of a run says of it."""
+        ...
+
+
+@runtime_checkable
+class PayingFeed(Feed, Protocol):
+    """A feed that pays for some of its rows itself, all that are not judged among them."""
+
+    def paid(self) -> Mapping[str, Sequence[float]]:
+        """By row what each completion of the last report is worth, in the order drawn."""
         ...

@@ -27,9 +27,8 @@ from evosyn.synthesis.coevolution.state import (
     Arrival,
     Coevolution,
     CoevolutionPlan,
-    coevolution_events,
+    coevolution_steps,
     kept,
-    valid_steps,
 )
 from evosyn.synthesis.mutations.mutator import Mutation
 from evosyn.synthesis.recipes.dejaq import SEEDS, StudentPlan, plan_of
@@ -66,7 +65,7 @@ class CoevolutionReading(TrainingReading):
     @property
     def simulated(self) -> bool:
         """Whether a stand-in for a model mutated."""
-        return bool((coevolution_events(self.dir.journal).header() or {}).get("simulated"))
+        return bool((coevolution_steps(self.dir.journal).header() or {}).get("simulated"))
 
     def conclude(self, report: Mapping[str, Json] | None) -> Conclusion:
         found = super().conclude(report)
@@ -132,12 +131,12 @@ class CoevolutionReading(TrainingReading):
     def _fold(self) -> tuple[Coevolution, CoevolutionPlan]:
         plan = self._plan()
         state = Coevolution(plan)
-        for event in valid_steps(coevolution_events(self.dir.journal)):
+        for event in coevolution_steps(self.dir.journal).standing():
             state.fold(event)
         return state, plan
 
     def _mutations(self) -> Iterator[Mutation]:
-        for event in valid_steps(coevolution_events(self.dir.journal)):
+        for event in coevolution_steps(self.dir.journal).standing():
             yield from event.mutations
 
     def _slots(self) -> list[HeldProblem]:

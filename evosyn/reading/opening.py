@@ -21,6 +21,7 @@ HOMES = {
     "train": "summaries:TrainingReading",
     "distill": "summaries:TrainingReading",
     "coevolve": "coevolution:CoevolutionReading",
+    "coevolve-environments": "environment_pool:EnvironmentPoolReading",
     "calibrate": "summaries:CalibrationReading",
     "world": "worlds:WorldReading",
     "worlds": "worlds:MadeWorldsReading",
@@ -70,7 +71,10 @@ def kind_of(path: Path) -> str | None:
     for value in values.values():
         for key in ("kind", "command"):
             if isinstance(value.get(key), str):
-                return str(value[key]).split(" ")[0]
+                kind = str(value[key]).split(" ")[0]
+                evolved = values["config.yaml"].get("coevolution") if kind == "coevolve" else None
+                pool = isinstance(evolved, dict) and evolved.get("recipe") == "evoenv"
+                return "coevolve-environments" if pool else kind
     return "report" if values["report.json"] else None
 
 

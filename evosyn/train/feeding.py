@@ -6,16 +6,17 @@ they came to. `ports.Feed`; TRL 1.16.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from transformers import TrainerCallback
 
 from evosyn.errors import CorruptRun
-from evosyn.ports import Feed, FeedRow, GroupOutcome
+from evosyn.ports import Feed, FeedRow, GroupOutcome, PayingFeed
 from evosyn.records import canonical_json
 from evosyn.rundir import write_atomic
+from evosyn.train.rewards import Recorded
 from evosyn.train.scoring import Score, Task
 
 STATE = "feed.json"
@@ -34,18 +35,23 @@ class LiveRows(TrainerCallback):  # type: ignore[misc]
         self, feed: Feed, tasks: dict[str, Task], group: int, shown: Callable[[FeedRow], Any] | None = None
     ) -> None:
         self.feed, self._tasks, self._group, self._shown = feed, tasks, group, shown or _messages
-        self._step = 0
+        self._step, self._weights = 0, dict[str, float]()
 
     def draw(self, step: int, groups: int) -> list[dict[str, Any]]:
         """A row of TRL's for each completion of a step."""
         self._step, rows = step, self.feed.rows(step, groups)
         self._tasks.clear()
-        self._tasks.update({row.task.row_id: row.task for row in rows})
+        self._tasks.update({row.task.row_id: row.task for row in rows if row.judged})
+        self._weights = {row.task.row_id: row.weight for row in rows}
         shown = [{"prompt": self._shown(row), "row_id": row.task.row_id} for row in rows]
         return [row for row in shown for _ in range(self._group)]
 
-    def record(self, rows: Sequence[str], scores: Sequence[Score], texts: Sequence[str]) -> Mapping[str, float]:
-        """Tell the feed what the step's completions came to; its figures for the metrics."""
+    def weights(self, rows: Sequence[str]) -> list[float]:
+        """By how much the advantages of these rows count."""
+        return [self._weights[row] for row in rows]
+
+    def record(self, rows: Sequence[str], scores: Sequence[Score], texts: Sequence[str]) -> Recorded:
+        """Tell the feed what the step's completions came to."""
         outcomes = []
         for start in range(0, len(rows), self._group):
             some = slice(start, start + self._group)
@@ -53,7 +59,10 @@ class LiveRows(TrainerCallback):  # type: ignore[misc]
             passed = sum(one.passed for one in known)
             outcomes.append(GroupOutcome(rows[start], passed, len(known), tuple(texts[some])))
         self.feed.report(self._step, outcomes)
-        return self.feed.figures()
+        paid = self.feed.paid() if isinstance(self.feed, PayingFeed) else {}
+        left = {row: iter(values) for row, values in paid.items()}
+        worth = {place: next(left[row]) for place, row in enumerate(rows) if row in left}
+        return Recorded(self.feed.figures(), worth)
 
     def go_on(self, checkpoint: Path | None, step: int) -> None:
         """Take the feed back to where training goes on.

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from evosyn.chat import Reply, Request
@@ -21,6 +22,8 @@ from evosyn.train.models import context_of
 
 SELF = "self"
 WAIT_S = 0.005
+BATCH = 32
+"""Requests that are answered at once, where somebody asks several."""
 
 
 class _Waiting(NamedTuple):
@@ -59,31 +62,47 @@ class PolicyTeacher:
             time.sleep(WAIT_S)
         while self._waiting:
             request, answer, loop = self._waiting.popleft()
-            loop.call_soon_threadsafe(_give, answer, self._reply(request))
+            loop.call_soon_threadsafe(_give, answer, self.replies([request])[0])
 
-    def _reply(self, request: Request) -> Reply:
-        shown = [{"role": one.role, "content": one.content} for one in request.messages]
-        prompt = self._tokenizer.apply_chat_template(shown, add_generation_prompt=True, return_dict=False)
-        wanted = int(request.params.get("max_tokens") or TokenSampling.max_tokens)
-        room = min(wanted, context_of(self._model) - len(prompt))
-        digest = content_id("r_", [self._seed, shown, dict(request.params), request.sample])
-        if room < 1:
-            return Reply(digest, "", SELF, failure="bad-request")
+    def replies(self, requests: Sequence[Request]) -> list[Reply]:
+        """Answers to requests of the same sampling, several in a batch; in the thread that owns the model. They depend
+        on the weights and on all of the requests.
+        """
+        if not requests:
+            return []
+        params, context = requests[0].params, context_of(self._model)
+        shown = [[{"role": one.role, "content": one.content} for one in request.messages] for request in requests]
+        sizes = [
+            len(self._tokenizer.apply_chat_template(turns, add_generation_prompt=True, return_dict=False))
+            for turns in shown
+        ]
+        names = [
+            content_id("r_", [self._seed, turns, dict(request.params), request.sample])
+            for turns, request in zip(shown, requests, strict=True)
+        ]
+        fitting = [at for at, size in enumerate(sizes) if size < context]
+        wanted = int(params.get("max_tokens") or TokenSampling.max_tokens)
         sampling = TokenSampling(
-            temperature=float(request.params.get("temperature", 1.0)),
-            top_p=float(request.params.get("top_p", 1.0)),
-            max_tokens=room,
+            temperature=float(params.get("temperature", 1.0)),
+            top_p=float(params.get("top_p", 1.0)),
+            max_tokens=min(wanted, context - max((sizes[at] for at in fitting), default=0)),
             seed=self._seed,
         )
+        generator = TransformersGenerator(self._model, self._tokenizer, sampling, at_once=BATCH)
         trained = self._model.training
         self._model.eval()
         try:
-            ((text,),) = TransformersGenerator(self._model, self._tokenizer, sampling).generate([request], [digest])
+            drawn = generator.generate([requests[at] for at in fitting], [names[at] for at in fitting])
         finally:
             self._model.train(trained)
-        drawn = len(self._tokenizer(text)["input_ids"])
-        failure = None if text.strip() else "empty"
-        return Reply(digest, text, SELF, failure, input_tokens=len(prompt), output_tokens=drawn)
+        texts = {at: text for at, (text,) in zip(fitting, drawn, strict=True)}
+        return [
+            Reply(name, "", SELF, failure="bad-request") if at not in texts else Reply(
+                name, texts[at], SELF, None if texts[at].strip() else "empty",
+                input_tokens=sizes[at], output_tokens=len(self._tokenizer(texts[at])["input_ids"]),
+            )
+            for at, name in enumerate(names)
+        ]  # fmt: skip
 
 
 def check_policy_teacher(config: RlvrConfig) -> None:

@@ -11,7 +11,7 @@ import logging
 import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from evosyn.records import Json, Verdict
 from evosyn.train.config import RewardConfig
@@ -20,7 +20,17 @@ from evosyn.train.shaping import cosine, format_score, soft_overlong
 
 log = logging.getLogger(__name__)
 
-Record: TypeAlias = Callable[[Sequence[str], Sequence[Score], Sequence[str]], Mapping[str, float]]
+
+class Recorded(NamedTuple):
+    """What a batch is told beside its scores: figures to log, and what completions are worth by their place, where the
+    scores do not say it.
+    """
+
+    figures: Mapping[str, float] = {}
+    paid: Mapping[int, float] = {}
+
+
+Record: TypeAlias = Callable[[Sequence[str], Sequence[Score], Sequence[str]], Recorded]
 NO_ROW = Score(Verdict.UNKNOWN, 0.0, False, "no such row")
 
 
@@ -33,7 +43,7 @@ class RewardFunction:
         config: the parts and their weights.
         max_completion: tokens, for the length-aware parts.
         wait: called before scoring; returns when what is scored in the background is done.
-        record: told the rows, scores and texts of each batch; gives figures to log.
+        record: told the rows, scores and texts of each batch.
 
     Attributes:
         failure: the exception that broke scoring, or None.
@@ -82,15 +92,19 @@ class RewardFunction:
             rewards = [
                 self._pay(score, text, length) for score, text, length in zip(scores, texts, lengths, strict=True)
             ]
-            figures = {} if self._record is None else self._record(row_id, scores, texts)
+            recorded = Recorded() if self._record is None else self._record(row_id, scores, texts)
         except Exception as error:  # noqa: BLE001  the sandbox boundary: the trainer must live to save
             log.error("scoring failed; the run ends after a checkpoint: %s", error)
             self.failure = error
             return [None] * len(completions)
+        rewards = [recorded.paid.get(place, reward) for place, reward in enumerate(rewards)]
+        lost = sum(row not in self.tasks and place not in recorded.paid for place, row in enumerate(row_id))
+        if lost:
+            log.error("%d completions name no row of the training data; they get no reward", lost)
         alike = self._keep_book(row_id, scores, rewards)
         if log_metric is not None:
             self._log(log_metric, scores, texts, started)
-            for name, value in {"zero_variance": alike, **figures}.items():
+            for name, value in {"zero_variance": alike, **recorded.figures}.items():
                 log_metric(name, value)
             if self._mixed:
                 self._log_domains(log_metric, row_id, scores, rewards)
@@ -101,8 +115,6 @@ class RewardFunction:
         """One score per completion; a row that is not there leaves its own completions undecided."""
         known = [place for place, row in enumerate(rows) if row in self.tasks]
         found = self.scorer.score([self.tasks[rows[place]] for place in known], [texts[place] for place in known])
-        if len(known) < len(rows):
-            log.error("%d completions name no row of the training data; they get no reward", len(rows) - len(known))
         scores = dict(zip(known, found, strict=True))
         return [scores.get(place, NO_ROW) for place in range(len(rows))]
 
@@ -130,9 +142,10 @@ class RewardFunction:
         groups: dict[str, set[float]] = defaultdict(set)
         for row, score, reward in zip(rows, scores, rewards, strict=True):
             if reward is not None:
+                groups[row].add(round(reward, 9))
+            if reward is not None and score.known:
                 self.passes[row][0] += score.passed
                 self.passes[row][1] += 1
-                groups[row].add(round(reward, 9))
         alike = sum(len(values) < 2 for values in groups.values())
         self.flat_steps = self.flat_steps + 1 if alike == len(groups) else 0
         return alike / len(groups) if groups else 0.0
@@ -162,7 +175,7 @@ class RewardFunction:
         """What completions for rows of each domain of the batch came to."""
         found: dict[str, list[tuple[float, bool]]] = defaultdict(list)
         for row, score, reward in zip(rows, scores, rewards, strict=True):
-            if reward is not None:
+            if reward is not None and row in self.tasks:
                 found[self.tasks[row].problem.domain].append((reward, score.passed))
         for domain, paid in found.items():
             log_metric(f"reward/{domain}", sum(reward for reward, _ in paid) / len(paid))

@@ -48,7 +48,13 @@ MakeFeed: TypeAlias = Callable[[FeedTools], Feed]
 
 
 def train_rlvr(
-    config: RlvrConfig, out: Path, sandbox: Sandbox, *, on_row: OnRow | None = None, feed: MakeFeed | None = None
+    config: RlvrConfig,
+    out: Path,
+    sandbox: Sandbox,
+    *,
+    on_row: OnRow | None = None,
+    feed: MakeFeed | None = None,
+    rows: Sequence[Sample] | None = None,
 ) -> dict[str, Json]:
     """Run or go on with one RLVR run; errors as of `run_training`.
 
@@ -56,6 +62,7 @@ def train_rlvr(
         config: as given; it is resolved here.
         sandbox: where completions run.
         feed: where rows come from; None for the data as they are, or their rotation where the configuration says so.
+        rows: of the data, where these are no datasets.
     """
     config = resolve(config)
     if feed is None and config.rotation.active is not None:
@@ -67,7 +74,7 @@ def train_rlvr(
             "rollout.oversample: works in one process only; --set rollout.oversample=1 for more (vLLM and "
             "more prompts help)"
         )
-    return run_training(config, out, lambda start: _prepare(config, start, sandbox, feed), on_row)
+    return run_training(config, out, lambda start: _prepare(config, start, sandbox, feed), on_row, rows)
 
 
 def check_one_process() -> None:

@@ -81,9 +81,16 @@ class PreparedTrainer(NamedTuple):
 
 
 def run_training(
-    config: RlvrConfig | DistillConfig, out: Path, prepare: Callable[[Start], PreparedTrainer], on_row: OnRow | None
+    config: RlvrConfig | DistillConfig,
+    out: Path,
+    prepare: Callable[[Start], PreparedTrainer],
+    on_row: OnRow | None,
+    rows: Sequence[Sample] | None = None,
 ) -> dict[str, Json]:
     """Run or go on with one training, and return its report (also in `report.json`).
+
+    Args:
+        rows: of the data, where these are no datasets; None to read them.
 
     Raises:
         UsageError: data, model and configuration do not fit together; nothing was trained.
@@ -93,7 +100,7 @@ def run_training(
     """
     require_options(config)
     check_model(config.model)
-    parts = everything = gathered(config)
+    parts = everything = gathered(config) if rows is None else [list(rows)]
     if config.model == tiny.NAME:
         parts = [tiny.easiest(part, max(1, config.tiny.problems // len(everything))) for part in everything]
     samples = mixed(parts, config.rows.mix, SeedTree(config.seed))

@@ -82,8 +82,12 @@ class EvosynGRPOTrainer(GRPOTrainer):  # type: ignore[misc]
         return kept
 
     def _score(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
-        self._batch_tasks = [self._tasks[row["row_id"]] for row in inputs]
-        return super()._generate_and_score_completions(inputs)  # type: ignore[no-any-return]
+        self._batch_tasks = [self._tasks[row["row_id"]] for row in inputs if row["row_id"] in self._tasks]
+        output: dict[str, Any] = super()._generate_and_score_completions(inputs)
+        if self._live is not None and self.model.training:
+            weights = self._live.weights([row["row_id"] for row in inputs])
+            output["advantages"] = output["advantages"] * output["advantages"].new_tensor(weights)
+        return output
 
     def _further(self, inputs: list[dict[str, Any]], prompts: int) -> list[dict[str, Any]]:
         """Groups of rows that are not in the batch, drawn from the step's own stream (so a resumed run draws the

@@ -26,11 +26,28 @@ def test_what_it_would_take_is_said_from_a_sample_and_an_arm_without_mutants_ask
     assert json.loads(said("--arm", "dr", "--dry-run", "--json"))["calls"] == 0
 
 
+POOL = ("coevolve", "builtin:env-seeds", "--recipe", "evoenv", "--model", "builtin:tiny", "--out", "/nowhere/run")
+
+
+def test_a_pool_of_environments_takes_drafts_and_no_problems() -> None:
+    line = [*POOL, "--steps", "10", "--dry-run", "--allow-weak-sandbox"]
+    shown = CliRunner().invoke(group, line, catch_exceptions=False).stdout
+    drafts = (10 - 1 - 1) * 2  # none is asked for in the last steps, nor before it could be there
+    assert f"{drafts} drafts" in shown and "problems" not in shown and "review" in shown
+    bare = [*line, "--arm", "no-review", "--json"]
+    found = json.loads(CliRunner().invoke(group, bare, catch_exceptions=False).stdout)
+    assert found["drafts"] == drafts and "review" not in found["phases"]
+    assert found["executions"] == 10 * 8 * 4 + drafts * 8
+
+
 @pytest.mark.parametrize(
     ("more", "told"),
     [
         (("--arm", "all"), "--arm 'all': one of dejaq-a, dejaq-s, resample, mutate-uniform, dr"),
-        (("--recipe", "evoenv"), "--recipe 'evoenv': the only one is dejaq; evoenv, where one model is author"),
+        (("--recipe", "all"), "--recipe 'all': one of dejaq, evoenv"),
+        (("--recipe", "evoenv"), "builtin:math-seeds: no such file, directory or environment"),
+        (("--recipe", "evoenv", "--arm", "dejaq-a"), "builtin:math-seeds"),
+        (("--recipe", "evoenv", "--set", "rollout.engine=vllm-server"), "the model in training mutates with the"),
         (("--set", "coevolution.curriculum.ignore_top=8"), "ignore_top 8: must be less than the 8 settings"),
         (("--set", "rollout.group=1"), "rollout.group: must be greater than or equal to 2"),
         (("--set", "rotation.active=8"), "rotation.active: is another way to change rows"),

@@ -97,6 +97,7 @@ TRAININGS = {
     "resyn": ({"loss_type": "dapo", "max_steps": 400}, {"combine": "product", "format": "think", "shape": "none"}),
     "dejaq": (DEJAQ, {"weight": 0.0, "shape": "cosine", "shape_weight": 2.0, "format": "boxed", "format_weight": 1.0}),
     "scaleenv": ({"loss_type": "grpo", "max_steps": 48}, {"combine": "sum", "weight": 1.0}),
+    "evoenv": ({"loss_type": "grpo", "max_steps": 100}, {"combine": "sum", "weight": 1.0}),
 }
 
 
@@ -109,7 +110,7 @@ def test_trainings_of_other_papers_have_the_values_that_those_give(name, tmp_pat
     assert {key: getattr(config.reward, key) for key in reward} == reward
 
 
-@pytest.mark.parametrize("name", ["evolve-paper", "train-resyn", "train-dejaq", "train-scaleenv"])
+@pytest.mark.parametrize("name", ["evolve-paper", "train-resyn", "train-dejaq", "train-scaleenv", "train-evoenv"])
 def test_a_preset_marks_what_is_of_the_paper_and_what_is_ours(name):
     text = (resources.files("evosyn.configs") / "presets" / f"{name}.yaml").read_text()
     assert "[text]" in text and "[ours]" in text

@@ -179,6 +179,62 @@ def test_a_state_from_elsewhere_is_refused(whole: Path, tmp_path: Path) -> None:
         ran(command(out))
 
 
+POOL = ("coevolution.selfplay.judging.reviews=1", "coevolution.selfplay.band.answers=2", "rollout.prompts=4",
+        "coevolution.selfplay.drafting.per_step=1", "coevolution.selfplay.band.sampling.max_tokens=6",
+        "coevolution.selfplay.ladder.seeds=4")  # fmt: skip
+
+
+def pool_command(out: Path, *more: str) -> list[str]:
+    line = command(out, "--recipe", "evoenv", *(part for one in POOL for part in ("--set", one)), *more)
+    return [line[0], "builtin:env-seeds", *line[2:]]
+
+
+def pool_outcome(out: Path) -> Json:
+    rows = [[row.get(name) for name in ("step", "reward", "pool", "admitted", "level", "draft_worth")]
+            for row in read_metrics(out / "metrics.jsonl")]  # fmt: skip
+    state = (out / "checkpoints" / f"checkpoint-{STEPS}" / "feed.json").read_text()
+    weights = hashlib.sha256((out / "model" / "model.safetensors").read_bytes()).hexdigest()
+    return [rows, state, json.loads((out / "report.json").read_text())["feed"], weights]
+
+
+@pytest.fixture(scope="module")
+def pool(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("pool") / "run"
+    ran(pool_command(out))
+    return out
+
+
+def test_environments_are_drafted_while_a_model_trains_and_a_tiny_one_lets_none_in(pool: Path) -> None:
+    rows, _, feed, _ = pool_outcome(pool)
+    assert len(rows) == STEPS and all(None not in row for row in rows)
+    assert feed["drafts"] == STEPS - 2 and feed["kept"] == 0 and feed["simulated"]
+    shown = CliRunner().invoke(group, ["inspect", str(pool)], catch_exceptions=False).stdout
+    assert "SIMULATED" in shown and "Nothing came into the pool: the student trained on the seeds alone." in shown
+    why = CliRunner().invoke(group, ["inspect", str(pool), "--why", "0"], catch_exceptions=False).stdout
+    assert "draft 0: stands on L" in why
+    found = json.loads(CliRunner().invoke(group, ["inspect", str(pool), "--json"], catch_exceptions=False).stdout)
+    assert found["kind"] == "coevolve-environments" and found["tables"][0]["title"] == "environments"
+    assert open_view(pool).answer("overview", {})["conclusion"]["worked"] == "no"
+
+
+def test_a_pool_goes_on_from_what_a_kill_leaves(pool: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    cut_back(pool, out, 4)
+    paid = (out / "drafts.jsonl").read_text()
+    ran(pool_command(out))
+    assert pool_outcome(out) == pool_outcome(pool) and (out / "drafts.jsonl").read_text() == paid
+
+
+@pytest.mark.long
+def test_a_model_that_drafts_for_itself_is_paid_for_it_and_does_so_alike_after_a_kill(tmp_path: Path) -> None:
+    ran(pool_command(tmp_path / "run", "--teacher", "self"))
+    feed = pool_outcome(tmp_path / "run")[2]
+    assert feed["teacher"] == "self" and feed["drafts"] == (STEPS - 1) * 2 and feed["kept"] == 0
+    cut_back(tmp_path / "run", tmp_path / "again", 4)
+    ran(pool_command(tmp_path / "again", "--teacher", "self"))
+    assert pool_outcome(tmp_path / "again") == pool_outcome(tmp_path / "run")
+
+
 @pytest.mark.long
 def test_killed_at_20_instants_it_ends_as_if_nothing_had_been(whole: Path, tmp_path: Path) -> None:
     killed, instants = tmp_path / "killed", SeedTree(20).random()

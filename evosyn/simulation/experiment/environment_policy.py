@@ -6,7 +6,7 @@ Accuracy on held-out environments is decided by our own table of signs, not by a
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from evosyn.dataset import Sample
@@ -25,7 +25,7 @@ from evosyn.simulation.experiment.toy_policy import GO, ToyPolicy, make_tokenize
 from evosyn.train.config import RewardConfig
 from evosyn.train.data import tasks_of
 from evosyn.train.feeding import LiveRows
-from evosyn.train.rewards import RewardFunction
+from evosyn.train.rewards import Recorded, RewardFunction
 from evosyn.train.scoring import Score, Scorer, Task, reward_judge
 
 LONGEST = max(world.LENGTHS) + 5
@@ -78,10 +78,10 @@ class WordLearner:
         found = self._policy.reinforce(rows, reward, scratch, self._measure, self._live)
         return {**found, "rows": len(rows), "paid": dict(self._paid), "executed": self._scorer.judge.executed}
 
-    def _record(self, rows: Sequence[str], scores: Sequence[Score], texts: Sequence[str]) -> Mapping[str, float]:
+    def _record(self, rows: Sequence[str], scores: Sequence[Score], texts: Sequence[str]) -> Recorded:
         for row, score in zip(rows, scores, strict=True):
             self._paid[_environment(self._tasks[row])] += score.passed
-        return {} if self._live is None else self._live.record(rows, scores, texts)
+        return Recorded() if self._live is None else self._live.record(rows, scores, texts)
 
     def _measure(self, step: int) -> dict[str, float]:
         """Accuracy on environments that nobody trains on, sampled and greedy; at the end also on new questions of all

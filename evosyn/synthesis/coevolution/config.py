@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from evosyn.configs.section import Sampling, Section
 from evosyn.errors import UsageError
 from evosyn.evolve.curriculum import CurriculumConfig
 from evosyn.synthesis.mutations.mutator import MutationConfig
+from evosyn.synthesis.selfplay.config import ENVIRONMENT_ARMS, EnvironmentArm, SelfplayConfig
 
-RECIPE = "dejaq"
+RECIPE, SELFPLAY = "dejaq", "evoenv"
 
 
 class CoevolutionArm(NamedTuple):
@@ -50,10 +51,12 @@ class DriftConfig(Section):
 
 
 class CoevolutionConfig(Section):
-    """Problems that evolve with the student (`evosyn coevolve`)."""
+    """Problems, or environments, that evolve with the student (`evosyn coevolve`)."""
 
-    recipe: str = Field(default=RECIPE, description="dejaq.")
-    arm: str = Field(default="dejaq-a", description=f"One of {', '.join(ARMS)}.")
+    recipe: str = Field(default=RECIPE, description=f"{RECIPE} or {SELFPLAY}.")
+    arm: str = Field(
+        default="dejaq-a", description=f"One of {', '.join(ARMS)}; of {SELFPLAY} {', '.join(ENVIRONMENT_ARMS)}."
+    )
     seeds: int = Field(default=64, ge=1, description="Seeds that are scored first, by their first groups (ours).")
     lag: int = Field(
         default=1, ge=1, description="Steps of the student that a mutation may take; then it is waited for."
@@ -61,6 +64,23 @@ class CoevolutionConfig(Section):
     curriculum: CurriculumConfig = CurriculumConfig()
     mutation: MutationConfig = MutationConfig()
     drift: DriftConfig = DriftConfig()
+    selfplay: SelfplayConfig = SelfplayConfig()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _whole(cls, values: dict[str, Any]) -> dict[str, Any]:
+        """The first arm of the recipe, where none is named."""
+        return {"arm": next(iter(ENVIRONMENT_ARMS)), **values} if values.get("recipe") == SELFPLAY else values
+
+    @property
+    def environment_arm(self) -> EnvironmentArm:
+        """
+        Raises:
+            UsageError: no such arm of `evoenv`.
+        """
+        if self.arm not in ENVIRONMENT_ARMS:
+            raise UsageError(f"--arm {self.arm!r}: one of {', '.join(ENVIRONMENT_ARMS)}")
+        return ENVIRONMENT_ARMS[self.arm]
 
     @property
     def made_of(self) -> CoevolutionArm:
@@ -69,10 +89,7 @@ class CoevolutionConfig(Section):
             UsageError: no such recipe or arm.
         """
         if self.recipe != RECIPE:
-            more = "; evoenv, where one model is author and solver of environments, is not built" * (
-                self.recipe == "evoenv"
-            )
-            raise UsageError(f"--recipe {self.recipe!r}: the only one is {RECIPE}{more}")
+            raise UsageError(f"--recipe {self.recipe!r}: one of {RECIPE}, {SELFPLAY}")
         if self.arm not in ARMS:
             raise UsageError(f"--arm {self.arm!r}: one of {', '.join(ARMS)}")
         return ARMS[self.arm]

@@ -21,12 +21,10 @@ from evosyn.synthesis.coevolution.seeds import SeedProblems
 from evosyn.synthesis.coevolution.state import (
     Coevolution,
     CoevolutionPlan,
-    CoevolutionRewind,
     CoevolutionStep,
     Launched,
-    coevolution_events,
+    coevolution_steps,
     kept,
-    valid_steps,
 )
 from evosyn.synthesis.coevolution.under_way import MutationsUnderWay
 from evosyn.synthesis.mutations.mutator import Mutation
@@ -63,8 +61,8 @@ class EvolvingProblems:
     def __init__(self, parts: FeedParts) -> None:
         self._parts, self._plan = parts, parts.plan
         self._seeds: SeedProblems = parts.plan.seeds
-        self._events = coevolution_events(parts.journal)
-        self._events.begin(header_of(self._plan, parts.about))
+        self._steps = coevolution_steps(parts.journal)
+        self._steps.begin(header_of(self._plan, parts.about))
         self._refold()
 
     def rows(self, step: int, groups: int) -> Sequence[FeedRow]:
@@ -78,14 +76,13 @@ class EvolvingProblems:
             totals[one.row, "known"] += one.known
         groups = tuple([(row, totals[row, "passed"], totals[row, "known"]) for row in rows])
         found = CoevolutionStep(step, groups, tuple(self._due()), tuple(self._contested(outcomes)))
-        self._events.append(found, sync=True)  # a checkpoint must never know more than the journal
+        self._steps.append(found)
         self._state.fold(found)
         self._begin()
         self._warn()
 
     def rewind(self, step: int) -> None:
-        if any(one.step >= step for one in valid_steps(self._events)):
-            self._events.append(CoevolutionRewind(step), sync=True)
+        if self._steps.rewind(step):
             self._refold()
         self._begin()
 
@@ -124,7 +121,7 @@ class EvolvingProblems:
 
     def _refold(self) -> None:
         self._state = Coevolution(self._plan)
-        for event in valid_steps(self._events):
+        for event in self._steps.standing():
             self._state.fold(event)
         self._warned = bool(self._warnings())
 
@@ -134,7 +131,7 @@ class EvolvingProblems:
         if not due or under_way is None:
             return []
         made = under_way.collect([self._state.order(one) for one in due])
-        return [self._fitting(*pair) for pair in zip(due, made, strict=True)]
+        return [self._fitting(one, item.mutation) for one, item in zip(due, made, strict=True)]
 
     def _fitting(self, one: Launched, made: Mutation) -> Mutation:
         if made.lost or self._parts.fits(self._seeds.row(self._seeds.mutant(one.parent, made)).prompt):
@@ -163,7 +160,11 @@ class EvolvingProblems:
 
 def header_of(plan: CoevolutionPlan, about: Mapping[str, Json]) -> dict[str, Json]:
     """All that decides the course of a run beside what it is told of the student."""
-    own = {"config": plan.config.model_dump(mode="json"), "seeds": plan.seeds.digest, "seed": plan.tree.root}
+    own = {
+        "config": plan.config.model_dump(mode="json", exclude={"selfplay"}),
+        "seeds": plan.seeds.digest,
+        "seed": plan.tree.root,
+    }
     return {**about, "kind": KIND, **own, "prompts": plan.prompts, "steps": plan.steps}
 
 

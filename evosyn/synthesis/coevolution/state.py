@@ -10,14 +10,15 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from evosyn.evolve.curriculum import Curriculum, HeldProblem, Offered, Trained
 from evosyn.evolve.events import KEPT, Fate
-from evosyn.journal import Events, Journal
+from evosyn.journal import Journal
 from evosyn.ports import GroupOutcome
 from evosyn.randomness import SeedTree
 from evosyn.records import Candidate, Json
+from evosyn.reported_steps import ReportedSteps
 from evosyn.synthesis.coevolution.config import CoevolutionConfig
 from evosyn.synthesis.coevolution.seeds import SeedProblems, setting_of
 from evosyn.synthesis.coevolution.under_way import MutationOrder
@@ -44,16 +45,6 @@ class CoevolutionStep:
     groups: tuple[tuple[str, int, int], ...]
     mutations: tuple[Mutation, ...] = ()
     contested: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class CoevolutionRewind:
-    """Event: what was reported of this step and later ones is void."""
-
-    to: int
-
-
-CoevolutionEvent: TypeAlias = CoevolutionStep | CoevolutionRewind
 
 
 @dataclass(frozen=True)
@@ -303,17 +294,6 @@ def kept(one: Arrival) -> bool:
     return one.fate in KEPT
 
 
-def coevolution_events(journal: Journal) -> Events[CoevolutionEvent]:
-    """The events of a run."""
-    return Events[CoevolutionEvent](journal, {"step": CoevolutionStep, "rewind": CoevolutionRewind})
-
-
-def valid_steps(events: Events[CoevolutionEvent]) -> list[CoevolutionStep]:
-    """The reports that were not taken back."""
-    found: list[CoevolutionStep] = []
-    for event in events:
-        if isinstance(event, CoevolutionRewind):
-            found = [one for one in found if one.step < event.to]
-        else:
-            found.append(event)
-    return found
+def coevolution_steps(journal: Journal) -> ReportedSteps[CoevolutionStep]:
+    """The reports of a run."""
+    return ReportedSteps(journal, CoevolutionStep)

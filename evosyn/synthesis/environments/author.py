@@ -85,14 +85,7 @@ class AuthorDraft:
         self._config, self._keywords, self._tree, self._asker = config, keywords, tree, asker
 
     async def run(self, draft: Draft) -> Draft:
-        brief, request = self.asked(draft.index)
-        draft = replace(draft, brief=brief, simulated=self._asker.teacher.simulated)
-        heard = await self._asker.ask(draft, RequestSlot(DRAFT), request, read_draft, self._config.attempts)
-        if heard.value is None:
-            return heard.draft.drop("author", heard.draft.rejects[-1].reason)
-        told = {**brief, "sample": heard.sample}
-        by, call = heard.reply.model, heard.reply.id
-        return replace(heard.draft, brief=told, source=heard.value, author=by, call=call)
+        return await written(draft, *self.asked(draft.index), self._asker, self._config.attempts)
 
     def asked(self, index: int) -> tuple[Mapping[str, Json], Request]:
         """The brief of a draft, and its request."""
@@ -107,6 +100,23 @@ class AuthorDraft:
         category = rng.choice(CATEGORIES)
         texts = [known[name].read_text(encoding="utf-8") for name in names]
         return {"shown": names, "category": category}, shown_request(texts, category, self._config.sampling)
+
+
+async def written(
+    draft: Draft, brief: Mapping[str, Json], request: Request, asker: EnvironmentAsker, attempts: int
+) -> Draft:
+    """A draft with its program, asked for until a reply holds one; dropped where none does.
+
+    Raises:
+        BudgetSpent, TeacherUnavailable: from the teacher.
+    """
+    draft = replace(draft, brief=brief, simulated=asker.teacher.simulated)
+    heard = await asker.ask(draft, RequestSlot(DRAFT), request, read_draft, attempts)
+    if heard.value is None:
+        return heard.draft.drop("author", heard.draft.rejects[-1].reason)
+    told = {**brief, "sample": heard.sample}
+    by, call = heard.reply.model, heard.reply.id
+    return replace(heard.draft, brief=told, source=heard.value, author=by, call=call)
 
 
 def keywords_of(config: AuthorConfig) -> tuple[str, ...]:

@@ -8,11 +8,12 @@ it is in training; what nobody could judge is not counted. Verdicts come from th
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import NamedTuple
 
-from evosyn.chat import Parsed, Reply
+from evosyn.chat import Parsed, Reply, Request
 from evosyn.crossexec.judge import Cell, Judge
 from evosyn.environments.calibration import Rate
 from evosyn.environments.contract import LEVELS
@@ -20,7 +21,7 @@ from evosyn.environments.rows import EnvironmentRow, rows_of
 from evosyn.environments.runner import EnvironmentRunner
 from evosyn.ports import Domain, Teacher
 from evosyn.randomness import SeedTree
-from evosyn.records import Solution, Verdict
+from evosyn.records import Json, Solution, Verdict
 from evosyn.running.batches import Batches, in_thread
 from evosyn.running.ledger import TRANSIENT, Ledger
 from evosyn.running.progress import usage_of
@@ -32,6 +33,58 @@ from evosyn.synthesis.generate import all_or_first_error
 ANSWER = "answer"
 SHOWN, WRONG = 160, 2
 """Characters of a wrong answer that are kept, and how many."""
+
+
+class GivenAnswers(NamedTuple):
+    """What a student's answers came to.
+
+    Attributes:
+        passed: of each whether it is right; None where nobody can say.
+        wrong: those that are not, with their level; untrusted text.
+        judged: how many of them could be read.
+    """
+
+    passed: list[bool | None]
+    wrong: list[str]
+    judged: int
+
+
+class AnswerSheet:
+    """Asks rows of environments as a training does, and judges what a student answers."""
+
+    def __init__(self, judge: Judge, domain: Domain, sampling: Mapping[str, Json]) -> None:
+        self._judge, self._domain, self._sampling = judge, domain, sampling
+
+    def request(self, row: EnvironmentRow) -> Request:
+        problem = replace(row.problem, reference_solution=row.solution.text)  # for a simulated student alone
+        return replace(self._domain.ask("solution", problem, 0, self._sampling), purpose=ANSWER)
+
+    def judged(self, rows: Sequence[EnvironmentRow], replies: Sequence[Reply]) -> GivenAnswers:
+        """
+        Raises:
+            SandboxUnavailable: the sandbox is gone for good.
+        """
+        read = [self._read(row, reply) for row, reply in zip(rows, replies, strict=True)]
+        cells = [
+            Cell(row.problem, one.value, row.testing)
+            for row, one in zip(rows, read, strict=True)
+            if one.value is not None
+        ]
+        found = iter(self._judge.verify(cells))
+        judged = [None if one.value is None else next(found).verdict for one in read]
+        passed = [_passed(reply, one) for reply, one in zip(replies, judged, strict=True)]
+        wrong = [
+            f"level {row.problem.meta['level']}: {json.dumps(one.value.text[:SHOWN])}"
+            for row, one, right in zip(rows, read, passed, strict=True)
+            if one.value is not None and right is False
+        ]
+        return GivenAnswers(passed, wrong, len(cells))
+
+    def _read(self, row: EnvironmentRow, reply: Reply) -> Parsed[Solution]:
+        if reply.failure is not None:
+            return Parsed(None, f"reply-{reply.failure}")
+        found: Parsed[Solution] = self._domain.read("solution", reply.text, row.problem)
+        return found
 
 
 class CalibrateDraft:
@@ -49,11 +102,10 @@ class CalibrateDraft:
         instances: tuple[EnvironmentRunner, SeedTree],
     ) -> None:
         self._config, self._student, self._ledger = config, student, ledger
-        (judge, self._domain), (self._runner, self._tree) = judging, instances
+        self._sheet, (self._runner, self._tree) = AnswerSheet(*judging, config.sampling), instances
         self._rows: Batches[Draft, Sequence[EnvironmentRow]] = Batches(
             lambda drafts: list(map(self._made, drafts)), 1, AT_ONCE
         )
-        self._verify = judge.verify
 
     async def run(self, draft: Draft) -> Draft:
         rows = await self._rows(draft)
@@ -81,34 +133,14 @@ class CalibrateDraft:
         """Whether each answer is right; None where nobody can say."""
         asked = [self._asked(draft, row, number) for number, row in enumerate(rows, start)]
         replies = await all_or_first_error(asked)
-        read = [self._read(row, reply) for row, reply in zip(rows, replies, strict=True)]
-        cells = [
-            Cell(row.problem, one.value, row.testing)
-            for row, one in zip(rows, read, strict=True)
-            if one.value is not None
-        ]
-        found = iter(await in_thread(partial(self._verify, cells)))
-        judged = [None if one.value is None else next(found).verdict for one in read]
-        passed = [_passed(reply, one) for reply, one in zip(replies, judged, strict=True)]
-        wrong = [
-            f"level {row.problem.meta['level']}: {json.dumps(one.value.text[:SHOWN])}"
-            for row, one, right in zip(rows, read, passed, strict=True)
-            if one.value is not None and right is False
-        ]
+        found = await in_thread(partial(self._sheet.judged, rows, replies))
         usage = draft.usage.plus(usage_of(replies))
-        usage = replace(usage, cells=usage.cells + len(cells))
-        return replace(draft, usage=usage, wrong=(*draft.wrong, *wrong)[:WRONG]), passed
+        usage = replace(usage, cells=usage.cells + found.judged)
+        return replace(draft, usage=usage, wrong=(*draft.wrong, *found.wrong)[:WRONG]), found.passed
 
     async def _asked(self, draft: Draft, row: EnvironmentRow, number: int) -> Reply:
-        problem = replace(row.problem, reference_solution=row.solution.text)  # for a simulated student alone
-        request = replace(self._domain.ask("solution", problem, 0, self._config.sampling), purpose=ANSWER)
-        return await self._ledger.ask((draft.index, ANSWER, number, 0), request, self._student)
-
-    def _read(self, row: EnvironmentRow, reply: Reply) -> Parsed[Solution]:
-        if reply.failure is not None:
-            return Parsed(None, f"reply-{reply.failure}")
-        found: Parsed[Solution] = self._domain.read("solution", reply.text, row.problem)
-        return found
+        key = (draft.index, ANSWER, number, 0)
+        return await self._ledger.ask(key, self._sheet.request(row), self._student)
 
 
 def _passed(reply: Reply, verdict: Verdict | None) -> bool | None:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from evosyn.configs.section import Sampling, Section
+from evosyn.environments import SEEDS
 from evosyn.environments.ladder import LadderConfig
 from evosyn.evaluators.learnability import Objective
 from evosyn.evolve.islands import IslandsConfig
@@ -17,15 +18,6 @@ from evosyn.limits import LimitsConfig
 from evosyn.records import Json
 from evosyn.synthesis.search.config import ProposersConfig
 from evosyn.workbench import WorkbenchConfig
-
-SEEDS = tuple(
-    f"builtin:{name}"
-    for name in (
-        *("increasing-subsequence", "common-subsequence", "shortest-path", "components", "topological-order"),
-        *("modular-chain", "knapsack", "subset-sum", "brackets", "interval-selection"),
-    )
-)
-"""What a search starts from: ten, as EvoEnv's; which ones is ours."""
 
 
 class AuthorConfig(Section):
@@ -187,7 +179,7 @@ class EnvironmentSearchConfig(Section):
         workbench: who is asked, where programs run, what may be spent.
     """
 
-    start: tuple[str, ...] = Field(default=SEEDS, min_length=1)
+    start: tuple[str, ...] = Field(default=tuple(f"builtin:{name}" for name in SEEDS), min_length=1)
     seed: int = 0
     ladder: LadderConfig = LadderConfig()
     judging: AdmissionConfig = AdmissionConfig()

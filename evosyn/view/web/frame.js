@@ -1,5 +1,5 @@
 // ------------------------------------------------------------------------------------------------------ the frame
-const KINDS = { evolve: "strategy search", "environment-search": "search for environments", synthesize: "dataset", coevolve: "training on problems that evolve", waiting: "no run yet" };
+const KINDS = { evolve: "strategy search", "environment-search": "search for environments", synthesize: "dataset", coevolve: "training on problems that evolve", "coevolve-environments": "training on environments that evolve", waiting: "no run yet" };
 const SHOWN = { evolve: showRun, "environment-search": showEnvironmentSearch, environments: showEnvironments, synthesize: showData, world: showWorld, "world-rollout": showWorld, waiting: showWaiting };
 
 function problemText(error) { return h("section", {}, h("p", { class: "cut", role: "alert" }, error.message || error), h("p", {}, h("a", { href: "#overview" }, "back to the overview"))); }
@@ -22,7 +22,7 @@ function contentOf(what, name, query) {
   if (what === "samples") return samples(name, query);
   if (what === "rejects") return rejects(query);
   if (what === "problem") return problem(name);
-  if (what === "why") return overview.kind === "environments" ? draftPage(name) : overview.kind.startsWith("world") || overview.kind === "coevolve" ? storyPage(name) : problemWhy(name);
+  if (what === "why") return overview.kind === "environments" ? draftPage(name) : overview.kind.startsWith("world") || overview.kind.startsWith("coevolve") ? storyPage(name) : problemWhy(name);
   if (what === "matrix") return matrixPage(name, query);
   throw new Error(`there is no page #${what}`);
 }

@@ -31,8 +31,7 @@ from evosyn.synthesis.coevolution.state import (
     Coevolution,
     CoevolutionPlan,
     CoevolutionStep,
-    coevolution_events,
-    valid_steps,
+    coevolution_steps,
 )
 from evosyn.synthesis.coevolution.under_way import MadeMutation
 from evosyn.synthesis.recipes.dejaq import StudentPlan, check_coevolution
@@ -53,7 +52,7 @@ class TestEvolvingProblems(FeedContract):
 
 
 def journal_of(folder: Path) -> list[Json]:
-    return [dump(one) for one in valid_steps(coevolution_events(Journal(folder / "journal.jsonl")))]
+    return [dump(one) for one in coevolution_steps(Journal(folder / "journal.jsonl")).standing()]
 
 
 def state_of(feed: EvolvingProblems) -> Coevolution:
@@ -66,7 +65,7 @@ def test_state_is_the_fold_of_the_journal_and_every_proposal_ends_in_one_way(arm
         lead(feed, STEPS)
         held, state, summary = feed.state(), state_of(feed), feed.summary()
     again = Coevolution(state._plan)
-    for event in valid_steps(coevolution_events(Journal(tmp_path / "journal.jsonl"))):
+    for event in coevolution_steps(Journal(tmp_path / "journal.jsonl")).standing():
         again.fold(event)
     assert again.state() == held
     assert not state.launched and not state.waiting  # nothing is begun that could not be trained on
@@ -154,7 +153,7 @@ def test_a_teacher_that_fails_now_and_then_loses_mutations_each_with_its_reason(
     reasons = [reason.partition(":")[2] for reason in summary["wasted"]]
     assert "refused" in reasons
     assert summary["calls"] == teacher.asked.total()
-    lost = Counter(one.lost for event in valid_steps(coevolution_events(Journal(tmp_path / "journal.jsonl")))
+    lost = Counter(one.lost for event in coevolution_steps(Journal(tmp_path / "journal.jsonl")).standing()
                    for one in event.mutations if one.lost)  # fmt: skip
     assert {name: count for name, count in summary["dropped"].items() if ":" in name} == lost
 
@@ -231,7 +230,7 @@ def test_a_journal_of_another_run_is_refused(tmp_path: Path) -> None:
     ("config", "said"),
     [
         (CoevolutionConfig(arm="none"), "--arm 'none': one of dejaq-a"),
-        (CoevolutionConfig(recipe="evoenv"), "evoenv, where one model is author and solver of environments, is not"),
+        (CoevolutionConfig(recipe="none"), "--recipe 'none': one of dejaq, evoenv"),
         (CoevolutionConfig(curriculum={"ignore_top": 8}), "ignore_top 8: must be less than the 8 settings"),
     ],
 )

@@ -1,0 +1,127 @@
+"""Fresh questions of environments while a model trains: made when they are needed, and journalled whole.
+
+How much a student can learn at a level is 4a(1-a), a being its solve rate there as far as it is known, and a floor
+that lets what is worn come back (ours). `environments.rotation` and `evosyn coevolve --recipe evoenv` draw by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from evosyn.chat import Message
+from evosyn.dataset import sample_id
+from evosyn.domains import domain
+from evosyn.domains.environment import KIND, NAME
+from evosyn.environments.contract import Environment
+from evosyn.environments.rows import SETTING, EnvironmentRow, problem_of, rows_at
+from evosyn.environments.runner import EnvironmentRunner, MadeInstance, Verified, Worth
+from evosyn.ports import FeedRow
+from evosyn.randomness import SeedTree
+from evosyn.records import Json, Problem, Testing, canonical_json
+from evosyn.tasks import Task
+
+Fits: TypeAlias = Callable[[tuple[Message, ...]], bool]
+Cell: TypeAlias = tuple[str, int]
+"""An environment and a level."""
+Rate: TypeAlias = tuple[float, float]
+"""Completions that passed, and those that could be judged; older ones weigh less."""
+
+
+@dataclass(frozen=True)
+class FreshRow:
+    """A question that nobody has seen, with all that decides about answers to it."""
+
+    row: str
+    environment: str
+    level: int
+    name: str
+    question: str
+    instance: Json
+    reference: Json = None
+
+    @property
+    def cell(self) -> Cell:
+        return self.environment, self.level
+
+
+class FreshRows:
+    """Makes questions whose right answer the verifier accepts and that fit the student.
+
+    Args:
+        fits: whether a prompt is short enough for the student.
+    """
+
+    def __init__(self, runner: EnvironmentRunner, fits: Fits = lambda _: True) -> None:
+        self._runner, self._fits = runner, fits
+
+    def made(
+        self, environment: Environment, wanted: Sequence[tuple[int, int, str]], tree: SeedTree
+    ) -> list[FreshRow | None]:
+        """One for each (level, number, name), or None where it cannot be had.
+
+        Raises:
+            SandboxUnavailable: the sandbox failed twice.
+        """
+        cells = [(level, number) for level, number, _ in wanted]
+        rows = [
+            one if isinstance(one, EnvironmentRow) else None for one in rows_at(environment, self._runner, cells, tree)
+        ]
+        there = [one for one in rows if one is not None]
+        said = iter(self._runner.verify(environment, [(_instance(one), one.solution.text) for one in there]))
+        sound = [one is not None and _accepted(next(said)) and self._fits(_prompt_of(one.problem)) for one in rows]
+        return [
+            _fresh(environment, level, name, row) if row is not None and good else None
+            for (level, _, name), row, good in zip(wanted, rows, sound, strict=True)
+        ]
+
+
+def feed_row(environment: Environment, one: FreshRow) -> FeedRow:
+    """A question as what a student is asked, and what decides about its answers."""
+    problem = problem_of(environment, one.name, one.level, one.question)
+    body = {"program": environment.source, "instance": one.instance, "reference": one.reference}
+    return FeedRow(_prompt_of(problem), Task(one.row, problem, Testing(KIND, body, environment.provenance)))
+
+
+def share_of(rate: Rate | None) -> float:
+    """A solve rate; a half where nothing is known."""
+    passed, known = rate or (0.0, 0.0)
+    return (passed + 1) / (known + 2)
+
+
+def signal(rate: Rate | None, floor: float) -> float:
+    """The weight of a level in a draw."""
+    share = share_of(rate)
+    return 4 * share * (1 - share) + floor
+
+
+def rates_after(
+    rates: Mapping[Cell, Rate], outcomes: Iterable[tuple[Cell, int, int]], memory: float
+) -> dict[Cell, Rate]:
+    """The rates with outcomes as (cell, passed, known); what was known before weighs `memory` of what it did."""
+    found = dict(rates)
+    for cell, passed, known in outcomes:
+        if known:
+            before = found.get(cell, (0.0, 0.0))
+            found[cell] = (memory * before[0] + passed, memory * before[1] + known)
+    return found
+
+
+def _fresh(environment: Environment, level: int, name: str, row: EnvironmentRow) -> FreshRow:
+    body = row.testing.body
+    made = sample_id(SETTING, name, row.testing.text, row.solution.text)
+    return FreshRow(made, environment.id, level, name, row.problem.statement, body["instance"], body["reference"])
+
+
+def _accepted(said: Verified) -> bool:
+    return isinstance(said, Worth) and said.value == 1
+
+
+def _instance(row: EnvironmentRow) -> MadeInstance:
+    body = row.testing.body
+    return MadeInstance(body["instance"], body["reference"], canonical_json(body["instance"]))
+
+
+def _prompt_of(problem: Problem) -> tuple[Message, ...]:
+    return domain(NAME).ask("solution", problem, 0, {}).messages

@@ -1,0 +1,318 @@
+"""The feed of a pool of environments: its questions go to the student, and drafts that suit the student come in.
+
+Where the student is the author, requests for drafts are rows too, for which the feed pays. A report is one line of the
+journal with the drafts that were due and the questions of the next step, whole, so that going on runs no generator.
+`ports.PayingFeed`; EvoEnv, sections 3.1 to 3.3.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter, defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from evosyn.domains import domain
+from evosyn.domains.environment import KIND as TESTING
+from evosyn.domains.environment import NAME
+from evosyn.environments.asking import shown_request
+from evosyn.environments.calibration import Rate
+from evosyn.environments.contract import LEVELS
+from evosyn.environments.fresh import FreshRow, FreshRows, feed_row
+from evosyn.environments.novelty import NoveltyPool
+from evosyn.errors import UsageError
+from evosyn.journal import Journal
+from evosyn.ports import FeedRow, GroupOutcome
+from evosyn.records import Json, Problem, Testing
+from evosyn.synthesis.environments.climbing import compared
+from evosyn.synthesis.environments.draft import Draft
+from evosyn.synthesis.selfplay.drafting import DraftsUnderWay, StudentTrial, WantedDraft, stands
+from evosyn.synthesis.selfplay.state import (
+    BEFORE,
+    SHARE,
+    DraftFate,
+    DraftOrder,
+    EnvironmentPool,
+    PoolPlan,
+    PoolStep,
+    ends,
+    pool_steps,
+)
+from evosyn.synthesis.selfplay.worth import batch_alike, worth_of
+from evosyn.tasks import Task
+
+log = logging.getLogger(__name__)
+KIND = "environment-pool"
+TRIES = 4
+"""Draws of questions before fewer than were wanted are asked, some of them twice."""
+NOTHING_IN = 16
+"""Drafts of which none came in, before a warning."""
+DRAFT_ROW = "draft-"
+
+
+@dataclass(frozen=True)
+class PoolParts:
+    """What a feed works with.
+
+    Attributes:
+        under_way: None where nothing is drafted.
+        about: who writes; goes into the summary.
+    """
+
+    plan: PoolPlan
+    journal: Journal
+    fresh: FreshRows
+    trial: StudentTrial
+    under_way: DraftsUnderWay | None = None
+    about: Mapping[str, Json] = field(default_factory=dict)
+
+
+class EvolvingEnvironments:
+    """Implements `ports.PayingFeed`. What its journal holds already is taken up.
+
+    Raises:
+        UsageError: the journal is of another run; no question fits the student.
+    """
+
+    def __init__(self, parts: PoolParts) -> None:
+        self._parts, self._plan = parts, parts.plan
+        self._paid: dict[str, list[float]] = {}
+        self._steps = pool_steps(parts.journal)
+        self._steps.begin(header_of(self._plan, parts.about))
+        if not self._steps.standing():
+            self._steps.append(PoolStep(BEFORE, asked=self._asked(EnvironmentPool(self._plan))))
+        self._refold()
+
+    def rows(self, step: int, groups: int) -> Sequence[FeedRow]:  # noqa: ARG002
+        drafts = [self._draft_row(one) for one in self._orders()][: max(1, groups // SHARE)]
+        asked = [feed_row(self._state.members[one.environment].environment, one) for one in self._state.asked]
+        return [*drafts, *(asked[at % len(asked)] for at in range(groups - len(drafts)))][:groups]
+
+    def report(self, step: int, outcomes: Sequence[GroupOutcome]) -> None:
+        totals: Counter[tuple[str, str]] = Counter()
+        rows = dict.fromkeys(one.row for one in outcomes if not one.row.startswith(DRAFT_ROW))
+        for one in outcomes:
+            totals[one.row, "passed"] += one.passed
+            totals[one.row, "known"] += one.known
+        groups = tuple([(row, totals[row, "passed"], totals[row, "known"]) for row in rows])
+        under_way = self._parts.under_way
+        wanted = [] if under_way is None else self._wanted(outcomes)
+        drafts = [] if under_way is None else under_way.collect(wanted)
+        fates, alike = self._judged(wanted, drafts, step)
+        found = PoolStep(step, groups, tuple(fates), alike)
+        found = replace(found, asked=self._asked(self._state.after(found)))
+        self._steps.append(found)
+        self._fold(found)
+        self._paid = self._rewards(outcomes, wanted, fates)
+        self._begin()
+        self._warn()
+
+    def paid(self) -> Mapping[str, Sequence[float]]:
+        """Drafts by what they are worth; answers by the majority where no verifier pays."""
+        return self._paid
+
+    def rewind(self, step: int) -> None:
+        if self._steps.rewind(step):
+            self._refold()
+        self._begin()
+
+    def state(self) -> Json:
+        return self._state.state()
+
+    def figures(self) -> Mapping[str, float]:
+        """Environments in the pool, those that came in with the last report, the mean level of the questions, and what
+        the drafts of the last report were worth."""
+        state = self._state
+        last = [one for one in state.fates if one.number in self._last]
+        return {
+            "pool": float(len(state.active)),
+            "admitted": float(sum(bool(one.source) for one in last)),
+            "level": sum(one.level for one in state.asked) / max(len(state.asked), 1),
+            "draft_worth": sum(one.reward for one in last) / max(len(last), 1),
+        }
+
+    def summary(self) -> Json:
+        """Who wrote, what became of the drafts, and what the pool holds."""
+        found = {**self._parts.about, **told_of(self._state), "warnings": warnings_of(self._state)}
+        if self._parts.under_way is None:
+            return found
+        spent = self._parts.under_way.spent()
+        tokens = {"input": spent.input_tokens, "output": spent.output_tokens}
+        return {**found, "calls": spent.calls, "tokens": tokens, "cost": spent.cost}
+
+    def _orders(self) -> list[DraftOrder]:
+        """The drafts that the student is asked for at this step."""
+        return [] if self._plan.wait else self._state.due()
+
+    def _draft_row(self, order: DraftOrder) -> FeedRow:
+        name = f"{DRAFT_ROW}{order.number}"
+        drafting = self._plan.config.drafting
+        request = shown_request(self._state.texts(order), order.category, drafting.sampling)
+        problem = Problem(name, NAME, request.messages[-1].content)
+        task = Task(name, problem, Testing(TESTING, {"program": "", "instance": None}))
+        return FeedRow(request.messages, task, drafting.weight, judged=False)
+
+    def _wanted(self, outcomes: Sequence[GroupOutcome]) -> list[WantedDraft]:
+        """The drafts that are due: those of a teacher, or one for each completion of the student."""
+        due = [(one, tuple(self._state.texts(one))) for one in self._state.due()]
+        if self._plan.wait:
+            return [WantedDraft(one, texts) for one, texts in due]
+        said = {one.row: one.texts for one in outcomes}
+        return [
+            WantedDraft(one, texts, place, text)
+            for one, texts in due
+            for place, text in enumerate(said.get(f"{DRAFT_ROW}{one.number}", ()))
+        ]
+
+    def _judged(
+        self, wanted: Sequence[WantedDraft], drafts: Sequence[Draft], step: int
+    ) -> tuple[list[DraftFate], float | None]:
+        """What becomes of drafts, in order, so that of two that are alike the first comes in; and how much alike they
+        are."""
+        by_student = not self._plan.wait  # its reward needs the rate of what a review refuses, too
+        tried = [one for one in drafts if stands(one) and (by_student or one.ended is None)]
+        rates = dict(zip((one.index for one in tried), self._parts.trial.rates(tried, step), strict=True))
+        up = [one for one in drafts if stands(one)]
+        alike, fates = batch_alike(up), list[DraftFate]()
+        pressure = self._state.alike
+        for order, draft in zip(wanted, drafts, strict=True):
+            rate = rates.get(draft.index, Rate(self._plan.config.band.level, 0, 0))
+            come = {fate.environment for fate in fates if fate.source}
+            one = draft if draft.ended is not None else self._placed(draft, rate, come)
+            near = one.nearest
+            novelty = float(stands(one)) if near is None else round(1 - (near.prompt + near.code) / 2, 6)
+            share = rate.solved / rate.n if rate.n else None
+            ended, came = one.ended, one.ended is None
+            if came:
+                self._kept.add(one.environment, one.prompts)
+            fates.append(
+                DraftFate(
+                    order.order.number, draft.index,
+                    "" if ended is None else ended.stage, "" if ended is None else ended.reason,
+                    one.level, rate.solved, rate.n, novelty,
+                    worth_of(one.level, share, novelty, pressure, self._plan.arm),
+                    one.environment.id if stands(one) else "", one.source or "" if came else "",
+                    one.prompts if came else (),
+                )
+            )  # fmt: skip
+        return fates, alike
+
+    def _placed(self, draft: Draft, rate: Rate, come: Collection[str]) -> Draft:
+        """A draft against the band and against what came in before it."""
+        if draft.environment.id in {*self._state.members, *come}:
+            return draft.drop("novelty", "same-program")
+        if self._plan.arm.novelty:
+            draft = compared(draft, self._kept)
+        if draft.ended is not None:
+            return draft
+        if not rate.n:
+            return draft.drop("band", "unmeasured")
+        if rate.solved in (0, rate.n):
+            return draft.drop("band", "saturated" if rate.solved else "too-hard")
+        return draft
+
+    def _asked(self, state: EnvironmentPool) -> tuple[FreshRow, ...]:
+        """Questions for the step that a state is at.
+
+        Raises:
+            UsageError: there is none that fits.
+        """
+        found: list[FreshRow] = []
+        for tries in range(TRIES):
+            wanted: defaultdict[str, list[tuple[int, int, str]]] = defaultdict(list)
+            for at, (name, level) in enumerate(state.cells(self._plan.prompts - len(found), tries)):
+                wanted[name].append((level, at, f"{name}/{level}/fresh-{state.steps}-{tries}-{at}"))
+            tree = self._plan.tree.child("instance", state.steps, tries)
+            for name, cells in wanted.items():
+                made = self._parts.fresh.made(state.members[name].environment, cells, tree)
+                found += [one for one in made if one is not None]
+            if len(found) >= self._plan.prompts:
+                break
+        if not found:
+            raise UsageError(
+                "no question of the pool can be made, or fits the student: raise --set rollout.max_prompt, or start "
+                "from other environments"
+            )
+        return tuple(found)
+
+    def _rewards(
+        self, outcomes: Sequence[GroupOutcome], wanted: Sequence[WantedDraft], fates: Sequence[DraftFate]
+    ) -> dict[str, list[float]]:
+        found: defaultdict[str, list[float]] = defaultdict(list)
+        if not self._plan.wait:
+            for one, fate in zip(wanted, fates, strict=True):
+                found[f"{DRAFT_ROW}{one.order.number}"].append(fate.reward)
+        if not self._plan.arm.verifies:
+            for group in outcomes:
+                if not group.row.startswith(DRAFT_ROW):
+                    found[group.row] += agreement(group.texts)
+        return dict(found)
+
+    def _fold(self, event: PoolStep) -> None:
+        self._state.fold(event)
+        self._last = {one.number for one in event.drafts}
+
+    def _refold(self) -> None:
+        self._state, self._kept, self._last = EnvironmentPool(self._plan), NoveltyPool(), set[int]()
+        for event in self._steps.standing():
+            self._fold(event)
+            for one in event.drafts:
+                if one.source:
+                    member = self._state.members[one.environment]
+                    self._kept.add(member.environment, one.prompts)
+        self._warned = bool(warnings_of(self._state))
+
+    def _begin(self) -> None:
+        if self._parts.under_way is not None and self._plan.wait:
+            state = self._state
+            self._parts.under_way.begin([WantedDraft(one, tuple(state.texts(one))) for one in state.launched])
+
+    def _warn(self) -> None:
+        if not self._warned and (said := warnings_of(self._state)):
+            self._warned = True
+            log.warning("%s", said[0])
+
+
+def agreement(texts: Sequence[str]) -> list[float]:
+    """1 for each completion whose answer is the one that most of them give (the first of several such), 0 for the
+    others and for what cannot be read."""
+    read = map(partial(domain(NAME).read, "solution", problem=None), texts)
+    answers = [None if one.value is None else " ".join(one.value.text.split()).lower() for one in read]
+    given = Counter(one for one in answers if one is not None)
+    best = max(given, key=given.__getitem__, default=None)
+    return [float(best is not None and one == best) for one in answers]
+
+
+def header_of(plan: PoolPlan, about: Mapping[str, Json]) -> dict[str, Json]:
+    """All that decides the course of a run beside what it is told of the student."""
+    seeds = [one.id for one in plan.seeds]
+    own = {"config": plan.config.model_dump(mode="json"), "seeds": seeds, "seed": plan.tree.root}
+    return {**about, "kind": KIND, **own, "prompts": plan.prompts, "steps": plan.steps}
+
+
+def told_of(state: EnvironmentPool) -> dict[str, Json]:
+    """The figures of a state."""
+    fates = state.fates
+    rates = [one.solved / one.known for one in fates if one.known]
+    return {
+        "drafts": len(fates),
+        "kept": sum(bool(one.source) for one in fates),
+        "dropped": dict(sorted(ends(fates).items())),
+        "stood": sum(one.level == LEVELS for one in fates),
+        "student_rate": round(sum(rates) / len(rates), 4) if rates else None,
+        "alike": round(state.alike, 4),
+        "pool": {
+            "active": len(state.active),
+            "new": sum(name in state.active for name in state.arrived),
+            "retired": dict(sorted(Counter(one.retired for one in state.members.values() if one.retired).items())),
+        },
+    }
+
+
+def warnings_of(state: EnvironmentPool) -> list[str]:
+    """What a reader must know: that nothing, of enough drafts, came in."""
+    if len(state.fates) < NOTHING_IN or any(one.source for one in state.fates):
+        return []
+    worst = ", ".join(f"{count} x {reason}" for reason, count in list(ends(state.fates).items())[:3])
+    return [f"none of {len(state.fates)} drafts came into the pool ({worst}): the student trained on the seeds alone"]

@@ -1,0 +1,131 @@
+"""A pool of environments without a trainer: the simulated author, and a student that is right by chance.
+
+`python -m tests.synthesis.selfplay.leading RUN STEPS ARM CUT` leads one to its end, or goes on with a killed one.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from evosyn.chat import Reply, Request
+from evosyn.ports import FeedRow, GroupOutcome, Sandbox, Teacher, TeacherTools
+from evosyn.randomness import SeedTree
+from evosyn.records import content_id
+from evosyn.rundir import RunDir
+from evosyn.sandbox import open_sandbox
+from evosyn.simulation.offline import OfflineConfig
+from evosyn.simulation.offline import create as offline
+from evosyn.synthesis.coevolution.config import CoevolutionConfig
+from evosyn.synthesis.recipes.dejaq import StudentPlan
+from evosyn.synthesis.recipes.evoenv import DRAFTS, SelfplayTools, environments_named, evolving_environments
+from evosyn.synthesis.selfplay.feed import EvolvingEnvironments
+
+GROUP, PROMPTS = 4, 4
+SEEDS = environments_named(["builtin:subset-sum", "builtin:brackets"])
+SMALL = {"ladder": {"seeds": 4}, "judging": {"reviews": 1}, "drafting": {"per_step": 1}, "band": {"answers": 4}}
+
+
+class ScriptedStudent:
+    """Right with a chance, the same for the same request.
+
+    Attributes:
+        batches: how many requests came at once.
+    """
+
+    def __init__(self, chance: float = 0.5) -> None:
+        self._chance = chance
+        self.batches: list[int] = []
+
+    def replies(self, requests: Sequence[Request]) -> list[Reply]:
+        self.batches.append(len(requests))
+        return [self._reply(one) for one in requests]
+
+    def _reply(self, request: Request) -> Reply:
+        assert request.problem is not None
+        digest = content_id("r_", request.messages[-1].content)
+        right = SeedTree(7).child(digest).random().random() < self._chance
+        answer = request.problem.reference_solution if right else "no idea"
+        return Reply(digest, f"<answer>{answer}</answer>", "scripted")
+
+
+def box(hash_seed: int) -> Sandbox:
+    return open_sandbox("local", workers=1, allow_weak=True, hash_seed=hash_seed)
+
+
+def author(strength: str = "strong") -> Teacher:
+    return offline(TeacherTools(seed=0), OfflineConfig(strength=strength))
+
+
+@contextmanager
+def opened(
+    folder: Path,
+    student: ScriptedStudent | None = None,
+    *,
+    steps: int = 8,
+    by_student: bool = False,
+    selfplay: dict[str, object] | None = None,
+    boxes: tuple[Sandbox, Sandbox] | None = None,
+    **config: object,
+) -> Iterator[EvolvingEnvironments]:
+    """The feed of a directory.
+
+    Args:
+        boxes: sandboxes that are open; then the directory is not locked either.
+    """
+    with ExitStack() as resources:
+        run = RunDir(folder) if boxes else resources.enter_context(RunDir(folder))
+        one, other = boxes or (resources.enter_context(box(seed)) for seed in (0, 1))
+        tools = SelfplayTools(
+            run, resources, author(), student or ScriptedStudent(), one, other, lambda _: True, by_student
+        )
+        given = CoevolutionConfig(recipe="evoenv", selfplay={**SMALL, **(selfplay or {})}, **config)  # type: ignore[arg-type]
+        yield evolving_environments(given, SEEDS, StudentPlan(PROMPTS, steps, 3), tools)
+
+
+def outcomes(rows: Sequence[FeedRow], step: int, texts: Sequence[str] = ("",) * GROUP) -> list[GroupOutcome]:
+    """What a student makes of rows, by chance; of what is not judged nothing is known."""
+    found = []
+    for row in rows:
+        rng = SeedTree(2).child(step, row.task.row_id).random()
+        passed = sum(rng.random() < 0.4 for _ in range(GROUP)) if row.judged else 0
+        found.append(GroupOutcome(row.task.row_id, passed, GROUP * row.judged, tuple(texts)))
+    return found
+
+
+def lead(feed: EvolvingEnvironments, steps: int, start: int = 0) -> None:
+    """Report step after step."""
+    for step in range(start, steps):
+        feed.report(step, outcomes(feed.rows(step, PROMPTS), step))
+
+
+def main(folder: Path, steps: int, arm: str, cut: int) -> None:
+    """Go on from the last checkpoint, one every second step.
+
+    Args:
+        cut: bytes that the larger of the journals may still grow by, before the process is killed within a write; 0 for
+            as many as they want.
+    """
+    done = folder / "done"
+    at = int(done.read_text()) if done.exists() else 0
+    with opened(folder, steps=steps, arm=arm) as feed:
+        feed.rewind(at)
+        if cut:
+            signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+            files = [folder / name for name in ("journal.jsonl", DRAFTS) if (folder / name).exists()]
+            largest = max(file.stat().st_size for file in files)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (largest + cut, resource.RLIM_INFINITY))
+        for step in range(at, steps):
+            lead(feed, step + 1, step)
+            if step % 2:
+                done.write_text(str(step + 1))
+        (folder / "state.json").write_text(json.dumps([feed.state(), feed.summary()]))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3], int(sys.argv[4]))

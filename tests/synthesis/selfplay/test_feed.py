@@ -1,0 +1,131 @@
+"""A pool of environments as a feed: what comes in, what is kept out and why; the same after any kill."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from evosyn.contracts import FeedContract
+from evosyn.environments import sources
+from evosyn.errors import UsageError
+from evosyn.journal import Journal
+from evosyn.ports import PayingFeed
+from evosyn.randomness import SeedTree
+from evosyn.running.ledger import Ledger
+from evosyn.synthesis.environments.draft import Draft
+from evosyn.synthesis.recipes.evoenv import DRAFTS
+from evosyn.synthesis.selfplay.state import EnvironmentPool, pool_steps
+from tests.synthesis.selfplay.leading import GROUP, PROMPTS, ScriptedStudent, box, lead, opened, outcomes
+
+STEPS = 6
+
+
+@pytest.fixture(scope="module")
+def boxes():
+    with box(0) as one, box(1) as other:
+        yield one, other
+
+
+class TestEvolvingEnvironments(FeedContract):
+    """The student is the author, and writes nothing that is a program."""
+
+    @pytest.fixture(autouse=True)
+    def _made(self, boxes):
+        with ExitStack() as opening:
+            self.make = lambda folder: opening.enter_context(opened(folder, by_student=True, boxes=boxes))
+            yield
+
+
+@pytest.fixture(scope="module")
+def led(tmp_path_factory: pytest.TempPathFactory):
+    folder, student = tmp_path_factory.mktemp("led"), ScriptedStudent()
+    with opened(folder, student, steps=STEPS) as feed:
+        lead(feed, STEPS)
+        yield folder, feed, student
+
+
+def test_state_is_the_fold_of_the_journal_and_every_draft_ends_in_one_way(led) -> None:
+    folder, feed, _ = led
+    again = EnvironmentPool(feed._plan)
+    for event in pool_steps(Journal(folder / "journal.jsonl")).standing():
+        again.fold(event)
+    assert again.state() == feed.state()
+    told = feed.summary()
+    assert told["drafts"] == again.proposed == told["kept"] + sum(told["dropped"].values()) > 0
+    assert told["simulated"] and told["calls"] >= told["drafts"]
+
+
+def test_answers_to_a_draft_are_drawn_in_one_batch(led) -> None:
+    _, feed, student = led
+    tried = sum(bool(one.known) for one in feed._state.fates)
+    assert tried and [size for size in student.batches if size] == [4] * tried
+
+
+@pytest.mark.parametrize(("chance", "reason"), [(0.0, "too-hard"), (1.0, "saturated")])
+def test_what_the_student_never_or_always_solves_stays_out(chance: float, reason: str, tmp_path: Path) -> None:
+    with opened(tmp_path, ScriptedStudent(chance), steps=STEPS, arm="no-novelty") as feed:
+        lead(feed, STEPS)
+        told = feed.summary()
+    assert told["kept"] == 0 and told["dropped"].get(f"band: {reason}")
+
+
+def test_the_student_is_paid_for_the_drafts_that_it_writes_and_they_come_in(tmp_path: Path) -> None:
+    (program,) = sources(["builtin:circuit"]).values()
+    said = ["no program", "```python\nimport os\n```", f"```python\n{program}```", f"```python\n{program}```"]
+    with opened(tmp_path, arm="no-novelty", by_student=True, selfplay={"judging": {"reviews": 0}}) as feed:
+        assert isinstance(feed, PayingFeed)
+        rows = feed.rows(0, PROMPTS)
+        asked = [row for row in rows if not row.judged]
+        assert len(rows) == PROMPTS and len(asked) == 1 and asked[0].weight == 0.3
+        feed.report(0, outcomes(rows, 0, said))
+        (paid,) = feed.paid().values()
+        assert len(paid) == GROUP and paid[:2] == [-1.0, -1.0] and paid[2] == paid[3] > 0
+        assert feed.summary()["kept"] == 1 and feed.summary()["dropped"]["novelty: same-program"] == 1
+
+
+def test_without_verifiers_agreement_pays(tmp_path: Path) -> None:
+    with opened(tmp_path, arm="self-label", selfplay={"drafting": {"per_step": 0}}) as feed:
+        said = ["<answer>1</answer>", "<answer>1</answer>", "<answer>2</answer>", ""]
+        feed.report(0, outcomes(feed.rows(0, PROMPTS), 0, said))
+        assert list(feed.paid().values()) == [[1, 1, 0, 0]] * PROMPTS
+
+
+def test_a_journal_of_another_run_is_refused(tmp_path: Path) -> None:
+    with opened(tmp_path):
+        pass
+    with pytest.raises(UsageError, match="arm"), opened(tmp_path, arm="no-review"):
+        pass
+
+
+LINE = [sys.executable, "-m", "tests.synthesis.selfplay.leading"]
+
+
+@pytest.mark.parametrize(("kills", "arm"), [(2, "no-novelty"), pytest.param(20, "full", marks=pytest.mark.long)])
+def test_killed_at_random_instants_it_ends_in_the_same_state(kills: int, arm: str, tmp_path: Path) -> None:
+    """With kill -9 and, every second time, within a write."""
+    steps, rng = 3 * kills, SeedTree(kills).random()
+    root = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, [Path(__file__).parents[3], *sys.path]))}
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    subprocess.run([*LINE, str(whole), str(steps), arm, "0"], env=root, check=True)
+    journal = killed / "journal.jsonl"
+    for number in range(kills):
+        size = journal.stat().st_size if journal.exists() else 0
+        cut = rng.randrange(1, 4000) if number % 2 else 0
+        process = subprocess.Popen([*LINE, str(killed), str(steps), arm, str(cut)], env=root)
+        while not cut and process.poll() is None and (journal.stat().st_size if journal.exists() else 0) <= size:
+            time.sleep(0.005)
+        if not cut:
+            time.sleep(rng.random() * 0.5)
+            process.send_signal(signal.SIGKILL)
+        process.wait(240)
+    subprocess.run([*LINE, str(killed), str(steps), arm, "0"], env=root, check=True)
+    assert (killed / "state.json").read_text() == (whole / "state.json").read_text()
+    keys = [tuple(one.key) for one in Ledger(Journal(killed / DRAFTS), Draft).paid()]
+    assert len(keys) == len(set(keys))
