@@ -70,16 +70,15 @@ def as_chat(messages: Sequence[Message], *, encoded: bool = True) -> list[dict[s
 
 
 def said_by(message: Mapping[str, Json]) -> str:
-    """The text of an endpoint's message, the first of its calls in it."""
-    content = message.get("content") or ""
-    if isinstance(content, list):  # parts of several types; what is no text is reasoning
-        content = "".join(str(part.get("text", "")) for part in content if part.get("type") == "text")
-    calls = message.get("tool_calls") or ()
-    if not calls:
-        return str(content)
-    asked = calls[0]["function"]
+    """The text of an endpoint's message, the first of its calls in it. Arbitrary JSON never raises."""
+    content = str(message.get("content") or "")
+    calls = message.get("tool_calls")
+    asked = calls[0].get("function") if isinstance(calls, list) and calls and isinstance(calls[0], dict) else None
+    if not isinstance(asked, dict) or not isinstance(asked.get("name"), str):
+        return content
+    arguments = asked.get("arguments") or {}
     try:
-        arguments = json.loads(asked["arguments"] or "{}")
+        arguments = json.loads(arguments) if isinstance(arguments, str) else arguments
     except (ValueError, RecursionError):
-        return str(content)
-    return spoken(ToolCall(str(asked["name"]), arguments if isinstance(arguments, dict) else {}, str(content)))
+        return content
+    return spoken(ToolCall(asked["name"], arguments if isinstance(arguments, dict) else {}, content))

@@ -70,7 +70,7 @@ class PluginSection(BaseModel):
         """What is null is not given: earlier versions wrote the options of all teachers into each config.yaml."""
         if not isinstance(given, dict):
             return given
-        if held := [key for key, value in given.items() if _holds_secret(value)]:
+        if held := [key for key, value in given.items() if _holds_secret(key, value)]:
             rule = f"{held[0]} holds a secret, which would be written into config.yaml; name it with api_key_env"
             raise PydanticCustomError(SECRET, rule)
         return {key: value for key, value in given.items() if value is not None and (key, value) not in ONCE_WRITTEN}
@@ -392,9 +392,12 @@ class Workbench:
         )
 
 
-def _holds_secret(value: Json) -> bool:
+def _holds_secret(key: str, value: Json) -> bool:
     if not isinstance(value, str) or "://" not in value:
-        return False
-    parts = urlsplit(value)
+        return key == "base_url" and "@" in str(value)
+    try:
+        parts = urlsplit(value)
+    except ValueError:  # no URL, which the teacher says; whether it holds one is not known
+        return "@" in value or "?" in value
     names = [name.lower() for name, _ in parse_qsl(parts.query)]
     return "@" in parts.netloc or any(word in name for name in names for word in SECRET_WORDS)

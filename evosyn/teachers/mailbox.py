@@ -21,7 +21,7 @@ from evosyn.ports import Argument, PluginConfig, TeacherTools
 from evosyn.rundir import write_atomic
 from evosyn.teachers.cache import ReplyCache, request_key
 from evosyn.teachers.chat import ChatConfig, ChatTeacher
-from evosyn.teachers.transports import Answer
+from evosyn.teachers.completions import Answer
 
 log = logging.getLogger(__name__)
 NAME = "mailbox"
