@@ -17,6 +17,8 @@ from evosyn.journal import Journal
 from evosyn.records import Json
 
 SCHEMA = 1
+PUT_BACK = "Put back a copy of it, or start again with another --out"
+WRITTEN_AGAIN = "Remove it and repeat the command, which writes it again"
 
 
 @contextmanager
@@ -126,14 +128,18 @@ class RunDir:
         """
         Raises:
             UsageError: there is no such file: this is not the kind of directory that was asked for.
-            CorruptRun: it is not JSON.
+            CorruptRun: it is not JSON, or not an object.
         """
         path = self.file(name)
+        remedy = WRITTEN_AGAIN if name == "report.json" else PUT_BACK
         try:
-            return json.loads(path.read_text(encoding="utf-8"))
+            value = json.loads(path.read_text(encoding="utf-8"))
         except FileNotFoundError as error:
             raise UsageError(
                 f"{self.path}: has no {name}; is it the directory that an evosyn command wrote?"
             ) from error
         except ValueError as error:
-            raise CorruptRun(f"{path}: is not JSON: {error}") from error
+            raise CorruptRun(f"{path}: is damaged, it is not JSON: {error}. {remedy}") from error
+        if not isinstance(value, dict):
+            raise CorruptRun(f"{path}: is damaged, it is no JSON object. {remedy}")
+        return value
