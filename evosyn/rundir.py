@@ -45,6 +45,31 @@ def write_atomic(path: Path, data: str | bytes) -> None:
         file.write(raw)
 
 
+def require_free(path: Path) -> None:
+    """See that no process writes to this run directory, if it is there: before anything is paid for it.
+
+    Raises:
+        RunLocked: one does.
+    """
+    try:
+        with (path / ".lock").open() as lock:
+            _take(lock, path)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+
+
+def _take(lock: IO[str], path: Path) -> None:
+    """Lock the file for as long as it is open."""
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        lock.seek(0)
+        owner = lock.read().strip() or "unknown"
+        raise RunLocked(
+            f"{path}: another process (pid {owner}) writes to this run directory; wait for it, or choose another --out"
+        ) from error
+
+
 class RunDir:
     """One run directory: its paths, its lock and its journal.
 
@@ -71,15 +96,10 @@ class RunDir:
         except OSError as error:
             raise UsageError(f"--out {self.path}: cannot be used as a run directory: {error.strerror}") from error
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            lock.seek(0)
-            owner = lock.read().strip() or "unknown"
+            _take(lock, self.path)
+        except RunLocked:
             lock.close()
-            raise RunLocked(
-                f"{self.path}: another process (pid {owner}) writes to this run directory; "
-                "wait for it, or choose another --out"
-            ) from error
+            raise
         lock.truncate(0)
         lock.write(str(os.getpid()))
         lock.flush()
