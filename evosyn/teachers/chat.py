@@ -167,7 +167,7 @@ class ChatTeacher:
         told = ((spent.repeated, "late calls were asked again"), (spent.abandoned, "calls were given up"))
         if listed := ", ".join(f"{count} {what}" for count, what in told if count):
             log.warning("%s: %s; a provider may bill those too", self._name, listed)
-        if self._uncounted:
+        if self._uncounted and self._config.lead:  # of a person nobody expects a count
             told = "%s did not count the tokens of %d replies: they are estimated from the texts, and so is their cost"
             log.warning(told, self._place, self._uncounted)
         await self._transport.aclose()
