@@ -13,7 +13,6 @@ from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import parse_qsl, urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
@@ -23,7 +22,7 @@ from evosyn.agents.episodes import Actor, EpisodeActor
 from evosyn.agents.turns import TurnJournal
 from evosyn.budget import Budget, BudgetConfig
 from evosyn.chat import Refusals, Reply
-from evosyn.configs.loading import SECRET
+from evosyn.configs.loading import SECRET, holds_secret
 from evosyn.errors import SandboxUnavailable, UsageError
 from evosyn.jobs import Limits
 from evosyn.ports import (
@@ -53,7 +52,6 @@ OFFLINE = "offline"
 ANY_MODEL = "litellm:provider/name"
 ONCE_WRITTEN = (("timeout_s", 300.0), ("hedge", True))
 """Defaults that stood in each config.yaml, whatever teacher it named."""
-SECRET_WORDS = ("key", "token", "secret", "password", "signature", "sig")
 
 
 class PluginSection(BaseModel):
@@ -71,7 +69,7 @@ class PluginSection(BaseModel):
         """What is null is not given: earlier versions wrote the options of all teachers into each config.yaml."""
         if not isinstance(given, dict):
             return given
-        if held := [key for key, value in given.items() if _holds_secret(key, value)]:
+        if held := [key for key, value in given.items() if holds_secret(key, value)]:
             rule = f"{held[0]} holds a secret, which would be written into config.yaml; name it with api_key_env"
             raise PydanticCustomError(SECRET, rule)
         return {key: value for key, value in given.items() if value is not None and (key, value) not in ONCE_WRITTEN}
@@ -394,14 +392,3 @@ class Workbench:
         return TeacherTools(
             self._seed, config.calls, replies, self.budget, refusals=self._refusals, sandbox=lambda: self.sandbox
         )
-
-
-def _holds_secret(key: str, value: Json) -> bool:
-    if not isinstance(value, str) or "://" not in value:
-        return key == "base_url" and "@" in str(value)
-    try:
-        parts = urlsplit(value)
-    except ValueError:  # no URL, which the teacher says; whether it holds one is not known
-        return "@" in value or "?" in value
-    names = [name.lower() for name, _ in parse_qsl(parts.query)]
-    return "@" in parts.netloc or any(word in name for name in names for word in SECRET_WORDS)
