@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from urllib.parse import quote
 
+from evosyn.addresses import without_secrets
 from evosyn.errors import UsageError
 from evosyn.records import Json
-from evosyn.teachers.addresses import without_secrets
 
 SHOWN = 240
 """Characters of an answer that a message repeats."""

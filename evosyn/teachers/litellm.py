@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 from pydantic import Field, field_validator
 from pydantic_core import PydanticCustomError
 
+from evosyn.addresses import fault_of
 from evosyn.budget import unpriced
 from evosyn.chat import Refusals
 from evosyn.configs.loading import SECRET
@@ -18,7 +19,6 @@ from evosyn.errors import UsageError
 from evosyn.ports import Argument, PluginConfig, TeacherTools
 from evosyn.teachers._litellm import LitellmTransport
 from evosyn.teachers.adapting import Adapting
-from evosyn.teachers.addresses import fault_of
 from evosyn.teachers.cache import ReplyCache
 from evosyn.teachers.chat import ChatConfig, ChatTeacher, Price
 from evosyn.teachers.failures import Endpoint

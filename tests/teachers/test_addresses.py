@@ -4,9 +4,9 @@ import re
 
 import pytest
 
+from evosyn.addresses import fault_of, without_secrets
 from evosyn.errors import UsageError
 from evosyn.registry import find
-from evosyn.teachers.addresses import fault_of, without_secrets
 
 WRONG = {
     "localhost:8000/v1": "does not begin with http:// or https://",
