@@ -65,6 +65,7 @@ class Reply:
         reasoning: the model's reasoning, kept apart from `text`.
         cost: in dollars, 0.0 where free, None where the price is unknown.
         cached: answered from the cache, so nothing was spent this time.
+        estimated: the endpoint did not count the tokens; they are estimated from the texts.
     """
 
     id: str
@@ -76,6 +77,7 @@ class Reply:
     output_tokens: int = 0
     cost: float | None = 0.0
     cached: bool = False
+    estimated: bool = False
     seconds: float = field(default=0.0, compare=False)
 
 

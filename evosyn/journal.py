@@ -205,7 +205,8 @@ class Events(Generic[E]):
         except FormatError as error:
             raise CorruptRun(
                 f"{self.journal.path}: the event {name!r} at byte {position} cannot be read: {error} "
-                f"(got {error.value!r:.120})"
+                f"(got {error.value!r:.120}). It was edited, or another version of evosyn wrote it: start again with "
+                "another --out, or go on with that version"
             ) from error
 
 

@@ -17,6 +17,8 @@ from evosyn.journal import Journal
 from evosyn.records import Json
 
 SCHEMA = 1
+PUT_BACK = "Put back a copy of it, or start again with another --out"
+WRITTEN_AGAIN = "Remove it and repeat the command, which writes it again"
 
 
 @contextmanager
@@ -41,6 +43,31 @@ def write_atomic(path: Path, data: str | bytes) -> None:
     raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
     with replacing(path) as file:
         file.write(raw)
+
+
+def require_free(path: Path) -> None:
+    """See that no process writes to this run directory, if it is there: before anything is paid for it.
+
+    Raises:
+        RunLocked: one does.
+    """
+    try:
+        with (path / ".lock").open() as lock:
+            _take(lock, path)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+
+
+def _take(lock: IO[str], path: Path) -> None:
+    """Lock the file for as long as it is open."""
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        lock.seek(0)
+        owner = lock.read().strip() or "unknown"
+        raise RunLocked(
+            f"{path}: another process (pid {owner}) writes to this run directory; wait for it, or choose another --out"
+        ) from error
 
 
 class RunDir:
@@ -69,15 +96,10 @@ class RunDir:
         except OSError as error:
             raise UsageError(f"--out {self.path}: cannot be used as a run directory: {error.strerror}") from error
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            lock.seek(0)
-            owner = lock.read().strip() or "unknown"
+            _take(lock, self.path)
+        except RunLocked:
             lock.close()
-            raise RunLocked(
-                f"{self.path}: another process (pid {owner}) writes to this run directory; "
-                "wait for it, or choose another --out"
-            ) from error
+            raise
         lock.truncate(0)
         lock.write(str(os.getpid()))
         lock.flush()
@@ -126,14 +148,18 @@ class RunDir:
         """
         Raises:
             UsageError: there is no such file: this is not the kind of directory that was asked for.
-            CorruptRun: it is not JSON.
+            CorruptRun: it is not JSON, or not an object.
         """
         path = self.file(name)
+        remedy = WRITTEN_AGAIN if name == "report.json" else PUT_BACK
         try:
-            return json.loads(path.read_text(encoding="utf-8"))
+            value = json.loads(path.read_text(encoding="utf-8"))
         except FileNotFoundError as error:
             raise UsageError(
                 f"{self.path}: has no {name}; is it the directory that an evosyn command wrote?"
             ) from error
         except ValueError as error:
-            raise CorruptRun(f"{path}: is not JSON: {error}") from error
+            raise CorruptRun(f"{path}: is damaged, it is not JSON: {error}. {remedy}") from error
+        if not isinstance(value, dict):
+            raise CorruptRun(f"{path}: is damaged, it is no JSON object. {remedy}")
+        return value

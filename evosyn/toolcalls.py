@@ -106,6 +106,8 @@ def said_by(message: Mapping[str, Json]) -> str:
     text = str(content)
     try:
         asked = message["tool_calls"][0]["function"]
-        return spoken(ToolCall(str(asked["name"]), _readable(asked["arguments"] or {}), text))
+        if isinstance(asked["name"], str):
+            return spoken(ToolCall(asked["name"], _readable(asked.get("arguments") or {}), text))
     except (ValueError, TypeError, KeyError, IndexError, RecursionError):
-        return text
+        pass
+    return text

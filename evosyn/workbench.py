@@ -37,6 +37,7 @@ from evosyn.ports import (
     WorldTools,
 )
 from evosyn.records import Json, Problem
+from evosyn.rundir import require_free
 from evosyn.running.progress import Usage, usage_of
 from evosyn.sharing import Company
 
@@ -315,8 +316,11 @@ class Workbench:
             What that came to.
 
         Raises:
+            RunLocked: another process is at work in the directory of the run.
             TeacherUnavailable: one of them gives no usable answer.
         """
+        if models and self._out is not None:
+            require_free(self._out)
         return asyncio.run(self._checked(models))
 
     async def _checked(self, models: Mapping[str | None, tuple[str, Mapping[str, Json]]]) -> Usage:

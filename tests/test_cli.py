@@ -2,6 +2,7 @@
 
 import errno
 import json
+import sqlite3
 import subprocess
 import sys
 import time
@@ -97,3 +98,19 @@ def test_a_full_disk_is_named_whichever_library_met_it() -> None:
     assert _is_full_disk(OSError(errno.ENOSPC, "No space left on device"))
     assert not _is_full_disk(safetensors.SafetensorError("invalid header"))
     assert not _is_full_disk(ValueError(told))
+
+
+def test_a_full_disk_is_named_where_replies_were_to_be_kept() -> None:
+    from evosyn.cli import _is_full_disk
+
+    database = sqlite3.connect(":memory:")
+    database.execute("CREATE TABLE replies (text)")
+    database.execute("PRAGMA max_page_count = 2")
+    with pytest.raises(sqlite3.OperationalError) as caught:
+        database.execute("INSERT INTO replies VALUES (zeroblob(100000))")
+    assert _is_full_disk(caught.value)
+    assert _is_full_disk(ExceptionGroup("of tasks", [caught.value, OSError(errno.ENOSPC, "No space")]))
+    assert not _is_full_disk(ExceptionGroup("of tasks", [caught.value, ValueError("x")]))
+    with pytest.raises(sqlite3.OperationalError) as caught:
+        database.execute("no sql")
+    assert not _is_full_disk(caught.value)

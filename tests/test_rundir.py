@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from evosyn.errors import RunLocked, UsageError
+from evosyn.errors import CorruptRun, RunLocked, UsageError
 from evosyn.rundir import RunDir, write_atomic
 
 
@@ -39,6 +39,19 @@ def test_a_directory_that_is_no_run_says_what_is_missing(tmp_path: Path) -> None
     (tmp_path / "file").write_text("")
     with pytest.raises(UsageError, match="--out"):
         RunDir(tmp_path / "file").open_for_writing()
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "null", "\x00", "\xff"])
+def test_a_damaged_file_of_a_run_says_what_to_do(text: str, tmp_path: Path) -> None:
+    for name, remedy in (
+        ("report.json", "repeat the command, which writes it again"),
+        ("manifest.json", "another --out"),
+    ):
+        (tmp_path / name).write_bytes(text.encode("latin-1"))
+        with pytest.raises(CorruptRun, match=f"{name}: is damaged.*{remedy}"):
+            RunDir(tmp_path).read_json(name)
+    with pytest.raises(CorruptRun, match="another --out"):
+        RunDir(tmp_path).claim("evolve")
 
 
 def test_json_files_carry_a_schema_version(tmp_path: Path) -> None:

@@ -175,7 +175,8 @@ def _model(model: str, options: dict[str, str]) -> Iterator[Finding]:
             continue
         price = "price unknown" if reply.cost is None else f"${reply.cost:.6f}"
         thinks = ", thinks before it answers" if reply.reasoning else ""
-        used = f"{reply.input_tokens} + {reply.output_tokens} tokens, {price}"
+        counted = " (estimated: the endpoint does not count them)" if reply.estimated else ""
+        used = f"{reply.input_tokens} + {reply.output_tokens} tokens{counted}, {price}"
         works = what != JSON_MODE or _is_object(reply.text)
         said = f"answers in {reply.seconds:.1f} s ({_short(reply.text)}), {used}{thinks}"
         remedy = "" if works else "problems are asked for as JSON: expect unusable replies, or choose a stronger model"

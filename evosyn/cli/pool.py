@@ -52,7 +52,8 @@ def command() -> None:
 def check(config: CheckConfig, sources: tuple[str, ...], execute: bool, as_json: bool) -> int:
     """Say line, field and reason for whatever is wrong with each FILE, and what to do about it.
 
-    FILE is a .jsonl or .jsonl.gz file in the pool format, or builtin:python-seeds. Ends with 1 if something is wrong.
+    FILE is a .jsonl or .jsonl.gz file in the pool format, or builtin:python-seeds. Ends with 1 if something is wrong
+    with one that is there, whatever it is; with 2 where there is none of that name.
     """
     from evosyn.workbench import Workbench
 
@@ -137,7 +138,7 @@ def _checked(source: str, workbench: Workbench, *, execute: bool) -> dict[str, J
             else:
                 pools.append(found)
     except InputError as error:
-        if not Path(source).is_file():
+        if not Path(source).exists():
             raise
         findings.append(PoolFinding(True, error))
     for pool in pools:

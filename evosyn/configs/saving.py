@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from evosyn.configs.loading import load_config
 from evosyn.errors import CorruptRun, UsageError
 from evosyn.records import Json
-from evosyn.rundir import write_atomic
+from evosyn.rundir import PUT_BACK, write_atomic
 
 CONFIG = "config.yaml"
 FREE = "workbench."
@@ -63,7 +63,7 @@ def _compare(path: Path, now: Json, defaults: Json) -> None:
     try:
         old = yaml.safe_load(path.read_text(encoding="utf-8"))
     except yaml.YAMLError as error:
-        raise CorruptRun(f"{path}: is not YAML: {error}") from error
+        raise CorruptRun(f"{path}: is damaged, it is not YAML: {error}. {PUT_BACK}") from error
     before, after = {**_flatten(defaults), **_flatten(old)}, _flatten(now)
     changed = [key for key in sorted({*_flatten(old), *after}) if before.get(key) != after.get(key)]
     changed = [key for key in changed if not key.startswith(FREE)]

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Annotated, TypeAlias
-from urllib.parse import parse_qsl, urlsplit
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
 from pydantic_core import PydanticCustomError
 
-from evosyn.configs.loading import SECRET
+from evosyn.configs.loading import SECRET, holds_secret
 from evosyn.records import Json
 
 LISTED = BeforeValidator(lambda value: [part.strip() for part in value.split(",")] if isinstance(value, str) else value)
@@ -48,7 +47,6 @@ class Section(BaseModel):
 
 ONCE_WRITTEN = (("timeout_s", 300.0), ("hedge", True))
 """Defaults that stood in each config.yaml, whatever teacher it named."""
-SECRET_WORDS = ("key", "token", "secret", "password", "signature", "sig")
 
 
 class PluginSection(BaseModel):
@@ -66,15 +64,7 @@ class PluginSection(BaseModel):
         """What is null is not given: earlier versions wrote the options of all teachers into each config.yaml."""
         if not isinstance(given, dict):
             return given
-        if held := [key for key, value in given.items() if _holds_secret(value)]:
+        if held := [key for key, value in given.items() if holds_secret(key, value)]:
             rule = f"{held[0]} holds a secret, which would be written into config.yaml; name it with api_key_env"
             raise PydanticCustomError(SECRET, rule)
         return {key: value for key, value in given.items() if value is not None and (key, value) not in ONCE_WRITTEN}
-
-
-def _holds_secret(value: Json) -> bool:
-    if not isinstance(value, str) or "://" not in value:
-        return False
-    parts = urlsplit(value)
-    names = [name.lower() for name, _ in parse_qsl(parts.query)]
-    return "@" in parts.netloc or any(word in name for name in names for word in SECRET_WORDS)

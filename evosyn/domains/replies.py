@@ -73,8 +73,8 @@ def read_json(text: str) -> Json | None:
         value = literal(text)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         return None
-    text = json_text(value)
-    return None if text is None else json.loads(text)
+    kept = json_text(value)
+    return None if kept is None else json.loads(kept)
 
 
 def tree_of(source: str) -> ast.Module | None:

@@ -64,7 +64,8 @@ class Reading:
             found: object = getattr(self, question)(*given)
         except KeyError as error:
             told = f"its files lack {error}, which every directory of {self.made_by} has; they are damaged"
-            raise CorruptRun(f"{self.path}: {told}, or another version of evosyn wrote them") from error
+            told += ", or another version of evosyn wrote them. Put back a copy, or read them with that version"
+            raise CorruptRun(f"{self.path}: {told}") from error
         return found
 
     def overview(self) -> object:

@@ -19,6 +19,9 @@ from typing import Any
 
 from evosyn.records import Json
 
+READY_S = 120.0
+"""Seconds in which the server must be up."""
+
 
 @dataclass(frozen=True)
 class Refusal:
@@ -132,7 +135,8 @@ class ScriptedServer:
 
     def __enter__(self) -> ScriptedServer:
         self._thread.start()
-        self._ready.wait(30)
+        if not self._ready.wait(READY_S):
+            raise TimeoutError(f"the scripted server is not up after {READY_S:g} s: the machine is too busy")
         return self
 
     def __exit__(

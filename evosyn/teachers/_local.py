@@ -19,8 +19,8 @@ from typing import Any, Protocol
 
 from evosyn.errors import UsageError
 from evosyn.records import Json
+from evosyn.teachers.completions import Answer
 from evosyn.teachers.failures import Failure, TransportError
-from evosyn.teachers.transports import Answer
 
 log = logging.getLogger(__name__)
 GREEDY = 1e-4

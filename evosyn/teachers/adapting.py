@@ -14,8 +14,9 @@ from dataclasses import replace
 
 from evosyn.chat import Refusals, Request
 from evosyn.records import Json
+from evosyn.teachers.completions import Answer
 from evosyn.teachers.failures import CONTEXT, Failure, TransportError, shown
-from evosyn.teachers.transports import Answer, Transport
+from evosyn.teachers.transports import Transport
 
 log = logging.getLogger(__name__)
 SCHEMA = "response_format"

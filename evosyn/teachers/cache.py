@@ -11,6 +11,7 @@ import sqlite3
 from pathlib import Path
 
 from evosyn.chat import Reply, Request
+from evosyn.errors import CorruptRun
 from evosyn.records import content_id
 
 _SCHEMA = "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, reply TEXT NOT NULL) WITHOUT ROWID"
@@ -29,15 +30,25 @@ class ReplyCache:
 
     Args:
         path: the SQLite file, made if absent; None keeps the cache in memory.
+
+    Raises:
+        CorruptRun: there is a file, and it is none of SQLite.
     """
 
     def __init__(self, path: Path | None = None) -> None:
         if path is not None:
             path.parent.mkdir(parents=True, exist_ok=True)
         self._db = sqlite3.connect(path or ":memory:", timeout=30.0, isolation_level=None, check_same_thread=False)
-        self._db.execute("PRAGMA journal_mode=WAL")
-        self._db.execute("PRAGMA synchronous=NORMAL")
-        self._db.execute(_SCHEMA)
+        try:
+            self._db.execute("PRAGMA journal_mode=WAL")
+            self._db.execute("PRAGMA synchronous=NORMAL")
+            self._db.execute(_SCHEMA)
+        except sqlite3.DatabaseError as error:
+            self._db.close()
+            if getattr(error, "sqlite_errorname", "") not in ("SQLITE_NOTADB", "SQLITE_CORRUPT"):
+                raise
+            told = f"{path}: is damaged, it holds no replies: {error}. Put back a copy, or remove it"
+            raise CorruptRun(f"{told}: what it held is asked for again") from error
 
     def get(self, key: str) -> Reply | None:
         row = self._db.execute("SELECT reply FROM replies WHERE key = ?", (key,)).fetchone()

@@ -23,10 +23,11 @@ from evosyn.errors import TeacherUnavailable
 from evosyn.randomness import SeedTree
 from evosyn.records import Json
 from evosyn.teachers.cache import ReplyCache, request_key
+from evosyn.teachers.completions import Answer
 from evosyn.teachers.failures import Failure, TransportError, setting
 from evosyn.teachers.hedge import Lateness
 from evosyn.teachers.limits import SAID_AFTER_S, AdaptiveLimit, Breaker, PerMinute
-from evosyn.teachers.transports import Answer, Transport
+from evosyn.teachers.transports import Transport
 from evosyn.thinking import without_thinking
 
 log = logging.getLogger(__name__)
@@ -116,7 +117,7 @@ class ChatTeacher:
         self._breaker = Breaker(config.patience_s, self._place)
         self._first, self._over = asyncio.Lock(), ""
         self._useless: Counter[str] = Counter()
-        self._answers, self._texts, self._longest = 0, 0, 0
+        self._answers, self._texts, self._longest, self._uncounted = 0, 0, 0, 0
         self._in_flight: dict[str, asyncio.Future[Reply]] = {}
 
     @property
@@ -166,6 +167,9 @@ class ChatTeacher:
         told = ((spent.repeated, "late calls were asked again"), (spent.abandoned, "calls were given up"))
         if listed := ", ".join(f"{count} {what}" for count, what in told if count):
             log.warning("%s: %s; a provider may bill those too", self._name, listed)
+        if self._uncounted and self._config.lead:  # of a person nobody expects a count
+            rule = "%s did not count the tokens of %d replies: they are estimated from the texts, and so is their cost"
+            log.warning(rule, self._place, self._uncounted)
         await self._transport.aclose()
         self._cache.close()
 
@@ -256,6 +260,8 @@ class ChatTeacher:
             told = f"every reply was cut (finish_reason length) after {last.output_tokens} tokens"
             return TeacherUnavailable(f"{self._place}: {told}. Give more room: {setting(purpose, 'max_tokens')}")
         told = f"no text in the first {failures.total()} answers ({listed}; {last.output_tokens} tokens in the last)"
+        if last.reasoning:
+            told += ": there is reasoning alone; give more room, or start the server without its reasoning parser"
         return TeacherUnavailable(
             f"{self._place}: {told}. Try `evosyn doctor --model {self._name} ...`, look at the server's log, or name "
             "another model"
@@ -299,9 +305,11 @@ class ChatTeacher:
         seconds = asyncio.get_running_loop().time() - started
         self._late.answered(seconds)
         reply = self._reply(key, answer, seconds)
-        if reply.failure != "empty" or reply.output_tokens:  # an empty one that took no tokens was paid by nobody
-            self._cache.put(reply)
-        self.budget.settle(reply, bound)
+        try:
+            if reply.failure != "empty" or reply.output_tokens:  # an empty one that took no tokens was paid by nobody
+                self._cache.put(reply)
+        finally:  # paid, whether the disk takes it or not: nobody waits for its part of the budget
+            self.budget.settle(reply, bound)
         return reply
 
     def _see(self, reply: Reply) -> None:
@@ -310,6 +318,7 @@ class ChatTeacher:
             TeacherUnavailable: all answers so far are empty.
         """
         self._longest = max(self._longest, reply.output_tokens)
+        self._uncounted += reply.estimated
         if reply.failure != "empty":
             self._texts += 1
             return
@@ -338,6 +347,7 @@ class ChatTeacher:
             input_tokens=answer.input_tokens,
             output_tokens=answer.output_tokens,
             cost=self._cost(answer),
+            estimated=answer.estimated,
             seconds=seconds,
         )
 

@@ -12,13 +12,20 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from urllib.parse import quote
 
+from evosyn.addresses import without_secrets
 from evosyn.errors import UsageError
 from evosyn.records import Json
 
 SHOWN = 240
 """Characters of an answer that a message repeats."""
+SECRET_WORDS = ("KEY", "TOKEN", "SECRET", "PASSWORD")
+SECRET_FROM = 8
+"""Letters from which the value of a variable may be a secret; a shorter one is a word such as `EMPTY`."""
 LATER = "Look at the log of the server, or run `evosyn doctor --model ...`, and repeat the command when it answers"
+CORRECT = "Correct --base-url: it ends before /chat/completions, usually with /v1, and no login page stands before it"
+REDIRECTS = frozenset({300, 301, 302, 303, 305, 307, 308})
 QUOTA = re.compile(
     r"insufficient[_ ](quota|balance|credit|funds)|credit balance is too low|billing_(hard_limit|not_active)", re.I
 )
@@ -90,17 +97,20 @@ class Endpoint:
         return self.api_key_env or usual
 
     def key(self) -> str | None:
-        """The key in the variable that the user named, read now.
+        """The key in that variable, read now, without blanks around it: a file that it was read from ends a line.
 
         Raises:
-            UsageError: a variable was named and is not set.
+            UsageError: a variable was named and is not set, or what it holds can be no key.
         """
-        if self.api_key_env is None:
-            return None
-        value = os.environ.get(self.api_key_env)
-        if not value:
+        value = os.environ.get(self.variable, "").strip()
+        if not value and self.api_key_env is not None:
             raise UsageError(f"api_key_env: the environment variable {self.api_key_env} is not set")
-        return value
+        if any(not "!" <= letter <= "~" for letter in value):
+            raise UsageError(
+                f"the key in {self.variable} holds a blank, a line end or a letter that is not ASCII: set it to the "
+                "key alone"
+            )
+        return value or None
 
 
 def refused(
@@ -131,10 +141,21 @@ def not_chat(status: int, kind: str, text: str, endpoint: Endpoint) -> Transport
     """An answer that is no chat completion, whatever its status says."""
     body = redacted(text, endpoint)
     told = f"HTTP {status} with {kind or 'no content type'}, which is no chat completion: {shown(body)}"
-    advice = (
-        "Correct --base-url: it ends before /chat/completions, usually with /v1, and no login page stands before it"
-    )
-    return TransportError(Failure.NOT_CHAT, told, body=body, advice=advice)
+    return TransportError(Failure.NOT_CHAT, told, body=body, advice=CORRECT)
+
+
+def redirected(status: int, location: str, endpoint: Endpoint) -> TransportError:
+    """An answer that points to another address."""
+    where = redacted(without_secrets(location), endpoint)[:SHOWN] or "nowhere"
+    told = f"HTTP {status} points to {where}, and no redirect is followed: the key would go there"
+    advice = "Give the address that is meant as --base-url, without /chat/completions"
+    return TransportError(Failure.NOT_CHAT, told, advice=advice)
+
+
+def too_long(bound: int, endpoint: Endpoint) -> TransportError:
+    """An answer that does not end."""
+    told = f"the answer is longer than {bound // 2**20} MiB, so it is no chat completion"
+    return TransportError(Failure.NOT_CHAT, told, advice=CORRECT if endpoint.base_url else LATER)
 
 
 def _kind(status: int, text: str, *, asked_to_wait: bool) -> Failure:
@@ -182,7 +203,7 @@ def setting(purpose: str, name: str = "KEY") -> str:
 
 
 def _about_key(status: int, endpoint: Endpoint) -> str:
-    if not os.environ.get(endpoint.variable):
+    if not os.environ.get(endpoint.variable, "").strip():
         return (
             f"{endpoint.variable} is not set, so no key was sent: set it, or name another variable with --api-key-env"
         )
@@ -222,7 +243,21 @@ def redacted(text: str, endpoint: Endpoint) -> str:
     """The first 4,000 characters, without the endpoint's key and the value of anything else in the environment that
     could be one."""
     for name, value in os.environ.items():
-        secret = len(value) > 7 and any(word in name.upper() for word in ("KEY", "TOKEN", "SECRET", "PASSWORD"))
-        if secret or (name == endpoint.api_key_env and value):
-            text = text.replace(value, f"<{name}>")
+        value = value.strip()
+        secret = len(value) >= SECRET_FROM and any(word in name.upper() for word in SECRET_WORDS)
+        if secret or (name == endpoint.variable and value):
+            text = _without(text, name, value)
     return text[:4000]
+
+
+def masked(text: str, endpoint: Endpoint) -> str:
+    """A text that is kept, without the endpoint's key, should it repeat that."""
+    value = os.environ.get(endpoint.variable, "").strip()
+    return _without(text, endpoint.variable, value) if len(value) >= SECRET_FROM else text
+
+
+def _without(text: str, name: str, value: str) -> str:
+    """Also as JSON and as a URL spell it."""
+    for spelled in {value, json.dumps(value)[1:-1], quote(value, safe="")}:
+        text = text.replace(spelled, f"<{name}>")
+    return text

@@ -8,17 +8,21 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
+from pydantic_core import PydanticCustomError
 
+from evosyn.addresses import fault_of
 from evosyn.budget import unpriced
 from evosyn.chat import Refusals
+from evosyn.configs.loading import SECRET
 from evosyn.errors import UsageError
 from evosyn.ports import Argument, PluginConfig, TeacherTools
+from evosyn.teachers._litellm import LitellmTransport
 from evosyn.teachers.adapting import Adapting
 from evosyn.teachers.cache import ReplyCache
 from evosyn.teachers.chat import ChatConfig, ChatTeacher, Price
 from evosyn.teachers.failures import Endpoint
-from evosyn.teachers.transports import CompatibleTransport, LitellmTransport, Transport
+from evosyn.teachers.transports import CompatibleTransport, Transport
 
 COMPATIBLE = ("openai", "hosted_vllm", "ollama_chat", "lm_studio", "llamafile")
 
@@ -48,6 +52,13 @@ class LitellmConfig(PluginConfig):
     tokens_per_minute: float | None = Field(default=None, gt=0)
     price_in: float | None = Field(default=None, ge=0)
     price_out: float | None = Field(default=None, ge=0)
+
+    @field_validator("base_url")
+    @classmethod
+    def _is_address(cls, url: str | None) -> str | None:
+        if url is not None and (fault := fault_of(url)):
+            raise PydanticCustomError(SECRET, "--base-url {fault}", {"fault": fault})
+        return url
 
 
 def create(tools: TeacherTools, config: LitellmConfig) -> ChatTeacher:

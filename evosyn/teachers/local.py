@@ -24,8 +24,8 @@ from evosyn.randomness import SeedTree
 from evosyn.teachers._local import Engine, LocalAsk, open_engine
 from evosyn.teachers.cache import ReplyCache, request_key
 from evosyn.teachers.chat import ChatConfig, ChatTeacher
+from evosyn.teachers.completions import Answer
 from evosyn.teachers.failures import Failure, TransportError
-from evosyn.teachers.transports import Answer
 
 PARAMETERS = ("temperature", "top_p", "top_k", "max_tokens", "stop", "chat_template_kwargs")
 SAMPLED_BYTES = 1 << 16

@@ -21,7 +21,7 @@ from evosyn.ports import Argument, PluginConfig, TeacherTools
 from evosyn.rundir import write_atomic
 from evosyn.teachers.cache import ReplyCache, request_key
 from evosyn.teachers.chat import ChatConfig, ChatTeacher
-from evosyn.teachers.transports import Answer
+from evosyn.teachers.completions import Answer, about_tokens
 
 log = logging.getLogger(__name__)
 NAME = "mailbox"
@@ -65,7 +65,8 @@ class Mailbox:
                 await asyncio.sleep(self._poll_s)
         finally:
             self._open.discard(replies[0])
-        return Answer(text, "stop", None, 0, 0, 0.0)
+        prompt = about_tokens("".join(message.content for message in request.messages))
+        return Answer(text, "stop", None, prompt, about_tokens(text), 0.0, estimated=True)
 
     async def aclose(self) -> None:
         return None

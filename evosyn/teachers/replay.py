@@ -9,7 +9,7 @@ from typing import Annotated, NamedTuple
 from pydantic import BeforeValidator
 
 from evosyn.chat import Reply, Request
-from evosyn.errors import TeacherUnavailable, UsageError
+from evosyn.errors import CorruptRun, TeacherUnavailable, UsageError
 from evosyn.ports import Argument, PluginConfig, TeacherTools
 from evosyn.teachers.cache import ReplyCache, request_key
 
@@ -85,5 +85,5 @@ def create(tools: TeacherTools, config: ReplayConfig) -> ReplayTeacher:  # noqa:
         raise UsageError(f"replay {path}: no such file; a recording is the replies file of an earlier run")
     try:
         return ReplayTeacher(ReplyCache(path), model)
-    except sqlite3.DatabaseError as error:
+    except (CorruptRun, sqlite3.DatabaseError) as error:
         raise UsageError(f"replay {path}: is not a recording of replies: {error}") from error

@@ -190,6 +190,12 @@ def test_pool_check_of_a_missing_file_ends_with_2(tmp_path: Path) -> None:
     assert "no such file" in done.stderr
 
 
+def test_pool_check_of_a_directory_ends_with_1_as_any_file_that_is_no_pool(tmp_path: Path) -> None:
+    done = evosyn("pool", "check", tmp_path)
+    assert done.returncode == 1
+    assert "is a directory" in done.stdout
+
+
 class Value(BaseModel):
     value: float
 

@@ -61,3 +61,10 @@ def test_the_command_ends_with_4_where_the_model_does_not_answer(monkeypatch):
         ended = CliRunner().invoke(doctor.command, line, standalone_mode=False)
     assert ended.return_value == 4
     assert "HTTP 401" in json.loads(ended.stdout)[-1]["detail"]
+
+
+@pytest.mark.parametrize("url", ["http://user:pass-word@localhost:1/v1", "user:pass-word@localhost:1/v1"])
+def test_a_password_in_an_address_is_not_printed(url):
+    (one,) = doctor._model("openai/m", {"base_url": url})
+    assert not one.works and one.needed and "--base-url" in one.detail
+    assert "pass-word" not in one.detail and "user:" not in one.detail

@@ -8,7 +8,9 @@ import sys
 import pytest
 import yaml
 
+from evosyn.errors import UsageError
 from evosyn.simulation.scripted_server import ScriptedServer
+from evosyn.synthesis.search.openevolve import ModelEndpoint
 
 SETS = ("scoring.draws=2", "islands.count=2", "finalists=5")
 SMALL = ["-M", "5", "-N", "4", *(f"--set={key}" for key in SETS)]
@@ -25,6 +27,13 @@ def evosyn(*arguments: object) -> subprocess.CompletedProcess:
     environment = {**os.environ, "OPENAI_API_KEY": "sk-secret-for-the-test"}
     command = [sys.executable, "-m", "evosyn", *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, timeout=300, env=environment)
+
+
+def test_an_address_that_holds_a_password_is_not_written_into_a_project():
+    with pytest.raises(UsageError, match=r"--base-url .* holds a user or a password") as refused:
+        ModelEndpoint("m", "http://user:pass-word@localhost:8000/v1")
+    assert "pass-word" not in str(refused.value)
+    assert ModelEndpoint("m", "http://localhost:8000/v1").api_key_env == "OPENAI_API_KEY"
 
 
 @pytest.mark.slow

@@ -9,7 +9,9 @@ from click.testing import CliRunner
 from pydantic import BaseModel
 
 from evosyn.cli._command import ConfiguredCommand, config_options, sandbox_options, teacher_options
-from evosyn.errors import UsageError
+from evosyn.errors import RunLocked, UsageError
+from evosyn.rundir import RunDir
+from evosyn.simulation.scripted_server import ScriptedServer
 from evosyn.workbench import Workbench, WorkbenchConfig
 
 
@@ -87,11 +89,27 @@ def test_a_key_of_another_teacher_is_refused(line, says, tmp_path: Path, monkeyp
         opened(tmp_path, *line)
 
 
-@pytest.mark.parametrize("url", ["http://me:hunter2@host/v1", "http://host/v1?api_key=sk-1", "http://h/v1?Token=x"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://me:hunter2@host/v1", "http://host/v1?api_key=sk-1", "http://h/v1?Token=x",
+        "me:hunter2@host/v1", "http://[me:hunter2@host/v1",
+    ],
+)  # fmt: skip
 def test_an_address_with_a_secret_in_it_is_refused_before_it_is_written_anywhere(url: str) -> None:
     with pytest.raises(UsageError, match="holds a secret") as refused:
         config_of("--model", "openai/m", "--base-url", url)
     assert url not in str(refused.value)
+
+
+def test_a_directory_in_which_another_process_is_at_work_costs_no_question(tmp_path: Path) -> None:
+    with ScriptedServer(lambda _body, _occurrence: "ready") as server:
+        config = config_of("--model", "openai/m", "--base-url", server.base_url)
+        with Workbench(config, out=tmp_path / "run") as workbench:
+            with RunDir(tmp_path / "run"), pytest.raises(RunLocked, match="another process"):
+                workbench.check({None: ("solution", {})})
+            assert server.counts.requests == 0
+            assert workbench.check({None: ("solution", {})}).calls == 1
 
 
 def test_what_is_not_asked_for_is_not_opened(tmp_path: Path) -> None:

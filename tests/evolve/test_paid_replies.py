@@ -27,7 +27,7 @@ from evosyn.ports import ModelTools
 from evosyn.randomness import SeedTree
 from evosyn.teachers.cache import ReplyCache, request_key
 from evosyn.teachers.chat import ChatConfig, ChatTeacher
-from evosyn.teachers.transports import Answer
+from evosyn.teachers.completions import Answer
 
 KILLS, PATIENCE = 200, 2000
 

@@ -151,7 +151,7 @@ def test_a_seed_without_usable_replies_is_left_out_with_its_reasons_at_every_sta
         assert len(seeds.split.train) + len(seeds.split.heldout) == 5
         assert seeds.skipped == {"smaller than 2 x 2": 1}
         note = seeds.notes()[0]
-        assert note.startswith("5 of 6 seeds usable; 1 left out: seed-2 (6 x no-fence, 6 x not-json; 0 of 2 solutions")
+        assert note.startswith("5 of 6 seeds usable; 1 left out: seed-2 (6 x no-fence, 6 x not-json; 0 solutions and")
         assert seeds.unusable == {"solution: no-fence": 6, "testing: not-json": 6}
     assert {one.problem_id for one in read_rejects(tmp_path / "out")} == {"seed-2"}
     assert len(load_pools(tmp_path / "out" / POOLS)) == 6

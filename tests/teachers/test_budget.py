@@ -1,6 +1,7 @@
 """Limits are never passed, whatever the concurrency, and calls are not refused for what others might have cost."""
 
 import asyncio
+import errno
 import random
 
 import pytest
@@ -9,6 +10,10 @@ from evosyn.budget import Bound, Budget, BudgetConfig
 from evosyn.chat import Reply
 from evosyn.errors import BudgetSpent
 from evosyn.simulation.scripted_server import Faults, ScriptedServer
+from evosyn.teachers.cache import ReplyCache
+from evosyn.teachers.chat import ChatConfig, ChatTeacher
+from evosyn.teachers.failures import Endpoint
+from evosyn.teachers.transports import CompatibleTransport
 from tests.teachers.asking import ask, echo, made, run
 
 
@@ -88,3 +93,22 @@ def test_a_call_that_may_cost_more_than_is_allowed_is_not_made() -> None:
         with pytest.raises(BudgetSpent, match=r"used 0, and one more call may come to 0\.04"):
             run(teacher, lambda teacher: teacher.complete(ask("q", max_tokens=4096)))
         assert server.counts.requests == 0
+
+
+class FullDisk(ReplyCache):
+    """Keeps nothing."""
+
+    def put(self, reply: Reply) -> None:  # noqa: ARG002
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_a_reply_that_the_disk_does_not_take_is_paid_for_and_nobody_waits_for_its_part() -> None:
+    with ScriptedServer(echo) as server:
+        endpoint = Endpoint("openai/m", server.base_url, None, 10.0)
+        budget = Budget(BudgetConfig(max_calls=1))
+        teacher = ChatTeacher("openai/m", CompatibleTransport(endpoint), ChatConfig(), FullDisk(), budget)
+        with pytest.raises(OSError, match="No space"):
+            run(teacher, lambda teacher: teacher.complete(ask("q")))
+    assert budget.spent.calls == 1 and budget.used.max_calls == 1
+    with pytest.raises(BudgetSpent):
+        asyncio.run(asyncio.wait_for(budget.reserve(), 5))

@@ -9,8 +9,8 @@ import pytest
 
 from evosyn.budget import Budget, BudgetConfig
 from evosyn.chat import Message, Reply, Request
-from evosyn.errors import BudgetSpent, TeacherUnavailable, UsageError
-from evosyn.simulation.scripted_server import Faults, ScriptedServer, refuses
+from evosyn.errors import BudgetSpent, CorruptRun, TeacherUnavailable, UsageError
+from evosyn.simulation.scripted_server import Faults, Refusal, ScriptedServer, refuses
 from evosyn.teachers.cache import ReplyCache
 from evosyn.teachers.chat import ChatConfig, ChatTeacher
 from evosyn.teachers.failures import Endpoint
@@ -230,3 +230,27 @@ def test_a_request_that_is_bad_without_its_schema_too_says_nothing_about_schemas
         replies = run(made(base_url=server.base_url), both)
         assert server.counts.structured == 2, "the first one was refused for its temperature"
     assert [reply.failure for reply in replies] == ["bad-request", None]
+
+
+def test_a_file_that_holds_no_replies_is_named_with_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "replies.sqlite").write_bytes(b"not a database at all, for sure" * 100)
+    with pytest.raises(CorruptRun, match=r"replies\.sqlite: is damaged.*remove it: what it held is asked for again"):
+        made(base_url="http://localhost:1/v1", cache=tmp_path / "replies.sqlite")
+
+
+def test_what_an_endpoint_does_not_count_is_said_once_and_counted(caplog: pytest.LogCaptureFixture) -> None:
+    answer = {"choices": [{"message": {"content": "four" * 10}}], "usage": None}
+    with ScriptedServer(echo, refuse=[lambda _body: Refusal(200, answer)]) as server:
+        teacher = made(base_url=server.base_url, price_in=0.0, price_out=1.0)
+        replies = many(teacher, [ask(f"q{index}") for index in range(5)])
+    assert [(reply.output_tokens, reply.estimated) for reply in replies] == [(10, True)] * 5
+    assert teacher.budget.spent.cost == pytest.approx(50 / 1e6)
+    (said,) = [one.getMessage() for one in caplog.records if "did not count" in one.getMessage()]
+    assert "the tokens of 5 replies" in said
+
+
+def test_a_refusal_keeps_its_words() -> None:
+    answer = {"choices": [{"message": {"content": None, "refusal": "I cannot."}, "finish_reason": "stop"}]}
+    with ScriptedServer(echo, refuse=[lambda _body: Refusal(200, answer)]) as server:
+        (reply,) = many(made(base_url=server.base_url), [ask("q")])
+    assert (reply.failure, reply.text) == ("refused", "I cannot.")

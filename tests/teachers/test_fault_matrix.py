@@ -78,6 +78,11 @@ ENDS = {
         always(200, {"error": {"message": "no money", "code": 402}}), r"no money.*no credit"
     ),
     "200 with other JSON": Row(always(200, {"status": "fine"}), r"application/json, which is no chat completion"),
+    "points to another address": Row(
+        always(307, "", headers={"Location": "https://other.example/v1?key=k"}),
+        r"HTTP 307 points to https://other\.example/v1\?\.\.\., and no redirect is followed.*--base-url",
+    ),
+    "an answer without end": Row(always(200, "x" * 17 * 2**20), r"longer than 16 MiB.*--base-url"),
     "empty texts only": Row({"faults": Faults(empty=1.0)}, r"no text in the first 16 answers \(16 x empty", 20),
     "breaks every connection": Row({"faults": Faults(cut=1.0)}, r"the connection broke.*\(2 times\)", 3),
     "never answers": Row({"faults": Faults(hang=1.0)}, r"no answer in 0\.2 s \(2 times\)", 3),
@@ -258,6 +263,12 @@ BY_OTHER_TESTS = {
     "cuts a reply": "cli/test_evolve_drawing.py: test_a_reply_that_was_cut_is_asked_for_once_more_with_more_room",
     "an empty or refused reply": "teachers/test_chat.py: "
     "test_empty_truncated_and_missing_answers_are_failures_and_not_successes",
+    "says in a field that it refuses": "teachers/test_completions.py: test_a_refusal_is_a_reply_that_says_so",
+    "content in parts, or null": "teachers/test_completions.py: test_a_content_is_read_in_every_form",
+    "no token counts, or impossible ones": "teachers/test_completions.py: "
+    "test_tokens_that_an_endpoint_does_not_count_are_estimated_from_the_texts_and_said_to_be",
+    "an error inside a choice": "teachers/test_completions.py: test_an_error_inside_a_good_response_is_an_error",
+    "repeats the key": "teachers/test_secrets.py: test_a_key_that_stands_in_a_reply_is_not_kept",
     "thinks in its answer": "teachers/test_thinking.py: test_an_answer_that_is_reasoning_alone_is_no_answer",
 }
 

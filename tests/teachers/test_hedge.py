@@ -9,9 +9,9 @@ from evosyn.budget import Budget, BudgetConfig
 from evosyn.chat import Message, Request
 from evosyn.teachers.cache import ReplyCache
 from evosyn.teachers.chat import ChatConfig, ChatTeacher
+from evosyn.teachers.completions import Answer
 from evosyn.teachers.failures import Failure, TransportError
 from evosyn.teachers.hedge import ENOUGH, Lateness
-from evosyn.teachers.transports import Answer
 from tests.teachers.test_limits import VirtualLoop
 
 

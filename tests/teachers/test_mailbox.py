@@ -44,6 +44,7 @@ def test_a_reply_is_read_when_it_holds_text_and_no_longer_changes(tmp_path: Path
 
     reply = asyncio.run(asyncio.wait_for(main(), 20))
     assert (reply.text, reply.reasoning, reply.failure) == ("done", "well", None)
+    assert (reply.input_tokens, reply.output_tokens, reply.estimated, reply.cost) == (5, 6, True, 0.0)
 
 
 def test_a_prompt_says_what_it_is_and_where_the_answer_belongs(tmp_path: Path) -> None:

@@ -248,7 +248,7 @@ def _incomplete(run: RunDir, pools: Sequence[Pool], config: EvolveConfig, *, dra
     found = {}
     for pool in short:
         name = pool.problem.problem_id
-        sizes = f"{len(pool.solutions)} of {m} solutions, {len(pool.testings)} of {n} testings"
+        sizes = f"{len(pool.solutions)} solutions and {len(pool.testings)} testings, {m} and {n} are needed"
         why = reasons(one for one in rejects if one.problem_id == name)
         found[name] = LeftOut(f"smaller than {m} x {n}", f"{why}; {sizes}" if why else sizes)
     return found

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import yaml
 
+from evosyn.addresses import fault_of
 from evosyn.errors import MissingExtra, UnavailableError, UsageError
 from evosyn.evaluators.consistency import SeedConsistency
 from evosyn.evaluators.draws import ConsistencyConfig
@@ -66,11 +67,18 @@ class ModelEndpoint:
     Attributes:
         model: its name there; base_url: such as http://localhost:8000/v1.
         api_key_env: environment variable that holds the key.
+
+    Raises:
+        UsageError: the address is none, or holds a secret, which would be written into the project.
     """
 
     model: str
     base_url: str
     api_key_env: str = "OPENAI_API_KEY"
+
+    def __post_init__(self) -> None:
+        if fault := fault_of(self.base_url):
+            raise UsageError(f"--base-url {fault}")
 
 
 def endpoint_of(teacher: TeacherConfig) -> ModelEndpoint:

@@ -159,7 +159,8 @@ def _shortfall(matrix: PassMatrix, scoring: ConsistencyConfig) -> LeftOut:
         return NO_HUMAN_TESTING
     m, n = scoring.M or 2, scoring.N or 2
     judged, testings = _size(matrix)
-    return LeftOut(f"smaller than {m} x {n}", f"{judged} of {m} judged solutions, {testings} of {n} testings")
+    sizes = f"{judged} judged solutions and {testings} testings, {m} and {n} are needed"
+    return LeftOut(f"smaller than {m} x {n}", sizes)
 
 
 def named(details: Mapping[str, str]) -> str:
