@@ -1,10 +1,11 @@
-"""A pool of environments without a trainer: the simulated author, and a student that is right by chance.
+"""A pool of environments without a trainer: a scripted author, and a student that is right by chance.
 
-`python -m tests.synthesis.selfplay.leading RUN STEPS ARM CUT` leads one to its end, or goes on with a killed one.
+`python -m tests.synthesis.selfplay.leading RUN STEPS CUT` leads one to its end, or goes on with a killed one.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import resource
 import signal
@@ -14,13 +15,13 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from evosyn.chat import Reply, Request
-from evosyn.ports import FeedRow, GroupOutcome, Sandbox, Teacher, TeacherTools
+from evosyn.environments import bundled
+from evosyn.environments.asking import REVIEW
+from evosyn.ports import FeedRow, GroupOutcome, Sandbox
 from evosyn.randomness import SeedTree
 from evosyn.records import content_id
 from evosyn.rundir import RunDir
 from evosyn.sandbox import open_sandbox
-from evosyn.simulation.offline import OfflineConfig
-from evosyn.simulation.offline import create as offline
 from evosyn.synthesis.coevolution.config import CoevolutionConfig
 from evosyn.synthesis.recipes.dejaq import StudentPlan
 from evosyn.synthesis.recipes.evoenv import DRAFTS, SelfplayTools, environments_named, evolving_environments
@@ -28,6 +29,7 @@ from evosyn.synthesis.selfplay.feed import EvolvingEnvironments
 
 GROUP, PROMPTS = 4, 4
 SEEDS = environments_named(["builtin:subset-sum", "builtin:brackets"])
+WRITTEN = [path for path in bundled("known").values() if path.stem not in ("subset_sum", "brackets")]
 SMALL = {"ladder": {"seeds": 4}, "judging": {"reviews": 1}, "drafting": {"per_step": 1}, "band": {"answers": 4}}
 
 
@@ -58,8 +60,22 @@ def box(hash_seed: int) -> Sandbox:
     return open_sandbox("local", workers=1, allow_weak=True, hash_seed=hash_seed)
 
 
-def author(strength: str = "strong") -> Teacher:
-    return offline(TeacherTools(seed=0), OfflineConfig(strength=strength))
+class ScriptedAuthor:
+    """Writes bundled environments, each request another one, and accepts every draft; implements `ports.Teacher`."""
+
+    name, simulated = "scripted", True
+
+    async def complete(self, request: Request) -> Reply:
+        assert request.problem is not None
+        name, digest = request.problem.problem_id, content_id("r_", [request.messages[-1].content, request.sample])
+        await asyncio.sleep(0.02 * SeedTree(1).child(digest).random().random())
+        if request.purpose == REVIEW:
+            return Reply(digest, json.dumps({"verdict": "accept", "issue": "", "where": ""}), self.name)
+        source = WRITTEN[int(name.split("-")[1]) % len(WRITTEN)].read_text(encoding="utf-8")
+        return Reply(digest, f"```python\n{source}```", self.name)
+
+    async def aclose(self) -> None:
+        return None
 
 
 @contextmanager
@@ -69,6 +85,7 @@ def opened(
     *,
     steps: int = 8,
     by_student: bool = False,
+    arm: str = "no-novelty",
     selfplay: dict[str, object] | None = None,
     boxes: tuple[Sandbox, Sandbox] | None = None,
     **config: object,
@@ -82,9 +99,9 @@ def opened(
         run = RunDir(folder) if boxes else resources.enter_context(RunDir(folder))
         one, other = boxes or (resources.enter_context(box(seed)) for seed in (0, 1))
         tools = SelfplayTools(
-            run, resources, author(), student or ScriptedStudent(), one, other, lambda _: True, by_student
+            run, resources, ScriptedAuthor(), student or ScriptedStudent(), one, other, lambda _: True, by_student
         )
-        given = CoevolutionConfig(recipe="evoenv", selfplay={**SMALL, **(selfplay or {})}, **config)  # type: ignore[arg-type]
+        given = CoevolutionConfig(recipe="evoenv", arm=arm, selfplay={**SMALL, **(selfplay or {})}, **config)  # type: ignore[arg-type]
         yield evolving_environments(given, SEEDS, StudentPlan(PROMPTS, steps, 3), tools)
 
 
@@ -104,7 +121,7 @@ def lead(feed: EvolvingEnvironments, steps: int, start: int = 0) -> None:
         feed.report(step, outcomes(feed.rows(step, PROMPTS), step))
 
 
-def main(folder: Path, steps: int, arm: str, cut: int) -> None:
+def main(folder: Path, steps: int, cut: int) -> None:
     """Go on from the last checkpoint, one every second step.
 
     Args:
@@ -113,7 +130,7 @@ def main(folder: Path, steps: int, arm: str, cut: int) -> None:
     """
     done = folder / "done"
     at = int(done.read_text()) if done.exists() else 0
-    with opened(folder, steps=steps, arm=arm) as feed:
+    with opened(folder, steps=steps) as feed:
         feed.rewind(at)
         if cut:
             signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
@@ -128,4 +145,4 @@ def main(folder: Path, steps: int, arm: str, cut: int) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3], int(sys.argv[4]))
+    main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))

@@ -59,7 +59,8 @@ def test_state_is_the_fold_of_the_journal_and_every_draft_ends_in_one_way(led) -
     assert again.state() == feed.state()
     told = feed.summary()
     assert told["drafts"] == again.proposed == told["kept"] + sum(told["dropped"].values()) > 0
-    assert told["simulated"] and told["calls"] >= told["drafts"]
+    assert told["simulated"] and told["calls"] == 2 * told["drafts"] and told["kept"]
+    assert {one.environment for one in again.asked} <= set(again.members)
 
 
 def test_answers_to_a_draft_are_drawn_in_one_batch(led) -> None:
@@ -70,7 +71,7 @@ def test_answers_to_a_draft_are_drawn_in_one_batch(led) -> None:
 
 @pytest.mark.parametrize(("chance", "reason"), [(0.0, "too-hard"), (1.0, "saturated")])
 def test_what_the_student_never_or_always_solves_stays_out(chance: float, reason: str, tmp_path: Path) -> None:
-    with opened(tmp_path, ScriptedStudent(chance), steps=STEPS, arm="no-novelty") as feed:
+    with opened(tmp_path, ScriptedStudent(chance), steps=STEPS) as feed:
         lead(feed, STEPS)
         told = feed.summary()
     assert told["kept"] == 0 and told["dropped"].get(f"band: {reason}")
@@ -79,7 +80,7 @@ def test_what_the_student_never_or_always_solves_stays_out(chance: float, reason
 def test_the_student_is_paid_for_the_drafts_that_it_writes_and_they_come_in(tmp_path: Path) -> None:
     (program,) = sources(["builtin:circuit"]).values()
     said = ["no program", "```python\nimport os\n```", f"```python\n{program}```", f"```python\n{program}```"]
-    with opened(tmp_path, arm="no-novelty", by_student=True, selfplay={"judging": {"reviews": 0}}) as feed:
+    with opened(tmp_path, by_student=True, selfplay={"judging": {"reviews": 0}}) as feed:
         assert isinstance(feed, PayingFeed)
         rows = feed.rows(0, PROMPTS)
         asked = [row for row in rows if not row.judged]
@@ -107,25 +108,25 @@ def test_a_journal_of_another_run_is_refused(tmp_path: Path) -> None:
 LINE = [sys.executable, "-m", "tests.synthesis.selfplay.leading"]
 
 
-@pytest.mark.parametrize(("kills", "arm"), [(2, "no-novelty"), pytest.param(20, "full", marks=pytest.mark.long)])
-def test_killed_at_random_instants_it_ends_in_the_same_state(kills: int, arm: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kills", [2, pytest.param(20, marks=pytest.mark.long)])
+def test_killed_at_random_instants_it_ends_in_the_same_state(kills: int, tmp_path: Path) -> None:
     """With kill -9 and, every second time, within a write."""
     steps, rng = 3 * kills, SeedTree(kills).random()
     root = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, [Path(__file__).parents[3], *sys.path]))}
     whole, killed = tmp_path / "whole", tmp_path / "killed"
-    subprocess.run([*LINE, str(whole), str(steps), arm, "0"], env=root, check=True)
+    subprocess.run([*LINE, str(whole), str(steps), "0"], env=root, check=True)
     journal = killed / "journal.jsonl"
     for number in range(kills):
         size = journal.stat().st_size if journal.exists() else 0
         cut = rng.randrange(1, 4000) if number % 2 else 0
-        process = subprocess.Popen([*LINE, str(killed), str(steps), arm, str(cut)], env=root)
+        process = subprocess.Popen([*LINE, str(killed), str(steps), str(cut)], env=root)
         while not cut and process.poll() is None and (journal.stat().st_size if journal.exists() else 0) <= size:
             time.sleep(0.005)
         if not cut:
             time.sleep(rng.random() * 0.5)
             process.send_signal(signal.SIGKILL)
         process.wait(240)
-    subprocess.run([*LINE, str(killed), str(steps), arm, "0"], env=root, check=True)
+    subprocess.run([*LINE, str(killed), str(steps), "0"], env=root, check=True)
     assert (killed / "state.json").read_text() == (whole / "state.json").read_text()
     keys = [tuple(one.key) for one in Ledger(Journal(killed / DRAFTS), Draft).paid()]
     assert len(keys) == len(set(keys))
