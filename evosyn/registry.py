@@ -121,8 +121,9 @@ def find(kind: str, text: str) -> Plugin:
     attribute, _, argument = rest.partition(":")
     try:
         create = getattr(importlib.import_module(name), attribute)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise UsageError(f"{kind}: cannot load {text!r}: {error}; {_near(kind, name)}") from error
+    except Exception as error:  # whatever a module raises while it is imported
+        why = f"{type(error).__name__}: {error}"
+        raise UsageError(f"{kind}: cannot load {text!r}: {why}; {_near(kind, name)}") from error
     return _with_argument(plugin(kind, text, create), argument)
 
 

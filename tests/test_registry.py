@@ -107,6 +107,10 @@ def test_an_entry_point_that_cannot_be_imported_is_named_with_its_distribution(
     assert says.startswith("domains: the entry point 'broken' (broken_part:create) of broken-plugin 1.2 cannot be load")
     assert why in says and 'python -c "import broken_part"' in says and found.value.exit_code == 2
     sys.modules.pop("broken_part", None)
+    with pytest.raises(UsageError, match=r"domains: cannot load 'broken_part:create': ") as found:
+        registry.find("domains", "broken_part:create")
+    assert why in str(found.value)
+    sys.modules.pop("broken_part", None)
 
 
 def test_an_option_that_does_not_exist_names_the_nearest() -> None:
