@@ -95,7 +95,7 @@ def test_what_is_no_call_is_none_and_ends_nobody(body):
 ODD_MESSAGES = (
     {"content": 1}, {"content": {"text": "x"}}, {"content": ["x", None, {"type": "text", "text": 3}]},
     {"tool_calls": "bash"}, {"tool_calls": {"0": 1}}, {"tool_calls": [None]}, {"tool_calls": [{"function": None}]},
-    {"tool_calls": [{"function": {"name": "bash"}}]}, {"tool_calls": [{"function": {"name": "a", "arguments": 7}}]},
+    {"tool_calls": [{"function": {"name": None}}]}, {"tool_calls": [{"function": {"name": "a", "arguments": 7}}]},
     {"tool_calls": [{"function": {"name": "a", "arguments": '{"script": 1e999}'}}]},
 )  # fmt: skip
 
@@ -108,6 +108,10 @@ def test_an_endpoint_that_says_odd_things_is_read_as_a_text(message):
 def test_arguments_that_an_endpoint_gives_as_an_object_are_heard():
     said = said_by({"tool_calls": [{"function": {"name": "bash", "arguments": {"script": "ls"}}}]})
     assert heard(said) == ToolCall("bash", {"script": "ls"})
+
+
+def test_a_call_without_arguments_has_none():
+    assert heard(said_by({"tool_calls": [{"function": {"name": "list_rooms"}}]})) == ToolCall("list_rooms", {})
 
 
 @pytest.mark.parametrize(
