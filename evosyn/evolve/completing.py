@@ -75,14 +75,7 @@ def _spent(state: Archipelago, before: Mapping[str, Usage]) -> dict[str, Json]:
     total = Usage()
     for usage in phases.values():
         total = total.plus(usage)
-    by_phase = {
-        phase: {
-            "calls": usage.calls,
-            "tokens": {"input": usage.input_tokens, "output": usage.output_tokens},
-            "cost": usage.cost,
-        }
-        for phase, usage in phases.items()
-    }
+    by_phase = {phase: usage.told() for phase, usage in phases.items()}
     return {"model_calls": total.calls, "cost": total.cost, "spent": by_phase}
 
 

@@ -11,6 +11,7 @@ from typing import Generic, TypeVar
 from evosyn.chat import Reply
 from evosyn.dataset import Reject
 from evosyn.ports.stages import Item
+from evosyn.records import Json
 
 T = TypeVar("T", bound=Item)
 
@@ -34,6 +35,11 @@ class Usage:
             cost,
             self.cells + other.cells,
         )
+
+    def told(self) -> dict[str, Json]:
+        """As reports tell it; executions stand apart."""
+        tokens: Json = {"input": self.input_tokens, "output": self.output_tokens}
+        return {"calls": self.calls, "tokens": tokens, "cost": self.cost}
 
 
 def usage_of(replies: Sequence[Reply]) -> Usage:

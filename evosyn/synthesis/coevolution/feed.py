@@ -105,11 +105,8 @@ class EvolvingProblems:
     def summary(self) -> Json:
         """Who mutated, what became of mutations and newcomers, and what the curriculum holds."""
         found = {**self._parts.about, **told_of(self._state), "warnings": self._warnings()}
-        if self._parts.under_way is None:
-            return found
-        spent = self._parts.under_way.spent()
-        tokens = {"input": spent.input_tokens, "output": spent.output_tokens}
-        return {**found, "calls": spent.calls, "tokens": tokens, "cost": spent.cost}
+        under_way = self._parts.under_way
+        return found if under_way is None else {**found, **under_way.spent().told()}
 
     def _contested(self, outcomes: Sequence[GroupOutcome]) -> Iterator[str]:
         """The newcomers whose declared answer the student's answers speak against (counted, never acted on)."""

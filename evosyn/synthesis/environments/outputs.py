@@ -87,9 +87,7 @@ def write_environments(run: RunDir, drafts: Iterable[Draft], by: MadeBy = MAKE) 
         "environments": [
             {name: row[name] for name in ("id", "title", "category", "kind", "name", "revised")} for row in kept
         ],
-        "calls": usage.calls,
-        "tokens": {"input": usage.input_tokens, "output": usage.output_tokens},
-        "cost": usage.cost,
+        **usage.told(),
         "executions": usage.cells,
         "models": dict(sorted(models.items())),
         "simulated": simulated,

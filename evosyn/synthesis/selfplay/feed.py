@@ -135,11 +135,8 @@ class EvolvingEnvironments:
     def summary(self) -> Json:
         """Who wrote, what became of the drafts, and what the pool holds."""
         found = {**self._parts.about, **told_of(self._state), "warnings": warnings_of(self._state)}
-        if self._parts.under_way is None:
-            return found
-        spent = self._parts.under_way.spent()
-        tokens = {"input": spent.input_tokens, "output": spent.output_tokens}
-        return {**found, "calls": spent.calls, "tokens": tokens, "cost": spent.cost}
+        under_way = self._parts.under_way
+        return found if under_way is None else {**found, **under_way.spent().told()}
 
     def _orders(self) -> list[DraftOrder]:
         """The drafts that the student is asked for at this step."""
