@@ -162,9 +162,10 @@ def remove_leftovers(parent: Path, remove: Callable[[Path], None] = os.rmdir) ->
     for folder in parent.glob(f"{PREFIX}*-*-*-*"):
         pid, began, where = folder.name.removeprefix(PREFIX).split("-")[:3]
         if where == namespace and not _owners.is_alive(f"{pid}-{began}"):
-            for group in [*(path for path in folder.iterdir() if path.is_dir()), folder]:
-                _groups.end_all(group)
-                _groups.gone(group, remove)
+            with contextlib.suppress(FileNotFoundError):  # another process takes it away at the same time
+                for group in [*(path for path in folder.iterdir() if path.is_dir()), folder]:
+                    _groups.end_all(group)
+                    _groups.gone(group, remove)
 
 
 def _owner() -> str:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from evosyn.errors import UsageError
 from evosyn.jobs import Call, CallsJob, Check, ChecksJob, Limits, Protection, Status
-from evosyn.sandbox import _groups, _jail, _memory, _places, _watch
+from evosyn.sandbox import _groups, _jail, _memory, _owners, _places, _watch
 from evosyn.sandbox._machine import Machine
 from evosyn.sandbox.local import LocalSandbox
 
@@ -304,6 +304,22 @@ def test_groups_of_an_owner_that_was_killed_are_removed_by_the_next() -> None:
     assert left.is_dir() and (left / "0").is_dir()
     _places.remove_leftovers(left.parent)
     assert not left.exists()
+
+
+def test_what_another_process_removes_at_the_same_time_ends_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(2):
+        (tmp_path / f"evosyn-1{number}-7-{_places._namespace()}-0").mkdir()
+
+    def ended(owner: str) -> bool:
+        for folder in tmp_path.glob(f"evosyn-{owner}-*"):
+            folder.rmdir()
+        return False
+
+    monkeypatch.setattr(_owners, "is_alive", ended)
+    _places.remove_leftovers(tmp_path)
+    assert not list(tmp_path.iterdir())
 
 
 BIG = "held = bytearray(b'x') * (170 << 20)\ndef f(x):\n    return x"

@@ -211,7 +211,7 @@ PROGRESS = solutions(
             DEAF.format(deed=deed, between=between),
         )
         for what, deed in NO_PROGRESS.items()
-        for doing, between in (("computes", "sum(range(30_000))"), ("waits", "time.sleep(.01)"))
+        for doing, between in (("computes", "sum(range(30_000))"), ("waits", "time.sleep(.2)"))
     ],
     words=allow("timeout killed wrong not-plain-data", rest="timeout killed exception output-limit wrong"),
     slow=True,
