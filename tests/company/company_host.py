@@ -90,7 +90,7 @@ class Look:
         elif isinstance(value, (list, tuple, set, frozenset, collections.deque)):
             self._many(list(itertools.islice(value, WIDTH)), depth, isinstance(value, (set, frozenset)))
         elif hasattr(value, "tobytes") and hasattr(value, "tolist"):
-            if getattr(value, "dtype", None) != object:  # the bytes of one of objects are where they lie
+            if str(getattr(value, "dtype", "")) != "object":  # the bytes of one of objects are where they lie
                 self._text(value.tobytes())
             self.at(value.tolist(), depth + 1)
         elif isinstance(value, BaseException):
