@@ -10,8 +10,10 @@ import ast
 import re
 import threading
 import unicodedata
+import warnings
 from typing import Any
 
+warnings.filterwarnings("ignore", category=SyntaxWarning, module="<unknown>")  # as `ast.parse` calls a text of a model
 BOM = "\ufeff"
 """Python itself skips this at the start of a file."""
 _ONE_AT_A_TIME = threading.RLock()

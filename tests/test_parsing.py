@@ -1,6 +1,8 @@
 """Parsing in a process with threads, some of which are not ours."""
 
 import ast
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -44,3 +46,9 @@ def test_a_text_is_parsed_beside_threads_that_parse_without_asking() -> None:
 def test_what_is_no_literal_is_refused(text: str) -> None:
     with pytest.raises((SyntaxError, ValueError, TypeError)):
         parsing.literal(text)
+
+
+def test_what_python_warns_of_in_a_text_of_a_model_is_not_said() -> None:
+    line = "from evosyn.parsing import parsed; parsed('x = 1if 1else 2')"
+    done = subprocess.run([sys.executable, "-c", line], capture_output=True, text=True, check=True)
+    assert done.stderr == ""
