@@ -6,10 +6,13 @@ A wrong address is never repeated as it was given where a password may stand in 
 from __future__ import annotations
 
 import re
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult, parse_qsl, urlsplit
+
+from evosyn.records import Json
 
 EXAMPLE = "such as http://localhost:8000/v1"
 FULL = "/chat/completions"
+SECRET_WORDS = ("key", "token", "secret", "password", "signature", "sig")
 SCHEME = re.compile(r"https?://", re.IGNORECASE)
 
 
@@ -34,6 +37,17 @@ def fault_of(url: str) -> str:
     if parts.path.rstrip("/").endswith(FULL):
         return f"{shown!r} ends with {FULL}, which is added; leave that out"
     return ""
+
+
+def holds_secret(key: str, value: Json) -> bool:
+    """Whether the value of a key is an address with a secret in it, which must not be written into a file."""
+    if not isinstance(value, str) or "://" not in value:
+        return key == "base_url" and "@" in str(value)
+    parts = _split(value)
+    if parts is None:  # no URL, which the teacher says; whether it holds one is not known
+        return "@" in value or "?" in value
+    names = [name.lower() for name, _ in parse_qsl(parts.query)]
+    return "@" in parts.netloc or any(word in name for name in names for word in SECRET_WORDS)
 
 
 def without_secrets(url: str) -> str:

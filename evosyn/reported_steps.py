@@ -6,11 +6,12 @@ append-only. The state of a feed is the fold of those that stand. `ports.Feed`; 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from evosyn.journal import Events, Journal
+from evosyn.ports import GroupOutcome
 from evosyn.records import Json
 
 
@@ -29,6 +30,15 @@ class StepRewind:
 
 
 S = TypeVar("S", bound=ReportedStep)
+
+
+def by_row(outcomes: Iterable[GroupOutcome]) -> tuple[tuple[str, int, int], ...]:
+    """What the groups of each row came to in all, as (row, passed, known), in the order in which rows first came."""
+    found: dict[str, tuple[int, int]] = {}
+    for one in outcomes:
+        passed, known = found.get(one.row, (0, 0))
+        found[one.row] = passed + one.passed, known + one.known
+    return tuple([(row, passed, known) for row, (passed, known) in found.items()])
 
 
 class ReportedSteps(Generic[S]):

@@ -97,15 +97,10 @@ def as_chat(messages: Sequence[Message], *, encoded: bool = True) -> list[dict[s
     return turns
 
 
-def said_by(message: Mapping[str, Json]) -> str:
-    """The text of an endpoint's message, the first of its calls in it; whatever its fields hold, it does not raise."""
-    content = message.get("content") or ""
-    if isinstance(content, list):  # parts of several types; what is no text is reasoning
-        parts = [part for part in content if isinstance(part, Mapping) and part.get("type") == "text"]
-        content = "".join(str(part.get("text", "")) for part in parts)
-    text = str(content)
+def said_with(text: str, calls: Json) -> str:
+    """What an endpoint's message says, the first of its `tool_calls` in it; whatever these hold, it does not raise."""
     try:
-        asked = message["tool_calls"][0]["function"]
+        asked = calls[0]["function"]
         if isinstance(asked["name"], str):
             return spoken(ToolCall(asked["name"], _readable(asked.get("arguments") or {}), text))
     except (ValueError, TypeError, KeyError, IndexError, RecursionError):

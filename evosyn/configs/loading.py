@@ -13,7 +13,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import TypeVar
-from urllib.parse import parse_qsl, urlsplit
 
 import yaml
 from pydantic import BaseModel, ValidationError
@@ -23,7 +22,6 @@ from evosyn.records import Json
 
 SECRET = "secret"
 """The type of a validation error whose input must not be shown."""
-SECRET_WORDS = ("key", "token", "secret", "password", "signature", "sig")
 PART = re.compile(r'"([^"]+)"|([^."]+)')
 """One part of a dotted key; quoted it may hold dots, as a dotted path does."""
 ModelT = TypeVar("ModelT", bound=BaseModel)
@@ -81,18 +79,6 @@ def validated(model: type[ModelT], values: Mapping[str, Json], source: str) -> M
         return model.model_validate(values)
     except ValidationError as error:
         raise UsageError(_explain(model, error, source)) from error
-
-
-def holds_secret(key: str, value: Json) -> bool:
-    """Whether the value of a key is an address with a secret in it, which must not be written into a file."""
-    if not isinstance(value, str) or "://" not in value:
-        return key == "base_url" and "@" in str(value)
-    try:
-        parts = urlsplit(value)
-    except ValueError:  # no URL, which the teacher says; whether it holds one is not known
-        return "@" in value or "?" in value
-    names = [name.lower() for name, _ in parse_qsl(parts.query)]
-    return "@" in parts.netloc or any(word in name for name in names for word in SECRET_WORDS)
 
 
 def preset_names() -> list[str]:

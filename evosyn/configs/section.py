@@ -8,7 +8,8 @@ from typing import Annotated, TypeAlias
 from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
 from pydantic_core import PydanticCustomError
 
-from evosyn.configs.loading import SECRET, holds_secret
+from evosyn.addresses import holds_secret
+from evosyn.configs.loading import SECRET
 from evosyn.records import Json
 
 LISTED = BeforeValidator(lambda value: [part.strip() for part in value.split(",")] if isinstance(value, str) else value)

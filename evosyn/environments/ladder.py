@@ -212,11 +212,8 @@ def tried(
         instances: each with its question and its right answer.
         verify, again: what answers are worth, asked twice.
     """
-    trial = _Trial(environment, [(1, 0)] * len(instances))
-    for made, prompt, answer in instances:
-        trial.made.append(made)
-        trial.prompts.append(prompt)
-        trial.answers.append(answer)
+    made, prompts, answers = map(list, zip(*instances, strict=True))
+    trial = _Trial(environment, [(1, 0)] * len(instances), made, prompts, answers)
     reason = _tells_right_from_wrong(trial, LadderConfig(), verify, again)
     return Climb(environment, 4 if reason else 5, reason, tuple(trial.flags), trial.figures)
 

@@ -38,7 +38,7 @@ from evosyn.journal import Journal
 from evosyn.ports import FeedRow, GroupOutcome
 from evosyn.randomness import SeedTree
 from evosyn.records import Json, content_id
-from evosyn.reported_steps import ReportedSteps
+from evosyn.reported_steps import ReportedSteps, by_row
 from evosyn.tasks import task_of
 
 SOLVED, UNSOLVED = 0.9, 0.02
@@ -135,11 +135,7 @@ class RotatingPool:
         return [self._places[order[at % len(order)]].row for at in range(groups)]
 
     def report(self, step: int, outcomes: Sequence[GroupOutcome]) -> None:
-        totals: dict[str, tuple[int, int]] = {}
-        for one in outcomes:
-            before = totals.get(one.row, (0, 0))
-            totals[one.row] = (before[0] + one.passed, before[1] + one.known)
-        groups = tuple([(row, passed, known) for row, (passed, known) in totals.items()])
+        groups = by_row(outcomes)
         leaving = [row for row, passed, known in groups if known > 1 and passed in (0, known) and row in self._places]
         rates = self._updated(groups)
         found = RotationStep(step, groups, tuple(self._entering(step, leaving, rates)))

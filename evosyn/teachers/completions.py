@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from evosyn.chat import Request
 from evosyn.records import Json
 from evosyn.teachers.failures import Endpoint, TransportError, masked, not_chat, refused
-from evosyn.toolcalls import said_by
+from evosyn.toolcalls import said_with, storable
 
 LARGEST = 16 * 2**20
 """Bytes of one answer that are read at most."""
@@ -90,7 +90,7 @@ def answer_of(body: Mapping[str, Json], endpoint: Endpoint, request: Request) ->
     """
     choice = _first(body.get("choices"))
     message = _mapping(choice.get("message"))
-    text = said_by({**message, "content": words(message.get("content"))})
+    text = said_with(words(message.get("content")), message.get("tool_calls"))
     thought = [words(message.get(name)) for name in ("reasoning_content", "reasoning")]
     reasoning = next(filter(None, thought), "") or thoughts(message.get("content"))
     finish = _ending(choice.get("finish_reason"))
@@ -111,7 +111,7 @@ def about_tokens(text: str) -> int:
 def words(content: Json) -> str:
     """The text of a content: itself, or that of its parts that are no reasoning."""
     if isinstance(content, str):
-        return content.encode(errors="replace").decode()  # half a surrogate pair is no text
+        return storable(content)
     if isinstance(content, Mapping):
         content = [content]
     if not isinstance(content, Sequence):

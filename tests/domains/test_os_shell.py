@@ -15,7 +15,8 @@ from evosyn.domains.os_testings import ObserveBody, ScriptBody, StateBody, verdi
 from evosyn.errors import FormatError
 from evosyn.jobs import ItemOutcome, Limits, Status
 from evosyn.records import Problem, Solution, Testing, Verdict
-from evosyn.toolcalls import ToolCall, as_chat, heard, said_by, spoken
+from evosyn.teachers.completions import words
+from evosyn.toolcalls import ToolCall, as_chat, heard, said_with, spoken
 from evosyn.trajectories import ToolUse, Trajectory, of_script, told, trajectory_of
 from evosyn.worlds.shell.rooms import cleaned
 
@@ -100,18 +101,22 @@ ODD_MESSAGES = (
 )  # fmt: skip
 
 
+def _said(message):
+    return said_with(words(message.get("content")), message.get("tool_calls"))
+
+
 @pytest.mark.parametrize("message", ODD_MESSAGES)
 def test_an_endpoint_that_says_odd_things_is_read_as_a_text(message):
-    assert heard(said_by(message)) is None
+    assert heard(_said(message)) is None
 
 
 def test_arguments_that_an_endpoint_gives_as_an_object_are_heard():
-    said = said_by({"tool_calls": [{"function": {"name": "bash", "arguments": {"script": "ls"}}}]})
+    said = _said({"tool_calls": [{"function": {"name": "bash", "arguments": {"script": "ls"}}}]})
     assert heard(said) == ToolCall("bash", {"script": "ls"})
 
 
 def test_a_call_without_arguments_has_none():
-    assert heard(said_by({"tool_calls": [{"function": {"name": "list_rooms"}}]})) == ToolCall("list_rooms", {})
+    assert heard(_said({"tool_calls": [{"function": {"name": "list_rooms"}}]})) == ToolCall("list_rooms", {})
 
 
 @pytest.mark.parametrize(

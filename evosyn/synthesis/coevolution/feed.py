@@ -16,6 +16,7 @@ from evosyn.chat import Message
 from evosyn.journal import Journal
 from evosyn.ports import FeedRow, GroupOutcome
 from evosyn.records import Json
+from evosyn.reported_steps import by_row
 from evosyn.synthesis.coevolution.contested import contested
 from evosyn.synthesis.coevolution.seeds import SeedProblems
 from evosyn.synthesis.coevolution.state import (
@@ -69,13 +70,7 @@ class EvolvingProblems:
         return [self._seeds.row(one) for one in self._state.rows(step, groups)]
 
     def report(self, step: int, outcomes: Sequence[GroupOutcome]) -> None:
-        totals: Counter[tuple[str, str]] = Counter()
-        rows = dict.fromkeys(one.row for one in outcomes)
-        for one in outcomes:
-            totals[one.row, "passed"] += one.passed
-            totals[one.row, "known"] += one.known
-        groups = tuple([(row, totals[row, "passed"], totals[row, "known"]) for row in rows])
-        found = CoevolutionStep(step, groups, tuple(self._due()), tuple(self._contested(outcomes)))
+        found = CoevolutionStep(step, by_row(outcomes), tuple(self._due()), tuple(self._contested(outcomes)))
         self._steps.append(found)
         self._state.fold(found)
         self._begin()

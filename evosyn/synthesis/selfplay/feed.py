@@ -25,6 +25,7 @@ from evosyn.errors import UsageError
 from evosyn.journal import Journal
 from evosyn.ports import FeedRow, GroupOutcome
 from evosyn.records import Json, Problem, Testing
+from evosyn.reported_steps import by_row
 from evosyn.synthesis.environments.climbing import compared
 from evosyn.synthesis.environments.draft import Draft
 from evosyn.synthesis.selfplay.drafting import DraftsUnderWay, StudentTrial, WantedDraft, stands
@@ -90,12 +91,7 @@ class EvolvingEnvironments:
         return [*drafts, *(asked[at % len(asked)] for at in range(groups - len(drafts)))][:groups]
 
     def report(self, step: int, outcomes: Sequence[GroupOutcome]) -> None:
-        totals: Counter[tuple[str, str]] = Counter()
-        rows = dict.fromkeys(one.row for one in outcomes if not one.row.startswith(DRAFT_ROW))
-        for one in outcomes:
-            totals[one.row, "passed"] += one.passed
-            totals[one.row, "known"] += one.known
-        groups = tuple([(row, totals[row, "passed"], totals[row, "known"]) for row in rows])
+        groups = by_row(one for one in outcomes if not one.row.startswith(DRAFT_ROW))
         under_way = self._parts.under_way
         wanted = [] if under_way is None else self._wanted(outcomes)
         drafts = [] if under_way is None else under_way.collect(wanted)

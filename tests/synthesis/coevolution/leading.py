@@ -6,9 +6,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import resource
-import signal
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -29,6 +26,7 @@ from evosyn.synthesis.coevolution.config import CoevolutionConfig
 from evosyn.synthesis.coevolution.feed import EvolvingProblems
 from evosyn.synthesis.recipes.dejaq import CoevolutionTools, StudentPlan, evolving_problems
 from evosyn.train.data import load_problems
+from tests.synthesis.feed_kills import go_on
 
 GROUP, PROMPTS = 4, 8
 SEEDS = load_problems("builtin:math-seeds")
@@ -111,25 +109,10 @@ def lead(feed: EvolvingProblems, steps: int, start: int = 0) -> None:
 
 
 def main(folder: Path, steps: int, cut: int) -> None:
-    """Go on from the last checkpoint, one every third step.
-
-    Args:
-        cut: bytes that the larger of the journals may still grow by, before the process is killed within a write; 0 for
-            as many as they want.
-    """
-    done = folder / "done"
-    at = int(done.read_text()) if done.exists() else 0
+    """See `feed_kills.go_on`."""
     with opened(folder, ScriptedMutator(slow=0.02), steps=steps) as feed:
-        feed.rewind(at)
-        if cut:
-            signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
-            largest = max((folder / name).stat().st_size for name in ("journal.jsonl", "mutations.jsonl"))
-            resource.setrlimit(resource.RLIMIT_FSIZE, (largest + cut, resource.RLIM_INFINITY))
-        for step in range(at, steps):
-            lead(feed, step + 1, step)
-            if step % 3 == 2:
-                done.write_text(str(step + 1))
-        (folder / "state.json").write_text(json.dumps([feed.state(), feed.summary()]))
+        names = ("journal.jsonl", "mutations.jsonl")
+        go_on(folder, feed, lambda step: lead(feed, step + 1, step), steps, cut=cut, names=names, every=3)
 
 
 if __name__ == "__main__":

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
-import time
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -36,6 +31,7 @@ from evosyn.synthesis.coevolution.state import (
 from evosyn.synthesis.coevolution.under_way import MadeMutation
 from evosyn.synthesis.recipes.dejaq import StudentPlan, check_coevolution
 from tests.synthesis.coevolution.leading import PROMPTS, SEEDS, ScriptedMutator, lead, opened, outcomes
+from tests.synthesis.feed_kills import killed_and_whole
 
 STEPS = 24
 
@@ -259,29 +255,9 @@ def _lost(state: Coevolution) -> Sequence[object]:
     ]
 
 
-LINE = [sys.executable, "-m", "tests.synthesis.coevolution.leading"]
-
-
 @pytest.mark.parametrize("kills", [2, pytest.param(20, marks=pytest.mark.long)])
 def test_killed_at_random_instants_it_ends_in_the_same_state(kills: int, tmp_path: Path) -> None:
-    """With kill -9 and, every second time, within a write."""
-    steps, rng = 12 * kills, SeedTree(kills).random()
-    root = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, [Path(__file__).parents[3], *sys.path]))}
-    whole, killed = tmp_path / "whole", tmp_path / "killed"
-    subprocess.run([*LINE, str(whole), str(steps), "0"], env=root, check=True)
-    journal, ends = killed / "journal.jsonl", []
-    for number in range(kills):
-        size = journal.stat().st_size if journal.exists() else 0
-        cut = rng.randrange(1, 4000) if number % 2 else 0
-        process = subprocess.Popen([*LINE, str(killed), str(steps), str(cut)], env=root)
-        while not cut and process.poll() is None and (journal.stat().st_size if journal.exists() else 0) <= size:
-            time.sleep(0.005)
-        if not cut:
-            time.sleep(rng.random() * 0.3)
-            process.send_signal(signal.SIGKILL)
-        ends.append(process.wait(120))
-    subprocess.run([*LINE, str(killed), str(steps), "0"], env=root, check=True)
-    assert -signal.SIGXFSZ in ends
-    assert (killed / "state.json").read_text() == (whole / "state.json").read_text()
+    module = "tests.synthesis.coevolution.leading"
+    killed = killed_and_whole(module, tmp_path, kills=kills, steps=12 * kills, pause_s=0.3)
     keys = [tuple(one.key) for one in Ledger(Journal(killed / "mutations.jsonl"), MadeMutation).paid()]
     assert len(keys) == len(set(keys))

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import resource
-import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -17,6 +15,7 @@ from pathlib import Path
 from evosyn.chat import Reply, Request
 from evosyn.environments import bundled
 from evosyn.environments.asking import REVIEW
+from evosyn.jobs import Call, CallsJob
 from evosyn.ports import FeedRow, GroupOutcome, Sandbox
 from evosyn.randomness import SeedTree
 from evosyn.records import content_id
@@ -26,6 +25,7 @@ from evosyn.synthesis.coevolution.config import CoevolutionConfig
 from evosyn.synthesis.recipes.dejaq import StudentPlan
 from evosyn.synthesis.recipes.evoenv import DRAFTS, SelfplayTools, environments_named, evolving_environments
 from evosyn.synthesis.selfplay.feed import EvolvingEnvironments
+from tests.synthesis.feed_kills import go_on
 
 GROUP, PROMPTS = 4, 4
 SEEDS = environments_named(["builtin:subset-sum", "builtin:brackets"])
@@ -57,7 +57,10 @@ class ScriptedStudent:
 
 
 def box(hash_seed: int) -> Sandbox:
-    return open_sandbox("local", workers=1, allow_weak=True, hash_seed=hash_seed)
+    """A sandbox whose worker is there already: a limit on what our process writes is none of its."""
+    opened = open_sandbox("local", workers=1, allow_weak=True, hash_seed=hash_seed)
+    opened.run([CallsJob("def begin():\n    return 1", "begin", (Call(()),))])
+    return opened
 
 
 class ScriptedAuthor:
@@ -122,26 +125,10 @@ def lead(feed: EvolvingEnvironments, steps: int, start: int = 0) -> None:
 
 
 def main(folder: Path, steps: int, cut: int) -> None:
-    """Go on from the last checkpoint, one every second step.
-
-    Args:
-        cut: bytes that the larger of the journals may still grow by, before the process is killed within a write; 0 for
-            as many as they want.
-    """
-    done = folder / "done"
-    at = int(done.read_text()) if done.exists() else 0
+    """See `feed_kills.go_on`."""
     with opened(folder, steps=steps) as feed:
-        feed.rewind(at)
-        if cut:
-            signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
-            files = [folder / name for name in ("journal.jsonl", DRAFTS) if (folder / name).exists()]
-            largest = max(file.stat().st_size for file in files)
-            resource.setrlimit(resource.RLIMIT_FSIZE, (largest + cut, resource.RLIM_INFINITY))
-        for step in range(at, steps):
-            lead(feed, step + 1, step)
-            if step % 2:
-                done.write_text(str(step + 1))
-        (folder / "state.json").write_text(json.dumps([feed.state(), feed.summary()]))
+        names = ("journal.jsonl", DRAFTS)
+        go_on(folder, feed, lambda step: lead(feed, step + 1, step), steps, cut=cut, names=names, every=2)
 
 
 if __name__ == "__main__":

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
-import time
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -17,11 +12,11 @@ from evosyn.environments import sources
 from evosyn.errors import UsageError
 from evosyn.journal import Journal
 from evosyn.ports import PayingFeed
-from evosyn.randomness import SeedTree
 from evosyn.running.ledger import Ledger
 from evosyn.synthesis.environments.draft import Draft
 from evosyn.synthesis.recipes.evoenv import DRAFTS
 from evosyn.synthesis.selfplay.state import EnvironmentPool, pool_steps
+from tests.synthesis.feed_kills import killed_and_whole
 from tests.synthesis.selfplay.leading import GROUP, PROMPTS, ScriptedStudent, box, lead, opened, outcomes
 
 STEPS = 6
@@ -105,28 +100,9 @@ def test_a_journal_of_another_run_is_refused(tmp_path: Path) -> None:
         pass
 
 
-LINE = [sys.executable, "-m", "tests.synthesis.selfplay.leading"]
-
-
 @pytest.mark.parametrize("kills", [2, pytest.param(20, marks=pytest.mark.long)])
 def test_killed_at_random_instants_it_ends_in_the_same_state(kills: int, tmp_path: Path) -> None:
-    """With kill -9 and, every second time, within a write."""
-    steps, rng = 3 * kills, SeedTree(kills).random()
-    root = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, [Path(__file__).parents[3], *sys.path]))}
-    whole, killed = tmp_path / "whole", tmp_path / "killed"
-    subprocess.run([*LINE, str(whole), str(steps), "0"], env=root, check=True)
-    journal = killed / "journal.jsonl"
-    for number in range(kills):
-        size = journal.stat().st_size if journal.exists() else 0
-        cut = rng.randrange(1, 4000) if number % 2 else 0
-        process = subprocess.Popen([*LINE, str(killed), str(steps), str(cut)], env=root)
-        while not cut and process.poll() is None and (journal.stat().st_size if journal.exists() else 0) <= size:
-            time.sleep(0.005)
-        if not cut:
-            time.sleep(rng.random() * 0.5)
-            process.send_signal(signal.SIGKILL)
-        process.wait(240)
-    subprocess.run([*LINE, str(killed), str(steps), "0"], env=root, check=True)
-    assert (killed / "state.json").read_text() == (whole / "state.json").read_text()
+    module = "tests.synthesis.selfplay.leading"
+    killed = killed_and_whole(module, tmp_path, kills=kills, steps=3 * kills, pause_s=0.5)
     keys = [tuple(one.key) for one in Ledger(Journal(killed / DRAFTS), Draft).paid()]
     assert len(keys) == len(set(keys))
