@@ -14,6 +14,7 @@ from pathlib import Path
 
 from evosyn.ports import Feed
 from evosyn.randomness import SeedTree
+from evosyn.rundir import write_atomic
 
 ROOT = Path(__file__).parents[2]
 
@@ -43,7 +44,7 @@ def go_on(
     for step in range(at, steps):
         report(step)
         if step % every == every - 1:
-            (folder / "done").write_text(str(step + 1))
+            write_atomic(folder / "done", str(step + 1))
     (folder / "state.json").write_text(json.dumps([feed.state(), feed.summary()]))
 
 
