@@ -174,10 +174,14 @@ class Ladder:
     def _repeats(self, trial: _Trial) -> str:
         """L3: the same seeds in another process, in reverse order, give the same."""
         again = self._other.generate(trial.environment, trial.cells[::-1])[::-1]
+        if reason := _first(trial, again):
+            return reason
         for (level, _), one, other in zip(trial.cells, trial.made, again, strict=True):
             if not isinstance(other, MadeInstance) or other.text != one.text:
                 return f"not-deterministic: level {level}: the same seed gives another instance or reference"
         prompts = self._other.observe(trial.environment, [one.instance for one in trial.made[::-1]])[::-1]
+        if reason := _first(trial, prompts):
+            return reason
         if prompts != trial.prompts:
             return "prompt-differs: the same instance gives another question"
         return ""
@@ -224,11 +228,12 @@ def _tells_right_from_wrong(trial: _Trial, config: LadderConfig, verify: Verify,
     places = {pair: at for at, pair in enumerate(dict.fromkeys((place, text) for _, place, text in asked))}
     pairs = [(trial.made[place], text) for place, text in places]
     values = verify(trial.environment, pairs)
-    bad = next((one for one in values if isinstance(one, BrokenCall)), None)
-    if bad is not None:
-        return bad.reason
+    if reason := _broken(values):
+        return reason
     order = random.Random(0).sample(range(len(pairs)), len(pairs))
     others = again(trial.environment, [pairs[at] for at in order])
+    if reason := _broken(others):
+        return reason
     if any(values[at] != other for at, other in zip(order, others, strict=True)):
         return "verify-not-deterministic: the same answer is worth something else in another process"
     solved: dict[str, list[bool]] = {}
@@ -287,6 +292,11 @@ def _probes(trial: _Trial) -> list[tuple[str, int, str]]:
     for place in range(0, len(trial.made), step):
         found += [(f"fixed:{text}", place, text) for text in texts if text not in JUNK]
     return found
+
+
+def _broken(found: Sequence[Verified]) -> str:
+    """Why the first that is broken is; "" for none."""
+    return next((one.reason for one in found if isinstance(one, BrokenCall)), "")
 
 
 def _first(trial: _Trial, found: Sequence[Json | MadeInstance | Verified]) -> str:

@@ -53,3 +53,18 @@ def test_each_is_stopped(ladder: Ladder, hostile: Hostile) -> None:
 
 def test_an_honest_one_passes(ladder: Ladder) -> None:
     assert ladder.check(SOUND).reason == ""
+
+
+@pytest.mark.parametrize(
+    ("function", "named"),
+    [("generate", "generate:killed"), ("observe", "observe:killed"), ("verify", "verify:killed")],
+)
+@pytest.mark.usefixtures("unscreened")
+def test_one_that_breaks_in_the_second_process_alone_is_named_as_broken(
+    ladder: Ladder, function: str, named: str
+) -> None:
+    top = (
+        f"import os, sys\nreal = {function}\n\n\ndef {function}(*given):\n"
+        "    if sys.flags.hash_randomization:\n        os._exit(3)\n    return real(*given)\n"
+    )
+    assert ladder.check(f"{SOUND}\n{top}").reason.startswith(named)
