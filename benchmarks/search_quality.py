@@ -131,7 +131,7 @@ class Bench:
             if contest.gain is None
             else [contest.gain.mean, contest.gain.lower, contest.gain.drawing_error],
             "draws": contest.draws,
-            "winner": trial.choice.winner.candidate.text,
+            "winner": trial.choice.winner.text,
             "controller_s": time.process_time() - began,
         }
 

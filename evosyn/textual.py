@@ -58,3 +58,8 @@ def _grams(text: str) -> NDArray[np.int64]:
         found = found * np.uint64(0x9E3779B97F4A7C15) + codes[place : place + size]
     found ^= found >> np.uint64(29)
     return (found * np.uint64(0xBF58476D1CE4E5B9) >> np.uint64(32) & np.uint64(BUCKETS - 1)).astype(np.int64)
+
+
+def score_text(score: float | None) -> str:
+    """A score as it is shown, or that there is none because the program is invalid."""
+    return "invalid" if score is None else f"{score:.3f}"

@@ -146,10 +146,13 @@ def command(config: EvolveConfig, out: Path, more: int | None, as_json: bool, qu
     ):
         report = run_evolve(config, opened, out, workbench, more=more or 0, progress=progress)
     click.echo(json.dumps(report, indent=2)) if as_json else show_report(report, out)
+    from evosyn.textual import score_text
+
     if not report["beats_initial"]:
         raise CheckFailed(
             f"the winner does not beat the initial strategy on the held-out problems "
-            f"({report['best']['heldout_score']:.3f} against {report['initial']['heldout_score']:.3f}); "
+            f"({score_text(report['best']['heldout_score'])} against "
+            f"{score_text(report['initial']['heldout_score'])}); "
             f"everything is written to {out}. {_advice(report)}"
         )
     return EXIT_BUDGET if report["stopped"] in BUDGETS else 0

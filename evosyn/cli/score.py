@@ -110,13 +110,14 @@ def _chosen(pool: MatrixSource, path: Path, which: str | None) -> tuple[MatrixSo
 def _known_before(specs: Sequence[str], pool: MatrixSource) -> dict[str, int]:
     """For each strategy that is a run: how many of the problems it was chosen on, where there are any."""
     from evosyn.cli._matrices import split_of_run
+    from evosyn.evaluators.intervals import task_of
     from evosyn.strategies import strategy_name
 
     found = {}
     for spec in specs:
         split = split_of_run(Path(spec)) if Path(spec).is_dir() else None
-        seeds = set() if split is None else {matrix.problem_id for matrix in split.train}
-        count = sum(matrix.problem_id in seeds for matrix in pool.matrices)
+        seeds = set() if split is None else {task_of(matrix) for matrix in split.train}
+        count = sum(task_of(matrix) in seeds for matrix in pool.matrices)
         if count:
             found[strategy_name(spec)] = count
     return found

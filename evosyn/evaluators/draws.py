@@ -60,6 +60,12 @@ class ConsistencyConfig(Section):
         return self
 
 
+def _share(which_BMN: Bools, of_BMN: Bools) -> Floats:
+    """For each testing: how many of these solutions are such; half where there are none."""
+    count = of_BMN.sum(axis=1)
+    return np.where(count > 0, (which_BMN & of_BMN).sum(axis=1) / np.maximum(count, 1), 0.5)
+
+
 @dataclass(frozen=True)
 class Block:
     """Draws of one shape, stacked: B draws of M solutions and N testings.
@@ -98,14 +104,15 @@ class Block:
 
     @cached_property
     def balanced_accuracy_BN(self) -> Floats:
-        """Mean of the shares of right solutions accepted and wrong ones rejected; NaN where a kind is missing."""
-        right = self.human_BM.sum(axis=1)[:, None]
-        wrong = self.human_BM.shape[1] - right
-        accepted = (self.passed_BMN & self.human_BM[:, :, None]).sum(axis=1)
-        rejected = (~self.passed_BMN & ~self.human_BM[:, :, None]).sum(axis=1)
-        both = (right > 0) & (wrong > 0)
-        value = (accepted / np.maximum(right, 1) + rejected / np.maximum(wrong, 1)) / 2
-        return np.where(both, value, np.nan)
+        """Mean of the shares of right solutions accepted and wrong ones rejected, of those whose verdict is known; half
+        of a kind where none is. NaN for draws in which a kind is missing."""
+        right_B = self.human_BM.sum(axis=1)
+        both_B = (right_B > 0) & (right_B < self.human_BM.shape[1])
+        human_BMN = self.human_BM[:, :, None]
+        value = (
+            _share(self.passed_BMN, self.known_BMN & human_BMN) + _share(~self.passed_BMN, self.known_BMN & ~human_BMN)
+        ) / 2
+        return np.where(both_B[:, None], value, np.nan)
 
     @cached_property
     def precision_BN(self) -> Floats:

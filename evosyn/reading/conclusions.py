@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from evosyn.records import Json
+from evosyn.textual import score_text
 
 Worked = Literal["yes", "no", "unclear", "open", "done"]
 FEWEST_HELD_OUT = 8
@@ -56,11 +57,13 @@ def of_search(
             "open", did, f"{so_far['id']} is the best so far: {so_far['score']:.3f} on the seeds", so_far["id"]
         )
     best, initial = report["best"], report["initial"]
-    gap = best["heldout_score"] - initial["heldout_score"]
+    ours, theirs = best["heldout_score"], initial["heldout_score"]
     low, high = (report.get("difference") or {}).get("ci") or (float("-inf"), float("inf"))
     problems = report["leaderboard"]["heldout"]["problems"]
-    told = f"{best['heldout_score']:.3f} against {initial['heldout_score']:.3f} on {problems} held-out problems"
-    paired = f" ({gap:+.3f}, 95 %: {low:+.3f} to {high:+.3f})" if high < float("inf") else f" ({gap:+.3f})"
+    told = f"{score_text(ours)} against {score_text(theirs)} on {problems} held-out problems"
+    paired = "" if ours is None or theirs is None else f" ({ours - theirs:+.3f}"
+    if paired:
+        paired += f", 95 %: {low:+.3f} to {high:+.3f})" if high < float("inf") else ")"
     worked: Worked = "no" if not report["beats_initial"] else "yes" if low > 0 else "unclear"
     if problems < FEWEST_HELD_OUT and worked == "yes":
         worked = "unclear"
@@ -73,10 +76,12 @@ def of_search(
     made = f", made by {best['proposer']}" if best.get("proposer") else ""
     won = f"{best['id']}{made}, after {report['evaluations']} evaluations"
     why = (*_why_chosen(report.get("selection") or {}), *_why_better(card))
+    if ours is None:
+        why = (f"It is invalid on the held-out problems: {best.get('heldout_invalid')}", *why)
     boards = report["leaderboard"]["heldout"]["strategies"]
     known = max((row for row in boards if row["strategy"] != "evolved" and row["invalid"] is None),
                 key=lambda row: row["score"], default=None)  # fmt: skip
-    if known is not None and known["score"] >= best["heldout_score"]:
+    if known is not None and known["score"] >= (ours or 0.0):
         why = (f"The known strategy {known['strategy']} does as well there: {known['score']:.3f}", *why)
     if unusable := report.get("unusable_replies"):
         listed = ", ".join(f"{count} x {reason}" for reason, count in unusable.items())

@@ -251,6 +251,12 @@ class SearchReading(Reading):
         places = self._index.get().places
         wanted = self._named(name)
         found = [wanted] if wanted in places else list(islice((one for one in places if one.startswith(wanted)), 5))
+        if not found and name == "best" and self.report is not None:
+            rule = self.report["selection"]["known"]
+            raise UsageError(
+                f"{self.path}: the winner is the known rule {rule}, which was no candidate of this search; "
+                "its text is in strategy.py, and what it does in card.md"
+            )
         if not found:
             raise UsageError(f"{self.path}: has no candidate {name!r}; {NO_CANDIDATE}")
         if len(found) > 1:

@@ -17,6 +17,7 @@ from evosyn.strategies import PROGRAM, strategy_id
 from evosyn.synthesis.config import SynthesizeConfig
 from evosyn.synthesis.instance import Instance
 from evosyn.synthesis.shift import EvolvedOn
+from evosyn.textual import score_text
 
 KIND = "synthesize"
 FEWEST_HELDOUT = 8
@@ -43,12 +44,14 @@ def standing_of(report: Mapping[str, Json]) -> Standing | None:
         initial.get("heldout_score"),
         board.get("heldout", {}).get("problems"),
     )
-    if score is None or start is None or count is None:
+    if reason := best.get("heldout_invalid"):
+        return Standing("invalid", f"the strategy is invalid on problems that its search held out: {reason}")
+    if score is None or count is None:
         return None
     ci = best.get("heldout_ci")
     interval = "" if ci is None else f" (95 %: {ci[0]:.3f} to {ci[1]:.3f})"
-    text = f"{score:.3f}{interval} on {count} held-out problems, the initial strategy {start:.3f}"
-    if score < start:
+    text = f"{score:.3f}{interval} on {count} held-out problems, the initial strategy {score_text(start)}"
+    if score < (start or 0.0):
         return Standing(text, f"the strategy is worse than the one that its search started from: {text}")
     few = f"{count} held-out problems decide little: {text}. Evolve on more seeds" if count < FEWEST_HELDOUT else ""
     return Standing(text, few)

@@ -309,3 +309,21 @@ def test_score_has_nothing_held_out_of_what_is_no_run(tmp_path):
     matrices(tmp_path / "matrices.jsonl")
     result = evosyn("score", "--pool", tmp_path, "--problems", "heldout")
     assert result.returncode == 2 and "is no run" in result.stderr
+
+
+def test_the_winner_meets_every_known_rule_also_where_the_search_began_with_none_of_them(tmp_path):
+    from evosyn.records import Candidate
+    from evosyn.strategies import load_known
+
+    out = tmp_path / "out"
+    done = run(*command(matrices(tmp_path / "m.jsonl"), out, "--evaluations", "1", "--set", "known=false"))
+    assert done.returncode in (0, 1), done.stderr
+    report = json.loads((out / "report.json").read_text())
+    chosen = report["selection"]
+    text = load_known(chosen["known"])
+    assert chosen["known"] != "initial" and not chosen["evolved_wins"]
+    assert report["best"]["id"] == Candidate(text).id and chosen["score_in_search"] is None
+    assert (out / "strategy.py").read_text().endswith(text)
+    shown = evosyn("inspect", out, "--why", "best")
+    assert f"the winner is the known rule {chosen['known']}" in shown.stderr
+    assert evosyn("inspect", out).returncode == 0

@@ -55,7 +55,7 @@ def gcs(cluster: Any) -> int:
 
 def actors(node: Any) -> list[int]:
     """The processes of our actors on a node."""
-    return [pid for pid in _tree(raylet(node)) if "ray::NodeSandbox" in _line(pid)]
+    return [pid for pid in tree(raylet(node)) if "ray::NodeSandbox" in _line(pid)]
 
 
 @contextmanager
@@ -65,7 +65,7 @@ def slowed(pid: int, times: int) -> Iterator[None]:
 
     def slow() -> None:
         while not done.is_set():
-            held = [pid, *_tree(pid)]
+            held = [pid, *tree(pid)]
             _send(held, signal.SIGSTOP)
             time.sleep(0.01 * (times - 1))
             _send(held, signal.SIGCONT)
@@ -86,12 +86,13 @@ def _send(pids: list[int], number: int) -> None:
             os.kill(pid, number)
 
 
-def _tree(pid: int) -> list[int]:
+def tree(pid: int) -> list[int]:
+    """The processes below one."""
     found: list[int] = []
     with contextlib.suppress(OSError):
         for task in Path(f"/proc/{pid}/task").iterdir():
             for child in (task / "children").read_text().split():
-                found += [int(child), *_tree(int(child))]
+                found += [int(child), *tree(int(child))]
     return found
 
 

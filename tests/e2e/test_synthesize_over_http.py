@@ -1,11 +1,10 @@
 """From seeds to a dataset with a model behind HTTP: a scripted OpenAI-compatible server that misbehaves like one."""
 
-import importlib.util
 import json
-import sys
 from pathlib import Path
 
 import pytest
+from _replies import script
 from click.testing import CliRunner
 
 from evosyn.cli.synthesize import command
@@ -14,13 +13,6 @@ from evosyn.domains import load_pools
 from evosyn.pools import write_pools
 from evosyn.simulation.scripted_server import Faults, ScriptedServer
 from evosyn.strategies import load_known
-
-SPEC = importlib.util.spec_from_file_location("_replies", Path(__file__).parents[2] / "benchmarks" / "_replies.py")
-assert SPEC is not None
-assert SPEC.loader is not None
-REPLIES = importlib.util.module_from_spec(SPEC)
-sys.modules["_replies"] = REPLIES
-SPEC.loader.exec_module(REPLIES)
 
 
 @pytest.fixture
@@ -42,7 +34,7 @@ def synthesize(folder: Path, server: ScriptedServer, *more: str):
 def test_every_row_is_traced_to_seed_prompt_reply_matrix_and_ranking(seeds, monkeypatch):
     monkeypatch.setenv("EVOSYN_TEST_KEY", "secret-of-the-user")
     faults = Faults(rate_limited=0.1, server_error=0.02, empty=0.02, retry_after_s=0.2)
-    with ScriptedServer(REPLIES.script, latency_s=0.01, faults=faults) as server:
+    with ScriptedServer(script, latency_s=0.01, faults=faults) as server:
         ended = synthesize(seeds, server)
         assert ended.exit_code == 0, ended.output
         report = json.loads(ended.stdout)
@@ -80,7 +72,7 @@ def test_every_row_is_traced_to_seed_prompt_reply_matrix_and_ranking(seeds, monk
 @pytest.mark.slow
 def test_the_replies_of_a_dry_run_are_not_asked_for_again(seeds, monkeypatch):
     monkeypatch.setenv("EVOSYN_TEST_KEY", "key")
-    with ScriptedServer(REPLIES.script, latency_s=0.01) as server:
+    with ScriptedServer(script, latency_s=0.01) as server:
         dry = synthesize(seeds, server, "--set=workbench.teacher.hedge=false", "--dry-run")
         sampled = server.counts.requests
         assert json.loads(dry.stdout)["sampled_calls"] == sampled <= 2 * (3 + 4 * 2)
@@ -93,7 +85,7 @@ def test_a_budget_in_calls_ends_with_three_and_the_rest_is_asked_for_later(seeds
     from evosyn.errors import BudgetSpent
 
     monkeypatch.setenv("EVOSYN_TEST_KEY", "key")
-    with ScriptedServer(REPLIES.script, latency_s=0.01) as server:
+    with ScriptedServer(script, latency_s=0.01) as server:
         with pytest.raises(BudgetSpent) as caught:
             synthesize(seeds, server, "--set=workbench.budget.max_calls=30")
         assert caught.value.exit_code == 3
@@ -107,7 +99,7 @@ def test_several_models_share_one_budget(seeds, monkeypatch):
     from evosyn.errors import BudgetSpent
 
     monkeypatch.setenv("EVOSYN_TEST_KEY", "key")
-    with ScriptedServer(REPLIES.script, latency_s=0.01) as server:
+    with ScriptedServer(script, latency_s=0.01) as server:
         with pytest.raises(BudgetSpent):
             synthesize(seeds, server, "--also-model", "openai/other", "--set=workbench.budget.max_calls=30")
         assert server.counts.requests == 30

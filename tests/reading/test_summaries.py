@@ -195,6 +195,16 @@ def test_unusable_replies_of_drawing_are_among_the_reasons_of_a_search():
     )
 
 
+def test_a_winner_that_is_invalid_on_held_out_problems_is_said_with_its_reason():
+    best = {"id": "c", "heldout_score": None, "heldout_invalid": "ValueError: no texts"}
+    board = {"heldout": {"problems": 20, "strategies": []}}
+    initial = {"id": "d", "heldout_score": 0.5}
+    report = {"best": best, "initial": initial, "beats_initial": False, "leaderboard": board, "evaluations": 3}
+    found = of_search(report, None, "", None)
+    assert "invalid against 0.500 on 20 held-out problems" in found.did
+    assert found.why[0] == "It is invalid on the held-out problems: ValueError: no texts"
+
+
 def test_paid_proposals_that_gave_no_program_are_among_the_reasons_with_what_helps():
     side = {"id": "c", "heldout_score": 0.5}
     board = {"heldout": {"problems": 20, "strategies": []}}

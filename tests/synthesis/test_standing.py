@@ -27,3 +27,11 @@ def test_a_strategy_that_lost_or_was_hardly_tried_is_named(score, start, count, 
 @pytest.mark.parametrize("value", [{}, {"best": None}, {"best": {"heldout_score": 0.5}}])
 def test_what_says_nothing_is_no_standing(value):
     assert standing_of(value) is None
+
+
+def test_a_strategy_that_is_invalid_on_held_out_problems_is_named():
+    value = report(None, 0.3, 26)
+    value["best"]["heldout_invalid"] = "ValueError: no texts"
+    found = standing_of(value)
+    assert found is not None
+    assert "invalid on problems that its search held out: ValueError: no texts" in found.warning

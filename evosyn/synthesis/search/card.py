@@ -24,7 +24,7 @@ def card_of(
         parent: the program that the winner was made from.
         runner: runs the winner, the known strategies, and the winner without each of its terms.
     """
-    candidate, counts = choice.winner.candidate, state.report()
+    candidate, counts = choice.winner, state.report()
     cost = {
         "evaluations": counts["evaluations"],
         "proposals": counts["proposals"],

@@ -70,7 +70,7 @@ class EvolvedStrategies(StrategyGenome):
         choice = choose(state, self.runner, seeds, config)
         found = boards(choice, state.initial[: len(config.start)], self._behind, seeds, config)
         run.write(PROGRAM, strategy_file(choice, state, found, simulated=seeds.simulated))
-        parent = _text_of(run, choice.winner.candidate.parents[:1])
+        parent = _text_of(run, choice.winner.parents[:1])
         card = card_of(choice, state, self.runner, seeds, config, parent)
         run.write("card.md", card_text(card))
         run.write_json("card.json", card_facts(card))

@@ -86,6 +86,6 @@ def run_split(
     choice = choose(search.state, evolved.runner, seeds, config)
     scoring = held or fresh_scoring(config, "boards")
     evaluator = SeedConsistency(evolved.runner, seeds.split.heldout, scoring, axes=())
-    programs = {**(others or {}), "evolved": choice.winner.candidate.text}
+    programs = {**(others or {}), "evolved": choice.winner.text}
     found = evaluator.evaluate([Candidate(text) for text in programs.values()])
     return SearchTrial(search.state, choice, dict(zip(programs, found, strict=True)), evaluator.oracle)

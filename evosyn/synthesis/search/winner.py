@@ -23,6 +23,7 @@ from evosyn.synthesis.search.config import EvolveConfig
 from evosyn.synthesis.search.contest import Contest, decide
 from evosyn.synthesis.search.seeds import Seeds
 from evosyn.synthesis.shift import evolved_on
+from evosyn.textual import score_text
 
 EVOLVED = "evolved"
 MIN_DRAWS = 20
@@ -33,12 +34,14 @@ class WinnerChoice(NamedTuple):
 
     Attributes:
         winner: of the search, or the best known rule where no finalist was shown to be better.
+        in_search: its score on the search's own draws; None for a rule that was no candidate of this search.
         contest: on fresh draws of the train problems.
         finalists: how many there were.
         luckiest: id and score on the search's own draws of the best finalist there.
     """
 
-    winner: Elite
+    winner: Candidate
+    in_search: float | None
     contest: Contest
     finalists: int
     luckiest: tuple[str, float]
@@ -63,13 +66,14 @@ def choose(state: SearchState, runner: StrategyRunner, seeds: Seeds, config: Evo
     best = state.top(config.finalists)
     begun = [elite for elite in state.initial if elite.candidate.id not in {one.candidate.id for one in best}]
     finalists = [*best, *begun]
-    held = {elite.candidate.text for elite in state.initial}  # a run of an earlier version may lack some
-    known = {name: text for name in known_names() if (text := load_known(name)) in held}
+    known = {name: load_known(name) for name in known_names()}
     scoring = fresh_scoring(config, "choose")
     contest = decide([elite.candidate for elite in finalists], known, runner, seeds.split.train, scoring)
-    winner = next(elite for elite in finalists if elite.candidate.text == contest.winner)
-    luckiest = finalists[0]
-    return WinnerChoice(winner, contest, len(finalists), (luckiest.candidate.id, luckiest.evaluation.score or 0.0))
+    found = next((elite for elite in finalists if elite.candidate.text == contest.winner), None)
+    winner = Candidate(contest.winner, proposer="known") if found is None else found.candidate
+    in_search = None if found is None else found.evaluation.score
+    luckiest = (finalists[0].candidate.id, finalists[0].evaluation.score or 0.0)
+    return WinnerChoice(winner, in_search, contest, len(finalists), luckiest)
 
 
 class Boards(NamedTuple):
@@ -90,7 +94,7 @@ def boards(
     for number, elite in enumerate(initial):
         if elite.candidate.text not in programs.values():
             programs[f"start-{number + 1}"] = elite.candidate.text
-    programs[EVOLVED] = choice.winner.candidate.text
+    programs[EVOLVED] = choice.winner.text
     scoring = fresh_scoring(config, "boards")
     return Boards(
         make_leaderboard(runner, seeds.split.train, programs, scoring),
@@ -103,19 +107,21 @@ def strategy_file(choice: WinnerChoice, state: SearchState, found: Boards, *, si
     held = next(row for row in found.heldout.rows if row.name == EVOLVED)
     train = next(row for row in found.train.rows if row.name == EVOLVED)
     interval = "" if held.interval is None else f" (95 %: {held.interval.low:.3f} to {held.interval.high:.3f})"
+    balanced = held.evaluation.metrics.get(TIE_METRIC)
+    invalid = "" if held.evaluation.invalid is None else f" ({' '.join(held.evaluation.invalid.split())})"
     lines = [
-        f"{EVOLVED_BY} {__version__}: candidate {choice.winner.candidate.id}, "
-        f"made by {choice.winner.candidate.proposer}.",
-        f"Seed consistency on {len(found.heldout.problems)} held-out problems: {held.evaluation.score:.3f}{interval}; "
-        f"on the {len(found.train.problems)} train problems: {train.evaluation.score:.3f}.",
-        f"Balanced accuracy of the chosen testing, held out: {held.evaluation.metrics[TIE_METRIC]:.3f}. "
+        f"{EVOLVED_BY} {__version__}: candidate {choice.winner.id}, made by {choice.winner.proposer}.",
+        f"Seed consistency on {len(found.heldout.problems)} held-out problems: "
+        f"{score_text(held.evaluation.score)}{interval or invalid}; "
+        f"on the {len(found.train.problems)} train problems: {score_text(train.evaluation.score)}.",
+        f"Balanced accuracy of the chosen testing, held out: {score_text(balanced)}. "
         f"Found in {state.report()['evaluations']} evaluations.",
     ]
     if not choice.contest.passed:
         lines.append(f"It is the known rule {choice.contest.reference}: no evolved program was shown to be better.")
     if simulated:
         lines.append("Solutions and testings came from a simulated teacher, not from a model.")
-    return "".join(f"# {line}\n" for line in lines) + "\n" + choice.winner.candidate.text
+    return "".join(f"# {line}\n" for line in lines) + "\n" + choice.winner.text
 
 
 def name_of_initial(state: SearchState) -> str:
@@ -131,7 +137,7 @@ def report_of(choice: WinnerChoice, state: SearchState, found: Boards, seeds: Se
     first = name_of_initial(state)
     best, start = names[EVOLVED], names[first]
     return {
-        "best": _side(choice.winner.candidate, choice.contest.scored.score, best),
+        "best": _side(choice.winner, choice.contest.scored.score, best),
         "initial": _side(initial.candidate, _train_score(found.train, first), start),
         "difference": _difference(best, start),
         "beats_initial": (best.evaluation.score or 0.0) > (start.evaluation.score or 0.0),
@@ -142,7 +148,7 @@ def report_of(choice: WinnerChoice, state: SearchState, found: Boards, seeds: Se
         "untelling": list(seeds.untelling),
         "selection": {
             "finalists": choice.finalists,
-            "score_in_search": choice.winner.evaluation.score,
+            "score_in_search": choice.in_search,
             **contest_report(choice.contest),
             "luckiest": {"id": choice.luckiest[0], "score_in_search": choice.luckiest[1]},
         },
@@ -172,6 +178,7 @@ def _side(candidate: Candidate, score: float | None, held: BoardRow) -> dict[str
         "strategy": held.name,
         "score": score,
         "heldout_score": held.evaluation.score,
+        "heldout_invalid": held.evaluation.invalid,
         "heldout_ci": None if held.interval is None else list(held.interval),
         "heldout_testing_balanced_accuracy": held.evaluation.metrics.get(TIE_METRIC),
     }

@@ -1,0 +1,61 @@
+"""A synthesis of six problems in shards of one, by command; who works on what, and what came of it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from evosyn.dataset import SETTINGS, parquet_files
+
+PROBLEMS = 6
+
+
+def begin(strategy: Path, out: Path, *more: str, environment: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
+    """The command, running; what is journalled is brought to storage twice a second."""
+    asked = ["synthesize", str(strategy), "--seeds", "builtin:python-seeds", "--teacher", "offline", "--out", str(out)]
+    size = ["--problems", str(PROBLEMS), "-M", "4", "-N", "3", "--shard-size", "1", "--set", "shards.ship_s=0.5"]
+    line = [sys.executable, "-P", "-m", "evosyn", *asked, *size, "--allow-weak-sandbox", *more]
+    return subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=environment)
+
+
+def done(command: subprocess.Popen[str]) -> None:
+    """Wait for its end, which has to be a good one."""
+    _, said = command.communicate(timeout=1800)
+    assert command.returncode == 0, said
+
+
+def working(out: Path, phase: str = "rows") -> list[int]:
+    """The processes that have said that they work on a shard of a phase."""
+    files = list((out / "shards" / "progress").glob("*.json"))
+    said = [json.loads(file.read_text()) for file in files]
+    return [
+        int(one["worker"].rpartition("-")[2]) for one in said if one["phase"] == phase and one["ended"] < one["asked"]
+    ]
+
+
+def awaited(found: Callable[[], list[int]]) -> list[int]:
+    """What is found once it is something."""
+    deadline = time.monotonic() + 900
+    while not (pids := found()):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    return pids
+
+
+def content(out: Path) -> list[str]:
+    """Digests of all that a run leaves to its user."""
+    names = [out / name for name in ("rejects.jsonl", "report.json", "dataset/README.md")]
+    names += [file for setting in SETTINGS for file in parquet_files(out, setting)]
+    return [hashlib.sha256(file.read_bytes()).hexdigest() for file in names]
+
+
+def calls(out: Path) -> list[str]:
+    """The keys of all replies that reached storage."""
+    lines = [line for file in (out / "shards" / "replies").rglob("*.jsonl") for line in file.read_text().splitlines()]
+    events = [json.loads(line[9:]) for line in lines]
+    return sorted(str(event["key"]) for event in events if event["event"] == "reply")

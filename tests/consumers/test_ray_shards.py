@@ -1,0 +1,97 @@
+"""Shards made by actors of a cluster that die, hang or are lost with it: the bytes of a run on this machine."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import ray_nodes
+from shard_runs import PROBLEMS, awaited, begin, calls, content, done, working
+
+from evosyn.journal import Journal
+from evosyn.strategies import load_strategy
+from evosyn.synthesis.shards.leasing import Leased, Returned, lease_events
+
+pytestmark = pytest.mark.consumers
+
+
+@pytest.fixture(scope="module")
+def strategy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("strategy") / "gap.py"
+    path.write_text(load_strategy("gap"))
+    return path
+
+
+@pytest.fixture(scope="module")
+def wanted(strategy: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("one") / "d"
+    done(begin(strategy, out))
+    return out
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    with ray_nodes.running(3) as made:
+        yield made
+
+
+def begin_there(cluster: Any, strategy: Path, out: Path) -> subprocess.Popen[str]:
+    there = ("--runner", f"ray:{cluster.address}", "--set", "shards.hung_s=5")
+    return begin(strategy, out, *there, environment=ray_nodes.environment())
+
+
+def lost(out: Path) -> list[str]:
+    """Of each lease, in their order, that came back from a worker that was lost, the reason."""
+    events = list(lease_events(Journal(out / "journal.jsonl")))
+    assert sum(isinstance(one, Leased) for one in events) == sum(isinstance(one, Returned) for one in events)
+    return [one.reason for one in events if isinstance(one, Returned) and one.status == "died"]
+
+
+@pytest.mark.parametrize(("number", "named"), [(signal.SIGKILL, ""), (signal.SIGSTOP, "has not answered for 5 s")])
+def test_an_actor_that_dies_or_hangs_gives_its_shard_back(
+    cluster: Any, strategy: Path, wanted: Path, tmp_path: Path, number: signal.Signals, named: str
+) -> None:
+    command = begin_there(cluster, strategy, tmp_path)
+    os.kill(awaited(lambda: working(tmp_path))[0], number)
+    done(command)
+    (reason,) = lost(tmp_path)
+    assert named in reason
+    assert content(tmp_path) == content(wanted)
+    assert calls(tmp_path) == calls(wanted), "no reply is lost, none is paid twice"
+
+
+def test_a_node_that_is_lost_costs_executions_and_no_replies(
+    cluster: Any, strategy: Path, wanted: Path, tmp_path: Path
+) -> None:
+    command = begin_there(cluster, strategy, tmp_path)
+    pid = awaited(lambda: working(tmp_path))[0]
+    node = next(one for one in cluster.worker_nodes if pid in ray_nodes.tree(ray_nodes.raylet(one)))
+    os.kill(ray_nodes.raylet(node), signal.SIGKILL)
+    done(command)
+    assert len(lost(tmp_path)) == 1
+    assert content(tmp_path) == content(wanted)
+    assert calls(tmp_path) == calls(wanted)
+
+
+def test_a_head_that_is_killed_with_its_cluster_goes_on_on_another(
+    strategy: Path, wanted: Path, tmp_path: Path
+) -> None:
+    with ray_nodes.running(2) as doomed:
+        command = begin_there(doomed, strategy, tmp_path)
+        awaited(lambda: working(tmp_path))
+        for pid in (command.pid, ray_nodes.gcs(doomed), *map(ray_nodes.raylet, doomed.list_all_nodes())):
+            os.kill(pid, signal.SIGKILL)
+        command.wait()
+    with ray_nodes.running(2) as other:
+        done(begin_there(other, strategy, tmp_path))
+    assert content(tmp_path) == content(wanted)
+    assert calls(tmp_path) == calls(wanted)
+    assert (
+        len([one for one in lease_events(Journal(tmp_path / "journal.jsonl")) if isinstance(one, Leased)])
+        > 2 * PROBLEMS
+    )
