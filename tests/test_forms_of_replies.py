@@ -51,6 +51,16 @@ def indented(text: str, by: str = "   ") -> str:
     return "".join(by + line if line.strip() else line for line in text.splitlines(keepends=True))
 
 
+QUOTING = '    """Like\n    ```\n    x\n    ```\n    """\n'
+"""A docstring with a fence."""
+
+
+def quoting(program: str) -> str:
+    """A program with that docstring in its first function."""
+    head, body = program.split("\n", 1)
+    return f"{head}\n{QUOTING}{body}"
+
+
 SHARE = edit("    return share * (1 - share)", "    return share")
 SUM = edit("    votes = passed @ weight(passed)", "    votes = passed.sum(axis=1)")
 HUNK = (
@@ -68,10 +78,10 @@ PROGRAMS: dict[str, tuple[str, str]] = {
     "a fence with a title": (py(NEW, language='python title="rank.py"'), NEW),
     "tildes": (py(NEW, "~~~"), NEW),
     "four ticks": (py(NEW, "````"), NEW),
-    "four ticks around a docstring with three": (
-        py(NEW.replace("\n    return", '\n    """Like\n    ```\n    x\n    ```\n    """\n    return'), "````"),
-        NEW.replace("\n    return", '\n    """Like\n    ```\n    x\n    ```\n    """\n    return'),
-    ),
+    "four ticks around a docstring with three": (py(quoting(NEW), "````"), quoting(NEW)),
+    "three ticks around a docstring with three": (py(quoting(NEW)), quoting(NEW)),
+    "a docstring with three ticks in a list": (f"10. So: {indented(py(quoting(NEW)), '    ').lstrip()}", quoting(NEW)),
+    "code between ticks at the start of a line": (f"```numpy``` is not needed.\n\n{py(NEW)}", NEW),
     "a fence in a list": (f"1. The program:\n\n{indented(py(NEW))}\n2. Done.", NEW),
     "a fence in a list, its code at the margin": (f"- Here:\n  ```python\n{NEW}  ```\n", NEW),
     "a fence after words on its line": (f"Here it is: ```python\n{NEW}```", NEW),
