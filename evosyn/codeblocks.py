@@ -26,11 +26,12 @@ MAX_BLOCKS = 64
 _TAGS = re.compile(r"<(program|code|answer|solution)>")
 _CODE_LINE = re.compile(r"[ \t]|$|(?:def|class|import|from) |[@#)\]}]|\w+ *=")
 _BLANK_LINES = re.compile(r"\n{4,}")
-_USUAL = {"np": "import numpy as np"} | {
-    name: f"import {name}" for name in ("numpy", "math", "itertools", "functools", "collections", "statistics", "re")
-}
+_USUAL = "import numpy as np\n" + "".join(
+    f"import {name}\n" for name in ("numpy", "math", "itertools", "functools", "collections", "statistics", "re")
+)
 """What a name stands for that nobody imported."""
 _TOP = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign)
+_VALUES = (ast.Constant, ast.List, ast.Tuple, ast.Set, ast.Dict, type(None))
 
 
 class CodeBlock(NamedTuple):
@@ -67,20 +68,20 @@ def read_program(reply: str, shown: Sequence[str], entry_points: Collection[str]
     edits = extract_edits(said)
     blocks = list(code_blocks(said))[-MAX_BLOCKS:]
     whole = last_answer(blocks, entry_points, shown)
-    sources = [block.text for block in reversed(blocks)]
+    at_hand = [*(block.text for block in reversed(without_uses(blocks, entry_points))), *shown, _USUAL]
     late = [edit for edit in edits if whole is None or edit.start > whole.start]
     for base in ([] if whole is None else [whole.text], list(shown[:1])):
         for program in base if late else []:
-            changed = _changed(program, late, [*sources, *shown])
+            changed = _changed(program, late, at_hand)
             if changed is not None:
                 return Parsed(changed)
     if whole is not None and whole.text.strip() not in {text.strip() for text in shown}:
-        return Parsed(completed(whole.text, [*sources, *shown]))
+        return Parsed(completed(whole.text, at_hand))
     spliced: str | None = None
     for block in blocks if shown else []:
         spliced = (None if block == whole else _spliced(spliced or shown[0], block.text)) or spliced
     if spliced is not None:
-        return Parsed(completed(spliced, [*sources, *shown]))
+        return Parsed(completed(spliced, at_hand))
     if whole is not None:
         return Parsed(whole.text)
     if edits:
@@ -109,7 +110,7 @@ def code_blocks(text: str) -> Iterator[CodeBlock]:
 
 
 def last_answer(blocks: Sequence[CodeBlock], names: Collection[str], shown: Sequence[str] = ()) -> CodeBlock | None:
-    """The last block that defines one of `names`, rather than one that quotes what was shown or leaves its body out.
+    """The last block that defines one of `names`, rather than one that quotes what was shown.
 
     A method of that name, in a class that needs no arguments, becomes a function.
     """
@@ -121,6 +122,27 @@ def last_answer(blocks: Sequence[CodeBlock], names: Collection[str], shown: Sequ
             return found
         quoted = quoted or found
     return quoted
+
+
+def without_uses(blocks: Sequence[CodeBlock], names: Collection[str]) -> list[CodeBlock]:
+    """The blocks but for those that import one of `names`: they use the program (a test, say) and are no part of it."""
+    return [block for block in blocks if (tree := _parse(block.text)) is None or not _is_lead(binding(tree, names))]
+
+
+def binding(tree: ast.Module, names: Collection[str]) -> ast.stmt | None:
+    """The last statement at the top of a program that binds one of `names`."""
+    found = (node for node in reversed(tree.body) if isinstance(node, _TOP))
+    return next((node for node in found if not bound_names(node).isdisjoint(names)), None)
+
+
+def is_defining(node: ast.stmt) -> bool:
+    """Whether a statement says what the name that it binds stands for; imports, outlines and plain values do not."""
+    if isinstance(node, ast.Assign | ast.AnnAssign):
+        return not isinstance(node.value, _VALUES)
+    if isinstance(node, ast.ClassDef):
+        methods = [part for part in node.body if isinstance(part, ast.FunctionDef)]
+        return not methods or not all(map(_is_left_out, methods))
+    return not _is_lead(node) and not _is_left_out(node)
 
 
 def completed(program: str, sources: Sequence[str]) -> str:
@@ -138,8 +160,6 @@ def completed(program: str, sources: Sequence[str]) -> str:
     while missing:
         name = missing.pop()
         found = known.get(name)
-        if found is None and name in _USUAL:
-            found = _Definition((-1, 0), _USUAL[name], set(), imports=True)
         if found is not None:
             added[name] = found
             missing |= found.reads - BUILTINS - had - set(added)
@@ -178,11 +198,10 @@ def without_repeats(programs: Sequence[str]) -> list[str]:
 
 def _with_entry_point(block: CodeBlock, names: Collection[str]) -> CodeBlock | None:
     tree = _parse(block.text)
-    top = [] if tree is None else list(reversed(tree.body))
-    for node in top:
-        if isinstance(node, _TOP) and not bound_names(node).isdisjoint(names):
-            return None if isinstance(node, ast.FunctionDef) and _is_left_out(node.body) else block
-    for one in top:
+    bound = None if tree is None else binding(tree, names)
+    if bound is not None:
+        return block if is_defining(bound) else None
+    for one in reversed(tree.body if tree else ()):
         method = next((name for name in names if isinstance(one, ast.ClassDef) and _has_method(one, name)), None)
         if isinstance(one, ast.ClassDef) and method is not None:
             return block._replace(text=f"{block.text.rstrip()}\n\n\n{method} = {one.name}().{method}\n")
@@ -192,12 +211,15 @@ def _with_entry_point(block: CodeBlock, names: Collection[str]) -> CodeBlock | N
 def _has_method(node: ast.ClassDef, name: str) -> bool:
     methods = {part.name: part for part in node.body if isinstance(part, ast.FunctionDef)}
     made = methods.get("__init__")
-    return name in methods and (made is None or len(made.args.args) - len(made.args.defaults) == 1)
+    bare = made is None or len(made.args.args) - len(made.args.defaults) == 1
+    return name in methods and not _is_left_out(methods[name]) and bare
 
 
-def _is_left_out(body: Sequence[ast.stmt]) -> bool:
-    """Whether nothing stands in a function but words and `...`."""
-    return all(isinstance(part, ast.Pass) or _is_constant(part) for part in body)
+def _is_left_out(node: ast.stmt) -> bool:
+    """Whether it is a function in which nothing stands but words and `...`."""
+    return isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and all(
+        isinstance(part, ast.Pass) or _is_constant(part) for part in node.body
+    )
 
 
 def _is_constant(part: ast.stmt) -> bool:
@@ -221,9 +243,7 @@ def _spliced(program: str, block: str) -> str | None:
     whole, part = _parse(program), _parse(block)
     if whole is None or part is None:
         return None
-    new = {
-        _defined(one): one for one in part.body if not isinstance(one, ast.FunctionDef) or not _is_left_out(one.body)
-    }
+    new = {_defined(one): one for one in part.body if not _is_left_out(one)}
     old = [node for node in whole.body if (name := _defined(node)) and name in new]
     if not old:
         return None
@@ -246,7 +266,7 @@ def _definitions(source: str, number: int) -> Iterator[tuple[str, _Definition]]:
     """What the top of a program binds, by name."""
     tree, lines = _parse(source), source.splitlines()
     for node in [] if tree is None else tree.body:
-        if isinstance(node, _TOP) and not (isinstance(node, ast.FunctionDef) and _is_left_out(node.body)):
+        if isinstance(node, _TOP) and not _is_left_out(node):
             text = "\n".join(lines[_first(node) - 1 : node.end_lineno])
             definition = _Definition((number, node.lineno), text, free_names(node), imports=_is_lead(node))
             yield from ((name, definition) for name in bound_names(node))
@@ -266,7 +286,7 @@ def _is_header(node: ast.stmt) -> bool:
     return isinstance(node, ast.ImportFrom) and node.module == "__future__"
 
 
-def _is_lead(node: ast.stmt) -> bool:
+def _is_lead(node: ast.stmt | None) -> bool:
     return isinstance(node, ast.Import | ast.ImportFrom)
 
 

@@ -12,6 +12,10 @@ from typing import NamedTuple
 
 _TICKS = "```"
 _LANGUAGE = re.compile(r"[\w+.-]*")
+_MARGIN = re.compile(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*")
+_SIGN = re.compile(r"[^ \t]")
+_DEEPER = 3
+"""Columns that a closing fence may stand to the right of its opening (CommonMark 0.31, 4.5)."""
 BLANKS = " \t"
 
 
@@ -44,27 +48,44 @@ def markdown_fences(text: str) -> list[Fence]:
     """Every fenced block in order, of backticks or tildes; an unclosed last one counts.
 
     A fence may be indented (in a list, say): its lines are then moved to the left as far as it stands to the right. It
-    may open at the end of a line of words (`Here it is: ```python`) and close at the end of its last line.
+    may open at the end of a line of words (`Here it is: ```python`) and close at the end of its last line. A mark
+    further to the right, as in a docstring, closes nothing.
     """
     found: list[Fence] = []
     opened: ReplyLine | None = None
     mark = said = ""
     for line in lines_of(text):
-        bare = line.text.strip(BLANKS)
-        if opened is not None and bare.endswith(mark) and bare.count(mark[0]) == len(mark):
+        if opened is not None and _closes(line, mark, opened):
             inside = text[opened.after : line.start] + line.text.rstrip(BLANKS)[: -len(mark)].rstrip(BLANKS)
             found.append(_fence(said, inside, opened))
             opened = None
         elif opened is None and line.after <= len(text):
-            mark, said = _opening(bare)
+            mark, said = _opening(line.text.strip(BLANKS))
             opened = line if mark else None
     if opened is not None:
         found.append(_fence(said, text[opened.after :], opened))
     return found
 
 
+def _closes(line: ReplyLine, mark: str, opened: ReplyLine) -> bool:
+    bare = line.text.strip(BLANKS)
+    if bare == mark:
+        return _columns(line) <= _columns(opened) + _DEEPER
+    return bare.endswith(mark) and bare.count(mark[0]) == len(mark)
+
+
+def _columns(line: ReplyLine) -> int:
+    return len(_margin(line).expandtabs(4))
+
+
+def _margin(line: ReplyLine) -> str:
+    """The blanks before what a line says, with one for each sign of a mark of a list."""
+    match = _MARGIN.match(line.text)
+    return _SIGN.sub(" ", match[0]) if match else ""
+
+
 def _fence(said: str, inside: str, opened: ReplyLine) -> Fence:
-    indent = opened.text[: len(opened.text) - len(opened.text.lstrip(BLANKS))]
+    indent = _margin(opened)
     lines = inside.split("\n")
     if indent and all(line.startswith(indent) or not line.strip(BLANKS) for line in lines):
         inside = "\n".join([line.removeprefix(indent) for line in lines])
@@ -88,7 +109,7 @@ def _opening(bare: str) -> tuple[str, str]:
     """The backticks or tildes, three or more, that open a block in this line, and what stands after them; or "" """
     for sign in "`~":
         count = len(bare) - len(bare.lstrip(sign))
-        if count >= len(_TICKS):
+        if count >= len(_TICKS) and not (sign == "`" and sign in bare[count:]):
             return sign * count, bare[count:]
     words, ticks, said = bare.rpartition(_TICKS)
     opens = ticks and "`" not in words and _LANGUAGE.fullmatch(said) and (said or words.rstrip(BLANKS).endswith(":"))

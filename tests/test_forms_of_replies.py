@@ -31,6 +31,7 @@ IN_CLASS = (
     "class Strategy:\n    def rank(self, evidence):\n        return evidence.copies, evidence.passed.sum(axis=0)\n"
 )
 OUTLINE = "def rank(evidence):\n    ...\n"
+USE = "from strategy import rank\nrank(evidence)\n"
 HELPER = "def half(passed):\n    return passed / 2\n"
 WITH_HELPER = "def rank(evidence):\n    return evidence.copies, half(evidence.passed.sum(axis=0))\n"
 DRAFT = "def rank(evidence):\n    return evidence.passed.sum(axis=1), evidence.passed.sum(axis=0)\n"
@@ -51,6 +52,16 @@ def indented(text: str, by: str = "   ") -> str:
     return "".join(by + line if line.strip() else line for line in text.splitlines(keepends=True))
 
 
+QUOTING = '    """Like\n    ```\n    x\n    ```\n    """\n'
+"""A docstring with a fence."""
+
+
+def quoting(program: str) -> str:
+    """A program with that docstring in its first function."""
+    head, body = program.split("\n", 1)
+    return f"{head}\n{QUOTING}{body}"
+
+
 SHARE = edit("    return share * (1 - share)", "    return share")
 SUM = edit("    votes = passed @ weight(passed)", "    votes = passed.sum(axis=1)")
 HUNK = (
@@ -68,10 +79,10 @@ PROGRAMS: dict[str, tuple[str, str]] = {
     "a fence with a title": (py(NEW, language='python title="rank.py"'), NEW),
     "tildes": (py(NEW, "~~~"), NEW),
     "four ticks": (py(NEW, "````"), NEW),
-    "four ticks around a docstring with three": (
-        py(NEW.replace("\n    return", '\n    """Like\n    ```\n    x\n    ```\n    """\n    return'), "````"),
-        NEW.replace("\n    return", '\n    """Like\n    ```\n    x\n    ```\n    """\n    return'),
-    ),
+    "four ticks around a docstring with three": (py(quoting(NEW), "````"), quoting(NEW)),
+    "three ticks around a docstring with three": (py(quoting(NEW)), quoting(NEW)),
+    "a docstring with three ticks in a list": (f"10. So: {indented(py(quoting(NEW)), '    ').lstrip()}", quoting(NEW)),
+    "code between ticks at the start of a line": (f"```numpy``` is not needed.\n\n{py(NEW)}", NEW),
     "a fence in a list": (f"1. The program:\n\n{indented(py(NEW))}\n2. Done.", NEW),
     "a fence in a list, its code at the margin": (f"- Here:\n  ```python\n{NEW}  ```\n", NEW),
     "a fence after words on its line": (f"Here it is: ```python\n{NEW}```", NEW),
@@ -93,6 +104,20 @@ PROGRAMS: dict[str, tuple[str, str]] = {
     "the answer, then how to call it": (f"{py(NEW)}\nUse it so:\n{py('scores = rank(evidence)' + chr(10))}", NEW),
     "the answer, then the original again": (f"{py(NEW)}\nThe original was\n{py(PARENT)}", NEW),
     "the answer, then its outline": (f"{py(NEW)}\nIn short:\n{py(OUTLINE)}", NEW),
+    "the answer, then a test that imports it": (f"{py(NEW)}\nTest:\n{py(USE)}", NEW),
+    "a helper, the answer, then a test that imports both": (
+        f"{py(HELPER)}\n{py(WITH_HELPER)}\n{py(USE.replace('rank', 'half, rank', 1))}",
+        f"{HELPER}\n{WITH_HELPER}",
+    ),
+    "a new version of a helper, then a test": (
+        f"{py(WEIGHT.replace('share * (1 - share)', 'share'))}\nTest:\n{py(USE)}",
+        BETTER,
+    ),
+    "the answer in a class, then the outline of the class": (
+        f"{py(IN_CLASS)}\n{py(IN_CLASS.splitlines()[0] + chr(10) + indented(OUTLINE, '    '))}",
+        f"{IN_CLASS}\n\nrank = Strategy().rank\n",
+    ),
+    "the answer, then a value": (f"{py(NEW)}\nwhich gives\n{py('rank = [2, 0, 1]' + chr(10), language='')}", NEW),
     "an answer in a language of its own": (f"```js\nconst x = 1\n```\n{py(NEW)}", NEW),
     "a whole program, then the same as an edit": (f"{py(BETTER)}\nThat is:\n{SHARE}", BETTER),
     "an edit as a sketch, then a whole program": (f"{SHARE}\nOr rather everything anew:\n{py(NEW)}", NEW),
@@ -192,6 +217,7 @@ REFUSED: dict[str, tuple[str, str]] = {
     "another language": ("```java\nclass Rank {}\n```", "prose"),
     "a function of another name": (py("def score(evidence):\n    return 1, 2\n"), "no-entry-point"),
     "an outline": (py(OUTLINE), "no-entry-point"),
+    "a test that imports it": (py(USE), "no-entry-point"),
     "an edit of other lines": (edit("    votes = something_else()", "    votes = 1"), "diff-does-not-apply"),
     "edits of which the needed one does not apply": (
         edit("    return share * (1 - share)", "    return part(share)") + edit("def nothing():", "def part(x):"),
@@ -247,23 +273,102 @@ ORDERED = "def ordered(items):\n    return sorted(items)[::-1]\n"
 WHOLE = "def top(items, k=1):\n    return sorted(items)[::-1][:k]\n"
 READS = "n = int(input())\nprint(sum(int(input()) for _ in range(n)))\n"
 
+OTHER = WHOLE.replace("[::-1]", "")
+LARGEST = "def top(items, k=1):\n    return ordered(items)[:k]\n"
+METHOD = "class Solution:\n    def top(self, items, k=1):\n        return ordered(items)[:k]\n"
+TEST = "from solution import top\n\nassert top([1, 2], 1) == [2]\n"
+BODY = "    return sorted(items)[::-1][:k]\n"
+STARTED = "def top(items: list[int], k: int = 1):\n    pass\n"
+FILLED = "squares = {}\nfor n in range(9):\n    squares[n] = n * n\n"
+SQUARE = "def top(items, k=1):\n    return [squares[n] for n in items[:k]]\n"
+
 SOLUTIONS: dict[str, tuple[Problem, str, str]] = {
-    "the last block": (TOP, py(WHOLE.replace("[::-1]", "")) + "Wrong order:\n" + py(WHOLE), WHOLE),
+    "the last block": (TOP, py(OTHER) + "Wrong order:\n" + py(WHOLE), WHOLE),
     "thoughts with a draft": (TOP, f"{py(ORDERED)}\n</think>\n{py(WHOLE)}", WHOLE),
     "thoughts without a begin, and no fence": (TOP, f"{ORDERED}\n</think>\n{WHOLE}", WHOLE),
     "a fence in a list": (TOP, f"1. So:\n{indented(py(WHOLE))}", WHOLE),
     "a fence after words on its line": (TOP, f"Solution: ```python\n{WHOLE}```", WHOLE),
     "a fence that closes on the last line": (SUMS, f"```python\n{READS.rstrip()}```", READS),
+    "a docstring with a fence": (TOP, py(quoting(WHOLE)), quoting(WHOLE)),
+    "code between ticks at the start of a line": (TOP, f"```numpy``` is not needed.\n\n{py(WHOLE)}", WHOLE),
+    # which of several
+    "a draft without a language, then the answer": (TOP, f"Draft:\n{py(OTHER, language='')}Final:\n{py(WHOLE)}", WHOLE),
+    "a draft, then the answer without a language": (TOP, f"{py(OTHER)}Final:\n{py(WHOLE, language='')}", WHOLE),
+    "the answer, then a sample of output": (
+        TOP,
+        f"{py(WHOLE)}It gives\n{py('top = [3, 2]' + chr(10), language='')}",
+        WHOLE,
+    ),
+    "a program, then a sample of output": (SUMS, f"{py(READS)}It prints\n{py('n = 5' + chr(10), language='')}", READS),
+    "a program, then words that are Python": (
+        SUMS,
+        f"{py(READS)}It prints\n{py('5 and 7' + chr(10), language='')}",
+        READS,
+    ),
+    "the answer, then a test that imports it": (TOP, f"{py(WHOLE)}Test:\n{py(TEST)}", WHOLE),
+    "a test that imports it, then the answer": (TOP, f"{py(TEST)}Now:\n{py(WHOLE)}", WHOLE),
+    "the answer, then its outline": (TOP, f"{py(WHOLE)}In short:\n{py(STARTED)}", WHOLE),
+    "nothing but an import": (TOP, py("from heapq import nlargest as top\n"), "from heapq import nlargest as top\n"),
+    "nothing but an outline": (TOP, py(STARTED), STARTED),
+    # what is missing is at hand
+    "a helper after the answer": (TOP, f"{py(LARGEST)}with the helper\n{py(ORDERED)}", f"{ORDERED}\n\n{LARGEST}"),
+    "a helper after the answer, and its use": (
+        TOP,
+        f"{py(LARGEST)}with\n{py(ORDERED + 'print(top(ordered([1])))' + chr(10))}",
+        f"{ORDERED}\n\n{LARGEST}",
+    ),
+    "a helper, the answer, then a test that imports both": (
+        TOP,
+        f"{py(ORDERED)}{py(LARGEST)}{py(TEST.replace('top', 'ordered, top', 1))}",
+        f"{ORDERED}\n{LARGEST}",
+    ),
+    "a helper before a class": (
+        TOP,
+        f"{py('from typing import List' + chr(10) + ORDERED)}then\n{py(METHOD)}",
+        f"from typing import List\n{ORDERED}\n{METHOD}\n\ntop = Solution().top\n",
+    ),
+    "a table that an earlier block fills": (TOP, f"{py(FILLED)}then\n{py(SQUARE)}", f"{FILLED}\n{SQUARE}"),
+    "a helper after a program": (
+        SUMS,
+        f"{py('print(read())' + chr(10))}with\n{py('def read():' + chr(10) + '    return input()' + chr(10))}",
+        "def read():\n    return input()\n\n\nprint(read())\n",
+    ),
+    "a body as a draft, then the body": (
+        TOP,
+        f"Draft:\n{py(BODY.replace('[::-1]', ''))}Final:\n{py(BODY)}",
+        STARTED + BODY,
+    ),
+    "the starter code, then the body": (TOP, f"{py(STARTED)}{py(BODY)}", STARTED + BODY),
+    "a body and its helper": (
+        TOP,
+        f"{py(LARGEST.split(chr(10), 1)[1])}with\n{py(ORDERED)}",
+        f"{ORDERED}\n\n{STARTED}{LARGEST.split(chr(10), 1)[1]}",
+    ),
 }
 
 CASES = [{"input": [[1, 2], 1], "output": [2]}]
 LINE = '{"input": [[1, 2], 1], "output": [2]}'
+WANTING = '{"input": [[1, 2], 1]}'
 EXAMPLE = '[{"input": [[0], 1], "output": [0]}]'
+WHY = '[{"edge": "empty", "why": "nothing to take"}]'
+GUESS = "assert top([1, 2], 1) == [1]\n"
+ASSERT = "assert top([1, 2], 1) == [2]\n"
+CHECK = "def check(candidate):\n    assert candidate([1, 2], 1) == [2]\n"
+CALLS = "def check(candidate):\n    assert candidate([1, 2], 2) == ordered([1, 2])\n"
+BUILDS = "def build_cases():\n    return [{'input': [[1, 2], 2], 'output': ordered([1, 2])}]\n"
 TESTINGS: dict[str, tuple[Problem, str, object]] = {
     "thoughts with a draft": (TOP, f"<think>```json\n{EXAMPLE}\n```\n</think>\n```json\n[{LINE}]\n```", CASES),
     "thoughts with a draft that the template opened": (TOP, f"```json\n{EXAMPLE}\n```\n</think>\n[{LINE}]", CASES),
     "a fence in a list": (TOP, f"- Tests:\n  ```json\n  [{LINE}]\n  ```", CASES),
     "a fence after words on its line": (TOP, f"The tests: ```json\n[{LINE}]\n```", CASES),
+    "cases, then a list of something else": (TOP, f"```json\n[{LINE}]\n```\n```json\n{WHY}\n```", CASES),
+    "asserts as a draft, then asserts": (TOP, f"{py(GUESS)}No:\n{py(ASSERT)}", [ASSERT.strip()]),
+    "a draft without a language, then asserts": (TOP, f"{py(GUESS, language='')}No:\n{py(ASSERT)}", [ASSERT.strip()]),
+    "a check as a draft, then asserts": (TOP, f"{py(CHECK)}Simpler:\n{py(ASSERT)}", [ASSERT.strip()]),
+    "asserts, then a check": (TOP, f"{py(GUESS)}Better:\n{py(CHECK)}", CHECK),
+    "a check that calls a later block": (TOP, f"{py(CALLS)}with\n{py(ORDERED)}", f"{ORDERED}\n\n{CALLS}"),
+    "a generator that calls an earlier block": (TOP, f"{py(ORDERED)}{py(BUILDS)}", {"python": f"{ORDERED}\n{BUILDS}"}),
+    "a generator that calls a later block": (TOP, f"{py(BUILDS)}{py(ORDERED)}", {"python": f"{ORDERED}\n\n{BUILDS}"}),
 }
 
 
@@ -277,10 +382,10 @@ def test_a_solution_is_read_from_every_form(form: str) -> None:
 
 @pytest.mark.parametrize("form", TESTINGS)
 def test_a_testing_is_read_from_every_form(form: str) -> None:
-    problem, reply, cases = TESTINGS[form]
+    problem, reply, body = TESTINGS[form]
     found = domain_named(problem.domain).read("testing", reply, problem)
     assert isinstance(found.value, Testing), found.reason
-    assert found.value.body["cases"] == cases
+    assert list(found.value.body.values()) == [body]
 
 
 @pytest.mark.parametrize(
@@ -288,6 +393,11 @@ def test_a_testing_is_read_from_every_form(form: str) -> None:
     [
         ("testing", f"<think>\n```json\n{EXAMPLE}\n```\n", "only-thinking"),
         ("solution", f"<think>\n{py(WHOLE)}", "only-thinking"),
+        (
+            "testing",
+            f"The form is `{EXAMPLE}`:\n```json\n{EXAMPLE}\n```\n```json\n[{LINE}, {WANTING}]\n```",
+            "bad-cases",
+        ),
     ],
 )
 def test_a_reply_whose_last_answer_is_none_is_refused(what: str, reply: str, reason: str) -> None:

@@ -10,6 +10,7 @@ import ast
 import json
 import re
 
+from evosyn.codeblocks import CodeBlock, binding, is_defining
 from evosyn.fences import Fence, markdown_fences
 from evosyn.parsing import literal, parsed
 from evosyn.records import Json, json_text
@@ -28,12 +29,11 @@ def fences(text: str) -> list[Fence]:
     return markdown_fences(text[:MAX_REPLY])
 
 
-def python_blocks(text: str) -> list[str]:
-    """What may be Python: fences that say so, unmarked fences, the whole text if it has no fence."""
+def python_blocks(text: str) -> list[CodeBlock]:
+    """What may be Python, in order: fences that say so and unmarked ones; the whole text if it has no fence."""
     found = fences(text)
-    marked = [fence.text for fence in found if fence.language in PYTHON]
-    unmarked = [fence.text for fence in found if not fence.language]
-    return [*marked, *unmarked] if found else [text[:MAX_REPLY]]
+    blocks = [CodeBlock(fence.text, fence.start) for fence in found if fence.language in (*PYTHON, "")]
+    return blocks if found else [CodeBlock(text[:MAX_REPLY], 0)]
 
 
 def answers(text: str) -> list[Fence]:
@@ -86,23 +86,10 @@ def tree_of(source: str) -> ast.Module | None:
 
 
 def defines(source: str, name: str) -> bool:
-    """Whether a text is a module that defines, assigns or imports `name` at its top."""
+    """Whether a text is a module that says at its top what `name` stands for; see `codeblocks.is_defining`."""
     tree = tree_of(source)
-    return tree is not None and binds(tree, name)
-
-
-def binds(tree: ast.Module, name: str) -> bool:
-    """Whether a module defines, assigns or imports `name` at its top."""
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef) and node.name == name:
-            return True
-        if isinstance(node, ast.Assign) and any(isinstance(to, ast.Name) and to.id == name for to in node.targets):
-            return True
-        if isinstance(node, ast.Import | ast.ImportFrom) and any(
-            (one.asname or one.name) == name for one in node.names
-        ):
-            return True
-    return False
+    node = None if tree is None else binding(tree, {name})
+    return node is not None and is_defining(node)
 
 
 def _is_object(line: str) -> bool:

@@ -222,7 +222,7 @@ class WorldToolDomain(BaseDomain):
         if problem is None:
             return Parsed(None, "no-problem: a tool is read for the sake of its problem")
         world = world_of(problem)
-        blocks = [one for one in python_blocks(text) if defines(one, world.tools[0].name)]
+        blocks = [one.text for one in python_blocks(text) if defines(one.text, world.tools[0].name)]
         if not blocks:
             return Parsed(None, f"no-function: no block of Python defines {world.tools[0].name}")
         wrong = fault(with_source(world, blocks[-1]).tools[0])

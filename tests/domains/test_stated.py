@@ -109,12 +109,14 @@ def test_what_json_cannot_say_is_left_out_and_kinds_do_not_mix() -> None:
 
 
 def test_large_inputs_stay_the_code_that_makes_them() -> None:
-    code = "def build_inputs():\n    return [[[0] * 5]]"
-    parsed = FUNCTION.read("inputs", f"A sketch:\n```python\nx = 1\n```\n```python\n{code}\n```", None)
+    code = "def build_inputs():\n    return [[zeros(5)]]"
+    zeros = "def zeros(n):\n    return [0] * n"
+    reply = "A sketch:\n" + "".join(f"```python\n{block}\n```\n" for block in ("x = 1", zeros, code))
+    parsed = FUNCTION.read("inputs", reply, None)
     assert parsed.value is not None
     whole = FUNCTION.answered(FUNCTION.join([(parsed.value, (0,))]), [7])
     assert whole is not None
-    assert whole.body["cases"] == [{"input": {"python": f"{code}\nreturn build_inputs()[0]\n"}, "output": 7}]
+    assert whole.body["cases"] == [{"input": {"python": f"{zeros}\n\n{code}\nreturn build_inputs()[0]\n"}, "output": 7}]
     assert FUNCTION.answered(whole, ["x" * 30_000]) is None
     assert FUNCTION.read("inputs", "I would rather not.", None).value is None
 

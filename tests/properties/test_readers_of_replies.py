@@ -29,7 +29,9 @@ from evosyn.train.shaping import format_score
 pytestmark = pytest.mark.slow
 
 # ------------------------------------------------------------------------------------- the same as regular expressions
-MARKDOWN = re.compile(r"^[ \t]*(`{3,}|~{3,})[ \t]*([\w+.-]*)[^\n]*\n(.*?)(?:^[ \t]*\1[ \t]*$|\Z)", re.M | re.S)
+MARKDOWN = re.compile(
+    r"^[ \t]*(`{3,}(?=[^`\n]*\n)|~{3,})[ \t]*([\w+.-]*)[^\n]*\n(.*?)(?:^[ \t]*\1[ \t]*$|\Z)", re.M | re.S
+)
 ONE = re.compile(r"^```[ \t]*[\w+.-]*[ \t]*\n.+?^```[ \t]*$", re.DOTALL | re.MULTILINE)
 EDIT = re.compile(
     r"^[ \t]*<{5,}[ \t]*(?:SEARCH|ORIGINAL|HEAD)[ \t]*\n(.*?)^[ \t]*={5,}[ \t]*\n(.*?)"
@@ -87,7 +89,9 @@ def texts(pieces: list[str]) -> st.SearchStrategy[str]:
 
 @given(texts(PIECES))
 def test_fences_are_those_of_the_regular_expressions(text: str) -> None:
-    if not any(re.search("[^`]```|[^~]~~~", line.strip(" \t")) for line in text.split("\n")):  # behind words
+    lines = [line.expandtabs(4) for line in text.split("\n")]
+    if not any(re.search("[^`]```|[^~]~~~", line.strip(" ")) or re.match(" {4,}[`~]", line) for line in lines):
+        # none behind words or far to the right
         found = [(fence.language, fence.text) for fence in markdown_fences(text)]
         assert [one[0] for one in found] == [match[2].lower() for match in MARKDOWN.finditer(text)]
         assert [one[1].split() for one in found] == [match[3].split() for match in MARKDOWN.finditer(text)]

@@ -156,7 +156,8 @@ def test_strategies_see_which_tools_do_the_same_in_a_case():
 
 
 def test_a_reply_with_a_tool_is_read_by_the_gate_first():
-    assert OWN.read("solution", f"I do it.\n```python\n{BUY}```", BOUGHT).value.text.strip() == BUY.strip()
+    for use in ("", "Test:\n```python\nfrom tools import buy\nbuy(db)\n```\n"):
+        assert OWN.read("solution", f"I do it.\n```python\n{BUY}```\n{use}", BOUGHT).value.text.strip() == BUY.strip()
     assert OWN.read("solution", f"```python\nimport os\n{BUY}```", BOUGHT).reason.startswith("impure: line")
     assert OWN.read("solution", "```python\ndef sell(db):\n    return 1\n```", BOUGHT).reason.startswith("no-function")
     reply = f"```json\n{json.dumps(outcomes().body)}\n```"

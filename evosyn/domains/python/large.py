@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from evosyn.chat import Parsed
+from evosyn.domains.python.reading import with_helpers
 from evosyn.domains.replies import defines, python_blocks
 from evosyn.records import Json, Testing, json_text
 
@@ -19,11 +20,12 @@ MOST_INPUTS, LONGEST_OUTPUT = 5, 20_000
 
 
 def read_inputs(text: str, kind: str) -> Parsed[Testing]:
-    """The last block that defines `build_inputs()`, as cases of whose outputs nothing is said yet."""
-    found = [block for block in python_blocks(text) if defines(block, "build_inputs")]
+    """The last block that defines `build_inputs()`, with its helpers, as cases of whose outputs nothing is said yet."""
+    blocks = python_blocks(text)
+    found = [block for block in blocks if defines(block.text, "build_inputs")]
     if not found:
         return Parsed(None, "no-inputs: no block defines build_inputs()")
-    source = found[-1].strip("\n")
+    source = with_helpers(found[-1], blocks)
     made = [
         {"input": {"python": f"{source}\nreturn build_inputs()[{at}]\n"}, "output": ""} for at in range(MOST_INPUTS)
     ]

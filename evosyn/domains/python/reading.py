@@ -10,15 +10,15 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from evosyn.chat import Parsed
+from evosyn.codeblocks import MAX_BLOCKS, CodeBlock, binding, completed, last_answer, without_uses
 from evosyn.domains.python.payload import entry_point, starter_code
 from evosyn.domains.python.shapes import checked
-from evosyn.domains.replies import PYTHON, answers, binds, defines, python_blocks, read_json, tree_of
+from evosyn.domains.replies import PYTHON, answers, defines, python_blocks, read_json, tree_of
 from evosyn.errors import FormatError
 from evosyn.names import BUILTINS, bound_names, free_names
 from evosyn.parsing import parsed
 from evosyn.records import Json, Problem, Solution, Testing
 
-WRAPPER = "Solution"
 _INPUT_NAMES = ("input", "inputs", "args", "arguments")
 _OUTPUT_NAMES = ("output", "outputs", "expected", "expected_output", "answer", "result")
 _LIST_NAMES = ("cases", "test_cases", "testcases", "tests", "unit_tests", "testing")
@@ -94,25 +94,29 @@ def owner_of(problem: Problem) -> str | None:
 
 
 def read_solution(text: str, entry_point: str = "", starter_code: str = "") -> Parsed[Solution]:
-    """The program of a reply: the last block that defines the entry point, with the earlier blocks that it needs;
-    a method of `class Solution` in its place; else all blocks together; else a body that completes the starter code."""
-    blocks = [block for block in python_blocks(text) if block.strip()]
+    """The program of a reply, with what it needs of the other blocks: the last block that defines the entry point, a
+    body that completes the starter code, or all blocks together; a block that imports it or leaves its body out, where
+    there is no other. Without an entry point, the last block that does something."""
+    blocks = [block for block in python_blocks(text) if block.text.strip()][-MAX_BLOCKS:]
     if not blocks:
         return Parsed(None, "no-code: no fenced block")
     name = entry_point.partition(".")[0]
-    trees = [tree_of(block) for block in blocks]
-    whole = [at for at, tree in enumerate(trees) if tree is not None and (binds(tree, name) if name else _acts(tree))]
-    if whole:
-        return Parsed(Solution(_with_helpers(blocks, trees, whole[-1]).strip("\n") + "\n"))
-    wrapped = [block for block, tree in zip(blocks, trees, strict=True) if name and tree and _wraps(tree, name)]
-    if wrapped:
-        return Parsed(Solution(f"{wrapped[-1].strip()}\n\n\n{name} = {WRAPPER}().{name}\n"))
-    together = "\n".join(blocks)
-    if len(blocks) > 1 and (tree := tree_of(together)) is not None and (binds(tree, name) if name else _acts(tree)):
-        return Parsed(Solution(together.strip("\n") + "\n"))
-    completed = f"{starter_code.rstrip()}\n{blocks[0].rstrip()}\n"
-    if name and starter_code and blocks[0][:1].isspace() and defines(completed, name):
-        return Parsed(Solution(completed))
+    names = [name] if name else []
+    own = without_uses(blocks, names)
+    bodies = [
+        block._replace(text=f"{starter_code.rstrip()}\n{block.text.rstrip()}\n")
+        for block in own
+        if name and starter_code and block.text[:1].isspace()
+    ]
+    together = [CodeBlock("\n".join([block.text for block in own]), 0)]
+    for candidates in (own, bodies, together):
+        answer = last_answer(candidates, names) if name else _last_acting(candidates)
+        if answer is not None:
+            return Parsed(Solution(with_helpers(answer, own) + "\n"))
+    trees = [tree_of(block.text) for block in blocks]
+    naming = [block for block, tree in zip(blocks, trees, strict=True) if tree and binding(tree, names)]
+    if naming:
+        return Parsed(Solution(with_helpers(naming[-1], blocks) + "\n"))
     if any(trees) and name:
         return Parsed(None, f"no-entry-point: no block defines {name}")
     if any(trees):
@@ -120,50 +124,56 @@ def read_solution(text: str, entry_point: str = "", starter_code: str = "") -> P
     return Parsed(None, "does-not-parse: no block is Python")
 
 
-def _acts(tree: ast.Module) -> bool:
-    """Whether a program does anything: `no` and `yes, 5` are Python too."""
-    return any(
-        not isinstance(node, ast.Expr) or any(isinstance(part, ast.Call) for part in ast.walk(node))
-        for node in tree.body
-    )
+def _last_acting(blocks: Sequence[CodeBlock]) -> CodeBlock | None:
+    """The last block that calls something at its top, or else the last that does anything: `no` and `yes, 5` are
+    Python too, and a sample of output may be (`x = 5`)."""
+    acting: CodeBlock | None = None
+    for block in reversed(blocks):
+        tree = tree_of(block.text)
+        if tree is not None and any(map(_calls, tree.body)):
+            return block
+        if tree is not None and not all(isinstance(node, ast.Expr) for node in tree.body):
+            acting = acting or block
+    return acting
 
 
-def _with_helpers(blocks: Sequence[str], trees: Sequence[ast.Module | None], at: int) -> str:
-    """A block, behind those before it that define what it reads and does not define."""
-    kept, whole = [at], trees[at]
+def _calls(node: ast.stmt) -> bool:
+    inert = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+    return not inert and any(isinstance(part, ast.Call) for part in ast.walk(node))
+
+
+def with_helpers(answer: CodeBlock, blocks: Sequence[CodeBlock]) -> str:
+    """A program behind what it reads and does not define: definitions of later blocks, and whole earlier blocks, which
+    may fill a table or set a limit besides."""
+    program = completed(answer.text, [block.text for block in reversed(blocks) if block.start > answer.start])
+    whole = tree_of(program)
     wanted = free_names(whole) - BUILTINS if whole is not None else set()
-    for earlier in range(at - 1, -1, -1):
-        tree = trees[earlier]
-        if not wanted or tree is None:
+    kept = [program]
+    for earlier in reversed([block.text for block in blocks if block.start < answer.start]):
+        tree = tree_of(earlier) if wanted else None
+        if tree is None:
             continue
         given = set().union(*(bound_names(node) for node in tree.body)) & wanted
         if given:
             kept.insert(0, earlier)
             wanted = (wanted - given) | (free_names(tree) - BUILTINS)
-    return "\n\n".join([blocks[place].strip("\n") for place in kept])
-
-
-def _wraps(tree: ast.Module, name: str) -> bool:
-    """Whether it is a class of the form that judges of programming contests ask for, with this method."""
-    classes = [node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == WRAPPER]
-    methods = [part.name for node in classes for part in node.body if isinstance(part, ast.FunctionDef)]
-    return name in methods
+    return "\n\n".join([text.strip("\n") for text in kept])
 
 
 def read_cases(
     text: str, kind: str, repair: Callable[[Json], Json], output: Callable[[Json], Json] | None = None
 ) -> Parsed[Testing]:
-    """The last block that is a JSON list of cases, or Python that defines `build_cases()`.
+    """The last block that is a JSON list of cases, or Python that defines `build_cases()`, with its helpers.
 
     Args:
         kind: `cases` or `stdin`.
         repair: brings a case's input into the form of the format, or raises FormatError.
         output: the same for what it expects; None where any value will do.
     """
-    reason = "no-cases: neither a JSON list of cases nor build_cases()"
     for block in answers(text):
         if block.language in (*PYTHON, "") and defines(block.text, "build_cases"):
-            return Parsed(checked({"kind": kind, "cases": {"python": block.text.strip("\n") + "\n"}}))
+            source = with_helpers(CodeBlock(block.text, block.start), python_blocks(text))
+            return Parsed(checked({"kind": kind, "cases": {"python": source + "\n"}}))
         cases = _case_list(read_json(block.text))
         if cases is None:
             continue
@@ -171,8 +181,8 @@ def read_cases(
             body = {"kind": kind, "cases": [_repaired(index, case, repair, output) for index, case in enumerate(cases)]}
             return Parsed(checked(body))
         except FormatError as error:
-            reason = f"bad-cases: {error}" if reason.startswith("no-cases") else reason
-    return Parsed(None, reason)
+            return Parsed(None, f"bad-cases: {error}")
+    return Parsed(None, "no-cases: neither a JSON list of cases nor build_cases()")
 
 
 def _case_list(value: Json) -> list[Json] | None:
@@ -180,8 +190,8 @@ def _case_list(value: Json) -> list[Json] | None:
         if any(name in value for name in _INPUT_NAMES):
             return [value]
         value = next((value[name] for name in _LIST_NAMES if name in value), None)
-    if isinstance(value, list) and value and all(isinstance(case, dict) for case in value):
-        return value
+    if isinstance(value, list) and all(isinstance(case, dict) for case in value):
+        return value if any(name in case for case in value for name in (*_INPUT_NAMES, *_OUTPUT_NAMES)) else None
     return None
 
 
