@@ -207,6 +207,6 @@ def _look(turn: asyncio.Future[None]) -> None:
 def unpriced(model: str) -> str:
     """What is said where a limit in money cannot be kept."""
     return (
-        f"max_cost is set but the price of {model} is unknown; give workbench.teacher.price_in and price_out "
+        f"max_cost is set but the price of {model} is unknown; give both workbench.teacher.price_in and price_out "
         "(dollars for a million tokens), or limit workbench.budget.max_tokens instead"
     )

@@ -107,7 +107,7 @@ def print_prompt(one: PromptAndReplies) -> None:
     click.echo(safe(one.prompt))
     for reply in one.replies:
         head(f"reply {reply.id}")
-        click.echo(safe(reply.text if reply.text is not None else "(not in the reply cache of this directory)"))
+        click.echo(safe(reply.text if reply.text is not None else "(not in the reply cache of this run)"))
 
 
 def print_difference(one: Difference) -> None:

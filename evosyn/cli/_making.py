@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -75,10 +75,11 @@ def spent(report: Mapping[str, Json]) -> str:
     return f"{report['calls']} model calls ({tokens}, {cost}), {report['executions']} executions{simulated}"
 
 
-def refuse_nothing(report: Mapping[str, Json], out: Path, things: str, first: str = "") -> None:
+def refuse_nothing(report: Mapping[str, Json], out: Path, things: str, first: str = "", room: str = "") -> None:
     """
     Args:
         first: the stage whose replies all others wait for, where there is one.
+        room: the key that gives these more room.
 
     Raises:
         CheckFailed: nothing was kept.
@@ -87,7 +88,21 @@ def refuse_nothing(report: Mapping[str, Json], out: Path, things: str, first: st
     if report["kept"]:
         return
     dropped = ", ".join(f"{count} {reason}" for reason, count in report["dropped"].items())
-    said = f"none of {report['asked']} {things} was kept: {dropped}."
-    if first and all(reason.startswith(f"{first}: reply-") for reason in report["dropped"]):
-        raise TeacherUnavailable(f"{said} See that the model answers: evosyn doctor --model provider/name")
-    raise CheckFailed(f"{said} See {out}/rejects.jsonl")
+    said = f"none of {report['asked']} {things} was kept: {dropped}"
+    reasons = {reason.removeprefix(f"{first}: ") for reason in report["dropped"]}
+    raise nothing_kept(said, reasons, room, f"See {out}/rejects.jsonl")
+
+
+def nothing_kept(said: str, reasons: Collection[str], room: str, see: str) -> CheckFailed | TeacherUnavailable:
+    """The error of a run that kept nothing: of the endpoint where no reply came at all, else of what came.
+
+    Args:
+        reasons: why things were dropped; `reply-FAILURE` where their first reply was of no use.
+        room: the key that gives this reply more room.
+    """
+    from evosyn.running.ledger import LOST
+
+    if reasons and LOST.issuperset(reasons):
+        return TeacherUnavailable(f"{said}. See that the model answers: evosyn doctor --model provider/name")
+    more = f" Give replies more room: --set {room}=16000." if "reply-truncated" in reasons else ""
+    return CheckFailed(f"{said}.{more} {see}")

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import click
 
 from evosyn import __version__
-from evosyn.errors import EXIT_UNAVAILABLE, EvosynError, MissingExtra
+from evosyn.errors import EXIT_UNAVAILABLE, EvosynError, MissingExtra, UsageError
 
 if TYPE_CHECKING:
     from evosyn.chat import Reply
@@ -166,6 +166,8 @@ def _model(model: str, options: dict[str, str]) -> Iterator[Finding]:
     tools, params = TeacherTools(), DrawConfig().solution
     try:
         answers = asyncio.run(_questions(model, options, tools, params))
+    except UsageError:
+        raise  # of the command, not of the machine
     except EvosynError as error:
         yield Finding(f"model {model}", False, str(error), needed=True)
         return

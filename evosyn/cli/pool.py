@@ -81,9 +81,10 @@ def import_(
 ) -> None:
     """Turn your own copy of a benchmark into seeds.
 
-    FORMAT is livecodebench, humaneval, mbpp or apps (also TACO); FILE is JSON lines (also gzipped), one JSON list, or
-    parquet. A row that cannot be brought in rightly is left out and named with its reason; nothing is executed
-    (`evosyn pool check --execute` runs the references). Ends with 1 if no row could be used.
+    FORMAT is aime, apps (also TACO), bbh, gsm8k, humaneval, livecodebench, math500 or mbpp; FILE is JSON lines (also
+    gzipped), one JSON list, or parquet. A row that cannot be brought in rightly is left out and named with its
+    reason; nothing is executed (`evosyn pool check --execute` runs the references). Ends with 1 if no row could be
+    used.
     """
     from evosyn.domains.published import converter, import_rows
     from evosyn.jsonlines import write_lines

@@ -19,7 +19,7 @@ from evosyn.cli._command import (
     sandbox_options,
     teacher_options,
 )
-from evosyn.errors import CheckFailed, TeacherUnavailable, UsageError
+from evosyn.errors import UsageError
 
 if TYPE_CHECKING:
     from evosyn.records import Json
@@ -189,6 +189,8 @@ def _refuse_nothing(report: dict[str, Json], out: Path) -> None:
         CheckFailed: not a single problem was kept.
         TeacherUnavailable: because the teacher gave no reply to any request.
     """
+    from evosyn.cli._making import nothing_kept
+
     if report["kept"]:
         return
     dropped = ", ".join(f"{count} {reason}" for reason, count in report["dropped"].items())
@@ -196,6 +198,5 @@ def _refuse_nothing(report: dict[str, Json], out: Path) -> None:
     said = f"none of {report['asked']} problems was kept: {dropped}" + (
         f"; unusable replies: {unusable}" if unusable else ""
     )
-    if all(reason.startswith("reply-") for reason in report["dropped"]):
-        raise TeacherUnavailable(f"{said}. See that the model answers: evosyn doctor --model provider/name")
-    raise CheckFailed(f"{said}. See why: evosyn inspect {out} --why syn-000000, and {out}/rejects.jsonl")
+    see = f"See why: evosyn inspect {out} --why syn-000000, and {out}/rejects.jsonl"
+    raise nothing_kept(said, report["dropped"].keys(), "problem.params.max_tokens", see)

@@ -54,10 +54,10 @@ def load_config(
     if preset is not None:
         _merge(merged, _read_preset(preset))
     if file is not None:
-        _merge(merged, _read_yaml(file.name, _text(file)))
+        _merge(merged, _mapping(file))
     for pair in sets:
         key, equals, text = pair.partition("=")
-        if not equals:
+        if not (equals and PART.search(key.strip())):
             raise UsageError(f"--set {pair!r}: write it as key.key=value")
         _merge(merged, _nested(key.strip(), _read_yaml(f"--set {key}", text)))
     for key, value in (flags or {}).items():
@@ -93,17 +93,24 @@ def _read_preset(name: str) -> Json:
     return _read_yaml(name, (resources.files("evosyn.configs") / "presets" / f"{name}.yaml").read_text())
 
 
-def _text(file: Path) -> str:
+def _mapping(file: Path) -> Json:
     try:
-        return file.read_text(encoding="utf-8")
+        text = file.read_text(encoding="utf-8")
     except OSError as error:
         raise UsageError(f"--config {file}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"--config {file}: byte {error.start} is not UTF-8; save it as UTF-8") from error
+    values = _read_yaml(f"--config {file}", text)
+    if not isinstance(values, dict | None):
+        shape = "a list" if isinstance(values, list) else "a text" if isinstance(values, str) else repr(values)
+        raise UsageError(f"--config {file}: is {shape}; write keys with values, such as `seed: 1`")
+    return values
 
 
 def _read_yaml(where: str, text: str) -> Json:
     try:
         return yaml.safe_load(text)
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: a day that there is not
         raise UsageError(f"{where}: is not YAML: {error}") from error
 
 

@@ -83,7 +83,9 @@ def _failing(state: Archipelago, times: int) -> str:
     name, worst = max(state.tallies.items(), key=lambda item: sum(item[1].wasted.values()))
     reasons = sorted(worst.wasted.items(), key=lambda item: -item[1])
     listed = ", ".join(f"{count} x {reason}" for reason, count in reasons)
+    cut = "truncated" in worst.wasted
+    remedy = "give more room (--set proposers.params.max_tokens=16000)" if cut else "repair the model"
     return (
         f"the proposer {name!r} made nothing usable {times} times in a row ({listed}); "
-        "nothing is lost: repair the model and repeat the command"
+        f"nothing is lost: {remedy} and repeat the command"
     )

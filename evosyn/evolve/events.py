@@ -124,7 +124,7 @@ Event: TypeAlias = Committed | Continued | Stopped | Reassessed
 def events_of(journal: Journal) -> Events[Event]:
     """The events of a search."""
     kinds = {"proposal": Committed, "continue": Continued, "stop": Stopped, "reassess": Reassessed}
-    return Events[Event](journal, kinds, _of_version_1)
+    return Events[Event](journal, kinds, _of_today)
 
 
 def committed(step: Step, fates: tuple[Fate, ...]) -> Committed:
@@ -136,6 +136,17 @@ def _remembered(trial: Trial, fate: Fate) -> Trial:
     if trial.evaluation is None or fate in KEPT:
         return trial
     return replace(trial, evaluation=replace(trial.evaluation, feedback=(), notes=()))
+
+
+def _of_today(line: dict[str, Json]) -> dict[str, Json]:
+    """An event as one of today: how models were asked was once part of what a search was begun with."""
+    line = _of_version_1(line)
+    if line.get("event") == BEGIN:
+        for begun in (line, line.get("config")):
+            proposers = begun.get("proposers") if isinstance(begun, dict) else None
+            if isinstance(proposers, dict):
+                proposers.pop("params", None)
+    return line
 
 
 def _of_version_1(line: dict[str, Json]) -> dict[str, Json]:

@@ -152,7 +152,7 @@ def of_evaluation(report: Mapping[str, Json] | None, progress: str) -> Conclusio
     if report is None:
         return Conclusion("open", f"{progress[:1].upper()}{progress[1:]}.")
     rows, k = report["models"], report["ks"][0]
-    best = max(rows, key=lambda row: row[f"pass@{k}"]["mean"])
+    best = max(rows, key=lambda row: -1.0 if row[f"pass@{k}"]["mean"] is None else row[f"pass@{k}"]["mean"])
     told = f"solves {_mean(best[f'pass@{k}'])} of {report['problems']} problems (pass@{k})"
     won, why = f"{best['model']} {told}", []
     for row in rows[1:]:
@@ -163,6 +163,8 @@ def of_evaluation(report: Mapping[str, Json] | None, progress: str) -> Conclusio
     gain = best.get(f"gain@{k}")
     if gain is None:
         return Conclusion("no", f"No model does better than {rows[0]['model']}.", won, None, tuple(why))
+    if gain["mean"] is None:
+        return Conclusion("unclear", f"Nothing is known of {rows[0]['model']} to compare with.", won, None, tuple(why))
     sure = gain["low"] is not None and gain["low"] > 0
     did = f"{best['model']} does better than {rows[0]['model']}" + ("." if sure else ", but chance could explain it.")
     return Conclusion("yes" if sure else "unclear", did, won, None, tuple(why))
@@ -267,6 +269,8 @@ def _error(values: Sequence[float], window: int) -> float:
 
 
 def _mean(value: Mapping[str, Json], *, signed: bool = False) -> str:
+    if value["mean"] is None:
+        return "an unknown share"
     mean = f"{value['mean']:+.3f}" if signed else f"{value['mean']:.3f}"
     return mean if value["low"] is None else f"{mean} [{value['low']:.3f}, {value['high']:.3f}]"
 

@@ -13,6 +13,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+import yaml
+
 from evosyn.errors import UsageError
 from evosyn.evaluators.behaviour import axes_named
 from evosyn.evolve.islands import Archipelago, IslandsConfig
@@ -44,7 +46,7 @@ from evosyn.reading.search_journal import (
     folded,
     folded_before,
 )
-from evosyn.records import PassMatrix
+from evosyn.records import Json, PassMatrix
 from evosyn.strategies.genome import merit_of
 
 if TYPE_CHECKING:
@@ -352,8 +354,8 @@ class SearchReading(Reading):
         return None if place is None else entry_at(self.journal, place)
 
     def _replies(self, entry: Entry) -> tuple[ReplyText, ...]:
-        file = self.dir.file("replies.sqlite")
-        if not entry.step.replies or not file.exists():
+        file = self._reply_cache()
+        if not entry.step.replies or not file.is_file():
             return tuple(ReplyText(name, None) for name in entry.step.replies)
         from evosyn.teachers.cache import ReplyCache
 
@@ -363,6 +365,14 @@ class SearchReading(Reading):
         finally:
             cache.close()
         return tuple(ReplyText(name, None if reply is None else reply.text) for name, reply in found.items())
+
+    def _reply_cache(self) -> Path:
+        """Where the run keeps replies: a file that it shares with others, or its own."""
+        config = self.dir.file("config.yaml")
+        value: Json = yaml.safe_load(config.read_text(encoding="utf-8")) if config.is_file() else None
+        for name in ("workbench", "teacher", "replies"):
+            value = value.get(name) if isinstance(value, dict) else None
+        return Path(value) if value else self.dir.file("replies.sqlite")
 
     def _read(self) -> CandidateIndex:
         index = CandidateIndex([], {})

@@ -324,8 +324,9 @@ def _cells(row: Mapping[str, Json]) -> dict[str, Cell]:
     found: dict[str, Cell] = {}
     for name, value in row.items():
         if isinstance(value, Mapping) and "mean" in value:
+            mean = "" if value["mean"] is None else f"{value['mean']:.3f}"
             known = value["low"] is not None
-            found[name] = f"{value['mean']:.3f}" + (f" [{value['low']:.3f}, {value['high']:.3f}]" if known else "")
+            found[name] = mean + (f" [{value['low']:.3f}, {value['high']:.3f}]" if known else "")
         elif isinstance(value, Mapping):
             found |= {f"{name} {inner}": cell for inner, cell in _cells(value).items()}
         else:

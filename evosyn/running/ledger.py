@@ -30,6 +30,8 @@ Key: TypeAlias = tuple[int, str, int, int]
 """(index, kind, slot, attempt): names one request of a run."""
 TRANSIENT = frozenset({"timeout", "server", "transport", "rate"})
 """Failures that say nothing about the request: not kept, so that a resumed run asks again."""
+LOST = frozenset(f"reply-{failure}" for failure in TRANSIENT)
+"""The same as reasons why nothing came of a request."""
 DRAIN_S = 300.0
 """Seconds that a run whose budget is spent waits for the calls in flight."""
 

@@ -183,7 +183,7 @@ def estimate(config: SynthesizeConfig, sampled: Sampled, concurrency: int) -> di
         "problem": (1, config.problem.attempts),
         "solution": (config.solutions, config.draw.attempts),
         "testing": (config.testings, config.draw.attempts),
-        **({"inputs": (1, 1)} if sampled.large else {}),
+        **({"inputs": (1, config.draw.attempts)} if sampled.large else {}),
     }
     phases = {
         purpose: sampled.phase(purpose, config.problems * count, config.problems * count * attempts)

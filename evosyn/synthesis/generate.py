@@ -93,10 +93,7 @@ class Drawn:
 
     def rejects(self, index: int) -> tuple[Reject, ...]:
         """A row for each reply that could not be used; the problem is number `index` of its run."""
-        name = self.pool.problem.problem_id
-        return tuple(
-            Reject(one.kind, one.reason, "reply", index, name, (), one.reply.id, one.detail) for one in self.rejected
-        )
+        return rejects_of(self.attempts, index, self.pool.problem)
 
 
 @dataclass(frozen=True)
@@ -105,6 +102,16 @@ class Slot:
 
     value: Solution | Testing | None
     attempts: tuple[Attempt, ...]
+
+
+def rejects_of(attempts: Iterable[Attempt], index: int, problem: Problem) -> tuple[Reject, ...]:
+    """A row for each reply that could not be used; the problem is number `index` of its run."""
+    name = problem.problem_id
+    return tuple(
+        Reject(one.kind, one.reason, "reply", index, name, (), one.reply.id, one.detail)
+        for one in attempts
+        if one.reason
+    )
 
 
 def draw_pools(
@@ -228,24 +235,36 @@ async def _draw_slot(
 ) -> Slot:
     if kind == "solution" and problem.domain in want.actors:
         return await _draw_episode(problem, domain, ask, slot, want, config)
+    requests = (
+        _request(problem, domain, kind, slot, slot + number * SAMPLE_STRIDE, want, config)
+        for number in range(config.attempts)
+    )
+    drawn = await attempted(problem, domain, ask, kind, slot, requests)
+    if drawn.value is None:
+        return drawn
+    last = drawn.attempts[-1]
+    provenance = Provenance(
+        source=last.reply.model,
+        simulated=want.simulated,
+        call=last.reply.id,
+        parents=(problem.id,),
+        detail={"slot": slot, "attempt": last.attempt},
+    )
+    return replace(drawn, value=replace(drawn.value, provenance=provenance))
+
+
+async def attempted(
+    problem: Problem, domain: Domain, ask: Ask, kind: Kind, slot: int, requests: Iterable[Request]
+) -> Slot:
+    """Make one request after the other until a reply can be used; after one that was cut the next has more room."""
     attempts: list[Attempt] = []
-    for number in range(config.attempts):
-        sample = slot + number * SAMPLE_STRIDE
-        request = _request(problem, domain, kind, slot, sample, want, config)
-        if attempts:
-            request = roomier(request, attempts[-1].reply)
-        reply = await ask(kind, slot, number, request)
+    for number, request in enumerate(requests):
+        wider = roomier(request, attempts[-1].reply) if attempts else request
+        reply = await ask(kind, slot, number, wider)
         read = read_reply(problem, domain, kind, reply)
         attempts.append(Attempt(kind, slot, number, reply, read.reason, read.detail))
         if read.value is not None:
-            provenance = Provenance(
-                source=reply.model,
-                simulated=want.simulated,
-                call=reply.id,
-                parents=(problem.id,),
-                detail={"slot": slot, "attempt": number},
-            )
-            return Slot(replace(read.value, provenance=provenance), tuple(attempts))
+            return Slot(read.value, tuple(attempts))
     return Slot(None, tuple(attempts))
 
 
@@ -290,10 +309,12 @@ def _request(
     return request.followed_by(limits, view)
 
 
-def inputs_request(problem: Problem, domain: Domain, params: Mapping[str, Json], limits: Limits) -> Request:
-    """The request for large inputs of a problem."""
+def inputs_requests(problem: Problem, domain: Domain, config: DrawConfig, limits: Limits) -> Iterator[Request]:
+    """The requests for large inputs of a problem, an attempt each."""
     conditions = domain.conditions("inputs", limits)
-    return domain.ask("inputs", problem, 0, params).followed_by(f"## Limits\n{conditions}" if conditions else "")
+    said = f"## Limits\n{conditions}" if conditions else ""
+    for number in range(config.attempts):
+        yield domain.ask("inputs", problem, number * SAMPLE_STRIDE, config.inputs).followed_by(said)
 
 
 def _params(config: DrawConfig, slot: int) -> dict[str, Json]:

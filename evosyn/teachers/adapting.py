@@ -55,10 +55,15 @@ class Adapting:
         await self._inner.aclose()
 
     def _fitted(self, request: Request) -> Request:
-        names = self._refusals.parameters
-        params = {names.get(name, name): value for name, value in request.params.items()}
-        schema = None if SCHEMA in names else request.schema
+        params = {self._taken(name): value for name, value in request.params.items()}
+        schema = None if SCHEMA in self._refusals.parameters else request.schema
         return replace(request, params={n: v for n, v in params.items() if n}, schema=schema)
+
+    def _taken(self, name: str) -> str:
+        """What a parameter is called there, empty where nothing is taken: the other name may be refused as well."""
+        while name in self._refusals.parameters:
+            name = self._refusals.parameters[name]
+        return name
 
     def _learned(self, sent: Request, error: TransportError) -> bool:
         """Whether the refusal names a parameter that was sent, which is then known."""

@@ -62,7 +62,8 @@ class ChatConfig(Section):
         requests_per_minute, tokens_per_minute: limits of the account, None for none.
         lead: the first request goes alone, and the others when it is answered: what is wrong with key, address or
             parameters costs one call. Not for a model of this machine, nor for a person.
-        price_in, price_out: dollars for a million tokens, in place of what the provider says.
+        price_in, price_out: dollars for a million tokens, in place of what the provider says; where one alone is given
+            the other is that of its list.
     """
 
     concurrency: int = Field(default=64, ge=1, le=4096)
@@ -75,13 +76,21 @@ class ChatConfig(Section):
     price_in: float | None = Field(default=None, ge=0)
     price_out: float | None = Field(default=None, ge=0)
 
-    @property
-    def price(self) -> Price | None:
-        """What a call costs, where that is given."""
+    def price(self, listed: Price | None) -> Price | None:
+        """What a call costs, where a price is given.
+
+        Args:
+            listed: what the provider's price list says.
+        """
         if self.price_in is None and self.price_out is None:
             return None
-        price_in, price_out = self.price_in or 0.0, self.price_out or 0.0
-        return lambda read, written: (read * price_in + written * price_out) / 1e6
+
+        def cost(read: int, written: int) -> float | None:
+            asked = listed(read, 0) if self.price_in is None and listed else _dollars(read, self.price_in)
+            said = listed(0, written) if self.price_out is None and listed else _dollars(written, self.price_out)
+            return None if asked is None or said is None else asked + said
+
+        return cost
 
 
 class ChatTeacher:
@@ -110,7 +119,8 @@ class ChatTeacher:
         self.budget = budget
         self._name, self._transport, self._config, self._cache = name, transport, config, cache
         self._place = f"{name} at {place}" if place else name
-        self._price = config.price or listed
+        self._own = config.price(listed)
+        self._price = self._own or listed
         self._limit = AdaptiveLimit(config.concurrency)
         self._requests, self._tokens = PerMinute(config.requests_per_minute), PerMinute(config.tokens_per_minute)
         self._late = Lateness(config.hedge, lambda: self._limit.size // SECOND_CALLS)
@@ -352,8 +362,11 @@ class ChatTeacher:
         )
 
     def _cost(self, answer: Answer) -> float | None:
-        own = self._config.price
-        return answer.cost if own is None else own(answer.input_tokens, answer.output_tokens)
+        return answer.cost if self._own is None else self._own(answer.input_tokens, answer.output_tokens)
+
+
+def _dollars(tokens: int, price: float | None) -> float | None:
+    return None if price is None else tokens * price / 1e6
 
 
 def _kept_name(kind: Failure) -> str:

@@ -12,9 +12,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import get_args
 from urllib.parse import quote
 
 from evosyn.addresses import without_secrets
+from evosyn.chat import Purpose
 from evosyn.errors import UsageError
 from evosyn.records import Json
 
@@ -92,7 +94,8 @@ class Endpoint:
 
     @property
     def variable(self) -> str:
-        """The environment variable that the key is read from."""
+        """The environment variable that the key is read from; where none is named and there is no base URL, litellm may
+        read another one."""
         usual = "OPENAI_API_KEY" if self.base_url else f"{self.provider.upper()}_API_KEY"
         return self.api_key_env or usual
 
@@ -182,7 +185,7 @@ def _advice(kind: Failure, status: int, body: str, endpoint: Endpoint, purpose: 
     if kind is Failure.AUTH:
         return _about_key(status, endpoint)
     if kind is Failure.PAYMENT:
-        spent = f"The account of the key in {endpoint.variable} has no credit left"
+        spent = f"The account of the key {_whence(endpoint)} has no credit left"
         return f"{spent}: add some, or name another variable with --api-key-env"
     if kind is Failure.NO_MODEL:
         wrong = "; --base-url usually ends with /v1" if endpoint.base_url else ""
@@ -198,17 +201,30 @@ def _advice(kind: Failure, status: int, body: str, endpoint: Endpoint, purpose: 
 
 def setting(purpose: str, name: str = "KEY") -> str:
     """How a parameter of requests for this purpose is set."""
-    sections = {"problem": "problem.params", "solution": "draw.solution", "testing": "draw.testing"}
-    return f"--set {sections.get(purpose, 'proposers.params')}.{name}=..."
+    section = "problem.params" if purpose == "problem" else f"draw.{purpose}"
+    key = f"--set {section if purpose in get_args(Purpose) else 'proposers.params'}.{name}=..."
+    return f"{key} (eval, calibrate: --max-tokens)" if purpose == "solution" else key
 
 
 def _about_key(status: int, endpoint: Endpoint) -> str:
-    if not os.environ.get(endpoint.variable, "").strip():
+    if endpoint.base_url and not _is_set(endpoint.variable):
         return (
             f"{endpoint.variable} is not set, so no key was sent: set it, or name another variable with --api-key-env"
         )
     what = "is not valid there" if status == 401 else "may not use this model there"
-    return f"The key in {endpoint.variable} {what}: correct it, or name another variable with --api-key-env"
+    return f"The key {_whence(endpoint)} {what}: correct it, or name another variable with --api-key-env"
+
+
+def _whence(endpoint: Endpoint) -> str:
+    """Where the key that was sent comes from. A provider's own variable is known to litellm alone, and may have any
+    name."""
+    if endpoint.base_url or _is_set(endpoint.variable):
+        return f"in {endpoint.variable}"
+    return f"that litellm read for {endpoint.provider}"
+
+
+def _is_set(variable: str) -> bool:
+    return bool(os.environ.get(variable, "").strip())
 
 
 def shown(body: str) -> str:
@@ -240,20 +256,23 @@ def retry_after(headers: Mapping[str, Json]) -> float:
 
 
 def redacted(text: str, endpoint: Endpoint) -> str:
-    """The first 4,000 characters, without the endpoint's key and the value of anything else in the environment that
-    could be one."""
+    """The first 4,000 characters, without secrets; a key of the endpoint is one however short it is."""
+    return masked(text, endpoint, shortest=1)[:4000]
+
+
+def masked(text: str, endpoint: Endpoint, shortest: int = SECRET_FROM) -> str:
+    """A text that is kept, without the endpoint's key and the value of anything else in the environment that could be
+    one: which variable litellm reads is its own affair.
+
+    Args:
+        shortest: letters from which the endpoint's key is taken out.
+    """
     for name, value in os.environ.items():
-        value = value.strip()
+        value, own = value.strip(), name == endpoint.variable
         secret = len(value) >= SECRET_FROM and any(word in name.upper() for word in SECRET_WORDS)
-        if secret or (name == endpoint.variable and value):
+        if secret or (own and len(value) >= shortest):
             text = _without(text, name, value)
-    return text[:4000]
-
-
-def masked(text: str, endpoint: Endpoint) -> str:
-    """A text that is kept, without the endpoint's key, should it repeat that."""
-    value = os.environ.get(endpoint.variable, "").strip()
-    return _without(text, endpoint.variable, value) if len(value) >= SECRET_FROM else text
+    return text
 
 
 def _without(text: str, name: str, value: str) -> str:

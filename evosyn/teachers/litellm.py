@@ -38,7 +38,7 @@ class LitellmConfig(PluginConfig):
         retries: further attempts after a server error, a time-out or a broken connection.
         hedge: ask again where a call hangs.
         requests_per_minute, tokens_per_minute: limits of the account.
-        price_in, price_out: dollars for a million tokens, where litellm does not know them.
+        price_in, price_out: dollars for a million tokens, over those of litellm's list.
     """
 
     model: Annotated[str, Argument("provider/name")]
@@ -92,7 +92,7 @@ def create(tools: TeacherTools, config: LitellmConfig) -> ChatTeacher:
         price_in=config.price_in,
         price_out=config.price_out,
     )
-    price = chat.price or listed
+    price = chat.price(listed) or listed
     if tools.budget.limits.max_cost is not None and (price is None or price(1, 1) is None):
         raise UsageError(unpriced(model))
     chat = chat if config.hedge else chat.model_copy(update={"hedge": None})

@@ -62,7 +62,7 @@ def measure(
             scorer.judge.domains[tasks[row].problem.domain].ask("solution", tasks[row].problem, 0, {}) for row in rows
         ]
         for row, texts in zip(rows, generator.generate(asked, rows), strict=True):
-            said = [text for text in texts if text or not served]  # no reply says nothing of the student
+            said = [text for text in texts if text or (text is not None and not served)]  # none says nothing of it
             scores = scorer.score([tasks[row]] * len(said), said)
             known = [score for score in scores if score.known]
             rate = RowRate(row, len(known), sum(score.passed for score in known), len(texts) - len(known))

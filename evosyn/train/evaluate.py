@@ -7,6 +7,7 @@ paired differences to the first. Chen 2021 (pass@k); EvoSyn (2510.17928) table 2
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -26,7 +27,7 @@ from evosyn.rundir import RunDir
 from evosyn.train.data import load_samples, tasks_of
 from evosyn.train.generation import Generator, TokenSampling
 from evosyn.train.scoring import Scorer, Task, domains_of
-from evosyn.train.stats import MeanInterval, bootstrap, pass_at_k
+from evosyn.train.stats import bootstrap, pass_at_k
 
 LEVELS = ("easy", "medium", "hard", "unrated")
 
@@ -160,7 +161,7 @@ def evaluate(
     shown = {name: [[one.role, one.content] for one in turns] for name, turns in shots.items() if turns}
     key = content_id("e_", [model, sampling.__dict__, *([shown] if shown else [])])
     path = run.file("completions", f"{key}.jsonl")
-    kept = _kept(path)
+    kept: dict[str, Sequence[str | None]] = {**_kept(path)}
     path.parent.mkdir(parents=True, exist_ok=True)
     missing = [task for task in tasks if task.row_id not in kept]
     with path.open("a", encoding="utf-8") as file:
@@ -169,7 +170,8 @@ def evaluate(
             asked = [_asked(domains[task.problem.domain], task, shots.get(task.row_id, ())) for task in chunk]
             drawn = generator.generate(asked, [task.row_id for task in chunk])
             for task, texts in zip(chunk, drawn, strict=True):
-                file.write(json.dumps({"problem_id": task.row_id, "completions": texts}) + "\n")
+                if None not in texts:  # else the same command asks again: what came is in the reply cache
+                    file.write(json.dumps({"problem_id": task.row_id, "completions": texts}) + "\n")
                 kept[task.row_id] = texts
             file.flush()
             if on_done is not None:
@@ -192,11 +194,11 @@ def summary(results: Sequence[Result], ks: Sequence[int], seed: int) -> dict[str
         row["parsed"] = _share(result.outcomes)
         for k in ks:
             values = pass_values(result.outcomes, k)
-            row[f"pass@{k}"] = _json(bootstrap(values, seeds.child("mean", k)))
+            row[f"pass@{k}"] = _mean(values, seeds.child("mean", k))
             if result is not results[0]:
                 first = pass_values(results[0].outcomes, k)
                 gained = [after - before for before, after in zip(first, values, strict=True)]
-                row[f"gain@{k}"] = _json(bootstrap(gained, seeds.child("gain", k)))
+                row[f"gain@{k}"] = _mean(gained, seeds.child("gain", k))
         row["levels"] = _parts(result, LEVELS, lambda one: one.level, ks, seeds)
         domains = sorted({outcome.domain for outcome in result.outcomes})
         if len(domains) > 1:
@@ -210,18 +212,18 @@ def _parts(
 ) -> dict[str, Json]:
     """pass@k of the problems of each name that has any."""
     return {
-        name: {"problems": len(part), **{f"pass@{k}": _json(bootstrap(pass_values(part, k), seeds)) for k in ks}}
+        name: {"problems": len(part), **{f"pass@{k}": _mean(pass_values(part, k), seeds) for k in ks}}
         for name in names
         if (part := [outcome for outcome in result.outcomes if name_of(outcome) == name])
     }
 
 
 def pass_values(outcomes: Sequence[BenchOutcome], k: int) -> list[float]:
-    """pass@k of each problem, over the samples that could be judged; 0 where none could."""
+    """pass@k of each problem, over the samples that could be judged; NaN where none could."""
     values = []
     for outcome in outcomes:
         judged = outcome.samples - outcome.unknown
-        values.append(pass_at_k(judged, outcome.passed, min(k, judged)) if judged else 0.0)
+        values.append(pass_at_k(judged, outcome.passed, min(k, judged)) if judged else math.nan)
     return values
 
 
@@ -233,7 +235,7 @@ def write_picture(run: RunDir, table: Mapping[str, Json]) -> None:
         for place, k in enumerate(ks):
             cells = [row[f"pass@{k}"] for row in table["models"]]
             across = [number + 0.12 * (place - (len(ks) - 1) / 2) for number in range(len(names))]
-            means = [cell["mean"] for cell in cells]
+            means = [math.nan if cell["mean"] is None else cell["mean"] for cell in cells]
             below = [0 if cell["low"] is None else cell["mean"] - cell["low"] for cell in cells]
             above = [0 if cell["high"] is None else cell["high"] - cell["mean"] for cell in cells]
             axes.errorbar(across, means, yerr=[below, above], fmt="o", capsize=3, label=f"pass@{k}")
@@ -254,15 +256,16 @@ def _kept(path: Path) -> dict[str, list[str]]:
     return kept
 
 
-def _score(task: Task, texts: Sequence[str], scorer: Scorer) -> BenchOutcome:
-    scores = scorer.score([task] * len(texts), texts)
+def _score(task: Task, texts: Sequence[str | None], scorer: Scorer) -> BenchOutcome:
+    said = [text for text in texts if text is not None]
+    scores = scorer.score([task] * len(said), said)
     return BenchOutcome(
         problem_id=task.row_id,
         level=level_of(task),
-        samples=len(scores),
+        samples=len(texts),
         passed=sum(score.passed for score in scores),
         parsed=sum(score.parsed for score in scores),
-        unknown=sum(not score.known for score in scores),
+        unknown=len(texts) - sum(score.known for score in scores),
         domain=task.problem.domain,
     )
 
@@ -271,7 +274,7 @@ def _share(outcomes: Sequence[BenchOutcome]) -> float:
     return round(sum(outcome.parsed for outcome in outcomes) / max(1, sum(outcome.samples for outcome in outcomes)), 4)
 
 
-def _json(interval: MeanInterval) -> dict[str, Json]:
-    return {
-        name: None if value != value else round(value, 6) for name, value in interval._asdict().items()
-    }  # nan is not JSON
+def _mean(values: Sequence[float], seeds: SeedTree) -> dict[str, Json]:
+    """The mean of what is known, with its interval; None in place of nan, which is not JSON."""
+    interval = bootstrap([value for value in values if not math.isnan(value)], seeds)
+    return {name: None if math.isnan(value) else round(value, 6) for name, value in interval._asdict().items()}

@@ -11,9 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from evosyn.chat import Request
+from evosyn.chat import Reply, Request
 from evosyn.ports import Teacher
 from evosyn.randomness import SeedTree
+from evosyn.running.ledger import TRANSIENT
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +35,8 @@ class TokenSampling:
 
 
 class Generator(Protocol):
-    """Draws `sampling.samples` completions for each request; an empty text where the model gave nothing usable.
+    """Draws `sampling.samples` completions for each request; an empty text where the model gave nothing usable, None
+    where it said nothing because its endpoint failed.
 
     Attributes:
         chunk: how many requests a caller should give at once; what is lost at most when it is killed.
@@ -42,7 +44,7 @@ class Generator(Protocol):
 
     chunk: int
 
-    def generate(self, requests: Sequence[Request], names: Sequence[str]) -> list[list[str]]: ...
+    def generate(self, requests: Sequence[Request], names: Sequence[str]) -> Sequence[Sequence[str | None]]: ...
 
 
 class TransformersGenerator:
@@ -125,21 +127,27 @@ class TeacherGenerator:
     def __init__(self, teacher: Teacher, sampling: TokenSampling) -> None:
         self._teacher, self._sampling = teacher, sampling
 
-    def generate(self, requests: Sequence[Request], names: Sequence[str]) -> list[list[str]]:
+    def generate(self, requests: Sequence[Request], names: Sequence[str]) -> list[list[str | None]]:
         del names
         sampling = self._sampling
         params = {"temperature": sampling.temperature, "top_p": sampling.top_p, "max_tokens": sampling.max_tokens}
 
-        async def draw_all() -> list[list[str]]:
+        async def draw_all() -> list[list[str | None]]:
             asked = [
                 self._teacher.complete(replace(request, params=params, sample=sample))
                 for request in requests
                 for sample in range(sampling.samples)
             ]
             try:
-                replies = [reply.text if reply.failure is None else "" for reply in await asyncio.gather(*asked)]
+                texts = [_text_of(reply) for reply in await asyncio.gather(*asked)]
             finally:
                 await self._teacher.aclose()
-            return [replies[at : at + sampling.samples] for at in range(0, len(replies), sampling.samples)]
+            return [texts[at : at + sampling.samples] for at in range(0, len(texts), sampling.samples)]
 
         return asyncio.run(draw_all())
+
+
+def _text_of(reply: Reply) -> str | None:
+    if reply.failure in TRANSIENT:
+        return None
+    return reply.text if reply.failure is None else ""

@@ -6,6 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from evosyn.cli import doctor
+from evosyn.errors import UsageError
 from evosyn.simulation.scripted_server import Refusal, ScriptedServer, refuses
 
 
@@ -65,6 +66,21 @@ def test_the_command_ends_with_4_where_the_model_does_not_answer(monkeypatch):
 
 @pytest.mark.parametrize("url", ["http://user:pass-word@localhost:1/v1", "user:pass-word@localhost:1/v1"])
 def test_a_password_in_an_address_is_not_printed(url):
-    (one,) = doctor._model("openai/m", {"base_url": url})
-    assert not one.works and one.needed and "--base-url" in one.detail
-    assert "pass-word" not in one.detail and "user:" not in one.detail
+    with pytest.raises(UsageError, match="--base-url") as found:
+        list(doctor._model("openai/m", {"base_url": url}))
+    assert "pass-word" not in str(found.value) and "user:" not in str(found.value)
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        (("gpt-4o-mini",), "provider/name"),
+        (("openai/m", "--api-key-env", "NOPE_KEY"), "NOPE_KEY is not set"),
+        (("openai/m", "--base-url", "ftp://x"), "--base-url"),
+    ],
+)
+def test_what_is_wrong_in_the_command_is_told_apart_from_what_is_wrong_out_there(line, told, monkeypatch):
+    monkeypatch.setattr(doctor, "_sandbox", lambda *_, **__: doctor.Finding("sandbox", True, "not looked at"))
+    with pytest.raises(UsageError, match=told) as found:
+        CliRunner().invoke(doctor.command, ["--model", *line], standalone_mode=False, catch_exceptions=False)
+    assert found.value.exit_code == 2

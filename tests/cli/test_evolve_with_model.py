@@ -13,8 +13,9 @@ from click.testing import CliRunner
 
 from evosyn.cli import group
 from evosyn.evolve.events import Committed, Fate, events_of
+from evosyn.reading.opening import open_directory
 from evosyn.rundir import RunDir
-from evosyn.simulation.scripted_server import ScriptedServer
+from evosyn.simulation.scripted_server import Refusal, ScriptedServer
 
 SETS = ("scoring.draws=2", "islands.count=2", "proposers.burst=4", "proposers.around=6", "finalists=5")
 SMALL = ["-M", "5", "-N", "4", *(f"--set={key}" for key in SETS)]
@@ -127,6 +128,23 @@ def test_a_model_that_only_talks_ends_with_4_and_is_resumable(tmp_path, pool_fil
     assert "5 times in a row" in result.stderr and "Traceback" not in result.stderr
 
 
+def test_a_search_whose_proposals_are_cut_says_which_key_gives_room_and_goes_on_with_it(tmp_path, pool_file):
+    def cut(body):
+        if "single word" in body["messages"][-1]["content"] or body["max_tokens"] >= 20_000:
+            return None
+        choice = {"message": {"content": "def rank("}, "finish_reason": "length"}
+        return Refusal(200, {"choices": [choice], "usage": {"prompt_tokens": 1, "completion_tokens": 9}})
+
+    arguments = ("--iterations", "8", "--proposer", "rewrite", "--set", "stop.failures=3")
+    with ScriptedServer(program, refuse=[cut]) as server:
+        ended = evolve(pool_file, tmp_path / "out", server, *arguments)
+        assert ended.returncode == 4
+        assert "truncated" in ended.stderr and "--set proposers.params.max_tokens=" in ended.stderr
+        again = evolve(pool_file, tmp_path / "out", server, *arguments, "--set", "proposers.params.max_tokens=20000")
+    assert again.returncode in (0, 1), again.stderr
+    assert sum(step.step.waste == "truncated" for step in commits(tmp_path / "out")) == 3
+
+
 @pytest.mark.parametrize("arms", [(), ("--proposer", "rewrite", "--proposer", "diff@openai/other")])
 def test_a_budget_of_calls_stops_with_3_and_leaves_a_report(tmp_path, pool_file, arms):
     with ScriptedServer(program) as server:
@@ -163,6 +181,10 @@ def test_inspect_shows_the_prompt_and_the_reply(tmp_path, pool_file):
     )
     assert shown.returncode == 0, shown.stderr
     assert "Here it is." in shown.stdout and "rank(evidence)" in shown.stdout
+    shared, config = tmp_path / "shared.sqlite", tmp_path / "out" / "config.yaml"
+    (tmp_path / "out" / "replies.sqlite").rename(shared)
+    config.write_text(config.read_text().replace("replies: null", f"replies: {shared}"))
+    assert open_directory(tmp_path / "out").prompt(made).replies[0].text is not None
 
 
 HOSTILE = {

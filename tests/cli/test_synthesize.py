@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from evosyn.cli._making import nothing_kept
 from evosyn.cli.synthesize import command
-from evosyn.errors import UsageError
+from evosyn.errors import CheckFailed, TeacherUnavailable, UsageError
 
 SEED = {
     "problem_id": "double",
@@ -18,6 +19,20 @@ SEED = {
     "entry_point": "double",
     "human_testing": {"kind": "cases", "cases": [{"input": [1], "output": 2}]},
 }
+
+
+@pytest.mark.parametrize(
+    ("reasons", "kind", "told"),
+    [
+        (("reply-transport", "reply-server"), TeacherUnavailable, "See that the model answers"),
+        (("reply-truncated", "reply-server"), CheckFailed, "--set problem.params.max_tokens=16000. See why"),
+        (("reply-refused", "reply-bad-request"), CheckFailed, "dropped. See why"),
+        (("too-few",), CheckFailed, "dropped. See why"),
+    ],
+)
+def test_a_run_that_kept_nothing_blames_the_endpoint_only_where_no_reply_came(reasons, kind, told):
+    ended = nothing_kept("all were dropped", reasons, "problem.params.max_tokens", "See why")
+    assert type(ended) is kind and told in str(ended)
 
 
 @pytest.fixture

@@ -3,10 +3,12 @@
 from pathlib import Path
 
 import pytest
+import yaml
 from pydantic import BaseModel, ConfigDict
 
-from evosyn.configs.loading import load_config, preset_names
+from evosyn.configs.loading import load_config, preset_names, validated
 from evosyn.errors import UsageError
+from evosyn.synthesis.config import SynthesizeConfig
 
 
 class Inner(BaseModel):
@@ -44,8 +46,36 @@ def test_a_wrong_value_names_key_and_value(tmp_path: Path) -> None:
         load_config(Outer, file=broken)
     with pytest.raises(UsageError, match="No such file"):
         load_config(Outer, file=tmp_path / "none.yaml")
+
+
+@pytest.mark.parametrize("pair", ["evolve", "=3", ".=3", " = 3"])
+def test_a_pair_without_a_key_or_a_value_says_how_it_is_written(pair: str) -> None:
     with pytest.raises(UsageError, match=r"key\.key=value"):
-        load_config(Outer, sets=["evolve"])
+        load_config(Outer, sets=[pair])
+
+
+@pytest.mark.parametrize(
+    ("held", "told"),
+    [
+        (b"- seed: 1\n", "is a list; write keys with values"),
+        (b"only words\n", "is a text; write keys with values"),
+        (b"7\n", "is 7; write keys with values"),
+        ("seed: 1  # f\u00fcr".encode("latin-1"), "byte 12 is not UTF-8; save it as UTF-8"),
+        (b"seed: 2026-99-99\n", "is not YAML"),
+    ],
+)
+def test_a_file_that_is_no_configuration_is_named_with_the_remedy(held: bytes, told: str, tmp_path: Path) -> None:
+    file = tmp_path / "run.yaml"
+    file.write_bytes(held)
+    with pytest.raises(UsageError, match=f"--config .*run.yaml: {told}"):
+        load_config(Outer, file=file)
+
+
+def test_the_configuration_in_the_documentation_is_what_is_in_force_without_it() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "synthesize.md").read_text(encoding="utf-8")
+    (block,) = [part for part in page.split("```yaml\n")[1:] if part.startswith("problems:")]
+    shown = yaml.safe_load(block.partition("```")[0])
+    assert validated(SynthesizeConfig, shown, "docs") == SynthesizeConfig()
 
 
 def test_an_unknown_preset_lists_the_known_ones() -> None:

@@ -24,7 +24,7 @@ def test_a_search_without_them_has_the_identity_that_it_had_before() -> None:
     plain = EvolveConfig().identity()
     assert "params" not in plain["proposers"] and "draw" not in plain
     hotter = load_config(EvolveConfig, sets=["proposers.params.temperature=1.2", "draw.solution.max_tokens=9"])
-    assert hotter.identity()["proposers"]["params"] == {"temperature": 1.2}
+    assert hotter.identity() == plain, "an old run goes on with them"
 
 
 def test_a_search_draws_at_once() -> None:

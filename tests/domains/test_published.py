@@ -282,6 +282,8 @@ def test_a_pool_that_would_be_empty_is_not_written(tmp_path):
 
 def test_an_unknown_format_names_the_known_ones(tmp_path):
     assert set(formats()) == {"aime", "apps", "bbh", "gsm8k", "humaneval", "livecodebench", "math500", "mbpp"}
+    told = run("--help").output
+    assert all(name in told for name in formats())
     with pytest.raises(UsageError, match="did you mean 'livecodebench'"):
         run("livecodebnch", tmp_path / "a.jsonl", "--out", tmp_path / "pool.jsonl")
 

@@ -1,11 +1,22 @@
 """What pays for a row: agreed cases of all testings, and only those."""
 
+import asyncio
+
 import numpy as np
 import pytest
 
-from evosyn.records import PassMatrix, Ranking
+from evosyn.chat import Reply
+from evosyn.domains import domain
+from evosyn.journal import Journal
+from evosyn.records import PassMatrix, Pool, Problem, Ranking
+from evosyn.running.ledger import Ledger
+from evosyn.synthesis.config import SynthesizeConfig
+from evosyn.synthesis.estimate import Sampled, estimate
+from evosyn.synthesis.instance import Instance
 from evosyn.synthesis.prune import Choice
 from evosyn.synthesis.reward import AgreementConfig, agreed, distinct, top_solutions
+from evosyn.synthesis.stages.reward import MakeReward, RankedInstance
+from evosyn.teachers.failures import setting
 
 CASES = (
     ["PP", "PP", "PF"],  # the chosen one
@@ -66,3 +77,40 @@ def test_the_top_are_the_best_that_pass_the_chosen_testing():
 def test_a_share_is_one(share):
     with pytest.raises(ValueError, match="mend"):
         AgreementConfig(mend=share)
+
+
+class Cut:
+    """Its replies end in the middle, unless they may be long."""
+
+    name = "cut"
+
+    def __init__(self, enough):
+        self.asked, self._enough = [], enough
+
+    async def complete(self, request):
+        room = request.params["max_tokens"]
+        self.asked.append((request.sample, room))
+        text = "```python\ndef build_inputs():\n    return [[[0] * 5]]\n```"
+        return Reply(f"r{room}", text, self.name, failure=None if room >= self._enough else "truncated")
+
+
+@pytest.mark.parametrize(("enough", "cut"), [(100, 0), (16_000, 1), (10**6, 2)])
+def test_large_inputs_that_were_cut_are_asked_for_again_with_more_room_and_are_all_accounted_for(tmp_path, enough, cut):
+    teacher, config = Cut(enough), SynthesizeConfig()
+    problem = Problem("p", "python-function", "Write f(xs).", payload={"entry_point": "f"})
+    ledger, own = Ledger(Journal(tmp_path / "j"), Instance), domain(problem.domain)
+    stage = MakeReward(config, {problem.domain: own}, teacher, ledger, None, None)
+    ranked = RankedInstance(Instance(7, problem), Pool(problem, (), ()), own, None, None, None, (0, 1))
+
+    async def make():
+        ledger.begin({"kind": "test"})
+        return await stage._with_inputs(ranked)
+
+    found = asyncio.run(make())
+    assert teacher.asked == [(0, 4096), (1000, 4 * 4096)][: min(cut + 1, 2)]
+    assert (found.inputs is None) is (cut == 2)
+    assert [one.reason for one in found.instance.rejects] == ["reply-truncated"] * cut
+    assert found.instance.usage.calls == len(teacher.asked)
+    sampled = Sampled({"problem": (), "solution": (), "testing": ()}, large=True)
+    assert estimate(config, sampled, 1)["phases"]["inputs"]["calls_at_most"] == 2 * config.problems
+    assert setting("inputs", "max_tokens") == "--set draw.inputs.max_tokens=..."

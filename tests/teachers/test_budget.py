@@ -8,13 +8,13 @@ import pytest
 
 from evosyn.budget import Bound, Budget, BudgetConfig
 from evosyn.chat import Reply
-from evosyn.errors import BudgetSpent
+from evosyn.errors import BudgetSpent, UsageError
 from evosyn.simulation.scripted_server import Faults, ScriptedServer
 from evosyn.teachers.cache import ReplyCache
 from evosyn.teachers.chat import ChatConfig, ChatTeacher
 from evosyn.teachers.failures import Endpoint
 from evosyn.teachers.transports import CompatibleTransport
-from tests.teachers.asking import ask, echo, made, run
+from tests.teachers.asking import ask, echo, made, many, run
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -89,10 +89,27 @@ def test_dollars_are_a_hard_stop_over_http() -> None:
 def test_a_call_that_may_cost_more_than_is_allowed_is_not_made() -> None:
     with ScriptedServer(echo) as server:
         budget = Budget(BudgetConfig(max_cost=0.01))
-        teacher = made(base_url=server.base_url, price_out=10.0, budget=budget)
+        teacher = made(base_url=server.base_url, price_in=0.0, price_out=10.0, budget=budget)
         with pytest.raises(BudgetSpent, match=r"used 0, and one more call may come to 0\.04"):
             run(teacher, lambda teacher: teacher.complete(ask("q", max_tokens=4096)))
         assert server.counts.requests == 0
+
+
+def test_the_price_that_is_not_given_is_that_of_the_list_and_nothing_is_free_by_omission(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-user")
+    limited = Budget(BudgetConfig(max_cost=1.0))
+    with pytest.raises(UsageError, match=r"give both workbench\.teacher\.price_in and price_out"):
+        made(base_url="http://localhost:1/v1", price_in=5.0, budget=limited)
+    with ScriptedServer(echo) as server:
+        (reply,) = many(made(base_url=server.base_url, price_in=5.0), [ask("q")])
+        assert reply.cost is None
+        known = {"model": "openai/gpt-4o-mini", "transport": "litellm", "base_url": server.base_url}
+        (both,) = many(made(**known, price_in=1e6, price_out=0.0), [ask("q")])
+        (half,) = many(made(**known, price_in=1e6), [ask("q")])
+    assert both.cost == both.input_tokens
+    assert half.cost is not None and 0 < half.cost - both.cost < 0.01
 
 
 class FullDisk(ReplyCache):

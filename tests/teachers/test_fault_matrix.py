@@ -118,7 +118,9 @@ def test_an_endpoint_that_never_answers_ends_the_run_with_one_sentence(
 def test_every_reply_cut_ends_the_question_and_says_how_to_give_more_room() -> None:
     with ScriptedServer(echo, faults=Faults(truncated=1.0)) as server:
         teacher = made(base_url=server.base_url)
-        with pytest.raises(TeacherUnavailable, match=r"every reply was cut.*draw\.solution\.max_tokens"):
+        with pytest.raises(
+            TeacherUnavailable, match=r"every reply was cut.*draw\.solution\.max_tokens=\.\.\. \(.*--max-tokens\)"
+        ):
             run(teacher, lambda teacher: teacher.check("solution", {"max_tokens": 100}))
         assert server.counts.requests == 2, "the second time with more room"
 
@@ -171,6 +173,14 @@ def test_a_refused_parameter_costs_one_call_and_one_line(name: str, caplog: pyte
     assert [reply.text for reply in replies] == ["fine"] * 10
     assert all(parameter not in body and kept.items() <= body.items() for body in seen)
     assert len([one for one in caplog.records if f"refuses {parameter}" in one.getMessage()]) == 1
+
+
+def test_a_parameter_that_is_refused_under_its_other_name_too_is_left_out() -> None:
+    why = "Unsupported parameter: '{name}'. Use 'max_completion_tokens' instead."
+    with ScriptedServer(echo, refuse=[refuses("max_tokens", why), refuses("max_completion_tokens")]) as server:
+        replies = many(made(base_url=server.base_url), [ask(f"q{index}", max_tokens=7) for index in range(5)])
+        assert server.counts.requests == 2 + 5
+    assert [reply.failure for reply in replies] == [None] * 5
 
 
 GOES_ON = {

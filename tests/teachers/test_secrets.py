@@ -11,7 +11,7 @@ import pytest
 from evosyn.chat import Message, Request
 from evosyn.errors import TeacherUnavailable, UsageError
 from evosyn.simulation.scripted_server import Refusal, ScriptedServer
-from evosyn.teachers.failures import Endpoint, TransportError, redacted
+from evosyn.teachers.failures import Endpoint, TransportError, masked, redacted, refused
 from evosyn.teachers.transports import CompatibleTransport
 from tests.teachers.asking import ask, echo, made, many
 
@@ -94,6 +94,19 @@ def test_a_key_that_stands_in_a_reply_is_not_kept(tmp_path: Path, monkeypatch: p
         (reply,) = many(made(base_url=server.base_url, cache=cache), [ask("q")])
     assert (reply.text, reply.reasoning) == ("Bearer <OPENAI_API_KEY>!", "<OPENAI_API_KEY>")
     assert all(SECRET.encode() not in file.read_bytes() for file in tmp_path.iterdir())
+
+
+def test_a_key_under_a_name_that_litellm_alone_knows_is_neither_kept_nor_called_missing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TOGETHERAI_API_KEY", SECRET)
+    endpoint = Endpoint("together_ai/m", None, None, 10.0)
+    assert masked(f"it is {SECRET}", endpoint) == "it is <TOGETHERAI_API_KEY>"
+    assert refused(401, "no", endpoint, {}).advice.startswith(
+        "The key that litellm read for together_ai is not valid there: correct it"
+    )
+    monkeypatch.setenv("TOGETHER_AI_API_KEY", SECRET)
+    assert "The key in TOGETHER_AI_API_KEY" in refused(401, "no", endpoint, {}).advice
 
 
 @pytest.mark.parametrize("transport", ["compatible", "litellm"])

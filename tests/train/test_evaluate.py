@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,8 +16,10 @@ from evosyn.errors import UsageError
 from evosyn.jobs import Limits
 from evosyn.pools import write_pools
 from evosyn.ports import Sandbox
-from evosyn.records import Pool, Problem, Testing
+from evosyn.reading.conclusions import of_evaluation
+from evosyn.records import Json, Pool, Problem, Testing
 from evosyn.rundir import RunDir
+from evosyn.simulation.scripted_server import Refusal, ScriptedServer
 from evosyn.train.evaluate import (
     BenchOutcome,
     Result,
@@ -27,8 +30,9 @@ from evosyn.train.evaluate import (
     tasks_of_benches,
     write_picture,
 )
-from evosyn.train.generation import TokenSampling
+from evosyn.train.generation import TeacherGenerator, TokenSampling
 from evosyn.train.scoring import Scorer, domains_of, reward_judge
+from tests.teachers.asking import made
 
 RIGHT = "```python\ndef {name}(xs):\n    return {text}\n```"
 WRONG = "```python\ndef {name}(xs):\n    return None\n```"
@@ -115,6 +119,48 @@ def test_what_was_drawn_before_a_kill_is_not_drawn_again(bench: Path, sandbox: S
         second = Scripted({"total": ("sum(xs)", 1)}, 1)
         assert evaluate("m", second, TokenSampling(), tasks, scorer, run) == result
     assert (first.asked, second.asked) == (["total", "count", "top"], ["count", "top"])
+
+
+def test_what_never_came_is_unknown_and_asked_again_by_the_same_command(
+    bench: Path, sandbox: Sandbox, tmp_path: Path
+) -> None:
+    tasks = bench_tasks(load_pools(bench))
+    scorer = Scorer(reward_judge(sandbox, domains_of(tasks), Limits(wall_s=1.0)))
+    asked: Counter[str] = Counter()
+    down, knows = ["top"], {"total": "sum(xs)", "count": "None", "top": "max(xs)"}
+
+    def broken(body: Json) -> Refusal | None:
+        asked.update(name for name in knows if f"Write {name}" in str(body))
+        return Refusal(500, "boom") if any(f"Write {name}" in str(body) for name in down) else None
+
+    def script(body: Json, _: int) -> str:
+        return next((RIGHT.format(name=n, text=t) for n, t in knows.items() if f"Write {n}" in str(body)), "ready")
+
+    found = []
+    with ScriptedServer(script, refuse=[broken]) as server, RunDir(tmp_path / "run") as run:
+        for _ in range(2):
+            served = TeacherGenerator(made(base_url=server.base_url, retries=0), TokenSampling())
+            found.append(evaluate("m", served, TokenSampling(), tasks, scorer, run))
+            down.clear()
+        before, after = (summary([one], [1], seed=0)["models"][0] for one in found)
+        write_picture(run, summary(found, [1], seed=0))
+    assert asked == {"total": 1, "count": 1, "top": 2}
+    assert (before["unknown"], before["pass@1"]["mean"]) == (1, 0.5)
+    assert (after["unknown"], after["pass@1"]["mean"]) == (0, pytest.approx(2 / 3, abs=1e-5))
+
+
+def test_problems_of_which_nothing_is_known_are_left_out_of_means_and_pairwise_of_gains() -> None:
+    def of(model: str, *passed: int | None) -> Result:
+        return Result(model, tuple(BenchOutcome("p", "easy", 2, n or 0, 2, 2 * (n is None)) for n in passed))
+
+    first, second, third = summary([of("a", 2, 0, None), of("b", 2, None, 0), of("c", None, None, None)], [1], 0)[
+        "models"
+    ]
+    assert (first["pass@1"]["mean"], second["pass@1"]["mean"], second["gain@1"]["mean"]) == (0.5, 0.5, 0.0)
+    assert third["pass@1"]["mean"] is third["gain@1"]["mean"] is third["levels"]["easy"]["pass@1"]["mean"] is None
+    shown = {"bench": "b", "problems": 3, "samples": 2, "ks": [1], "models": [third, second]}
+    assert of_evaluation({**shown, "models": [third]}, "").did == "c solves an unknown share of 3 problems (pass@1)."
+    assert of_evaluation(shown, "").worked == "unclear"
 
 
 def test_a_bench_without_human_testings_is_refused() -> None:

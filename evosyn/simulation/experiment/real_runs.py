@@ -7,12 +7,14 @@ model and every trained model are measured alike. EvoSyn (2510.17928) table 2.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from evosyn.configs.saving import freeze_config
+from evosyn.errors import SandboxUnavailable
 from evosyn.ports import Comparison, ExperimentTools, Sandbox
 from evosyn.records import Json, content_id
 from evosyn.rundir import RunDir, write_atomic
@@ -148,7 +150,9 @@ class _Measure:
             if not kept.exists():
                 generator = local_generator(model, sampling)
                 result = evaluate(model, generator, sampling, self._bench, self._scorer, self._run)
-                values = pass_values(result.outcomes, 1)
+                values = [value for value in pass_values(result.outcomes, 1) if not math.isnan(value)]
+                if not values:
+                    raise SandboxUnavailable(f"{model}: not one of its completions could be judged")
                 write_atomic(kept, json.dumps(sum(values) / len(values)))
             value: Any = json.loads(kept.read_text())
             found[name] = float(value)

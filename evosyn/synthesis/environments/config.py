@@ -192,7 +192,7 @@ class EnvironmentSearchConfig(Section):
     workbench: WorkbenchConfig = WorkbenchConfig()
 
     def identity(self) -> dict[str, Json]:
-        """What decides the course of a search but for the student; limits and speed do not."""
+        """What decides the course of a search but for the student; limits, speed and how models are asked do not."""
         value = self.model_dump(mode="json", exclude={"start", "student", "stop", "workbench"})
-        del value["loop"]["concurrency"]
+        del value["loop"]["concurrency"], value["proposers"]["params"]
         return value

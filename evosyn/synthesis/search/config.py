@@ -150,12 +150,13 @@ class EvolveConfig(BaseModel):
         return self.pool.solutions or m + (m + 7) // 8, self.pool.testings or n + (n + 7) // 8
 
     def identity(self) -> dict[str, Json]:
-        """What decides the course of a search; limits and speed do not."""
+        """What decides the course of a search; limits and speed do not, nor how models are asked for what is not
+        proposed yet: what was proposed stands in the journal."""
         value: dict[str, Json] = self.model_dump(
             mode="json", exclude={"stop", "finalists", "company", "source", "workbench", "draw"}
         )  # what was drawn stands in the matrices, and how in the manifest
-        del value["loop"]["concurrency"]
-        for key, default in (("options", {}), ("params", {}), ("around", AROUND)):
+        del value["loop"]["concurrency"], value["proposers"]["params"]
+        for key, default in (("options", {}), ("around", AROUND)):
             if value["proposers"][key] == default:  # as in the journals of earlier versions, here and below
                 del value["proposers"][key]
         if self.evolved.name is None:

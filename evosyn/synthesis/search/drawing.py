@@ -18,12 +18,9 @@ from evosyn.dataset import Reject
 from evosyn.errors import TeacherUnavailable
 from evosyn.ports import Domain, Teacher
 from evosyn.records import Pool, Problem
-from evosyn.running.ledger import TRANSIENT
+from evosyn.running.ledger import LOST, TRANSIENT
 from evosyn.running.progress import Usage, usage_of
 from evosyn.synthesis.generate import SAMPLE_STRIDE, DrawConfig, Drawn, Want, drawn_pools
-
-LOST = frozenset(f"reply-{failure}" for failure in TRANSIENT)
-"""Reasons of replies that never came."""
 
 
 class Wanted(NamedTuple):

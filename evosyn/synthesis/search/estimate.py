@@ -103,11 +103,10 @@ def proposal_phase(config: SearchSettings, calls: int, sampled: Sampled, like: s
 
 
 def _listed(config: SearchSettings, prompts: float, replies: float) -> float | None:
-    """At the prices that the configuration names; None where it names none."""
+    """At the prices that the configuration names; None where it does not name both."""
     options = config.workbench.teacher.options
-    if options.get("price_in") is None and options.get("price_out") is None:
-        return None
-    return float((prompts * (options.get("price_in") or 0.0) + replies * (options.get("price_out") or 0.0)) / 1e6)
+    price_in, price_out = options.get("price_in"), options.get("price_out")
+    return None if price_in is None or price_out is None else float((prompts * price_in + replies * price_out) / 1e6)
 
 
 def _longest(config: SearchSettings) -> _Lengths:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from evosyn.dataset import Reject
+from evosyn.chat import Reply, Request
 from evosyn.ports import Crossexec, Domain, Sandbox, Teacher
 from evosyn.records import PassMatrix, Pool, Ranking, Testing, Verdict
 from evosyn.running.batches import Batches
@@ -19,7 +19,7 @@ from evosyn.running.ledger import Ledger
 from evosyn.running.progress import Usage, usage_of
 from evosyn.synthesis.config import SynthesizeConfig
 from evosyn.synthesis.enlarge import FEWEST_AGREEING, Enlarger
-from evosyn.synthesis.generate import inputs_request, read_reply
+from evosyn.synthesis.generate import Kind, attempted, inputs_requests, rejects_of
 from evosyn.synthesis.instance import Instance
 from evosyn.synthesis.prune import Choice
 from evosyn.synthesis.reward import Reward, agreed, distinct, top_solutions
@@ -65,7 +65,7 @@ class MakeReward:
         crossexec: Crossexec,
         sandbox: Sandbox,
     ) -> None:
-        self._config, self._params, self._limits = config.filter.reward, config.draw.inputs, config.execute.limits
+        self._config, self._draw, self._limits = config.filter.reward, config.draw, config.execute.limits
         self._domains, self._teacher, self._ledger = domains, teacher, ledger
         self._crossexec, self._enlarger = crossexec, Enlarger(sandbox, self._limits)
         self._made = Batches(self._make, config.execute.batch)
@@ -93,13 +93,16 @@ class MakeReward:
 
     async def _with_inputs(self, ranked: RankedInstance) -> RankedInstance:
         instance, problem = ranked.instance, ranked.pool.problem
-        request = inputs_request(problem, ranked.domain, self._params, self._limits)
-        reply = await self._ledger.ask((instance.index, "inputs", 0, 0), request, self._teacher)
-        read = read_reply(problem, ranked.domain, "inputs", reply)
-        unusable = Reject("inputs", read.reason, "reply", instance.index, problem.problem_id, (), reply.id, read.detail)
-        rejects = (*instance.rejects, unusable) if read.reason else instance.rejects
-        paid = replace(instance, usage=instance.usage.plus(usage_of([reply])), rejects=rejects)
-        return ranked._replace(instance=paid, inputs=read.value if isinstance(read.value, Testing) else None)
+
+        async def ask(kind: Kind, slot: int, attempt: int, request: Request) -> Reply:
+            return await self._ledger.ask((instance.index, kind, slot, attempt), request, self._teacher)
+
+        requests = inputs_requests(problem, ranked.domain, self._draw, self._limits)
+        drawn = await attempted(problem, ranked.domain, ask, "inputs", 0, requests)
+        usage = instance.usage.plus(usage_of([one.reply for one in drawn.attempts]))
+        rejects = (*instance.rejects, *rejects_of(drawn.attempts, instance.index, problem))
+        paid = replace(instance, usage=usage, rejects=rejects)
+        return ranked._replace(instance=paid, inputs=drawn.value if isinstance(drawn.value, Testing) else None)
 
     def _make(self, batch: Sequence[RankedInstance]) -> list[Instance]:
         rewards = [self._joined(one) for one in batch]

@@ -144,5 +144,5 @@ async function candidate(id) {
   (found.feedback || []).length ? panel("Evidence", source(found.feedback.join("\n"), { wrap: true })) : null,
   panel("Lineage, newest first", table(["candidate", ">score", ">proposal", "proposer", "operator", "fate"], ancestors)),
   prompt ? panel("Prompt", source(prompt, { wrap: true })) : null,
-  one.replies.map((reply) => panel("Reply " + reply.id, source(reply.text ?? "(not in the reply cache of this directory)", { wrap: true })))];
+  one.replies.map((reply) => panel("Reply " + reply.id, source(reply.text ?? "(not in the reply cache of this run)", { wrap: true })))];
 }
