@@ -60,6 +60,25 @@ def sharded(toy, make_teacher) -> Sharded:
     return Sharded(toy, make_teacher)
 
 
+@pytest.fixture
+def toy_teacher_that_times_out(make_teacher):
+    """Answers no request for a problem in time when it is asked the first time."""
+
+    class Slow(make_teacher):
+        def __init__(self) -> None:
+            super().__init__()
+            self.late: set[str] = set()
+
+        async def complete(self, request):
+            reply = await super().complete(request)
+            if request.purpose != "problem" or reply.id in self.late or request.sample >= 24:
+                return reply
+            self.late.add(reply.id)
+            return replace(reply, text="", failure="timeout")
+
+    return Slow
+
+
 WANTED: list[Path] = []
 """The run that was not disturbed, made once."""
 
@@ -92,6 +111,18 @@ def test_the_rows_and_rejects_are_those_of_a_run_in_one_piece(toy, wanted, tmp_p
     assert read_rejects(wanted) == read_rejects(tmp_path / "whole")
     assert {**report, "cost": None, "v": 1} == {**whole, "cost": None, "v": 1}
     assert report["cost"] == pytest.approx(whole["cost"])
+
+
+def test_a_call_that_fails_in_passing_changes_no_problem_between_the_phases_and_is_paid_once(
+    toy, sharded, toy_teacher_that_times_out, tmp_path
+):
+    toy.run(tmp_path / "whole", CONFIG, toy_teacher_that_times_out())
+    asked = sorted(toy.teacher.asked)
+    sharded.run(tmp_path / "d", teacher=toy_teacher_that_times_out())
+    assert sorted(sharded.teacher.asked) == asked
+    for setting in SETTINGS:
+        assert read_dataset(tmp_path / "d", setting) == read_dataset(tmp_path / "whole", setting)
+    assert read_rejects(tmp_path / "d") == read_rejects(tmp_path / "whole")
 
 
 @pytest.mark.parametrize("size", [1, 100])
