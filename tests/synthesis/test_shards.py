@@ -27,9 +27,10 @@ from evosyn.synthesis.recipes.shards import synthesize_shards
 from evosyn.synthesis.shards import leasing
 from evosyn.synthesis.shards.crews import Alone, EndedOrder
 from evosyn.synthesis.shards.leasing import Leasing, Purse, lease_events
-from evosyn.synthesis.shards.orders import ShardOutcome
+from evosyn.synthesis.shards.orders import ShardOrder, ShardOutcome
 from evosyn.synthesis.shards.seals import read_seal, write_seal
 from evosyn.synthesis.shards.work import work
+from evosyn.teachers.cache import ReplyCache
 from evosyn.view.answers import open_view
 from evosyn.view.page import write_export
 
@@ -322,6 +323,38 @@ def test_the_disk_of_one_machine_is_full_and_the_other_makes_all(two, make_teach
     failed = [reason for worker, status, reason in did if (worker, status) == ("b", "failed")]
     assert failed
     assert "No space left" in failed[0]
+
+
+def test_a_disk_of_one_machine_cannot_be_written_and_the_other_makes_all(two, make_teacher, tmp_path):
+    (tmp_path / "file").touch()
+    did = two([make_teacher(), make_teacher()], [tmp_path / "a", tmp_path / "file" / "b"])
+    failed = [(status, "Not a directory" in reason) for worker, status, reason in did if worker == "b"]
+    assert failed == [("failed", True)] * leasing.FAILURES
+
+
+def test_replies_of_one_machine_cannot_be_kept_and_the_other_makes_all(two, make_teacher, tmp_path):
+    class Keeping(make_teacher):
+        async def complete(self, request):
+            reply = await super().complete(request)
+            cache.put(reply)
+            return reply
+
+    cache = ReplyCache(tmp_path / "replies.sqlite")
+    cache._db.execute("PRAGMA max_page_count = 2")
+    did = two([make_teacher(), Keeping()], [tmp_path / "a", tmp_path / "b"])
+    failed = [(status, "No space left" in reason) for _, status, reason in did if status != "sealed"]
+    assert failed == [("failed", True)] * leasing.FAILURES
+
+
+def test_a_machine_that_cannot_open_the_storage_fails_by_itself(sharded, toy, make_teacher, tmp_path):
+    found, toy.teacher = [], make_teacher()
+
+    def crew(setup):
+        found.append(work(replace(setup, store="nowhere://x"), ShardOrder("problems", 0, "epoch")))
+        return Alone(setup, lambda *_: toy.bench())
+
+    sharded.by(tmp_path / "d", CONFIG, crew)
+    assert [one.status for one in found] == ["failed"]
 
 
 def test_a_machine_that_is_slow_changes_nothing_but_the_time(two, make_teacher, tmp_path):

@@ -12,7 +12,7 @@ import shutil
 import socket
 import time
 from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, closing
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
@@ -62,12 +62,12 @@ Opened: TypeAlias = Callable[[ShardSetup, ShardOrder, Path], AbstractContextMana
 
 def work(setup: ShardSetup, order: ShardOrder, opened: Opened | None = None) -> ShardOutcome:
     """Make a shard and seal it; what stands in the way is told, not raised, but for faults of ours."""
-    storage, folder = open_storage(setup.store), Path(setup.scratch) / order.name
-    budget = Budget(BudgetConfig())
+    folder, budget = Path(setup.scratch) / order.name, Budget(BudgetConfig())
     try:
+        storage = open_storage(setup.store)
         if read_seal(storage, order.phase, order.shard, setup.run) is not None:
             return ShardOutcome("sealed", used=budget.used)
-        with RunDir(folder) as run, (opened or open_workbench)(setup, order, folder) as workbench:
+        with closing(_locked(folder)) as run, (opened or open_workbench)(setup, order, folder) as workbench:
             budget = workbench.budget
             _Shard(setup, order, storage, run, workbench).make()
     except RunLocked as error:
@@ -80,8 +80,23 @@ def work(setup: ShardSetup, order: ShardOrder, opened: Opened | None = None) -> 
         return ShardOutcome("corrupt", str(error), budget.used)
     except (UnavailableError, OSError) as error:
         return ShardOutcome("failed", f"{type(error).__name__}: {error}", budget.used)
-    shutil.rmtree(folder)
+    shutil.rmtree(folder, ignore_errors=True)
     return ShardOutcome("sealed", used=budget.used)
+
+
+def _locked(folder: Path) -> RunDir:
+    """The directory of a shard, locked.
+
+    Raises:
+        RunLocked: another process of this machine has it.
+        OSError: this machine's disk is full or cannot be written; another one's may be better.
+    """
+    try:
+        return RunDir(folder).open_for_writing()
+    except RunLocked:
+        raise
+    except UsageError as error:
+        raise OSError(f"{folder}: {error.__cause__}") from error
 
 
 def open_workbench(setup: ShardSetup, order: ShardOrder, folder: Path) -> Workbench:
