@@ -80,7 +80,7 @@ class Purse:
         for name, value in part.items():
             self._left[name] -= value
         self._out[epoch] = part
-        return BudgetConfig(**part)
+        return BudgetConfig.model_validate(part)
 
     def give_back(self, epoch: str, used: Used | None) -> None:
         """What an order did not use."""
