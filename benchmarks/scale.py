@@ -161,7 +161,7 @@ def shards(problems: int, size: int) -> None:
         with RunDir(folder) as run:
             events = lease_events(run.journal)
             events.begin({"kind": "benchmark"})
-            leasing = Leasing(Alone(setup, opened), events, BudgetConfig(), lambda _: None)
+            leasing = Leasing(Alone(setup, opened), events, BudgetConfig(), lambda _: None, lambda *_: True)
             leasing.finish("problems", plan.count, set())
             print(f"problems of {plan.count} shards: {_since(began)}, {_size(folder)}, {memory()}", flush=True)
             began = time.perf_counter()

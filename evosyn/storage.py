@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -17,7 +19,7 @@ from evosyn.rundir import write_atomic
 
 
 class Storage(Protocol):
-    """Objects by name; a name has parts with slashes between them."""
+    """Objects by name; a name has parts with slashes between them. What does not work is an OSError."""
 
     def read(self, name: str) -> bytes | None:
         """An object, or None where there is none."""
@@ -90,6 +92,13 @@ class Bucket:
     """
 
     def __init__(self, address: str) -> None:
+        """
+        Args:
+            address: of the bucket and a folder in it.
+
+        Raises:
+            UnavailableError: see `open_storage`.
+        """
         import fsspec  # type: ignore[import-untyped]
 
         scheme = address.partition("://")[0]
@@ -101,28 +110,42 @@ class Bucket:
             raise UnavailableError(f"{address}: shared storage of this kind cannot be opened; {told}") from error
         except (ValueError, OSError) as error:
             raise UnavailableError(f"{address}: cannot be opened as shared storage: {error}") from error
-        self._files, self._path = found[0], found[1].rstrip("/")
+        self._files, self._path, self._address = found[0], found[1].rstrip("/"), address
 
     def read(self, name: str) -> bytes | None:
-        try:
+        with self._errors(name), suppress(FileNotFoundError):
             return bytes(self._files.cat_file(f"{self._path}/{name}"))
-        except FileNotFoundError:
-            return None
+        return None
 
     def write(self, name: str, data: bytes) -> None:
-        self._files.pipe_file(f"{self._path}/{name}", data)
+        with self._errors(name):
+            self._files.pipe_file(f"{self._path}/{name}", data)
 
     def create(self, name: str, data: bytes) -> bool:
         path = f"{self._path}/{name}"
         try:
-            self._files.pipe_file(path, data, mode="create")
+            with self._errors(name):
+                self._files.pipe_file(path, data, mode="create")
         except OSError:  # each file system has an error of its own for one that is there
-            if self._files.exists(path):
-                return False
+            with self._errors(name):
+                if self._files.exists(path):
+                    return False
             raise
         return True
 
     def names(self, folder: str) -> list[str]:
         path = f"{self._path}/{folder}"
-        self._files.invalidate_cache()
-        return sorted(one.rpartition("/")[2] for one in self._files.find(path))
+        with self._errors(folder):
+            self._files.invalidate_cache()
+            return sorted(one.rpartition("/")[2] for one in self._files.find(path))
+
+    @contextmanager
+    def _errors(self, name: str) -> Iterator[None]:
+        """What the file system of a bucket raises (`gcsfs.HttpError`, errors of a login) as an OSError, which is what
+        whoever uses a storage is ready for."""
+        try:
+            yield
+        except OSError:
+            raise
+        except Exception as error:  # each has classes of its own
+            raise OSError(f"{self._address.rstrip('/')}/{name}: {type(error).__name__}: {error}") from error

@@ -2,7 +2,6 @@
 
 import errno
 import json
-import sqlite3
 import subprocess
 import sys
 import time
@@ -10,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from evosyn.chat import Reply
 from evosyn.cli import COMMANDS
 from evosyn.cli._tables import console
 from evosyn.errors import EXIT_PIPE, InputError
+from evosyn.teachers.cache import ReplyCache
 
 HEAVY = [
     "torch",
@@ -103,14 +104,10 @@ def test_a_full_disk_is_named_whichever_library_met_it() -> None:
 def test_a_full_disk_is_named_where_replies_were_to_be_kept() -> None:
     from evosyn.cli import _is_full_disk
 
-    database = sqlite3.connect(":memory:")
-    database.execute("CREATE TABLE replies (text)")
-    database.execute("PRAGMA max_page_count = 2")
-    with pytest.raises(sqlite3.OperationalError) as caught:
-        database.execute("INSERT INTO replies VALUES (zeroblob(100000))")
+    cache = ReplyCache()
+    cache._db.execute("PRAGMA max_page_count = 2")
+    with pytest.raises(OSError, match="No space left") as caught:
+        cache.put(Reply("r_1", "x" * 100_000, "m"))
     assert _is_full_disk(caught.value)
     assert _is_full_disk(ExceptionGroup("of tasks", [caught.value, OSError(errno.ENOSPC, "No space")]))
     assert not _is_full_disk(ExceptionGroup("of tasks", [caught.value, ValueError("x")]))
-    with pytest.raises(sqlite3.OperationalError) as caught:
-        database.execute("no sql")
-    assert not _is_full_disk(caught.value)

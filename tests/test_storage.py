@@ -5,8 +5,11 @@ from __future__ import annotations
 import threading
 import uuid
 from pathlib import Path
+from typing import Any
 
+import fsspec  # type: ignore[import-untyped]
 import pytest
+from fsspec.implementations.memory import MemoryFileSystem  # type: ignore[import-untyped]
 
 from evosyn.errors import UnavailableError
 from evosyn.storage import Storage, open_storage
@@ -50,6 +53,50 @@ def test_of_many_who_create_at_once_one_does_and_no_draft_is_left(tmp_path: Path
     assert len(won) == 1
     assert storage.read("sealed/one") == str(won[0]).encode() * 100_000
     assert [path.name for path in (tmp_path / "sealed").iterdir()] == ["one"]
+
+
+class HttpError(Exception):
+    """As gcsfs has one, which is no OSError."""
+
+
+class Refusing(MemoryFileSystem):
+    """A bucket that lets nobody near an object or folder `locked`, and says in its own way that one is there."""
+
+    protocol = "refusing"
+
+    def cat_file(self, path: str, **options: Any) -> Any:
+        return super().cat_file(_open(path), **options)
+
+    def pipe_file(self, path: str, value: bytes, mode: str = "overwrite", **options: Any) -> Any:
+        if mode == "create" and self.exists(path):
+            raise HttpError("412: there is one")
+        return super().pipe_file(_open(path), value, **options)
+
+    def find(self, path: str, **options: Any) -> Any:
+        return super().find(_open(path), **options)
+
+
+def _open(path: str) -> str:
+    if "locked" in path:
+        raise HttpError("403: nobody may")
+    return path
+
+
+def test_what_a_bucket_refuses_in_its_own_way_is_an_error_of_the_system_and_names_the_object() -> None:
+    fsspec.register_implementation("refusing", Refusing, clobber=True)
+    bucket = open_storage(f"refusing://{uuid.uuid4().hex}/run")
+    assert bucket.create("seal", b"first")
+    assert not bucket.create("seal", b"second")
+    bucket.write("a/one", b"1")
+    assert bucket.read("a/one") == b"1"
+    for refused in (
+        lambda: bucket.read("a/locked"),
+        lambda: bucket.write("a/locked", b""),
+        lambda: bucket.create("a/locked", b""),
+        lambda: bucket.names("a/locked"),
+    ):
+        with pytest.raises(OSError, match=r"refusing://\w+/run/a/locked: HttpError: 403: nobody may"):
+            refused()
 
 
 def test_a_kind_of_bucket_that_nobody_knows_is_refused() -> None:

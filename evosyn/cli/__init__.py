@@ -158,14 +158,11 @@ def no_colour() -> bool:
 
 
 def _is_full_disk(error: BaseException) -> bool:
-    """Whether the system said that the disk is full; SQLite and safetensors pass its words on, but not as an
-    OSError."""
+    """Whether the system said that the disk is full; safetensors passes its words on, but not as an OSError."""
     if isinstance(error, BaseExceptionGroup):
         return all(map(_is_full_disk, error.exceptions))
     if isinstance(error, OSError):
         return error.errno in (errno.ENOSPC, errno.EDQUOT)
-    if type(error).__module__ == "sqlite3":
-        return getattr(error, "sqlite_errorname", "") in ("SQLITE_FULL", "SQLITE_IOERR_SHMSIZE")
     return type(error).__name__ == "SafetensorError" and os.strerror(errno.ENOSPC) in str(error)
 
 

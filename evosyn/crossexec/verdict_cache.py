@@ -6,17 +6,16 @@ carries a checksum over its key and its result: a damaged one is as good as none
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import json
 import logging
-import os
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from evosyn.databases import disk_errors
 from evosyn.errors import UsageError
 from evosyn.jobs import CellResult
 from evosyn.records import Verdict
@@ -29,7 +28,6 @@ MOST_IN_MEMORY = 200_000
 _CHUNK = 500
 _SUM = 8
 """Bytes of a checksum."""
-_FULL = ("database or disk is full", "disk I/O error")
 
 
 class MemoryVerdicts:
@@ -132,10 +130,9 @@ class SqliteVerdicts:
     @contextmanager
     def _errors(self) -> Iterator[None]:
         try:
-            yield
+            with disk_errors(self.path):
+                yield
         except sqlite3.DatabaseError as error:
-            if str(error).startswith(_FULL):
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.path)) from error
             hint = "delete it (only time is lost), or name another file"
             raise UsageError(f"verdict cache {self.path}: cannot be used: {error}; {hint}") from error
 

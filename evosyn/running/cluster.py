@@ -25,12 +25,17 @@ KEPT_STEMS = ("LANG", "LC_", "PYTHON", "RAY_", "OMP_", "EVOSYN_SANDBOX_")
 _opening = threading.Lock()
 
 
+def meant(address: str) -> str:
+    """The cluster that is meant: the one of this address, or that of RAY_ADDRESS; "" for one node started here."""
+    return address or os.environ.get("RAY_ADDRESS", "")
+
+
 def join(address: str = "") -> Any:
     """The module `ray`, connected.
 
     Args:
-        address: HOST:PORT of the head of a cluster; empty for the one that RAY_ADDRESS names, or one node started here,
-            which ends with this process. Where this process is connected already it stays so.
+        address: HOST:PORT of the head of a cluster, or "", see `meant`; a node that is started here ends with this
+            process. Where this process is connected already it stays so.
 
     Raises:
         MissingExtra: Ray is not installed.
@@ -38,7 +43,7 @@ def join(address: str = "") -> Any:
         UnavailableError: there is no such cluster, or it refuses us.
     """
     with _opening:
-        return _joined(address or os.environ.get("RAY_ADDRESS", ""))
+        return _joined(meant(address))
 
 
 def _joined(address: str) -> Any:

@@ -96,8 +96,8 @@ class Carrier(Protocol[Ticket]):
 
     def pulse(self, node: str) -> Pulse: ...
 
-    def renew(self, node: str) -> None:
-        """Kill whatever works there, and begin anew."""
+    def renew(self, ticket: Ticket) -> None:
+        """Kill what has this batch, and begin anew on its node; nothing where somebody has done so."""
         ...
 
 
@@ -324,14 +324,14 @@ class _Run(Generic[Ticket]):
             pulse = self.owner.carrier.pulse(name)
             jobs = (self.jobs[place] for ticket in tickets for place in self.flying[ticket].places)
             if pulse.unanswered_s > self.owner.hung_s:
-                self._kill(name, tickets, f"has not answered for {pulse.unanswered_s:.0f} s")
+                self._kill(tickets, f"has not answered for {pulse.unanswered_s:.0f} s")
             elif pulse.idle_s > self.owner.hung_s and pulse.idle_s > self.owner.hung_s + longest_s(jobs):
-                self._kill(name, tickets, f"has ended no job for {pulse.idle_s:.0f} s")
+                self._kill(tickets, f"has ended no job for {pulse.idle_s:.0f} s")
 
-    def _kill(self, name: str, tickets: Iterable[Ticket], reason: str) -> None:
-        self.owner.carrier.renew(name)
+    def _kill(self, tickets: Iterable[Ticket], reason: str) -> None:
         failure = NodeFailed(f"{reason} and was killed")
         for ticket in tickets:
+            self.owner.carrier.renew(ticket)
             self._again(self.flying.pop(ticket), failure)
 
 

@@ -73,16 +73,9 @@ class RayConfig(PluginConfig):
         return given
 
 
-class SentBatch(NamedTuple):
-    """A batch on its way: the reference to its answer, and its node."""
-
-    answer: Any
-    node: str
-
-
-@dataclass
+@dataclass(eq=False)
 class _Actor:
-    """An actor of ours.
+    """An actor of ours; one that is begun anew is another.
 
     Attributes:
         hello: the reference to what it says of itself; `admitted`: it may be sent jobs.
@@ -99,6 +92,14 @@ class _Actor:
     beat: Any = None
     asked: float = field(default_factory=time.monotonic)
     idle_s: float = 0.0
+
+
+class SentBatch(NamedTuple):
+    """A batch on its way: the reference to its answer, its node, and the actor that has it."""
+
+    answer: Any
+    node: str
+    actor: _Actor
 
 
 class RayNodes:
@@ -132,10 +133,10 @@ class RayNodes:
         keys = {job.context for job in jobs if isinstance(job, HarnessJob) and job.context is not None}
         with self._lock:
             if node not in self._actors:
-                raise NodeFailed("is gone", gone=True)
-            handle = self._actors[node].handle
+                raise NodeFailed("has no actor now")
+            actor = self._actors[node]
             contexts = [(key, self._contexts[key]) for key in sorted(keys)]
-        return SentBatch(handle.run.remote(pickle.dumps(list(jobs), 5), contexts), node)
+        return SentBatch(actor.handle.run.remote(pickle.dumps(list(jobs), 5), contexts), node, actor)
 
     def wait(self, tickets: Collection[SentBatch], seconds: float) -> Sequence[SentBatch]:
         by_answer = {ticket.answer: ticket for ticket in tickets}
@@ -148,7 +149,7 @@ class RayNodes:
         try:
             raw = self._ray.get(ticket.answer)
         except self._ray.exceptions.RayError as error:
-            raise self._failure(ticket.node, error) from error
+            raise self._failure(ticket, error) from error
         how, what = pickle.loads(raw)
         if how == "failed":
             raise NodeFailed(what, by_itself=True)
@@ -170,11 +171,11 @@ class RayNodes:
                 actor.beat, actor.asked = actor.handle.pulse.options(concurrency_group="pulse").remote(), now
             return Pulse(now - actor.asked if actor.beat is not None else 0.0, actor.idle_s)
 
-    def renew(self, node: str) -> None:
+    def renew(self, ticket: SentBatch) -> None:
         with self._lock:
-            if node in self._actors:
-                self._end(node)
-            self._looked = 0.0
+            if self._actors.get(ticket.node) is ticket.actor:
+                self._end(ticket.node)
+                self._looked = 0.0
 
     def share(self, value: Json) -> str:
         pickled = pickle_context(value)
@@ -267,15 +268,13 @@ class RayNodes:
         with contextlib.suppress(self._ray.exceptions.RayError, RuntimeError, ValueError):  # it may be gone
             self._ray.kill(self._actors.pop(name).handle, no_restart=True)
 
-    def _failure(self, name: str, error: Exception) -> NodeFailed:
-        alive = {node["NodeID"] for node in self._ray.nodes() if node["Alive"]}
-        with self._lock:
-            actor = self._actors.get(name)
-            if actor is None or actor.node_id not in alive:
-                self._actors.pop(name, None)
-                return NodeFailed("is gone", gone=True)
-            if isinstance(error, self._ray.exceptions.ActorDiedError):
-                self.renew(name)  # an actor that is merely out of reach is found by its pulse
+    def _failure(self, ticket: SentBatch, error: Exception) -> NodeFailed:
+        if not any(node["Alive"] for node in self._ray.nodes() if node["NodeID"] == ticket.actor.node_id):
+            with self._lock:
+                self._actors.pop(ticket.node, None)
+            return NodeFailed("is gone", gone=True)
+        if isinstance(error, self._ray.exceptions.ActorDiedError):
+            self.renew(ticket)  # an actor that is merely out of reach is found by its pulse
         return NodeFailed(_short(error))
 
     def _ready(self, reference: Any) -> bool:

@@ -11,6 +11,7 @@ import sqlite3
 from pathlib import Path
 
 from evosyn.chat import Reply, Request
+from evosyn.databases import disk_errors
 from evosyn.errors import CorruptRun
 from evosyn.records import content_id
 
@@ -33,16 +34,18 @@ class ReplyCache:
 
     Raises:
         CorruptRun: there is a file, and it is none of SQLite.
+        OSError: the disk is full; `get` and `put` too.
     """
 
     def __init__(self, path: Path | None = None) -> None:
         if path is not None:
             path.parent.mkdir(parents=True, exist_ok=True)
+        self._path = path
         self._db = sqlite3.connect(path or ":memory:", timeout=30.0, isolation_level=None, check_same_thread=False)
         try:
-            self._db.execute("PRAGMA journal_mode=WAL")
-            self._db.execute("PRAGMA synchronous=NORMAL")
-            self._db.execute(_SCHEMA)
+            self._execute("PRAGMA journal_mode=WAL")
+            self._execute("PRAGMA synchronous=NORMAL")
+            self._execute(_SCHEMA)
         except sqlite3.DatabaseError as error:
             self._db.close()
             if getattr(error, "sqlite_errorname", "") not in ("SQLITE_NOTADB", "SQLITE_CORRUPT"):
@@ -51,16 +54,20 @@ class ReplyCache:
             raise CorruptRun(f"{told}: what it held is asked for again") from error
 
     def get(self, key: str) -> Reply | None:
-        row = self._db.execute("SELECT reply FROM replies WHERE key = ?", (key,)).fetchone()
+        row = self._execute("SELECT reply FROM replies WHERE key = ?", (key,)).fetchone()
         return None if row is None else Reply(**json.loads(row[0]), cached=True)
 
     def put(self, reply: Reply) -> None:
         """Keep a reply under its id; the first one that was kept stays."""
         fields = {name: value for name, value in vars(reply).items() if name not in _NOT_KEPT}
-        self._db.execute("INSERT OR IGNORE INTO replies VALUES (?, ?)", (reply.id, json.dumps(fields)))
+        self._execute("INSERT OR IGNORE INTO replies VALUES (?, ?)", (reply.id, json.dumps(fields)))
 
     def __len__(self) -> int:
-        return int(self._db.execute("SELECT count(*) FROM replies").fetchone()[0])
+        return int(self._execute("SELECT count(*) FROM replies").fetchone()[0])
 
     def close(self) -> None:
         self._db.close()
+
+    def _execute(self, sql: str, values: tuple[str, ...] = ()) -> sqlite3.Cursor:
+        with disk_errors(self._path):
+            return self._db.execute(sql, values)

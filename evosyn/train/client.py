@@ -15,7 +15,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -48,7 +48,8 @@ class RewardClient:
         url: such as `http://127.0.0.1:8765`; several with commas between them.
         token_env: name of the environment variable with the token, where one is needed.
         timeout_s: for the answer to one request.
-        patience_s: how long absent services, or such that stay busy, are asked again.
+        patience_s: how long absent services, or such that stay busy, are asked again; the time for which one had the
+            request does not count.
 
     Raises:
         UsageError: no address, or the variable is not set.
@@ -106,17 +107,21 @@ class RewardClient:
         return scores
 
     def _ask(self, path: str, body: bytes | None) -> Json:
-        deadline, reason = time.monotonic() + self._patience_s, ""
+        deadline, reason, tried = time.monotonic() + self._patience_s, "", set[str]()
         while True:
-            service, wait = self._taken()
-            if time.monotonic() + wait > deadline:
+            service, wait = self._taken(tried)
+            asked = time.monotonic()
+            if asked + wait > deadline and (wait or service.url in tried):
                 self._given_back(service, rests=False)
                 raise UnavailableError(f"{service.url}{path}: no answer for {self._patience_s:.0f} s: {reason}")
             time.sleep(wait)
+            tried.add(service.url)
             try:
                 found = self._asked(service.url + path, body)
             except _Busy as error:
                 reason = str(error)
+                if error.had_it:
+                    deadline += time.monotonic() - asked - wait
                 self._given_back(service, rests=True)
             except BaseException:
                 self._given_back(service, rests=False)
@@ -146,18 +151,20 @@ class RewardClient:
             raise _Busy(text) from error
         except TimeoutError as error:
             if several:
-                raise _Busy(f"{url}: no answer in time") from error
+                raise _Busy(f"{url}: no answer in time", had_it=True) from error
             # asked again it would do the same work twice
             hint = "it may be overloaded: give it fewer clients or more workers"
             raise UnavailableError(f"{url}: no answer in {self._timeout_s:g} s; {hint}") from error
         except (OSError, http.client.HTTPException, ValueError) as error:  # the last two: half an answer
-            raise _Busy(str(error)) from error
+            # what urllib wraps happened before the request was there
+            raise _Busy(str(error), had_it=not isinstance(error, urllib.error.URLError)) from error
 
-    def _taken(self) -> tuple[_Service, float]:
-        """The service to ask next, and in how many seconds; one that rests is the last choice, a busy one the next."""
+    def _taken(self, tried: Collection[str]) -> tuple[_Service, float]:
+        """The service to ask next, and in how many seconds; one that rests is the last choice, one that was tried the
+        next, then a busy one."""
         with self._lock:
             now = time.monotonic()
-            service = min(self._services, key=lambda one: (max(one.resting - now, 0.0), one.flying))
+            service = min(self._services, key=lambda one: (max(one.resting - now, 0.0), one.url in tried, one.flying))
             service.flying += 1
             return service, max(service.resting - now, 0.0)
 
@@ -174,15 +181,26 @@ class RewardClient:
 def _reach(url: str) -> None:
     """
     Raises:
-        OSError: nothing takes connections there.
+        URLError: nothing takes connections there.
     """
     parts = urlsplit(url)
     port = parts.port or (443 if parts.scheme == "https" else 80)
-    socket.create_connection((parts.hostname or "", port), timeout=CONNECT_S).close()
+    try:
+        socket.create_connection((parts.hostname or "", port), timeout=CONNECT_S).close()
+    except OSError as error:
+        raise urllib.error.URLError(error) from error
 
 
 class _Busy(Exception):
-    """No answer from this service now."""
+    """No answer from this service now.
+
+    Attributes:
+        had_it: it had taken the request.
+    """
+
+    def __init__(self, reason: str, *, had_it: bool = False) -> None:
+        super().__init__(reason)
+        self.had_it = had_it
 
 
 class _TooLarge(Exception):

@@ -2,24 +2,30 @@
 compare ourselves travels."""
 
 import pickle
+import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from evosyn import __version__
 from evosyn.crossexec.executor import CrossExecutor
 from evosyn.crossexec.judge import Judge
 from evosyn.domains import Domains
 from evosyn.errors import SandboxUnavailable
-from evosyn.jobs import Call, CallsJob, ChecksJob, ItemOutcome, Job, Limits, Status
+from evosyn.jobs import Call, CallsJob, ChecksJob, ItemOutcome, Job, Limits, Protection, Status
+from evosyn.ports import SandboxTools
 from evosyn.records import Problem, Solution, Testing
 from evosyn.sandbox import open_sandbox
+from evosyn.sandbox._ray_node import Hello
 from evosyn.sandbox._spread import ATTEMPTS, Answered, NodeFailed, Pulse, Spreader, longest_s
+from evosyn.sandbox.ray import RayConfig, RayNodes
 
 POISON = 13
 Work = Callable[[Sequence[Job]], Sequence[tuple[ItemOutcome, ...]]]
@@ -47,7 +53,7 @@ class ThreadNodes:
         self.threads = {name: work if isinstance(work, Member) else Member(work) for name, work in works.items()}
         self.sent: list[tuple[str, bytes]] = []
         self._lock = threading.Lock()
-        self._where: dict[Future[Answered], str] = {}
+        self._where: dict[Future[Answered], tuple[Member, ThreadPoolExecutor]] = {}
 
     def nodes(self) -> dict[str, int]:
         return {name: node.workers for name, node in self.threads.items()}
@@ -58,7 +64,9 @@ class ThreadNodes:
         data = pickle.dumps(list(jobs), 5)
         self.sent.append((node, data))
         future: Future[Answered] = Future()
-        self.threads[node].pool.submit(self._run, self.threads[node], data, future)
+        member = self.threads[node]
+        self._where[future] = (member, member.pool)
+        member.pool.submit(self._run, member, data, future)
         return future
 
     def wait(self, tickets: Sequence[Future[Answered]], seconds: float) -> list[Future[Answered]]:
@@ -71,9 +79,10 @@ class ThreadNodes:
         since = self.threads[node].hanging
         return Pulse() if since is None else Pulse(time.monotonic() - since)
 
-    def renew(self, node: str) -> None:
-        found = self.threads[node]
-        found.hanging, found.pool, found.renewed = None, ThreadPoolExecutor(1), found.renewed + 1
+    def renew(self, ticket: Future[Answered]) -> None:
+        found, pool = self._where[ticket]
+        if found.pool is pool:
+            found.hanging, found.pool, found.renewed = None, ThreadPoolExecutor(1), found.renewed + 1
 
     def sizes(self, node: str) -> list[int]:
         """Jobs in each batch that this node was sent."""
@@ -176,10 +185,12 @@ def test_a_job_under_which_nodes_die_is_infrastructure_and_its_neighbours_are_no
 
 
 def test_a_node_that_hangs_is_killed_and_its_batch_is_done_elsewhere():
-    def hangs(_):
-        raise Hangs
+    def hangs(some):
+        if not nodes.threads["a"].renewed:
+            raise Hangs
+        return answer(some)
 
-    nodes = ThreadNodes(a=hangs, b=takes(0.02))
+    nodes = ThreadNodes(a=hangs, b=takes(0.04))
     assert spread(nodes, 20, hung_s=0.2) == answer(jobs(20))
     assert nodes.threads["a"].renewed
 
@@ -196,8 +207,8 @@ def test_a_node_that_answers_and_ends_no_job_is_killed_once_no_job_may_take_that
         def pulse(self, _node):
             return Pulse() if renewed.is_set() else Pulse(0.0, time.monotonic() - since)
 
-        def renew(self, node):
-            super().renew(node)
+        def renew(self, ticket):
+            super().renew(ticket)
             renewed.set()
 
     nodes, since = Sitting(a=sits), time.monotonic()
@@ -261,6 +272,135 @@ def test_several_threads_share_the_nodes():
     for thread in threads:
         thread.join()
     assert found == {at: answer(jobs(at)) for at in range(20, 24)}
+
+
+# ------------------------------------------------------------------------------------------------ actors of a cluster
+class Lost(Exception):
+    """Of a cluster that is stood in for: an actor died."""
+
+
+@dataclass(eq=False)
+class Remote:
+    """An actor of it, or a method of one: what is asked of it is answered once somebody wants to know."""
+
+    held: object
+    method: str = ""
+    dead: list[bool] = field(default_factory=list)
+
+    def __getattr__(self, method):
+        return Remote(self.held, method, self.dead)
+
+    def options(self, **_):
+        return self
+
+    def remote(self, *given):
+        return Promise(self, given)
+
+
+@dataclass(eq=False)
+class Promise:
+    of: Remote
+    given: tuple[object, ...]
+
+
+class OneNode:
+    """What `RayNodes` asks of the module `ray`, of a cluster of one node in this process."""
+
+    exceptions = SimpleNamespace(RayError=Lost, ActorDiedError=Lost)
+
+    def __init__(self, monkeypatch):
+        self.actors: list[Remote] = []
+        self.alive = True
+        strategy = SimpleNamespace(NodeAffinitySchedulingStrategy=lambda *_, **__: None)
+        for name in ("ray", "ray.util", "ray.util.scheduling_strategies"):
+            monkeypatch.setitem(sys.modules, name, strategy)
+
+    def nodes(self):
+        return [{"NodeID": "node", "Alive": self.alive, "NodeManagerAddress": "here", "Resources": {"CPU": 1}}]
+
+    def remote(self, **_):
+        return lambda _: SimpleNamespace(remote=self._begin)
+
+    def wait(self, promises, *, num_returns=1, timeout=None, fetch_local=True):  # noqa: ARG002
+        return promises[:num_returns], promises[num_returns:]
+
+    def get(self, promise):
+        if promise.of.dead:
+            raise Lost("the actor died")
+        return getattr(promise.of.held, promise.of.method)(*promise.given)
+
+    def kill(self, actor, *, no_restart):  # noqa: ARG002
+        actor.dead.append(True)
+
+    def _begin(self, *_):
+        self.actors.append(Remote(Answering()))
+        return self.actors[-1]
+
+
+class Answering:
+    """What an actor holds."""
+
+    def hello(self):
+        return Hello(__version__, Protection("local", "strong", "1"), 1, "", "process")
+
+    def run(self, sent, _contexts):
+        return pickle.dumps(("done", answer(pickle.loads(sent))))
+
+    def pulse(self):
+        return 0.0
+
+
+@pytest.fixture
+def cluster(monkeypatch):
+    return OneNode(monkeypatch)
+
+
+def test_an_actor_that_dies_with_two_batches_is_begun_anew_and_its_node_is_kept(cluster):
+    nodes = RayNodes(cluster, RayConfig(), SandboxTools())
+    died = []
+
+    def wait_and_kill(tickets, seconds):
+        if len(tickets) > 1 and not died:
+            died.append(cluster.kill(cluster.actors[0], no_restart=True))
+        return RayNodes.wait(nodes, tickets, seconds)
+
+    nodes.wait = wait_and_kill
+    assert Spreader(nodes, patience_s=0.5).run(jobs(30)) == answer(jobs(30))
+    assert died
+    assert len(cluster.actors) == 2
+    assert nodes.nodes() == {"here/node": 1}
+
+
+@pytest.mark.parametrize("late", ["answer", "renew"])
+def test_what_is_heard_late_of_a_dead_actor_leaves_the_one_in_its_place_alone(cluster, late):
+    nodes = RayNodes(cluster, RayConfig(), SandboxTools())
+    first, second = nodes.send("here/node", jobs(1)), nodes.send("here/node", jobs(2))
+    cluster.kill(cluster.actors[0], no_restart=True)
+    with pytest.raises(NodeFailed) as lost:
+        nodes.answer(first)
+    assert not lost.value.gone
+    nodes.nodes()
+    if late == "renew":
+        nodes.renew(second)
+    else:
+        with pytest.raises(NodeFailed) as lost:
+            nodes.answer(second)
+        assert not lost.value.gone
+    assert nodes.answer(nodes.send("here/node", jobs(3))).outcomes == answer(jobs(3))
+    assert len(cluster.actors) == 2
+
+
+def test_between_two_actors_a_node_is_not_gone_and_a_dead_node_is(cluster):
+    nodes = RayNodes(cluster, RayConfig(), SandboxTools())
+    sent, other = nodes.send("here/node", jobs(1)), nodes.send("here/node", jobs(1))
+    nodes.renew(sent)
+    with pytest.raises(NodeFailed) as none:
+        nodes.send("here/node", jobs(1))
+    assert not none.value.gone
+    cluster.alive = False
+    with pytest.raises(NodeFailed) as lost:
+        nodes.answer(other)
+    assert lost.value.gone
 
 
 # ------------------------------------------------------------------------------------------ what leaves our process

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import time
 import uuid
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,9 +27,10 @@ from evosyn.synthesis.recipes.shards import synthesize_shards
 from evosyn.synthesis.shards import leasing
 from evosyn.synthesis.shards.crews import Alone, EndedOrder
 from evosyn.synthesis.shards.leasing import Leasing, Purse, lease_events
-from evosyn.synthesis.shards.orders import ShardOutcome
+from evosyn.synthesis.shards.orders import ShardOrder, ShardOutcome
 from evosyn.synthesis.shards.seals import read_seal, write_seal
 from evosyn.synthesis.shards.work import work
+from evosyn.teachers.cache import ReplyCache
 from evosyn.view.answers import open_view
 from evosyn.view.page import write_export
 
@@ -57,6 +59,25 @@ class Sharded:
 @pytest.fixture
 def sharded(toy, make_teacher) -> Sharded:
     return Sharded(toy, make_teacher)
+
+
+@pytest.fixture
+def toy_teacher_that_times_out(make_teacher):
+    """Answers no request for a problem in time when it is asked the first time."""
+
+    class Slow(make_teacher):
+        def __init__(self) -> None:
+            super().__init__()
+            self.late: set[str] = set()
+
+        async def complete(self, request):
+            reply = await super().complete(request)
+            if request.purpose != "problem" or reply.id in self.late or request.sample >= 24:
+                return reply
+            self.late.add(reply.id)
+            return replace(reply, text="", failure="timeout")
+
+    return Slow
 
 
 WANTED: list[Path] = []
@@ -91,6 +112,18 @@ def test_the_rows_and_rejects_are_those_of_a_run_in_one_piece(toy, wanted, tmp_p
     assert read_rejects(wanted) == read_rejects(tmp_path / "whole")
     assert {**report, "cost": None, "v": 1} == {**whole, "cost": None, "v": 1}
     assert report["cost"] == pytest.approx(whole["cost"])
+
+
+def test_a_call_that_fails_in_passing_changes_no_problem_between_the_phases_and_is_paid_once(
+    toy, sharded, toy_teacher_that_times_out, tmp_path
+):
+    toy.run(tmp_path / "whole", CONFIG, toy_teacher_that_times_out())
+    asked = sorted(toy.teacher.asked)
+    sharded.run(tmp_path / "d", teacher=toy_teacher_that_times_out())
+    assert sorted(sharded.teacher.asked) == asked
+    for setting in SETTINGS:
+        assert read_dataset(tmp_path / "d", setting) == read_dataset(tmp_path / "whole", setting)
+    assert read_rejects(tmp_path / "d") == read_rejects(tmp_path / "whole")
 
 
 @pytest.mark.parametrize("size", [1, 100])
@@ -178,9 +211,16 @@ def test_what_only_a_run_in_one_piece_can_do_is_refused(sharded, tmp_path):
     config = CONFIG.model_copy(update={"filter": CONFIG.filter.model_copy(update={"dedup": dedup})})
     with pytest.raises(UsageError, match="embedding"):
         sharded.run(tmp_path / "d", config)
-    runner = {"workbench": {"sandbox": {"runner": "ray:10.0.0.1:6379"}}}
-    with pytest.raises(UsageError, match=r"shards\.store"):
-        sharded.run(tmp_path / "e", SynthesizeConfig.model_validate({**CONFIG.model_dump(mode="json"), **runner}))
+
+
+@pytest.mark.parametrize(("runner", "variable"), [("ray:10.0.0.1:6379", ""), ("ray", "10.0.0.1:6379")])
+def test_workers_of_a_cluster_need_a_place_that_all_reach_however_it_is_named(
+    sharded, tmp_path, monkeypatch, runner, variable
+):
+    monkeypatch.setenv("RAY_ADDRESS", variable)
+    given = {"workbench": {"sandbox": {"runner": runner}}}
+    with pytest.raises(UsageError, match=r"cluster at 10\.0\.0\.1:6379 need .* shards\.store"):
+        sharded.run(tmp_path / "e", SynthesizeConfig.model_validate({**CONFIG.model_dump(mode="json"), **given}))
 
 
 def test_a_dataset_in_parts_with_one_missing_is_refused_by_name(sharded, tmp_path, monkeypatch):
@@ -285,6 +325,38 @@ def test_the_disk_of_one_machine_is_full_and_the_other_makes_all(two, make_teach
     assert "No space left" in failed[0]
 
 
+def test_a_disk_of_one_machine_cannot_be_written_and_the_other_makes_all(two, make_teacher, tmp_path):
+    (tmp_path / "file").touch()
+    did = two([make_teacher(), make_teacher()], [tmp_path / "a", tmp_path / "file" / "b"])
+    failed = [(status, "Not a directory" in reason) for worker, status, reason in did if worker == "b"]
+    assert failed == [("failed", True)] * leasing.FAILURES
+
+
+def test_replies_of_one_machine_cannot_be_kept_and_the_other_makes_all(two, make_teacher, tmp_path):
+    class Keeping(make_teacher):
+        async def complete(self, request):
+            reply = await super().complete(request)
+            cache.put(reply)
+            return reply
+
+    cache = ReplyCache(tmp_path / "replies.sqlite")
+    cache._db.execute("PRAGMA max_page_count = 2")
+    did = two([make_teacher(), Keeping()], [tmp_path / "a", tmp_path / "b"])
+    failed = [(status, "No space left" in reason) for _, status, reason in did if status != "sealed"]
+    assert failed == [("failed", True)] * leasing.FAILURES
+
+
+def test_a_machine_that_cannot_open_the_storage_fails_by_itself(sharded, toy, make_teacher, tmp_path):
+    found, toy.teacher = [], make_teacher()
+
+    def crew(setup):
+        found.append(work(replace(setup, store="nowhere://x"), ShardOrder("problems", 0, "epoch")))
+        return Alone(setup, lambda *_: toy.bench())
+
+    sharded.by(tmp_path / "d", CONFIG, crew)
+    assert [one.status for one in found] == ["failed"]
+
+
 def test_a_machine_that_is_slow_changes_nothing_but_the_time(two, make_teacher, tmp_path):
     did = two([make_teacher(), make_teacher(jitter_s=0.02)], [tmp_path / "a", tmp_path / "b"])
     assert {status for _, status, _ in did} == {"sealed"}
@@ -295,11 +367,11 @@ def test_a_machine_that_is_slow_changes_nothing_but_the_time(two, make_teacher, 
 class Scripted:
     """Workers that do what a list says; implements `Crew`."""
 
-    def __init__(self, says) -> None:
-        self._says, self._given, self.orders = says, {}, []
+    def __init__(self, says, workers) -> None:
+        self._says, self._workers, self._given, self.orders = says, workers, {}, []
 
     def free(self):
-        return [name for name in ("a", "b") if name not in self._given]
+        return [name for name in self._workers if name not in self._given]
 
     def begin(self, worker, order):
         self._given[worker] = order
@@ -313,10 +385,10 @@ class Scripted:
         return None
 
 
-def finish(tmp_path, says, limits=BudgetConfig(), shards=4):  # noqa: B008
-    crew, events = Scripted(says), lease_events(Journal(tmp_path / "journal.jsonl"))
+def finish(tmp_path, says, limits=BudgetConfig(), shards=4, workers="ab", sealed=lambda *_: True):  # noqa: B008
+    crew, events = Scripted(says, workers), lease_events(Journal(tmp_path / "journal.jsonl"))
     events.begin({"kind": "test"})
-    Leasing(crew, events, limits, lambda _: None).finish("rows", shards, set())
+    Leasing(crew, events, limits, lambda _: None, sealed).finish("rows", shards, set())
     return crew.orders
 
 
@@ -352,6 +424,86 @@ def test_a_shard_that_kills_its_workers_ends_the_run(tmp_path, monkeypatch):
         finish(tmp_path, lambda _, order: ShardOutcome("died" if order.shard == 2 else "sealed", "killed", Used()))
 
 
+def test_a_shard_is_sealed_once_its_seal_is_seen_from_here_whatever_a_worker_says(tmp_path, monkeypatch):
+    monkeypatch.setattr(leasing, "REST_S", 0.0)
+    here = set()
+
+    def says(worker, order):
+        if worker == "a":
+            here.add(order.shard)  # "b" writes to its own disk
+        return ShardOutcome("sealed", used=Used())
+
+    orders = finish(tmp_path, says, shards=9, sealed=lambda _, shard: shard in here)
+    assert here == set(range(9))
+    assert sum(worker == "b" for worker, _ in orders) == leasing.FAILURES
+
+    def unread(*_):
+        raise OSError("the bucket does not answer")
+
+    with pytest.raises(UnavailableError, match="the bucket does not answer"):
+        finish(tmp_path / "none", says, sealed=unread)
+
+
+def needing(each):
+    """Workers that bring a shard to its seal with so many calls, over as many orders as that takes."""
+    made = Counter()
+
+    def says(_, order):
+        use = min(order.budget.max_calls, each - made[order.shard])
+        made[order.shard] += use
+        status = "sealed" if made[order.shard] == each else "spent"
+        return ShardOutcome(status, f"budget max_calls = {order.budget.max_calls} is spent", Used(max_calls=use))
+
+    return says, made
+
+
+def test_the_first_orders_are_lent_equal_parts(tmp_path):
+    says, _ = needing(25)
+    orders = finish(tmp_path, says, BudgetConfig(max_calls=90), 3, "abc")
+    assert [order.budget.max_calls for _, order in orders] == [30, 30, 30]
+
+
+@pytest.mark.parametrize("workers", ["a", "abc", "abcdef"])
+@pytest.mark.parametrize("over", [-1, 0, 1, 40])
+def test_a_run_ends_for_its_budget_where_it_is_spent_and_nowhere_else(tmp_path, workers, over):
+    says, made = needing(25)
+    if over < 0:
+        with pytest.raises(BudgetSpent, match=r"max_calls = 124 \(used 124\)"):
+            finish(tmp_path, says, BudgetConfig(max_calls=125 + over), 5, workers)
+    else:
+        finish(tmp_path, says, BudgetConfig(max_calls=125 + over), 5, workers)
+    assert made.total() == min(125, 125 + over)
+
+
+def test_after_a_seal_workers_work_at_the_same_time_again(tmp_path):
+    spent, at_once = [], []
+
+    def says(worker, _):
+        if len(spent) < 2:
+            spent.append(worker)
+            return ShardOutcome("spent", "too small a part", Used())
+        return ShardOutcome("sealed", used=Used(max_calls=1))
+
+    class Watched(Scripted):
+        def ended(self, seconds):
+            at_once.append(len(self._given))
+            return super().ended(seconds)
+
+    events = lease_events(Journal(tmp_path / "journal.jsonl"))
+    events.begin({"kind": "test"})
+    crew, limits = Watched(says, "ab"), BudgetConfig(max_calls=90)
+    Leasing(crew, events, limits, lambda _: None, lambda *_: True).finish("rows", 5, set())
+    assert at_once == [2, 1, 2, 2]
+
+
+def test_a_worker_that_comes_waits_for_what_the_others_leave_over():
+    purse = Purse(BudgetConfig(max_calls=90))
+    assert [purse.take(epoch, 2).max_calls for epoch in "ab"] == [45, 45]
+    assert purse.take("c", 3) is None
+    purse.give_back("a", Used(max_calls=25))
+    assert purse.take("d", 3).max_calls == 20
+
+
 def test_what_workers_spend_together_never_passes_the_limit(tmp_path):
     spent = []
 
@@ -385,7 +537,7 @@ def test_a_run_that_was_stopped_says_how_far_it_is_and_who_lost_what(sharded, ma
     (made, rows) = tables["shards"]
     assert made[:4] == ("problems", 4, 4, 24)
     assert rows[1] < 4
-    assert tables["came back"][0][:3] == ("rows", "spent", 2)
+    assert tables["came back"][0][:3] == ("rows", "spent", 1)
     assert tables["workers"][0][1] == "rows"
 
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 import threading
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from http import HTTPStatus
 from pathlib import Path
 
 import hypothesis
@@ -22,6 +26,7 @@ from evosyn.jobs import Limits
 from evosyn.ports import Sandbox
 from evosyn.records import Json
 from evosyn.tasks import Task
+from evosyn.train._http import HttpAnswer, HttpServer
 from evosyn.train.client import RewardClient
 from evosyn.train.data import tasks_of
 from evosyn.train.scoring import Scorer, domains_of, reward_judge
@@ -240,6 +245,59 @@ def test_a_client_of_several_services_spreads_the_load_and_survives_the_loss_of_
         gone.score(items)
     for service in services[1:]:
         service.close()
+
+
+@contextmanager
+def losing(after_s: float) -> Iterator[str]:
+    """The address of a service that takes every request and is gone so many seconds later, without an answer."""
+
+    def lose(connection: socket.socket) -> None:
+        with connection:
+            connection.settimeout(after_s or None)
+            with suppress(OSError):
+                connection.recv(1 << 16)
+            time.sleep(after_s)
+
+    def take() -> None:
+        with suppress(OSError):
+            while True:
+                threading.Thread(target=lose, args=(listening.accept()[0],), daemon=True).start()
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        threading.Thread(target=take, daemon=True).start()
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        listening.shutdown(socket.SHUT_RDWR)
+
+
+@contextmanager
+def saying(status: HTTPStatus, after_s: float = 0.0) -> Iterator[str]:
+    """The address of a service that says the same to everything."""
+
+    def score(_: bytes) -> HttpAnswer:
+        time.sleep(after_s)
+        return HttpAnswer(status, {"scores": [{"reward": 1.0}]})
+
+    server = HttpServer("127.0.0.1", 0, None, ServiceLimits(), health=dict, score=score)
+    thread = threading.Thread(target=server.serve, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.port}"
+    server.close()
+    thread.join(timeout=5)
+
+
+def test_a_service_lost_after_longer_than_the_patience_loses_no_batch() -> None:
+    with losing(0.6) as lost, saying(HTTPStatus.OK) as other:
+        assert RewardClient(f"{lost},{other}", patience_s=0.2).score([{}]) == [{"reward": 1.0}]
+
+
+def test_every_service_is_tried_before_a_client_gives_up() -> None:
+    with saying(HTTPStatus.SERVICE_UNAVAILABLE, 0.6) as busy, saying(HTTPStatus.OK) as other:
+        assert RewardClient(f"{busy},{other}", patience_s=0.2).score([{}]) == [{"reward": 1.0}]
+
+
+def test_services_that_drop_each_request_are_given_up() -> None:
+    with losing(0.0) as one, losing(0.0) as other, pytest.raises(UnavailableError, match="no answer for"):
+        RewardClient(f"{one},{other}", patience_s=0.3).score([{}])
 
 
 def test_functions_for_other_trainers_ask_the_service(service: RewardService, monkeypatch: pytest.MonkeyPatch) -> None:

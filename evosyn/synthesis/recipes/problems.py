@@ -102,18 +102,24 @@ def stages_of(
     asked: Asked,
     ledger: Ledger[Instance],
     benchmarks: OverlapIndex | None = None,
-    dedup: Stage[Instance] | None = None,
 ) -> list[Stage[Instance]]:
-    """What every problem goes through, in order.
+    """What every problem goes through, in order."""
+    given = (inputs, config, workbench, asked, ledger, benchmarks)
+    return [*making(*given), Deduplicate(config.filter.dedup, inputs.seeds), *finishing(*given)]
 
-    Args:
-        dedup: in place of the comparison with the seeds and with the problems before it.
-    """
+
+def finishing(
+    inputs: Inputs,
+    config: SynthesizeConfig,
+    workbench: Workbench,
+    asked: Asked,
+    ledger: Ledger[Instance],
+    benchmarks: OverlapIndex | None = None,
+) -> list[Stage[Instance]]:
+    """What a problem that repeats none goes through."""
     domains, calls = workbench.domains, workbench.config.teacher.calls
     judge = JudgePool(config, workbench.crossexec, workbench.runner, inputs.strategy, _tree(config))
     return [
-        *making(inputs, config, workbench, asked, ledger, benchmarks),
-        dedup or Deduplicate(config.filter.dedup, inputs.seeds),
         DrawPool(
             config, domains, asked.teachers, ledger, judge.judged, calls, inputs.seeds, workbench.actors(inputs.seeds)
         ),

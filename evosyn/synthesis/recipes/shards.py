@@ -15,6 +15,7 @@ from evosyn.codec import dump
 from evosyn.errors import UsageError
 from evosyn.records import Json, content_id
 from evosyn.rundir import RunDir
+from evosyn.running.cluster import join, meant
 from evosyn.storage import Storage, open_storage
 from evosyn.synthesis.card import CardFacts, how_made
 from evosyn.synthesis.config import SynthesizeConfig
@@ -24,7 +25,7 @@ from evosyn.synthesis.shards.crews import Alone, Crew, Processes
 from evosyn.synthesis.shards.leasing import Leasing, lease_events
 from evosyn.synthesis.shards.orders import ShardSetup
 from evosyn.synthesis.shards.repeating import RepeatPass
-from evosyn.synthesis.shards.seals import sealed_shards
+from evosyn.synthesis.shards.seals import read_seal, sealed_shards
 from evosyn.synthesis.shards.writing import SealedRows
 from evosyn.workbench import Workbench
 
@@ -72,7 +73,13 @@ def synthesize_shards(
         _claim(storage, setup.run)
         workers = (crew or crew_of)(setup)
         try:
-            leasing = Leasing(workers, events, config.workbench.budget, tell)
+            leasing = Leasing(
+                workers,
+                events,
+                config.workbench.budget,
+                tell,
+                lambda phase, shard: read_seal(storage, phase, shard, setup.run) is not None,
+            )
             leasing.finish("problems", plan.count, sealed_shards(storage, "problems"))
             with tempfile.TemporaryDirectory(dir=out, prefix=".repeats") as scratch:
                 given = (inputs.seeds, config.filter.dedup, Path(scratch))
@@ -107,9 +114,10 @@ def setup_of(inputs: Inputs, config: SynthesizeConfig, run: str, out: Path, defa
         UsageError: workers on other machines, and no place that they reach.
     """
     shards, runner = config.shards, config.workbench.sandbox.runner
-    if runner.partition(":")[2] and not shards.store:
+    name, _, address = runner.partition(":")
+    if name == "ray" and meant(address) and not shards.store:
         raise UsageError(
-            f"--runner {runner}: the workers of a cluster need a place that they all reach: "
+            f"--runner {runner}: the workers of the cluster at {meant(address)} need a place that they all reach: "
             "--set shards.store=PATH or s3://bucket/run"
         )
     store = shards.store or str(out / STORE)
@@ -129,7 +137,6 @@ def crew_of(setup: ShardSetup) -> Crew:
     config = setup.config
     runner, _, address = config.workbench.sandbox.runner.partition(":")
     if runner == "ray":
-        from evosyn.running.cluster import join
         from evosyn.synthesis.shards.ray_crew import RayCrew
 
         return RayCrew(join(address), setup, config.shards.hung_s)

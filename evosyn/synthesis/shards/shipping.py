@@ -24,7 +24,7 @@ def restore(file: Path, storage: Storage, order: ShardOrder, before: bytes = b""
     """Make the journal of a shard from what any worker brought to storage, and from what this machine has of it.
 
     Args:
-        before: the journal of the phase before, whose replies are paid and whose items go on.
+        before: the journal of the phase before; its replies belong to the story of each problem, its items go on.
 
     Returns:
         How many bytes of it are in storage.

@@ -11,8 +11,8 @@ import os
 import shutil
 import socket
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, closing
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
@@ -20,8 +20,9 @@ from typing import NamedTuple, TypeAlias
 from evosyn.budget import Budget, BudgetConfig
 from evosyn.dataset import SETTINGS, parquet_path
 from evosyn.errors import BudgetSpent, CorruptRun, RunLocked, UnavailableError, UsageError
+from evosyn.journal import Journal
 from evosyn.ports.stages import Stage
-from evosyn.rundir import RunDir
+from evosyn.rundir import RunDir, write_atomic
 from evosyn.running.ledger import Ledger
 from evosyn.running.runner import Runner
 from evosyn.storage import Storage, open_storage
@@ -30,7 +31,7 @@ from evosyn.synthesis.inputs import Asked
 from evosyn.synthesis.instance import Instance
 from evosyn.synthesis.outputs import Counted, OutputPlan, write_rows
 from evosyn.synthesis.progress import SynthesisProgress
-from evosyn.synthesis.recipes.problems import maker_of, making, stages_of
+from evosyn.synthesis.recipes.problems import finishing, maker_of, making
 from evosyn.synthesis.report import Figures
 from evosyn.synthesis.shards.config import planned
 from evosyn.synthesis.shards.orders import ShardOrder, ShardOutcome, ShardSetup
@@ -53,18 +54,20 @@ from evosyn.synthesis.stages.deduplicate import DropRepeated
 from evosyn.workbench import Workbench, WorkbenchConfig
 
 KIND = "synthesize-shard"
+MADE = "problems.jsonl"
+"""In the directory of a shard: the journal of the phase before."""
 Opened: TypeAlias = Callable[[ShardSetup, ShardOrder, Path], AbstractContextManager[Workbench]]
 """Opens what a worker works with, which keeps what it remembers in the directory of the shard."""
 
 
 def work(setup: ShardSetup, order: ShardOrder, opened: Opened | None = None) -> ShardOutcome:
     """Make a shard and seal it; what stands in the way is told, not raised, but for faults of ours."""
-    storage, folder = open_storage(setup.store), Path(setup.scratch) / order.name
-    budget = Budget(BudgetConfig())
+    folder, budget = Path(setup.scratch) / order.name, Budget(BudgetConfig())
     try:
+        storage = open_storage(setup.store)
         if read_seal(storage, order.phase, order.shard, setup.run) is not None:
             return ShardOutcome("sealed", used=budget.used)
-        with RunDir(folder) as run, (opened or open_workbench)(setup, order, folder) as workbench:
+        with closing(_locked(folder)) as run, (opened or open_workbench)(setup, order, folder) as workbench:
             budget = workbench.budget
             _Shard(setup, order, storage, run, workbench).make()
     except RunLocked as error:
@@ -77,8 +80,23 @@ def work(setup: ShardSetup, order: ShardOrder, opened: Opened | None = None) -> 
         return ShardOutcome("corrupt", str(error), budget.used)
     except (UnavailableError, OSError) as error:
         return ShardOutcome("failed", f"{type(error).__name__}: {error}", budget.used)
-    shutil.rmtree(folder)
+    shutil.rmtree(folder, ignore_errors=True)
     return ShardOutcome("sealed", used=budget.used)
+
+
+def _locked(folder: Path) -> RunDir:
+    """The directory of a shard, locked.
+
+    Raises:
+        RunLocked: another process of this machine has it.
+        OSError: this machine's disk is full or cannot be written; another one's may be better.
+    """
+    try:
+        return RunDir(folder).open_for_writing()
+    except RunLocked:
+        raise
+    except UsageError as error:
+        raise OSError(f"{folder}: {error.__cause__}") from error
 
 
 def open_workbench(setup: ShardSetup, order: ShardOrder, folder: Path) -> Workbench:
@@ -122,14 +140,15 @@ class _Shard:
     def make(self) -> None:
         """Do it, and seal it."""
         journal = self._run.journal
-        known = restore(journal.path, self._storage, self._order, self._before())
+        before = self._before()
+        known = restore(journal.path, self._storage, self._order, before)
         asked = Asked((self._bench.teacher(), *(self._bench.teacher(model) for model in self._config.also)))
         ledger = Ledger(journal, Instance, on_reply=self._progress.reply)
         ledger.begin({"kind": KIND, "run": self._setup.run, "shard": self._order.shard})
         window = 2 * max(16, self._bench.config.teacher.calls)
         runner = Runner(self._stages(asked, ledger), ledger, window=window, progress=self._progress)
         with Shipping(self._storage, self._order, journal.path, known, self._config.shards.ship_s, self._tell):
-            runner.run_and_close(map(Instance, self._indices), asked.teachers)
+            runner.run_and_close(self._items(before), asked.teachers)
         self._seal(ledger)
 
     def _before(self) -> bytes:
@@ -140,11 +159,20 @@ class _Shard:
         with open_sealed(self._storage, seal) as archive:
             return archive.read(JOURNAL)
 
+    def _items(self, before: bytes) -> Iterable[Instance]:
+        """What the stages begin with: of the phase `rows` the very problems that were compared, whatever asking for
+        them again would bring."""
+        if self._order.phase == "problems":
+            return map(Instance, self._indices)
+        path = self._run.file(MADE)
+        write_atomic(path, before)
+        return Ledger(Journal(path), Instance).items(self._indices)
+
     def _stages(self, asked: Asked, ledger: Ledger[Instance]) -> list[Stage[Instance]]:
         given = (self._inputs, self._config, self._bench, asked, ledger, _benchmarks(self._config.filter.decontaminate))
-        return (
-            making(*given) if self._order.phase == "problems" else stages_of(*given, DropRepeated(self._order.repeats))
-        )
+        if self._order.phase == "problems":
+            return making(*given)
+        return [DropRepeated(self._order.repeats), *finishing(*given)]
 
     def _seal(self, ledger: Ledger[Instance]) -> None:
         self._run.journal.sync()
