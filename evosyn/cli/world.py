@@ -92,7 +92,7 @@ def tasks(config: CheckConfig, source: str, out: Path, count: int, seed: int, as
         write_dataset(out, SETTING, rows_of_world(world, made.tasks, workbench.domains[NAME]))
         directory.write_json("manifest.json", {"kind": "world", "world": world.id, "asked": count, "seed": seed})
         report = {"kept": len(made.tasks), "dropped": dict(sorted(made.dropped.items())), "world": world.id,
-                  "edges": len(graph.edges), "density": round(graph.density, 4),
+                  "edges": len(graph.edges), "density": round(graph.density(len(world.tools)), 4),
                   "misses": sum(one.misses for one in made.tasks),
                   "tools": len(world.tools), "tables": len(world.tables)}  # fmt: skip
         directory.write_json("report.json", report)
@@ -113,13 +113,17 @@ def tasks(config: CheckConfig, source: str, out: Path, count: int, seed: int, as
 @sandbox_options
 @config_options(EXAMPLE)
 def check(config: CheckConfig, source: str, as_json: bool) -> int:
-    """Check a world from its files: digests, schema, tools, references, near misses. Ends with 1 if one is wrong."""
+    """Check a world from its files: digests, schema, tools and their testings, graph, references, near misses. Ends
+    with 1 if one is wrong."""
     from evosyn.reading.plain import safe
+    from evosyn.synthesis.worlds.examining import testing_faults
     from evosyn.workbench import Workbench
     from evosyn.worlds.tools.checking import check_world
+    from evosyn.worlds.tools.playing import LIMITS
 
-    with Workbench(config.workbench) as workbench:
+    with Workbench(config.workbench, limits=LIMITS) as workbench:
         found = check_world(source, _player(workbench))
+        found = found._replace(faults=(*found.faults, *testing_faults(source, workbench.judge)))
     if as_json:
         faults = [one._asdict() for one in found.faults]
         told = {"world": found.world.id, "tools": len(found.world.tools), "tasks": found.tasks, "misses": found.misses}

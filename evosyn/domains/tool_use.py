@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
@@ -25,7 +25,7 @@ from evosyn.toolcalls import CLOSE, ToolCall, heard, spoken
 from evosyn.trajectories import FINISH, ToolUse, Trajectory, trajectory_of
 from evosyn.worlds.tools.diff import differences
 from evosyn.worlds.tools.kind import OK, ToolPlace
-from evosyn.worlds.tools.playing import ToolCalled, play_job, played
+from evosyn.worlds.tools.playing import A_PLAY, LIMITS, ToolCalled, play_job, played
 from evosyn.worlds.tools.records import world_from
 from evosyn.worlds.tools.users import ASK
 
@@ -54,7 +54,7 @@ class ToolTask(BaseModel):
         world: a tool world with its programs.
         state: what it is before the first call.
         shown: the tools that may be called.
-        rounds: replies that an agent has.
+        rounds: replies that an agent has; no more than calls that may be judged.
         requests: of a user, who is asked by `ask_user`; none where the statement says all.
     """
 
@@ -63,7 +63,7 @@ class ToolTask(BaseModel):
     world: dict[str, Json]
     state: dict[str, list[dict[str, Json]]]
     shown: tuple[str, ...] = Field(min_length=1)
-    rounds: int = Field(default=ROUNDS, ge=1, le=100)
+    rounds: int = Field(default=ROUNDS, ge=1, le=MOST_CALLS)
     requests: tuple[str, ...] = ()
 
     @field_validator("world")
@@ -205,10 +205,17 @@ class ToolUseDomain(BaseDomain):
             wrong = f"{len(calls)} calls; at most {MOST_CALLS}"
         if wrong:
             return FinalStatePlan(place, tuple(testings), misfits, (), _result(Verdict.ERROR, wrong))
-        return FinalStatePlan(place, tuple(testings), misfits, (play_job(place.world, place.state, [calls], limits),))
+        job = play_job(place.world, place.state, [calls], roomy(limits, len(calls)))
+        return FinalStatePlan(place, tuple(testings), misfits, (job,))
 
     def canaries(self, problem: Problem, testings: Sequence[Testing]) -> tuple[Solution, ...]:  # noqa: ARG002
         return (Solution(Trajectory((), FINISH).text),)
+
+
+def roomy(limits: Limits, calls: int) -> Limits:
+    """Limits under which all calls of an episode can be played that its session took one by one."""
+    most = {name: max(getattr(limits, name), getattr(LIMITS, name)) for name in ("budget_s", "memory_mb", "output_kb")}
+    return replace(limits, cpu_s=max(limits.cpu_s, LIMITS.cpu_s) + A_PLAY * calls, wall_s=0.0, **most)
 
 
 def _result(verdict: Verdict, detail: str = "", seconds: float = 0.0) -> CellResult:

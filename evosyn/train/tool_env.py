@@ -24,11 +24,12 @@ from evosyn.train.rollouts import RolloutEnv
 from evosyn.trajectories import FINISH
 from evosyn.worlds.tools.files import read_tasks, read_world
 from evosyn.worlds.tools.kind import ToolPlace
+from evosyn.worlds.tools.loose_ends import RESERVED
 from evosyn.worlds.tools.records import Parameter, ToolSpec
 from evosyn.worlds.tools.users import ASK
 
 TYPES: dict[str, type] = {"string": str, "integer": int, "number": float, "boolean": bool}
-OWN = ("reset", "get_reward", FINISH, ASK)
+OWN = ("reset", "get_reward", *RESERVED)
 """Names that no tool may have here."""
 FINISHING = ToolSpec(name=FINISH, description="Say that all is done; ends the task.")
 ASKING = ToolSpec(

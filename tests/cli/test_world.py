@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from evosyn.cli import group
 from evosyn.view.answers import open_view
 from evosyn.view.page import write_export
-from evosyn.worlds.tools.files import bundled, read_graph, read_tasks, read_world
+from evosyn.worlds.tools.files import bundled, read_graph, read_tasks, read_world, seal
 
 
 def run(*arguments):
@@ -86,6 +86,28 @@ def test_the_page_of_a_world_holds_its_graph_and_each_task(made, tmp_path):
     assert list(view.contents())[:2] == ["overview", "graph"]
     write_export(view, page)
     assert all(f"why/{task.id}" in page.read_text(encoding="utf-8") for task in read_tasks(str(made)))
+
+
+def test_a_check_judges_the_tools_by_their_testings_and_names_what_was_changed(tmp_path):
+    folder = tmp_path / "w"
+    shutil.copytree(bundled()["library"], folder)
+    (folder / "tasks.jsonl").write_text((folder / "tasks.jsonl").read_text().splitlines()[0] + "\n")
+    tool = folder / "tools" / "list_loans.py"
+    tool.write_text(tool.read_text().replace("ORDER BY loan_id", "ORDER BY loan_id DESC"))
+    seal(folder)
+    found = run("world", "check", folder, "--json")
+    faults = json.loads(found.stdout)["faults"]
+    assert "tools/list_loans.py" in {one["file"] for one in faults}
+    assert any("its testing says FAIL: " in one["reason"] for one in faults), faults
+    tool.unlink()
+    world = json.loads((folder / "world.json").read_text())
+    kept = [one for one in world["tools"] if one["name"] != "list_loans"]
+    (folder / "world.json").write_text(json.dumps({**world, "tools": kept}))
+    seal(folder)
+    found = run("world", "check", folder)
+    assert not found.exception, found.exception
+    assert "testings.yaml: " in found.stdout and "is no tool of the world" in found.stdout
+    assert "graph.json: " in found.stdout and "tasks.jsonl:1: " in found.stdout
 
 
 def test_a_rollout_is_told_task_by_task(tmp_path):

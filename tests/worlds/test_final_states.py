@@ -55,6 +55,29 @@ def test_what_is_exempt_or_of_the_clock_does_not_count():
     assert not differences(WORLD, rows(), GOLD, final)
 
 
+def test_hard_cells_of_new_rows_are_equal_by_the_rules_of_old_ones():
+    world = shop()
+    for column, want, got, equal in [
+        ({"policy": "hard"}, "caf\u00e9", "cafe\u0301", True),
+        ({"policy": "hard"}, "caf\u00e9", "cafe", False),
+        ({"type": "timestamp", "policy": "hard"}, "2026-01-05T10:00:00", "2026-01-05T10:00:00.250", True),
+        ({"type": "timestamp", "policy": "hard"}, "2026-01-05T10:00:00", "2026-01-05T10:00:01", False),
+        ({"type": "number"}, 5, 5.0, True),
+        ({"type": "number"}, 5, 6.0, False),
+    ]:
+        given = world.model_dump()
+        given["tables"][0]["columns"][3].update(column)
+        kept = [given["tables"][0]["columns"][3], given["tables"][0]["columns"][0]]
+        given = {**given, "tables": [{**given["tables"][0], "columns": kept[::-1], "called": "x"}], "tools": [
+            {"name": "look", "description": "Looks."}]}  # fmt: skip
+        small = type(world).model_validate(given)
+        new, old = [[{"sale_id": "S1", "note": one}] for one in (want, got)]
+        assert (not differences(small, {"sale": []}, {"sale": new}, {"sale": old})) is equal, (column, got)
+        assert (
+            not differences(small, {"sale": [{"sale_id": "S1", "note": None}]}, {"sale": new}, {"sale": old})
+        ) is equal
+
+
 def test_a_deleted_row_counts():
     final = copy.deepcopy(GOLD)
     final["sale"] = final["sale"][1:]
@@ -84,7 +107,9 @@ def test_new_rows_are_matched_with_those_that_belong_to_them():
     ("one", "other", "alike"),
     [("Left at the door.", "left at the DOOR", True), ("", "", True), ("a", "", False), (None, "", True),
      ("call room 5", "call room 6", False), ("please call before noon", "please call me before noon", True),
-     ("handle with care", "paid in cash", False)],
+     ("handle with care", "paid in cash", False), ("pay 3.5 now", "pay 5.3 now", False), ("pay -5", "pay 5", False),
+     ("pay \u22125", "pay 5", False), ("room 4 for 2", "room 2 for 4", False), ("room-4 for 2", "room 4 for 2", True),
+     ("at ２ pm", "at 2 pm", True), ("1.", "1", True), ("x " * 1500 + "7", "x " * 1500 + "8", False)],
 )  # fmt: skip
 def test_texts_count_by_their_words_and_numbers(one, other, alike):
     assert (similarity(one, other) >= 0.8) is alike

@@ -4,6 +4,7 @@ three tools, and three that get no tables. tests/recorded/README.md tells what i
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from click.testing import CliRunner
 from evosyn.cli.inspect import command as inspect
 from evosyn.cli.world import command
 from evosyn.jsonlines import read_lines
-from evosyn.worlds.tools.files import changed_files, read_graph, read_tasks, read_world
+from evosyn.worlds.tools.files import changed_files, read_graph, read_tasks, read_world, seal
 from tests.recorded.playing import HERE, teacher, written
 
 WRITTEN = HERE / "worlds"
@@ -47,6 +48,18 @@ def test_three_worlds_stand_with_all_of_their_tools(made: Path) -> None:
         world = read_world(str(made / name))
         assert len(world.tools) == 3 and read_tasks(str(made / name)) and not changed_files(made / name)
         assert read_graph(str(made / name)).edges
+
+
+def test_what_was_made_stands_when_all_of_it_is_judged_and_played_again(made: Path, tmp_path: Path) -> None:
+    ended = CliRunner().invoke(command, ["check", str(made / "locker_desk"), "--json"])
+    assert json.loads(ended.stdout)["faults"] == []
+    other = tmp_path / "other"
+    shutil.copytree(made / "locker_desk", other)
+    tool = other / "tools" / "find_guest.py"
+    tool.write_text(tool.read_text().replace(" = ?", " <> ?"))
+    seal(other)
+    faults = json.loads(CliRunner().invoke(command, ["check", str(other), "--json"]).stdout)["faults"]
+    assert any(one["file"] == "tools/find_guest.py" and "its testing says FAIL" in one["reason"] for one in faults)
 
 
 def test_a_wrong_program_and_a_wrong_testing_are_not_chosen(made: Path) -> None:

@@ -4,17 +4,18 @@ import asyncio
 import json
 
 import pytest
+from tool_shop import FIND, rows, shop
 
 from evosyn.agents.scripted import ScriptedAgent
 from evosyn.agents.tool_ways import RULES, ToolWays
 from evosyn.chat import Reply
 from evosyn.crossexec.judge import Cell
 from evosyn.dataset import read_dataset
-from evosyn.domains.tool_use import PLAN, place_in
+from evosyn.domains.tool_use import MOST_CALLS, PLAN, ToolTask, place_in, task_payload
 from evosyn.errors import UsageError
 from evosyn.jobs import ItemOutcome, Status
 from evosyn.randomness import SeedTree
-from evosyn.records import Solution, Verdict
+from evosyn.records import Problem, Solution, Testing, Verdict
 from evosyn.synthesis.recipes import worlds as recipe
 from evosyn.synthesis.recipes.worlds import (
     RolloutPlan,
@@ -27,9 +28,13 @@ from evosyn.synthesis.recipes.worlds import (
 )
 from evosyn.toolcalls import ToolCall, spoken
 from evosyn.train.data import sft_rows, tasks_of
+from evosyn.train.scoring import reward_judge
 from evosyn.trajectories import ToolUse, Trajectory
 from evosyn.workbench import Workbench
 from evosyn.worlds.tools.files import bundled, read_tasks, read_world
+from evosyn.worlds.tools.kind import ToolPlace
+from evosyn.worlds.tools.playing import Play, Player, ToolCalled
+from evosyn.worlds.tools.records import ToolWorld
 
 FEW = 3
 
@@ -70,8 +75,11 @@ def test_the_reference_is_paid_as_a_plan_and_with_its_tools_left_out_is_not(benc
     calls = json.loads(plan_of(task).text)["calls"]
     half = Solution(Trajectory(tuple([ToolUse(one["tool"], one["args"]) for one in calls[:-1]]), "finish").text)
     unended = Solution(Trajectory(tuple([ToolUse(one["tool"], one["args"]) for one in calls]), "limit").text)
-    cells = [Cell(problem, one, recipe.testing_of(task)) for one in (plan_of(task), half, unended)]
-    assert [one.verdict for one in bench.judge.verify(cells)] == [Verdict.PASS, Verdict.FAIL, Verdict.ERROR]
+    odd = [("no_tool", {}), (calls[0]["tool"], {"x": 1}), *task.reference, ("no_tool", {})]
+    odd = Solution(Trajectory(tuple([ToolUse(*one) for one in odd]), "finish").text)
+    cells = [Cell(problem, one, recipe.testing_of(task)) for one in (plan_of(task), half, unended, odd)]
+    wanted = [Verdict.PASS, Verdict.FAIL, Verdict.ERROR, Verdict.PASS]  # a call that is none costs itself alone
+    assert [one.verdict for one in bench.judge.verify(cells)] == wanted
     domain = bench.domains["tool-use"]
     said = "\n".join(spoken(ToolCall(one["tool"], one["args"])) for one in calls)
     told = json.loads(domain.read("solution", f"I will do it.\n{said}", problem).value.text)
@@ -182,6 +190,32 @@ def test_rows_of_a_world_are_paid_through_the_same_seam(bench):
     assert [one.verdict for one in bench.judge.verify(cells)] == [Verdict.PASS, Verdict.PASS]
     assert all(PLAN in sample.prompt[-1].content for sample in samples)
     assert [len(sft_rows([one], 1)) for one in samples] == [1, 1]
+
+
+def test_an_episode_is_judged_with_the_room_that_its_session_had(bench):
+    """Eleven results of nearly 100,000 characters, each of which the session allowed, then the right call."""
+    find = FIND.replace(
+        '"SELECT item_id, name, stock', "\"SELECT item_id, replace(printed, 'x', 'yyyyyyyyyy') AS t, name, stock"
+    )
+    find = find.replace("printed", "'" + "x" * 9_900 + "'")
+    given = shop().model_dump(mode="json")
+    given["tools"][0]["source"] = find
+    world = ToolWorld.model_validate(given)
+    buy = ("buy", {"item_id": "I1000", "count": 2})
+    gold = Player(bench.sandbox).one(world, Play(rows(), (ToolCalled(*buy, 12),))).rows
+    calls = [*[("find_item", {"name": "Thing 0"})] * 11, buy]
+    run = Trajectory(tuple([ToolUse(*one, out="{}", status=0) for one in calls]), "finish")
+    problem = Problem("p", "tool-use", "Buy.", payload=task_payload(ToolPlace(world, rows(), ("buy", "find_item"))))
+    judge = reward_judge(bench.sandbox, bench.domains)
+    (result,) = judge.verify([Cell(problem, Solution(run.text), Testing("final-state", {"gold": gold}))])
+    assert result.verdict is Verdict.PASS, result
+
+
+def test_an_agent_has_no_more_replies_than_calls_that_are_judged():
+    problem = problem_of(read_world("builtin:library"), read_tasks("builtin:library")[0])
+    ToolTask.model_validate({**problem.payload, "rounds": MOST_CALLS})
+    with pytest.raises(ValueError, match="rounds"):
+        ToolTask.model_validate({**problem.payload, "rounds": MOST_CALLS + 1})
 
 
 @pytest.mark.parametrize("name", ["golden", "sloppy:much", "noop:1", "sloppy:2"])

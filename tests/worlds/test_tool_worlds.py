@@ -1,7 +1,9 @@
 """Tool worlds: states, calls, the sessions of agents, and worlds on disk."""
 
 import json
+import random
 import shutil
+import sqlite3
 from dataclasses import replace
 
 import pytest
@@ -9,15 +11,19 @@ from tool_shop import BUY, rows, shop
 
 from evosyn.errors import UsageError
 from evosyn.jobs import ItemOutcome, Limits, Status
+from evosyn.randomness import SeedTree
 from evosyn.sandbox import open_sandbox
+from evosyn.worlds.tools.chains import ChainMaker
 from evosyn.worlds.tools.checking import check_world
-from evosyn.worlds.tools.ddl import schema
-from evosyn.worlds.tools.files import bundled, changed_files, read_tasks, read_world, seal
+from evosyn.worlds.tools.ddl import schema, statements
+from evosyn.worlds.tools.files import bundled, changed_files, read_graph, read_tasks, read_world, seal
 from evosyn.worlds.tools.gate import fault
+from evosyn.worlds.tools.graph import ToolGraph
 from evosyn.worlds.tools.in_process import InProcessPlayer, reviewed
 from evosyn.worlds.tools.kind import INVALID, OK, REJECTED, ToolPlace, ToolWorlds, action_of
 from evosyn.worlds.tools.playing import Play, Player, minutes
-from evosyn.worlds.tools.records import ToolWorld, state_id
+from evosyn.worlds.tools.records import ToolWorld, WorldTable, state_id
+from evosyn.worlds.tools.states import _kept, draw_state
 from evosyn.worlds.tools.users import DONE, ScriptedUser
 
 CALL = ("buy", {"item_id": "I1000", "count": 2})
@@ -174,6 +180,111 @@ def test_circles_and_references_to_nothing_are_refused():
         ToolWorld.model_validate(given)
 
 
+def spoilt(change):
+    given = shop().model_dump(mode="json")
+    change({one["name"]: one for one in given["tables"]}, {one["name"]: one for one in given["tools"]})
+    return given
+
+
+def checked(*checks):
+    return lambda tables, _: tables["item"].update(checks=list(checks))
+
+
+def asked(text):
+    return lambda _, tools: tools["buy"].update(request=text)
+
+
+DEEP = ["not", "stock"]
+for _ in range(900):
+    DEEP = ["not", DEEP]
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (checked(["<=", "stock"]), "'<=' takes 2 parts, not 1"),
+        (checked(["not", "stock", "sold"]), "'not' takes 1 parts, not 2"),
+        (checked(["<", "name", 5]), "'<' takes two numbers or two texts"),
+        (checked(["=", ["+", "name", 1], 2]), r"'\+' takes numbers"),
+        (checked("stock"), "alone is no condition"),
+        (checked([["<"], 1, 2]), "is none of: a column, an integer"),
+        (checked(["<", "stock", 10**400]), "is none of: a column, an integer"),
+        (checked(DEEP), "more than 20 operators"),
+        (lambda tables, _: tables["item"]["columns"][3].update(minimum=60), "minimum 60 is above maximum 50"),
+        (lambda tables, _: tables["item"]["columns"][3].update(maximum=10**400), "9007199254740992"),
+        (lambda tables, _: tables["item"]["columns"][1].update(draw="books"), "draw 'books' is none of person, book"),
+        (lambda tables, _: tables["item"]["columns"][5].update(values=["toy", 1]), "the value 1 is not of type text"),
+        (lambda tables, _: tables["item"]["columns"].append({"name": "name"}), "the column 'name' stands twice"),
+        (lambda tables, _: tables["sale"].update(name="sqlite_sale"), "SQLite keeps such names for itself"),
+        (lambda tables, _: tables["item"].update(called="{colour}"), "{colour} is none of {item_id}"),
+        (lambda tables, _: tables["item"].update(called="{name:>9999999999}"), "{name:>9999999999} is none of"),
+        (lambda tables, _: tables["item"].update(called="{name"), "expected '}'"),
+        (lambda tables, _: tables["item"].update(called="{name}" * 200) or tables["sale"].update(called="{item_id}" * 9),
+         "more than 2000 characters"),
+        (lambda tables, _: tables["item"]["columns"].append({"name": "part", "references": "item"})
+         or tables["item"].update(called="{part}"), "called by another of the same table"),
+        (asked("buy {count} of {item_id} with {note} for {name}"), "{name} is none of {item_id}, {count}, {note}"),
+        (asked("buy {count:>9999999999} of {item_id} with {note}"), "{count:>9999999999} is none of"),
+        (asked("buy {count.real} of {item_id} with {note}"), "{count.real} is none of"),
+        (asked("buy {count!r} of {item_id} with {note}"), "{count!r} is none of"),
+        (asked("buy {} of {item_id}"), "{} is none of"),
+        (asked("buy some of {item_id} with {note}"), "does not say {count}"),
+        (lambda _, tools: tools["buy"]["parameters"][1].update(maximum=0), "minimum 1 is above maximum 0"),
+        (lambda _, tools: tools["buy"]["parameters"][2].update(draw="notes"), "draw 'notes'"),
+        (lambda _, tools: tools["buy"]["parameters"][1].update(name="note"), "the parameter 'note' stands twice"),
+        (lambda _, tools: tools["buy"].update(name="finish"), "the tool 'finish'"),
+        (lambda _, tools: tools["buy"].update(name="ask_user"), "the tool 'ask_user'"),
+    ],
+)  # fmt: skip
+def test_a_world_that_could_not_be_drawn_or_acted_in_is_refused(change, reason):
+    with pytest.raises(ValueError, match=reason):
+        ToolWorld.model_validate(spoilt(change))
+
+
+@pytest.mark.parametrize(
+    ("check", "row"),
+    [
+        (["<=", "out", "copies"], {"out": None, "copies": 1}),
+        (["and", ["<", "out", 1], ["<", "copies", 1]], {"out": None, "copies": 0}),
+        (["and", ["<", "out", 1], ["<", "copies", 1]], {"out": None, "copies": 2}),
+        (["or", ["<", "out", 1], ["<", "copies", 1]], {"out": None, "copies": 2}),
+        (["not", ["or", ["<", "out", 1], ["<", "copies", 1]]], {"out": None, "copies": 0}),
+        (["=", ["and", 5, 3], 1], {"out": 0, "copies": 0}),
+        (["=", ["-", "out"], ["*", "copies", -1]], {"out": 3, "copies": 3}),
+        (["<", ["*", ["*", 2**53, 2**53], "out"], "copies"], {"out": 3, "copies": 3}),
+    ],
+)
+def test_a_drawn_row_keeps_to_a_check_where_sqlite_says_so(check, row):
+    columns = [{"name": "k"}, *({"name": name, "type": "integer", "nullable": True} for name in row)]
+    table = WorldTable.model_validate(
+        {"name": "t", "prefix": "T", "called": "x", "columns": columns, "checks": [check]}
+    )
+    base = sqlite3.connect(":memory:")
+    (statement,) = statements(shop().model_copy(update={"tables": (table,)}))
+    base.execute(statement)
+    try:
+        base.execute("INSERT INTO t VALUES ('T1', ?, ?)", tuple(row.values()))
+    except sqlite3.IntegrityError:
+        kept = False
+    else:
+        kept = True
+    assert _kept(check, row) is kept
+
+
+def test_a_nullable_column_in_a_check_and_a_bound_below_zero_are_drawn():
+    given = spoilt(checked(["<=", "sold", "stock"], ["<", "rate", 0]))
+    given["tables"][1]["columns"][3].update(nullable=True)
+    given["tables"][1]["columns"].append({"name": "rate", "type": "number", "maximum": -3})
+    rows = draw_state(ToolWorld.model_validate(given), {"item": 40, "sale": 3}, random.Random(1))
+    assert {one["stock"] is None for one in rows["item"]} == {True, False}
+    assert all(-12 <= one["rate"] <= -3 for one in rows["item"])
+
+
+def test_in_a_state_that_breaks_the_schema_there_is_no_chain_and_nothing_ends(player):
+    maker = ChainMaker(shop(), ToolGraph((), ("buy",)), player, rows(stock=99), {}, random.Random(0))
+    assert maker.make(1) == "chain-infeasible"
+
+
 @pytest.mark.parametrize("name", bundled())
 def test_every_bundled_world_is_one(name):
     world = read_world(f"builtin:{name}")
@@ -207,6 +318,51 @@ def test_a_task_of_another_gold_state_is_no_task_even_where_the_digests_were_mad
     assert rest and [one.file for one in faults] == ["tasks.jsonl:1"] and "gold state" in faults[0].reason
 
 
+def test_each_line_that_is_no_task_of_its_world_is_named_and_the_others_are_checked(tmp_path, player):
+    folder = tmp_path / "world"
+    shutil.copytree(bundled()["library"], folder)
+    first, second, *_, right = (folder / "tasks.jsonl").read_text().splitlines()
+    task = json.loads(first)
+    tool = task["chain"][0][0]
+    damaged = {
+        "chain.0": first.replace(f'["{tool}"', '["zool"', 1),
+        "reference.0": json.dumps({**task, "reference": [["zool", {}], *task["reference"][1:]]}),
+        "shown.1": json.dumps({**task, "shown": [task["shown"][0], "zool"]}),
+        "state": json.dumps({**task, "state": {**task["state"], "zember": []}}),
+        "gold": json.dumps({**task, "gold": {name: one for name, one in task["gold"].items() if name != "member"}}),
+        "gold.member.0": json.dumps({**task, "gold": {**task["gold"], "member": [{"member_id": "M1"}]}}),
+        "id": '"availably"'.join(second.rsplit('"available"', 1)),
+        "is not JSON": first[:-1],
+    }
+    (folder / "tasks.jsonl").write_text("\n".join([*damaged.values(), right]) + "\n")
+    seal(folder)
+    found = check_world(str(folder), player)
+    assert [one.file for one in found.faults] == [f"tasks.jsonl:{number}" for number in range(1, len(damaged) + 1)]
+    for field, fault_ in zip(damaged, found.faults, strict=True):
+        assert field in fault_.reason
+    assert found.tasks == 1 and found.misses >= 10
+    with pytest.raises(UsageError, match=r"tasks.jsonl:1: field 'chain.0': is no tool of the world"):
+        read_tasks(str(folder))
+
+
+def test_a_graph_that_its_states_do_not_show_is_named(tmp_path, player):
+    folder = tmp_path / "world"
+    shutil.copytree(bundled()["library"], folder)
+    (folder / "tasks.jsonl").write_text((folder / "tasks.jsonl").read_text().splitlines()[0] + "\n")
+    given = json.loads((folder / "graph.json").read_text())
+    assert read_graph(str(folder)).seeds == SeedTree(0).child("world", read_world(str(folder)).id)
+    for change, reason in [
+        ({"edges": given["edges"][1:]}, "is not what the states show (1 edges differ)"),
+        ({"wrote": given["wrote"][1:]}, "`wrote` names other tools"),
+        ({"seeds": None}, "does not say what its states were drawn from"),
+        ({"seeds": {"root": "0", "path": []}}, "is no graph"),
+    ]:
+        (folder / "graph.json").write_text(json.dumps({**given, **change}))
+        seal(folder)
+        faults = check_world(str(folder), player).faults
+        assert [one.file for one in faults] == ["graph.json"] and reason in faults[0].reason
+
+
 def test_a_scripted_user_tells_what_is_asked_then_the_rest():
     user = ScriptedUser(
         ("Please renew the loan of Ada.", "Then charge Ben a fine of 20 cents.", "Then cancel the hold of Cleo.")
@@ -214,6 +370,29 @@ def test_a_scripted_user_tells_what_is_asked_then_the_rest():
     assert user.answer("Which hold should I cancel?") == "Then cancel the hold of Cleo."
     assert user.answer("Anything else?") == "Then charge Ben a fine of 20 cents."
     assert user.answer("Anything else?") == DONE
+
+
+ASKED = (
+    "Please place a hold on The Silent Garden for Ada Adler.",
+    "Then charge Ben Bauer a fine of 20 cents for The Silent Garden.",
+)
+
+
+@pytest.mark.parametrize(
+    ("heard", "said"),
+    [
+        (["The hold on The Silent Garden for Ada Adler is placed. Anything else?"] * 2, [ASKED[1], DONE]),
+        (["I have placed the hold on The Silent Garden for Ada Adler, can I help with anything else?"] * 3,
+         [ASKED[1], DONE, DONE]),
+        (["Done: the hold on The Silent Garden for Ada Adler."] * 2, [ASKED[1], DONE]),
+        (["Anything else?", "Which hold should be on The Silent Garden?"], [ASKED[1], ASKED[0]]),
+        (["Anything else?", "How many cents is the fine of Ben Bauer?"], [ASKED[1], ASKED[1]]),
+        (["What?", "What?"], [ASKED[1], DONE]),
+    ],
+)  # fmt: skip
+def test_a_scripted_user_never_repeats_what_was_done_unless_somebody_asks_about_it(heard, said):
+    user = ScriptedUser(ASKED)
+    assert [user.answer(one) for one in heard] == said
 
 
 @pytest.mark.parametrize("name", bundled())

@@ -3,15 +3,17 @@
 import json
 
 import pytest
+from tool_shop import BUY, rows, shop
 
 from evosyn.randomness import SeedTree
 from evosyn.sandbox import open_sandbox
-from evosyn.worlds.tools.chains import ChainStep, calls_of
+from evosyn.worlds.tools.chains import Chain, ChainStep, calls_of
 from evosyn.worlds.tools.checking import check_world
 from evosyn.worlds.tools.files import bundled, read_graph, read_tasks, read_world
-from evosyn.worlds.tools.graph import find_graph
+from evosyn.worlds.tools.graph import Edge, ToolGraph, find_graph
 from evosyn.worlds.tools.playing import Play, Player
-from evosyn.worlds.tools.tasks import make_tasks
+from evosyn.worlds.tools.records import ToolWorld
+from evosyn.worlds.tools.tasks import make_tasks, ungrounded
 
 TASKS = [(name, task) for name in bundled() for task in read_tasks(f"builtin:{name}")]
 
@@ -62,6 +64,35 @@ def test_edges_of_a_graph_stand_on_states_that_show_them():
     assert ("search_member", "place_hold", "member_id") in data and ("list_loans", "renew_loan", "loan_id") in data
     assert not any(one.first == "search_member" and one.parameter == "title_id" for one in graph.edges)
     assert "search_member" not in graph.wrote and "renew_loan" in graph.wrote
+
+
+def test_an_edge_stands_whatever_the_refusal_of_a_stranger_is_called(player):
+    given = json.loads(json.dumps(shop(BUY.replace("NotFound", "ItemUnknown")).model_dump(mode="json")))
+    given["tools"][1]["raises"][0] = "ItemUnknown"
+    graph = find_graph(ToolWorld.model_validate(given), player, SeedTree(0))
+    assert ("find_item", "buy", "item_id") in {(one.first, one.then, one.parameter) for one in graph.edges}
+
+
+def test_density_is_the_share_of_all_pairs_of_tools():
+    graph = ToolGraph((Edge("data", "a", "b", "x"), Edge("pre", "a", "b"), Edge("state", "b", "a")), ("a",))
+    assert graph.density(2) == 1.0 and graph.density(5) == 2 / 20 and ToolGraph((), ()).density(1) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("sentence", "value", "reason"),
+    [
+        ("Please pay 37 cents.", 3, "instruction-lacks"),
+        ("Please pay 3.5 euros.", 3, "instruction-lacks"),
+        ("Please pay 13,5 euros.", 5, "instruction-lacks"),
+        ("Please move Annabel.", "Anna", "instruction-lacks"),
+        ("Please pay 3.", 3, ""),
+        ("Please pay 3.5.", 3.5, ""),
+        ("Please move Anna's box (red).", "box (red)", ""),
+    ],
+)
+def test_a_value_is_said_where_it_stands_whole(sentence, value, reason):
+    chain = Chain((ChainStep("buy", {"count": {"say": value}}),), (sentence,))
+    assert ungrounded(shop(), chain, rows()) == reason
 
 
 @pytest.mark.long

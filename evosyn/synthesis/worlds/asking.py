@@ -21,8 +21,9 @@ from evosyn.synthesis.worlds.config import SizesConfig
 from evosyn.synthesis.worlds.draft import world_of_parts
 from evosyn.templates import render
 from evosyn.thinking import without_thinking
-from evosyn.worlds.tools.records import OPERATORS, ToolWorld
-from evosyn.worlds.tools.states import WORDS
+from evosyn.worlds.tools.loose_ends import TAKES, tool_faults
+from evosyn.worlds.tools.records import ToolSpec, ToolWorld
+from evosyn.worlds.tools.words import WORDS
 
 TOOLS, TABLES, DEBUG = "world-tools", "world-tables", "world-debug"
 """Purposes of requests."""
@@ -65,7 +66,7 @@ def tables_request(
         least=str(sizes.least_tables),
         most=str(sizes.most_tables),
         kinds=", ".join(WORDS),
-        operators=" ".join(sorted(OPERATORS)),
+        operators=" ".join(sorted(TAKES)),
     )
     return Request((Message("user", text),), TABLES, params, problem=about(world))
 
@@ -87,7 +88,7 @@ def read_tools(text: str, sizes: SizesConfig) -> Parsed[dict[str, Json]]:
             return Parsed(None, f"bad-tool: {tool['name'][:40]}: too long")
     if reason := next(_strange_words([one for tool in tools for one in _objects(tool.get("parameters"))]), ""):
         return Parsed(None, reason)
-    if reason := next(_pairs_that_differ(tools), ""):
+    if reason := next(_pairs_that_differ(tools), "") or next(_unsound(tools), ""):
         return Parsed(None, reason)
     return Parsed({"title": title[:200], "tools": tools})
 
@@ -100,6 +101,18 @@ def _pairs_that_differ(tools: list[dict[str, Json]]) -> Iterator[str]:
         if isinstance(declared, list):
             missing = [one for one in declared if str(one) not in tool["before"]]
             yield from (f"bad-tool: {tool['name'][:40]}: `before` does not say when {one}" for one in missing)
+
+
+def _unsound(tools: list[dict[str, Json]]) -> Iterator[str]:
+    """What no tables could mend."""
+    for tool in tools:
+        try:
+            spec = ToolSpec.model_validate({name: one for name, one in tool.items() if name not in _TOLD})
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            yield f"bad-tool: {tool['name'][:40]}: {'.'.join(map(str, first['loc']))}: {first['msg']}"
+        else:
+            yield from (f"bad-tool: {reason}" for reason in tool_faults(spec))
 
 
 def read_tables(text: str, slug: str, schema: Mapping[str, Json], sizes: SizesConfig) -> Parsed[dict[str, Json]]:
@@ -149,7 +162,7 @@ def _unfit(world: ToolWorld, tables: Json, uses: Mapping[str, Json], sizes: Size
 
 def _strange_words(forms: list[dict[str, Json]]) -> Iterator[str]:
     for one in forms:
-        if one.get("draw") is not None and one["draw"] not in WORDS:
+        if one.get("draw") is not None and str(one["draw"]) not in WORDS:
             told = f"{str(one.get('name'))[:40]}: draw {str(one['draw'])[:40]!r}"
             yield f"bad-world: {told} is none of {', '.join(WORDS)}"
 

@@ -58,7 +58,7 @@ class FinishWorld:
             made = make_tasks(world, graph, self._player, self._tasks, seeds)
         facts = {
             "edges": len(graph.edges),
-            "density": round(graph.density, 4),
+            "density": round(graph.density(len(world.tools)), 4),
             "tasks": len(made.tasks),
             "attempts": dict(sorted(made.dropped.items())),
         }

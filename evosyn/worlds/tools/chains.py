@@ -120,6 +120,8 @@ class ChainMaker:
     def _write(self, calls: Sequence[tuple[str, dict[str, Json]]]) -> tuple[str, dict[str, Json]] | None:
         """A further call that works and changes something after those before."""
         begun = self._player.one(self._world, Play(self._rows, minutes(calls)))
+        if begun.lost:
+            return None
         writers = [one for one in self._world.tools if one.request and one.name in self._graph.wrote]
         weights = [1 / (1 + self._uses.get(one.name, 0)) for one in writers]
         used = [entity for name, args in calls for entity in self._named(self._world.tool[name], args).values()]

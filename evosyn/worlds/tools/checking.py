@@ -1,6 +1,8 @@
-"""Checks a world on disk: its files are what they were, its tools are tools, its tasks are solvable and soundly paid.
+"""Checks a world on disk: its files are what they were, its tools are tools, its graph is what states show, its tasks
+are solvable and soundly paid.
 
-Everything is played anew. What is found names the file; nothing is repaired. docs/worlds.md.
+Everything is played anew; the testings of its tools are judged by `synthesis.worlds.examining`. What is found names
+the file; nothing is repaired. docs/worlds.md.
 """
 
 from __future__ import annotations
@@ -8,12 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from evosyn.errors import InputError
 from evosyn.randomness import SeedTree
 from evosyn.worlds.tools.chains import Chain, ChainStep, calls_of
 from evosyn.worlds.tools.ddl import schema
 from evosyn.worlds.tools.diff import differences
-from evosyn.worlds.tools.files import changed_files, folder_of, read_graph, read_tasks, read_world
+from evosyn.worlds.tools.files import changed_files, folder_of, read_graph, read_world, scan_tasks
 from evosyn.worlds.tools.gate import fault
+from evosyn.worlds.tools.graph import find_graph
 from evosyn.worlds.tools.nearmiss import near_misses
 from evosyn.worlds.tools.playing import Play, Player, minutes
 from evosyn.worlds.tools.records import ToolWorld
@@ -54,20 +58,41 @@ def check_world(source: str, player: Player) -> WorldCheck:
     folder = folder_of(source)
     faults = [WorldFault(name, reason) for name, reason in changed_files(folder).items()]
     world = read_world(source)
-    read_graph(source)
     if (folder / "schema.sql").read_text(encoding="utf-8") != schema(world):
         faults.append(WorldFault("schema.sql", "is not what world.json says"))
     impure = [WorldFault(f"tools/{one.name}.py", reason) for one in world.tools if (reason := fault(one))]
     if impure:  # such a text is not run
         return WorldCheck(world, (*faults, *impure), 0, 0)
-    tasks = read_tasks(source)
+    faults += [WorldFault("graph.json", reason) for reason in _unshown(source, world, player)]
+    lines = list(scan_tasks(source, world))
+    tasks = [one for _, one in lines if isinstance(one, WorldTask)]
     faults += [WorldFault(f"tools/{name}.py", reason) for name, reason in _failures(world, tasks, player)]
     misses = 0
-    for number, task in enumerate(tasks, 1):
-        reason, tried = _task(world, task, player)
+    for number, task in lines:
+        reason, tried = (str(task), 0) if isinstance(task, InputError) else _task(world, task, player)
         misses += tried
-        faults += [WorldFault(f"tasks.jsonl:{number}", f"{task.id}: {reason}")] if reason else []
+        name = "" if isinstance(task, InputError) else f"{task.id}: "
+        faults += [WorldFault(f"tasks.jsonl:{number}", f"{name}{reason}")] if reason else []
     return WorldCheck(world, tuple(faults), len(tasks), misses)
+
+
+def _unshown(source: str, world: ToolWorld, player: Player) -> Iterator[str]:
+    """What of the graph its states do not show when they are played again."""
+    try:
+        graph = read_graph(source)
+    except InputError as error:
+        yield str(error)
+        return
+    if graph.seeds is None:
+        if graph.edges:
+            yield "does not say what its states were drawn from (`seeds`); `evosyn world tasks` makes it anew"
+        return
+    found = find_graph(world, player, graph.seeds)
+    if other := sorted(set(found.edges) ^ set(graph.edges)):
+        one = other[0]
+        yield f"{one.kind} {one.first} -> {one.then} is not what the states show ({len(other)} edges differ)"
+    elif found.wrote != graph.wrote:
+        yield "`wrote` names other tools than those that were seen to write"
 
 
 def _failures(world: ToolWorld, tasks: Sequence[WorldTask], player: Player) -> Iterator[tuple[str, str]]:

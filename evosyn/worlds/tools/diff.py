@@ -21,7 +21,8 @@ SIMILAR = 0.8
 MOST_STEPS = 20_000
 """Tried pairs of new rows; beyond it a state is not the gold one."""
 _WORD = re.compile(r"\w+")
-_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_NUMBER = re.compile(r"(?:(?<!\w)-)?\d+(?:[.,]\d+)*")
+"""With its sign; what stands between `room-4` and `2026-04-05` is none."""
 
 
 @dataclass
@@ -148,11 +149,13 @@ def _old_rows_fit(search: _Search, initial: Rows, gold: Rows, final: Rows) -> bo
 
 def similarity(gold: Json, final: Json) -> float:
     """How alike two texts are, from 0 to 1: words in common, or letters in order, whichever is more; numbers must be
-    the same (the measure is ours)."""
+    the same, as they are written and one after the other (the measure is ours)."""
+    if _numbers(gold) != _numbers(final):
+        return 0.0
     first, second = (_plain(one) for one in (gold, final))
     if first == second:
         return 1.0
-    if not first or not second or sorted(_NUMBER.findall(first)) != sorted(_NUMBER.findall(second)):
+    if not first or not second:
         return 0.0
     words = Counter(_WORD.findall(first)), Counter(_WORD.findall(second))
     shared = (words[0] & words[1]).total()
@@ -162,8 +165,16 @@ def similarity(gold: Json, final: Json) -> float:
 
 
 def _plain(value: Json) -> str:
-    text = unicodedata.normalize("NFKC", "" if value is None else str(value)).lower()
-    return " ".join(_WORD.findall(text))[:2000]
+    return " ".join(_WORD.findall(_normal(value).lower()))[:2000]
+
+
+def _numbers(value: Json) -> list[str]:
+    """Before punctuation goes: points and signs are part of them."""
+    return _NUMBER.findall(_normal(value).replace("\N{MINUS SIGN}", "-"))
+
+
+def _normal(value: Json) -> str:
+    return unicodedata.normalize("NFKC", "" if value is None else str(value))
 
 
 def _edits(first: str, second: str) -> int:
@@ -177,13 +188,17 @@ def _edits(first: str, second: str) -> int:
 
 
 def _same(column: Column, gold: Json, final: Json) -> bool:
-    if isinstance(gold, float) and isinstance(final, int | float):
-        return abs(gold - final) <= 1e-9 * max(1.0, abs(gold), abs(final))
+    numbers = isinstance(gold, float) or (column.type == "number" and type(gold) is int)  # a rate may be written as 5
+    if numbers and isinstance(final, int | float):
+        return bool(abs(gold - final) <= 1e-9 * max(1.0, abs(gold), abs(final)))
     if isinstance(gold, str) and isinstance(final, str):
-        if column.type == "timestamp":
-            return gold[:19] == final[:19]
-        return unicodedata.normalize("NFC", gold) == unicodedata.normalize("NFC", final)
+        return _text(column, gold) == _text(column, final)
     return type(gold) is type(final) and bool(gold == final)
+
+
+def _text(column: Column, value: str) -> str:
+    """What of a hard text counts."""
+    return value[:19] if column.type == "timestamp" else unicodedata.normalize("NFC", value)
 
 
 def _by_key(table: WorldTable, rows: Rows) -> dict[str, dict[str, Json]]:
@@ -204,9 +219,11 @@ def _signature(table: WorldTable, row: Mapping[str, Json], old: Mapping[str, set
     told = []
     for column in table.columns[1:]:
         value = row[column.name]
-        if table.policy(column) != "hard" or isinstance(value, float):
+        if table.policy(column) != "hard" or isinstance(value, float) or column.type == "number":
             continue
         if column.references and value is not None and value not in old[column.references]:
             value = "(a new row)"
+        elif isinstance(value, str):
+            value = _text(column, value)
         told.append(f"{column.name}={value!r}")
     return tuple(told)

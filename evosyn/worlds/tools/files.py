@@ -15,7 +15,8 @@ import evosyn.builtin
 from evosyn.codec import load
 from evosyn.configs.loading import validated
 from evosyn.errors import FormatError, InputError, UsageError
-from evosyn.jsonlines import read_lines
+from evosyn.jsonlines import scan_lines
+from evosyn.randomness import SeedTree
 from evosyn.records import Json, canonical_json
 from evosyn.rundir import write_atomic
 from evosyn.worlds.tools.ddl import schema
@@ -82,23 +83,58 @@ def read_tasks(source: str) -> list[WorldTask]:
     """The tasks of a source, in order.
 
     Raises:
-        UsageError: it has none, or a line is none; names line and field.
+        UsageError: it has none, or a line is none of its world; names line and field.
     """
-    return list(_lines(folder_of(source) / "tasks.jsonl"))
+    tasks = []
+    for _, found in scan_tasks(source, read_world(source)):
+        if isinstance(found, InputError):
+            raise found
+        tasks.append(found)
+    return tasks
 
 
-def _lines(path: Path) -> Iterator[WorldTask]:
+def scan_tasks(source: str, world: ToolWorld) -> Iterator[tuple[int, WorldTask | InputError]]:
+    """The same with their lines, but one that is none of this world is given as its error.
+
+    Raises:
+        UsageError: it has none.
+    """
+    path = folder_of(source) / "tasks.jsonl"
     if not path.is_file():
         raise UsageError(f"{path.parent}: has no tasks; make some: evosyn world tasks {path.parent} --out DIR")
-    for number, value in read_lines(path):
+    for line in scan_lines(path):
+        if isinstance(line, InputError):
+            yield line.line or 0, line
+            continue
         try:
-            name = value.pop("id", None)
-            task = load(WorldTask, value)
-            if task.id != name:
-                raise FormatError("id", f"does not name what the line holds, which is {task.id}", name)
+            yield line.number, _task(world, line.value)
         except FormatError as error:
-            raise error.at(path, number) from error
-        yield task
+            yield line.number, error.at(path, line.number)
+
+
+def _task(world: ToolWorld, value: dict[str, Json]) -> WorldTask:
+    """
+    Raises:
+        FormatError: it is none of this world.
+    """
+    name = value.pop("id", None)
+    task = load(WorldTask, value)
+    chain, reference = ([tool for tool, _ in calls] for calls in (task.chain, task.reference))
+    for field, tools in (("chain", chain), ("reference", reference), ("shown", task.shown)):
+        for at, tool in enumerate(tools):
+            if tool not in world.tool:
+                raise FormatError(f"{field}.{at}", "is no tool of the world", tool)
+    for field, rows in (("state", task.state), ("gold", task.gold)):
+        if strange := sorted(set(rows) ^ set(world.table)):
+            raise FormatError(field, "has the tables of the world, all and no others", strange[0])
+        for table in world.tables:
+            columns = {one.name for one in table.columns}
+            for at, row in enumerate(rows[table.name]):
+                if set(row) != columns:
+                    raise FormatError(f"{field}.{table.name}.{at}", f"has the columns {', '.join(sorted(columns))}")
+    if task.id != name:
+        raise FormatError("id", f"does not name what the line holds, which is {task.id}", name)
+    return task
 
 
 def read_graph(source: str) -> ToolGraph:
@@ -111,9 +147,22 @@ def read_graph(source: str) -> ToolGraph:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
         edges = [Edge(**{**one, "states": tuple(one["states"])}) for one in found["edges"]]
-        return ToolGraph(tuple(edges), tuple(found["wrote"]))
+        return ToolGraph(tuple(edges), tuple(found["wrote"]), _seeds(found.get("seeds")))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(path, f"is no graph: {error}", hint="`evosyn world tasks` writes one") from error
+
+
+def _seeds(given: Json) -> SeedTree | None:
+    """
+    Raises:
+        ValueError, KeyError, TypeError: they are none.
+    """
+    if given is None:
+        return None
+    root, path = given["root"], list(given["path"])
+    if type(root) is not int or not {type(one) for one in path} <= {int, str}:
+        raise ValueError("`seeds` are a number `root`, and a `path` of names and numbers")
+    return SeedTree(root, tuple(path))
 
 
 def write_world(source: str, out: Path, graph: ToolGraph, tasks: Iterable[WorldTask]) -> None:
@@ -123,9 +172,9 @@ def write_world(source: str, out: Path, graph: ToolGraph, tasks: Iterable[WorldT
     files = {name: _text(folder, name) for name in HAND if (folder / name).is_file()}
     files |= {f"tools/{one.name}.py": one.source for one in world.tools}
     files["schema.sql"] = schema(world)
-    files["graph.json"] = _indented(
-        {"v": 1, "edges": [one._asdict() for one in graph.edges], "wrote": list(graph.wrote)}
-    )
+    shown = {"v": 1, "edges": [one._asdict() for one in graph.edges], "wrote": list(graph.wrote)}
+    seeds = {} if graph.seeds is None else {"seeds": {"root": graph.seeds.root, "path": list(graph.seeds.path)}}
+    files["graph.json"] = _indented({**shown, **seeds})
     files["tasks.jsonl"] = "".join(canonical_json(one.to_json()) + "\n" for one in tasks)
     for name, text in files.items():
         write_atomic(out / name, text)

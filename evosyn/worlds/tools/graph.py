@@ -1,8 +1,8 @@
 """The dependency graph of a world's tools, from executions: an edge stands where runs have shown it, with its evidence.
 
-`data` a -> b.p: a value that a gives is accepted as p where a key of nobody is refused. `pre` a -> b: b is refused and
-works after a. `state` a -> b: a writes what b reads and changes what it gives. Numbers of states and weights are ours.
-ScaleEnv section 4.1.3.
+`data` a -> b.p: a value that a gives is not refused as p in the way in which a key of nobody is. `pre` a -> b: b is
+refused and works after a. `state` a -> b: a writes what b reads and changes what it gives. Numbers of states and
+weights are ours. ScaleEnv section 4.1.3.
 """
 
 from __future__ import annotations
@@ -41,17 +41,25 @@ class Edge(NamedTuple):
 
 
 class ToolGraph(NamedTuple):
-    """The edges of a world, in order; `wrote` names the tools that were seen to write."""
+    """The edges of a world, in order.
+
+    Attributes:
+        wrote: the tools that were seen to write.
+        seeds: what the states were drawn from, so that all can be played again; None where nothing was played.
+    """
 
     edges: tuple[Edge, ...]
     wrote: tuple[str, ...]
+    seeds: SeedTree | None = None
 
-    @property
-    def density(self) -> float:
-        """Edges between tools, as a share of all that could be."""
-        tools = {name for one in self.edges for name in (one.first, one.then)}
+    def density(self, tools: int) -> float:
+        """Pairs that have an edge, as a share of all pairs of a world's tools: E/(V(V-1)).
+
+        Args:
+            tools: how many the world has, those without an edge among them.
+        """
         pairs = {(one.first, one.then) for one in self.edges}
-        return len(pairs) / max(1, len(tools) * (len(tools) - 1))
+        return len(pairs) / max(1, tools * (tools - 1))
 
     def weight(self, tools: set[str]) -> float:
         """Of all edges among these tools."""
@@ -86,7 +94,7 @@ def find_graph(world: ToolWorld, player: Player, seeds: SeedTree) -> ToolGraph:
     wrote = sorted({one.first.name for one, _ in writing})
     shown |= _data_edges(world, player, trials, alone)
     edges = [Edge(*key, tuple(sorted(states))) for key, states in sorted(shown.items())]
-    return ToolGraph(tuple(edges), tuple(wrote))
+    return ToolGraph(tuple(edges), tuple(wrote), seeds)
 
 
 def _trials(world: ToolWorld, seeds: SeedTree) -> Iterator[_PairTrial]:
@@ -140,8 +148,8 @@ def _data_edges(
     for (trial, name, path, _), linked, strange in zip(tried, found[::2], found[1::2], strict=True):
         if linked.lost or strange.lost:
             continue
-        refused = strange.calls[1].exception == "NotFound"
-        if refused and linked.calls[1].exception != "NotFound" and linked.calls[1].outcome != "failed":
+        known, unknown = linked.calls[1], strange.calls[1]
+        if unknown.outcome == "rejected" and known.outcome != "failed" and known.exception != unknown.exception:
             edge = ("data", trial.first.name, trial.then.name, name, _INDEX.sub("*", path))
             shown.setdefault(edge, set()).add(state_id(trial.rows))
     return {key: states for key, states in shown.items() if len(states) >= ENOUGH}

@@ -125,7 +125,7 @@ class State:
         """One call: whatever goes wrong in it, nothing of it stays."""
         tool = KIT["tools"].get(name)
         if tool is None:
-            return {"outcome": "failed", "detail": f"no tool {name}"}
+            return {"outcome": "failed", "detail": f"no tool {name}", "wrote": False, "reads": [], "writes": []}
         own = {one: type(one, (Exception,), {}) for one in tool["raises"]}
         space = {"__builtins__": dict(_BUILTINS), **own}
         kept, before = dict(self.counters), self.base.total_changes

@@ -8,20 +8,20 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from evosyn.records import Json, canonical_json, content_id
+from evosyn.worlds.tools.loose_ends import LARGEST, loose_ends
 
 Policy = Literal["exempt", "hard", "semantic", "clock"]
 Rows: TypeAlias = Mapping[str, list[dict[str, Json]]]
 """A state."""
 Word = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,40}$")]
-OPERATORS = frozenset({"=", "<>", "<", "<=", ">", ">=", "+", "-", "*", "and", "or", "not"})
-"""Of the checks of a table (ours)."""
+Bound = Annotated[int, Field(ge=-LARGEST, le=LARGEST)]
 LONG_TEXT = ("note", "notes", "comment", "description", "reason")
 """Names of columns whose text counts by its meaning."""
 
@@ -37,7 +37,7 @@ class Column(_Part):
         references: table whose key it holds.
         values: the texts or integers that it may hold.
         minimum, maximum: of a number, both included.
-        draw: word list that drawn states take its texts from (`states.WORDS`).
+        draw: word list that drawn states take its texts from (`words.WORDS`).
         policy: how two states are compared in it; by default what `WorldTable.policy` says.
     """
 
@@ -47,8 +47,8 @@ class Column(_Part):
     unique: bool = False
     references: Word | None = None
     values: tuple[str | int, ...] = ()
-    minimum: int | None = None
-    maximum: int | None = None
+    minimum: Bound | None = None
+    maximum: Bound | None = None
     draw: Word | None = None
     policy: Policy | None = None
 
@@ -74,6 +74,11 @@ class WorldTable(_Part):
     @property
     def key(self) -> str:
         return self.columns[0].name
+
+    @property
+    def references(self) -> list[str]:
+        """The tables that it refers to."""
+        return [one.references for one in self.columns if one.references]
 
     def policy(self, column: Column) -> Policy:
         """How two states are compared in a column: keys are exempt, what is written by the clock is, long texts count
@@ -103,8 +108,8 @@ class Parameter(_Part):
     ref: Word | None = None
     column: str | None = None
     values: tuple[str | int, ...] = ()
-    minimum: int | None = None
-    maximum: int | None = None
+    minimum: Bound | None = None
+    maximum: Bound | None = None
     draw: Word | None = None
 
     @property
@@ -210,59 +215,17 @@ class ToolWorld(_Part):
         found: dict[str, WorldTable] = {}
         left = list(self.tables)
         while left:
-            free = [one for one in left if all(ref in found or ref == one.name for ref in _references(one))]
+            free = [one for one in left if all(ref in found or ref == one.name for ref in one.references)]
             found |= {one.name: one for one in free}
             left = [one for one in left if one.name not in found]
         return tuple(found.values())
 
     @model_validator(mode="after")
     def _holds_together(self) -> ToolWorld:
-        wrong = next(_loose_ends(self), "")
+        wrong = next(loose_ends(self), "")
         if wrong:
             raise ValueError(wrong)
         return self
-
-
-def _references(table: WorldTable) -> list[str]:
-    return [one.references for one in table.columns if one.references]
-
-
-def _loose_ends(world: ToolWorld) -> Iterator[str]:
-    names = [one.name for one in world.tables]
-    yield from (f"the table {name!r} stands twice" for name in names if names.count(name) > 1)
-    tools = [one.name for one in world.tools]
-    yield from (f"the tool {name!r} stands twice" for name in tools if tools.count(name) > 1)
-    columns = {f"{table.name}.{one.name}" for table in world.tables for one in table.columns}
-    for table in world.tables:
-        unknown = [ref for ref in _references(table) if ref not in names]
-        yield from (f"the table {table.name!r} refers to {ref!r}, which is no table" for ref in unknown)
-        for check in table.checks:
-            if reason := _no_check(check, {one.name for one in table.columns}):
-                yield f"a check of the table {table.name!r}: {reason}"
-    reached: set[str] = set()
-    while (
-        more := {one.name for one in world.tables if reached.issuperset(set(_references(one)) - {one.name})} - reached
-    ):
-        reached |= more
-    if circle := sorted(set(names) - reached):
-        yield f"the tables {', '.join(circle)} refer to each other in a circle"
-    for tool in world.tools:
-        for one in tool.parameters:
-            if one.ref is not None and one.ref not in names:
-                yield f"{tool.name}.{one.name} refers to {one.ref!r}, which is no table"
-            if one.column is not None and one.column not in columns:
-                yield f"{tool.name}.{one.name} is looked up in {one.column!r}, which is no column"
-
-
-def _no_check(check: Json, columns: set[str]) -> str:
-    """Why an expression is no check, or ""."""
-    if isinstance(check, str):
-        return "" if check in columns else f"{check!r} is no column"
-    if isinstance(check, int) and not isinstance(check, bool):
-        return ""
-    if not isinstance(check, list | tuple) or len(check) not in (2, 3) or check[0] not in OPERATORS:
-        return f"{str(check)[:60]!r} is none of: a column, an integer, [OPERATOR, ...] of {sorted(OPERATORS)}"
-    return next(filter(None, [_no_check(one, columns) for one in check[1:]]), "")
 
 
 @functools.lru_cache(maxsize=512)

@@ -13,37 +13,15 @@ from collections.abc import Callable, Mapping
 
 from evosyn.records import Json
 from evosyn.worlds.tools.records import Column, Parameter, Rows, ToolSpec, ToolWorld, WorldTable
+from evosyn.worlds.tools.words import WORDS
 
-_FIRST = "Ada Ben Clara David Elena Farid Grace Hugo Ines Jonas Kira Leon Mira Nils Olga Pavel Rosa Samir Tessa Viktor"
-_LAST = "Adler Bauer Costa Dorn Ekberg Fuchs Garcia Hansen Ivanov Jensen Kaya Lorenz Moreau Novak Okafor Petrov"
-_FIT, _THING = (
-    "Silent Hidden Northern Golden Broken Distant Winter Salt",
-    "Harbour Garden Letters Bridge Orchard Clocks",
-)
-_CITIES = "Aalen Bergen Cadiz Delft Evora Fulda Ghent Hamar Ivrea Jena Krems Lucca Malmo Nantes Oulu Parma"
-_STREETS = ("Mill Lane", "Oak Road", "Station Street")
-WORDS: dict[str, tuple[str, ...]] = {
-    "person": tuple([f"{first} {last}" for last in _LAST.split() for first in _FIRST.split()]),
-    "book": tuple([f"The {fit} {thing}" for fit in _FIT.split() for thing in _THING.split()]),
-    "city": tuple(_CITIES.split()),
-    "street": tuple([f"{name} {number}" for name in _STREETS for number in range(1, 40)]),
-    "shelf": tuple([f"{letter}{number}" for letter in "ABCDE" for number in range(1, 10)]),
-    "phone": tuple([f"0{number}" for number in range(4710, 9990, 37)]),
-    "drug": ("amoxil", "bisorex", "cetadin", "dolofen", "elimar", "fluvon", "gastrin", "hydrocal"),
-    "complaint": ("a sore throat", "back pain", "a skin rash", "a bad cough", "trouble sleeping", "a yearly checkup"),
-    "remark": (
-        *("left at the side door", "please call before noon", "the cover is torn", "paid in cash at the desk"),
-        *("wants the large print", "handle with care", "asked for it in writing", "the box is dented"),
-    ),
-}
-"""What texts are drawn from, by the name of the list."""
 COMMON = 0.65
 """Share of rows whose status (or other word of a list) is the first that is allowed."""
 TRIES, DAYS = 40, 30
 _DO: dict[str, Callable[..., Json]] = {
     "=": operator.eq, "<>": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
     "+": operator.add, "*": operator.mul, "-": lambda a, *b: a - b[0] if b else -a,
-    "and": lambda a, b: a and b, "or": lambda a, b: a or b, "not": lambda a: not a,
+    "not": operator.not_,
 }  # fmt: skip
 
 
@@ -84,7 +62,7 @@ def draw_row(
             row[one.name] == other[one.name] for one in table.columns if one.unique for other in rows[table.name]
         )
         lacking = any(row[one.name] is None and not one.nullable for one in table.columns)
-        if not taken and not lacking and all(_holds(check, row) for check in table.checks):
+        if not taken and not lacking and all(_kept(check, row) for check in table.checks):
             return row
     return None
 
@@ -117,7 +95,9 @@ def drawn(form: Column | Parameter, world: ToolWorld, rng: random.Random, near: 
     if form.values:
         return form.values[0] if isinstance(form, Column) and rng.random() < COMMON else rng.choice(form.values)
     if form.type in ("integer", "number"):
-        low = 0 if form.minimum is None else form.minimum
+        low = form.minimum
+        if low is None:
+            low = 0 if form.maximum is None or form.maximum >= 0 else form.maximum - 9
         number = rng.randint(low, low + 9 if form.maximum is None else form.maximum)
         return float(number) if form.type == "number" else number
     if form.type == "date":
@@ -169,12 +149,28 @@ def draw_args(
     return found
 
 
-def _holds(check: Json, row: Mapping[str, Json]) -> Json:
+def _kept(check: Json, row: Mapping[str, Json]) -> bool:
+    """Whether a row keeps to a check: as in SQL, one that cannot be decided is kept."""
+    held = _held(check, row)
+    return held is None or bool(held)
+
+
+def _held(check: Json, row: Mapping[str, Json]) -> Json:
+    """What SQL makes of an expression, None being its NULL."""
     if isinstance(check, str):
         return row[check]
     if isinstance(check, int):
         return check
-    return _DO[check[0]](*[_holds(one, row) for one in check[1:]])
+    name, parts = check[0], [_held(one, row) for one in check[1:]]
+    if name in ("and", "or"):
+        decides = name == "or"
+        if any(one is not None and bool(one) is decides for one in parts):
+            return decides
+        return None if None in parts else not decides
+    if None in parts:
+        return None
+    found = _DO[name](*parts)
+    return float(found) if isinstance(found, int) and abs(found) >= 2**63 else found  # as SQLite does
 
 
 def _clock(world: ToolWorld) -> datetime.datetime:

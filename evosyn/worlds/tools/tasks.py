@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import random
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -252,13 +253,18 @@ def ungrounded(world: ToolWorld, chain: Chain, rows: Mapping[str, Sequence[Mappi
     for step in chain.steps:
         for source in step.args.values():
             value = source.get("is", source.get("say"))
-            if "from" not in source and str(value) not in text:
+            if "from" not in source and not _says(text, str(value)):
                 return "instruction-lacks"
             if value in keys:
                 return "id-from-nowhere"
     columns = {f"{table.name}.{one.name}" for table in world.tables for one in table.columns}
     hidden = keys | columns | {one.name for one in world.tools if "_" in one.name}
     return "instruction-leaks" if any(one in text for one in hidden) else ""
+
+
+def _says(text: str, value: str) -> bool:
+    """Whether a value stands in a text as a whole: 3 does not in 37, nor in 3.5."""
+    return bool(re.search(rf"(?<!\w)(?<!\d[.,]){re.escape(value)}(?!\w)(?![.,]\d)", text))
 
 
 def _call(name: str, args: Mapping[str, Json]) -> ToolCalled:
