@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
-from evosyn.errors import UnavailableError
+from evosyn.errors import SandboxUnavailable, UnavailableError
 from evosyn.jobs import Limits, ShellCell, ShellJob, ShellScript, Status
 from evosyn.shell_world import ShellWorld
-from evosyn.worlds.shell import ShellWorlds
+from evosyn.worlds.shell import ShellWorlds, open_shells
+from evosyn.worlds.shell.images import Image
+from evosyn.worlds.shell.keeping import KeeperProcess
 from evosyn.worlds.shell.kind import Replay
+from evosyn.worlds.shell.sessions import ShellSession
 
 WORLD = ShellWorld()
 ENDING = {
@@ -102,3 +105,67 @@ def test_a_world_whose_start_fails_is_refused_before_anybody_is_sent_there(shell
     assert shells.trial(world).startswith("init-fails: the start script")
     job = ShellJob(world.text, (ShellCell(ShellScript("true")),), actions=("true",), says=True)
     assert {one.status for one in shells.run([job])[0]} == {Status.LOAD_ERROR}
+
+
+# ------------------------------------------------------------------------------------------------- of whom it is
+STARTED = ShellWorld(init=(ShellScript("touch /root/a"),), start=ShellScript("sleep 0.1; touch /root/b"))
+
+
+@pytest.fixture
+def own(cache: Path) -> Iterator[ShellWorlds]:
+    """Shell worlds with keepers of their own, one after the other."""
+    assert cache.is_dir()
+    try:
+        opened = open_shells(workers=1)
+    except SandboxUnavailable as error:
+        pytest.skip(str(error))
+    with opened:
+        yield opened
+
+
+def lose_rooms(times: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """End the keepers of the next rooms in the middle of their start scripts."""
+    act, left = ShellSession.act, [times]
+
+    def frail(self: ShellSession, action: str, wall_s: float = 20.0) -> object:
+        left[0] -= 1
+        if left[0] >= 0:
+            os.kill(self._keeper.pid, signal.SIGKILL)
+        return act(self, action, wall_s)
+
+    monkeypatch.setattr(ShellSession, "act", frail)
+
+
+def test_a_room_that_is_lost_while_it_starts_is_none_whose_start_fails(
+    own: ShellWorlds, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lose_rooms(1, monkeypatch)
+    with pytest.raises(UnavailableError, match="start script was lost"):
+        own.open(STARTED)
+    own.open(STARTED).close()
+
+
+@pytest.mark.parametrize(("times", "wanted"), [(1, Status.OK), (99, Status.INFRASTRUCTURE)])
+def test_rooms_that_are_lost_while_they_start_are_nobodys_failure(
+    times: int, wanted: Status, own: ShellWorlds, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lose_rooms(times, monkeypatch)
+    job = ShellJob(STARTED.text, (ShellCell(ShellScript("ls /root/b")),), actions=("true",))
+    assert {one.status for one in own.run([job])[0]} == {wanted}
+
+
+def test_no_problem_is_dropped_for_a_room_of_ours(own: ShellWorlds, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as once:
+        lose_rooms(1, once)
+        assert own.trial(STARTED) == ""
+    with monkeypatch.context() as always, pytest.raises(UnavailableError):
+        lose_rooms(99, always)
+        own.trial(STARTED)
+
+    def none(_: Image) -> KeeperProcess:
+        raise SandboxUnavailable("a room could not be made ready")
+
+    monkeypatch.setattr(own._keepers, "take", none)
+    with pytest.raises(SandboxUnavailable, match="made ready"):
+        own.trial(STARTED)
+    assert own.trial(ShellWorld("no-such-image", STARTED.init)).startswith("no-image: ")
