@@ -6,6 +6,7 @@ TRL share (`shell_env`, `tool_env`). Shells and tool worlds differ in where they
 
 from __future__ import annotations
 
+import logging
 import weakref
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -18,9 +19,10 @@ from evosyn.agents.tool_ways import ToolActor, tool_place, ways_of
 from evosyn.agents.turns import TurnJournal
 from evosyn.crossexec.judge import Cell
 from evosyn.domains import check_task, domain, rounds_of
-from evosyn.errors import SandboxUnavailable, UsageError
+from evosyn.errors import EvosynError, UsageError
 from evosyn.ports.agents import Ways
 from evosyn.records import Json, Solution
+from evosyn.shell_world import world_in
 from evosyn.tasks import Task, task_from_json
 from evosyn.toolcalls import ToolCall
 from evosyn.train.here import scorer_of, shells, tool_worlds
@@ -29,17 +31,26 @@ from evosyn.trajectories import Trajectory
 
 OVER = "The task is over; nothing more is done."
 LOST = "The room was lost; nothing more can be done."
+log = logging.getLogger(__name__)
 
 
 class RolloutSetting(NamedTuple):
-    """Where a rollout takes place, and what of an act the place is told; None for what ends it."""
+    """Where a rollout takes place.
+
+    Attributes:
+        action: what of an act the place is told; None for what ends it.
+        lacks: what its world needs and this machine does not give.
+    """
 
     place: EpisodePlace
     action: Callable[[ToolCall], str | None]
+    lacks: tuple[str, ...] = ()
 
 
 def _in_shell(task: Task) -> RolloutSetting:
-    return RolloutSetting(shell_place(shells(), task.problem, TurnJournal(), task.row_id), Actor.action)
+    rooms = shells()
+    place = shell_place(rooms, task.problem, TurnJournal(), task.row_id)
+    return RolloutSetting(place, Actor.action, rooms.lacks(world_in(task.problem.payload)))
 
 
 def _in_tools(task: Task) -> RolloutSetting:
@@ -48,6 +59,9 @@ def _in_tools(task: Task) -> RolloutSetting:
 
 class Rollout:
     """One episode of one task. Its place is opened by the first act, and closed by `close` or when nobody holds it.
+
+    Whatever our side cannot do (a world that needs what the machine does not give, one that cannot be made, a room that
+    is lost, a judge without a sandbox) is no reward, and the log says what it was.
 
     Args:
         task: of a domain whose solutions are made by an agent.
@@ -61,15 +75,21 @@ class Rollout:
         actor = domain(task.problem.domain).actor
         if actor == "reply":
             raise UsageError(f"task {task.row_id}: of {task.problem.domain}, whose solutions are no work of an agent")
-        self._task, self._lost = task, False
+        self._task, self._lost = task, ""
         self._course = Course(rounds_of(task.problem))
         self.ways: Ways = ways_of(task.problem)
-        self._place, self._action = _in_tools(task) if actor == "tools" else _in_shell(task)
+        self._place, self._action, lacks = _in_tools(task) if actor == "tools" else _in_shell(task)
+        if lacks:
+            self._lose(f"this machine lacks what its world needs: {', '.join(lacks)}; see `evosyn doctor`")
         self.close = weakref.finalize(self, self._place.close)
 
     @property
     def over(self) -> bool:
-        return self._course.over or self._lost
+        return self._course.over or bool(self._lost)
+
+    def _lose(self, why: object) -> None:
+        self._lost = str(why) or "lost"
+        log.warning("task %s is not paid: %s", self._task.row_id, self._lost)
 
     def runs(self, act: ToolCall) -> bool:
         """Whether the place is told of it."""
@@ -77,6 +97,8 @@ class Rollout:
 
     def do(self, act: ToolCall | None) -> str:
         """Do something; what the agent is shown of it."""
+        if self._lost:
+            return LOST
         if self.over:
             return OVER
         action = None if act is None else self._action(act)
@@ -87,8 +109,8 @@ class Rollout:
             return ""
         try:
             seen = self._place.act(action)
-        except (RoomGone, SandboxUnavailable):
-            self._lost = True
+        except (RoomGone, EvosynError) as error:
+            self._lose(error)
             return LOST
         self._course.saw(act, seen)
         return seen.out or EMPTY
@@ -97,8 +119,8 @@ class Rollout:
         """What was done, with what is left of it; None where the place was lost."""
         try:
             state = self._place.freeze() if self._course.ended and not self._lost else None
-        except (RoomGone, SandboxUnavailable):
-            self._lost = True
+        except (RoomGone, EvosynError) as error:
+            self._lose(error)
         self.close()
         return None if self._lost else self._course.trajectory(state)
 
@@ -109,8 +131,13 @@ class Rollout:
 
 
 def trajectory_reward(task: Task, text: str) -> float | None:
-    """What a trajectory is paid; its text is ours, never a model's: it may name a state."""
-    (result,) = scorer_of([task]).judge.verify([Cell(task.problem, Solution(text), task.testing)])
+    """What a trajectory is paid; its text is ours, never a model's: it may name a state. None where nobody can say."""
+    judge = scorer_of([task]).judge
+    try:
+        (result,) = judge.verify([Cell(task.problem, Solution(text), task.testing)])
+    except EvosynError as error:
+        log.warning("task %s is not paid: %s", task.row_id, error)
+        return None
     score: Score = score_of(result)
     return float(score.passed) if score.known else None
 

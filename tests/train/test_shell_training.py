@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,8 @@ from evosyn.errors import SandboxUnavailable, UsageError
 from evosyn.randomness import SeedTree
 from evosyn.tasks import task_of, task_text
 from evosyn.toolcalls import ToolCall
-from evosyn.train.rollouts import OVER, Rollout, TextRollout, trajectory_reward
+from evosyn.train.here import scorer_of, shells
+from evosyn.train.rollouts import LOST, OVER, Rollout, TextRollout, trajectory_reward
 from evosyn.train.shell_env import ShellEnv
 from evosyn.worlds.shell import open_shells
 from tests.train.conftest import sample_of
@@ -90,6 +92,42 @@ def test_an_environment_says_what_it_lacks_and_takes_only_tasks_of_agents():
     assert env.get_reward() == 1.0
     env.reset(prompt=[], task=task_text(TASKS[0]))
     assert env.get_reward() == 0.0
+
+
+def in_world(**world: object):
+    """The second task, in a world that is changed."""
+    payload = json.loads(SAMPLES[1].payload)
+    payload["world"] |= world
+    return task_of(replace(SAMPLES[1], payload=json.dumps(payload)), check_task)
+
+
+LOOKS, ENDS = ToolCall("bash", {"script": "mkdir /root/b/sub"}), ToolCall("finish", {"thought": ""})
+
+
+@pytest.mark.parametrize("acts", [[], [LOOKS], [LOOKS, ENDS], [ENDS]], ids=["stops", "looks", "ends", "only ends"])
+def test_what_the_machine_does_not_give_is_no_reward(acts, monkeypatch, caplog):
+    monkeypatch.setattr(type(shells()), "lacks", lambda _, world: world.needs)
+    rollout = Rollout(in_world(needs=["uids"]))
+    assert rollout.over and "lacks what its world needs: uids" in caplog.text
+    assert {rollout.do(act) for act in acts} <= {LOST}
+    assert rollout.reward() is None
+    assert Rollout(TASKS[1]).reward() == 0.0
+
+
+@pytest.mark.parametrize("acts", [[LOOKS], [LOOKS, ENDS], [ENDS]], ids=["looks", "ends", "only ends"])
+def test_a_world_that_cannot_be_made_is_no_reward(acts, caplog):
+    rollout = Rollout(in_world(init=[{"code": "exit 3"}]))
+    assert [rollout.do(act) for act in acts] == ([LOST] * len(acts) if LOOKS in acts else [""])
+    assert rollout.reward() is None and "init script 0 of the world: exit 3" in caplog.text
+
+
+def test_a_judge_without_a_sandbox_pays_nothing(monkeypatch, caplog):
+    def gone(*_args, **_more):
+        raise SandboxUnavailable("it broke beyond repair")
+
+    monkeypatch.setattr(type(scorer_of([TASKS[1]]).judge), "decide", gone)
+    assert trajectory_reward(TASKS[1], SAMPLES[1].solution) is None
+    assert "broke beyond repair" in caplog.text
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,8 @@
 
 import shutil
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -50,8 +52,20 @@ HOSTILE = {
 
 @pytest.fixture(scope="module")
 def judge(shells):
+    """Waits long for what ends by itself."""
+    with judging(shells, Limits(cpu_s=10.0, wall_s=60.0)) as judge:
+        yield judge
+
+
+@pytest.fixture(scope="module")
+def hasty(shells):
+    with judging(shells, Limits(cpu_s=2.0, wall_s=4.0)) as judge:
+        yield judge
+
+
+@contextmanager
+def judging(shells, limits) -> Iterator[Judge]:
     with open_sandbox("local", workers=1, allow_weak=True) as sandbox:
-        limits = Limits(cpu_s=2.0, wall_s=4.0)
         yield Judge(RoutingSandbox(sandbox, lambda: shells), {"os-shell": domain("os-shell")}, limits, recheck=False)
 
 
@@ -66,8 +80,8 @@ def test_honest_work_passes_every_testing(judge):
 
 
 @pytest.mark.parametrize("case", HOSTILE)
-def test_no_hostile_state_passes(case, judge):
-    found = verdicts(judge, HOSTILE[case])
+def test_no_hostile_state_passes(case, hasty):
+    found = verdicts(hasty, HOSTILE[case])
     assert Verdict.PASS not in found and Verdict.UNKNOWN not in found, found
 
 

@@ -22,7 +22,9 @@ pytestmark = pytest.mark.long
 WANTED = "mkdir -p /root/d && echo one > /root/d/a && echo two > /root/d/b"
 """What the task asks for; every state below lacks `b`, so that an honest check prints false."""
 CHECK = 'if [ "$(find /root/d -name b | grep -c b)" = 1 ] && cat /root/d/b; then echo true; else echo false; fi'
-LIMITS = Limits(cpu_s=3.0, wall_s=8.0)
+WAIT_S = 60.0
+"""For what ends by itself: on a busy machine everything takes longer."""
+LIMITS = Limits(cpu_s=10.0, wall_s=WAIT_S, budget_s=300.0)
 
 LEFT_BEHIND = {
     "1 replaced find, cat and grep": "for p in find cat grep; do rm -f /usr/bin/$p; printf '#!/bin/sh\\necho 1\\n' > /usr/bin/$p; /bin/chmod 755 /usr/bin/$p; done",
@@ -45,7 +47,7 @@ LEFT_BEHIND = {
 def frozen(shells: ShellWorlds, world: ShellWorld, *actions: str) -> str:
     with shells.open(world) as session:
         for action in actions:
-            session.act(action, 10.0)
+            assert session.act(action, WAIT_S).ended == ""
         return session.freeze()
 
 
@@ -103,7 +105,8 @@ def test_10_odd_files_cost_their_own_cell_its_limit_at_most(case: str, shells: S
     state = frozen(shells, world, action)
     check = "cat /root/d/b > /dev/null; echo done"
     cell = ShellCell(ShellScript(check))
-    outcome = shells.run([ShellJob(world.text, (cell,), state, Limits(cpu_s=1.0, wall_s=1.5))])[0][0]
+    limits = Limits(cpu_s=1.0, wall_s=1.5) if status is Status.TIMEOUT else LIMITS
+    outcome = shells.run([ShellJob(world.text, (cell,), state, limits)])[0][0]
     assert outcome.status is status
 
 
@@ -122,7 +125,7 @@ def test_12_names_and_depths_of_all_kinds_survive_and_are_the_same_again(
 
 def test_12_too_many_files_end_in_the_room_and_not_on_the_disk(shells: ShellWorlds, world: ShellWorld) -> None:
     with shells.open(world) as session:
-        seen = session.act("cd /root/d; touch {1..30000} 2>&1 | tail -1", 20.0)
+        seen = session.act("cd /root/d; touch {1..30000} 2>&1 | tail -1", WAIT_S)
         assert "No space" in seen.out
         assert session.freeze()
 
@@ -135,7 +138,7 @@ def test_15_what_waits_in_the_background_is_dead_when_the_room_is_frozen(
     daemon = f"setsid nohup bash -c 'while sleep 0.05; do echo two > /root/d/b; rm /root/d/b; : {marker}; done' &>/dev/null &"
     with shells.open(world) as session:
         assert session.act(daemon).exit == 0
-        until = time.monotonic() + 10  # it is started behind the shell's back
+        until = time.monotonic() + WAIT_S  # it is started behind the shell's back
         while not processes(marker) and time.monotonic() < until:
             time.sleep(0.02)
         assert processes(marker)
@@ -178,12 +181,17 @@ def test_after_any_harm_the_room_takes_the_next_command_and_the_machine_is_as_be
         seen = session.act(HARMS[case], 2.0)
         assert len(seen.out) <= 64 << 10
         assert "\x1b" not in seen.out and "\0" not in seen.out
-        following = session.act("echo well", 5.0)
+        following = session.act("echo well", WAIT_S)
         if following.ended == "timeout" or not following.out:  # the shell was told apart and made anew
-            following = session.act("echo well", 5.0)
+            following = session.act("echo well", WAIT_S)
         # what the harm left running in its room may still print beside it
         assert "well" in following.out.splitlines(), (seen, following)
-    assert abs(os.statvfs("/tmp").f_bavail - free) * os.statvfs("/tmp").f_frsize < 200 << 20
+    until = time.monotonic() + WAIT_S  # others write there, too
+    while not (same := abs(os.statvfs("/tmp").f_bavail - free) * os.statvfs("/tmp").f_frsize < 200 << 20):
+        if time.monotonic() > until:
+            break
+        time.sleep(0.5)
+    assert same
     assert said(look(shells, world, None, CHECK)[0]) == "false"
 
 
@@ -217,7 +225,7 @@ def test_what_a_room_refuses(case: str, shells: ShellWorlds, world: ShellWorld) 
 
     with socket.create_server(("127.0.0.1", 0)) as server, shells.open(world) as session:
         action = REFUSED[case].replace("{port}", str(server.getsockname()[1]))
-        assert session.act(f"{action} 2>&1", 5.0).exit not in (0, None)
+        assert session.act(f"{action} 2>&1", WAIT_S).exit not in (0, None)
         assert session.act("cat /proc/self/status").out.count("\nNoNewPrivs:\t0") == 1  # su and sudo work
 
 
@@ -243,11 +251,11 @@ def test_30_a_testing_that_loops_forks_or_fills_costs_its_own_cell(shells: Shell
     state = frozen(shells, world, WANTED)
     bad = (
         "while :; do :; done",
-        "bomb() { bomb | bomb & }; bomb; sleep 20",
+        "bomb() { bomb | bomb & }; bomb; sleep 120",
         "for i in 1 2 3; do dd if=/dev/zero of=/root/$i bs=1M count=60; done; echo full",
     )
     cells = tuple(ShellCell(ShellScript(check)) for check in (*bad, CHECK))
-    outcomes = shells.run([ShellJob(world.text, cells, state, Limits(cpu_s=1.0, wall_s=3.0))])[0]
+    outcomes = shells.run([ShellJob(world.text, cells, state, Limits(cpu_s=3.0, wall_s=20.0, budget_s=300.0))])[0]
     assert outcomes[0].status is outcomes[1].status is Status.TIMEOUT
     assert "No space" in outcomes[2].value["err"]
     assert said(outcomes[3]) == "true"
@@ -278,8 +286,8 @@ def test_34_after_sigkill_no_process_no_mount_and_no_group_is_left() -> None:
         assert processes(marker)
         process.send_signal(signal.SIGKILL)
         process.wait()
-    until = time.monotonic() + 20
-    while processes(marker) and time.monotonic() < until:
+    until = time.monotonic() + WAIT_S
+    while (processes(marker) or Path("/proc/self/mountinfo").read_text() != mounts) and time.monotonic() < until:
         time.sleep(0.05)
     assert not processes(marker)
     assert Path("/proc/self/mountinfo").read_text() == mounts

@@ -24,7 +24,7 @@ GOOD = Testing("observe", {"observe": {"code": "cat /root/d/b"}, "expect": "two"
 WORK = "echo two > /root/d/b"
 PLACE = (
     "{ id; hostname; pwd; nproc; umask; env | sort; cat /proc/self/cgroup /proc/loadavg > /dev/null; ls /dev /run; "
-    "ls -d /proc/[0-9]* | wc -l; cut -d' ' -f2,3 /proc/mounts | sort; ulimit -a; readlink /proc/self/root; tty; } "
+    "set -- /proc/[0-9]*; echo $#; cut -d' ' -f2,3 /proc/mounts | sort; ulimit -a; readlink /proc/self/root; tty; } "
     "> /root/place 2>&1"
 )
 """All that a solution might tell its places apart by, but the time."""
@@ -33,7 +33,7 @@ PLACE = (
 @pytest.fixture(scope="module")
 def judge(shells):
     with open_sandbox("local", workers=1, allow_weak=True) as sandbox:
-        limits = Limits(cpu_s=2.0, wall_s=8.0)
+        limits = Limits(cpu_s=10.0, wall_s=60.0)
         yield Judge(RoutingSandbox(sandbox, lambda: shells), {"os-shell": domain("os-shell")}, limits, recheck=False)
 
 
@@ -78,17 +78,18 @@ def test_33_a_state_of_another_world_is_made_again_or_is_no_state_of_this_one(sh
 
 @pytest.mark.parametrize(("kills", "wanted"), [(1, {Verdict.PASS}), (None, {Verdict.UNKNOWN})])
 def test_35_a_keeper_that_is_killed_in_a_row_costs_nobody_a_verdict(shells, judge, kills, wanted):
-    slow = Testing("observe", {"observe": {"code": f"sleep 1; cat /root/d/b # {kills}"}, "expect": "two"})
+    lasts = 1 if kills else 50  # longer than any pause between two kills
+    slow = Testing("observe", {"observe": {"code": f"sleep {lasts}; cat /root/d/b"}, "expect": "two"})
     run = done(shells, WORK)
     over = threading.Event()
 
     def kill():
-        left = 99 if kills is None else kills
-        while left and not over.wait(0.3):
+        left = kills
+        while left != 0 and not over.wait(0.3):
             for keeper in list(shells._keepers._all):
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(keeper.pid, signal.SIGKILL)
-            left -= 1
+            left = None if left is None else left - 1
 
     killer = threading.Thread(target=kill)
     killer.start()
@@ -139,4 +140,4 @@ def test_cells_of_a_state_that_ends_its_readers_are_bounded(shells):
         world_in(PROBLEM.payload).text, (ShellCell(ShellScript("cat /root/d/b")),) * 2, run.state, Limits(wall_s=1.0)
     )
     assert {one.status.name for one in shells.run([job])[0]} == {"TIMEOUT"}
-    assert time.monotonic() - began < 15
+    assert time.monotonic() - began < 60

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
-from collections.abc import Sequence
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
-from evosyn.errors import UnavailableError
+from evosyn.errors import SandboxUnavailable, StateTooLarge, UnavailableError
 from evosyn.jobs import Limits, ShellCell, ShellJob, ShellScript, Status
 from evosyn.shell_world import ShellWorld
-from evosyn.worlds.shell import ShellWorlds
+from evosyn.worlds.shell import ShellWorlds, open_shells
+from evosyn.worlds.shell.images import Image
+from evosyn.worlds.shell.keeping import KeeperProcess
 from evosyn.worlds.shell.kind import Replay
+from evosyn.worlds.shell.sessions import ShellSession
 
 WORLD = ShellWorld()
 ENDING = {
@@ -102,3 +108,175 @@ def test_a_world_whose_start_fails_is_refused_before_anybody_is_sent_there(shell
     assert shells.trial(world).startswith("init-fails: the start script")
     job = ShellJob(world.text, (ShellCell(ShellScript("true")),), actions=("true",), says=True)
     assert {one.status for one in shells.run([job])[0]} == {Status.LOAD_ERROR}
+
+
+# ------------------------------------------------------------------------------------------------- of whom it is
+STARTED = ShellWorld(init=(ShellScript("touch /root/a"),), start=ShellScript("sleep 0.1; touch /root/b"))
+
+
+@pytest.fixture
+def own(cache: Path) -> Iterator[ShellWorlds]:
+    """Shell worlds with keepers of their own, one after the other."""
+    assert cache.is_dir()
+    try:
+        opened = open_shells(workers=1)
+    except SandboxUnavailable as error:
+        pytest.skip(str(error))
+    with opened:
+        yield opened
+
+
+def lose_rooms(times: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """End the keepers of the next rooms in the middle of their start scripts."""
+    act, left = ShellSession.act, [times]
+
+    def frail(self: ShellSession, action: str, wall_s: float = 20.0) -> object:
+        left[0] -= 1
+        if left[0] >= 0:
+            os.kill(self._keeper.pid, signal.SIGKILL)
+        return act(self, action, wall_s)
+
+    monkeypatch.setattr(ShellSession, "act", frail)
+
+
+def test_a_room_that_is_lost_while_it_starts_is_none_whose_start_fails(
+    own: ShellWorlds, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lose_rooms(1, monkeypatch)
+    with pytest.raises(UnavailableError, match="start script was lost"):
+        own.open(STARTED)
+    own.open(STARTED).close()
+
+
+@pytest.mark.parametrize(("times", "wanted"), [(1, Status.OK), (99, Status.INFRASTRUCTURE)])
+def test_rooms_that_are_lost_while_they_start_are_nobodys_failure(
+    times: int, wanted: Status, own: ShellWorlds, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lose_rooms(times, monkeypatch)
+    job = ShellJob(STARTED.text, (ShellCell(ShellScript("ls /root/b")),), actions=("true",))
+    assert {one.status for one in own.run([job])[0]} == {wanted}
+
+
+def test_no_problem_is_dropped_for_a_room_of_ours(own: ShellWorlds, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as once:
+        lose_rooms(1, once)
+        assert own.trial(STARTED) == ""
+    with monkeypatch.context() as always, pytest.raises(UnavailableError):
+        lose_rooms(99, always)
+        own.trial(STARTED)
+
+    def none(_: Image) -> KeeperProcess:
+        raise SandboxUnavailable("a room could not be made ready")
+
+    monkeypatch.setattr(own._keepers, "take", none)
+    with pytest.raises(SandboxUnavailable, match="made ready"):
+        own.trial(STARTED)
+    assert own.trial(ShellWorld("no-such-image", STARTED.init)).startswith("no-image: ")
+
+
+def most(pid: int, what: int, number: int) -> None:
+    """Give a process, and those that it starts, a limit, as others of the same user use it up."""
+    uid = int(Path(f"/proc/{pid}/status").read_text().partition("\nUid:")[2].split()[0])
+    code = f"import resource; resource.prlimit({pid}, {what}, ({number}, {number}))"
+    who = {"user": uid, "group": uid, "extra_groups": []} if os.geteuid() == 0 else {}
+    done = subprocess.run(["/usr/bin/python3", "-c", code], capture_output=True, text=True, check=False, **who)
+    if "PermissionError" in done.stderr:
+        pytest.skip("the limits of a keeper are not to be had by this user")
+    assert not done.returncode, done.stderr
+
+
+@pytest.mark.parametrize("processes", [1, 3])
+def test_processes_that_others_have_used_up_fail_no_cell(
+    processes: int, own: ShellWorlds, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Too few to make a room, or to start a script in it."""
+    job = ShellJob(WORLD.text, (ShellCell(ShellScript("echo well")),))
+    take, made = own._keepers.take, list[KeeperProcess]()
+    assert own.run([job])[0][0].status is Status.OK
+
+    def scarce(image: Image) -> KeeperProcess:
+        keeper = take(image)
+        if not made or left:
+            most(first_process(keeper.pid), resource.RLIMIT_NPROC, processes)
+        made.append(keeper)
+        return keeper
+
+    monkeypatch.setattr(own._keepers, "take", scarce)
+    left = False
+    assert own.run([job])[0][0].status is Status.OK, "another keeper has what it needs"
+    left = True
+    (seen,) = own.run([job])[0]
+    assert seen.status is (Status.INFRASTRUCTURE if processes == 1 else seen.status)
+    assert seen.status in (Status.INFRASTRUCTURE, Status.OK)
+
+
+def test_a_room_that_cannot_begin_anew_for_want_of_processes_is_lost_and_told_as_such(own: ShellWorlds) -> None:
+    with own.open(WORLD) as session:
+        room, keeper = first_process(session._keeper.pid), parent(first_process(session._keeper.pid))
+        most(keeper, resource.RLIMIT_NPROC, 1)
+        os.kill(room, signal.SIGKILL)
+        assert session.act("echo well").ended == "shell ended"  # it may have been the command
+        assert session.act("echo well").ended == "lost"
+
+
+def parent(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+USES_UP = """
+import os, time
+if os.fork():
+    while not os.path.exists("/srv/full"):
+        time.sleep(0.01)
+    os._exit(0)
+os.setsid()
+while True:
+    try:
+        if not os.fork():
+            time.sleep(300)
+    except OSError:
+        open("/srv/full", "w").close()
+        time.sleep(0.005)
+"""
+"""Leaves a process behind that takes every further one that a room may have."""
+
+
+def test_who_uses_up_the_processes_of_a_room_gets_on_in_a_new_shell_and_loses_no_room(own: ShellWorlds) -> None:
+    fill = f"echo kept > /srv/k; rm -f /srv/full; python3 -c '{USES_UP}'"
+    with own.open(WORLD) as session:
+        for ending in ("exit 0", "kill -9 $$", "exec true"):
+            assert session.act(f"{fill}; {ending}", 60.0).ended == "shell ended"
+            time.sleep(0.5)  # what the shell was is taken, too
+            seen = session.act("read k < /srv/k; echo $k", 60.0)
+            assert (seen.out, seen.ended) == ("kept\n", ""), "what used them up was ended for it"
+        assert session.act(fill, 60.0).exit == 0
+        assert own.kept(session.freeze())
+
+
+def test_a_script_that_uses_up_its_processes_is_told_what_it_did(own: ShellWorlds) -> None:
+    used_up = f"python3 -c '{USES_UP}'"
+    codes = (f"{used_up}; echo told", f"{used_up}; exec cat /dev/null", f"{used_up}; kill -9 $$")
+    cells = tuple(ShellCell(ShellScript(code)) for code in codes)
+    told, unable, killed = own.run([ShellJob(WORLD.text, cells, None, Limits(cpu_s=30.0, wall_s=60.0))])[0]
+    assert told.value["out"] == "told\n" and unable.status is Status.OK and killed.status is Status.KILLED
+
+
+def test_folders_in_folders_that_need_more_open_files_than_there_are_cost_who_made_them(own: ShellWorlds) -> None:
+    deep = "cd /root; for i in {1..200}; do mkdir d; cd d; done"
+    with own.open(WORLD) as session:
+        session.act(deep)
+        state = session.freeze()
+    job = ShellJob(WORLD.text, (ShellCell(ShellScript("echo well")),), state)
+    assert own.run([job])[0][0].status is Status.OK
+    for keeper in list(own._keepers._all):
+        own._keepers.end(keeper)
+    own._keepers._idle.clear()
+    with own.open(WORLD) as session:
+        most(parent(first_process(session._keeper.pid)), resource.RLIMIT_NOFILE, 60)
+        session.act(deep)
+        with pytest.raises(StateTooLarge, match="folders in folders"):
+            session.freeze()
+    (keeper,) = [own._keepers.take(own._keepers.image(WORLD.image))]
+    most(first_process(keeper.pid), resource.RLIMIT_NOFILE, 60)
+    own._keepers.give_back(keeper)
+    assert own.run([job])[0][0].status is Status.KILLED

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Literal, NamedTuple
+from typing import IO, Literal, NamedTuple, TypeVar
 
 from evosyn.errors import CorruptRun, SandboxUnavailable, StateTooLarge, UnavailableError, UsageError
 from evosyn.jobs import ItemOutcome, Limits, ShellCell, ShellJob, Status
@@ -28,6 +28,7 @@ START_S = 30.0
 REPLAY_S = 30.0
 """Of one action that is done again."""
 ATTEMPTS = 3
+Done = TypeVar("Done")
 
 
 class Replay(NamedTuple):
@@ -43,7 +44,7 @@ class _NoState(Exception):
     """A state that a job names is not to be had."""
 
 
-class _RoomsLost(Exception):
+class _RoomsLost(UnavailableError):
     """A room was lost as often as is tried."""
 
 
@@ -106,6 +107,8 @@ class ShellWorlds:
             session = ShellSession(self._keepers, keeper, room, self.states, self.states.get(state))
             if world.start is not None:
                 began = session.act(_as_bash(world), START_S)
+                if began.ended == "lost":
+                    raise UnavailableError(f"the room of the start script was lost: {began.out}")
                 if began.exit != 0:
                     raise UsageError(f"the start script of the world ended with {began.exit}: {began.out[-300:]}")
         except RoomLost as error:
@@ -139,22 +142,32 @@ class ShellWorlds:
         return self.states.has(state)
 
     def trial(self, world: ShellWorld) -> str:
-        """What is wrong with a world as `name: detail`: it cannot be made, is not the same twice, or is nothing."""
+        """What is wrong with a world as `name: detail`: it cannot be made, is not the same twice, or is nothing.
+
+        Raises:
+            UnavailableError: no room stayed for it, or none is to be had any more; that says nothing about the world.
+        """
         if lacking := self.lacks(world):
             return f"lacks-{'-'.join(lacking)}: {_lacking(lacking)}"
         if not world.init:
             return "init-empty: nothing was prepared"
         try:
-            image = self._keepers.image(world.image)
-            first = self.first_state(world)
-            same = self._make_first(world, image) == first
-            if world.start is not None:
-                self.open(world).close()
+            self.see_image(world.image)
         except SandboxUnavailable as error:
             return f"no-image: {error}"
+        try:
+            same = self._again(lambda: self._same_twice(world))
         except UsageError as error:
             return f"init-fails: {error}"
         return "" if same else "init-unstable: made twice, it is not the same"
+
+    def _same_twice(self, world: ShellWorld) -> bool:
+        """Whether a world that is made and begun is the same when it is made once more."""
+        first = self.first_state(world)
+        same = self._make_first(world, self._keepers.image(world.image)) == first
+        if world.start is not None:
+            self.open(world).close()
+        return same
 
     def first_state(self, world: ShellWorld) -> str:
         """The state that a world begins with, made by its scripts where it was not before.
@@ -252,12 +265,16 @@ class ShellWorlds:
             raise _NoState(f"state {job.state} is not here, or is none of this world, and no action says how it came")
         return Looked(image, known, None)
 
-    def _looked_again(self, job: ShellJob) -> Looked:
-        """As `_looked`, in other rooms where some are lost: they are ours, and nobody's failure."""
+    def _again(self, work: Callable[[], Done]) -> Done:
+        """Do something, and again in other rooms where some are lost: they are ours, and nobody's failure.
+
+        Raises:
+            _RoomsLost: as often as is tried.
+        """
         why = ""
         for _ in range(ATTEMPTS):
             try:
-                return self._looked(job)
+                return work()
             except SandboxUnavailable:
                 raise
             except UnavailableError as error:
@@ -270,7 +287,7 @@ class ShellWorlds:
         if lacking := self.lacks(world):  # says nothing about what is judged
             return (ItemOutcome(Status.INFRASTRUCTURE, detail=_lacking(lacking)),) * items
         try:
-            image, state, replay = self._looked_again(job)
+            image, state, replay = self._again(lambda: self._looked(job))
         except (StateTooLarge, _NoState) as error:
             return (ItemOutcome(Status.KILLED, detail=str(error)),) * items
         except UsageError as error:

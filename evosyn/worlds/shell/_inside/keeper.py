@@ -9,6 +9,7 @@ with an open file; replies a line of JSON and the bytes of outputs.
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import select
@@ -17,7 +18,7 @@ import socket
 import tarfile
 import time
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from evosyn.worlds.shell._inside import archive, kernel
@@ -27,6 +28,8 @@ PACKET = 200_000
 GRACE_S = 15.0
 """What a room may take longer than it was told before it is given up."""
 LOOK_S = 0.05
+TRIES = 10
+"""How often a room begins anew where there is too little for a command: what has ended is not always gone at once."""
 _SPARE = "/store/spare"
 
 
@@ -40,6 +43,10 @@ class RoomEnded(Exception):
     def __init__(self, why: str, *, late: bool = False) -> None:
         super().__init__(why)
         self.late = late
+
+
+class Shortage(Exception):
+    """The machine has too little for a room. What runs in one may have used it up; where nothing does, it is ours."""
 
 
 class Keeper:
@@ -70,7 +77,10 @@ class Keeper:
             try:
                 reply, output = getattr(self, f"do_{request.pop('do')}")(request, *handles)
             except (OSError, ValueError, ArithmeticError, archive.LayerTooLarge, tarfile.TarError) as error:
-                reply, output = {"error": str(error)}, b""
+                short = isinstance(error, OSError) and error.errno in kernel.SHORT
+                reply, output = {"lost" if short else "error": str(error)}, b""
+            except Shortage as error:
+                reply, output = {"lost": str(error)}, b""
             finally:
                 for handle in handles:
                     os.close(handle)
@@ -90,16 +100,17 @@ class Keeper:
         while self._layers and sum(self._layers.values()) > self._config["store_mb"] << 19:
             self._forget(next(iter(self._layers)))
         folder = f"/store/layers/{name}"
-        try:
-            made = self._unpack(handle, folder)
-        except OSError:
-            while self._layers:  # there was no room for it: try it alone
-                self._forget(next(iter(self._layers)))
-            self._remove(folder)
-            made = self._unpack(handle, folder)
-        if made is not None:
-            self._made[name] = made
-        self._layers[name] = _size(folder)
+        with _files_decide():
+            try:
+                made = self._unpack(handle, folder)
+            except OSError:
+                while self._layers:  # there was no room for it: try it alone
+                    self._forget(next(iter(self._layers)))
+                self._remove(folder)
+                made = self._unpack(handle, folder)
+            if made is not None:
+                self._made[name] = made
+            self._layers[name] = _size(folder)
         return {}, b""
 
     def _unpack(self, handle: int, folder: str) -> archive.Span | None:
@@ -162,11 +173,19 @@ class Keeper:
 
         Raises:
             RoomEnded: it did not come to say that it is ready.
+            Shortage: there is too little for it.
         """
         assert self._view is not None
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        kernel.unshare(kernel.NEWPID)
-        self._pid = os.fork()
+        try:
+            ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            kernel.unshare(kernel.NEWPID)
+            try:
+                self._pid = os.fork()
+            except OSError:
+                kernel.enter_namespace(self._numbers, kernel.NEWPID)
+                raise
+        except OSError as error:
+            raise Shortage(str(error)) from error
         if self._pid == 0:
             ours.close()
             self._link.close()
@@ -187,24 +206,38 @@ class Keeper:
         self._before = layers
 
     def do_command(self, request: dict[str, Any], handle: int) -> tuple[dict[str, Any], bytes]:
-        """Hand a command on to the room: see `room.FirstProcess`."""
+        """Hand a command on to the room: see `room.FirstProcess`.
+
+        Raises:
+            Shortage: there is too little for it, also where nothing else runs in the room.
+        """
         if self._view is None:
             return {"lost": "no room is open"}, b""
-        try:
-            if self._room is None:  # what runs in a room may end all of it: its files stay, and it begins anew
-                self._begin()
-            assert self._room is not None
-            socket.send_fds(self._room, [json.dumps(request).encode()], [handle])
-            return self._hear(request["wall_s"] + GRACE_S)
-        except (RoomEnded, OSError) as error:
-            self._end_room()
-            return _cut_short(request, late=isinstance(error, RoomEnded) and error.late), b""
+        left = TRIES
+        while True:
+            try:
+                if self._room is None:  # what runs in a room may end all of it: its files stay, and it begins anew
+                    self._begin()
+                assert self._room is not None
+                os.lseek(handle, 0, os.SEEK_SET)
+                socket.send_fds(self._room, [json.dumps(request).encode()], [handle])
+                return self._hear(request["wall_s"] + GRACE_S)
+            except Shortage:  # nothing of the command has run yet
+                self._end_room()
+                left -= 1
+                if not left:
+                    raise
+                time.sleep(LOOK_S)
+            except (RoomEnded, OSError) as error:
+                self._end_room()
+                return _cut_short(request, late=isinstance(error, RoomEnded) and error.late), b""
 
     def _hear(self, longest_s: float) -> tuple[dict[str, Any], bytes]:
         """The room's answer.
 
         Raises:
             RoomEnded: it gives none.
+            Shortage: it has too little to begin with what it was told.
         """
         assert self._room is not None
         until = time.monotonic() + longest_s
@@ -221,7 +254,10 @@ class Keeper:
                 line, _, output = data.partition(b"\n")
                 if not line:
                     raise RoomEnded("its first process has ended")
-                return json.loads(line), output
+                reply = json.loads(line)
+                if "short" in reply:
+                    raise Shortage(reply["short"])
+                return reply, output
             if watched:
                 self._watch(watched << 20)
         raise RoomEnded("it did not answer in time", late=True)
@@ -245,7 +281,7 @@ class Keeper:
         if self._view is None:
             return {"lost": "no room is open"}, b""
         self._end_room()
-        with os.fdopen(os.dup(handle), "wb") as out:
+        with _files_decide(), os.fdopen(os.dup(handle), "wb") as out:
             digest = archive.pack("/room/upper", out, (self._since, time.time() + 1), self._below)
         return {"digest": digest}, b""
 
@@ -267,6 +303,17 @@ class Keeper:
         self._view = None
         if os.path.ismount("/room"):
             kernel.unmount("/room")
+
+
+@contextlib.contextmanager
+def _files_decide() -> Iterator[None]:
+    """As many files are open at once as folders lie in one another: too many are the doing of who made them."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno != errno.EMFILE:
+            raise
+        raise archive.LayerTooLarge(f"folders in folders, more than files may be open: {error}") from error
 
 
 def _cut_short(request: Mapping[str, Any], *, late: bool) -> dict[str, Any]:

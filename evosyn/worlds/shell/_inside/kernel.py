@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import fcntl
 import os
 import socket
@@ -17,6 +18,8 @@ _PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
 _PDEATHSIG, _DUMPABLE, _CAPBSET_DROP = 1, 4, 24
 KEPT = (0, 1, 3, 4, 5, 6, 7, 8, 10, 13, 27, 29, 31)
 """Capabilities of root in a room, which are those of its user namespace: what Docker leaves, but for chroot."""
+SHORT = frozenset({errno.EAGAIN, errno.ENOMEM, errno.ENFILE, errno.EMFILE})
+"""What is said where the machine has no more to give, or a limit of its user is reached."""
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -28,7 +31,12 @@ def _done(result: int, what: str) -> int:
 
 
 def unshare(flags: int) -> None:
-    _done(_libc.unshare(flags), f"unshare {flags:#x}")
+    try:
+        _done(_libc.unshare(flags), f"unshare {flags:#x}")
+    except OSError as error:
+        if error.errno != errno.ENOSPC:  # said here of namespaces, which are no space of anybody's files
+            raise
+        raise OSError(errno.EAGAIN, f"unshare {flags:#x}: no more namespaces") from error
 
 
 def enter_namespace(handle: int, kind: int) -> None:

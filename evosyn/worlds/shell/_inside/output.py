@@ -9,6 +9,7 @@ class Output:
     """A pipe that a command writes to."""
 
     def __init__(self, cap: int) -> None:
+        self.read_end = self.write_end = -1  # should there be no more pipes
         self.read_end, self.write_end = os.pipe2(os.O_CLOEXEC)
         os.set_blocking(self.read_end, False)
         self.cap = cap
@@ -17,7 +18,8 @@ class Output:
 
     def __del__(self) -> None:
         self.close_writing()
-        os.close(self.read_end)
+        if self.read_end >= 0:
+            os.close(self.read_end)
 
     def close_writing(self) -> None:
         if self.write_end >= 0:

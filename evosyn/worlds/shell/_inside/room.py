@@ -58,7 +58,7 @@ class FirstProcess:
             self._make(lower, request)
         except OSError as error:
             with contextlib.suppress(OSError):
-                self._reply({"error": str(error)})
+                self._reply({"short" if error.errno in kernel.SHORT else "error": str(error)})
             os._exit(1)
         self._reply({"ready": True})
 
@@ -123,21 +123,33 @@ class FirstProcess:
             argv = [script if word == "" else os.fsencode(word) for word in request["argv"]]
             reply, output = self._run([*argv, *arguments], request)
         else:
-            if self._shell is None:
-                self._shell = Shell(self._environment, request["cwd"])
-            reply, output = self._shell.act(text, request["wall_s"], request["output"])
+            reply, output = self._act(text, request)
         self._reply(reply, output)
 
+    def _act(self, text: bytes, request: Mapping[str, Any]) -> tuple[dict[str, Any], bytes]:
+        if self._shell is None:
+            self._shell = Shell(self._environment, request["cwd"])
+        try:
+            self._shell.ready(request["output"])
+        except OSError as error:
+            if error.errno not in kernel.SHORT:
+                raise
+            return {"short": str(error)}, b""
+        return self._shell.act(text, request["wall_s"], request["output"])
+
     def _run(self, argv: list[bytes], request: Mapping[str, Any]) -> tuple[dict[str, Any], bytes]:
-        """One command in a process of its own: exit status or signal, the seconds it took, its two outputs."""
+        """One command in a process of its own: exit status or signal, the seconds it took, its two outputs; `short`
+        where there is too little to start it, `refused` where it is none."""
         with contextlib.suppress(OSError):
             os.chdir(request["cwd"])
-        outputs = [Output(request["output"]), Output(request["output"])]
+        outputs = list[Output]()
         began = time.monotonic()
         try:
+            outputs += [Output(request["output"]), Output(request["output"])]
             pid = spawn(argv, self._environment, [output.write_end for output in outputs])
         except (OSError, ValueError) as error:
-            return {"refused": str(error)}, b""
+            short = isinstance(error, OSError) and error.errno in kernel.SHORT
+            return {"short" if short else "refused": str(error)}, b""
         finally:
             for output in outputs:
                 output.close_writing()

@@ -37,8 +37,7 @@ class Shell:
 
     def act(self, text: bytes, wall_s: float, cap: int) -> tuple[dict[str, Any], bytes]:
         """Run a command: exit status (None where it did not end), how it ended, the seconds it took, its output."""
-        if not self._pid:
-            self._start(cap)
+        self.ready(cap)
         began = time.monotonic()
         word = secrets.token_hex(16)
         quoted = b"'" + text.replace(b"\0", b"").replace(b"'", b"'\\''") + b"'"
@@ -62,6 +61,11 @@ class Shell:
         }
         self._output.lost = 0
         return reply, self._output.take()
+
+    def ready(self, cap: int) -> None:
+        """Have a shell there; nothing of a command has run yet."""
+        if not self._pid:
+            self._start(cap)
 
     def _start(self, cap: int) -> None:
         self._output = Output(cap)
