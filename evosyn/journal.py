@@ -107,7 +107,7 @@ class Journal:
                 whole = line.endswith(b"\n") and line[:8] == b"%08x" % zlib.crc32(body)
                 if whole:
                     yield json.loads(body), end
-                elif end == size:
+                elif end == size or not line.endswith(b"\n"):  # torn, or being written
                     return
                 else:
                     raise CorruptRun(

@@ -256,3 +256,9 @@ def test_the_documents_tell_of_pairs_that_there_are() -> None:
         for cell, truth in zip(cells, (True, False), strict=False):
             assert all((declared.strip("`"), truth, one) in found for one in re.findall("`([^`]+)`", cell))
     assert len(told) > 20
+
+
+@pytest.mark.parametrize("text", ["❷", "\\boxed{❷}", "፩", "𐩀/2", "3.❷"])
+def test_digits_that_are_no_decimal_ones_are_words(text):
+    found = read_answer(text)
+    assert same_answer(found, found)

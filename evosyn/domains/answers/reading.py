@@ -237,14 +237,14 @@ class _Reader:
                 self._take()
                 degree = _small(self._closed("]"))
             return self._work.root(self._atom() if start == "√" else self._group(), degree)
-        if start[:1].isdigit() or start[:1] == ".":
+        if start[:1].isdecimal() or start[:1] == ".":
             return self._mixed(start)
         raise Unreadable(f"no number begins with {start!r}")
 
     def _mixed(self, digits: str) -> Exact:
         """A number, with the fraction behind it where there is one: 3 1/2."""
         found = exact(_written(digits))
-        if not digits.isdigit():
+        if not digits.isdecimal():
             return found
         behind = _HALF.match(self._text, self.place + 1) if self._text[self.place : self.place + 1] == " " else None
         if behind is not None:
@@ -257,7 +257,7 @@ class _Reader:
     def _group(self) -> Exact:
         """What stands in brackets, or one digit."""
         sign = self._next()
-        if sign in _CLOSING or (len(sign) == 1 and sign.isdigit()):
+        if sign in _CLOSING or (len(sign) == 1 and sign.isdecimal()):
             return self._atom_alone()
         raise Unreadable("a command without its brackets")
 

@@ -82,7 +82,9 @@ def _of_setting(made: StatedProblem, before: StatedProblem) -> str:
 def _of_distractor(made: StatedProblem, before: StatedProblem) -> str:
     if not numbers_in(before.statement) <= numbers_in(made.statement):
         return "numbers-changed"
-    if question_of(before.statement) not in sentences_of(made.statement):
+    asked = question_of(before.statement)
+    kept = {asked} if asked else set(sentences_of(before.statement))
+    if not kept <= set(sentences_of(made.statement)):
         return "question-changed"
     more = len(sentences_of(made.statement)) - len(sentences_of(before.statement))
     return "" if more <= MORE_SENTENCES else "too-many-sentences"

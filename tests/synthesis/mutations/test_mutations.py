@@ -98,6 +98,17 @@ def test_a_distractor_leaves_numbers_and_question_as_they_are() -> None:
     assert read(f"{first}. It is. It is. It is. It is. {question}") == "too-many-sentences"
 
 
+def test_a_distractor_of_a_problem_that_asks_nothing_leaves_all_its_sentences() -> None:
+    told, more = "Write a function total(xs). It gives the sum of 12 numbers.", " The office is closed on Monday."
+
+    def read(text: str) -> str:
+        text = reply(mutated_problem=text)
+        return read_link(DISTRACTOR, text, StatedProblem(told, "382"), PARENT, 0.6).reason
+
+    assert read(told + more) == ""
+    assert read(told.replace("the sum", "the product") + more) == "question-changed"
+
+
 @given(st.text(max_size=200), st.sampled_from(list(PURPOSES)))
 def test_no_text_is_too_strange_to_be_read(text: str, link: str) -> None:
     for shown in (text, reply(mutated_problem=text, mutated_reasoning=text, mutated_solution=text)):
