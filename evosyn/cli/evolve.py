@@ -121,6 +121,7 @@ def command(config: EvolveConfig, out: Path, more: int | None, as_json: bool, qu
     from evosyn.synthesis.recipes.evolved import run_evolved
     from evosyn.synthesis.recipes.strategy import run_evolve
     from evosyn.synthesis.search.inputs import Source
+    from evosyn.textual import score_text
     from evosyn.workbench import Workbench
 
     if config.evolved.name is not None:
@@ -146,8 +147,6 @@ def command(config: EvolveConfig, out: Path, more: int | None, as_json: bool, qu
     ):
         report = run_evolve(config, opened, out, workbench, more=more or 0, progress=progress)
     click.echo(json.dumps(report, indent=2)) if as_json else show_report(report, out)
-    from evosyn.textual import score_text
-
     if not report["beats_initial"]:
         raise CheckFailed(
             f"the winner does not beat the initial strategy on the held-out problems "

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from evosyn.dataset import SETTINGS, parquet_files
+from evosyn.strategies import load_strategy
 
 PROBLEMS = 6
 
@@ -21,6 +22,19 @@ def begin(strategy: Path, out: Path, *more: str, environment: Mapping[str, str] 
     size = ["--problems", str(PROBLEMS), "-M", "4", "-N", "3", "--shard-size", "1", "--set", "shards.ship_s=0.5"]
     line = [sys.executable, "-P", "-m", "evosyn", *asked, *size, "--allow-weak-sandbox", *more]
     return subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=environment)
+
+
+def strategy_in(folder: Path) -> Path:
+    """A strategy to rank by."""
+    path = folder / "gap.py"
+    path.write_text(load_strategy("gap"))
+    return path
+
+
+def undisturbed(strategy: Path, out: Path) -> Path:
+    """The same, made on this machine by one worker."""
+    done(begin(strategy, out))
+    return out
 
 
 def done(command: subprocess.Popen[str]) -> None:

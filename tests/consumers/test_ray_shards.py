@@ -11,10 +11,9 @@ from typing import Any
 
 import pytest
 import ray_nodes
-from shard_runs import PROBLEMS, awaited, begin, calls, content, done, working
+from shard_runs import PROBLEMS, awaited, begin, calls, content, done, strategy_in, undisturbed, working
 
 from evosyn.journal import Journal
-from evosyn.strategies import load_strategy
 from evosyn.synthesis.shards.leasing import Leased, Returned, lease_events
 
 pytestmark = pytest.mark.consumers
@@ -22,16 +21,12 @@ pytestmark = pytest.mark.consumers
 
 @pytest.fixture(scope="module")
 def strategy(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("strategy") / "gap.py"
-    path.write_text(load_strategy("gap"))
-    return path
+    return strategy_in(tmp_path_factory.mktemp("strategy"))
 
 
 @pytest.fixture(scope="module")
 def wanted(strategy: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("one") / "d"
-    done(begin(strategy, out))
-    return out
+    return undisturbed(strategy, tmp_path_factory.mktemp("one") / "d")
 
 
 @pytest.fixture(scope="module")

@@ -7,10 +7,9 @@ import signal
 from pathlib import Path
 
 import pytest
-from shard_runs import PROBLEMS, awaited, begin, calls, content, done, working
+from shard_runs import PROBLEMS, awaited, begin, calls, content, done, strategy_in, undisturbed, working
 
 from evosyn.journal import Journal
-from evosyn.strategies import load_strategy
 from evosyn.synthesis.shards.leasing import Leased, Returned, lease_events
 
 pytestmark = pytest.mark.long
@@ -19,16 +18,12 @@ WORKERS = ("--set", "shards.workers=3")
 
 @pytest.fixture(scope="module")
 def strategy(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("strategy") / "gap.py"
-    path.write_text(load_strategy("gap"))
-    return path
+    return strategy_in(tmp_path_factory.mktemp("strategy"))
 
 
 @pytest.fixture(scope="module")
 def wanted(strategy: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("one") / "d"
-    done(begin(strategy, out))
-    return out
+    return undisturbed(strategy, tmp_path_factory.mktemp("one") / "d")
 
 
 def test_one_of_three_workers_is_killed_in_the_middle_of_a_shard(strategy: Path, wanted: Path, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
+from typing import NamedTuple
 
 from evosyn.ports.stages import Stage
 from evosyn.randomness import SeedTree
@@ -60,7 +61,7 @@ def synthesize(
     progress.asked = config.problems
     with RunDir(out) as run:
         ledger = Ledger(run.journal, Instance, on_reply=progress.reply)
-        stages = stages_of(inputs, config, workbench, asked, ledger, benchmarks)
+        stages = stages_of(Given(inputs, config, workbench, asked, ledger, benchmarks))
         claim(run, ledger, inputs, config, asked, workbench.sandbox.protection)
         runner = Runner(stages, ledger, window=2 * max(16, workbench.config.teacher.calls), progress=progress)
         threading.Thread(target=import_ahead, daemon=True).start()
@@ -79,15 +80,24 @@ def maker_of(inputs: Inputs, config: SynthesizeConfig, workbench: Workbench) -> 
     )
 
 
-def making(
-    inputs: Inputs,
-    config: SynthesizeConfig,
-    workbench: Workbench,
-    asked: Asked,
-    ledger: Ledger[Instance],
-    benchmarks: OverlapIndex | None = None,
-) -> list[Stage[Instance]]:
+class Given(NamedTuple):
+    """What the stages of a synthesis are made of.
+
+    Attributes:
+        benchmarks: what no problem may repeat; None where nothing was named.
+    """
+
+    inputs: Inputs
+    config: SynthesizeConfig
+    workbench: Workbench
+    asked: Asked
+    ledger: Ledger[Instance]
+    benchmarks: OverlapIndex | None = None
+
+
+def making(given: Given) -> list[Stage[Instance]]:
     """What every problem goes through before it is compared with others."""
+    inputs, config, workbench, asked, ledger, benchmarks = given
     briefs = Briefs(inputs.seeds, config.problem, _tree(config).child("problems"), workbench.domains)
     return [
         MakeProblem(config.problem, briefs, workbench.domains, asked.teachers[0], ledger),
@@ -95,28 +105,14 @@ def making(
     ]
 
 
-def stages_of(
-    inputs: Inputs,
-    config: SynthesizeConfig,
-    workbench: Workbench,
-    asked: Asked,
-    ledger: Ledger[Instance],
-    benchmarks: OverlapIndex | None = None,
-) -> list[Stage[Instance]]:
+def stages_of(given: Given) -> list[Stage[Instance]]:
     """What every problem goes through, in order."""
-    given = (inputs, config, workbench, asked, ledger, benchmarks)
-    return [*making(*given), Deduplicate(config.filter.dedup, inputs.seeds), *finishing(*given)]
+    return [*making(given), Deduplicate(given.config.filter.dedup, given.inputs.seeds), *finishing(given)]
 
 
-def finishing(
-    inputs: Inputs,
-    config: SynthesizeConfig,
-    workbench: Workbench,
-    asked: Asked,
-    ledger: Ledger[Instance],
-    benchmarks: OverlapIndex | None = None,
-) -> list[Stage[Instance]]:
+def finishing(given: Given) -> list[Stage[Instance]]:
     """What a problem that repeats none goes through."""
+    inputs, config, workbench, asked, ledger, benchmarks = given
     domains, calls = workbench.domains, workbench.config.teacher.calls
     judge = JudgePool(config, workbench.crossexec, workbench.runner, inputs.strategy, _tree(config))
     return [

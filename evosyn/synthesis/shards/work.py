@@ -31,7 +31,7 @@ from evosyn.synthesis.inputs import Asked
 from evosyn.synthesis.instance import Instance
 from evosyn.synthesis.outputs import Counted, OutputPlan, write_rows
 from evosyn.synthesis.progress import SynthesisProgress
-from evosyn.synthesis.recipes.problems import finishing, maker_of, making
+from evosyn.synthesis.recipes.problems import Given, finishing, maker_of, making
 from evosyn.synthesis.report import Figures
 from evosyn.synthesis.shards.config import planned
 from evosyn.synthesis.shards.orders import ShardOrder, ShardOutcome, ShardSetup
@@ -169,10 +169,11 @@ class _Shard:
         return Ledger(Journal(path), Instance).items(self._indices)
 
     def _stages(self, asked: Asked, ledger: Ledger[Instance]) -> list[Stage[Instance]]:
-        given = (self._inputs, self._config, self._bench, asked, ledger, _benchmarks(self._config.filter.decontaminate))
+        benchmarks = _benchmarks(self._config.filter.decontaminate)
+        given = Given(self._inputs, self._config, self._bench, asked, ledger, benchmarks)
         if self._order.phase == "problems":
-            return making(*given)
-        return [DropRepeated(self._order.repeats), *finishing(*given)]
+            return making(given)
+        return [DropRepeated(self._order.repeats), *finishing(given)]
 
     def _seal(self, ledger: Ledger[Instance]) -> None:
         self._run.journal.sync()
