@@ -153,7 +153,7 @@ def _steps(template: Mapping[str, Json], params: Mapping[str, str]) -> tuple[Sto
         operands = [known[one] if one in known else int(params.get(one, one)) for one in (a, b)]
         known |= {one: f"{letter}{place}" for place, one in enumerate((a, b), 1) if one in params and one not in known}
         known[name] = letter
-        hidden = sign == "/" and b.isdigit() and int(b) not in numbers_in(_BLANK.sub("", template["text"]))
+        hidden = sign == "/" and b.isdigit() and b not in numbers_in(_BLANK.sub("", template["text"]))
         steps.append(StoryStep(PART if hidden else sign, *operands))
     return tuple(steps)
 

@@ -113,5 +113,5 @@ def _ends_with(reasoning: str, answer: str) -> bool:
     declared = read_answer(answer)
     said = last_answer(reasoning)
     numbers = written_numbers(reasoning)
-    last = said if said else str(numbers[-1]) if numbers else answer
+    last = said if said else numbers[-1] if numbers else answer
     return len(last) > LONGEST or same_answer(declared, read_answer(last))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from fractions import Fraction
 
 _TWO_TO_TWENTY = (
     "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen "
@@ -14,7 +13,8 @@ _TENS = {"twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "sev
 _WORDS = {word: number for number, word in enumerate(_TWO_TO_TWENTY.split(), 2)} | _TENS
 _ONES = {word: number for word, number in _WORDS.items() if number < 10} | {"one": 1}
 _NUMBER = re.compile(
-    rf"\d+(?:,\d{{3}})*(?:\.\d+)?|\b({'|'.join(_TENS)})-({'|'.join(_ONES)})\b|\b({'|'.join(_WORDS)})\b", re.IGNORECASE
+    rf"[0-9]+(?:,[0-9]{{3}})*(?:\.[0-9]+)?|\b({'|'.join(_TENS)})-({'|'.join(_ONES)})\b|\b({'|'.join(_WORDS)})\b",
+    re.IGNORECASE,
 )
 _END = re.compile(r"(?<=[.!?])[\"')\]]*\s+")
 _COMMON = (
@@ -26,13 +26,13 @@ ENGLISH = 0.15
 """Share of the commonest English words in an English problem at least; DejaQ's models drifted into Spanish (A.3)."""
 
 
-def numbers_in(text: str) -> Counter[Fraction]:
+def numbers_in(text: str) -> Counter[str]:
     """The numbers of a text with how often each stands there; "one" and ordinals are no numbers here."""
     return Counter(written_numbers(text))
 
 
-def written_numbers(text: str) -> list[Fraction]:
-    """The numbers of a text in their order, in digits or words."""
+def written_numbers(text: str) -> list[str]:
+    """The numbers of a text in their order, however long; each in digits, spelled one way: 3, 0.5, 1250."""
     return [_number(match) for match in _NUMBER.finditer(text)]
 
 
@@ -51,8 +51,11 @@ def is_english(text: str) -> bool:
     return sum(word in common for word in words) >= ENGLISH * len(words)
 
 
-def _number(match: re.Match[str]) -> Fraction:
+def _number(match: re.Match[str]) -> str:
     tens, ones, word = (part.lower() if part else "" for part in match.groups())
     if tens:
-        return Fraction(_TENS[tens] + _ONES[ones])
-    return Fraction(_WORDS[word]) if word else Fraction(match[0].replace(",", ""))
+        return str(_TENS[tens] + _ONES[ones])
+    if word:
+        return str(_WORDS[word])
+    whole, _, rest = match[0].replace(",", "").partition(".")
+    return f"{whole.lstrip('0') or '0'}.{rest.rstrip('0')}".removesuffix(".")

@@ -118,11 +118,22 @@ def test_no_text_is_too_strange_to_be_read(text: str, link: str) -> None:
 
 def test_numbers_are_those_in_digits_and_in_words() -> None:
     assert sorted(numbers_in("One of twenty-five cost 1,250.50 dollars, the second three, another 3.")) == [
-        3,
-        25,
-        1250.5,
+        "1250.5",
+        "25",
+        "3",
     ]
-    assert numbers_in("three and 3")[3] == 2
+    assert numbers_in("three and 3, 03 and 3.0")["3"] == 4
+    assert numbers_in(f"0.50 of {'9' * 5000} and 000") == {"0.5": 1, "9" * 5000: 1, "0": 1}
+
+
+@pytest.mark.parametrize("link", PURPOSES)
+def test_a_number_of_thousands_of_digits_is_a_number_like_others(link: str) -> None:
+    long = "9" * 5000
+    told = StatedProblem(f"{BEFORE.statement} He also reads {long}.", BEFORE.answer)
+    for statement in (told.statement, BEFORE.statement):
+        text = reply(mutated_problem=statement, mutated_reasoning=f"so it is {long}", mutated_solution="12")
+        found = read_link(link, text, told, PARENT, 0.6)
+        assert (found.value is None) == bool(found.reason)
 
 
 def test_bleu_is_1_for_equal_texts_and_falls_with_what_is_retold() -> None:
