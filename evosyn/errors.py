@@ -6,7 +6,8 @@ means that a person has to act (their input, their budget) or that a machine is 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 EXIT_DONE = 0
@@ -135,3 +136,13 @@ class RunLocked(UsageError):
 
 def _shorten(text: str) -> str:
     return text if len(text) <= 120 else text[:117] + "..."
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Has an error of writing to an open file name it: the system names files only where it opens them."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = error.filename or str(path)
+        raise

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, Generic, TypeVar
 
 from evosyn.codec import dump, load
-from evosyn.errors import CorruptRun, FormatError, UsageError
+from evosyn.errors import CorruptRun, FormatError, UsageError, naming
 from evosyn.records import Json, canonical_json
 
 E = TypeVar("E")
@@ -69,21 +69,24 @@ class Journal:
         body = canonical_json(event).encode("utf-8", "surrogatepass")
         file = self._writer()
         position = file.tell()
-        file.write(b"%08x %s\n" % (zlib.crc32(body), body))
-        file.flush()
+        with naming(self.path):
+            file.write(b"%08x %s\n" % (zlib.crc32(body), body))
+            file.flush()
         if sync:
-            os.fsync(file.fileno())
+            self.sync()
         return position
 
     def sync(self) -> None:
         if self._file is not None:
-            self._file.flush()
-            os.fsync(self._file.fileno())
+            with naming(self.path):
+                self._file.flush()
+                os.fsync(self._file.fileno())
 
     def close(self) -> None:
         if self._file is not None:
-            self._file.close()
-            self._file = None
+            with naming(self.path):  # what a full disk did not take is tried once more
+                file, self._file = self._file, None
+                file.close()
 
     def _writer(self) -> IO[bytes]:
         if self._file is None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO
 
-from evosyn.errors import CorruptRun, RunLocked, UsageError
+from evosyn.errors import CorruptRun, RunLocked, UsageError, naming
 from evosyn.journal import Journal
 from evosyn.records import Json
 
@@ -27,7 +27,7 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with naming(path), os.fdopen(handle, "wb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())

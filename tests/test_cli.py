@@ -5,14 +5,16 @@ import json
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from evosyn.chat import Reply
-from evosyn.cli import COMMANDS
+from evosyn.cli import COMMANDS, group, main
 from evosyn.cli._tables import console
 from evosyn.errors import EXIT_PIPE, InputError
+from evosyn.journal import Journal
 from evosyn.teachers.cache import ReplyCache
 
 HEAVY = [
@@ -91,23 +93,43 @@ def test_an_input_error_names_file_line_field_value_and_next_step() -> None:
 
 
 def test_a_full_disk_is_named_whichever_library_met_it() -> None:
-    from evosyn.cli import _is_full_disk
+    from evosyn.cli import _full_disk
 
     safetensors = pytest.importorskip("safetensors")
     told = "Error while serializing: I/O error: No space left on device (os error 28)"
-    assert _is_full_disk(safetensors.SafetensorError(told))
-    assert _is_full_disk(OSError(errno.ENOSPC, "No space left on device"))
-    assert not _is_full_disk(safetensors.SafetensorError("invalid header"))
-    assert not _is_full_disk(ValueError(told))
+    assert _full_disk(safetensors.SafetensorError(told))
+    assert _full_disk(OSError(errno.ENOSPC, "No space left on device"))
+    assert not _full_disk(safetensors.SafetensorError("invalid header"))
+    assert not _full_disk(ValueError(told))
 
 
 def test_a_full_disk_is_named_where_replies_were_to_be_kept() -> None:
-    from evosyn.cli import _is_full_disk
+    from evosyn.cli import _full_disk
 
     cache = ReplyCache()
     cache._db.execute("PRAGMA max_page_count = 2")
     with pytest.raises(OSError, match="No space left") as caught:
         cache.put(Reply("r_1", "x" * 100_000, "m"))
-    assert _is_full_disk(caught.value)
-    assert _is_full_disk(ExceptionGroup("of tasks", [caught.value, OSError(errno.ENOSPC, "No space")]))
-    assert not _is_full_disk(ExceptionGroup("of tasks", [caught.value, ValueError("x")]))
+    assert _full_disk(caught.value)
+    assert _full_disk(ExceptionGroup("of tasks", [caught.value, OSError(errno.ENOSPC, "No space")]))
+    assert not _full_disk(ExceptionGroup("of tasks", [caught.value, ValueError("x")]))
+
+
+def test_a_full_disk_is_named_with_the_file_whichever_task_wrote_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    journal = Journal(tmp_path / "journal.jsonl")
+    journal._file = Path("/dev/full").open("ab")  # noqa: SIM115 - the journal closes it
+
+    def write(**_: object) -> None:
+        try:
+            with closing(journal):
+                journal.append({"event": "x"})
+        except OSError as error:
+            raise ExceptionGroup("of tasks", [error]) from None
+
+    monkeypatch.setattr(group, "main", write)
+    with pytest.raises(SystemExit) as ended:
+        main([])
+    assert ended.value.code == 4
+    assert f"the disk is full ({journal.path})" in capsys.readouterr().err

@@ -115,9 +115,10 @@ def main(arguments: list[str] | None = None) -> None:
         _say_json(error, str(error), error.exit_code)
         sys.exit(error.exit_code)
     except Exception as error:
-        if not _is_full_disk(error):
+        full = _full_disk(error)
+        if full is None:
             raise
-        name = getattr(error, "filename", None)
+        name = getattr(full, "filename", None)
         where = f" ({name})" if name else ""
         click.echo(
             f"error: the disk is full{where}; nothing written before is lost. Free some space and repeat the command",
@@ -157,13 +158,16 @@ def no_colour() -> bool:
     return bool(os.environ.get("NO_COLOR"))
 
 
-def _is_full_disk(error: BaseException) -> bool:
-    """Whether the system said that the disk is full; safetensors passes its words on, but not as an OSError."""
+def _full_disk(error: BaseException) -> BaseException | None:
+    """The error that says that the disk is full, where that is all that went wrong; safetensors passes the system's
+    words on, but not as an OSError."""
     if isinstance(error, BaseExceptionGroup):
-        return all(map(_is_full_disk, error.exceptions))
+        found = [_full_disk(one) for one in error.exceptions]
+        return found[0] if all(found) else None
     if isinstance(error, OSError):
-        return error.errno in (errno.ENOSPC, errno.EDQUOT)
-    return type(error).__name__ == "SafetensorError" and os.strerror(errno.ENOSPC) in str(error)
+        return error if error.errno in (errno.ENOSPC, errno.EDQUOT) else None
+    told = type(error).__name__ == "SafetensorError" and os.strerror(errno.ENOSPC) in str(error)
+    return error if told else None
 
 
 def _interrupted() -> int:
