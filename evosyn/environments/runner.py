@@ -150,8 +150,16 @@ def verified(outcome: ItemOutcome) -> Verified:
         return _broken("verify", outcome)
     value = outcome.value
     if type(value) not in (bool, int, float) or not 0 <= value <= 1:
-        return BrokenCall(f"verify-value: gives {str(value)[:40]!r}; a bool, or a number from 0 to 1")
+        return BrokenCall(f"verify-value: gives {_shown(value)}; a bool, or a number from 0 to 1")
     return Worth(float(value))
+
+
+def _shown(value: Json) -> str:
+    """The beginning of what a program gave; Python writes no integers of more than 4300 digits."""
+    try:
+        return repr(str(value)[:40])
+    except ValueError:
+        return f"{type(value).__name__} with too large an integer"
 
 
 def right_answers(
