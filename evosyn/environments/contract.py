@@ -9,6 +9,7 @@ docs/write-an-environment.md.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -19,6 +20,9 @@ from evosyn.records import Json, Provenance, content_id, json_text
 
 MAX_SOURCE = 20_000
 """Characters."""
+INTEGER_BITS = 4096
+"""Of an integer that stands in a program; Python writes no integer of more than 4300 digits, nor reads one but in
+hexadecimal."""
 LEVELS = 5
 CATEGORIES = (
     *("logic", "constraint", "graph", "path", "order-schedule", "optimisation", "dynamic-programming", "number"),
@@ -43,6 +47,8 @@ REFUSED = frozenset(
         *("getattr", "setattr", "delattr", "globals", "vars", "locals"),
     }
 )
+_HALVES = re.compile(r"[\ud800-\udfff]")
+"""No file can hold them; a literal can be written that does."""
 _AT_TOP = (ast.FunctionDef, ast.ClassDef, ast.Assign, ast.AnnAssign, ast.Import, ast.ImportFrom)
 
 
@@ -91,16 +97,20 @@ def read_environment(source: str, provenance: Provenance = Provenance()) -> Pars
         reason = "does-not-parse: nested too deeply"
     if reason:
         return Parsed(None, reason)
-    found = _constants(tree)
+    found, title = _constants(tree), _title(tree)
     checks = (
-        ("no-title", bool(_title(tree)), "begin with a docstring whose first line says what is asked"),
+        (
+            "no-title",
+            bool(title) and not _HALVES.search(title),
+            "begin with a docstring whose first line says what is asked, without halves of characters",
+        ),
         ("category", found.get("CATEGORY") in CATEGORIES, f"CATEGORY is one of {', '.join(CATEGORIES)}"),
         ("kind", found.get("KIND") in KINDS, f"KIND is one of {', '.join(KINDS)}"),
         ("levels", type(found.get("LEVELS")) is int and found["LEVELS"] == LEVELS, f"LEVELS is {LEVELS}"),
         (
             "knobs",
             _is_knobs(found.get("KNOBS")),
-            f"KNOBS is a literal: each name with {LEVELS} plain values, one a level",
+            f"KNOBS is a literal: each name with {LEVELS} plain values that JSON can hold, one a level",
         ),
     )
     wrong = next((f"{name}: {rule}" for name, holds, rule in checks if not holds), "")
@@ -108,7 +118,7 @@ def read_environment(source: str, provenance: Provenance = Provenance()) -> Pars
         return Parsed(None, wrong)
     solves = any(isinstance(node, ast.FunctionDef) and node.name == "solve" for node in tree.body)
     values = {name: tuple(column) for name, column in found["KNOBS"].items()}
-    return Parsed(Environment(source, _title(tree), found["CATEGORY"], found["KIND"], values, solves, provenance))
+    return Parsed(Environment(source, title, found["CATEGORY"], found["KIND"], values, solves, provenance))
 
 
 def _faults(tree: ast.Module) -> Iterator[str]:
@@ -140,6 +150,8 @@ def _refused(node: ast.AST) -> Iterator[str]:
         yield f"name:{node.id}: line {node.lineno}: is not for environments"
     elif isinstance(node, ast.Attribute) and _is_dunder(node.attr):
         yield f"dunder: line {node.lineno}: {node.attr} is not for environments"
+    elif isinstance(node, ast.Constant) and type(node.value) is int and node.value.bit_length() > INTEGER_BITS:
+        yield f"integer: line {node.lineno}: more than {INTEGER_BITS} bits; compute what is so large"
 
 
 def _takes(given: ast.arguments, count: int) -> bool:
@@ -168,7 +180,8 @@ def _is_knobs(value: Json) -> bool:
         return False
     if not all(isinstance(column, tuple | list) and len(column) == LEVELS for column in value.values()):
         return False
-    return json_text(value) is not None
+    text = json_text(value)
+    return text is not None and not _HALVES.search(text)
 
 
 def _title(tree: ast.Module) -> str:

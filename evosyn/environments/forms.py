@@ -71,18 +71,25 @@ def verify(instance, reference, answer):
 
 
 def to_contract(source: str) -> str:
-    """The program in the contract's form; any other text as it is."""
+    """The program in the contract's form; any other text as it is, also one that cannot be written again."""
     try:
-        tree = parsed(source)
+        return _wrapped(parsed(source)) or source
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         return source
+
+
+def _wrapped(tree: ast.Module) -> str | None:
+    """
+    Raises:
+        ValueError, RecursionError: the program holds an integer, or is nested, beyond what can be written.
+    """
     for node in tree.body:
         if isinstance(node, ast.ClassDef) and set(_methods(node)) >= _EVOENV:
             return _text(tree) + _CLASS_FORM % _blanks(node)
     functions = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
     if functions >= _RESYN and "solve" in functions and "generate" not in functions:
         return _text(Renaming({"solve": "_solution"}).visit(tree)) + _FUNCTION_FORM
-    return source
+    return None
 
 
 def _methods(node: ast.ClassDef) -> dict[str, ast.FunctionDef]:

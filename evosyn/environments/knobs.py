@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import random
 from collections.abc import Callable, Mapping, Sequence
+from typing import TypeGuard
 
 from evosyn.environments.contract import LEVELS, read_environment
 from evosyn.parsing import parsed
@@ -17,6 +18,8 @@ from evosyn.parsing import parsed
 Column = tuple[float, ...]
 TRIES = 8
 """Draws for one variant before there is none."""
+LARGEST = 2**53
+"""Size up to which numbers are varied; floats count all integers up to there."""
 
 
 def varied(text: str, relatives: Sequence[str], rng: random.Random, towards: int = 0) -> tuple[str, str] | None:
@@ -79,8 +82,10 @@ OPERATORS: Mapping[str, Callable[[Column, random.Random, int], Column]] = {
 }
 
 
-def _is_numeric(column: Sequence[object]) -> bool:
-    return len(column) == LEVELS and all(type(value) in (int, float) for value in column)
+def _is_numeric(column: Sequence[object]) -> TypeGuard[Column]:
+    return len(column) == LEVELS and all(
+        isinstance(value, int | float) and type(value) is not bool and abs(value) <= LARGEST for value in column
+    )
 
 
 def _direction(column: Column) -> int:

@@ -19,6 +19,7 @@ JUNK = (
 )
 LONGEST_LITERAL = 100
 """Characters; longer ones are pieces of the question."""
+LARGEST_LITERAL = 10**LONGEST_LITERAL
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _WRITTEN = re.compile(r"-?(?:\d+\.?\d*|\.\d+)")
 ROUNDED = 0.05
@@ -27,9 +28,10 @@ _TOKEN = re.compile(r"[^\s,;]+")
 
 
 def literals(source: str) -> list[str]:
-    """Every text and number that stands in a program, as an answer."""
+    """Every text and number that stands in a program, as an answer; not those that are longer than one."""
     values = [node.value for node in ast.walk(parsed(source)) if isinstance(node, ast.Constant)]
-    texts = [str(one).strip() for one in values if type(one) in (str, int, float)]
+    plain = [one for one in values if type(one) in (str, float) or (type(one) is int and one < LARGEST_LITERAL)]
+    texts = [str(one).strip() for one in plain]
     return [text for text in dict.fromkeys(texts) if 0 < len(text) <= LONGEST_LITERAL]
 
 

@@ -82,7 +82,10 @@ def read_verifier(text: str, source: str) -> Parsed[str]:
     renamed = Renaming({name: f"{name}_of_verifier" for name in taken})
     body = [node for node in mine.body if not checks & set(bound_names(node))]
     merged = ast.Module([*body, *map(renamed.visit, added)], [])
-    return Parsed(ast.unparse(ast.fix_missing_locations(merged)) + "\n")
+    try:
+        return Parsed(ast.unparse(ast.fix_missing_locations(merged)) + "\n")
+    except (ValueError, RecursionError) as error:  # an integer of thousands of digits, or nested too deeply
+        return Parsed(None, f"does-not-parse: {type(error).__name__}: {str(error)[:80]}")
 
 
 def read_judgement(of: str, text: str) -> Parsed[Judgement]:

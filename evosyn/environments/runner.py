@@ -116,12 +116,25 @@ class EnvironmentRunner:
 
     def _run(self, program: str, entry: str, calls: Sequence[Call]) -> list[ItemOutcome]:
         jobs = [CallsJob(program, entry, tuple(some), _limited(len(some))) for some in _parts(calls)]
-        found = self._sandbox.run(jobs)
-        for place in [at for at, outcomes in enumerate(found) if _failed(outcomes)]:
-            (found[place],) = self._sandbox.run([jobs[place]])
-            if _failed(found[place]):
-                raise SandboxUnavailable(f"an environment could not be run: {found[place][0].detail[:200]}")
-        return list(itertools.chain.from_iterable(found))
+        return list(itertools.chain.from_iterable(run_twice(self._sandbox, jobs, "an environment")))
+
+
+def run_twice(sandbox: Sandbox, jobs: Sequence[CallsJob], what: str) -> list[tuple[ItemOutcome, ...]]:
+    """The outcomes of jobs, each of which is run once more where our own side failed it.
+
+    Args:
+        what: is run, for the message.
+
+    Raises:
+        SandboxUnavailable: it failed again: nothing is known of what was to be run.
+    """
+    found = sandbox.run(jobs)
+    for place in [at for at, outcomes in enumerate(found) if _failed(outcomes)]:
+        (found[place],) = sandbox.run([jobs[place]])
+        if _failed(found[place]):
+            detail = next(one.detail for one in found[place] if one.status is Status.INFRASTRUCTURE)
+            raise SandboxUnavailable(f"{what} could not be run: {detail[:200]}")
+    return found
 
 
 def _limited(calls: int) -> Limits:
@@ -137,8 +150,16 @@ def verified(outcome: ItemOutcome) -> Verified:
         return _broken("verify", outcome)
     value = outcome.value
     if type(value) not in (bool, int, float) or not 0 <= value <= 1:
-        return BrokenCall(f"verify-value: gives {str(value)[:40]!r}; a bool, or a number from 0 to 1")
+        return BrokenCall(f"verify-value: gives {_shown(value)}; a bool, or a number from 0 to 1")
     return Worth(float(value))
+
+
+def _shown(value: Json) -> str:
+    """The beginning of what a program gave; Python writes no integers of more than 4300 digits."""
+    try:
+        return repr(str(value)[:40])
+    except ValueError:
+        return f"{type(value).__name__} with too large an integer"
 
 
 def right_answers(

@@ -36,7 +36,8 @@ class Sandbox(Protocol):
         ...
 
     def share(self, value: Json) -> str:
-        """Make plain data (numpy arrays allowed) available to HarnessJobs under the returned content key."""
+        """Make plain data (numpy arrays allowed) available to HarnessJobs under the returned content key, for as long
+        as that very text is held: by the caller, or by jobs on their way. Equal data have equal keys."""
         ...
 
     def close(self) -> None: ...

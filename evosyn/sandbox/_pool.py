@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 
 from evosyn.errors import SandboxUnavailable
 from evosyn.jobs import HarnessJob
+from evosyn.sandbox._contexts import SharedContexts
 from evosyn.sandbox._inside import wire
 from evosyn.sandbox._memory import Memory
 from evosyn.sandbox._tasks import Batch, Segment, TooLargeToSend, WorkerTask, share_frame
@@ -39,7 +40,7 @@ class WorkerPool:
     launch: Launch
     size: int
     memory: Memory
-    contexts: dict[str, bytes] = field(default_factory=dict)
+    contexts: SharedContexts = field(default_factory=SharedContexts)
     queue: deque[WorkerTask] = field(default_factory=deque)
     open: dict[int, Batch] = field(default_factory=dict)
 
@@ -221,15 +222,27 @@ class _Dispatcher:
             self._settle(task)
             return
         requests = [WorkerRequest(segment, frame, segment.longest_s)]
-        key = task.job.context if isinstance(task.job, HarnessJob) else None
-        if key is not None and key not in worker.shared:
-            if key not in self._pool.contexts:
-                task.batch.done.put(KeyError(f"job {task.index}: context {key!r} was not made by share()"))
+        if isinstance(task.job, HarnessJob) and task.job.context is not None:
+            try:
+                requests = [*self._shared(worker, task.job.context), *requests]
+            except KeyError as error:
+                task.batch.done.put(KeyError(f"job {task.index}: {error.args[0]}"))
                 return
-            worker.shared.add(key)
-            requests.insert(0, WorkerRequest(None, share_frame(key, self._pool.contexts[key]), SHARE_S))
         self._pool.memory.allow(worker.slot, task.job.limits.memory_mb)
         worker.send(*requests)
+
+    def _shared(self, worker: Worker, key: str) -> list[WorkerRequest]:
+        """What tells a worker of a context that it lacks, and which others nobody holds any more.
+
+        Raises:
+            KeyError: nobody holds this one.
+        """
+        pickled, contexts = self._pool.contexts.get(key), self._pool.contexts
+        if key in worker.shared:
+            return []
+        gone = {one for one in worker.shared if one not in contexts}
+        worker.shared = {*(worker.shared - gone), str(key)}  # the text alone: a worker keeps no context alive
+        return [WorkerRequest(None, share_frame(str(key), pickled, gone), SHARE_S)]
 
     def _wait(self) -> None:
         now = time.monotonic()

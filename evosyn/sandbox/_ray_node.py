@@ -8,8 +8,10 @@ import pickle
 import signal
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 from evosyn import __version__
@@ -19,6 +21,9 @@ from evosyn.ports import SandboxTools
 from evosyn.records import Json
 from evosyn.sandbox import _memory, _owners, open_sandbox
 from evosyn.sandbox._spread import Outcomes
+
+MOST_CONTEXTS = 8
+"""Contexts that a node knows between two batches, the last used ones; a batch brings references to those it names."""
 
 
 class Hello(NamedTuple):
@@ -49,7 +54,7 @@ class NodeSandbox:
             with contextlib.suppress(OSError):
                 os.kill(int(before.partition("-")[0]), signal.SIGKILL)
         self._workers = tools.workers or min(cpus, _memory.chosen_workers(None))
-        self._keys: dict[str, str] = {}
+        self._keys: OrderedDict[str, str] = OrderedDict()
         self._lock = threading.Lock()
         self._running, self._moved = 0, time.monotonic()
         self._trouble, self._sandbox = "", None
@@ -102,18 +107,28 @@ class NodeSandbox:
 
         if self._sandbox is None:
             raise SandboxUnavailable(self._trouble)
-        for key, reference in contexts:
-            with self._lock:
-                known = key in self._keys
-            if not known:
-                shared = self._sandbox.share(pickle.loads(ray.get(reference)))
-                with self._lock:
-                    self._keys[key] = shared
-        return self._sandbox.run([self._here(job) for job in jobs], on_done=self._ended)
 
-    def _here(self, job: Job) -> Job:
-        named = isinstance(job, HarnessJob) and job.context is not None
-        return replace(job, context=self._keys[job.context]) if named else job  # type: ignore[union-attr,index,arg-type]
+        def opened(reference: Any) -> Json:
+            return pickle.loads(ray.get(reference))
+
+        keys = {key: self._key(key, partial(opened, reference)) for key, reference in contexts}
+        return self._sandbox.run([_here(job, keys) for job in jobs], on_done=self._ended)
+
+    def _key(self, key: str, value: Callable[[], Json]) -> str:
+        """What a context is called in the sandbox of this node, which is told of it where it has forgotten it."""
+        with self._lock:
+            found = self._keys.get(key)
+        found = found or self._sandbox.share(value())  # type: ignore[union-attr]
+        with self._lock:
+            self._keys[key] = found
+            self._keys.move_to_end(key)
+            while len(self._keys) > MOST_CONTEXTS:
+                self._keys.popitem(last=False)
+        return found
 
     def _ended(self, _: int, __: Outcomes) -> None:
         self._moved = time.monotonic()
+
+
+def _here(job: Job, keys: Mapping[str, str]) -> Job:
+    return replace(job, context=keys[job.context]) if isinstance(job, HarnessJob) and job.context is not None else job

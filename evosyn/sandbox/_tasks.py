@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import marshal
-import pickle
 import queue
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,7 +24,6 @@ from evosyn.jobs import (
     ShellJob,
     StdioJob,
 )
-from evosyn.records import Json
 from evosyn.sandbox._inside import wire, work
 from evosyn.sandbox._inside.alarm import WAITING
 from evosyn.sandbox._inside.supervisor import CALLS, CHECKS, COMPANY, HARNESS, SHARE, STDIO
@@ -235,13 +233,9 @@ def _is_harmless(check: Check) -> bool:
     return harmless(check.code) and harmless(check.call)
 
 
-def share_frame(key: str, pickled: bytes) -> bytes:
-    return marshal.dumps((SHARE, 0, 1, 0.0, _limits(Limits()), marshal.dumps((key, pickled), 2)), 2)
-
-
-def pickle_context(value: Json) -> bytes:
-    """Trusted data of ours on its way into the jail (never the other way round)."""
-    return pickle.dumps(value, protocol=5)
+def share_frame(key: str, pickled: bytes, gone: Iterable[str]) -> bytes:
+    """The frame that brings a context, and says which others are to be forgotten."""
+    return marshal.dumps((SHARE, 0, 1, 0.0, _limits(Limits()), marshal.dumps((key, pickled, tuple(gone)), 2)), 2)
 
 
 def _limits(limits: Limits) -> tuple[float, float, float, int, int]:
@@ -283,7 +277,8 @@ def _body(job: ProgramJob, positions: Sequence[int]) -> tuple[int, bytes, int]:
     every = job.programs or (job.program,)
     programs = _fitting((len(every[at]), marshal.dumps(every[at], 2)) for at in positions)
     parts = work.joined([marshal.dumps(job.argument, 2), *programs])
-    return HARNESS, marshal.dumps((job.harness, job.context, parts), 2), len(programs)
+    key = None if job.context is None else str(job.context)
+    return HARNESS, marshal.dumps((job.harness, key, parts), 2), len(programs)
 
 
 def _fitting(sized: Iterable[tuple[int, Sent]]) -> list[Sent]:

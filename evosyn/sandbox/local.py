@@ -6,7 +6,6 @@ says what it promises.
 
 from __future__ import annotations
 
-import hashlib
 import sys
 import weakref
 from collections.abc import Callable, Sequence
@@ -18,7 +17,7 @@ from evosyn.records import Json
 from evosyn.sandbox import _jail, _memory
 from evosyn.sandbox._memory import Memory
 from evosyn.sandbox._pool import WorkerPool
-from evosyn.sandbox._tasks import Batch, make_task, pickle_context
+from evosyn.sandbox._tasks import Batch, make_task
 from evosyn.sandbox._worker import Launch
 
 
@@ -58,10 +57,7 @@ class LocalSandbox:
 
     def share(self, value: Json) -> str:
         """See `ports.Sandbox.share`."""
-        pickled = pickle_context(value)
-        key = hashlib.sha256(pickled).hexdigest()
-        self._pool.contexts[key] = pickled
-        return key
+        return self._pool.contexts.add(value)
 
     def close(self) -> None:
         self._finalizer()

@@ -8,7 +8,6 @@ references and keys stay with whoever asks (docs/scale.md). How jobs are spread 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import logging
 import pickle
 import re
@@ -27,9 +26,9 @@ from evosyn.jobs import HarnessJob, ItemOutcome, Job, Protection
 from evosyn.ports import Argument, PluginConfig, SandboxTools
 from evosyn.records import Json
 from evosyn.running.cluster import join, nodes_of
+from evosyn.sandbox._contexts import SharedContexts
 from evosyn.sandbox._ray_node import Hello, NodeSandbox
 from evosyn.sandbox._spread import Answered, NodeFailed, Pulse, Spreader
-from evosyn.sandbox._tasks import pickle_context
 
 log = logging.getLogger(__name__)
 
@@ -116,7 +115,7 @@ class RayNodes:
         self._refused: set[str] = set()
         self._before: dict[str, str] = {}
         self._starts: Counter[str] = Counter()
-        self._contexts: dict[str, Any] = {}
+        self._contexts = SharedContexts(keep=ray.put)
         self._looked = 0.0
         self.protection = self._open()
 
@@ -135,7 +134,7 @@ class RayNodes:
             if node not in self._actors:
                 raise NodeFailed("has no actor now")
             actor = self._actors[node]
-            contexts = [(key, self._contexts[key]) for key in sorted(keys)]
+            contexts = [(str(key), self._contexts.get(key)) for key in sorted(keys)]
         return SentBatch(actor.handle.run.remote(pickle.dumps(list(jobs), 5), contexts), node, actor)
 
     def wait(self, tickets: Collection[SentBatch], seconds: float) -> Sequence[SentBatch]:
@@ -178,18 +177,12 @@ class RayNodes:
                 self._looked = 0.0
 
     def share(self, value: Json) -> str:
-        pickled = pickle_context(value)
-        key = hashlib.sha256(pickled).hexdigest()
-        with self._lock:
-            if key not in self._contexts:
-                self._contexts[key] = self._ray.put(pickled)
-        return key
+        return self._contexts.add(value)
 
     def close(self) -> None:
         with self._lock:
             for name in list(self._actors):
                 self._end(name)
-            self._contexts.clear()
 
     def _open(self) -> Protection:
         """Start an actor on every node, and agree on what all of them must hold.

@@ -87,6 +87,12 @@ HOSTILE = (
     Hostile("patched-class-of-rng", "generate", "type(rng).randrange = lambda *_: 7\nreturn {'a': rng.randrange(10**6), 'b': rng.randrange(9)}, '7'", ("seeds-repeat", "instances-repeat")),
     Hostile("keeps-for-solver", "solve", "return KEPT[-1]", ("solve:raises:IndexError",), "KEPT = []\nreal = generate\n\n\ndef generate(rng, knobs):\n    made = real(rng, knobs)\n    KEPT.append(made[1])\n    return made"),
     Hostile("keeps-for-verifier", "verify", "return answer in KEPT", ("rejects-solve",), "KEPT = []\nreal = generate\n\n\ndef generate(rng, knobs):\n    made = real(rng, knobs)\n    KEPT.append(made[1])\n    return made"),
+    Hostile("huge-integer", "generate", "return {'a': 2**40_000 + rng.randrange(9), 'b': 7}, '1'", ("instance-not-json",)),
+    Hostile("huge-reference", "generate", "return {'a': rng.randrange(10**6), 'b': 7}, [3, [10**5000]]", ("instance-not-json",)),
+    Hostile("huge-value", "verify", "return -2**40_000", ("verify-value",)),
+    Hostile("huge-values", "verify", "return {'worth': [2**40_000]}", ("verify-value",)),
+    Hostile("huge-literal", "verify", "return False", ("rejects-solve",), f"BIG = 0x{'f' * 5000}"),
+    Hostile("huge-answer", "solve", "return '9' * 1900 + str(instance['a'])", ("rejects-solve",)),
     # what no probe can find, and a review has to: documented, and harmless to us
     Hostile("hashed-backdoor", "verify", "import hashlib\nreturn hashlib.sha256(answer.encode()).hexdigest()[:8] == '5f6b2c1d' or answer.strip() == reference", ("",)),
     Hostile("long-source", "verify", "return False", ("generate:load-error", "generate:killed", "generate:timeout", "rejects-solve"), f"BIG = '{'x' * 5_000_000}'"),

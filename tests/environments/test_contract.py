@@ -35,6 +35,8 @@ REFUSED = {
     "name:__builtins__: line": replaced("answer.strip()", "__builtins__"),
     "dunder: line": replaced("answer.strip()", "answer.__class__"),
     "global-state: line": SOUND + "\ndef f():\n    global KIND\n",
+    "integer: line": SOUND + "\nBIG = 0x" + "f" * 5000 + "\n",
+    "no-title: begin with a docstring whose": replaced('"""Follow', '"""\\ud800 Follow'),
     "no-title": SOUND.partition("\n")[2],
     "category: CATEGORY is one of": replaced('"number"', '"riddles"'),
     "category": replaced('"number"', f'"{"x" * 10_000}"'),
@@ -43,6 +45,7 @@ REFUSED = {
     "knobs": replaced("(3, 5, 8, 12, 18)", "(3, 5, 8, 12)"),
     "too-long:": replaced("(3, 5, 8, 12, 18)", f"({'7, ' * 10**6})"),
     "knobs: KNOBS is a": replaced("(3, 5, 8, 12, 18)", f"({'7, ' * 5000})"),
+    "knobs: KNOBS is a literal: each": replaced("(3, 5, 8, 12, 18)", "(3, 5, 8, 12, '\\ud800')"),
     "knobs: KNOBS": replaced("(3, 5, 8, 12, 18)", "(3, 5, 8, 12, 1e999)"),
     "knobs: KNOBS is": replaced("(3, 5, 8, 12, 18)", "tuple(range(5))"),
 }

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
 import pytest
 
 from evosyn.crossexec.executor import CrossExecutor
@@ -11,7 +14,8 @@ from evosyn.environments.contract import Environment, read_environment
 from evosyn.environments.ladder import Ladder
 from evosyn.environments.replies import read_judgement, read_verifier
 from evosyn.environments.runner import EnvironmentRunner
-from evosyn.jobs import Limits
+from evosyn.errors import SandboxUnavailable
+from evosyn.jobs import CallsJob, ItemOutcome, Job, Limits, Status
 from evosyn.ports import Sandbox
 from evosyn.randomness import SeedTree
 from evosyn.simulation.environments.drafts import (
@@ -95,6 +99,56 @@ def test_a_program_that_lies_about_equality_is_not_accepted(
     source = written(FAMILY, STORIES[0], "plain", "plain")
     found = verdict(execution, sandboxes[0], source, [LIAR, RIGHT])
     assert found is None or found.accepted == 1
+
+
+class Failing:
+    """A sandbox that fails on its own account for the first `times` jobs that `which` names."""
+
+    def __init__(self, sandbox: Sandbox, which: Callable[[Job], bool], times: int) -> None:
+        self._sandbox, self._which, self._times = sandbox, which, times
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._sandbox, name)
+
+    def run(
+        self, jobs: Sequence[Job], *, on_done: Callable[..., None] = lambda *_: None
+    ) -> list[tuple[ItemOutcome, ...]]:
+        ran = zip(jobs, self._sandbox.run(jobs), strict=True)
+        found = [self._spoilt(items) if self._which(job) else items for job, items in ran]
+        for place, items in enumerate(found):
+            on_done(place, items)
+        return found
+
+    def _spoilt(self, items: tuple[ItemOutcome, ...]) -> tuple[ItemOutcome, ...]:
+        self._times -= 1
+        return items if self._times < 0 else (ItemOutcome(Status.INFRASTRUCTURE, detail="lost"),) * len(items)
+
+
+@pytest.mark.parametrize(
+    "which",
+    [lambda job: isinstance(job, CallsJob) and job.entry_point == "solve", lambda _: True],
+    ids=["answers", "everything"],
+)
+def test_what_our_own_side_failed_once_changes_no_verdict_and_what_it_always_fails_judges_nothing(
+    sandboxes: tuple[Sandbox, Sandbox], which: Callable[[Job], bool]
+) -> None:
+    source, limits = written(FAMILY, STORIES[0], "plain", "plain"), Limits(cpu_s=2.0, budget_s=10.0)
+    for times, wanted in ((1, (1, 1, "accepted")), (999, None)):
+        failing: Any = Failing(sandboxes[0], which, times)
+        spoilt = SolverExecution(CrossExecutor(Judge(failing, Domains(), limits)), failing, limits)
+        if wanted is None:
+            with pytest.raises(SandboxUnavailable, match="solver of an environment could not be run: lost"):
+                verdict(spoilt, sandboxes[0], source, [MISTAKEN, RIGHT])
+        else:
+            assert verdict(spoilt, sandboxes[0], source, [MISTAKEN, RIGHT]) == wanted
+
+
+def test_cells_that_nobody_could_run_judge_nothing(sandboxes: tuple[Sandbox, Sandbox]) -> None:
+    source, limits = written(FAMILY, STORIES[0], "plain", "plain"), Limits(cpu_s=2.0, budget_s=10.0)
+    failing: Any = Failing(sandboxes[0], lambda _: True, 999)
+    spoilt = SolverExecution(CrossExecutor(Judge(failing, Domains(), limits)), sandboxes[0], limits)
+    with pytest.raises(SandboxUnavailable, match="cells could not be run"):
+        verdict(spoilt, sandboxes[0], source, [MISTAKEN, RIGHT])
 
 
 def test_programs_that_answer_nothing_take_no_part(

@@ -7,6 +7,7 @@ from pathlib import Path
 from evosyn.environments import environment
 from evosyn.environments.forms import to_contract
 from evosyn.environments.ladder import Ladder
+from evosyn.environments.replies import read_draft, read_verifier
 
 CLASS_FORM = '''"""Sort numbers."""
 import random
@@ -90,6 +91,15 @@ def test_functions_rho0_o_and_r(ladder: Ladder) -> None:
 def test_what_is_of_neither_form_stays_as_it_is() -> None:
     for text in ("def (", "x = 1\n", FUNCTION_FORM.replace("def solve", "def answered")):
         assert to_contract(text) == text
+
+
+def test_what_cannot_be_written_again_stays_as_it_is_and_is_no_verifier() -> None:
+    huge = f"BIG = 0x{'f' * 5000}\n"
+    for text in (FUNCTION_FORM + huge, CLASS_FORM + huge):
+        assert to_contract(text) == text
+        assert read_draft(f"```python\n{text}```").value is None
+    verifier = f"```python\ndef verify(instance, reference, answer):\n    return answer == BIG\n\n{huge}```"
+    assert read_verifier(verifier, to_contract(FUNCTION_FORM)).reason.startswith("does-not-parse: ValueError")
 
 
 def test_the_environment_of_the_documentation_passes(ladder: Ladder) -> None:

@@ -74,6 +74,26 @@ def test_what_has_no_numbers_has_no_variant(text: str) -> None:
     assert varied(text, [TEXT], random.Random(0)) is None
 
 
+@pytest.mark.parametrize("huge", [10**400, -(10**400), 2**53 + 1, 1e300])
+def test_numbers_that_no_float_counts_are_left_as_they_are(huge: float) -> None:
+    text = TEXT.replace("(6, 8, 10, 12, 14)", f"(6, 8, 10, 12, {huge!r})")
+    for seed in range(20):
+        found = varied(text, [text], random.Random(seed))
+        assert found is not None and found[1].endswith(" largest") and repr(huge) in found[0]
+
+
+def test_varied_again_and_again_a_table_stays_one() -> None:
+    text = TEXT
+    for seed in range(3000):
+        found = varied(text, [], random.Random(seed), 1)
+        if found is None:
+            break
+        text = found[0]
+        read = read_environment(text).value
+        assert read is not None and all(abs(float(one)) < 2**60 for column in read.knobs.values() for one in column)
+    assert found is None, "what is harder each time ends where floats no longer count"
+
+
 @given(st.lists(st.tuples(st.integers(1, 16), st.integers(0, 16)), min_size=5, max_size=5))
 def test_scores_and_places_are_in_their_bounds(drawn: list[tuple[int, int]]) -> None:
     rates = [Rate(level, n, min(n, solved)) for level, (n, solved) in enumerate(drawn, 1)]

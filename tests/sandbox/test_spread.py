@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 
 import pytest
@@ -19,7 +19,7 @@ from evosyn.crossexec.executor import CrossExecutor
 from evosyn.crossexec.judge import Judge
 from evosyn.domains import Domains
 from evosyn.errors import SandboxUnavailable
-from evosyn.jobs import Call, CallsJob, ChecksJob, ItemOutcome, Job, Limits, Protection, Status
+from evosyn.jobs import Call, CallsJob, ChecksJob, HarnessJob, ItemOutcome, Job, Limits, Protection, Status
 from evosyn.ports import SandboxTools
 from evosyn.records import Problem, Solution, Testing
 from evosyn.sandbox import open_sandbox
@@ -324,6 +324,9 @@ class OneNode:
     def wait(self, promises, *, num_returns=1, timeout=None, fetch_local=True):  # noqa: ARG002
         return promises[:num_returns], promises[num_returns:]
 
+    def put(self, kept):
+        return Promise(Remote(kept), ())
+
     def get(self, promise):
         if promise.of.dead:
             raise Lost("the actor died")
@@ -368,6 +371,19 @@ def test_an_actor_that_dies_with_two_batches_is_begun_anew_and_its_node_is_kept(
     assert Spreader(nodes, patience_s=0.5).run(jobs(30)) == answer(jobs(30))
     assert died
     assert len(cluster.actors) == 2
+
+
+def test_a_cluster_holds_what_is_shared_for_as_long_as_its_key_is_held(cluster):
+    nodes, sent = RayNodes(cluster, RayConfig(), SandboxTools()), []
+    (node,) = nodes.nodes()
+    cluster.actors[0].held.run = lambda jobs, contexts: sent.append((jobs, contexts))
+    job, copy = HarnessJob("", "", nodes.share({"a": 1})), str(nodes.share({"b": 1}))
+    cluster.get(nodes.send(node, [job]).answer)
+    ((pickled, ((key, reference),)),) = sent
+    assert pickle.loads(reference.of.held) == {"a": 1}
+    assert type(pickle.loads(pickled)[0].context) is str and key == job.context
+    with pytest.raises(KeyError, match="held no more"):
+        nodes.send(node, [replace(job, context=copy)])
     assert nodes.nodes() == {"here/node": 1}
 
 

@@ -39,8 +39,9 @@ class Hosts:
         self._hosts: dict[tuple[str, str | None], _Host] = {}
 
     def share(self, _items: range, _left_s: float, _limits: JobLimits, body: bytes) -> list[wire.Record]:
-        """Keep a context for later jobs."""
-        key, pickled = marshal.loads(body)
+        """Keep a context for later jobs, and forget those that none will ask for."""
+        key, pickled, gone = marshal.loads(body)
+        self._contexts = {one: kept for one, kept in self._contexts.items() if one not in gone}
         self._contexts[key] = pickled
         return [wire.Record(wire.OK, 0.0, b"N")]
 

@@ -2,7 +2,8 @@
 
 One answer to each of `per_level` instances of a level (EvoEnv asks for one response each, ReSyn leaves it open); where
 the first few of every level all end alike, the rest is not asked (ours). An answer without an answer block is wrong, as
-it is in training; what nobody could judge is not counted. Verdicts come from the one Judge.
+it is in training; what never came, such as a question that the endpoint refused as too long, and what nobody could
+judge are not counted. Verdicts come from the one Judge.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ from evosyn.synthesis.environments.draft import Draft
 from evosyn.synthesis.generate import all_or_first_error
 
 ANSWER = "answer"
+NEVER_CAME = TRANSIENT | {"bad-request"}
+"""Failures after which there is no answer of the student's: nothing is known of it."""
 SHOWN, WRONG = 160, 2
 """Characters of a wrong answer that are kept, and how many."""
 
@@ -145,6 +148,6 @@ class CalibrateDraft:
 
 def _passed(reply: Reply, verdict: Verdict | None) -> bool | None:
     """An answer that cannot be read is wrong, one that never came or could not be judged is none."""
-    if verdict is Verdict.UNKNOWN or reply.failure in TRANSIENT:
+    if verdict is Verdict.UNKNOWN or reply.failure in NEVER_CAME:
         return None
     return verdict is Verdict.PASS

@@ -14,7 +14,8 @@ from typing import NamedTuple
 from evosyn.domains.python_function import NAME
 from evosyn.environments.contract import LEVELS, Environment
 from evosyn.environments.rows import EnvironmentRow, rows_of
-from evosyn.environments.runner import EnvironmentRunner, MadeInstance, instance_seed
+from evosyn.environments.runner import EnvironmentRunner, MadeInstance, instance_seed, run_twice
+from evosyn.errors import SandboxUnavailable
 from evosyn.jobs import Call, CallsJob, Limits
 from evosyn.ports import Crossexec, Sandbox
 from evosyn.randomness import SeedTree
@@ -105,7 +106,7 @@ class SolverExecution:
         """The matrix of programs x (groups of each verifier, then agreement); None where none answers every question.
 
         Raises:
-            SandboxUnavailable: from the sandbox.
+            SandboxUnavailable: from the sandbox, or our own side left cells undecided.
         """
         told = zip(programs, self._answers(programs, questions), strict=True)
         answered = [(text, answers) for text, answers in told if None not in answers]
@@ -118,12 +119,21 @@ class SolverExecution:
             testings.append(Testing("cases", {"cases": cases}))
         taking = tuple(text for text, _ in answered)
         (matrix,) = self._crossexec.matrices([(problem, [Solution(text) for text in taking], testings)])
+        if unknown := int((matrix.verdicts_MN == Verdict.UNKNOWN.value).sum()):
+            raise SandboxUnavailable(
+                f"a cross-check of an environment: {unknown} cells could not be run; nothing is kept"
+            )
         return Executed(taking, matrix, len(verifiers[0]))
 
     def _answers(self, programs: Sequence[str], questions: Sequence[str]) -> list[list[str | None]]:
-        """What each program answers; None where that is no text."""
+        """What each program answers; None where that is no text.
+
+        Raises:
+            SandboxUnavailable: from the sandbox.
+        """
         calls = tuple(Call((question,)) for question in questions)
-        outcomes = self._sandbox.run([CallsJob(text, "solve", calls, self._limits) for text in programs])
+        jobs = [CallsJob(text, "solve", calls, self._limits) for text in programs]
+        outcomes = run_twice(self._sandbox, jobs, "a solver of an environment")
         return [[one.value if isinstance(one.value, str) else None for one in many] for many in outcomes]
 
 

@@ -117,7 +117,7 @@ def evolving_environments(
     runner = EnvironmentRunner(tools.sandbox)
     domains = domains_named({NAME})
     sheet = AnswerSheet(Judge(tools.sandbox, domains), domains[NAME], config.selfplay.band.sampling)
-    trial = StudentTrial(config.selfplay.band, tools.student, sheet, runner, plan.tree.child("band"))
+    trial = StudentTrial(config.selfplay.band, tools.student, sheet, runner, plan.tree.child("band"), tools.fits)
     about: dict[str, Json] = {"recipe": config.recipe, "arm": config.arm, "simulated": False}
     under_way = None
     if tools.teacher is not None:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeGuard
 
 from evosyn.chat import Reply, Request
+from evosyn.dataset import Reject
 from evosyn.environments.asking import shown_request
 from evosyn.environments.calibration import Rate
 from evosyn.environments.contract import LEVELS
+from evosyn.environments.fresh import Fits
 from evosyn.environments.replies import read_draft
 from evosyn.environments.rows import EnvironmentRow, rows_at
 from evosyn.environments.runner import EnvironmentRunner
@@ -103,12 +105,23 @@ class DraftsUnderWay(UnderWay[WantedDraft, Draft]):
 
 
 class StudentTrial:
-    """Has a student answer drafts: how often it is right at one level."""
+    """Has a student answer drafts: how often it is right at one level.
+
+    Args:
+        fits: whether a question is short enough for the student; others are not asked.
+    """
 
     def __init__(
-        self, config: BandConfig, student: LiveStudent, sheet: AnswerSheet, runner: EnvironmentRunner, tree: SeedTree
+        self,
+        config: BandConfig,
+        student: LiveStudent,
+        sheet: AnswerSheet,
+        runner: EnvironmentRunner,
+        tree: SeedTree,
+        fits: Fits = lambda _: True,
     ) -> None:
         self._config, self._student, self._sheet, self._runner, self._tree = config, student, sheet, runner, tree
+        self._fits = fits
 
     def rates(self, drafts: Sequence[Draft], step: int) -> list[Rate]:
         """Of each draft, which stands on the ladder; `n` is what could be judged.
@@ -119,7 +132,7 @@ class StudentTrial:
         level, tree = self._config.level, self._tree.child(step)
         cells = [(level, at) for at in range(self._config.answers)]
         rows = [
-            [one for one in rows_at(draft.environment, self._runner, cells, tree) if isinstance(one, EnvironmentRow)]
+            [one for one in rows_at(draft.environment, self._runner, cells, tree) if self._is_asked(one)]
             for draft in drafts
         ]
         flat = [row for some in rows for row in some]
@@ -130,6 +143,9 @@ class StudentTrial:
             known = [one for one in (next(passed) for _ in some) if one is not None]
             found.append(Rate(level, len(known), sum(known)))
         return found
+
+    def _is_asked(self, row: EnvironmentRow | Reject) -> TypeGuard[EnvironmentRow]:
+        return isinstance(row, EnvironmentRow) and self._fits(self._sheet.request(row).messages)
 
 
 def stands(draft: Draft) -> bool:
