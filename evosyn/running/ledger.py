@@ -30,6 +30,8 @@ Key: TypeAlias = tuple[int, str, int, int]
 """(index, kind, slot, attempt): names one request of a run."""
 TRANSIENT = frozenset({"timeout", "server", "transport", "rate"})
 """Failures that say nothing about the request: not kept, so that a resumed run asks again."""
+NEVER_CAME = TRANSIENT | {"bad-request"}
+"""Failures after which there is no answer of the model's: nothing is known of it."""
 LOST = frozenset(f"reply-{failure}" for failure in TRANSIENT)
 """The same as reasons why nothing came of a request."""
 DRAIN_S = 300.0

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from evosyn.chat import Reply, Request
 from evosyn.ports import Teacher
 from evosyn.randomness import SeedTree
-from evosyn.running.ledger import TRANSIENT
+from evosyn.running.ledger import NEVER_CAME
 
 log = logging.getLogger(__name__)
 
@@ -148,6 +148,6 @@ class TeacherGenerator:
 
 
 def _text_of(reply: Reply) -> str | None:
-    if reply.failure in TRANSIENT:
+    if reply.failure in NEVER_CAME:
         return None
     return reply.text if reply.failure is None else ""

@@ -121,8 +121,9 @@ def test_what_was_drawn_before_a_kill_is_not_drawn_again(bench: Path, sandbox: S
     assert (first.asked, second.asked) == (["total", "count", "top"], ["count", "top"])
 
 
+@pytest.mark.parametrize("failure", [Refusal(500, "boom"), Refusal(400, "maximum context length exceeded")])
 def test_what_never_came_is_unknown_and_asked_again_by_the_same_command(
-    bench: Path, sandbox: Sandbox, tmp_path: Path
+    bench: Path, sandbox: Sandbox, tmp_path: Path, failure: Refusal
 ) -> None:
     tasks = bench_tasks(load_pools(bench))
     scorer = Scorer(reward_judge(sandbox, domains_of(tasks), Limits(wall_s=1.0)))
@@ -131,7 +132,7 @@ def test_what_never_came_is_unknown_and_asked_again_by_the_same_command(
 
     def broken(body: Json) -> Refusal | None:
         asked.update(name for name in knows if f"Write {name}" in str(body))
-        return Refusal(500, "boom") if any(f"Write {name}" in str(body) for name in down) else None
+        return failure if any(f"Write {name}" in str(body) for name in down) else None
 
     def script(body: Json, _: int) -> str:
         return next((RIGHT.format(name=n, text=t) for n, t in knows.items() if f"Write {n}" in str(body)), "ready")

@@ -24,7 +24,7 @@ from evosyn.ports import Domain, Teacher
 from evosyn.randomness import SeedTree
 from evosyn.records import Json, Solution, Verdict
 from evosyn.running.batches import Batches, in_thread
-from evosyn.running.ledger import TRANSIENT, Ledger
+from evosyn.running.ledger import NEVER_CAME, Ledger
 from evosyn.running.progress import usage_of
 from evosyn.synthesis.environments.climbing import AT_ONCE
 from evosyn.synthesis.environments.config import StudentConfig
@@ -32,8 +32,6 @@ from evosyn.synthesis.environments.draft import Draft
 from evosyn.synthesis.generate import all_or_first_error
 
 ANSWER = "answer"
-NEVER_CAME = TRANSIENT | {"bad-request"}
-"""Failures after which there is no answer of the student's: nothing is known of it."""
 SHOWN, WRONG = 160, 2
 """Characters of a wrong answer that are kept, and how many."""
 
