@@ -52,11 +52,10 @@ def working(out: Path, phase: str = "rows") -> list[int]:
     ]
 
 
-def awaited(found: Callable[[], list[int]]) -> list[int]:
-    """What is found once it is something."""
-    deadline = time.monotonic() + 900
+def awaited(found: Callable[[], list[int]], command: subprocess.Popen[str]) -> list[int]:
+    """What is found once it is something, while the command runs."""
     while not (pids := found()):
-        assert time.monotonic() < deadline
+        assert command.poll() is None, command.communicate()[1]
         time.sleep(0.1)
     return pids
 

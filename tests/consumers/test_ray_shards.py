@@ -36,7 +36,8 @@ def cluster() -> Iterator[Any]:
 
 
 def begin_there(cluster: Any, strategy: Path, out: Path) -> subprocess.Popen[str]:
-    there = ("--runner", f"ray:{cluster.address}", "--set", "shards.hung_s=5")
+    keys = (f"shards.store={out / 'shards'}", "shards.hung_s=5")
+    there = ("--runner", f"ray:{cluster.address}", *(word for key in keys for word in ("--set", key)))
     return begin(strategy, out, *there, environment=ray_nodes.environment())
 
 
@@ -52,7 +53,7 @@ def test_an_actor_that_dies_or_hangs_gives_its_shard_back(
     cluster: Any, strategy: Path, wanted: Path, tmp_path: Path, number: signal.Signals, named: str
 ) -> None:
     command = begin_there(cluster, strategy, tmp_path)
-    os.kill(awaited(lambda: working(tmp_path))[0], number)
+    os.kill(awaited(lambda: working(tmp_path), command)[0], number)
     done(command)
     (reason,) = lost(tmp_path)
     assert named in reason
@@ -64,7 +65,7 @@ def test_a_node_that_is_lost_costs_executions_and_no_replies(
     cluster: Any, strategy: Path, wanted: Path, tmp_path: Path
 ) -> None:
     command = begin_there(cluster, strategy, tmp_path)
-    pid = awaited(lambda: working(tmp_path))[0]
+    pid = awaited(lambda: working(tmp_path), command)[0]
     node = next(one for one in cluster.worker_nodes if pid in ray_nodes.tree(ray_nodes.raylet(one)))
     os.kill(ray_nodes.raylet(node), signal.SIGKILL)
     done(command)
@@ -78,7 +79,7 @@ def test_a_head_that_is_killed_with_its_cluster_goes_on_on_another(
 ) -> None:
     with ray_nodes.running(2) as doomed:
         command = begin_there(doomed, strategy, tmp_path)
-        awaited(lambda: working(tmp_path))
+        awaited(lambda: working(tmp_path), command)
         for pid in (command.pid, ray_nodes.gcs(doomed), *map(ray_nodes.raylet, doomed.list_all_nodes())):
             os.kill(pid, signal.SIGKILL)
         command.wait()

@@ -29,7 +29,7 @@ def wanted(strategy: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_one_of_three_workers_is_killed_in_the_middle_of_a_shard(strategy: Path, wanted: Path, tmp_path: Path) -> None:
     out = tmp_path / "d"
     command = begin(strategy, out, *WORKERS)
-    os.kill(awaited(lambda: working(out))[0], signal.SIGKILL)
+    os.kill(awaited(lambda: working(out), command)[0], signal.SIGKILL)
     done(command)
     events = list(lease_events(Journal(out / "journal.jsonl")))
     assert [one.status for one in events if isinstance(one, Returned)].count("died") == 1
@@ -41,7 +41,7 @@ def test_one_of_three_workers_is_killed_in_the_middle_of_a_shard(strategy: Path,
 def test_a_killed_driver_is_resumed_while_its_orphans_go_on(strategy: Path, wanted: Path, tmp_path: Path) -> None:
     out = tmp_path / "d"
     command = begin(strategy, out, *WORKERS)
-    orphans = awaited(lambda: working(out))
+    orphans = awaited(lambda: working(out), command)
     command.kill()
     command.wait()
     done(begin(strategy, out))
