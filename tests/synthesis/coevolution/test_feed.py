@@ -106,6 +106,17 @@ def test_seeds_renew_the_deepest_mutants_now_and_then(tmp_path: Path) -> None:
     assert len(renewed) >= 4 and all(one.fate is Fate.NEW and one.step % 6 == 0 for one in renewed)
 
 
+@pytest.mark.parametrize("lag", [1, 3])
+def test_no_seed_is_drawn_that_is_held_waits_or_is_on_its_way(lag: int, tmp_path: Path) -> None:
+    with opened(tmp_path, arm="resample", seeds=4, lag=lag, steps=STEPS) as feed:
+        for step in range(10):
+            state, rows = state_of(feed), feed.rows(step, PROMPTS)
+            coming = [one.parent.id for one in state.launched] + [one.candidate.id for one in state.waiting]
+            assert len({*coming, *state.curriculum.slots}) == len(coming) + len(state.curriculum.slots)
+            feed.report(step, outcomes(rows, step))
+        assert coming
+
+
 def test_what_nobody_could_judge_is_asked_again_and_then_given_up_without_a_score(tmp_path: Path) -> None:
     with opened(tmp_path, arm="resample", seeds=4, steps=STEPS) as feed:
         for step in range(TRIES):
