@@ -109,7 +109,7 @@ def test_a_pool_smaller_than_a_step_is_refused(data: Path, tmp_path: Path) -> No
 
 
 def test_several_passes_over_a_batch_are_refused_before_anything_is_loaded(data: Path, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="optim.iterations=2: rows that change .* --set optim.iterations=1"):
+    with pytest.raises(UsageError, match=r"optim.iterations=2: rows that change .* --set optim.iterations=1"):
         CliRunner().invoke(group, command(data, tmp_path / "a", "--set", "optim.iterations=2"), catch_exceptions=False)
     assert not (tmp_path / "a" / "config.yaml").exists()
 

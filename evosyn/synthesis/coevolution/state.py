@@ -20,7 +20,7 @@ from evosyn.randomness import SeedTree
 from evosyn.records import Candidate, Json
 from evosyn.reported_steps import ReportedSteps
 from evosyn.synthesis.coevolution.config import CoevolutionConfig
-from evosyn.synthesis.coevolution.seeds import SeedProblems, setting_of
+from evosyn.synthesis.coevolution.seeds import SeedProblems, setting_of, statement_of
 from evosyn.synthesis.coevolution.under_way import MutationOrder
 from evosyn.synthesis.mutations.asking import SETTINGS
 from evosyn.synthesis.mutations.mutator import Mutation, WantedMutation, drawn_links
@@ -121,7 +121,7 @@ class Coevolution:
     def __init__(self, plan: CoevolutionPlan) -> None:
         self._plan, self._arm, self._seeds = plan, plan.config.made_of, plan.seeds
         self._mutations, self._tree = plan.config.mutations, plan.tree
-        self.curriculum = Curriculum(plan.config.curriculum, tuple(SETTINGS), plan.tree)
+        self.curriculum = Curriculum(plan.config.curriculum, tuple(SETTINGS), plan.tree, statement_of)
         self.steps = self.proposed = 0
         self.unscored = [self._seed(name) for name in self._first()] if self._arm.keeps else []
         self.waiting: list[Newcomer] = []
