@@ -164,7 +164,7 @@ class EnvironmentPoolReading(TrainingReading):
     def _told(self, one: DraftFate) -> Iterator[str]:
         end = "came into the pool" if one.source else f"kept out at {one.stage}: {one.reason}"
         yield f"draft {one.number}: stands on L{one.level}; {end}"
-        if one.known:
+        if one.known and one.reward is not None:
             yield f"  the student was right in {one.solved} of {one.known}; worth {one.reward:.3f} to its author"
         draft = self._draft(one)
         for said in draft.judgements:

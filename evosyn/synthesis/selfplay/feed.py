@@ -78,7 +78,7 @@ class EvolvingEnvironments:
 
     def __init__(self, parts: PoolParts) -> None:
         self._parts, self._plan = parts, parts.plan
-        self._paid: dict[str, list[float]] = {}
+        self._paid: dict[str, list[float | None]] = {}
         self._steps = pool_steps(parts.journal)
         self._steps.begin(header_of(self._plan, parts.about))
         if not self._steps.standing():
@@ -104,8 +104,8 @@ class EvolvingEnvironments:
         self._begin()
         self._warn()
 
-    def paid(self) -> Mapping[str, Sequence[float]]:
-        """Drafts by what they are worth; answers by the majority where no verifier pays."""
+    def paid(self) -> Mapping[str, Sequence[float | None]]:
+        """Drafts by what they are worth, None where their solve rate is unknown; answers by the majority where no verifier pays."""
         return self._paid
 
     def rewind(self, step: int) -> None:
@@ -121,11 +121,12 @@ class EvolvingEnvironments:
         the drafts of the last report were worth."""
         state = self._state
         last = [one for one in state.fates if one.number in self._last]
+        worth = [one.reward for one in last if one.reward is not None]
         return {
             "pool": float(len(state.active)),
             "admitted": float(sum(bool(one.source) for one in last)),
             "level": sum(one.level for one in state.asked) / max(len(state.asked), 1),
-            "draft_worth": sum(one.reward for one in last) / max(len(last), 1),
+            "draft_worth": sum(worth) / max(len(worth), 1),
         }
 
     def summary(self) -> Json:
@@ -231,8 +232,8 @@ class EvolvingEnvironments:
 
     def _rewards(
         self, outcomes: Sequence[GroupOutcome], wanted: Sequence[WantedDraft], fates: Sequence[DraftFate]
-    ) -> dict[str, list[float]]:
-        found: defaultdict[str, list[float]] = defaultdict(list)
+    ) -> dict[str, list[float | None]]:
+        found: defaultdict[str, list[float | None]] = defaultdict(list)
         if not self._plan.wait:
             for one, fate in zip(wanted, fates, strict=True):
                 found[f"{DRAFT_ROW}{one.order.number}"].append(fate.reward)

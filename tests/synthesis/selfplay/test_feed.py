@@ -9,12 +9,14 @@ import pytest
 
 from evosyn.contracts import FeedContract
 from evosyn.environments import sources
+from evosyn.environments.calibration import Rate
 from evosyn.errors import UsageError
 from evosyn.journal import Journal
 from evosyn.ports import PayingFeed
 from evosyn.running.ledger import Ledger
 from evosyn.synthesis.environments.draft import Draft
 from evosyn.synthesis.recipes.evoenv import DRAFTS
+from evosyn.synthesis.selfplay.drafting import StudentTrial
 from evosyn.synthesis.selfplay.state import EnvironmentPool, pool_steps
 from tests.synthesis.feed_kills import killed_and_whole
 from tests.synthesis.selfplay.leading import GROUP, PROMPTS, ScriptedStudent, box, lead, opened, outcomes
@@ -84,6 +86,17 @@ def test_the_student_is_paid_for_the_drafts_that_it_writes_and_they_come_in(tmp_
         (paid,) = feed.paid().values()
         assert len(paid) == GROUP and paid[:2] == [-1.0, -1.0] and paid[2] == paid[3] > 0
         assert feed.summary()["kept"] == 1 and feed.summary()["dropped"]["novelty: same-program"] == 1
+
+
+def test_a_draft_whose_trial_nobody_could_judge_is_not_paid_and_stays_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (program,) = sources(["builtin:circuit"]).values()
+    monkeypatch.setattr(StudentTrial, "rates", lambda _, drafts, __: [Rate(3, 0, 0) for _ in drafts])
+    with opened(tmp_path, by_student=True, selfplay={"judging": {"reviews": 0}}) as feed:
+        feed.report(0, outcomes(feed.rows(0, PROMPTS), 0, ["no program", f"```python\n{program}```", "", ""]))
+        assert list(feed.paid().values()) == [[-1.0, None, -1.0, -1.0]]
+        assert feed.summary()["dropped"]["band: unmeasured"] == 1 and feed.figures()["draft_worth"] == -1
 
 
 def test_without_verifiers_agreement_pays(tmp_path: Path) -> None:
