@@ -32,7 +32,8 @@ class TwoKinds:
 
     def report(self, step: int, outcomes: Sequence[GroupOutcome]) -> None:  # noqa: ARG002
         self.told = list(outcomes)
-        self._paid = {one.row: [float(len(text)) if text else None for text in one.texts] for one in outcomes if one.row == "text"}
+        told = [one for one in outcomes if one.row == "text"]
+        self._paid = {one.row: [float(len(text)) if text else None for text in one.texts] for one in told}
 
     def paid(self) -> Mapping[str, Sequence[float | None]]:
         return self._paid

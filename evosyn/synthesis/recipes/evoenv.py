@@ -33,7 +33,7 @@ from evosyn.running.ledger import Ledger
 from evosyn.synthesis.coevolution.config import CoevolutionConfig
 from evosyn.synthesis.environments.author import EnvironmentAsker
 from evosyn.synthesis.environments.calibrating import AnswerSheet
-from evosyn.synthesis.environments.climbing import ClimbLadder, bundled_pool
+from evosyn.synthesis.environments.climbing import ClimbLadder, bundled_pool, questions_of
 from evosyn.synthesis.environments.config import MakeConfig
 from evosyn.synthesis.environments.draft import Draft
 from evosyn.synthesis.environments.judging import Instances, ReviewDraft
@@ -124,9 +124,9 @@ def evolving_environments(
         about |= {"teacher": tools.teacher.name, "simulated": tools.teacher.simulated}
         under_way = DraftsUnderWay(_maker(config, plan, tools.teacher, tools))
         tools.resources.callback(under_way.close)
-    feed = EvolvingEnvironments(
-        PoolParts(plan, tools.run.journal, FreshRows(runner, tools.fits), trial, under_way, about)
-    )
+    questions = partial(questions_of, runner)
+    rows = FreshRows(runner, tools.fits)
+    feed = EvolvingEnvironments(PoolParts(plan, tools.run.journal, rows, trial, under_way, about, questions))
     asked = [row for row in feed.rows(0, student.prompts) if not row.judged]
     if not all(tools.fits(row.prompt) for row in asked):
         raise UsageError(

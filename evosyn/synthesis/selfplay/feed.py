@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -18,9 +18,9 @@ from evosyn.domains.environment import KIND as TESTING
 from evosyn.domains.environment import NAME
 from evosyn.environments.asking import shown_request
 from evosyn.environments.calibration import Rate
-from evosyn.environments.contract import LEVELS
+from evosyn.environments.contract import LEVELS, Environment
 from evosyn.environments.fresh import FreshRow, FreshRows, feed_row
-from evosyn.environments.novelty import NoveltyPool
+from evosyn.environments.novelty import MIX, NoveltyPool
 from evosyn.errors import UsageError
 from evosyn.journal import Journal
 from evosyn.ports import FeedRow, GroupOutcome
@@ -59,6 +59,7 @@ class PoolParts:
     Attributes:
         under_way: None where nothing is drafted.
         about: who writes; goes into the summary.
+        questions: of an environment, one a level: what novelty is measured by.
     """
 
     plan: PoolPlan
@@ -67,6 +68,7 @@ class PoolParts:
     trial: StudentTrial
     under_way: DraftsUnderWay | None = None
     about: Mapping[str, Json] = field(default_factory=dict)
+    questions: Callable[[Environment], Sequence[str]] = lambda _: ()
 
 
 class EvolvingEnvironments:
@@ -82,7 +84,8 @@ class EvolvingEnvironments:
         self._steps = pool_steps(parts.journal)
         self._steps.begin(header_of(self._plan, parts.about))
         if not self._steps.standing():
-            self._steps.append(PoolStep(BEFORE, asked=self._asked(EnvironmentPool(self._plan))))
+            told = tuple(tuple(parts.questions(one)) for one in self._plan.seeds) if parts.under_way else ()
+            self._steps.append(PoolStep(BEFORE, asked=self._asked(EnvironmentPool(self._plan)), prompts=told))
         self._refold()
 
     def rows(self, step: int, groups: int) -> Sequence[FeedRow]:  # noqa: ARG002
@@ -105,7 +108,8 @@ class EvolvingEnvironments:
         self._warn()
 
     def paid(self) -> Mapping[str, Sequence[float | None]]:
-        """Drafts by what they are worth, None where their solve rate is unknown; answers by the majority where no verifier pays."""
+        """Drafts by what they are worth, None where their solve rate is unknown; answers by the majority
+        where no verifier pays."""
         return self._paid
 
     def rewind(self, step: int) -> None:
@@ -169,13 +173,12 @@ class EvolvingEnvironments:
         rates = dict(zip((one.index for one in tried), self._parts.trial.rates(tried, step), strict=True))
         up = [one for one in drafts if stands(one)]
         alike, fates = batch_alike(up), list[DraftFate]()
-        pressure = self._state.alike
+        pressure, batch = self._state.alike, NoveltyPool()
         for order, draft in zip(wanted, drafts, strict=True):
             rate = rates.get(draft.index, Rate(self._plan.config.band.level, 0, 0))
             come = {fate.environment for fate in fates if fate.source}
-            one = draft if draft.ended is not None else self._placed(draft, rate, come)
-            near = one.nearest
-            novelty = float(stands(one)) if near is None else round(1 - (near.prompt + near.code) / 2, 6)
+            one = self._placed(draft, rate, come) if stands(draft) else draft
+            novelty = _novelty(one, batch)
             share = rate.solved / rate.n if rate.n else None
             ended, came = one.ended, one.ended is None
             if came:
@@ -193,11 +196,11 @@ class EvolvingEnvironments:
         return fates, alike
 
     def _placed(self, draft: Draft, rate: Rate, come: Collection[str]) -> Draft:
-        """A draft against the band and against what came in before it."""
+        """A draft against what was in the pool before it, whatever ended it, and against the band."""
         if draft.environment.id in {*self._state.members, *come}:
-            return draft.drop("novelty", "same-program")
-        if self._plan.arm.novelty:
-            draft = compared(draft, self._kept)
+            draft = draft.drop("novelty", "same-program")
+        found = compared(draft, self._kept)
+        draft = found if self._plan.arm.novelty else replace(draft, nearest=found.nearest)
         if draft.ended is not None:
             return draft
         if not rate.n:
@@ -251,6 +254,8 @@ class EvolvingEnvironments:
         self._state, self._kept, self._last = EnvironmentPool(self._plan), NoveltyPool(), set[int]()
         for event in self._steps.standing():
             self._fold(event)
+            for seed, prompts in zip(self._plan.seeds, event.prompts, strict=False):
+                self._kept.add(seed, prompts)
             for one in event.drafts:
                 if one.source:
                     member = self._state.members[one.environment]
@@ -266,6 +271,15 @@ class EvolvingEnvironments:
         if not self._warned and (said := warnings_of(self._state)):
             self._warned = True
             log.warning("%s", said[0])
+
+
+def _novelty(draft: Draft, batch: NoveltyPool) -> float:
+    """How new a draft is beside what it was compared with and the earlier ones of its batch, which it joins."""
+    if not stands(draft):
+        return 0.0
+    near = compared(draft, batch).nearest
+    batch.add(draft.environment, draft.prompts)
+    return 1.0 if near is None else round(1 - MIX * near.prompt - (1 - MIX) * near.code, 6)
 
 
 def agreement(texts: Sequence[str]) -> list[float]:

@@ -61,6 +61,7 @@ class PoolStep:
 
     Attributes:
         alike: how much alike those drafts are; None where there is nothing to compare.
+        prompts: questions of each seed, by which drafts are compared with it, in the event before the first step.
     """
 
     step: int
@@ -68,6 +69,7 @@ class PoolStep:
     drafts: tuple[DraftFate, ...] = ()
     alike: float | None = None
     asked: tuple[FreshRow, ...] = ()
+    prompts: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True)
