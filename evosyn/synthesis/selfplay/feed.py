@@ -19,7 +19,7 @@ from evosyn.domains.environment import NAME
 from evosyn.environments.asking import shown_request
 from evosyn.environments.calibration import Rate
 from evosyn.environments.contract import LEVELS, Environment
-from evosyn.environments.fresh import FreshRow, FreshRows, feed_row
+from evosyn.environments.fresh import Fits, FreshRow, FreshRows, feed_row
 from evosyn.environments.novelty import MIX, NoveltyPool
 from evosyn.errors import UsageError
 from evosyn.journal import Journal
@@ -28,7 +28,7 @@ from evosyn.records import Json, Problem, Testing
 from evosyn.reported_steps import by_row
 from evosyn.synthesis.environments.climbing import compared
 from evosyn.synthesis.environments.draft import Draft
-from evosyn.synthesis.selfplay.drafting import DraftsUnderWay, StudentTrial, WantedDraft, stands
+from evosyn.synthesis.selfplay.drafting import DraftsUnderWay, StudentTrial, WantedDraft, fitting_texts, stands
 from evosyn.synthesis.selfplay.state import (
     BEFORE,
     SHARE,
@@ -50,6 +50,9 @@ TRIES = 4
 NOTHING_IN = 16
 """Drafts of which none came in, before a warning."""
 DRAFT_ROW = "draft-"
+TOO_LONG = "request-too-long"
+UNASKED = -1
+"""Number in the ledger of a draft that nobody was asked for."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,7 @@ class PoolParts:
     Attributes:
         under_way: None where nothing is drafted.
         about: who writes; goes into the summary.
+        fits: whether a request for a draft is short enough for the student that is to write.
         questions: of an environment, one a level: what novelty is measured by.
     """
 
@@ -68,6 +72,7 @@ class PoolParts:
     trial: StudentTrial
     under_way: DraftsUnderWay | None = None
     about: Mapping[str, Json] = field(default_factory=dict)
+    fits: Fits = lambda _: True
     questions: Callable[[Environment], Sequence[str]] = lambda _: ()
 
 
@@ -99,7 +104,7 @@ class EvolvingEnvironments:
         wanted = [] if under_way is None else self._wanted(outcomes)
         drafts = [] if under_way is None else under_way.collect(wanted)
         fates, alike = self._judged(wanted, drafts, step)
-        found = PoolStep(step, groups, tuple(fates), alike)
+        found = PoolStep(step, groups, (*fates, *self._unasked()), alike)
         found = replace(found, asked=self._asked(self._state.after(found)))
         self._steps.append(found)
         self._fold(found)
@@ -141,19 +146,31 @@ class EvolvingEnvironments:
 
     def _orders(self) -> list[DraftOrder]:
         """The drafts that the student is asked for at this step."""
-        return [] if self._plan.wait else self._state.due()
+        return [] if self._plan.wait else [one for one in self._state.due() if self._texts(one)]
+
+    def _unasked(self) -> list[DraftFate]:
+        """What becomes of those that it cannot be asked for."""
+        left = [one for one in self._state.due() if not self._texts(one)]
+        return [DraftFate(one.number, UNASKED, "author", TOO_LONG, reward=None) for one in left]
+
+    def _texts(self, order: DraftOrder) -> tuple[str, ...]:
+        """The programs that a request shows; () where it is too long for the student."""
+        texts = tuple(self._state.texts(order))
+        if self._plan.wait:
+            return texts
+        return fitting_texts(texts, order.category, self._plan.config.drafting, self._parts.fits)
 
     def _draft_row(self, order: DraftOrder) -> FeedRow:
         name = f"{DRAFT_ROW}{order.number}"
         drafting = self._plan.config.drafting
-        request = shown_request(self._state.texts(order), order.category, drafting.sampling)
+        request = shown_request(self._texts(order), order.category, drafting.sampling)
         problem = Problem(name, NAME, request.messages[-1].content)
         task = Task(name, problem, Testing(TESTING, {"program": "", "instance": None}))
         return FeedRow(request.messages, task, drafting.weight, judged=False)
 
     def _wanted(self, outcomes: Sequence[GroupOutcome]) -> list[WantedDraft]:
         """The drafts that are due: those of a teacher, or one for each completion of the student."""
-        due = [(one, tuple(self._state.texts(one))) for one in self._state.due()]
+        due = [(one, self._texts(one)) for one in self._state.due()]
         if self._plan.wait:
             return [WantedDraft(one, texts) for one, texts in due]
         said = {one.row: one.texts for one in outcomes}

@@ -115,7 +115,7 @@ def opened(
             student or ScriptedStudent(),
             one,
             other,
-            lambda _: True,
+            fits,
             by_student,
         )
         given = CoevolutionConfig(recipe="evoenv", arm=arm, selfplay={**SMALL, **(selfplay or {})}, **config)  # type: ignore[arg-type]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from evosyn.chat import Message
 from evosyn.contracts import FeedContract
 from evosyn.environments import sources
 from evosyn.environments.calibration import Rate
@@ -119,6 +120,35 @@ def test_what_comes_later_is_as_new_where_the_run_was_taken_up_in_between(
             with opened(tmp_path / name, by_student=True, boxes=boxes) as feed:
                 found.append(said_to(feed, 1, [circuit, hard, SEEDS[1].source, ""]))
     assert found[0] == found[1] and found[0][0] == found[0][2] == 0 < found[0][1] < 1
+
+
+def test_a_request_shows_what_fits_and_one_that_never_does_is_not_made(tmp_path: Path) -> None:
+    longest = [10**6]
+
+    def fits(prompt: tuple[Message, ...]) -> bool:
+        return len(prompt[-1].content) <= longest[0]
+
+    def asked(feed: EvolvingEnvironments) -> list[int]:
+        return [len(row.prompt[-1].content) for row in feed.rows(feed._state.steps, PROMPTS) if not row.judged]
+
+    with opened(tmp_path / "run", by_student=True, fits=fits) as feed:
+        (whole,) = asked(feed)
+        longest[0] = whole - 1
+        (less,) = asked(feed)
+        assert less < whole
+        feed.report(0, outcomes(feed.rows(0, PROMPTS), 0))
+        draft = Ledger(Journal(tmp_path / "run" / DRAFTS), Draft).item(feed._state.fates[0].index)
+        assert len(draft.brief["shown"]) == 1  # type: ignore[arg-type]
+        longest[0] = 2500  # a question is shorter, the contract longer
+        assert not asked(feed) and len(feed.rows(1, PROMPTS)) == PROMPTS
+        feed.report(1, outcomes(feed.rows(1, PROMPTS), 1))
+        ended = feed.state()
+    with opened(tmp_path / "run", by_student=True, fits=fits) as feed:  # what goes on is not refused
+        assert feed.summary()["dropped"]["author: request-too-long"] == 1 and feed.state() == ended
+    refused = pytest.raises(UsageError, match="--teacher self: a request for a draft")
+    with refused, opened(tmp_path / "new", by_student=True, fits=fits):
+        pass
+    assert not (tmp_path / "new" / "journal.jsonl").exists()
 
 
 def test_a_draft_whose_trial_nobody_could_judge_is_not_paid_and_stays_out(
