@@ -1,4 +1,5 @@
-"""How alike texts are: the cosine of their log counts of character 4-grams, what all of them begin with left out.
+"""How alike texts are: the cosine of their log counts of character 4-grams, what all of them begin with left out; and
+of statements the share of the runs of words that both have (Jaccard 1901, Broder 1997).
 
 Nothing is parsed or executed, so it serves texts of every domain. Counts are hashed into a fixed number of buckets, so
 that memory does not grow with the texts. Damashek 1995 (n-gram cosines for any language).
@@ -6,6 +7,8 @@ that memory does not grow with the texts. Damashek 1995 (n-gram cosines for any 
 
 from __future__ import annotations
 
+import re
+import zlib
 from collections.abc import Sequence
 
 import numpy as np
@@ -18,6 +21,7 @@ LONGEST = 20_000
 """Characters that are looked at."""
 DECIMALS = 4
 """As similarities are stored, so that what was computed equals what is read."""
+_WORD = re.compile(r"\w+|!=|[<>=+*%^]+")
 
 
 def similarity(texts: Sequence[str]) -> NDArray[np.float64]:
@@ -63,3 +67,21 @@ def _grams(text: str) -> NDArray[np.int64]:
 def score_text(score: float | None) -> str:
     """A score as it is shown, or that there is none because the program is invalid."""
     return "invalid" if score is None else f"{score:.3f}"
+
+
+def words(text: str) -> list[str]:
+    """The words, numbers and operators of a text, lower case: what statements are compared by."""
+    return _WORD.findall(text.lower())
+
+
+def shingle_hashes(tokens: list[str], size: int) -> NDArray[np.uint64]:
+    """Sorted distinct 32-bit hashes of the runs of `size` words; a shorter text is one shingle."""
+    runs = [tokens] if len(tokens) < size else [tokens[at : at + size] for at in range(len(tokens) - size + 1)]
+    hashes = [zlib.crc32(" ".join(run).encode("utf-8", "surrogatepass")) for run in runs]
+    return np.unique(np.asarray(hashes, dtype=np.uint64))
+
+
+def jaccard(a: NDArray[np.unsignedinteger], b: NDArray[np.unsignedinteger]) -> float:
+    """Size of the intersection over size of the union; both sorted and distinct, not empty."""
+    common = int(np.intersect1d(a, b, assume_unique=True).size)
+    return common / (a.size + b.size - common)

@@ -57,9 +57,9 @@ def checked_seeds(config: CoevolveConfig) -> Seeds:
         UsageError: the seeds, the arm, or what does not go together with it.
     """
     from evosyn.train.data import gathered
-    from evosyn.train.rlvr import check_one_process
+    from evosyn.train.rlvr import check_changing_rows
 
-    check_one_process()
+    check_changing_rows(config)
     if config.rotation.active is not None:
         raise UsageError("rotation.active: is another way to change rows; leave it out, or use evosyn train --rotate")
     pool = config.coevolution.recipe == SELFPLAY

@@ -7,7 +7,7 @@ changes nothing and depends on state and step alone. DejaQ (2601.01931) sections
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TypeAlias
 
@@ -20,11 +20,14 @@ from evosyn.journal import Events, Journal
 from evosyn.ports import GroupOutcome
 from evosyn.randomness import SeedTree
 from evosyn.records import Candidate, content_id
+from evosyn.textual import jaccard, shingle_hashes, words
 
 LEAST_SCORE = 1e-3
 """Of a parent: what nobody learns from now and then has children too (ours)."""
 YOUTH = 10.0
 """Steps after which a problem's youth has halved (ours)."""
+ALIKE, SHINGLE = 0.8, 3
+"""Statements of a cell repeat each other from this Jaccard similarity of their runs of so many words on (ours)."""
 
 
 class CurriculumConfig(Section):
@@ -75,7 +78,7 @@ class HeldProblem:
     Attributes:
         score: learnability when it was seen last; `Curriculum.score` is what it is worth now.
         born, seen: steps at which it came in, and at which its score was measured.
-        words: of its text, equal for equal ones.
+        words: what it is compared by, equal for equal ones.
         uses: steps that it was trained on.
     """
 
@@ -96,6 +99,8 @@ class Curriculum:
     Attributes:
         cells: the settings that problems are made for; one of any other is held as well.
         tree: the node of its random streams.
+        statement: reads what a candidate asks out of its text; None where texts say nothing in words, and equal ones
+            alone repeat each other.
         step: steps that the student has taken.
         offered, renewals: proposals so far, seeds not counted; and renewals since the last step.
         slots: by id of the problem.
@@ -104,6 +109,7 @@ class Curriculum:
     config: CurriculumConfig
     cells: tuple[str, ...]
     tree: SeedTree
+    statement: Callable[[str], str] | None = None
     step: int = 0
     offered: int = 0
     renewals: int = 0
@@ -123,10 +129,12 @@ class Curriculum:
             return None
         self.offered += event.number >= 0
         self.renewals += bool(event.out) and event.number < 0
-        score, words = learnability(event.passed, event.known), same_words(event.candidate.text)
+        score = learnability(event.passed, event.known)
         if score is None:
             return Fate.INVALID
-        if any(slot.words == words for slot in self.slots.values()):
+        text = event.candidate.text
+        told = same_words(text if self.statement is None else self.statement(text))
+        if self._repeats(told, event):
             return Fate.DUPLICATE
         occupants = [slot for slot in self.slots.values() if slot.cell == event.cell]
         fate, out = Fate.NEW, self.slots.get(event.out)
@@ -138,7 +146,7 @@ class Curriculum:
             del self.slots[out.candidate.id]
         cell = out.cell if out is not None and event.out else event.cell
         self.slots[event.candidate.id] = HeldProblem(
-            cell, event.candidate, score, self.step, self.step, words, event.depth
+            cell, event.candidate, score, self.step, self.step, told, event.depth
         )
         return fate
 
@@ -187,6 +195,15 @@ class Curriculum:
         """Equal for equal states."""
         return content_id("q_", [self.step, self.offered, self.renewals, [asdict(slot) for slot in self._ordered()]])
 
+    def _repeats(self, told: str, event: Offered) -> bool:
+        """Whether it says what one that is held does, or nearly so what one of its cell does that stays."""
+        if any(slot.words == told for slot in self.slots.values()):
+            return True
+        out = self.slots.get(event.out)
+        cell = event.cell if out is None else out.cell
+        there = [slot for slot in self.slots.values() if slot.cell == cell and slot is not out]
+        return self.statement is not None and any(_alike(slot.words, told) for slot in there)
+
     def _trained(self, event: Trained) -> None:
         self.step, self.renewals = self.step + 1, 0
         for outcome in event.outcomes:
@@ -228,6 +245,11 @@ def curriculum_events(journal: Journal) -> Events[CurriculumEvent]:
     """The events of a run with a curriculum."""
     kinds: Mapping[str, type[CurriculumEvent]] = {"offer": Offered, "train": Trained}
     return Events[CurriculumEvent](journal, kinds)
+
+
+def _alike(one: str, other: str) -> bool:
+    """Whether two statements share nearly all runs of words."""
+    return jaccard(*(shingle_hashes(words(text), SHINGLE) for text in (one, other))) >= ALIKE
 
 
 def same_words(text: str) -> str:

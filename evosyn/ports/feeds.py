@@ -90,6 +90,7 @@ class Feed(Protocol):
 class PayingFeed(Feed, Protocol):
     """A feed that pays for some of its rows itself, all that are not judged among them."""
 
-    def paid(self) -> Mapping[str, Sequence[float]]:
-        """By row what each completion of the last report is worth, in the order drawn."""
+    def paid(self) -> Mapping[str, Sequence[float | None]]:
+        """By row what each completion of the last report is worth, in the order drawn; None where nobody knows, which
+        teaches nothing."""
         ...

@@ -28,7 +28,7 @@ from evosyn.synthesis.coevolution.config import CoevolutionConfig
 from evosyn.synthesis.environments.draft import Draft
 from evosyn.synthesis.recipes.dejaq import StudentPlan
 from evosyn.synthesis.recipes.evoenv import DRAFTS, environments_named, pool_of
-from evosyn.synthesis.selfplay.feed import told_of, warnings_of
+from evosyn.synthesis.selfplay.feed import UNASKED, told_of, warnings_of
 from evosyn.synthesis.selfplay.state import BEFORE, DraftFate, EnvironmentPool, pool_steps
 
 
@@ -164,8 +164,10 @@ class EnvironmentPoolReading(TrainingReading):
     def _told(self, one: DraftFate) -> Iterator[str]:
         end = "came into the pool" if one.source else f"kept out at {one.stage}: {one.reason}"
         yield f"draft {one.number}: stands on L{one.level}; {end}"
-        if one.known:
+        if one.known and one.reward is not None:
             yield f"  the student was right in {one.solved} of {one.known}; worth {one.reward:.3f} to its author"
+        if one.index == UNASKED:
+            return
         draft = self._draft(one)
         for said in draft.judgements:
             issues = f": {'; '.join(said.issues)}" if said.issues else ""

@@ -16,7 +16,7 @@ from evosyn.dataset import Sample
 from evosyn.errors import UsageError
 from evosyn.ports import Crossexec
 from evosyn.records import KNOWN_VERDICTS, Json, Pool, Solution, Verdict
-from evosyn.synthesis.dedup import words
+from evosyn.textual import words
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from evosyn.datafiles import data_rows
 from evosyn.errors import FormatError, InputError
 from evosyn.pools import problem_from_json
 from evosyn.records import Json, Problem
-from evosyn.synthesis.dedup import words
+from evosyn.textual import words
 
 TEXT_FIELDS = ("statement", "question_content", "prompt", "question", "problem", "text", "description", "instruction")
 _ENDING = re.compile(r"(?:ies|es|ed|ing|s|y|e)$")

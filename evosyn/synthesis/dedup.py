@@ -9,8 +9,6 @@ answers against whatever was added before, so callers add in a fixed order. Over
 from __future__ import annotations
 
 import importlib
-import re
-import zlib
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,9 +21,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from evosyn.errors import UsageError
 from evosyn.randomness import SeedTree
+from evosyn.textual import jaccard, shingle_hashes, words
 
 PERMUTATIONS = 128
-_WORD = re.compile(r"\w+|!=|[<>=+*%^]+")
 
 
 class DedupConfig(BaseModel):
@@ -54,24 +52,6 @@ class Duplicate:
     kind: str
     of: str
     similarity: float
-
-
-def words(text: str) -> list[str]:
-    """The words, numbers and operators of a text, lower case: what all comparisons here are made on."""
-    return _WORD.findall(text.lower())
-
-
-def shingle_hashes(tokens: list[str], size: int) -> NDArray[np.uint64]:
-    """Sorted distinct 32-bit hashes of the runs of `size` words; a shorter text is one shingle."""
-    runs = [tokens] if len(tokens) < size else [tokens[at : at + size] for at in range(len(tokens) - size + 1)]
-    hashes = [zlib.crc32(" ".join(run).encode("utf-8", "surrogatepass")) for run in runs]
-    return np.unique(np.asarray(hashes, dtype=np.uint64))
-
-
-def jaccard(a: NDArray[np.unsignedinteger], b: NDArray[np.unsignedinteger]) -> float:
-    """Size of the intersection over size of the union; both sorted and distinct, not empty."""
-    common = int(np.intersect1d(a, b, assume_unique=True).size)
-    return common / (a.size + b.size - common)
 
 
 class MinHash:

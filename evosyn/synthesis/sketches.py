@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evosyn.rundir import replacing
-from evosyn.synthesis.dedup import DedupConfig, MinHash, band_keys, jaccard, rows_per_band, shingle_hashes, words
+from evosyn.synthesis.dedup import DedupConfig, MinHash, band_keys, rows_per_band
+from evosyn.textual import jaccard, shingle_hashes, words
 
 AT_ONCE = 2_000_000
 """Band keys that are sorted in memory at the same time: about 150 MB."""

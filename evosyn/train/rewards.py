@@ -23,11 +23,11 @@ log = logging.getLogger(__name__)
 
 class Recorded(NamedTuple):
     """What a batch is told beside its scores: figures to log, and what completions are worth by their place, where the
-    scores do not say it.
+    scores do not say it; None where nobody knows.
     """
 
     figures: Mapping[str, float] = {}
-    paid: Mapping[int, float] = {}
+    paid: Mapping[int, float | None] = {}
 
 
 Record: TypeAlias = Callable[[Sequence[str], Sequence[Score], Sequence[str]], Recorded]

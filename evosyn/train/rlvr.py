@@ -68,7 +68,7 @@ def train_rlvr(
     if feed is None and config.rotation.active is not None:
         feed = functools.partial(_rotation, config)
     if feed is not None:
-        check_one_process()
+        check_changing_rows(config)
     if config.rollout.oversample != 1 and world_size() > 1:
         raise UsageError(
             "rollout.oversample: works in one process only; --set rollout.oversample=1 for more (vLLM and "
@@ -77,15 +77,22 @@ def train_rlvr(
     return run_training(config, out, lambda start: _prepare(config, start, sandbox, feed), on_row, rows)
 
 
-def check_one_process() -> None:
+def check_changing_rows(config: RlvrConfig) -> None:
     """
     Raises:
-        UsageError: several processes train together; a feed is owned by one.
+        UsageError: several processes train together, and a feed is owned by one; or a batch is passed over several
+            times: steps without rows of their own are reported nowhere, and what goes on would draw them anew.
     """
     if world_size() > 1:
         raise UsageError(
             "rows that change while a model trains (--rotate, evosyn coevolve) work in one process only; start it "
             "without torchrun"
+        )
+    if config.optim.iterations > 1:
+        raise UsageError(
+            f"optim.iterations={config.optim.iterations}: rows that change while a model trains (--rotate, evosyn "
+            "coevolve) take one pass over each batch, or a run that goes on would differ from one that was never "
+            "stopped; --set optim.iterations=1"
         )
 
 

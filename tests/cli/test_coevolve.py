@@ -50,6 +50,7 @@ def test_a_pool_of_environments_takes_drafts_and_no_problems() -> None:
         (("--recipe", "evoenv", "--set", "rollout.engine=vllm-server"), "the model in training mutates with the"),
         (("--set", "coevolution.curriculum.ignore_top=8"), "ignore_top 8: must be less than the 8 settings"),
         (("--set", "rollout.group=1"), "rollout.group: must be greater than or equal to 2"),
+        (("--set", "optim.iterations=2"), "optim.iterations=2: rows that change while a model trains"),
         (("--set", "rotation.active=8"), "rotation.active: is another way to change rows"),
         (("--teacher", "self", "--dry-run"), "--dry-run: the model in training cannot be asked beforehand"),
     ],

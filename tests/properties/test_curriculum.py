@@ -150,6 +150,23 @@ def test_what_is_offered_meets_its_fate() -> None:
     assert [slot.cell for slot in state.slots.values()] == ["a"] and state.offered == len(fates)
 
 
+def test_a_statement_of_nearly_the_same_words_repeats_one_of_its_cell_whatever_else_its_candidate_holds() -> None:
+    state = Curriculum(CurriculumConfig(ignore_top=2), CELLS, SeedTree(7), lambda text: text.partition("|")[2])
+    told = "A baker bakes 12 loaves each day and sells 9 of them; how many loaves are left after five days of work?"
+    longer = f"{told} It is sunny."
+
+    def offered(cell: str, text: str, out: str = "") -> Fate | None:
+        return state.fold(Offered(-1, cell, Candidate(text), 4, 8, 0, out))
+
+    assert offered("a", f"seed 1|{told}") is Fate.NEW
+    assert offered("b", f"seed 2|{told.upper()}  ") is Fate.DUPLICATE  # the same words, in whatever cell
+    assert offered("a", f"seed 3|{longer}") is Fate.DUPLICATE  # nearly the same, in its cell
+    assert offered("b", f"seed 3|{longer}") is Fate.NEW
+    assert offered("a", "seed 4|A baker sells 9 loaves; how many does he bake?") is Fate.NEW
+    first = Candidate(f"seed 1|{told}").id
+    assert offered("c", f"seed 5|{told} It rains.", first) is Fate.NEW and first not in state.slots  # it leaves
+
+
 def test_targets_are_never_the_best_settings_and_parents_mostly_learnable_and_shallow() -> None:
     state = new()
     state.fold(Offered(-1, "a", Candidate("easy"), 8, 8))

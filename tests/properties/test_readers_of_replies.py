@@ -22,7 +22,8 @@ from evosyn.jobs import Call, CallsJob
 from evosyn.records import Problem
 from evosyn.sandbox.bundling import harmless, keeps_company
 from evosyn.strategies.grammar.source import read as read_genome
-from evosyn.synthesis.dedup import MinHash, shingle_hashes, words
+from evosyn.synthesis.dedup import MinHash
+from evosyn.textual import shingle_hashes, words
 from evosyn.train.reward_function import without_marks
 from evosyn.train.shaping import format_score
 

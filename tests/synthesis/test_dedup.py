@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evosyn.errors import UsageError
-from evosyn.synthesis.dedup import DedupConfig, DedupIndex, MinHash, jaccard, rows_per_band, shingle_hashes, words
+from evosyn.synthesis.dedup import DedupConfig, DedupIndex, MinHash, rows_per_band
+from evosyn.textual import jaccard, shingle_hashes, words
 
 WORDS = st.sampled_from(
     ["sum", "list", "of", "the", "largest", "even", "odd", "prime", "string", "count", "sort", "pair"]

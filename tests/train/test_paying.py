@@ -24,7 +24,7 @@ class TwoKinds:
         prompt = (Message("user", "?"),)
         question = Task("question", problem, Testing("answer", {"answer": "2"}))
         self._rows = [FeedRow(prompt, question), FeedRow(prompt, Task("text", problem, question.testing), 0.3, False)]
-        self._paid: dict[str, list[float]] = {}
+        self._paid: dict[str, list[float | None]] = {}
         self.told: list[GroupOutcome] = []
 
     def rows(self, step: int, groups: int) -> Sequence[FeedRow]:  # noqa: ARG002
@@ -32,9 +32,10 @@ class TwoKinds:
 
     def report(self, step: int, outcomes: Sequence[GroupOutcome]) -> None:  # noqa: ARG002
         self.told = list(outcomes)
-        self._paid = {one.row: [float(len(text)) for text in one.texts] for one in outcomes if one.row == "text"}
+        told = [one for one in outcomes if one.row == "text"]
+        self._paid = {one.row: [float(len(text)) if text else None for text in one.texts] for one in told}
 
-    def paid(self) -> Mapping[str, Sequence[float]]:
+    def paid(self) -> Mapping[str, Sequence[float | None]]:
         return self._paid
 
     def rewind(self, step: int) -> None: ...
@@ -55,10 +56,10 @@ def paying(sandbox: Sandbox, tasks: dict[str, Task], record: object) -> RewardFu
 
 
 def test_what_is_paid_elsewhere_stands_over_the_scores_and_counts_in_no_pass_rate(sandbox: Sandbox) -> None:
-    reward = paying(sandbox, {}, lambda *_: Recorded({"rows": 1.0}, {0: 0.5, 1: -1.0}))
+    reward = paying(sandbox, {}, lambda *_: Recorded({"rows": 1.0}, {0: 0.5, 1: -1.0, 3: None}))
     logged: dict[str, float] = {}
-    found = reward(["a", "b", "c"], ["text", "text", "nobody"], log_metric=logged.__setitem__)
-    assert found == [0.5, -1.0, None] and not reward.passes
+    found = reward(["a", "b", "c", "d"], ["text", "text", "nobody", "text"], log_metric=logged.__setitem__)
+    assert found == [0.5, -1.0, None, None] and not reward.passes
     assert logged["rows"] == 1 and logged["zero_variance"] == 0 and "pass_rate" not in logged
 
 
@@ -74,6 +75,6 @@ def test_a_feed_gets_all_texts_pays_by_place_and_weighs_its_rows(sandbox: Sandbo
     assert rows == ["question", "question", "text", "text"] and list(tasks) == ["question"]
     assert live.weights(rows) == [1, 1, 0.3, 0.3]
     reward = paying(sandbox, tasks, live.record)
-    assert reward([r"\boxed{2}", r"\boxed{3}", "abc", ""], rows) == [1, 0, 3, 0]
+    assert reward([r"\boxed{2}", r"\boxed{3}", "abc", ""], rows) == [1, 0, 3, None]
     assert [(one.row, one.passed, one.known) for one in feed.told] == [("question", 1, 2), ("text", 0, 0)]
     assert dict(reward.passes) == {"question": [1, 2]}

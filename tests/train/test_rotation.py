@@ -108,6 +108,12 @@ def test_a_pool_smaller_than_a_step_is_refused(data: Path, tmp_path: Path) -> No
         CliRunner().invoke(group, command(data, tmp_path / "a", "--set", "rollout.prompts=8"), catch_exceptions=False)
 
 
+def test_several_passes_over_a_batch_are_refused_before_anything_is_loaded(data: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"optim.iterations=2: rows that change .* --set optim.iterations=1"):
+        CliRunner().invoke(group, command(data, tmp_path / "a", "--set", "optim.iterations=2"), catch_exceptions=False)
+    assert not (tmp_path / "a" / "config.yaml").exists()
+
+
 def test_a_state_from_elsewhere_is_refused(data: Path, whole: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
     shutil.copytree(whole, out)

@@ -110,6 +110,11 @@ class SeedProblems:
         return FeedRow(asked.messages, Task(candidate.id, problem, _testing(problem)))
 
 
+def statement_of(text: str) -> str:
+    """What the text of a candidate asks."""
+    return str(json.loads(text)["statement"])
+
+
 def setting_of(problem: Problem) -> str:
     """The setting that a problem says it is of."""
     found = problem.meta.get("setting")

@@ -20,7 +20,7 @@ from evosyn.randomness import SeedTree
 from evosyn.records import Candidate, Json
 from evosyn.reported_steps import ReportedSteps
 from evosyn.synthesis.coevolution.config import CoevolutionConfig
-from evosyn.synthesis.coevolution.seeds import SeedProblems, setting_of
+from evosyn.synthesis.coevolution.seeds import SeedProblems, setting_of, statement_of
 from evosyn.synthesis.coevolution.under_way import MutationOrder
 from evosyn.synthesis.mutations.asking import SETTINGS
 from evosyn.synthesis.mutations.mutator import Mutation, WantedMutation, drawn_links
@@ -121,7 +121,7 @@ class Coevolution:
     def __init__(self, plan: CoevolutionPlan) -> None:
         self._plan, self._arm, self._seeds = plan, plan.config.made_of, plan.seeds
         self._mutations, self._tree = plan.config.mutations, plan.tree
-        self.curriculum = Curriculum(plan.config.curriculum, tuple(SETTINGS), plan.tree)
+        self.curriculum = Curriculum(plan.config.curriculum, tuple(SETTINGS), plan.tree, statement_of)
         self.steps = self.proposed = 0
         self.unscored = [self._seed(name) for name in self._first()] if self._arm.keeps else []
         self.waiting: list[Newcomer] = []
@@ -169,7 +169,7 @@ class Coevolution:
     def renewals(self) -> list[tuple[HeldProblem, Newcomer]]:
         """What is to leave the curriculum at this step, and the seed that takes its place: of its setting, or any."""
         pairs: list[tuple[HeldProblem, Newcomer]] = []
-        taken = {*self.curriculum.slots, *(one.candidate.id for one in self.waiting)}
+        taken = self._taken()
         for at, old in enumerate(self.curriculum.renewed() if not self.unscored else ()):
             free = [one for one in map(self._seed, self._seeds.names) if one.candidate.id not in taken]
             free = [one for one in free if one.cell == old.cell] or free
@@ -192,6 +192,11 @@ class Coevolution:
     def _seed(self, name: str) -> Newcomer:
         candidate = self._seeds.candidate(name)
         return Newcomer(SEED, setting_of(self._seeds.root(candidate)), candidate)
+
+    def _taken(self) -> set[str]:
+        """What is held, waits, or is a seed on its way: no seed to draw."""
+        coming = [one.parent.id for one in self.launched if not one.links]
+        return {*self.curriculum.slots, *(one.candidate.id for one in self.waiting), *coming}
 
     def _first(self) -> list[str]:
         """The seeds that are scored first: of each setting in turn one, in an order of its own."""
@@ -283,7 +288,7 @@ class Coevolution:
         links = drawn_links(self._mutations, number, self._tree, self._seeds.links(parent.candidate))
         if links:
             return Launched(number, due, parent.candidate, parent.depth, target, links)
-        taken = {*self.curriculum.slots, *(one.candidate.id for one in self.waiting)}
+        taken = self._taken()
         every = [self._seeds.candidate(name) for name in self._seeds.names]
         seed = rng.choice([one for one in every if one.id not in taken] or every)
         return Launched(number, due, seed, 0, "", ())

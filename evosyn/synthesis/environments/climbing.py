@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 
 from evosyn.environments import FOLDERS, bundled
 from evosyn.environments.contract import LEVELS, Environment, read_environment
@@ -81,23 +82,24 @@ def compared(draft: Draft, pool: NoveltyPool) -> Draft:
     return draft.drop("novelty", f"{repeat.reason}: {repeat.of} ({repeat.similarity:.2f})") if repeat.reason else draft
 
 
+def questions_of(runner: EnvironmentRunner, environment: Environment) -> list[str]:
+    """A question of each level, as novelty is measured by; fewer where it fails at one."""
+    cells = [(level, instance_seed(SeedTree(0), environment, level, 0)) for level in range(1, LEVELS + 1)]
+    made = [one.instance for one in runner.generate(environment, cells) if isinstance(one, MadeInstance)]
+    return [one for one in runner.observe(environment, made) if isinstance(one, str)]
+
+
 def bundled_pool(runner: EnvironmentRunner, without: Collection[str | None] = ()) -> NoveltyPool:
     """All environments that come with evosyn, those held out included: nothing may be trained on that they measure.
 
     Args:
         without: keys of programs that may be repeated.
     """
-
-    def questions(environment: Environment) -> list[str]:
-        cells = [(level, instance_seed(SeedTree(0), environment, level, 0)) for level in range(1, LEVELS + 1)]
-        made = [one.instance for one in runner.generate(environment, cells) if isinstance(one, MadeInstance)]
-        return [one for one in runner.observe(environment, made) if isinstance(one, str)]
-
     texts = [path.read_text(encoding="utf-8") for folder in FOLDERS for path in bundled(folder).values()]
     wanted = [text for text in texts if program_key(text) not in without]
     known = [read.value for read in map(read_environment, wanted) if read.value is not None]
     pool = NoveltyPool()
     with ThreadPoolExecutor(AT_ONCE) as threads:
-        for environment, prompts in zip(known, threads.map(questions, known), strict=True):
+        for environment, prompts in zip(known, threads.map(partial(questions_of, runner), known), strict=True):
             pool.add(environment, prompts)
     return pool

@@ -33,13 +33,13 @@ from evosyn.running.ledger import Ledger
 from evosyn.synthesis.coevolution.config import CoevolutionConfig
 from evosyn.synthesis.environments.author import EnvironmentAsker
 from evosyn.synthesis.environments.calibrating import AnswerSheet
-from evosyn.synthesis.environments.climbing import ClimbLadder, bundled_pool
+from evosyn.synthesis.environments.climbing import ClimbLadder, bundled_pool, questions_of
 from evosyn.synthesis.environments.config import MakeConfig
 from evosyn.synthesis.environments.draft import Draft
 from evosyn.synthesis.environments.judging import Instances, ReviewDraft
 from evosyn.synthesis.environments.outputs import PROGRAMS
 from evosyn.synthesis.recipes.dejaq import StudentPlan
-from evosyn.synthesis.selfplay.drafting import DraftMaker, DraftsUnderWay, LiveStudent, StudentTrial
+from evosyn.synthesis.selfplay.drafting import DraftMaker, DraftsUnderWay, LiveStudent, StudentTrial, fitting_texts
 from evosyn.synthesis.selfplay.feed import KIND, EvolvingEnvironments, PoolParts
 from evosyn.synthesis.selfplay.state import EnvironmentPool, PoolPlan, pool_steps
 from evosyn.workbench import WorkbenchConfig
@@ -124,16 +124,26 @@ def evolving_environments(
         about |= {"teacher": tools.teacher.name, "simulated": tools.teacher.simulated}
         under_way = DraftsUnderWay(_maker(config, plan, tools.teacher, tools))
         tools.resources.callback(under_way.close)
-    feed = EvolvingEnvironments(
-        PoolParts(plan, tools.run.journal, FreshRows(runner, tools.fits), trial, under_way, about)
+    questions = partial(questions_of, runner)
+    rows = FreshRows(runner, tools.fits)
+    if tools.by_student and not pool_steps(tools.run.journal).standing():
+        _check_requests(plan, tools.fits)
+    return EvolvingEnvironments(
+        PoolParts(plan, tools.run.journal, rows, trial, under_way, about, tools.fits, questions)
     )
-    asked = [row for row in feed.rows(0, student.prompts) if not row.judged]
-    if not all(tools.fits(row.prompt) for row in asked):
+
+
+def _check_requests(plan: PoolPlan, fits: Fits) -> None:
+    """
+    Raises:
+        UsageError: one of the first requests does not fit the student, however little it shows.
+    """
+    state = EnvironmentPool(plan)
+    if not all(fitting_texts(state.texts(one), one.category, plan.config.drafting, fits) for one in state.due()):
         raise UsageError(
             "--teacher self: a request for a draft, which holds the contract and environments, is longer than "
             "rollout.max_prompt, or leaves no room for an answer; raise it, or name another teacher"
         )
-    return feed
 
 
 def pool_of(

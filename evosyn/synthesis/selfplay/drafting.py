@@ -59,11 +59,18 @@ class WantedDraft:
 
     @property
     def brief(self) -> Mapping[str, Json]:
-        return {"shown": list(self.order.shown), "category": self.order.category}
+        return {"shown": list(self.order.shown[: len(self.texts)]), "category": self.order.category}
 
     @property
     def label(self) -> str:
         return f"env-{self.order.number:06}" + ("" if self.said is None else f"-{self.place}")
+
+
+def fitting_texts(texts: Sequence[str], category: str, config: DraftingConfig, fits: Fits) -> tuple[str, ...]:
+    """The programs that a request shows a student: the first ones, as many as fit; () where not even one does."""
+    counts = range(len(texts), 0, -1)
+    fit = (count for count in counts if fits(shown_request(texts[:count], category, config.sampling).messages))
+    return tuple(texts[: next(fit, 0)])
 
 
 class DraftMaker(NamedTuple):

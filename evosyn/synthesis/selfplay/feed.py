@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -18,9 +18,9 @@ from evosyn.domains.environment import KIND as TESTING
 from evosyn.domains.environment import NAME
 from evosyn.environments.asking import shown_request
 from evosyn.environments.calibration import Rate
-from evosyn.environments.contract import LEVELS
-from evosyn.environments.fresh import FreshRow, FreshRows, feed_row
-from evosyn.environments.novelty import NoveltyPool
+from evosyn.environments.contract import LEVELS, Environment
+from evosyn.environments.fresh import Fits, FreshRow, FreshRows, feed_row
+from evosyn.environments.novelty import MIX, NoveltyPool
 from evosyn.errors import UsageError
 from evosyn.journal import Journal
 from evosyn.ports import FeedRow, GroupOutcome
@@ -28,7 +28,7 @@ from evosyn.records import Json, Problem, Testing
 from evosyn.reported_steps import by_row
 from evosyn.synthesis.environments.climbing import compared
 from evosyn.synthesis.environments.draft import Draft
-from evosyn.synthesis.selfplay.drafting import DraftsUnderWay, StudentTrial, WantedDraft, stands
+from evosyn.synthesis.selfplay.drafting import DraftsUnderWay, StudentTrial, WantedDraft, fitting_texts, stands
 from evosyn.synthesis.selfplay.state import (
     BEFORE,
     SHARE,
@@ -50,6 +50,9 @@ TRIES = 4
 NOTHING_IN = 16
 """Drafts of which none came in, before a warning."""
 DRAFT_ROW = "draft-"
+TOO_LONG = "request-too-long"
+UNASKED = -1
+"""Number in the ledger of a draft that nobody was asked for."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,8 @@ class PoolParts:
     Attributes:
         under_way: None where nothing is drafted.
         about: who writes; goes into the summary.
+        fits: whether a request for a draft is short enough for the student that is to write.
+        questions: of an environment, one a level: what novelty is measured by.
     """
 
     plan: PoolPlan
@@ -67,6 +72,8 @@ class PoolParts:
     trial: StudentTrial
     under_way: DraftsUnderWay | None = None
     about: Mapping[str, Json] = field(default_factory=dict)
+    fits: Fits = lambda _: True
+    questions: Callable[[Environment], Sequence[str]] = lambda _: ()
 
 
 class EvolvingEnvironments:
@@ -78,11 +85,12 @@ class EvolvingEnvironments:
 
     def __init__(self, parts: PoolParts) -> None:
         self._parts, self._plan = parts, parts.plan
-        self._paid: dict[str, list[float]] = {}
+        self._paid: dict[str, list[float | None]] = {}
         self._steps = pool_steps(parts.journal)
         self._steps.begin(header_of(self._plan, parts.about))
         if not self._steps.standing():
-            self._steps.append(PoolStep(BEFORE, asked=self._asked(EnvironmentPool(self._plan))))
+            told = tuple(tuple(parts.questions(one)) for one in self._plan.seeds) if parts.under_way else ()
+            self._steps.append(PoolStep(BEFORE, asked=self._asked(EnvironmentPool(self._plan)), prompts=told))
         self._refold()
 
     def rows(self, step: int, groups: int) -> Sequence[FeedRow]:  # noqa: ARG002
@@ -96,7 +104,7 @@ class EvolvingEnvironments:
         wanted = [] if under_way is None else self._wanted(outcomes)
         drafts = [] if under_way is None else under_way.collect(wanted)
         fates, alike = self._judged(wanted, drafts, step)
-        found = PoolStep(step, groups, tuple(fates), alike)
+        found = PoolStep(step, groups, (*fates, *self._unasked()), alike)
         found = replace(found, asked=self._asked(self._state.after(found)))
         self._steps.append(found)
         self._fold(found)
@@ -104,8 +112,9 @@ class EvolvingEnvironments:
         self._begin()
         self._warn()
 
-    def paid(self) -> Mapping[str, Sequence[float]]:
-        """Drafts by what they are worth; answers by the majority where no verifier pays."""
+    def paid(self) -> Mapping[str, Sequence[float | None]]:
+        """Drafts by what they are worth, None where their solve rate is unknown; answers by the majority
+        where no verifier pays."""
         return self._paid
 
     def rewind(self, step: int) -> None:
@@ -121,11 +130,12 @@ class EvolvingEnvironments:
         the drafts of the last report were worth."""
         state = self._state
         last = [one for one in state.fates if one.number in self._last]
+        worth = [one.reward for one in last if one.reward is not None]
         return {
             "pool": float(len(state.active)),
             "admitted": float(sum(bool(one.source) for one in last)),
             "level": sum(one.level for one in state.asked) / max(len(state.asked), 1),
-            "draft_worth": sum(one.reward for one in last) / max(len(last), 1),
+            "draft_worth": sum(worth) / max(len(worth), 1),
         }
 
     def summary(self) -> Json:
@@ -136,19 +146,31 @@ class EvolvingEnvironments:
 
     def _orders(self) -> list[DraftOrder]:
         """The drafts that the student is asked for at this step."""
-        return [] if self._plan.wait else self._state.due()
+        return [] if self._plan.wait else [one for one in self._state.due() if self._texts(one)]
+
+    def _unasked(self) -> list[DraftFate]:
+        """What becomes of those that it cannot be asked for."""
+        left = [one for one in self._state.due() if not self._texts(one)]
+        return [DraftFate(one.number, UNASKED, "author", TOO_LONG, reward=None) for one in left]
+
+    def _texts(self, order: DraftOrder) -> tuple[str, ...]:
+        """The programs that a request shows; () where it is too long for the student."""
+        texts = tuple(self._state.texts(order))
+        if self._plan.wait:
+            return texts
+        return fitting_texts(texts, order.category, self._plan.config.drafting, self._parts.fits)
 
     def _draft_row(self, order: DraftOrder) -> FeedRow:
         name = f"{DRAFT_ROW}{order.number}"
         drafting = self._plan.config.drafting
-        request = shown_request(self._state.texts(order), order.category, drafting.sampling)
+        request = shown_request(self._texts(order), order.category, drafting.sampling)
         problem = Problem(name, NAME, request.messages[-1].content)
         task = Task(name, problem, Testing(TESTING, {"program": "", "instance": None}))
         return FeedRow(request.messages, task, drafting.weight, judged=False)
 
     def _wanted(self, outcomes: Sequence[GroupOutcome]) -> list[WantedDraft]:
         """The drafts that are due: those of a teacher, or one for each completion of the student."""
-        due = [(one, tuple(self._state.texts(one))) for one in self._state.due()]
+        due = [(one, self._texts(one)) for one in self._state.due()]
         if self._plan.wait:
             return [WantedDraft(one, texts) for one, texts in due]
         said = {one.row: one.texts for one in outcomes}
@@ -168,13 +190,12 @@ class EvolvingEnvironments:
         rates = dict(zip((one.index for one in tried), self._parts.trial.rates(tried, step), strict=True))
         up = [one for one in drafts if stands(one)]
         alike, fates = batch_alike(up), list[DraftFate]()
-        pressure = self._state.alike
+        pressure, batch = self._state.alike, NoveltyPool()
         for order, draft in zip(wanted, drafts, strict=True):
             rate = rates.get(draft.index, Rate(self._plan.config.band.level, 0, 0))
             come = {fate.environment for fate in fates if fate.source}
-            one = draft if draft.ended is not None else self._placed(draft, rate, come)
-            near = one.nearest
-            novelty = float(stands(one)) if near is None else round(1 - (near.prompt + near.code) / 2, 6)
+            one = self._placed(draft, rate, come) if stands(draft) else draft
+            novelty = _novelty(one, batch)
             share = rate.solved / rate.n if rate.n else None
             ended, came = one.ended, one.ended is None
             if came:
@@ -192,11 +213,11 @@ class EvolvingEnvironments:
         return fates, alike
 
     def _placed(self, draft: Draft, rate: Rate, come: Collection[str]) -> Draft:
-        """A draft against the band and against what came in before it."""
+        """A draft against what was in the pool before it, whatever ended it, and against the band."""
         if draft.environment.id in {*self._state.members, *come}:
-            return draft.drop("novelty", "same-program")
-        if self._plan.arm.novelty:
-            draft = compared(draft, self._kept)
+            draft = draft.drop("novelty", "same-program")
+        found = compared(draft, self._kept)
+        draft = found if self._plan.arm.novelty else replace(draft, nearest=found.nearest)
         if draft.ended is not None:
             return draft
         if not rate.n:
@@ -231,8 +252,8 @@ class EvolvingEnvironments:
 
     def _rewards(
         self, outcomes: Sequence[GroupOutcome], wanted: Sequence[WantedDraft], fates: Sequence[DraftFate]
-    ) -> dict[str, list[float]]:
-        found: defaultdict[str, list[float]] = defaultdict(list)
+    ) -> dict[str, list[float | None]]:
+        found: defaultdict[str, list[float | None]] = defaultdict(list)
         if not self._plan.wait:
             for one, fate in zip(wanted, fates, strict=True):
                 found[f"{DRAFT_ROW}{one.order.number}"].append(fate.reward)
@@ -250,6 +271,8 @@ class EvolvingEnvironments:
         self._state, self._kept, self._last = EnvironmentPool(self._plan), NoveltyPool(), set[int]()
         for event in self._steps.standing():
             self._fold(event)
+            for seed, prompts in zip(self._plan.seeds, event.prompts, strict=False):
+                self._kept.add(seed, prompts)
             for one in event.drafts:
                 if one.source:
                     member = self._state.members[one.environment]
@@ -265,6 +288,15 @@ class EvolvingEnvironments:
         if not self._warned and (said := warnings_of(self._state)):
             self._warned = True
             log.warning("%s", said[0])
+
+
+def _novelty(draft: Draft, batch: NoveltyPool) -> float:
+    """How new a draft is beside what it was compared with and the earlier ones of its batch, which it joins."""
+    if not stands(draft):
+        return 0.0
+    near = compared(draft, batch).nearest
+    batch.add(draft.environment, draft.prompts)
+    return 1.0 if near is None else round(1 - MIX * near.prompt - (1 - MIX) * near.code, 6)
 
 
 def agreement(texts: Sequence[str]) -> list[float]:

@@ -36,7 +36,7 @@ class DraftFate:
         stage, reason: what kept it out; "" where it came in.
         level: the last rung that it stands on.
         solved, known: right answers of the student, and those that could be judged.
-        reward: what it is worth to its author.
+        reward: what it is worth to its author; None where nobody knows.
         source, prompts: of one that came in.
     """
 
@@ -48,7 +48,7 @@ class DraftFate:
     solved: int = 0
     known: int = 0
     novelty: float = 0.0
-    reward: float = 0.0
+    reward: float | None = 0.0
     environment: str = ""
     source: str = ""
     prompts: tuple[str, ...] = ()
@@ -61,6 +61,7 @@ class PoolStep:
 
     Attributes:
         alike: how much alike those drafts are; None where there is nothing to compare.
+        prompts: questions of each seed, by which drafts are compared with it, in the event before the first step.
     """
 
     step: int
@@ -68,6 +69,7 @@ class PoolStep:
     drafts: tuple[DraftFate, ...] = ()
     alike: float | None = None
     asked: tuple[FreshRow, ...] = ()
+    prompts: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -44,17 +44,19 @@ def batch_alike(drafts: Sequence[Draft]) -> float | None:
     return round(float(alike_EE.max(axis=1).mean()), 6)
 
 
-def worth_of(level: int, rate: float | None, novelty: float, alike: float, arm: EnvironmentArm) -> float:
-    """The reward of a draft, in [-1, 2]. No review is an argument of it.
+def worth_of(level: int, rate: float | None, novelty: float, alike: float, arm: EnvironmentArm) -> float | None:
+    """The reward of a draft, in [-1, 2]; None where the rate that it depends on is not known. No review is an argument.
 
     Args:
         level: the last rung that it stands on.
-        rate: how often the student was right, on the last rung.
+        rate: how often the student was right, on the last rung; None where nobody could judge.
         novelty: 0 for what is there already, up to 1.
     """
     if level < RUNS:
         return -1.0
     base = 0.0
     if level == LEVELS:
+        if arm.quality and rate is None:
+            return None
         base = quality(rate or 0.0) if arm.quality else 1.0
     return round(base + (pressure(alike) * novelty / MOST if arm.novelty else 0.0), 6)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -104,6 +105,25 @@ def test_seeds_renew_the_deepest_mutants_now_and_then(tmp_path: Path) -> None:
         lead(feed, 40)
         renewed = [one for one in state_of(feed).arrivals if one.newcomer.number < 0 and one.out]
     assert len(renewed) >= 4 and all(one.fate is Fate.NEW and one.step % 6 == 0 for one in renewed)
+
+
+@pytest.mark.parametrize("lag", [1, 3])
+def test_no_seed_is_drawn_that_is_held_waits_or_is_on_its_way(lag: int, tmp_path: Path) -> None:
+    with opened(tmp_path, arm="resample", seeds=4, lag=lag, steps=STEPS) as feed:
+        for step in range(10):
+            state, rows = state_of(feed), feed.rows(step, PROMPTS)
+            coming = [one.parent.id for one in state.launched] + [one.candidate.id for one in state.waiting]
+            assert len({*coming, *state.curriculum.slots}) == len(coming) + len(state.curriculum.slots)
+            feed.report(step, outcomes(rows, step))
+        assert coming
+
+
+def test_what_repeats_the_statement_of_another_seed_is_a_duplicate() -> None:
+    (one,) = seed_problems_of(SEEDS[:1])
+    seeds = SeedProblems([one, replace(one, problem_id="again", statement=one.statement.upper())])
+    state = Coevolution(CoevolutionPlan(CoevolutionConfig(arm="resample"), seeds, SeedTree(0), 8, 40))
+    state.fold(CoevolutionStep(0, tuple((row.id, 2, 4) for row in state.rows(0, 8))))
+    assert sorted(one.fate for one in state.arrivals) == [Fate.DUPLICATE, Fate.NEW]
 
 
 def test_what_nobody_could_judge_is_asked_again_and_then_given_up_without_a_score(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from evosyn.chat import Reply, Request
 from evosyn.environments import bundled
 from evosyn.environments.asking import REVIEW
+from evosyn.environments.fresh import Fits
 from evosyn.jobs import Call, CallsJob
 from evosyn.ports import FeedRow, GroupOutcome, Sandbox
 from evosyn.randomness import SeedTree
@@ -64,16 +65,20 @@ def box(hash_seed: int) -> Sandbox:
 
 
 class ScriptedAuthor:
-    """Writes bundled environments, each request another one, and accepts every draft; implements `ports.Teacher`."""
+    """Writes bundled environments, each request another one, and accepts every draft or none; implements
+    `ports.Teacher`."""
 
     name, simulated = "scripted", True
+
+    def __init__(self, verdict: str = "accept") -> None:
+        self._verdict = verdict
 
     async def complete(self, request: Request) -> Reply:
         assert request.problem is not None
         name, digest = request.problem.problem_id, content_id("r_", [request.messages[-1].content, request.sample])
         await asyncio.sleep(0.02 * SeedTree(1).child(digest).random().random())
         if request.purpose == REVIEW:
-            return Reply(digest, json.dumps({"verdict": "accept", "issue": "", "where": ""}), self.name)
+            return Reply(digest, json.dumps({"verdict": self._verdict, "issue": "", "where": ""}), self.name)
         source = WRITTEN[int(name.split("-")[1]) % len(WRITTEN)].read_text(encoding="utf-8")
         return Reply(digest, f"```python\n{source}```", self.name)
 
@@ -89,6 +94,8 @@ def opened(
     steps: int = 8,
     by_student: bool = False,
     arm: str = "no-novelty",
+    verdict: str = "accept",
+    fits: Fits = lambda _: True,
     selfplay: dict[str, object] | None = None,
     boxes: tuple[Sandbox, Sandbox] | None = None,
     **config: object,
@@ -102,7 +109,14 @@ def opened(
         run = RunDir(folder) if boxes else resources.enter_context(RunDir(folder))
         one, other = boxes or (resources.enter_context(box(seed)) for seed in (0, 1))
         tools = SelfplayTools(
-            run, resources, ScriptedAuthor(), student or ScriptedStudent(), one, other, lambda _: True, by_student
+            run,
+            resources,
+            ScriptedAuthor(verdict),
+            student or ScriptedStudent(),
+            one,
+            other,
+            fits,
+            by_student,
         )
         given = CoevolutionConfig(recipe="evoenv", arm=arm, selfplay={**SMALL, **(selfplay or {})}, **config)  # type: ignore[arg-type]
         yield evolving_environments(given, SEEDS, StudentPlan(PROMPTS, steps, 3), tools)

@@ -48,6 +48,8 @@ def test_a_draft_is_punished_below_l2_paid_nothing_below_l5_and_there_by_how_it_
     best, less, none = (worth_of(5, rate, 0.0, 0.0, bare) for rate in (0.3, 0.6, 1.0))
     assert best == 1 > less > none == 0
     assert worth_of(5, 1.0, 0.0, 0.0, ENVIRONMENT_ARMS["no-quality"]) == 1
+    assert worth_of(5, None, 0.5, 0.0, FULL) is None  # that nobody could judge it is not the author's
+    assert worth_of(5, None, 0.0, 0.0, ENVIRONMENT_ARMS["no-quality"]) == 1
     assert worth_of(1, None, 1.0, 0.0, FULL) == -1 and worth_of(2, None, 1.0, 0.0, FULL) == 0.4
 
 
