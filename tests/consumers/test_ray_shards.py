@@ -29,6 +29,11 @@ def wanted(strategy: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return undisturbed(strategy, tmp_path_factory.mktemp("one") / "d")
 
 
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    return tmp_path / "d"  # the name of the run, which its cards tell
+
+
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
     with ray_nodes.running(3) as made:
@@ -50,44 +55,39 @@ def lost(out: Path) -> list[str]:
 
 @pytest.mark.parametrize(("number", "named"), [(signal.SIGKILL, ""), (signal.SIGSTOP, "has not answered for 5 s")])
 def test_an_actor_that_dies_or_hangs_gives_its_shard_back(
-    cluster: Any, strategy: Path, wanted: Path, tmp_path: Path, number: signal.Signals, named: str
+    cluster: Any, strategy: Path, wanted: Path, out: Path, number: signal.Signals, named: str
 ) -> None:
-    command = begin_there(cluster, strategy, tmp_path)
-    os.kill(awaited(lambda: working(tmp_path), command)[0], number)
+    command = begin_there(cluster, strategy, out)
+    os.kill(awaited(lambda: working(out), command)[0], number)
     done(command)
-    (reason,) = lost(tmp_path)
+    (reason,) = lost(out)
     assert named in reason
-    assert content(tmp_path) == content(wanted)
-    assert calls(tmp_path) == calls(wanted), "no reply is lost, none is paid twice"
+    assert content(out) == content(wanted)
+    assert calls(out) == calls(wanted), "no reply is lost, none is paid twice"
 
 
 def test_a_node_that_is_lost_costs_executions_and_no_replies(
-    cluster: Any, strategy: Path, wanted: Path, tmp_path: Path
+    cluster: Any, strategy: Path, wanted: Path, out: Path
 ) -> None:
-    command = begin_there(cluster, strategy, tmp_path)
-    pid = awaited(lambda: working(tmp_path), command)[0]
+    command = begin_there(cluster, strategy, out)
+    pid = awaited(lambda: working(out), command)[0]
     node = next(one for one in cluster.worker_nodes if pid in ray_nodes.tree(ray_nodes.raylet(one)))
     os.kill(ray_nodes.raylet(node), signal.SIGKILL)
     done(command)
-    assert len(lost(tmp_path)) == 1
-    assert content(tmp_path) == content(wanted)
-    assert calls(tmp_path) == calls(wanted)
+    assert len(lost(out)) == 1
+    assert content(out) == content(wanted)
+    assert calls(out) == calls(wanted)
 
 
-def test_a_head_that_is_killed_with_its_cluster_goes_on_on_another(
-    strategy: Path, wanted: Path, tmp_path: Path
-) -> None:
+def test_a_head_that_is_killed_with_its_cluster_goes_on_on_another(strategy: Path, wanted: Path, out: Path) -> None:
     with ray_nodes.running(2) as doomed:
-        command = begin_there(doomed, strategy, tmp_path)
-        awaited(lambda: working(tmp_path), command)
+        command = begin_there(doomed, strategy, out)
+        awaited(lambda: working(out), command)
         for pid in (command.pid, ray_nodes.gcs(doomed), *map(ray_nodes.raylet, doomed.list_all_nodes())):
             os.kill(pid, signal.SIGKILL)
         command.wait()
     with ray_nodes.running(2) as other:
-        done(begin_there(other, strategy, tmp_path))
-    assert content(tmp_path) == content(wanted)
-    assert calls(tmp_path) == calls(wanted)
-    assert (
-        len([one for one in lease_events(Journal(tmp_path / "journal.jsonl")) if isinstance(one, Leased)])
-        > 2 * PROBLEMS
-    )
+        done(begin_there(other, strategy, out))
+    assert content(out) == content(wanted)
+    assert calls(out) == calls(wanted)
+    assert len([one for one in lease_events(Journal(out / "journal.jsonl")) if isinstance(one, Leased)]) > 2 * PROBLEMS
