@@ -48,6 +48,11 @@ def raylet(node: Any) -> int:
     return int(node.all_processes["raylet"][0].process.pid)
 
 
+def lose(node: Any) -> None:
+    """What a machine that loses its power does to a cluster: all its processes are gone at once."""
+    _send([raylet(node), *tree(raylet(node))], signal.SIGKILL)
+
+
 def gcs(cluster: Any) -> int:
     """The process that is the head."""
     return int(cluster.head_node.all_processes["gcs_server"][0].process.pid)

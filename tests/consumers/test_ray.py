@@ -112,7 +112,7 @@ def test_a_node_that_is_ten_times_slower_holds_the_end_back_by_little(cluster: A
 
 def test_a_node_is_killed(cluster: Any, sandbox: Sandbox) -> None:
     node = workers(cluster)[0]
-    complete(sandbox, lambda: os.kill(ray_nodes.raylet(node), signal.SIGKILL))
+    complete(sandbox, lambda: ray_nodes.lose(node))
     cluster.remove_node(node)
     ray_nodes.add(cluster)
     deadline = time.monotonic() + 60

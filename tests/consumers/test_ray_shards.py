@@ -72,7 +72,7 @@ def test_a_node_that_is_lost_costs_executions_and_no_replies(
     command = begin_there(cluster, strategy, out)
     pid = awaited(lambda: working(out), command)[0]
     node = next(one for one in cluster.worker_nodes if pid in ray_nodes.tree(ray_nodes.raylet(one)))
-    os.kill(ray_nodes.raylet(node), signal.SIGKILL)
+    ray_nodes.lose(node)
     done(command)
     assert len(lost(out)) == 1
     assert content(out) == content(wanted)
