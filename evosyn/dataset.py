@@ -208,7 +208,7 @@ def parquet_files(path: str | Path, setting: str = "evosyn") -> list[Path]:
     lacking = [file for file in files if not file.is_file()]
     if lacking:
         what = "is missing, of a dataset in several files" if several else "no such dataset"
-        raise UsageError(f"{lacking[0]}: {what}; make it with `evosyn synthesize RUN --out {path}`")
+        raise UsageError(f"{lacking[0]}: {what}; make one with `evosyn synthesize RUN --out DATASET`")
     return files
 
 
@@ -317,7 +317,7 @@ def read_rejects(directory: str | Path) -> list[Reject]:
     """
     file = Path(directory) / "rejects.jsonl"
     if not file.is_file():
-        raise UsageError(f"{file}: no such file; make it with `evosyn synthesize RUN --out {directory}`")
+        raise UsageError(f"{file}: no such file; make one with `evosyn synthesize RUN --out DATASET`")
     if not file.stat().st_size:
         return []
     found = []

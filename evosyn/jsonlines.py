@@ -127,7 +127,8 @@ def raw_lines(path: Path, file: IO[bytes]) -> Iterator[bytes]:
 
 def _object(path: Path, number: int, raw: bytes) -> dict[str, Json]:
     try:
-        value = json.loads(raw.rstrip(b"\r\n"), parse_constant=_no_constant, object_pairs_hook=_once)
+        text = raw.rstrip(b"\r\n").decode("utf-8-sig", "surrogatepass")
+        value = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_once)
     except UnicodeDecodeError as error:
         raise InputError(path, f"is not UTF-8: {error.reason}", line=number, hint="Save the file as UTF-8") from error
     except RecursionError as error:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from importlib import resources
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
@@ -21,6 +22,8 @@ from evosyn.records import FLAT_PAYLOAD, Json, Pool, Problem, Provenance, Soluti
 from evosyn.testings import StoredTesting
 
 BUILTIN = "builtin:"
+WORLD_TOOLS = "builtin:world-tools"
+"""What `domains` makes of the bundled worlds."""
 LONGEST = {"problem_id": 200, "domain": 200, "statement": 1_000_000}
 """Characters."""
 UNTOLD = re.compile(r"[\x00-\x08\x0e-\x1f\x7f\ud800-\udfff]")
@@ -182,12 +185,16 @@ def _numbered(path: Path) -> Iterator[_Object | InputError]:
         yield line if isinstance(line, InputError) else _Object(path, line.number, line.value)
 
 
+def _holds_pools(entry: Traversable) -> bool:
+    return entry.is_dir() and any(file.name.endswith((".jsonl", *SUFFIXES)) for file in entry.iterdir())
+
+
 def _builtin(source: str) -> Iterator[_Object | InputError]:
     home = resources.files("evosyn") / "builtin"
-    known = sorted(entry.name.replace("_", "-") for entry in home.iterdir() if entry.is_dir() and entry.name[0] != "_")
+    known = sorted(entry.name.replace("_", "-") for entry in home.iterdir() if _holds_pools(entry))
     name = source.removeprefix(BUILTIN)
     if name not in known:
-        hint = f"Known: {', '.join(BUILTIN + one for one in known)}"
+        hint = f"Known: {', '.join([*(BUILTIN + one for one in known), WORLD_TOOLS])}"
         raise InputError(source, "no such bundled pool", hint=hint)
     for entry in sorted((home / name.replace("-", "_")).iterdir(), key=lambda item: item.name):
         if entry.name.endswith(".jsonl"):

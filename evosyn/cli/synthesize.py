@@ -120,9 +120,9 @@ def _inputs(run: Path, seeds: str | None) -> Inputs:
 
     file = run if run.suffix == ".py" else run / "strategy.py"
     if not file.is_file():
+        lacks = "has no strategy.py" if run.is_dir() else "is no strategy file" if run.exists() else "no such directory"
         raise UsageError(
-            f"RUN {run}: has no strategy.py; give the directory that `evosyn evolve SEEDS --out {run}` wrote, "
-            "or a strategy file"
+            f"RUN {run}: {lacks}; give a directory that `evosyn evolve SEEDS --out RUN` wrote, or a strategy file"
         )
     source = seeds or _seeds_of(run)
     problems = tuple(pool.problem for pool in load_pools(source))

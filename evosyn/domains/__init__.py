@@ -18,7 +18,6 @@ from evosyn.tasks import Task
 from evosyn.toolcalls import as_chat
 
 AGENTBENCH = "agentbench:"
-WORLD_TOOLS = "builtin:world-tools"
 _made: dict[str, Domain] = {}
 _lock = threading.Lock()
 
@@ -126,7 +125,7 @@ def iter_pools(source: str | Path) -> Iterator[Pool]:
 def scan_pools(source: str | Path) -> Iterable[Pool | InputError]:
     """As `pools.scan_pools`, each one of its domain; `agentbench:PATH` (docs/os-shell.md) and the tools of the bundled
     worlds, `builtin:world-tools` (docs/worlds.md), are sources as well."""
-    if str(source) == WORLD_TOOLS:
+    if str(source) == pools.WORLD_TOOLS:
         from evosyn.domains import world_tool_pools
 
         return world_tool_pools.scan_tools()

@@ -106,7 +106,6 @@ def claim(
     Raises:
         UsageError: it holds another run.
     """
-    run.claim(KIND)
     ledger.begin(header_of(KIND, inputs, config, asked))
     write_heads(run, KIND, inputs, config, asked, protection)
 

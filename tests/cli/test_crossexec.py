@@ -274,6 +274,7 @@ def test_pool_check_says_all_errors_of_a_line_in_the_order_of_lines_for_several_
         (b'[{"problem_id": "a"}]', "is a JSON array. Write one object a line: jq -c '.[]'"),
         (b'{"problem_id": "a", "problem_id": "b"}', "the key 'problem_id' stands twice in an object"),
         ('{"problem_id": "é"}'.encode("latin-1"), "is not UTF-8"),
+        ('{"problem_id": "a"}\n'.encode("utf-16"), "is not UTF-8"),
     ],
 )
 def test_a_file_of_another_form_is_named_with_what_to_do(tmp_path: Path, content: bytes, said: str) -> None:

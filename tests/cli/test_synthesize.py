@@ -51,7 +51,9 @@ def refused(place: Path, *arguments: str) -> str:
 
 
 def test_a_run_without_a_strategy_is_refused(place):
-    assert "evosyn evolve" in refused(place, str(place / "nowhere"))
+    assert "nowhere: no such directory; give a directory that `evosyn evolve" in refused(place, str(place / "nowhere"))
+    (place / "empty").mkdir()
+    assert "has no strategy.py" in refused(place, str(place / "empty"))
 
 
 def test_a_strategy_file_needs_seeds(place):

@@ -149,8 +149,11 @@ def test_a_file_that_is_not_the_gzip_it_claims_to_be(tmp_path: Path) -> None:
 
 
 def test_an_unknown_bundled_pool_names_the_known_ones() -> None:
-    with pytest.raises(InputError, match=r"no such bundled pool.*builtin:python-seeds"):
+    with pytest.raises(InputError, match=r"no such bundled pool.*builtin:python-seeds") as refused:
         load_pools("builtin:python-seed")
+    named = str(refused.value).partition("Known: ")[2].split(", ")
+    assert all(load_pools(one) for one in named)
+    assert "builtin:world-tools" in named
 
 
 @pytest.mark.parametrize(

@@ -130,6 +130,14 @@ def test_the_error_of_a_gain_is_that_of_its_pools_and_of_drawing():
     assert lower[0] > lower[1]
 
 
+def test_a_gain_on_one_problem_alone_is_none_whatever_rounding_leaves():
+    for count in range(3, 40):
+        scores = np.zeros((6, count))
+        scores[:, 0] = np.random.default_rng(count).random(6)
+        gain = gain_of(Scored(scores, 0.5), Scored(np.zeros((6, count)), 0.5), ["a"] * count)
+        assert not gain.passes
+
+
 def test_a_task_of_two_pools_is_held_out_of_both_or_of_neither_and_every_pool_has_its_share():
     shared = [matrix(n, pool=pool) for n in range(10) for pool in ("one", "two")]
     alone = [matrix(n, pool="two") for n in range(20, 30)]

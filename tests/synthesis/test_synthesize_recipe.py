@@ -9,6 +9,7 @@ import pytest
 
 from evosyn.dataset import SETTINGS, read_dataset, read_rejects
 from evosyn.errors import BudgetSpent, UsageError
+from evosyn.journal import Journal
 from evosyn.synthesis.config import FilterConfig, SynthesizeConfig
 from evosyn.synthesis.decontaminate import DecontaminateConfig
 from evosyn.synthesis.instance import ledger_of
@@ -167,9 +168,10 @@ def test_killed_before_the_manifest_was_written_it_goes_on(toy, tmp_path):
 def test_a_directory_of_another_command_is_refused_and_left_alone(toy, tmp_path):
     (tmp_path / "d").mkdir()
     (tmp_path / "d" / "manifest.json").write_text('{"kind": "evolve"}')
+    Journal(tmp_path / "d" / "journal.jsonl").append({"event": "proposal"})
     with pytest.raises(UsageError, match=r"another kind \(evolve\)"):
         toy.run(tmp_path / "d", CONFIG)
-    assert sorted(path.name for path in (tmp_path / "d").iterdir()) == [".lock", "manifest.json"]
+    assert sorted(path.name for path in (tmp_path / "d").iterdir()) == [".lock", "journal.jsonl", "manifest.json"]
 
 
 def test_contaminated_and_repeated_problems_are_dropped_by_their_stages(toy, tmp_path):

@@ -21,7 +21,7 @@ from evosyn.strategies import strategy_id
 from evosyn.synthesis.card import how_made
 from evosyn.synthesis.config import SynthesizeConfig
 from evosyn.synthesis.decontaminate import OverlapIndex, open_index
-from evosyn.synthesis.inputs import Asked, Inputs, claim
+from evosyn.synthesis.inputs import KIND, Asked, Inputs, claim
 from evosyn.synthesis.instance import Instance
 from evosyn.synthesis.outputs import OutputPlan, import_ahead, write_outputs
 from evosyn.synthesis.problems import Briefs
@@ -60,6 +60,7 @@ def synthesize(
     progress = progress or SynthesisProgress()
     progress.asked = config.problems
     with RunDir(out) as run:
+        run.claim(KIND)
         ledger = Ledger(run.journal, Instance, on_reply=progress.reply)
         stages = stages_of(Given(inputs, config, workbench, asked, ledger, benchmarks))
         claim(run, ledger, inputs, config, asked, workbench.sandbox.protection)

@@ -36,6 +36,8 @@ UNLIKELY = 4.0
 """Errors from drawing by which a bound lies below zero where no further draws will lift it."""
 MOST_FALL = 0.005
 """What a finalist may fall behind in one pool."""
+DIGITS = 9
+"""Behind the point, of figures that are compared; the rest is rounding."""
 
 
 class Scored(NamedTuple):
@@ -73,8 +75,13 @@ class Gain(NamedTuple):
     by_pool: Mapping[str, float]
 
     @property
+    def bound(self) -> float:
+        """`lower` without what rounding added: of a gain on one problem alone it is 0."""
+        return round(self.lower, DIGITS)
+
+    @property
     def passes(self) -> bool:
-        return self.lower > 0 and min(self.by_pool.values()) >= -MOST_FALL
+        return self.bound > 0 and min(self.by_pool.values()) >= -MOST_FALL
 
 
 class Contest(NamedTuple):
@@ -142,7 +149,8 @@ def decide(
         return Contest(winner, found[winner], names.get(winner), None, fresh.draws)
     gains_of = {text: gain_of(found[text], found[best], fresh.pools_P) for text in rivals}
     leader = max(
-        rivals, key=lambda text: (gains_of[text].passes, round(gains_of[text].lower, 9), *_merit(text, found[text]))
+        rivals,
+        key=lambda text: (gains_of[text].passes, gains_of[text].bound, *_merit(text, found[text])),
     )
     winner = leader if gains_of[leader].passes else best
     return Contest(winner, found[winner], names[best], gains_of[leader], fresh.draws)
@@ -223,9 +231,9 @@ def _leaders(rivals: Sequence[str], found: Mapping[str, Scored], best: Scored, p
     """Those of the highest lower bounds; of programs that score alike everywhere the one of the highest merit."""
     alike: dict[bytes, str] = {}
     for text in sorted(rivals, key=lambda text: _merit(text, found[text]), reverse=True):
-        alike.setdefault(found[text].scores_BP.round(9).tobytes(), text)
+        alike.setdefault(found[text].scores_BP.round(DIGITS).tobytes(), text)
     return sorted(alike.values(), key=lambda text: -gain_of(found[text], best, pools_P).lower)[:LEADERS]
 
 
 def _merit(text: str, scored: Scored) -> tuple[float, float, int, str]:
-    return round(scored.score, 9), round(scored.testing, 9), -code_tokens(text), text
+    return round(scored.score, DIGITS), round(scored.testing, DIGITS), -code_tokens(text), text

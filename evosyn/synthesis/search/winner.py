@@ -137,7 +137,7 @@ def report_of(choice: WinnerChoice, state: SearchState, found: Boards, seeds: Se
     first = name_of_initial(state)
     best, start = names[EVOLVED], names[first]
     return {
-        "best": _side(choice.winner, choice.contest.scored.score, best),
+        "best": _side(choice.winner, _train_score(found.train, EVOLVED), best),
         "initial": _side(initial.candidate, _train_score(found.train, first), start),
         "difference": _difference(best, start),
         "beats_initial": (best.evaluation.score or 0.0) > (start.evaluation.score or 0.0),
@@ -161,6 +161,7 @@ def contest_report(contest: Contest) -> dict[str, Json]:
     """How the best finalist stands to the best known rule."""
     gain = contest.gain
     return {
+        "score": contest.scored.score,
         "known": contest.reference,
         "evolved_wins": contest.passed,
         "gain": None if gain is None else gain.mean,
