@@ -190,6 +190,27 @@ def test_an_argument_that_cannot_cross_makes_the_testing_broken(sandbox: Sandbox
 
 
 @pytest.mark.parametrize(
+    "code",
+    [
+        "def check(f):\n    for v in f(3): last = v\n    assert last == 3\ncheck(f)",
+        "for v in f(3): last = v\nassert last == 3",
+        "if f(3): y = 1\nassert y",
+        "x = 1\nif not f(3): del x\nassert x",
+        "def outer(f):\n    for v in f(3): last = v\n    return lambda: last\nouter(f)()",
+        "match f(3):\n    case [one]: pass\nassert one",
+        "".join(f"n{n} = 0\n" for n in range(300)) + "for v in f(3): last = v\nassert last == 3",
+    ],
+)
+def test_a_program_that_leaves_a_name_of_the_testing_unbound_fails(sandbox: Sandbox, code: str) -> None:
+    assert check(sandbox, code, "def f(x): return []").status is Status.EXCEPTION
+
+
+def test_each_nan_that_a_program_gives_is_its_own(sandbox: Sandbox) -> None:
+    for code in ("a = f(1)\nb = f(2)\nassert [a] == [b]", "assert len({f(1), f(2)}) == 1", "assert f(1) in [f(2)]"):
+        assert check(sandbox, code, "def f(x): return float('nan')").status is not Status.OK
+
+
+@pytest.mark.parametrize(
     ("code", "program"),
     [
         ("assert eval(f(1)) == 3", "def f(x): return 'undefined'"),

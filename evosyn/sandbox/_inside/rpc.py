@@ -14,7 +14,7 @@ import marshal
 import signal
 from collections.abc import Callable, Sequence
 from opcode import opmap
-from types import CodeType, FrameType, SimpleNamespace
+from types import CodeType, FrameType, SimpleNamespace, TracebackType
 from typing import Any, TypeAlias
 
 from evosyn.sandbox._inside import child, wire
@@ -150,7 +150,8 @@ def _blame(error: BaseException, peer: Peer) -> tuple[int, bytes]:
 
 
 def _is_in_the_text(error: BaseException) -> bool:
-    """Whether the testing's own text names what is not there, or imports it."""
+    """Whether the testing's own text imports what is not there, or names what it binds nowhere; where it does, what a
+    program gave may have led around it."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
@@ -158,9 +159,32 @@ def _is_in_the_text(error: BaseException) -> bool:
         return False
     if isinstance(error, ImportError):
         return trace.tb_frame.f_code.co_code[trace.tb_lasti] in _IMPORTS
-    return isinstance(error, NameError)
+    return isinstance(error, NameError) and error.name is not None and error.name not in _bound(error.__traceback__)
 
 
+def _bound(trace: TracebackType | None) -> set[str]:
+    """What the code of a traceback binds in the testing's text, at any time."""
+    found: set[str] = set()
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == TESTING:
+            found |= _bound_in(trace.tb_frame.f_code)
+        trace = trace.tb_next
+    return found
+
+
+def _bound_in(code: CodeType) -> set[str]:
+    found, wide = {*code.co_varnames, *code.co_cellvars, *code.co_freevars}, 0
+    for operation, argument in zip(code.co_code[::2], code.co_code[1::2], strict=True):
+        wide = wide << 8 | argument
+        if operation in _BINDING:
+            found.add(code.co_names[wide])
+        wide = wide if operation == _WIDER else 0
+    inner = (one for one in code.co_consts if isinstance(one, CodeType))
+    return found.union(*map(_bound_in, inner))
+
+
+_BINDING = frozenset(opmap[name] for name in ("STORE_NAME", "STORE_GLOBAL", "DELETE_NAME", "DELETE_GLOBAL"))
+_WIDER = opmap["EXTENDED_ARG"]
 _IMPORTS = frozenset({opmap["IMPORT_NAME"], opmap["IMPORT_FROM"]})
 
 

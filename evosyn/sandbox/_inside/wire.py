@@ -100,7 +100,7 @@ def decode(data: bytes, hook: Hook | None = None) -> Any:
     value, position = _read(data, 0, _WireReading(len(data), hook))
     if position != len(data):
         raise Malformed("bytes after the value")
-    if len(data) <= 16 and data[:1] not in _CONTAINERS:
+    if len(data) <= 16 and data[:1] not in _CONTAINERS and value == value:  # each NaN is its own object
         if len(_scalars) > 4096:
             _scalars.clear()
         _scalars[data] = value
