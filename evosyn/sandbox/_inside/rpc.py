@@ -159,11 +159,13 @@ def _is_in_the_text(error: BaseException) -> bool:
         return False
     if isinstance(error, ImportError):
         return trace.tb_frame.f_code.co_code[trace.tb_lasti] in _IMPORTS
-    return isinstance(error, NameError) and error.name is not None and error.name not in _bound(error.__traceback__)
+    if not isinstance(error, NameError) or isinstance(error, UnboundLocalError) or error.name is None:
+        return False
+    return error.name not in {*trace.tb_frame.f_code.co_freevars, *_bound(error.__traceback__)}
 
 
 def _bound(trace: TracebackType | None) -> set[str]:
-    """What the code of a traceback binds in the testing's text, at any time."""
+    """The global names that the testing's text binds, at any time, in the code of a traceback."""
     found: set[str] = set()
     while trace is not None:
         if trace.tb_frame.f_code.co_filename == TESTING:
@@ -173,14 +175,13 @@ def _bound(trace: TracebackType | None) -> set[str]:
 
 
 def _bound_in(code: CodeType) -> set[str]:
-    found, wide = {*code.co_varnames, *code.co_cellvars, *code.co_freevars}, 0
+    found, index = set(), 0
     for operation, argument in zip(code.co_code[::2], code.co_code[1::2], strict=True):
-        wide = wide << 8 | argument
+        index = index << 8 | argument
         if operation in _BINDING:
-            found.add(code.co_names[wide])
-        wide = wide if operation == _WIDER else 0
-    inner = (one for one in code.co_consts if isinstance(one, CodeType))
-    return found.union(*map(_bound_in, inner))
+            found.add(code.co_names[index])
+        index = index if operation == _WIDER else 0
+    return found.union(*(_bound_in(one) for one in code.co_consts if isinstance(one, CodeType)))
 
 
 _BINDING = frozenset(opmap[name] for name in ("STORE_NAME", "STORE_GLOBAL", "DELETE_NAME", "DELETE_GLOBAL"))
