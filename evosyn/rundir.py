@@ -76,11 +76,13 @@ class RunDir:
     Attributes:
         path: the directory.
         journal: `journal.jsonl`.
+        written: names of the files that were written through this object.
     """
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self.journal = Journal(self.path / "journal.jsonl")
+        self.written: set[str] = set()
         self._lock: IO[str] | None = None
 
     def open_for_writing(self) -> RunDir:
@@ -137,6 +139,7 @@ class RunDir:
         """Write one file of the run atomically and return its path."""
         path = self.file(name)
         write_atomic(path, data)
+        self.written.add(name)
         return path
 
     def write_json(self, name: str, value: Json) -> Path:

@@ -87,6 +87,9 @@ def command(config: SynthesizeConfig, out: Path, dry_run: bool, as_json: bool, q
     inputs = _inputs(Path(str(config.run)), config.seeds)
     if inputs.standing is not None and inputs.standing.warning:
         click.echo(f"warning: {inputs.standing.warning}", err=True)
+    known = None if config.draw.adaptive is not None else inputs.evolved_on
+    if known is not None and (unlike := known.unlike(config.solutions, config.testings)):
+        click.echo(f"warning: {unlike}", err=True)
     limits, default = config.execute.limits, default_teacher(inputs.seeds)
     own = config.workbench if config.shards.size is None else on_this_machine(config.workbench)
     with Workbench(own, out=out, seed=config.seed, limits=limits, default=default) as workbench:

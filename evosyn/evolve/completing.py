@@ -6,10 +6,11 @@ what it found, and writes `report.json` (DESIGN.md section 4).
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Mapping
 
-from evosyn.errors import BudgetSpent, TeacherUnavailable
+from evosyn.errors import BudgetSpent, EvosynError, TeacherUnavailable
 from evosyn.evolve.islands import Archipelago
 from evosyn.evolve.loop import Search
 from evosyn.evolve.stopping import Stop
@@ -29,11 +30,13 @@ def complete(
 ) -> dict[str, Json]:
     """Go on with a search over `run.journal` until it ends; returns the value of `report.json`.
 
+    Where that is already of this very state, it is shown, and nothing is scored or written again.
+
     Args:
         more: proposals or evaluations (whichever are limited) to add.
         began: when the command began (`time.monotonic`), for the report; by default now.
         before: what was spent before the search, by phase; it is part of what the report says.
-        on_end: told why the search ended, before anything is written.
+        on_end: told why the search ended, before anything is written; not where nothing will be.
 
     Raises:
         UsageError: the journal belongs to another configuration, or the first initial candidate is invalid.
@@ -50,20 +53,38 @@ def complete(
         spent, stopped = error, Stop.COST
     if stopped is Stop.FAILING:
         raise TeacherUnavailable(_failing(search.state, search.limits.failures))
-    if on_end is not None:
-        on_end(stopped)
-    report = {
-        **search.evolved.finish(search.state, run),
-        **search.state.report(),
-        **_spent(search.state, before or {}),
-        "seed": search.state.seed.root,
-        "stopped": stopped.value,
-        "wall_s": round(time.monotonic() - began, 2),
-    }
-    run.write_json("report.json", report)
+    report = _reported(run, search.state, stopped)
+    if report is None:
+        if on_end is not None:
+            on_end(stopped)
+        report = {
+            **search.evolved.finish(search.state, run),
+            **_course(search.state, stopped),
+            **_spent(search.state, before or {}),
+            "wall_s": round(time.monotonic() - began, 2),
+            "files": sorted(run.written),
+        }
+        run.write_json("report.json", report)
     if spent := spent or search.spent:
         raise spent
     return report
+
+
+def _course(state: Archipelago, stopped: Stop) -> dict[str, Json]:
+    return {**state.report(), "seed": state.seed.root, "stopped": stopped.value}
+
+
+def _reported(run: RunDir, state: Archipelago, stopped: Stop) -> dict[str, Json] | None:
+    """The report that an earlier command wrote of the same state; None where it is lost, or a file beside it."""
+    try:
+        known: dict[str, Json] = run.read_json("report.json")
+    except EvosynError:
+        return None
+    course = {name: value for name, value in _course(state, stopped).items() if name not in ("model_calls", "cost")}
+    if json.loads(json.dumps(course)) != {name: known.get(name) for name in course} or "files" not in known:
+        return None
+    del known["v"]
+    return known if all(run.file(name).is_file() for name in known["files"]) else None
 
 
 def _spent(state: Archipelago, before: Mapping[str, Usage]) -> dict[str, Json]:

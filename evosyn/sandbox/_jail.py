@@ -243,7 +243,7 @@ def _readable(spec: JailSpec) -> list[str]:
     for folder in ("/usr/lib64", f"/usr/lib/{triplet}", "/usr/local/lib", "/lib64", f"/lib/{triplet}"):
         if folder.rstrip("/") not in ("/usr/lib", "/lib"):
             found.append(Path(os.path.realpath(folder)))
-    found += [Path("/etc/ld.so.cache"), Path("/usr/share/zoneinfo")]
+    found += [Path("/etc/ld.so.cache"), Path("/usr/share/zoneinfo"), Path("/usr/lib/locale")]
     if spec.numpy:
         root = numpy_root()
         found += [root / "numpy", root / "numpy.libs"]

@@ -67,6 +67,16 @@ class EvolvedOn:
     drawn: tuple[int, int]
     pools: tuple[int, int]
 
+    def unlike(self, solutions: int, testings: int) -> str:
+        """What to say before so many are drawn for each problem; "" where the search had as many."""
+        asked = (solutions, testings)
+        if all(low <= size <= high for low, high, size in zip(self.drawn, self.pools, asked, strict=True)):
+            return ""
+        bounds = zip(self.drawn, self.pools, strict=True)
+        ranges = [str(low) if low == high else f"{low} to {high}" for low, high in bounds]
+        said = "{} solutions and {} testings a problem, and the strategy was evolved on {} and {}. "
+        return said.format(*asked, *ranges) + RESIZE.format(*asked)
+
 
 def traits_of(matrix: PassMatrix) -> Traits:
     """The traits of a matrix with at least one cell."""

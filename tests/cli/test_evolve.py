@@ -2,6 +2,7 @@
 
 import json
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -86,10 +87,19 @@ def test_it_writes_strategy_report_config_manifest_and_journal(finished):
 
 
 def test_repeating_the_command_shows_the_result_and_changes_nothing(finished):
-    before = (finished / "journal.jsonl").read_bytes(), (finished / "strategy.py").read_bytes()
+    names = ("journal.jsonl", "strategy.py", "report.json")
+    before = [(finished / name).read_bytes() for name in names]
     result = run(*command(finished.parent / "m.jsonl", finished, "--evaluations", "250"))
-    assert "held out" in result.stdout
-    assert ((finished / "journal.jsonl").read_bytes(), (finished / "strategy.py").read_bytes()) == before
+    assert "held out" in result.stdout and "scoring train" not in result.stderr
+    assert [(finished / name).read_bytes() for name in names] == before
+
+
+@pytest.mark.parametrize("name", ["strategy.py", "card.json", "report.json"])
+def test_a_file_that_was_lost_is_written_again(name, finished, tmp_path):
+    copied = shutil.copytree(finished, tmp_path / "run")
+    (copied / name).write_text("{") if name == "report.json" else (copied / name).unlink()
+    run(*command(finished.parent / "m.jsonl", copied, "--evaluations", "250"))
+    assert (copied / name).read_text()[:200] == (finished / name).read_text()[:200]
 
 
 def test_continue_goes_on_from_a_finished_run(finished, tmp_path):

@@ -1,6 +1,7 @@
 """Something else than strategies is evolved by the same engine: bit strings, written outside of the package."""
 
 import asyncio
+import json
 import re
 import shutil
 from dataclasses import replace
@@ -43,7 +44,7 @@ def test_a_run_ends_in_its_report_and_repeating_its_command_changes_nothing(tmp_
     assert (tmp_path / "run" / "best.txt").read_text().count("1") == 32 * report["best"]["score"]
     before = journal(tmp_path / "run")
     again = evolve(tmp_path / "run")
-    assert {**again, "wall_s": 0} == {**report, "wall_s": 0}
+    assert again == json.loads(json.dumps(report))
     assert journal(tmp_path / "run") == before
     with pytest.raises(UsageError, match="seed: 0 there, 1 asked for"):
         evolve(tmp_path / "run", seed=1)

@@ -25,13 +25,17 @@ class Liar(int):
 class Pile(list):
     def top(self): return self[-1]
 class Colour(enum.IntEnum): RED = 5
+class Access(enum.IntFlag): READ = 1; WRITE = 2
+class Cunning(enum.IntFlag):
+    READ = 1
+    def __or__(self, other): return 7
 Point = collections.namedtuple('Point', 'x y')
 VALUES = {
     'range': range(2, 9, 3), 'keys': {'b': 1, 'a': 2}.keys(), 'values': {'b': 1}.values(), 'items': {'b': [1]}.items(),
     'fraction': fractions.Fraction(1, 3), 'point': Point(1, [2]), 'member': Colour.RED, 'pile': Pile([1, 2]),
     'counter': collections.Counter('aab'), 'ordered': collections.OrderedDict(b=1, a=2), 'deque': collections.deque([1, 2], 3),
     'default': collections.defaultdict(list, a=[1]), 'bytes': bytearray(b'ab'), 'liar': Liar(5), 'node': Node(3),
-    'object': object(), 'int': int, 'function': lambda x: x + 1, 'nodes': [Node(1), Node(2)], 'endless': None,
+    'object': object(), 'int': int, 'flags': Access.READ | Access.WRITE, 'cunning': Cunning.READ, 'function': lambda x: x + 1, 'nodes': [Node(1), Node(2)], 'endless': None,
 }
 def f(what, *args, **kwargs):
     if what == 'steps': return (n * n for n in args[0])
@@ -72,6 +76,7 @@ def check(sandbox: Sandbox, code: str, program: str = PROGRAM) -> ItemOutcome:
         "p = f('point')\ntry:\n    p.x = 2\nexcept AttributeError:\n    pass\nelse:\n    assert False",
         "assert f('member') == 5 and f('pile') == [1, 2] and f('bytes') == b'ab'",
         "assert f('counter') == {'a': 2, 'b': 1} and f('counter')['c'] == 0 and f('counter').most_common(1) == [('a', 2)]",
+        "assert f('flags') == 3 and f('flags') & 1 and f('flags') | 4 == 7",
         "import collections\nassert f('ordered') != collections.OrderedDict(a=2, b=1) and f('ordered') == {'a': 2, 'b': 1}",
         "d = f('deque')\nd.append(3)\nd.append(4)\nassert list(d) == [2, 3, 4] and d != [2, 3, 4]",
         "assert f('default')['b'] == [] and f('int') is int",
@@ -146,7 +151,7 @@ def test_an_exception_of_the_program_never_ends_a_loop_of_the_testing(sandbox: S
     assert check(sandbox, code.format(how)).status is Status.EXCEPTION
 
 
-@pytest.mark.parametrize("name", ["liar", "object", "node"])
+@pytest.mark.parametrize("name", ["liar", "cunning", "object", "node"])
 @pytest.mark.parametrize(
     "code",
     [

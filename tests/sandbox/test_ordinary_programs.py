@@ -71,6 +71,18 @@ ORDINARY = {
                 thread.join()
             return x if sorted(total) == list(range(8)) == sorted(done.get() for _ in range(8)) else None
         """,
+    "the locale of the environment": """
+        import locale
+        def f(x):
+            locale.setlocale(locale.LC_ALL, "")
+            return x if locale.getlocale() else None
+        """,
+    "numbers in small letters": """
+        import decimal
+        def f(x):
+            decimal.getcontext().capitals = 0
+            return x if str(decimal.Decimal("1E+30")) == "1e+30" else None
+        """,
     "a data base in memory": """
         import sqlite3
         def f(x):

@@ -49,6 +49,16 @@ def test_a_few_problems_of_the_same_kind_are_not_called_shifted_for_being_few(co
     assert sum(map(bool, alarms)) <= 6
 
 
+@pytest.mark.parametrize(("drawn", "said"), [((8, 8), False), ((8, 7), True), ((9, 8), True), ((4, 16), True)])
+def test_another_number_of_solutions_or_testings_is_told_before_they_are_drawn(drawn, said):
+    run = matrices(1, 40, 0.4)
+    known = read_evolved_on(json.loads(json.dumps({"evolved_on": evolved_on(run[:24], run[24:], 8, 8)})))
+    assert known is not None
+    told = known.unlike(*drawn)
+    assert bool(told) is said
+    assert not said or (f"{drawn[0]} solutions" in told and "evolved on 8 and 8" in told and f"-M {drawn[0]}" in told)
+
+
 def test_pools_of_a_stronger_model_are_told_with_the_range_that_chance_explains_and_what_to_do():
     found = shift(matrices(7, 30, 0.9))
     assert {"pass_share", "strictness", "solutions_agree"} <= beyond(found)

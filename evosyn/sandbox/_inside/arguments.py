@@ -99,7 +99,7 @@ def _checked(record: wire.Record) -> wire.Record:
     """A testing could have written it by hand: what is no value must not reach the program's process."""
     if record.code == wire.OK:
         try:
-            wire.decode(record.payload)
+            wire.decode_live(record.payload)
         except (wire.Malformed, RecursionError):
             return wire.Record(wire.EXCEPTION, record.seconds, b"not a value")
     return record

@@ -15,9 +15,9 @@ import resource
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import ModuleType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
-from evosyn.sandbox._inside import seccomp, wire
+from evosyn.sandbox._inside import seccomp, trees, wire
 from evosyn.sandbox._inside.alarm import Alarm, JobLimits, TimeLimit
 
 EXIT_FULL, EXIT_TIME = 77, 80
@@ -25,6 +25,7 @@ BOM = "\ufeff"
 """Python itself skips this at the start of a file."""
 
 Made = TypeVar("Made")
+WayOf: TypeAlias = Callable[[Any], trees.Way]
 _prctl = ctypes.CDLL(None).prctl
 
 
@@ -35,13 +36,13 @@ class Writer:
         self._handle = handle
         self._most = limits.output_kb * 1024
 
-    def encode(self, value: Any) -> tuple[int, bytes]:
+    def encode(self, value: Any, way_of: WayOf | None = None) -> tuple[int, bytes]:
         """Status code and bytes of a value; may run the program's own code, so this is done under the alarm."""
         kind = type(value)
         if (kind is str or kind is bytes) and len(value) > self._most:  # `in` would ask a metaclass
             return wire.OUTPUT_LIMIT, b"%d characters, limit %d" % (len(value), self._most)
         try:
-            payload = wire.encode(value)
+            payload = wire.encode(value, None if way_of is None else way_of(value))
         except wire.NotPlain as error:
             return wire.NOT_PLAIN, str(error).encode("utf-8", "replace")[:200]
         if len(payload) > self._most:
@@ -261,7 +262,7 @@ def run_company(members: Iterable[bytes], work: Work) -> None:
 def run_arguments(body: bytes, work: Work) -> None:
     """The value of an expression that a testing computes arguments with, encoded; no program is near."""
     work.to.put(wire.OK, 0.0, b"")
-    _call(plain_arguments, (marshal.loads(body),), {}, work)
+    _call(plain_arguments, (marshal.loads(body),), {}, work, trees.keeping)
 
 
 def run_harness(main: Callable[[str, Any], Any], programs: Iterable[bytes], argument: Any, work: Work) -> None:
@@ -272,14 +273,20 @@ def run_harness(main: Callable[[str, Any], Any], programs: Iterable[bytes], argu
             break
 
 
-def _call(entry: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], work: Work) -> float | None:
+def _call(
+    entry: Callable[..., Any],
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    work: Work,
+    way_of: WayOf | None = None,
+) -> float | None:
     """One call and its record; what it is charged, or None after a timeout, since what an interrupted call leaves
     behind is not trusted, and where memory was short, since what fills it is not the next call's."""
     alarm, to = work.alarm, work.to
     try:
         alarm.start(work.limits)
         try:
-            code, detail = to.encode(entry(*args, **kwargs))
+            code, detail = to.encode(entry(*args, **kwargs), way_of)
         except TimeLimit:
             raise
         except BaseException as error:  # noqa: BLE001 - the sandbox boundary

@@ -149,7 +149,7 @@ def _fraction(value: Any) -> tuple[Any, ...]:
 
 
 def _decimal(value: Any) -> tuple[Any, ...]:
-    text = str(value)
+    text = str(value).replace("e+", "E+").replace("e-", "E-")  # a context with capitals=0 writes small letters
     if len(text) > DECIMAL_CHARS:
         raise NotPlain("a decimal number of too many digits")
     return ("decimal", text)
@@ -215,9 +215,15 @@ def _subclass(value: Any, kind: type) -> tuple[Any, ...] | None:
             return (base,)
         if above.__module__ == "enum":
             continue
-        if any(name[:2] == "__" == name[-2:] and name not in harmless for name in vars(above)):
+        if any(name[:2] == "__" == name[-2:] and name not in harmless for name in vars(above).keys() - _of_enum(above)):
             return None
     return None
+
+
+def _of_enum(kind: type) -> set[str]:
+    """What stands in a class only since `enum` puts it into every class of flags."""
+    of_enum = [vars(above) for above in kind.__mro__ if above.__module__ == "enum"]
+    return {name for name, method in vars(kind).items() if any(above.get(name) is method for above in of_enum)}
 
 
 # putting together

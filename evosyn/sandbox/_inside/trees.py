@@ -7,6 +7,7 @@ what it writes, strictly.
 from __future__ import annotations
 
 import marshal
+from collections import deque
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -33,6 +34,27 @@ class Seen:
         self.twice = False
 
 
+class Shared:
+    """The mutable objects that stand in a value more than once, to be sent once: `(..., "shared", object)`, and then
+    `(..., "same", number)`, numbered in the order in which they are complete."""
+
+    def __init__(self, value: Any) -> None:
+        self.waiting = several(value)
+        self.places: dict[int, int] = {}
+
+    def tree(self, value: Any, depth: int, way: Way) -> Any:
+        """What stands for it; None for an object that stands there once."""
+        place = self.places.get(id(value))
+        if place is not None:
+            return (..., "same", place)
+        if id(value) not in self.waiting:
+            return None
+        self.waiting.discard(id(value))
+        part = tree(value, depth + 1, way)
+        self.places[id(value)] = len(self.places)
+        return (..., "shared", part)
+
+
 class Way(NamedTuple):
     """How values are encoded.
 
@@ -40,11 +62,13 @@ class Way(NamedTuple):
         beyond: what stands for a value of another type, at this depth.
         seen: the objects that the other side has; they are referred to by their number.
         adding: mutable objects are added to `seen` when they are met.
+        shared: what is one object stays one.
     """
 
     beyond: Callable[[Any, int], Any]
     seen: Seen | None = None
     adding: bool = False
+    shared: Shared | None = None
 
 
 def encode(value: Any, way: Way | None = None) -> bytes:
@@ -77,6 +101,8 @@ def tree(value: Any, depth: int, way: Way) -> Any:
         place = _met(value, way.seen, way.adding)
         if place is not None:
             return (..., "same", place)
+    if way.shared is not None and kind in kinds.MUTABLE and (part := way.shared.tree(value, depth, way)) is not None:
+        return part
     if kind is list or kind is tuple or kind is set or kind is frozenset:
         if SCALARS.issuperset(map(type, value)):
             return value
@@ -136,6 +162,33 @@ def given(value: Any, depth: int) -> Any:
 
 
 _TABLE = Way(given)
+
+
+def keeping(value: Any) -> Way:
+    """How a value is encoded for `wire.decode_live`, so that its parts are one object where they were one."""
+    return _TABLE._replace(shared=Shared(value))
+
+
+def several(value: Any) -> set[int]:
+    """Identities of the lists, dicts, sets, ... that stand in more than one place of plain data."""
+    met: set[int] = set()
+    found: set[int] = set()
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        kind = type(one)
+        if kind in kinds.MUTABLE:
+            if id(one) in met:
+                found.add(id(one))
+                continue
+            met.add(id(one))
+        if kind is dict or (kind in kinds.MUTABLE and issubclass(kind, dict)):
+            one = tuple(one.values())
+        elif kind is not list and kind is not tuple and kind is not deque:
+            continue
+        if not SCALARS.issuperset(map(type, one)):
+            waiting += one
+    return found
 
 
 def name_of(kind: type) -> str:

@@ -108,17 +108,25 @@ def decode(data: bytes, hook: Hook | None = None) -> Any:
 
 
 def decode_live(data: bytes) -> Any:
-    """The same for a process that runs a program: iterators are iterators.
+    """The same for a process that runs a program: iterators are iterators, and what `trees.keeping` kept one is one.
 
     Raises:
         Malformed: as `decode`.
     """
-    return decode(data, _live)
+    shared: list[Any] = []
 
+    def live(name: str, parts: list[Any]) -> Any:
+        if name == "shared" and len(parts) == 1:
+            shared.append(parts[0])
+            return parts[0]
+        if name == "same":
+            if len(parts) != 1 or type(parts[0]) is not int or not 0 <= parts[0] < len(shared):
+                raise Malformed("no such object")
+            return shared[parts[0]]
+        made = kinds.together(name, parts)
+        return iter(made) if type(made) is kinds.Items else made
 
-def _live(name: str, parts: list[Any]) -> Any:
-    made = kinds.together(name, parts)
-    return iter(made) if type(made) is kinds.Items else made
+    return decode(data, live)
 
 
 _CONTAINERS = (b"[", b"(", b"{", b"<", b">", b"")

@@ -94,6 +94,13 @@ family(
     (Said("xs = [1]\ns = f(xs)\nxs.append(2)\nassert s.total() == 3", "objects that both sides keep"), "s = f([1, 2])\nassert s.total() == 3", "assert f([1, 2])() == 3", Said("xs = [1]\ng = f(xs)\nxs.append(2)\nassert g() == 3", "objects that both sides keep"), Said("a = f([1])\na.append(2)\nassert f([5]) == [1, 2]", "objects that both sides keep")),
 )  # fmt: skip
 family(
+    "one object in two places",
+    ("def f(x):\n    x[0].append(1)\n    return x", "def f(x): return x", "def f(x): return x[0] is x[1]", "def f(x):\n    x[-1] += [1]\n    return x[0]", "def f(x):\n    for one in x: one.append(len(one))\n    return x"),
+    ("assert f([[0]] * 2) == [[0, 1], [0, 1]]", "assert f([[0]] * 2) == [[0, 1], [0]]", "assert f([[0], [0]]) == [[0, 1], [0]]", "assert f([[0] for _ in range(2)]) == [[0, 1], [0]]", "assert f(([$n],) * 2) == ([$n, 1],) * 2", "assert f([[0]] * 2)", "assert not f([[0], [0]])", "assert f([[]] * 2) == [0, 1] or f([[]] * 2) == [[0, 1]] * 2",
+     "def check(c):\n    assert c([[]] * 3)[-1] == [1]\n", "def check(c):\n    assert c([[$n]] * 2) == [[$n, 1]] * 2\n", "a = [0]\nassert f([a, a]) == [[0, 1], [0, 1]]", "assert f(x=[[0]] * 2) == [[0, 1], [0, 1]]"),
+    n=(0, 1, 3),
+)  # fmt: skip
+family(
     "arguments of all kinds",
     ("def f(x): return list(x)", "def f(x): return sorted(x)", "def f(x): return [y for y in x]", "def f(x): return len(x)", "def f(x): return x"),
     ("assert f(range($n)) == list(range($n))", "assert f({1: 2, 3: 4}) == [1, 3]", "assert f({3, 1, 2}) == [1, 2, 3]", "assert f('abc') == ['a', 'b', 'c']", "assert f((1, 2)) == [1, 2]", "assert f(x for x in [1, 2]) == [1, 2]", "assert f(map(str, [1, 2])) == ['1', '2']", "assert f(zip([1], [2])) == [(1, 2)]", "assert f(iter([1, 2])) == [1, 2]", "assert f({1: 2}.items()) == [(1, 2)]",

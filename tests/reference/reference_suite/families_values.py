@@ -120,7 +120,7 @@ family(
 family(
     "members and their like",
     ("import enum\nclass C(enum.IntEnum):\n    A = 3\ndef f(x): return C.A", "import enum\nclass C(str, enum.Enum):\n    A = 'a'\ndef f(x): return C.A", "def f(x): return 3", "def f(x): return 'a'", "def f(x): return True", "class I(int): pass\ndef f(x): return I(3)",
-     "class T(str):\n    def twice(self): return self * 2\ndef f(x): return T('a')", "class L(list): pass\ndef f(x): return L([1, 2])"),
+     "import enum\nclass C(enum.IntFlag):\n    A = 1\n    B = 2\ndef f(x): return C.A | C.B", "class T(str):\n    def twice(self): return self * 2\ndef f(x): return T('a')", "class L(list): pass\ndef f(x): return L([1, 2])"),
     ("assert f(1) == 3", "assert f(1) == 'a'", "assert f(1) == 1", "assert f(1) + 1 == 4", "assert f(1) * 2 == 'aa'", "assert isinstance(f(1), int)", "assert [f(1)] == [3]", "assert {3: 'x'}[f(1)] == 'x'", "assert f(1) in (3, 'a')", "assert f(1) is True", "assert f(1) == [1, 2]", "assert f(1)[0] == 'a'", "assert bool(f(1))",
      Said("assert type(f(1)) is int", "type of a value"), Said("assert f(1).name == 'A'", "type of a value"), Said("assert str(f(1)) == 'C.A'", "type of a value"), "def check(c):\n    assert c(1) < 5 and sum([c(1), 1]) == 4\n"),
 )  # fmt: skip
