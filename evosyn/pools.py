@@ -126,6 +126,9 @@ def pool_from_json(value: Mapping[str, Json], *, line: int = 0, source: str = "h
     Raises:
         FormatError: naming the field.
     """
+    if "verdicts" in value and "statement" not in value:
+        hint = "`evosyn evolve`, `score` and `inspect` read matrices; a pool holds the problems that they are of"
+        raise FormatError("verdicts", "the line is a matrix, not a problem", hint=hint)
     found = load(PoolLine, value)
     problem = _problem(found, line, source)
     maker = Provenance(source=str(problem.meta.get("source", "recorded")), parents=(problem.id,))

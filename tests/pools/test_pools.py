@@ -81,6 +81,7 @@ BAD_LINES: list[tuple[str, dict[str, Any] | str, str]] = [
     ("not an object", "[1]", r":1: must be a JSON object, not list"),
     ("nan", '{"problem_id": NaN}', r"NaN is not JSON"),
     ("too deep", "[" * 100_000, r":1: is not JSON: nested too deeply"),
+    ("a matrix", {"problem_id": "p", "verdicts": ["PF"]}, "the line is a matrix, not a problem. `evosyn evolve`"),
     ("no id", changed(problem_id=...), r":1: field 'problem_id': is missing"),
     ("id of wrong type", changed(problem_id=3), r"field 'problem_id': must be a text, not int \(got 3\)"),
     ("blank statement", changed(statement="  "), r"field 'statement': must not be blank"),
