@@ -107,6 +107,7 @@ def _testing(draw: random.Random, rule: tuple[int, str, int], stdin: bool) -> st
     inputs += [[draw.randrange(-20, 200) for _ in range(draw.randrange(1, 12))] for _ in range(draw.randrange(2, 10))]
     if draw.random() < 0.25:
         inputs = [[], [1], [0]]
+    cases: list[dict[str, Any]]
     if stdin:
         cases = [{"input": " ".join(map(str, one)) + "\n", "output": f"{scope['f'](one)}\n"} for one in inputs]
     else:

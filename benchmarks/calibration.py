@@ -22,7 +22,7 @@ from evosyn.domains import domains_named, load_pools
 from evosyn.evaluators.draws import ConsistencyConfig
 from evosyn.evaluators.leaderboard import make_leaderboard
 from evosyn.ports import TeacherTools
-from evosyn.records import PassMatrix, Pool, Problem, Solution
+from evosyn.records import PassMatrix, Pool, Problem, Solution, Testing
 from evosyn.sandbox import open_sandbox
 from evosyn.simulation.offline import DOMAINS, OfflineConfig, create
 from evosyn.strategies import known_names, load_known
@@ -90,7 +90,7 @@ def show_strategies(runner: SandboxedRunner, matrices: list[PassMatrix]) -> None
         print(f"{row.name:20} {row.evaluation.score} {row.evaluation.metrics}")
 
 
-def _with_reference(pool: Pool) -> tuple[Problem, list[Solution], list]:
+def _with_reference(pool: Pool) -> tuple[Problem, list[Solution], list[Testing]]:
     assert pool.problem.reference_solution is not None
     return pool.problem, [*pool.solutions, Solution(pool.problem.reference_solution)], list(pool.testings)
 

@@ -28,7 +28,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from evosyn.crossexec.executor import CrossexecConfig, CrossExecutor
 from evosyn.crossexec.judge import Judge
@@ -39,6 +39,7 @@ from evosyn.jobs import Call, CallsJob, Check, ChecksJob, Limits, Status, StdioJ
 from evosyn.records import Problem, Solution, Testing
 from evosyn.sandbox import open_sandbox
 
+Engine: TypeAlias = "Callable[[Sequence[Row]], list[bool]]"
 POOL = Path(__file__).parents[2] / "shared/data/humaneval_codegen16b_even.jsonl.gz"
 WALL_S = 3.0
 M = N = 16
@@ -259,7 +260,7 @@ class Figure:
     wall_ms: float = float("inf")
     verdicts: Sequence[bool] = ()
 
-    def take(self, engine: Callable[[Sequence[Row]], list[bool]], rows: Sequence[Row]) -> None:
+    def take(self, engine: Engine, rows: Sequence[Row]) -> None:
         cpu, wall = tree_cpu(), time.perf_counter()
         self.verdicts = engine(rows)
         self.wall_ms = min(self.wall_ms, (time.perf_counter() - wall) / self.cells * 1000)
@@ -274,8 +275,8 @@ def rates(rounds: int, limit: int, few: int) -> None:
     with open_sandbox("local") as sandbox:
         table, rpc = Jailed(sandbox, "table"), Jailed(sandbox, "rpc")
         table(rows[:8])
-        many = {"bare exec, one process": bare, "table mode": table, "rpc mode": rpc}
-        dear = {"fork per cell (reference)": per_cell_fork, "HumanEval's way": per_cell_manager}
+        many: dict[str, Engine] = {"bare exec, one process": bare, "table mode": table, "rpc mode": rpc}
+        dear: dict[str, Engine] = {"fork per cell (reference)": per_cell_fork, "HumanEval's way": per_cell_manager}
         bwrap, docker = bwrap_command(), docker_command()
         if bwrap is not None:
             dear["bubblewrap + python"] = per_cell_command(bwrap)

@@ -112,8 +112,8 @@ async def detect(
             return kind, is_held(truth.source), (False, said, reviewed.ended is not None)
 
     rows: dict[tuple[str, bool], list[tuple[bool, str, bool]]] = defaultdict(list)
-    for kind, held, found in await asyncio.gather(*(one(*pair) for pair in drafts)):
-        rows[kind, held].append(found)
+    for kind, held, seen in await asyncio.gather(*(one(*pair) for pair in drafts)):
+        rows[kind, held].append(seen)
     out(f"{'class':16} {'half':9} {'drafts':>6} {'ladder':>6}   of the rest: {'cross-check':>11} {'or a review':>11}")
     for (kind, held), found in sorted(rows.items()):
         rest = [row for row in found if not row[0]]

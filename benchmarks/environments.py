@@ -21,6 +21,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
+from typing import cast
 
 from scoring import processor_s
 
@@ -62,8 +64,12 @@ def speed(names: Sequence[str], count: int) -> None:
         for name in names:
             one = environment(f"builtin:{name}")
             _isolated(sandbox, one, _cells(10))
-            does = (lambda cells, one=one: _isolated(sandbox, one, cells), lambda cells, one=one: _python(one, cells))
-            does += (lambda cells, one=one: _forked(one, cells), lambda cells, one=one: _plain(one, cells))
+            does = [
+                partial(_isolated, sandbox, one),
+                partial(_python, one),
+                partial(_forked, one),
+                partial(_plain, one),
+            ]
             rates = [_rate(do, cells) for do, cells in zip(does, map(_cells, ways.values()), strict=True)]
             ratios = f"{rates[0] / rates[1]:.0f} | {rates[0] / rates[2]:.1f} | {rates[0] / rates[3]:.2f}"
             print(f"| {name} | " + " | ".join(f"{rate:.0f}" for rate in rates) + f" | {ratios} |")
@@ -73,7 +79,7 @@ def ladder(names: Sequence[str]) -> None:
     """Processes and seconds of a processor that the ladder of a sound candidate takes."""
     with open_sandbox(workers=2) as one, open_sandbox(workers=2, hash_seed=1) as other:
         counted = _Counting(one), _Counting(other)
-        climbs = Ladder(*counted)
+        climbs = Ladder(*cast("tuple[Sandbox, Sandbox]", counted))
         climbs.check(environment("builtin:brackets").source)
         for name in names:
             for sandbox in counted:

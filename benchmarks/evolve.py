@@ -113,10 +113,12 @@ class PointProposer:
 class Measured(StrategyGenome):
     """Strategies under any evaluator; nothing is written at the end."""
 
+    start: Sequence[Candidate] = ()
     header: Mapping[str, Json] = {"benchmark": True}
 
     def __init__(self, evaluator: Evaluator, reader: Reader | None = None) -> None:
-        super().__init__(reader)
+        super().__init__()
+        self.reader = reader or self.reader
         self.evaluator, self._plain = evaluator, reader is None
 
     def key(self, text: str) -> str | None:
@@ -380,7 +382,7 @@ def main() -> int:
     parser.add_argument("--latency", type=float, default=2.0)
     arguments = parser.parse_args()
     if arguments.kind == "openevolve":
-        from openevolve_comparison import compare  # type: ignore[import-not-found]
+        from openevolve_comparison import compare
 
         found = compare(arguments)
     else:

@@ -31,7 +31,7 @@ def evaluate(path):
 def compare(arguments: argparse.Namespace) -> dict[str, float]:
     from evolve import http, serving
 
-    found = {}
+    found: dict[str, float] = {}
     for size in arguments.sizes:
         ours = argparse.Namespace(sizes=[size], iterations=max(arguments.iterations, 1000))
         mine = http(ours)[f"iterations/s at {size}"]
@@ -74,7 +74,7 @@ def _openevolve(url: str, size: int, iterations: int) -> float:
         engine = OpenEvolve(str(folder / "initial.py"), str(folder / "evaluator.py"), config, str(folder / "out"))
         added: list[float] = []
 
-        class Timed(ProgramDatabase):
+        class Timed(ProgramDatabase):  # type: ignore[misc]
             """Its database, which notes when a program comes in: the start of its processes is not counted."""
 
             def add(self, *arguments: Any, **more: Any) -> Any:

@@ -22,7 +22,8 @@ from evosyn.domains import domain
 from evosyn.jobs import Limits, ShellCell, ShellJob, ShellScript, Status
 from evosyn.records import Problem, Solution, Testing
 from evosyn.shell_world import ShellWorld
-from evosyn.worlds.shell import ShellWorlds, open_shells
+from evosyn.worlds.shell import open_shells
+from evosyn.worlds.shell.kind import ShellWorlds
 
 SIDE = 8
 LOOK = "find /root/d -type f | wc -l; find /root/d -name 'f*'; cat /root/d/f1; : look"

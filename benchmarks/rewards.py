@@ -12,6 +12,7 @@ import argparse
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 from synthesis import ranked, recorded
 
 from evosyn.randomness import SeedTree
@@ -54,7 +55,7 @@ def reward(path: str, strategy: str, size: Size, draws: int) -> None:
     for matrix in whole:
         for draw in range(draws):
             rng = SeedTree(1).child(matrix.problem_id, draw).rng()
-            rows, columns = (rng.permutation(count) for count in matrix.verdicts_MN.shape)
+            rows, columns = (rng.permutation(count).tolist() for count in matrix.verdicts_MN.shape)
             shown = part_of(matrix, rows[: size.solutions], columns[: size.testings])
             drawn.append((shown, part_of(matrix, rows[size.solutions :], columns[: size.testings])))
     with open_sandbox(workers=1, numpy=True) as sandbox:
@@ -64,7 +65,8 @@ def reward(path: str, strategy: str, size: Size, draws: int) -> None:
         decision = decide(shown, ranking, PruneConfig(), SeedTree(1).child(shown.problem_id))
         if decision.reason or decision.chosen is None or rest.cases_NMC is None or not len(rest.solution_ids):
             continue
-        right, best_right = rest.human_M == "P", shown.human_M[decision.chosen.best] == "P"  # type: ignore[index]
+        right: NDArray[np.bool_] = np.asarray(rest.human_M) == "P"
+        best_right = np.asarray(shown.human_M)[decision.chosen.best] == "P"
         for name, config in REWARDS.items():
             parts = agreed(shown, ranking, decision.chosen, config)
             passed = [(rest.cases_NMC[part.testing][:, part.places] == "P").all(axis=1) for part in parts]
@@ -73,8 +75,8 @@ def reward(path: str, strategy: str, size: Size, draws: int) -> None:
             lost = (~paid[right]).mean() if right.any() else np.nan
             found[name].append([sum(len(part.places) for part in parts), wrong, lost, float(best_right)])
     print(f"{len(whole)} problems, strategy {strategy}; cases, wrong accepted, right refused, both where best is right")
-    for name, rows in found.items():
-        table = np.array(rows)
+    for name, figures_of in found.items():
+        table = np.array(figures_of)
         good = table[table[:, 3] == 1]
         figures = [*np.nanmean(table[:, :3], axis=0), *np.nanmean(good[:, 1:3], axis=0)]
         print(f"  {name}: n {len(table)}, " + ", ".join(f"{figure:.3f}" for figure in figures))
@@ -83,7 +85,7 @@ def reward(path: str, strategy: str, size: Size, draws: int) -> None:
 def fits(matrix: PassMatrix, size: Size) -> bool:
     """Whether some solutions are left to ask."""
     M, N = matrix.verdicts_MN.shape
-    return size.solutions < M and size.testings <= N
+    return bool(size.solutions < M and size.testings <= N)
 
 
 def main() -> None:

@@ -34,14 +34,15 @@ from evosyn.evolve.islands import IslandsConfig
 from evosyn.evolve.stopping import StopConfig
 from evosyn.matrices import load_matrices, write_matrices
 from evosyn.randomness import SeedTree
-from evosyn.records import Candidate, Json, PassMatrix
+from evosyn.records import Candidate, Evidence, Invalid, Json, PassMatrix, Ranking
 from evosyn.rundir import RunDir
 from evosyn.strategies import known_names, load_known
 from evosyn.strategies.grammar.reader import Reader
 from evosyn.strategies.running.stacked import TreeRunner
 from evosyn.synthesis.generate import draw_pools
 from evosyn.synthesis.search.config import EvolveConfig
-from evosyn.synthesis.search.inputs import Seeds, Source
+from evosyn.synthesis.search.inputs import Source
+from evosyn.synthesis.search.seeds import Seeds
 from evosyn.synthesis.search.trial import run_split
 from evosyn.workbench import TeacherConfig, Workbench, WorkbenchConfig
 
@@ -114,7 +115,7 @@ class Bench:
         config = EvolveConfig(
             seed=seed,
             scoring=ConsistencyConfig(M=SOLUTIONS, N=SETTINGS[part.setting], draws=8, seed=seed),
-            islands=IslandsConfig(search=part.arm or "evolve"),
+            islands=IslandsConfig.model_validate({"search": part.arm or "evolve"}),
             stop=StopConfig(evaluations=self._evaluations),
         )
         began = time.process_time()
@@ -181,7 +182,7 @@ class Bench:
 class _Nobody:
     """Runs nothing: for asking which problems are large enough."""
 
-    def rank(self, programs: Sequence[str], evidences: object) -> list[object]:
+    def rank(self, programs: Sequence[str], evidences: Sequence[Evidence]) -> list[tuple[Ranking, ...] | Invalid]:
         raise NotImplementedError
 
 

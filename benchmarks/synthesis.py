@@ -29,6 +29,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from _replies import script
@@ -78,12 +79,13 @@ def command(folder: Path, server: ScriptedServer, problems: int, *more: str) -> 
     )
 
 
-def ended(process: subprocess.Popen[str]) -> dict:
+def ended(process: subprocess.Popen[str]) -> dict[str, Any]:
     """The report of a run that succeeded."""
     out, _ = process.communicate()
     if process.returncode:
         raise SystemExit(f"synthesize ended with {process.returncode}")
-    return json.loads(out)
+    report: dict[str, Any] = json.loads(out)
+    return report
 
 
 def pipeline() -> None:
@@ -179,7 +181,7 @@ def kill(problems: int = 60) -> None:
     print(f"calls repeated: {repeated} (in flight when killed), {report['kept']} kept of {report['asked']}")
 
 
-def _replies_in(folder: Path) -> list[dict]:
+def _replies_in(folder: Path) -> list[dict[str, Any]]:
     return [event for event in RunDir(folder / "data").journal.events() if event["event"] == "reply"]
 
 

@@ -23,10 +23,11 @@ from typing import Any
 from evosyn.chat import Message, Reply, Request
 from evosyn.ports import TeacherTools
 from evosyn.simulation.scripted_server import Faults, ScriptedServer
+from evosyn.teachers._litellm import LitellmTransport
 from evosyn.teachers.chat import ChatTeacher
 from evosyn.teachers.failures import Endpoint
 from evosyn.teachers.litellm import LitellmConfig, create
-from evosyn.teachers.transports import CompatibleTransport, LitellmTransport, Transport
+from evosyn.teachers.transports import CompatibleTransport, Transport
 
 ANSWER = "def solve(x):\n    return x * 7 + 3\n" * 8
 
@@ -43,10 +44,13 @@ def server(**options: Any) -> Iterator[tuple[str, Callable[[], dict[str, Any]]]]
     assert process.stdin and process.stdout
     url = process.stdout.readline().strip()
 
+    asked, told = process.stdin, process.stdout
+
     def counts() -> dict[str, Any]:
-        process.stdin.write("\n")
-        process.stdin.flush()
-        return json.loads(process.stdout.readline())
+        asked.write("\n")
+        asked.flush()
+        found: dict[str, Any] = json.loads(told.readline())
+        return found
 
     try:
         yield url, counts
@@ -74,7 +78,7 @@ def requests(count: int, word: str = "q") -> list[Request]:
 def timed(make: Callable[[], Awaitable[Any]]) -> tuple[Any, float, float]:
     """Result, wall seconds, processor seconds."""
     wall, cpu = time.perf_counter(), time.process_time()
-    result = asyncio.run(make())  # type: ignore[arg-type]
+    result: Any = asyncio.run(make())  # type: ignore[arg-type]
     return result, time.perf_counter() - wall, time.process_time() - cpu
 
 
@@ -183,10 +187,11 @@ def admitted(count: int, folder: Path) -> None:
 def faulty(count: int, folder: Path) -> None:
     faults = {"rate_limited": 0.1, "server_error": 0.02, "hang": 0.02, "empty": 0.05, "retry_after_s": 1.0}
     walls = {}
-    for name, bad in (("well", {}), ("faulty", faults)):
+    well: dict[str, float] = {}
+    for name, bad in (("well", well), ("faulty", faults)):
         with server(latency_s=0.5, faults=bad) as (url, counts):
             teacher = made(url, folder / f"{name}.sqlite", timeout_s=5.0)
-            replies, walls[name], _ = timed(lambda teacher=teacher: ask(teacher, requests(count)))
+            replies, walls[name], _ = timed(partial(ask, teacher, requests(count)))
             answers = counts()["answers"]
     usable = sum(reply.failure is None for reply in replies)
     named = sum(reply.failure is not None for reply in replies)
@@ -231,7 +236,8 @@ def main() -> None:
     row("what", "measured", "bound")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        arguments.only or throughput(2000 // scale, folder)
+        if not arguments.only:
+            throughput(2000 // scale, folder)
         reruns(2000 // scale, folder)
         admitted(1000 // scale, folder)
         faulty(2000 // scale, folder)

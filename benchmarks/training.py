@@ -20,7 +20,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -114,20 +115,25 @@ def measure(tasks: list[Task], texts: list[str], batch: int) -> Rates:
         scorer.score(tasks[:2], ["```python\ndef f(xs):\n    return 1\n```"] * 2)
         for at in range(0, len(tasks), batch):
             mine, drawn = tasks[at : at + batch], texts[at : at + batch]
-            verdicts = ours.run(
-                len(mine), lambda mine=mine, drawn=drawn: [score.passed for score in scorer.score(mine, drawn)]
-            )
+            verdicts = ours.run(len(mine), partial(passed, scorer, mine, drawn))
             right += sum(verdicts)
             marked = [text.replace("\n", "\nimport sys\n", 1) for text in drawn]
-            again = alone.run(
-                len(mine), lambda mine=mine, drawn=marked: [one.passed for one in scorer.score(mine, drawn)]
-            )
+            again = alone.run(len(mine), partial(passed, scorer, mine, marked))
             agree = agree and again == verdicts
             few = list(zip(mine, drawn, strict=True))[:: max(1, batch // 12)]
-            for timer, jail in ((fresh, []), (jailed, JAIL)) if shutil.which("bwrap") else ((fresh, []),):
-                naive = timer.run(len(few), lambda few=few, jail=jail: [one_process(*pair, jail) for pair in few])
+            jails: dict[Timer, list[str]] = {fresh: [], jailed: JAIL} if shutil.which("bwrap") else {fresh: []}
+            for timer, jail in jails.items():
+                naive = timer.run(len(few), partial(each_alone, few, jail))
                 agree = agree and naive == verdicts[:: max(1, batch // 12)]
     return Rates(ours.rate, alone.rate, fresh.rate, jailed.rate if jailed.count else None, agree, right)
+
+
+def passed(scorer: Scorer, tasks: Sequence[Task], texts: Sequence[str]) -> list[bool]:
+    return [score.passed for score in scorer.score(tasks, texts)]
+
+
+def each_alone(pairs: Sequence[tuple[Task, str]], jail: list[str]) -> list[bool]:
+    return [one_process(task, text, jail) for task, text in pairs]
 
 
 def one_process(task: Task, text: str, jail: list[str]) -> bool:

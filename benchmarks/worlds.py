@@ -58,7 +58,8 @@ def isolated_and_not(batch: int, workers: int, rounds: int) -> tuple[float, floa
         def here() -> None:
             assert all(player.one(world, one).smooth for world, one in asked)
 
-        isolated(), here()  # warm
+        isolated()  # warm
+        here()
         pairs = [(best(1, isolated)[0], best(1, here)[0]) for _ in range(rounds)]
     return batch / min(one for one, _ in pairs), batch / min(one for _, one in pairs)
 
