@@ -5,11 +5,15 @@ from __future__ import annotations
 import errno
 import os
 import sqlite3
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-_FULL = ("database or disk is full", "disk I/O error")
+_FULL = ("SQLITE_FULL", "SQLITE_IOERR_SHMSIZE")
+_FAILED = "SQLITE_IOERR"
+ROOM = 64 * 1024
+"""Bytes that a disk with room takes."""
 
 
 @contextmanager
@@ -19,11 +23,27 @@ def disk_errors(path: Path | None) -> Iterator[None]:
         path: of the file that the block works with; None for one in memory.
 
     Raises:
-        OSError: the disk is full; every other error is SQLite's own.
+        OSError: the disk is full or fails; every other error is SQLite's own.
     """
     try:
         yield
     except sqlite3.DatabaseError as error:
-        if not str(error).startswith(_FULL):
+        kind = getattr(error, "sqlite_errorname", "")
+        if not kind.startswith(("SQLITE_FULL", _FAILED)):
             raise
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path and str(path)) from error
+        full = kind in _FULL or _has_no_room(path)
+        number = errno.ENOSPC if full else errno.EIO
+        raise OSError(number, os.strerror(number) + ("" if full else f" ({kind})"), path and str(path)) from error
+
+
+def _has_no_room(path: Path | None) -> bool:
+    """Whether nothing more can be written beside this file: SQLite calls that a failed write, as it does a quota."""
+    if path is None:
+        return False
+    try:
+        with tempfile.TemporaryFile(dir=path.parent) as file:
+            file.write(b"\0" * ROOM)
+            file.flush()
+    except OSError as error:
+        return error.errno in (errno.ENOSPC, errno.EDQUOT)
+    return False

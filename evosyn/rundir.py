@@ -76,7 +76,7 @@ class RunDir:
     Attributes:
         path: the directory.
         journal: `journal.jsonl`.
-        written: names of the files that were written through this object.
+        written: names of the files that were written since it was opened, or this was cleared.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -137,10 +137,14 @@ class RunDir:
 
     def write(self, name: str, data: str | bytes) -> Path:
         """Write one file of the run atomically and return its path."""
-        path = self.file(name)
+        path = self.made(name)
         write_atomic(path, data)
-        self.written.add(name)
         return path
+
+    def made(self, name: str) -> Path:
+        """The path of a file that is now written in another way than by `write`."""
+        self.written.add(name)
+        return self.file(name)
 
     def write_json(self, name: str, value: Json) -> Path:
         """The same, as indented JSON with a schema version."""

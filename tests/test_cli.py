@@ -2,6 +2,7 @@
 
 import errno
 import json
+import sqlite3
 import subprocess
 import sys
 import time
@@ -13,6 +14,7 @@ import pytest
 from evosyn.chat import Reply
 from evosyn.cli import COMMANDS, group, main
 from evosyn.cli._tables import console
+from evosyn.databases import disk_errors
 from evosyn.errors import EXIT_PIPE, InputError
 from evosyn.journal import Journal
 from evosyn.teachers.cache import ReplyCache
@@ -92,30 +94,45 @@ def test_an_input_error_names_file_line_field_value_and_next_step() -> None:
     assert error.exit_code == 2
 
 
-def test_a_full_disk_is_named_whichever_library_met_it() -> None:
-    from evosyn.cli import _full_disk
+def test_a_failed_disk_is_named_whichever_library_met_it() -> None:
+    from evosyn.cli import _failed_disk
 
     safetensors = pytest.importorskip("safetensors")
     told = "Error while serializing: I/O error: No space left on device (os error 28)"
-    assert _full_disk(safetensors.SafetensorError(told))
-    assert _full_disk(OSError(errno.ENOSPC, "No space left on device"))
-    assert not _full_disk(safetensors.SafetensorError("invalid header"))
-    assert not _full_disk(ValueError(told))
+    assert _failed_disk(safetensors.SafetensorError(told))
+    assert _failed_disk(OSError(errno.ENOSPC, "No space left on device"))
+    assert not _failed_disk(safetensors.SafetensorError("invalid header"))
+    assert not _failed_disk(ValueError(told))
 
 
-def test_a_full_disk_is_named_where_replies_were_to_be_kept() -> None:
-    from evosyn.cli import _full_disk
+def test_a_failed_disk_is_named_where_replies_were_to_be_kept() -> None:
+    from evosyn.cli import _failed_disk
 
     cache = ReplyCache()
     cache._db.execute("PRAGMA max_page_count = 2")
     with pytest.raises(OSError, match="No space left") as caught:
         cache.put(Reply("r_1", "x" * 100_000, "m"))
-    assert _full_disk(caught.value)
-    assert _full_disk(ExceptionGroup("of tasks", [caught.value, OSError(errno.ENOSPC, "No space")]))
-    assert not _full_disk(ExceptionGroup("of tasks", [caught.value, ValueError("x")]))
+    assert _failed_disk(caught.value)
+    assert _failed_disk(ExceptionGroup("of tasks", [caught.value, OSError(errno.ENOSPC, "No space")]))
+    assert not _failed_disk(ExceptionGroup("of tasks", [caught.value, ValueError("x")]))
 
 
-def test_a_full_disk_is_named_with_the_file_whichever_task_wrote_it(
+@pytest.mark.parametrize(
+    ("name", "number"),
+    [("SQLITE_FULL", errno.ENOSPC), ("SQLITE_IOERR_SHMSIZE", errno.ENOSPC), ("SQLITE_IOERR_WRITE", errno.EIO)],
+)
+def test_a_disk_that_fails_is_not_called_full(name: str, number: int, tmp_path: Path) -> None:
+    from evosyn.cli import _failed_disk
+
+    error = sqlite3.OperationalError("disk I/O error")
+    error.sqlite_errorname = name
+    with pytest.raises(OSError, match="No space left|Input.output error") as caught, disk_errors(tmp_path / "replies.sqlite"):
+        raise error
+    assert caught.value.errno == number and caught.value.filename == str(tmp_path / "replies.sqlite")
+    assert _failed_disk(caught.value)
+
+
+def test_a_failed_disk_is_named_with_the_file_whichever_task_wrote_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     journal = Journal(tmp_path / "journal.jsonl")

@@ -19,6 +19,7 @@ import click
 from evosyn import __version__
 from evosyn.errors import EXIT_INTERRUPTED, EXIT_PIPE, EXIT_UNAVAILABLE, EvosynError
 
+BROKEN_DISK = (errno.EIO, errno.EFBIG)
 COMMANDS: dict[str, str] = {
     "quickstart": "Run the whole job on bundled seeds: evolve, synthesize (no key, no GPU).",
     "init": "Write commented seeds and configurations to begin from.",
@@ -115,15 +116,14 @@ def main(arguments: list[str] | None = None) -> None:
         _say_json(error, str(error), error.exit_code)
         sys.exit(error.exit_code)
     except Exception as error:
-        full = _full_disk(error)
-        if full is None:
+        failed = _failed_disk(error)
+        if failed is None:
             raise
-        name = getattr(full, "filename", None)
+        name, broken = getattr(failed, "filename", None), getattr(failed, "errno", None) in BROKEN_DISK
         where = f" ({name})" if name else ""
-        click.echo(
-            f"error: the disk is full{where}; nothing written before is lost. Free some space and repeat the command",
-            err=True,
-        )
+        what = f"the disk took no more: {getattr(failed, 'strerror', '')}" if broken else "the disk is full"
+        remedy = "See to the disk, or to `ulimit -f`," if broken else "Free some space"
+        click.echo(f"error: {what}{where}; nothing written before is lost. {remedy} and repeat the command", err=True)
         sys.exit(EXIT_UNAVAILABLE)
     sys.exit(code if isinstance(code, int) else 0)
 
@@ -158,14 +158,14 @@ def no_colour() -> bool:
     return bool(os.environ.get("NO_COLOR"))
 
 
-def _full_disk(error: BaseException) -> BaseException | None:
-    """The error that says that the disk is full, where that is all that went wrong; safetensors passes the system's
-    words on, but not as an OSError."""
+def _failed_disk(error: BaseException) -> BaseException | None:
+    """The error that says that the disk is full or fails, where that is all that went wrong; safetensors passes the
+    system's words on, but not as an OSError."""
     if isinstance(error, BaseExceptionGroup):
-        found = [_full_disk(one) for one in error.exceptions]
+        found = [_failed_disk(one) for one in error.exceptions]
         return found[0] if all(found) else None
     if isinstance(error, OSError):
-        return error if error.errno in (errno.ENOSPC, errno.EDQUOT) else None
+        return error if error.errno in (errno.ENOSPC, errno.EDQUOT, *BROKEN_DISK) else None
     told = type(error).__name__ == "SafetensorError" and os.strerror(errno.ENOSPC) in str(error)
     return error if told else None
 

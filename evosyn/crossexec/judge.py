@@ -21,7 +21,7 @@ from evosyn.ports import Domain, Sandbox, VerdictCache
 from evosyn.records import Problem, Solution, Testing, Verdict, canonical_json
 from evosyn.sharing import Company
 
-VERDICTS_VERSION = 5
+VERDICTS_VERSION = 6
 """Raised whenever equal inputs may get another verdict; it enters every cache key. For the code of domains from outside
 see `version_of`."""
 _sources: dict[type, str] = {}

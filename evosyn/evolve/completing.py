@@ -10,6 +10,7 @@ import json
 import time
 from collections.abc import Callable, Mapping
 
+from evosyn import __version__
 from evosyn.errors import BudgetSpent, EvosynError, TeacherUnavailable
 from evosyn.evolve.islands import Archipelago
 from evosyn.evolve.loop import Search
@@ -27,6 +28,7 @@ def complete(
     began: float | None = None,
     on_end: Callable[[Stop], None] | None = None,
     before: Mapping[str, Usage] | None = None,
+    settings: Mapping[str, Json] | None = None,
 ) -> dict[str, Json]:
     """Go on with a search over `run.journal` until it ends; returns the value of `report.json`.
 
@@ -36,6 +38,7 @@ def complete(
         more: proposals or evaluations (whichever are limited) to add.
         began: when the command began (`time.monotonic`), for the report; by default now.
         before: what was spent before the search, by phase; it is part of what the report says.
+        settings: what decides how the search is finished, beside its header.
         on_end: told why the search ended, before anything is written; not where nothing will be.
 
     Raises:
@@ -53,15 +56,18 @@ def complete(
         spent, stopped = error, Stop.COST
     if stopped is Stop.FAILING:
         raise TeacherUnavailable(_failing(search.state, search.limits.failures))
-    report = _reported(run, search.state, stopped)
+    made = {"evosyn": __version__, **(settings or {})}
+    report = _reported(run, {**_course(search.state, stopped), "finished_by": made})
     if report is None:
         if on_end is not None:
             on_end(stopped)
+        run.written.clear()
         report = {
             **search.evolved.finish(search.state, run),
             **_course(search.state, stopped),
             **_spent(search.state, before or {}),
             "wall_s": round(time.monotonic() - began, 2),
+            "finished_by": made,
             "files": sorted(run.written),
         }
         run.write_json("report.json", report)
@@ -74,17 +80,18 @@ def _course(state: Archipelago, stopped: Stop) -> dict[str, Json]:
     return {**state.report(), "seed": state.seed.root, "stopped": stopped.value}
 
 
-def _reported(run: RunDir, state: Archipelago, stopped: Stop) -> dict[str, Json] | None:
-    """The report that an earlier command wrote of the same state; None where it is lost, or a file beside it."""
+def _reported(run: RunDir, told: Mapping[str, Json]) -> dict[str, Json] | None:
+    """The report that an earlier command wrote of the same; None where it is lost or damaged, or a file beside it."""
     try:
         known: dict[str, Json] = run.read_json("report.json")
-    except EvosynError:
+    except (EvosynError, OSError):
         return None
-    course = {name: value for name, value in _course(state, stopped).items() if name not in ("model_calls", "cost")}
-    if json.loads(json.dumps(course)) != {name: known.get(name) for name in course} or "files" not in known:
+    known.pop("v", None)
+    same = {name: value for name, value in told.items() if name not in ("model_calls", "cost")}  # with what came before
+    files = known.get("files")
+    if json.loads(json.dumps(same)) != {name: known.get(name) for name in same} or not isinstance(files, list):
         return None
-    del known["v"]
-    return known if all(run.file(name).is_file() for name in known["files"]) else None
+    return known if all(isinstance(name, str) and run.file(name).is_file() for name in files) else None
 
 
 def _spent(state: Archipelago, before: Mapping[str, Usage]) -> dict[str, Json]:

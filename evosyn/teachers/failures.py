@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import get_args
@@ -25,6 +25,8 @@ SHOWN = 240
 SECRET_WORDS = ("KEY", "TOKEN", "SECRET", "PASSWORD")
 SECRET_FROM = 8
 """Letters from which the value of a variable may be a secret; a shorter one is a word such as `EMPTY`."""
+DRAWN = re.compile(r"(?=.*[A-Za-z])(?=.*\d)[^\s/~.]\S{15,}")
+"""What somebody drew by chance, and no word or path, which a reply may well say (`POSTGRES_PASSWORD=postgres`)."""
 LATER = "Look at the log of the server, or run `evosyn doctor --model ...`, and repeat the command when it answers"
 CORRECT = "Correct --base-url: it ends before /chat/completions, usually with /v1, and no login page stands before it"
 REDIRECTS = frozenset({300, 301, 302, 303, 305, 307, 308})
@@ -257,22 +259,31 @@ def retry_after(headers: Mapping[str, Json]) -> float:
 
 def redacted(text: str, endpoint: Endpoint) -> str:
     """The first 4,000 characters, without secrets; a key of the endpoint is one however short it is."""
-    return masked(text, endpoint, shortest=1)[:4000]
+    for name, value in _secrets(endpoint, shortest=1):
+        text = _without(text, name, value)
+    return text[:4000]
 
 
-def masked(text: str, endpoint: Endpoint, shortest: int = SECRET_FROM) -> str:
-    """A text that is kept, without the endpoint's key and the value of anything else in the environment that could be
-    one: which variable litellm reads is its own affair.
+def masked(text: str, endpoint: Endpoint) -> str:
+    """A reply as it is kept, without the endpoint's key and the value of anything else in the environment that is a
+    key by its name or its looks: which variable litellm reads is its own affair."""
+    for name, value in _secrets(endpoint, shortest=SECRET_FROM):
+        if name == endpoint.variable or name.upper().endswith(("_API_KEY", "_TOKEN")) or DRAWN.fullmatch(value):
+            text = _without(text, name, value)
+    return text
+
+
+def _secrets(endpoint: Endpoint, shortest: int) -> Iterator[tuple[str, str]]:
+    """Variables that could hold a secret, with their values.
 
     Args:
-        shortest: letters from which the endpoint's key is taken out.
+        shortest: letters that the endpoint's own key has at least.
     """
     for name, value in os.environ.items():
         value, own = value.strip(), name == endpoint.variable
         secret = len(value) >= SECRET_FROM and any(word in name.upper() for word in SECRET_WORDS)
         if secret or (own and len(value) >= shortest):
-            text = _without(text, name, value)
-    return text
+            yield name, value
 
 
 def _without(text: str, name: str, value: str) -> str:

@@ -34,7 +34,12 @@ LEVELS = ("easy", "medium", "hard", "unrated")
 
 @dataclass(frozen=True)
 class BenchOutcome:
-    """One model on one problem: `passed` of `samples` completions satisfy the human testing."""
+    """One model on one problem: `passed` of `samples` completions satisfy the human testing.
+
+    Attributes:
+        unknown: samples that nobody could judge, those that never came among them.
+        missing: samples that never came.
+    """
 
     problem_id: str
     level: str
@@ -43,6 +48,7 @@ class BenchOutcome:
     parsed: int
     unknown: int = 0
     domain: str = ""
+    missing: int = 0
 
 
 class Result(NamedTuple):
@@ -267,11 +273,14 @@ def _score(task: Task, texts: Sequence[str | None], scorer: Scorer) -> BenchOutc
         parsed=sum(score.parsed for score in scores),
         unknown=len(texts) - sum(score.known for score in scores),
         domain=task.problem.domain,
+        missing=len(texts) - len(said),
     )
 
 
-def _share(outcomes: Sequence[BenchOutcome]) -> float:
-    return round(sum(outcome.parsed for outcome in outcomes) / max(1, sum(outcome.samples for outcome in outcomes)), 4)
+def _share(outcomes: Sequence[BenchOutcome]) -> float | None:
+    """Of the completions that came, those that could be read; None where none came."""
+    came = sum(outcome.samples - outcome.missing for outcome in outcomes)
+    return round(sum(outcome.parsed for outcome in outcomes) / came, 4) if came else None
 
 
 def _mean(values: Sequence[float], seeds: SeedTree) -> dict[str, Json]:

@@ -130,6 +130,10 @@ def test_a_finished_run_is_not_made_again(evolved: Path) -> None:
     before, replies = written(evolved), paid(evolved)
     assert evolve(evolved).exit_code == 0
     assert (written(evolved), paid(evolved)) == (before, replies)
+    for name in (*FILES[1:], "README.md"):
+        (evolved / name).unlink()
+        assert evolve(evolved).exit_code == 0
+        assert (written(evolved), paid(evolved)) == (before, replies)
 
 
 @pytest.mark.slow

@@ -128,6 +128,27 @@ def search(run: RunDir, proposer: Proposer) -> Search:
     return Search(parts, run.journal, islands=IslandsConfig(), loop=LoopConfig(lag=1), stop=stop)
 
 
+@pytest.mark.parametrize("kept", [{}, {"files": None}, {"files": [1]}, {"v": 9}])
+def test_a_report_that_somebody_changed_or_lost_a_file_of_is_made_again(tmp_path, kept):
+    report = evolve(tmp_path)
+    told = json.loads((tmp_path / "report.json").read_text())
+    assert told["files"] == report["files"] == ["best.txt"]
+    (tmp_path / "best.txt").write_text("lost")
+    if not kept:
+        (tmp_path / "best.txt").unlink()
+    (tmp_path / "report.json").write_text(json.dumps({**told, **kept}))
+    assert evolve(tmp_path)["best"] == report["best"]
+    assert ((tmp_path / "best.txt").read_text() == "lost") is (kept == {"v": 9})
+
+
+def test_other_settings_of_the_end_finish_a_search_again(tmp_path):
+    made = []
+    for settings in ({"finalists": 4}, {"finalists": 4}, {"finalists": 5}):
+        with RunDir(tmp_path) as run:
+            made.append(complete(search(run, Flipping(FlippingConfig(burst=2))), run, settings=settings))
+    assert made[0]["wall_s"] == made[1]["wall_s"] and made[2]["finished_by"]["finalists"] == 5
+
+
 def test_when_the_budget_is_spent_the_report_of_what_was_found_is_written_and_the_run_can_go_on(tmp_path):
     with RunDir(tmp_path) as run, pytest.raises(BudgetSpent):
         complete(search(run, Poor(talks=False)), run)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import collections
+import marshal
+import time
+
 import pytest
 
 from evosyn.jobs import Call, CallsJob, Check, ChecksJob, ItemOutcome, Limits, Status
 from evosyn.ports import Sandbox
+from evosyn.sandbox._inside import arguments, trees, wire
 
 SHORT = Limits(cpu_s=1.0, wall_s=60.0, budget_s=60.0, memory_mb=512)
 
@@ -149,6 +154,44 @@ def test_an_exception_of_the_program_can_be_caught_by_its_class(sandbox: Sandbox
 )
 def test_an_exception_of_the_program_never_ends_a_loop_of_the_testing(sandbox: Sandbox, code: str, how: str) -> None:
     assert check(sandbox, code.format(how)).status is Status.EXCEPTION
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        [
+            (..., "shared", (1,)),
+            *[(..., "shared", ((..., "same", at), (..., "same", at))) for at in range(60)],
+            {(..., "same", 60): 1},
+        ],
+        [
+            (..., "shared", (1,)),
+            *[(..., "shared", ((..., "same", at),)) for at in range(200_000)],
+            {(..., "same", 200_000): 1},
+        ],
+        [(..., "shared", b"x" * 10**6), *[(..., "bytearray", (..., "same", 0)) for _ in range(10_000)]],
+        [(..., "same", 0)],
+        [(..., "shared", [1]), (..., "same", 1)],
+        [(..., "shared", [1]), (..., "same", -1)],
+        [(..., "shared", [1]), (..., "same", True)],
+        [(..., "shared", [1], [2])],
+        (..., "shared", [(..., "same", 0)]),
+    ],
+)
+def test_arguments_that_a_testing_wrote_by_hand_cost_no_more_than_their_bytes(value: object) -> None:
+    began = time.process_time()
+    found = arguments._checked(wire.Record(wire.OK, 0.0, marshal.dumps(value, 2)))
+    assert (found.code, found.payload) == (wire.EXCEPTION, b"not a value")
+    assert time.process_time() - began < 5
+
+
+def test_arguments_that_are_one_object_arrive_as_one() -> None:
+    inner, pair = [1], ([2],)
+    value = [inner, {"a": inner, 3: [inner, inner]}, pair, pair, (4,), (4,), {5}, collections.deque([inner])]
+    made = wire.decode_live(trees.encode(value, trees.keeping(value)))
+    assert made == value
+    assert made[0] is made[1]["a"] is made[1][3][0] is made[1][3][1] is made[7][0] and made[2][0] is made[3][0]
+    assert trees.encode([[1], [1]], trees.keeping([[1], [1]])) == trees.encode([[1], [1]])
 
 
 @pytest.mark.parametrize("name", ["liar", "cunning", "object", "node"])

@@ -96,6 +96,27 @@ def test_a_key_that_stands_in_a_reply_is_not_kept(tmp_path: Path, monkeypatch: p
     assert all(SECRET.encode() not in file.read_bytes() for file in tmp_path.iterdir())
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "kept"),
+    [
+        ("POSTGRES_PASSWORD", "postgres", True),
+        ("DB_PASSWORD", "password", True),
+        ("SSH_KEY_FILE", "/home/user1/.ssh/id_ed25519", True),
+        ("POSTGRES_PASSWORD", "x7Kq2mVw9Rt4Zp1s", False),
+        ("AWS_SECRET_ACCESS_KEY", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYzz", False),
+        ("HF_TOKEN", "hf_abcdefgh", False),
+    ],
+)
+def test_a_word_of_a_reply_is_kept_though_a_variable_holds_it(
+    name: str, value: str, kept: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, value)
+    endpoint = Endpoint("openai/m", "http://localhost:1/v1", "MY_LOGIN", 10.0)
+    text = f"connect('{value}')"
+    assert (masked(text, endpoint) == text) is kept
+    assert value not in redacted(text, endpoint)
+
+
 def test_a_key_under_a_name_that_litellm_alone_knows_is_neither_kept_nor_called_missing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -150,6 +150,13 @@ def test_what_never_came_is_unknown_and_asked_again_by_the_same_command(
     assert (after["unknown"], after["pass@1"]["mean"]) == (0, pytest.approx(2 / 3, abs=1e-5))
 
 
+def test_what_never_came_is_no_completion_that_could_not_be_read() -> None:
+    came = [BenchOutcome("p", "easy", 4, 2, parsed, 2, missing=2) for parsed in (2, 1)]
+    assert summary([Result("a", tuple(came))], [1], 0)["models"][0]["parsed"] == 0.75
+    nothing = BenchOutcome("p", "easy", 4, 0, 0, 4, missing=4)
+    assert summary([Result("a", (nothing,))], [1], 0)["models"][0]["parsed"] is None
+
+
 def test_problems_of_which_nothing_is_known_are_left_out_of_means_and_pairwise_of_gains() -> None:
     def of(model: str, *passed: int | None) -> Result:
         return Result(model, tuple(BenchOutcome("p", "easy", 2, n or 0, 2, 2 * (n is None)) for n in passed))

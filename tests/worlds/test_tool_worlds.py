@@ -214,6 +214,10 @@ for _ in range(900):
         (lambda tables, _: tables["item"]["columns"][3].update(maximum=10**400), "9007199254740992"),
         (lambda tables, _: tables["item"]["columns"][1].update(draw="books"), "draw 'books' is none of person, book"),
         (lambda tables, _: tables["item"]["columns"][5].update(values=["toy", 1]), "the value 1 is not of type text"),
+        (
+            lambda tables, _: tables["item"]["columns"].append({"name": "big", "type": "integer", "values": [10**5000]}),
+            "a value of big is beyond 9007199254740992",
+        ),
         (lambda tables, _: tables["item"]["columns"].append({"name": "name"}), "the column 'name' stands twice"),
         (lambda tables, _: tables["sale"].update(name="sqlite_sale"), "SQLite keeps such names for itself"),
         (lambda tables, _: tables["item"].update(called="{colour}"), "{colour} is none of {item_id}"),

@@ -170,7 +170,7 @@ def keeping(value: Any) -> Way:
 
 
 def several(value: Any) -> set[int]:
-    """Identities of the lists, dicts, sets, ... that stand in more than one place of plain data."""
+    """Identities of the lists, dicts, sets, ... that stand in more than one place of a value."""
     met: set[int] = set()
     found: set[int] = set()
     waiting = [value]
@@ -182,9 +182,9 @@ def several(value: Any) -> set[int]:
                 found.add(id(one))
                 continue
             met.add(id(one))
-        if kind is dict or (kind in kinds.MUTABLE and issubclass(kind, dict)):
-            one = tuple(one.values())
-        elif kind is not list and kind is not tuple and kind is not deque:
+        if issubclass(kind, dict):
+            one = tuple(dict.values(one))
+        elif not issubclass(kind, list | tuple | deque):
             continue
         if not SCALARS.issuperset(map(type, one)):
             waiting += one

@@ -116,7 +116,11 @@ def decode_live(data: bytes) -> Any:
     shared: list[Any] = []
 
     def live(name: str, parts: list[Any]) -> Any:
-        if name == "shared" and len(parts) == 1:
+        if name == "shared":
+            if (
+                len(parts) != 1 or type(parts[0]) not in kinds.MUTABLE
+            ):  # of others no work is left that could be endless
+                raise Malformed("nothing that is shared")
             shared.append(parts[0])
             return parts[0]
         if name == "same":

@@ -84,7 +84,7 @@ class EvolvedEnvironments(EnvironmentGenome):
         by = MadeBy(KIND, "evosyn env evolve", measured, stages, facts, row)
         report = write_environments(run, self._ended(run, {draft.name for draft in kept}, dropped), by)
         lines = ({"environment": draft.environment.id, **one._asdict()} for draft in kept for one in draft.rates)
-        write_lines(run.file(CALIBRATION), list(lines))
+        write_lines(run.made(CALIBRATION), list(lines))
         return report
 
     def _gated(self, elites: Sequence[Elite]) -> tuple[list[Draft], dict[str, tuple[str, str]]]:

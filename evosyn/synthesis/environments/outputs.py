@@ -76,7 +76,8 @@ def write_environments(run: RunDir, drafts: Iterable[Draft], by: MadeBy = MAKE) 
         if file.stem not in {row["id"] for row in kept}:
             file.unlink()  # was kept before the run went on
     write_rejects(run.path, rejects)
-    write_lines(run.file(KEPT), kept)
+    run.written.add("rejects.jsonl")
+    write_lines(run.made(KEPT), kept)
     report = {
         "kind": by.kind,
         "asked": asked,

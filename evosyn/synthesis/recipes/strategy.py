@@ -63,4 +63,12 @@ def run_evolve(
         def said(stopped: Stop) -> None:
             progress.said(f"search ended: {stopped.value}; scoring train and held-out problems")
 
-        return complete(search, run, more=more, began=began, on_end=said, before=seeds.spent)
+        return complete(
+            search,
+            run,
+            more=more,
+            began=began,
+            on_end=said,
+            before=seeds.spent,
+            settings={"finalists": config.finalists},
+        )
