@@ -25,7 +25,8 @@ from evosyn.records import Problem, Solution, Testing, Verdict
 PAIRS = Path(__file__).with_name("answer_pairs.yaml")
 DOMAIN = MathAnswer()
 PROBLEM = Problem("p", "math-answer", "How many apples are there in 12 bags of 32?")
-SECONDS, SECONDS_WHOLE = 0.005, 0.25
+SECONDS, SECONDS_WHOLE = 0.02, 0.25
+"""Four times what docs/math-answer.md says of an ordinary machine: what explodes takes thousands of times as long."""
 """Of the processor, to read one hostile text and compare it, at best of some tries; and for all that a domain does."""
 SMALL = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
 seventeen eighteen nineteen"""
@@ -94,7 +95,7 @@ def test_a_hostile_answer_costs_little_and_no_exception(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name, text in HOSTILE.items() if len(text) <= 300])
-def test_a_hostile_answer_is_read_and_compared_in_five_milliseconds(name: str) -> None:
+def test_a_hostile_answer_is_read_and_compared_in_milliseconds(name: str) -> None:
     seconds = []
     for _ in range(5):
         _read_short.cache_clear()

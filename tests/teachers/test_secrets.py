@@ -101,7 +101,7 @@ def test_a_key_that_stands_in_a_reply_is_not_kept(tmp_path: Path, monkeypatch: p
     [
         ("POSTGRES_PASSWORD", "postgres", True),
         ("DB_PASSWORD", "password", True),
-        ("SSH_KEY_FILE", "/home/user1/.ssh/id_ed25519", True),
+        ("SSH_KEY_FILE", "/opt/keys/id_ed25519", True),
         ("POSTGRES_PASSWORD", "x7Kq2mVw9Rt4Zp1s", False),
         ("AWS_SECRET_ACCESS_KEY", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYzz", False),
         ("HF_TOKEN", "hf_abcdefgh", False),
