@@ -29,7 +29,7 @@ def disk_errors(path: Path | None) -> Iterator[None]:
         yield
     except sqlite3.DatabaseError as error:
         kind = getattr(error, "sqlite_errorname", "")
-        if not kind.startswith(("SQLITE_FULL", _FAILED)):
+        if kind not in _FULL and not kind.startswith(_FAILED):
             raise
         full = kind in _FULL or _has_no_room(path)
         number = errno.ENOSPC if full else errno.EIO
