@@ -108,23 +108,55 @@ class Sample:
             problem_id=self.problem_id,
             domain=self.domain,
             statement=self.statement,
-            payload={name: value for name, value in json.loads(self.payload).items() if value is not None},
-            meta=json.loads(self.meta),
+            payload={name: value for name, value in self.held("payload").items() if value is not None},
+            meta=self.held("meta"),
             provenance=Provenance(source=self.model, simulated=self.simulated),
         )
 
     @property
     def ranked(self) -> list[RankedSolution]:
-        """All solutions, best first."""
-        rows = json.loads(self.solutions_ranked)
-        return [RankedSolution(row["source"], row.get("verdict", "U"), _said(row)) for row in rows]
+        """All solutions, best first.
+
+        Raises:
+            UsageError: the column holds something else.
+        """
+        try:
+            rows = json.loads(self.solutions_ranked)
+            return [RankedSolution(row["source"], row.get("verdict", "U"), _said(row)) for row in rows]
+        except (ValueError, RecursionError, TypeError, AttributeError, KeyError) as error:
+            raise self._damaged("solutions_ranked") from error
 
     @property
     def chosen_testing(self) -> Testing:
-        """The chosen testing as a record."""
-        body = json.loads(self.testing)
+        """The chosen testing as a record.
+
+        Raises:
+            UsageError: the column holds something else.
+        """
+        body = dict(self.held("testing"))
+        if "kind" not in body:
+            raise self._damaged("testing")
         kind = body.pop("kind")
         return Testing(kind=kind, body=body, provenance=Provenance(source=self.model, simulated=self.simulated))
+
+    def held(self, column: str) -> dict[str, Json]:
+        """The JSON object of a column.
+
+        Raises:
+            UsageError: it holds something else.
+        """
+        try:
+            value: Json = json.loads(getattr(self, column))
+        except (ValueError, RecursionError) as error:
+            raise self._damaged(column) from error
+        if not isinstance(value, dict):
+            raise self._damaged(column)
+        return value
+
+    def _damaged(self, column: str) -> UsageError:
+        return UsageError(
+            f"dataset: row {self.id!r}: the column {column!r} is damaged; is it a dataset that evosyn wrote?"
+        )
 
 
 @dataclass(frozen=True)
@@ -264,7 +296,15 @@ def _batches(path: str | Path, setting: str, columns: list[str] | None = None) -
         except pyarrow.ArrowInvalid as error:
             raise UsageError(f"{file}: is not a parquet file: {error}") from error
         with parquet:
-            yield from parquet.iter_batches(batch_size=GROUP_ROWS, columns=columns)
+            batches = parquet.iter_batches(batch_size=GROUP_ROWS, columns=columns)
+            while True:
+                try:
+                    batch = next(batches, None)
+                except (pyarrow.ArrowException, OSError) as error:
+                    raise UsageError(f"{file}: is damaged: {error}. Put back a copy of it") from error
+                if batch is None:
+                    break
+                yield batch
 
 
 def write_dataset(directory: str | Path, setting: str, samples: Iterable[Sample]) -> Path:

@@ -106,10 +106,9 @@ class Journal:
         with self.path.open("rb") as file:
             for number, line in enumerate(file, 1):
                 start, end = end, end + len(line)
-                body = line[9:-1]
-                whole = line.endswith(b"\n") and line[:8] == b"%08x" % zlib.crc32(body)
-                if whole:
-                    yield json.loads(body), end
+                event = _event(line)
+                if event is not _NONE:
+                    yield event, end
                 elif end == size or not line.endswith(b"\n"):  # torn, or being written
                     return
                 else:
@@ -117,6 +116,20 @@ class Journal:
                         f"{self.path}:{number}: damaged event at byte {start}; the lines before it are whole. "
                         "Copy them to a new directory, or start again with another --out"
                     )
+
+
+_NONE = object()
+
+
+def _event(line: bytes) -> Json:
+    """The event of a whole line, or `_NONE`."""
+    body = line[9:-1]
+    if not line.endswith(b"\n") or line[:8] != b"%08x" % zlib.crc32(body):
+        return _NONE
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):  # written by somebody else
+        return _NONE
 
 
 class Events(Generic[E]):
@@ -194,6 +207,10 @@ class Events(Generic[E]):
             yield position, event
 
     def _of_today(self, value: Json) -> dict[str, Json]:
+        if not isinstance(value, dict):
+            raise CorruptRun(
+                f"{self.journal.path}: holds {value!r:.60}, which is no event; start again with another --out"
+            )
         event: dict[str, Json] = value if self._older is None else self._older(value)
         return event
 

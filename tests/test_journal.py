@@ -1,6 +1,7 @@
 """The journal survives being cut anywhere; its events are records, and what is no event of the run is refused."""
 
 import os
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,6 +49,17 @@ def test_damage_before_the_last_line_is_an_error_that_names_the_line(tmp_path: P
     journal.close()
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(lines[0] + lines[1].replace(b"1", b"7", 1) + lines[2])
+    with pytest.raises(CorruptRun, match=r"journal\.jsonl:2"):
+        list(Journal(path).events())
+
+
+@pytest.mark.parametrize("body", [b"{nope", b"\0", b"[" * 100_000])
+def test_a_line_with_a_right_checksum_that_is_no_json_is_damage(tmp_path: Path, body: bytes) -> None:
+    path = tmp_path / "journal.jsonl"
+    journal = Journal(path)
+    journal.append({"n": 0})
+    journal.close()
+    path.write_bytes(path.read_bytes() + b"%08x %s\n" % (zlib.crc32(body), body) + path.read_bytes())
     with pytest.raises(CorruptRun, match=r"journal\.jsonl:2"):
         list(Journal(path).events())
 
@@ -107,9 +119,11 @@ def test_a_run_is_taken_up_with_the_same_header_only(tmp_path: Path) -> None:
         ({"event": "left", "at": "soon"}, "'left' at byte 86 cannot be read: at: .*'soon'"),
         ({"event": "left", "at": 1, "to": "bed"}, "to: is not a field"),
         ({"event": "said"}, "words: is missing"),
+        ([1], "holds .1., which is no event"),
+        (5, "holds 5, which is no event"),
     ],
 )
-def test_what_is_no_event_of_the_run_is_refused_by_name(tmp_path: Path, line: Mapping[str, Json], said: str) -> None:
+def test_what_is_no_event_of_the_run_is_refused_by_name(tmp_path: Path, line: Json, said: str) -> None:
     events = talk(tmp_path / "j")
     events.begin(HEADER)
     events.journal.append(line)

@@ -59,12 +59,26 @@ def command(directory: Path, as_json: bool, strategy: str | None, setting: str |
     Candidates are named by their id, by the beginning of it, or as `best` and `initial`.
     """
     from evosyn.reading.opening import open_directory
-    from evosyn.reading.plain import plain
 
     reading = open_directory(directory)
     wanted = {option: value for option, value in asked.items() if value}
     _check(reading, wanted, strategy, setting)
     option = next(iter(wanted), "overview")
+    with reading.sound():
+        _show(reading, option, wanted, strategy, setting, as_json=as_json)
+
+
+def _show(
+    reading: Reading,
+    option: str,
+    wanted: Mapping[str, Any],
+    strategy: str | None,
+    setting: str | None,
+    *,
+    as_json: bool,
+) -> None:
+    from evosyn.reading.plain import plain
+
     if option == "matrix" and (strategy is not None or reading.kind == "evolve"):
         answer: object = _ranked(reading, wanted[option], strategy or "best")
     elif option == "graph":

@@ -135,7 +135,7 @@ class FinalStatePlan:
             return _result(Verdict.BROKEN, found.lost, outcome.seconds)
         try:
             wrong = differences(self.place.world, self.place.state, testing.body["gold"], found.rows)
-        except (KeyError, TypeError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
             return _result(Verdict.BROKEN, f"gold: not a state of this world: {error!r}", outcome.seconds)
         return _result(Verdict.FAIL if wrong else Verdict.PASS, "; ".join(wrong)[:400], outcome.seconds)
 

@@ -186,7 +186,7 @@ class StatesPlan:
             return told(Verdict.PASS if right else Verdict.FAIL, "" if right else said, values)
         try:
             wrong = matches(self.world, asked.rows, asked.case, called, found.rows)
-        except (KeyError, TypeError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
             return told(Verdict.ERROR, f"forged: no state of this world: {error!r}")
         return told(Verdict.FAIL if wrong else Verdict.PASS, wrong, values)
 

@@ -9,7 +9,6 @@ one drawn by the best of its levels; the floor lets worn ones come back. docs/tr
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -238,7 +237,7 @@ class RotatingPool:
 
 
 def _cell_of(sample: Sample) -> Cell:
-    meta = json.loads(sample.meta)
+    meta = sample.held("meta")
     level = meta.get("level")
     if sample.domain != NAME or type(level) is not int or level not in range(1, LEVELS + 1):
         raise UsageError(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Generic, TypeVar
@@ -60,13 +61,25 @@ class Reading:
             known = ", ".join("/".join((name, *parts)) for name, parts in self.asks.items())
             asked = "/".join((question, *given))
             raise UsageError(f"{asked!r}: no such question of a directory of {self.made_by}; one of {known}")
-        try:
+        with self.sound():
             found: object = getattr(self, question)(*given)
-        except KeyError as error:
-            told = f"its files lack {error}, which every directory of {self.made_by} has; they are damaged"
-            told += ", or another version of evosyn wrote them. Put back a copy, or read them with that version"
-            raise CorruptRun(f"{self.path}: {told}") from error
         return found
+
+    @contextmanager
+    def sound(self) -> Iterator[None]:
+        """
+        Raises:
+            CorruptRun: in place of what a file of another form leads to.
+        """
+        try:
+            yield
+        except (LookupError, TypeError, AttributeError, ValueError, RecursionError, FileNotFoundError) as error:
+            lacks = isinstance(error, KeyError)
+            what = f"lack {error}, which every directory of {self.made_by} has" if lacks else (
+                f"are not those of a directory of {self.made_by} ({type(error).__name__}: {error})"[:300]
+            )  # fmt: skip
+            told = f"its files {what}; they are damaged, or another version of evosyn wrote them"
+            raise CorruptRun(f"{self.path}: {told}. Put back a copy, or read them with that version") from error
 
     def overview(self) -> object:
         """What the directory holds as a whole."""

@@ -229,7 +229,7 @@ class DataReading(Reading):
         return ledger.item(named[name])
 
     def _sample_story(self, sample: Sample) -> SampleStory:
-        instance = self._instance(str(json.loads(sample.lineage)["index"]))
+        instance = self._instance(str(sample.held("lineage")["index"]))
         return SampleStory(sample, self._matrix(instance, json.loads(sample.scores)))
 
     def _story(self, instance: Instance) -> dict[str, Any]:
@@ -282,9 +282,9 @@ def _row(sample: Sample) -> SampleRow:
     return SampleRow(
         id=sample.id,
         problem_id=sample.problem_id,
-        index=json.loads(sample.lineage)["index"],
+        index=sample.held("lineage")["index"],
         domain=sample.domain,
-        title=str(json.loads(sample.meta).get("title", ""))[:120],
+        title=str(sample.held("meta").get("title", ""))[:120],
         statement=sample.statement[:160],
         tests=sample.tests,
         difficulty=sample.difficulty,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -50,7 +49,7 @@ class EnvironmentRowsReading(SummaryReading):
             return ()
         found: dict[str, list[Json]] = {}
         for sample in iterate_dataset(self.path):
-            meta = json.loads(sample.meta)
+            meta = sample.held("meta")
             row = found.setdefault(
                 meta["environment"], [meta["environment"], meta["title"], meta["category"], 0, set(), sample.simulated]
             )

@@ -82,6 +82,6 @@ def _read(file: Path) -> dict[str, object]:
     try:
         text = file.read_text(encoding="utf-8")
         value = json.loads(text) if file.suffix == ".json" else yaml.safe_load(text)
-    except (OSError, ValueError, yaml.YAMLError):
+    except (OSError, ValueError, RecursionError, yaml.YAMLError):
         return {}
     return value if isinstance(value, dict) else {}

@@ -7,7 +7,6 @@ on; what a teacher was paid for is in its reply cache. Environments whose rates 
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 
@@ -107,7 +106,7 @@ def levels_of(samples: Sequence[Sample], rates: dict[str, RowRate]) -> list[dict
     counted: defaultdict[str, defaultdict[int, list[int]]] = defaultdict(lambda: defaultdict(lambda: [0, 0]))
     titles = {}
     for sample in {sample.id: sample for sample in samples}.values():
-        meta, rate = json.loads(sample.meta), rates[sample.id]
+        meta, rate = sample.held("meta"), rates[sample.id]
         if type(meta.get("level")) is int and rate.n:
             of = str(meta.get("environment", sample.domain))
             titles[of] = str(meta.get("title", of))

@@ -2,13 +2,14 @@
 
 import copy
 import random
+import time
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tool_shop import rows, shop
 
-from evosyn.worlds.tools.diff import differences, similarity
+from evosyn.worlds.tools.diff import _edits, close, differences, similar
 from evosyn.worlds.tools.files import bundled, read_tasks, read_world
 
 WORLD = shop()
@@ -46,6 +47,17 @@ GOLD = gold(("I1000", 2, "for the window seat"), ("I1002", 1, ""), stock=7)
 def test_a_final_state_is_the_gold_one_by_the_policies_of_its_columns(final, name):
     found = differences(WORLD, rows(), GOLD, final)
     assert (found[0].partition(":")[0] if found else "") == name
+
+
+def test_texts_that_cost_much_are_not_compared_without_end():
+    gold = {
+        **rows(),
+        "sale": [{**rows()["sale"][0], "sale_id": f"S{at:04d}", "note": f"{'ab' * 900} {at}"} for at in range(300)],
+    }
+    final = {**gold, "sale": [{**one, "note": one["note"].replace("ab", "ba", 880)} for one in gold["sale"]]}
+    began = time.process_time()
+    (found,) = differences(WORLD, {**gold, "sale": [{**one, "note": None} for one in gold["sale"]]}, gold, final)
+    assert found.startswith("too-many: letters") and time.process_time() - began < 5
 
 
 def test_what_is_exempt_or_of_the_clock_does_not_count():
@@ -109,10 +121,34 @@ def test_new_rows_are_matched_with_those_that_belong_to_them():
      ("call room 5", "call room 6", False), ("please call before noon", "please call me before noon", True),
      ("handle with care", "paid in cash", False), ("pay 3.5 now", "pay 5.3 now", False), ("pay -5", "pay 5", False),
      ("pay \u22125", "pay 5", False), ("room 4 for 2", "room 2 for 4", False), ("room-4 for 2", "room 4 for 2", True),
-     ("at ２ pm", "at 2 pm", True), ("1.", "1", True), ("x " * 1500 + "7", "x " * 1500 + "8", False)],
+     ("at ２ pm", "at 2 pm", True), ("1.", "1", True), ("x " * 1500 + "7", "x " * 1500 + "8", False),
+     ("\N{THUMBS UP SIGN}", "\N{THUMBS DOWN SIGN}", False), ("\N{THUMBS UP SIGN}", "", False), ("!", "?", False), ("ok!", "ok", True),
+     ("collect it tomorow", "collekt it tomorrow", True), ("ab" * 2000, "ab" * 1999 + "ba", False)],
 )  # fmt: skip
 def test_texts_count_by_their_words_and_numbers(one, other, alike):
-    assert (similarity(one, other) >= 0.8) is alike
+    assert similar(one, other) is similar(other, one) is alike
+
+
+@given(st.text("abc", min_size=1, max_size=90), st.text("abcd", min_size=1, max_size=90))
+def test_the_distance_of_two_texts_is_that_of_the_table(one, other):
+    row = list(range(len(other) + 1))
+    for number, letter in enumerate(one, 1):
+        before, row[0] = row[0], number
+        for at, second in enumerate(other, 1):
+            before, row[at] = row[at], min(row[at] + 1, row[at - 1] + 1, before + (letter != second))
+    assert _edits(one, other) == row[-1]
+
+
+INF = float("inf")
+
+
+@pytest.mark.parametrize(
+    ("gold", "final", "same"),
+    [(8.5, INF, False), (8.5, -INF, False), (INF, INF, True), (INF, -INF, False), (1.0, float("nan"), False), (10**400, 1.5, False),
+     (10**400, 10**400, True), (1e308, -1e308, False), (5, 5.0, True), (0.1 + 0.2, 0.3, True), (1e20, 1e20 + 1e10, True)],
+)  # fmt: skip
+def test_a_number_without_end_is_no_other_number(gold, final, same):
+    assert close(gold, final) is close(final, gold) is same
 
 
 TASKS = [(read_world(f"builtin:{name}"), task) for name in bundled() for task in read_tasks(f"builtin:{name}")]

@@ -59,6 +59,7 @@ def changed(table, **values):
         (changed("item", sold=110), True),
         (changed("item", sold=109), False),
         (changed("item", price="dear"), True),
+        (changed("item", price=float("inf")), True),
         (changed("item", colour="red"), True),
         (changed("sale", note=None), False),
         (changed("sale", item_id="I9999"), True),
@@ -157,6 +158,9 @@ def test_our_own_failure_loses_the_session_and_is_no_outcome():
     ("change", "field"),
     [
         ({"clock": "noon"}, "clock"),
+        ({"clock": "2026-13-45T99:99:99"}, "clock"),
+        ({"clock": "9999-12-31T23:59:59"}, "clock"),
+        ({"clock": "\u0662\u0660\u0662\u0666-01-05T10:00:00"}, "clock"),
         ({"colour": "red"}, "colour"),
         ({"tables": []}, "tables"),
     ],

@@ -88,6 +88,8 @@ def test_every_bundled_tool_has_a_testing_that_it_passes_and_that_canaries_fail(
         (BUY.replace("INSERT INTO sale", "INSERT INTO sales"), "EPP"),
         (BUY.replace("    sale_id =", "    while True:\n        pass\n    sale_id ="), "TPP"),
         (BUY.replace('"SELECT stock', 'f"SELECT stock'), "EEE"),
+        (BUY.replace("    sale_id =", '    db.run("UPDATE item SET price = 9e999")\n    sale_id ='), "EPP"),
+        (BUY.replace('item["price"] * count}', "1e308 * 10}"), "EPP"),
         ("import os\n" + BUY, "EEE"),
         ("def buy(db", "EEE"),
     ],
@@ -96,6 +98,12 @@ def test_a_tool_is_judged_case_by_case(judge, source, letters):
     (found,) = judge.verify([Cell(BOUGHT, Solution(source), outcomes())])
     assert "".join(found.cases) == letters, found
     assert (found.verdict is Verdict.PASS) == (set(letters) == {"P"})
+
+
+@pytest.mark.parametrize("number", [10**400, -(10**400)])
+def test_a_number_beyond_all_that_a_tool_can_give_is_another_one(judge, number):
+    (found,) = judge.verify([Cell(BOUGHT, Solution(BUY), changed(0, returns={"sale_id": "S0005", "price": number}))])
+    assert "".join(found.cases) == "FPP", found
 
 
 @pytest.mark.parametrize(

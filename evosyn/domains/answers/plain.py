@@ -22,7 +22,7 @@ _WORTH = {word: number for number, word in enumerate(_SMALL)} | {
 _SCALES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 _WORD = "|".join(sorted([*_WORTH, *_SCALES], key=len, reverse=True))
 _NUMBER_WORDS = re.compile(rf"\b(?:{_WORD})(?:(?:[\s-]+and)?[\s-]+(?:{_WORD}))*\b")
-_SCALED = re.compile(rf"(?<=\d)\s*\b({'|'.join(_SCALES)}|dozen)\b")
+_SCALED = re.compile(rf"(?<=\d)\s*\b({'|'.join(_SCALES)}|dozen)s?\b")
 _PARTS = ("half", "third", "quarter", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 _PART_WORDS = re.compile(rf"\b(\d+)[\s-]+(halves|fourths?|(?:{'|'.join(_PARTS)})s?)\b")
 _SUPER = re.compile(r"[⁰¹²³⁴⁵⁶⁷⁸⁹]+")
@@ -39,7 +39,7 @@ _REPLACED = (
     (re.compile(r"\\(?:times|cdot|ast)(?![a-z])|[×·∙⋅]"), "*"),
     (re.compile(r"(?<=\d)\s*[xX]\s*(?=\d)"), "*"),
     (re.compile(r"\\div(?![a-z])|[÷⁄∕]"), "/"),
-    (re.compile(r"\\pi(?![a-z])"), "π"),
+    (re.compile(r"\\pi(?![a-z])|\b[Pp]i\b"), "π"),
     (re.compile(r"\\infty(?![a-z])"), "∞"),
     (re.compile(r"\\(?:approx)(?![a-z])|≈"), "about "),
     (re.compile(r"\\[()\[\]]"), " "),
@@ -72,7 +72,7 @@ def plain(text: str) -> str:
 def in_digits(text: str) -> str:
     """A text in lower case with its number words as digits: `twenty-five` is 25, `2.5 million` is 2.5 * 10^6."""
     text = _SCALED.sub(lambda found: _scale(found[1]), text)
-    text = _NUMBER_WORDS.sub(lambda found: str(_counted(re.split(r"[\s-]+", found[0]))), text)
+    text = _NUMBER_WORDS.sub(lambda found: _counted(found[0]), text)
     text = _PART_WORDS.sub(lambda found: f"{found[1]}/{_part(found[2])}", text)
     text = re.sub(r"^(?:one |a )?half$", "1/2", text)
     return re.sub(r"\b(?:minus|negative)\s+(?=\d)", "-", text)
@@ -82,16 +82,23 @@ def _scale(word: str) -> str:
     return "*12" if word == "dozen" else f"*10^{len(str(_SCALES[word])) - 1}"
 
 
-def _counted(words: list[str]) -> int:
-    whole = part = 0
-    for word in words:
+def _counted(text: str) -> str:
+    """Number words as one number where they are one, else each by itself: `six seven` is not 13."""
+    whole, part, scale = 0, 0, 10**15
+    for word in re.split(r"[\s-]+", text):
         if word in _WORTH:
-            part += _WORTH[word]
-        elif word == "hundred":
+            worth, behind = _WORTH[word], part % 100
+            if behind and not (behind >= 20 and behind % 10 == 0 and 0 < worth < 10):
+                return re.sub(_WORD, lambda found: str(_WORTH.get(found[0]) or _SCALES.get(found[0], 0)), text)
+            part += worth
+        elif word == "hundred" and part < 100:
             part = max(part, 1) * 100
+        elif word in _SCALES and word != "hundred" and _SCALES[word] < scale:
+            scale = _SCALES[word]
+            whole, part = whole + max(part, 1) * scale, 0
         elif word != "and":
-            whole, part = whole + max(part, 1) * _SCALES[word], 0
-    return whole + part
+            return text
+    return str(whole + part)
 
 
 def _part(word: str) -> int:

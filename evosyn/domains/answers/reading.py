@@ -22,6 +22,17 @@ _TEN = r"\s*\*\s*10\s*\^\s*\{?\s*([+-]?\d{1,3})\s*\}?"
 _DECIMAL = re.compile(rf"([+-]?)\s*({_NUMBER})(?:e([+-]?\d{{1,3}})|{_TEN})?", re.A)
 _HALF = re.compile(r"(\d+)\s*/\s*(\d+)", re.A)
 _UNIT = re.compile(r"[a-z\s/.*-]*", re.A)
+_NAMED = re.compile(r"(?=.*[aeiouy])[a-z]{3,}", re.A)
+"""What may be a unit that is not known here; an abbreviation may be as well a product of letters."""
+_SHORT = frozenset("sq cu pcs rpm psi hz khz mhz ghz kb mb gb tb am pm of in a an the".split())
+_NO_UNIT = re.compile(
+    r"[a-z]*illi(?:on|ard)s?|googol\w*|(?:ten|(?:[a-z]+teen)|twelf|[a-z]+tie|hundred|thousand|[a-z]*illion)ths?|halves|half|thirds?"
+    r"|quarters?|squared?|cubed?|factorial|times|plus|minus|less|more|fewer|than|not?|nor|or|and|sine?|cos(?:ine)?|tan(?:gent)?|log|exp|mod"
+    r"|modulo|roots?|over|infin\w+",
+    re.A,
+)
+"""What says that it is another number."""
+_DENIED = re.compile(r"[<>≠≤≥]|(?<![\d)])!$|\\(?:neq?|leq?|geq?|lt|gt|not)(?![a-z])|\bnot\b")
 _POWER_OF_UNIT = re.compile(r"(?<=[a-z])\s*\^\s*(?:\{\s*-?\d\s*\}|-?\d)", re.A)
 _HEDGE = re.compile(r"(?:approximately|approx\.?|about|roughly|only|exactly)\s+")
 _BETWEEN = re.compile(r"\s+(?:and|or)\s+|;")
@@ -138,7 +149,10 @@ def _parts(text: str, bracketed: bool) -> list[str]:
 
 
 def _number(text: str) -> Number:
-    text = _HEDGE.sub("", text.rpartition("=")[2].strip(), count=1).strip()
+    left, _, right = text.rpartition("=")
+    if _DENIED.search(left):
+        raise Unreadable("is said to be another number, or a bound")
+    text = _HEDGE.sub("", right.strip(), count=1).strip()
     unit = ""
     for name in MONEY.values():
         before = re.match(rf"([+-]?)\s*{name}\s*", text)
@@ -163,9 +177,14 @@ def _unit_of(text: str) -> str:
         return ""
     bare = _POWER_OF_UNIT.sub("", text)
     name = " ".join(bare.split()).rstrip(".")
-    if not _UNIT.fullmatch(bare) or (len(name) == 1 and name not in _UNITS):
+    parts = [part for part in re.split(r"[\s/.*-]+", bare) if part]
+    if not _UNIT.fullmatch(bare) or (name not in _UNITS and not all(map(_may_be_a_unit, parts))):
         raise Unreadable("more than a number and a unit")
     return _UNITS.get(name, "") if bare == text else ""
+
+
+def _may_be_a_unit(word: str) -> bool:
+    return word in _UNITS or word in _SHORT or bool(_NAMED.fullmatch(word) and not _NO_UNIT.fullmatch(word))
 
 
 class _Reader:

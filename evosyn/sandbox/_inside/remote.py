@@ -15,12 +15,15 @@ import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from evosyn.sandbox._inside.alarm import IDLE_SHARE, WAITING, JobLimits
+from evosyn.sandbox._inside.alarm import WAITING, JobLimits
 from evosyn.sandbox._inside.forker import ANSWER, COMMAND, END, FORK, READY, RING, WHICH, Order
 from evosyn.sandbox._inside.results import RESULT_BYTES, Results
 
 GRACE_S = 0.2
 """A program that swallows its alarm is killed this long after its time limit."""
+RINGING_SHARE = 0.01
+"""Children that compute for less than this share of the time only wait: an alarm that one of them swallows, or that finds
+a handler of the program's own, rings on and takes some 0.1 ms each 50."""
 LOOK_S = 0.1
 """The shortest time between two looks at a child that goes on working."""
 REPLY_BYTES = RESULT_BYTES
@@ -215,7 +218,7 @@ class _Clock:
         self._cpu = cpu_s if cpu_s is not None else (now - self._began) / WAITING
         if progressed:
             self._progress, self._cpu_at_progress = now, self._cpu
-        if progressed or self._cpu - self._cpu_at_move > IDLE_SHARE * (now - self._moved):
+        if progressed or self._cpu - self._cpu_at_move > RINGING_SHARE * (now - self._moved):
             self._moved, self._cpu_at_move = now, self._cpu
         return (
             self._cpu - self._cpu_at_progress >= limits.cpu_s + GRACE_S

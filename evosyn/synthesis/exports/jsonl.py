@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -24,7 +23,7 @@ def _row(sample: Sample, split: str, index: int) -> dict[str, Json]:
         "id": sample.id,
         "env_id": f"evosyn/{sample.domain}",
         "env_version": str(SCHEMA_VERSION),
-        "seed": json.loads(sample.lineage)["index"],
+        "seed": sample.held("lineage").get("index", index),
         "difficulty": sample.difficulty,
         "prompt": turns(sample),
         "answer": sample.solution,
@@ -41,8 +40,8 @@ def _row(sample: Sample, split: str, index: int) -> dict[str, Json]:
                 "simulated": sample.simulated,
                 "licence": sample.licence,
                 "matrix_digest": sample.matrix_digest,
-                "lineage": json.loads(sample.lineage),
-                "problem": json.loads(sample.meta),
+                "lineage": sample.held("lineage"),
+                "problem": sample.held("meta"),
             }
         ),
     }

@@ -6,7 +6,6 @@ go to verifiers, TRL and verl by the other formats, whose rewards run in evosyn'
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -34,7 +33,7 @@ def export(samples: Sequence[Sample], target: Target) -> Exported:
     programs: dict[str, str] = {}
     skipped: Counter[str] = Counter()
     for sample in samples:
-        source = str(json.loads(sample.testing).get("program", "")) if sample.domain == NAME else ""
+        source = str(sample.held("testing").get("program", "")) if sample.domain == NAME else ""
         found = read_environment(source).value
         if found is None:
             skipped["is no row of an environment"] += 1

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from evosyn.records import Json, canonical_json
 from evosyn.worlds.tools.ddl import statements
-from evosyn.worlds.tools.diff import differences
+from evosyn.worlds.tools.diff import close, differences
 from evosyn.worlds.tools.playing import CallOutcome
 from evosyn.worlds.tools.records import Rows, ToolSpec, ToolWorld, state_text
 
@@ -191,5 +191,5 @@ def _equal(gold: Json, got: Json, names: Mapping[str, str]) -> bool:
         return gold == names.get(got, got)
     numbers = [isinstance(one, int | float) and not isinstance(one, bool) for one in (gold, got)]
     if all(numbers):
-        return bool(abs(gold - got) <= 1e-9 * max(1.0, abs(gold), abs(got)))
+        return close(gold, got)
     return type(gold) is type(got) and bool(gold == got)

@@ -6,6 +6,7 @@ from evosyn.records import Json
 from evosyn.worlds.tools.records import Column, ToolWorld, WorldTable
 
 _TYPES = {"text": "TEXT", "integer": "INTEGER", "number": "REAL", "date": "TEXT", "timestamp": "TEXT"}
+LARGEST_REAL = "1.7976931348623157e308"
 _DIGIT = "[0-9]"
 _DATE = f"{_DIGIT * 4}-{_DIGIT * 2}-{_DIGIT * 2}"
 _FORMS = {"date": _DATE, "timestamp": f"{_DATE}T{_DIGIT * 2}:{_DIGIT * 2}:{_DIGIT * 2}"}
@@ -13,15 +14,19 @@ _FORMS = {"date": _DATE, "timestamp": f"{_DATE}T{_DIGIT * 2}:{_DIGIT * 2}:{_DIGI
 
 def schema(world: ToolWorld) -> str:
     """All tables, those that others refer to first."""
-    return "\n".join(f"{statement};" for statement in statements(world)) + "\n"
+    return "\n".join(f"{_table(one)};" for one in world.ordered) + "\n"
 
 
 def statements(world: ToolWorld) -> list[str]:
-    return [_table(one) for one in world.ordered]
+    """What makes the tables. Numbers without end, which no JSON holds, are refused beside what is shown."""
+    return [_table(one, finite=True) for one in world.ordered]
 
 
-def _table(table: WorldTable) -> str:
+def _table(table: WorldTable, *, finite: bool = False) -> str:
     lines = [_column(table, one) for one in table.columns]
+    if finite:
+        numbers = [_name(one.name) for one in table.columns if one.type == "number"]
+        lines += [f"CHECK ({name} BETWEEN -{LARGEST_REAL} AND {LARGEST_REAL})" for name in numbers]
     lines += [f"CHECK {_expression(check)}" for check in table.checks]
     return f"CREATE TABLE {_name(table.name)} (\n  " + ",\n  ".join(lines) + "\n) STRICT"
 

@@ -7,11 +7,13 @@ new rows by their own match; it is searched with going back, so that the answer 
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from evosyn.records import Json
 from evosyn.worlds.tools.records import Column, Rows, ToolWorld, WorldTable
@@ -20,9 +22,16 @@ SIMILAR = 0.8
 """From this on two texts of a semantic column count as equal (the figure is ours)."""
 MOST_STEPS = 20_000
 """Tried pairs of new rows; beyond it a state is not the gold one."""
+MOST_LETTERS, LONGEST = 400_000, 2000
+"""Of semantic texts that are compared letter by letter: in all, beyond which a state is not the gold one, and in one;
+in longer ones words decide."""
 _WORD = re.compile(r"\w+")
 _NUMBER = re.compile(r"(?:(?<!\w)-)?\d+(?:[.,]\d+)*")
 """With its sign; what stands between `room-4` and `2026-04-05` is none."""
+
+
+class _TooMuch(Exception):
+    """What a comparison may take is spent."""
 
 
 @dataclass
@@ -31,7 +40,9 @@ class _Search:
 
     world: ToolWorld
     steps: int = 0
+    letters: int = 0
     pairs: dict[str, dict[str, str]] = field(default_factory=dict)
+    texts: dict[str, _Told] = field(default_factory=dict)
 
     def means(self, column: Column, final: Json) -> Json:
         """A value of the final state in the words of the gold one."""
@@ -44,8 +55,27 @@ class _Search:
         if policy in ("exempt", "clock"):
             return True
         if policy == "semantic":
-            return similarity(gold, final) >= SIMILAR
+            return self.similar(gold, final)
         return _same(column, gold, self.means(column, final))
+
+    def similar(self, gold: Json, final: Json) -> bool:
+        """`similar`, counted.
+
+        Raises:
+            _TooMuch: more letters than are compared.
+        """
+        first, second = self._told(gold), self._told(final)
+        if first.beside(second) is None:
+            self.letters += len(first.plain) + len(second.plain)
+            if self.letters > MOST_LETTERS:
+                raise _TooMuch
+        return first.like(second)
+
+    def _told(self, value: Json) -> _Told:
+        text = "" if value is None else str(value)
+        if text not in self.texts:
+            self.texts[text] = _Told.of(text)
+        return self.texts[text]
 
     def fits(self, table: WorldTable, gold: Mapping[str, Json], final: Mapping[str, Json]) -> bool:
         return all(self.equal(table, one, gold[one.name], final[one.name]) for one in table.columns[1:])
@@ -60,14 +90,16 @@ def differences(world: ToolWorld, initial: Rows, gold: Rows, final: Rows) -> tup
     differing = [one for one in world.ordered if not _alike(gold.get(one.name), final.get(one.name))]
     if not differing:
         return ()
-    old_keys = _old_keys(world, initial)
-    found = [one for table in differing for one in _settled(table, old_keys, initial, gold, final)]
-    if found:
-        return tuple(found)
-    search = _Search(world)
+    old_keys, search = _old_keys(world, initial), _Search(world)
     new = [(table, row) for table in world.ordered for row in _new(table, initial, gold)]
-    if _paired(search, new, 0, initial, gold, final):
-        return ()
+    try:
+        found = [one for table in differing for one in _settled(search, table, old_keys, initial, gold, final)]
+        if found:
+            return tuple(found)
+        if _paired(search, new, 0, initial, gold, final):
+            return ()
+    except _TooMuch:
+        return ("too-many: letters: the texts are too long, or too many, to be compared",)
     if search.steps > MOST_STEPS:
         return ("too-many: new rows: they are too much alike to be told apart",)
     return (f"unmatched: {', '.join(sorted({table.name for table, _ in new})) or 'references'}: new rows differ",)
@@ -79,7 +111,7 @@ def _alike(one: Json, other: Json) -> bool:
 
 
 def _settled(
-    table: WorldTable, old_keys: Mapping[str, set[Json]], initial: Rows, gold: Rows, final: Rows
+    search: _Search, table: WorldTable, old_keys: Mapping[str, set[Json]], initial: Rows, gold: Rows, final: Rows
 ) -> Iterator[str]:
     """What can be seen without knowing which new row is which."""
     old, want, got = (_by_key(table, rows) for rows in (initial, gold, final))
@@ -87,7 +119,7 @@ def _settled(
         if (key in want) != (key in got):
             yield f"{'kept' if key in got else 'deleted'}: {table.name}: {key}"
         elif key in want and not _alike(want[key], got[key]):
-            yield from _changed(table, old[key], want[key], got[key])
+            yield from _changed(search, table, old[key], want[key], got[key])
     counts = [Counter(_signature(table, row, old_keys) for row in _new(table, initial, rows)) for rows in (gold, final)]
     if counts[0].total() != counts[1].total():
         yield f"count: {table.name}: {counts[1].total()} new rows, not {counts[0].total()}"
@@ -96,7 +128,7 @@ def _settled(
 
 
 def _changed(
-    table: WorldTable, old: Mapping[str, Json], want: Mapping[str, Json], got: Mapping[str, Json]
+    search: _Search, table: WorldTable, old: Mapping[str, Json], want: Mapping[str, Json], got: Mapping[str, Json]
 ) -> Iterator[str]:
     """Columns of an old row; those that may name a new row are left to the search."""
     for column in table.columns[1:]:
@@ -105,7 +137,7 @@ def _changed(
             continue
         untouched = _same(column, want[name], old[name])
         right = (
-            similarity(want[name], got[name]) >= SIMILAR
+            search.similar(want[name], got[name])
             if policy == "semantic" and not untouched
             else _same(column, want[name], got[name])
         )
@@ -147,50 +179,90 @@ def _old_rows_fit(search: _Search, initial: Rows, gold: Rows, final: Rows) -> bo
     return True
 
 
-def similarity(gold: Json, final: Json) -> float:
-    """How alike two texts are, from 0 to 1: words in common, or letters in order, whichever is more; numbers must be
-    the same, as they are written and one after the other (the measure is ours)."""
-    if _numbers(gold) != _numbers(final):
-        return 0.0
-    first, second = (_plain(one) for one in (gold, final))
-    if first == second:
-        return 1.0
-    if not first or not second:
-        return 0.0
-    words = Counter(_WORD.findall(first)), Counter(_WORD.findall(second))
-    shared = (words[0] & words[1]).total()
-    return max(
-        2 * shared / (words[0].total() + words[1].total()), 1 - _edits(first, second) / max(len(first), len(second))
-    )
+def similar(gold: Json, final: Json) -> bool:
+    """Whether two texts say the same: words in common, or letters in order, whichever is more; numbers must be the
+    same, as they are written and one after the other (the measure is ours)."""
+    return _Told.of(gold).like(_Told.of(final))
 
 
-def _plain(value: Json) -> str:
-    return " ".join(_WORD.findall(_normal(value).lower()))[:2000]
+class _Told(NamedTuple):
+    """A semantic text.
+
+    Attributes:
+        plain: its words, lower case.
+        numbers: before punctuation goes: points and signs are part of them.
+    """
+
+    text: str
+    plain: str
+    words: Counter[str]
+    numbers: list[str]
+
+    @classmethod
+    def of(cls, value: Json) -> _Told:
+        text = unicodedata.normalize("NFKC", "" if value is None else str(value))
+        words = _WORD.findall(text.lower())
+        return cls(text, " ".join(words), Counter(words), _NUMBER.findall(text.replace("\N{MINUS SIGN}", "-")))
+
+    def beside(self, other: _Told) -> bool | None:
+        """Whether it says the same, where that is seen without looking at letters."""
+        if self.numbers != other.numbers:
+            return False
+        if not self.plain or not other.plain:
+            return self.text == other.text
+        shared = 2 * (self.words & other.words).total()
+        if self.plain == other.plain or shared >= SIMILAR * (self.words.total() + other.words.total()):
+            return True
+        longest = max(len(self.plain), len(other.plain))
+        apart = abs(len(self.plain) - len(other.plain)) > _edits_in(longest)
+        return False if apart or longest > LONGEST else None
+
+    def like(self, other: _Told) -> bool:
+        found = self.beside(other)
+        if found is not None:
+            return found
+        return _edits(self.plain, other.plain) <= _edits_in(max(len(self.plain), len(other.plain)))
 
 
-def _numbers(value: Json) -> list[str]:
-    """Before punctuation goes: points and signs are part of them."""
-    return _NUMBER.findall(_normal(value).replace("\N{MINUS SIGN}", "-"))
-
-
-def _normal(value: Json) -> str:
-    return unicodedata.normalize("NFKC", "" if value is None else str(value))
+def _edits_in(letters: int) -> float:
+    """That leave so many letters alike."""
+    return (1 - SIMILAR) * letters + 1e-9
 
 
 def _edits(first: str, second: str) -> int:
-    """Levenshtein's distance."""
-    row = list(range(len(second) + 1))
-    for number, one in enumerate(first, 1):
-        before, row[0] = row[0], number
-        for at, other in enumerate(second, 1):
-            before, row[at] = row[at], min(row[at] + 1, row[at - 1] + 1, before + (one != other))
-    return row[-1]
+    """Levenshtein's distance of two texts that are not empty, a column of the table at a time as bits: where it grows
+    downwards, and where it shrinks. Myers 1999; Hyyro 2001."""
+    every, last = (1 << len(first)) - 1, 1 << (len(first) - 1)
+    places: dict[str, int] = {}
+    for at, letter in enumerate(first):
+        places[letter] = places.get(letter, 0) | 1 << at
+    grows, shrinks, distance = every, 0, len(first)
+    for letter in second:
+        equal = places.get(letter, 0)
+        down = equal | shrinks
+        across = ((equal & grows) + grows ^ grows) | equal
+        more, less = shrinks | ~(across | grows) & every, grows & across
+        distance += bool(more & last) - bool(less & last)
+        more, less = (more << 1 | 1) & every, less << 1 & every
+        grows, shrinks = less | ~(down | more) & every, more & down
+    return distance
+
+
+def close(gold: float, final: float) -> bool:
+    """Whether two numbers are the same but for rounding; what is no number or endless equals nothing but itself."""
+    if gold == final:
+        return True
+    try:
+        first, second = float(gold), float(final)
+    except OverflowError:
+        return False
+    return math.isfinite(first - second) and abs(first - second) <= 1e-9 * max(1.0, abs(first), abs(second))
 
 
 def _same(column: Column, gold: Json, final: Json) -> bool:
     numbers = isinstance(gold, float) or (column.type == "number" and type(gold) is int)  # a rate may be written as 5
-    if numbers and isinstance(final, int | float):
-        return bool(abs(gold - final) <= 1e-9 * max(1.0, abs(gold), abs(final)))
+    if numbers and isinstance(final, int | float) and not isinstance(final, bool):
+        return close(gold, final)
     if isinstance(gold, str) and isinstance(final, str):
         return _text(column, gold) == _text(column, final)
     return type(gold) is type(final) and bool(gold == final)

@@ -69,11 +69,15 @@ def read_world(source: str) -> ToolWorld:
         given = json.loads(path.read_text(encoding="utf-8"))
         tools = [dict(one) for one in given["tools"]]
         names = [str(one["name"]) for one in tools]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        strange = [name for name in names if not name.isidentifier()]
+        present = [one.name for one in (folder / "tools").iterdir() if one.suffix == ".py"]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise InputError(path, f"is no world: {type(error).__name__}: {error}") from error
+    if strange:
+        raise InputError(path, "is no name of a tool", field="tools", value=strange[0])
     for name, tool in zip(names, tools, strict=True):
         tool["source"] = _text(folder, f"tools/{Path(name).name}.py")
-    extra = sorted(one.name for one in (folder / "tools").iterdir() if one.suffix == ".py" and one.stem not in names)
+    extra = sorted(name for name in present if name.removesuffix(".py") not in names)
     if extra:
         raise InputError(folder / "tools" / extra[0], "is a tool that world.json does not name")
     return validated(ToolWorld, {**given, "tools": tools, "rules": _text(folder, "policy.md").strip()}, str(path))

@@ -18,7 +18,7 @@ from pydantic import TypeAdapter
 from evosyn.errors import SandboxUnavailable
 from evosyn.jobs import Call, CallsJob, HarnessJob, ItemOutcome, Limits, Status
 from evosyn.ports import Sandbox
-from evosyn.records import Json
+from evosyn.records import Json, canonical_json
 from evosyn.worlds.tools.ddl import statements
 from evosyn.worlds.tools.records import Rows, ToolWorld
 
@@ -143,7 +143,7 @@ def played(outcome: ItemOutcome, rows: Rows, plays: int = 1) -> list[Played]:
         return [Played((), {}, f"{outcome.status.value}: {outcome.detail[:200]}".rstrip(": "))] * plays
     try:
         found = [_played(one, rows) for one in outcome.value]
-    except (TypeError, KeyError, AttributeError, ValueError):
+    except (TypeError, KeyError, AttributeError, ValueError, RecursionError):
         found = []
     return found if len(found) == plays else [Played((), {}, "forged: what came out is no outcome of calls")] * plays
 
@@ -151,7 +151,8 @@ def played(outcome: ItemOutcome, rows: Rows, plays: int = 1) -> list[Played]:
 def _played(value: Json, rows: Rows) -> Played:
     """
     Raises:
-        TypeError, KeyError, AttributeError, ValueError: it is none; the process that ran tools may say anything.
+        TypeError, KeyError, AttributeError, ValueError, RecursionError: it is none; the process that ran tools may
+            say anything, also what is no JSON.
     """
     if value["broken"]:
         return Played((), {}, f"state: {value['broken']}")
@@ -159,7 +160,9 @@ def _played(value: Json, rows: Rows) -> Played:
     calls = [CallOutcome(**{**one, **more}) for one, more in zip(value["calls"], touched, strict=True)]
     if not {one.outcome for one in calls} <= OUTCOMES:
         raise ValueError("no such outcome")
-    return Played(tuple(calls), dict(rows) if value["rows"] is None else STATE.validate_python(value["rows"]))
+    found = None if value["rows"] is None else STATE.validate_python(value["rows"])
+    canonical_json([found, *[one[:5] for one in calls], *[one.args for one in calls]])
+    return Played(tuple(calls), dict(rows) if found is None else found)
 
 
 class Player:

@@ -9,10 +9,11 @@ from __future__ import annotations
 import functools
 import hashlib
 from collections.abc import Mapping
+from datetime import datetime
 from functools import cached_property
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from evosyn.records import Json, canonical_json, content_id
 from evosyn.worlds.tools.loose_ends import LARGEST, loose_ends
@@ -189,7 +190,7 @@ class ToolWorld(_Part):
     v: Literal[1] = 1
     name: Word
     title: str
-    clock: Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d$")]
+    clock: Annotated[str, Field(pattern=r"^(19|20|21)[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}$")]
     rules: str = ""
     tables: Annotated[tuple[WorldTable, ...], Field(min_length=1, max_length=22)]
     tools: Annotated[tuple[ToolSpec, ...], Field(min_length=1, max_length=70)]
@@ -219,6 +220,12 @@ class ToolWorld(_Part):
             found |= {one.name: one for one in free}
             left = [one for one in left if one.name not in found]
         return tuple(found.values())
+
+    @field_validator("clock")
+    @classmethod
+    def _is_a_time(cls, given: str) -> str:
+        datetime.fromisoformat(given)
+        return given
 
     @model_validator(mode="after")
     def _holds_together(self) -> ToolWorld:
