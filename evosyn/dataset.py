@@ -301,7 +301,8 @@ def _batches(path: str | Path, setting: str, columns: list[str] | None = None) -
                 try:
                     batch = next(batches, None)
                 except (pyarrow.ArrowException, OSError) as error:
-                    raise UsageError(f"{file}: is damaged: {error}. Put back a copy of it") from error
+                    told = " ".join(str(error).split()).rstrip(".")
+                    raise UsageError(f"{file}: is damaged: {told}. Put back a copy of it") from error
                 if batch is None:
                     break
                 yield batch

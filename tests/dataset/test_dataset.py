@@ -96,6 +96,25 @@ def test_an_unknown_setting_is_refused(tmp_path: Path, setting: str):
         read_dataset(tmp_path, setting)
 
 
+@pytest.mark.parametrize("text", ["[" * 100_000, "[1]", "{nope", "5"])
+def test_a_damaged_column_is_named_with_its_row(text: str):
+    for column in ("payload", "meta"):
+        with pytest.raises(UsageError, match=f"row '{SAMPLE.id}': the column '{column}' is damaged"):
+            _ = replace(SAMPLE, **{column: text}).problem
+    with pytest.raises(UsageError, match="the column 'testing' is damaged"):
+        _ = replace(SAMPLE, testing=text).chosen_testing
+    with pytest.raises(UsageError, match="the column 'solutions_ranked' is damaged"):
+        _ = replace(SAMPLE, solutions_ranked=text).ranked
+
+
+def test_a_file_with_damaged_pages_is_named(tmp_path: Path):
+    path = write_dataset(tmp_path, "evosyn", [replace(SAMPLE, statement="x" * at) for at in range(300)])
+    whole = path.read_bytes()
+    path.write_bytes(whole[:100] + bytes(255 - one for one in whole[100:2000]) + whole[2000:])
+    with pytest.raises(UsageError, match=r"evosyn\.parquet: is damaged: .*Put back a copy"):
+        read_dataset(tmp_path)
+
+
 def test_missing_foreign_and_damaged_files_are_refused(tmp_path: Path):
     with pytest.raises(UsageError, match="no such dataset"):
         read_dataset(tmp_path)

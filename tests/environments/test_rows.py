@@ -187,5 +187,8 @@ def test_entropy_and_the_reading_of_rows_tell_what_is_there(tmp_path: Path) -> N
     assert "10 rows of 2 environments" in shown and "sequence-string" in shown
     shown = CliRunner().invoke(inspect, [str(tmp_path / "d"), "--sample", "2"]).output
     assert "A bag carries" in shown and "def verify" in shown
+    ended = CliRunner().invoke(export, [str(tmp_path / "d"), "--format", "jsonl", "--out", str(tmp_path / "j")])
+    lines = (tmp_path / "j" / "train.jsonl").read_text().splitlines()
+    assert ended.exit_code == 0 and {"id", "seed", "tests"} <= set(json.loads(lines[0])), ended.output
     page = open_view(tmp_path / "d").answer("overview", {})
     assert page["tables"][0]["rows"][0][3:5] == [5, "1, 2, 3, 4, 5"]

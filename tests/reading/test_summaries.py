@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from evosyn.cli._tables import Figure, begin_table, publish
 from evosyn.cli.inspect import command
-from evosyn.errors import UsageError
+from evosyn.errors import EvosynError, UsageError
 from evosyn.journal import Journal
 from evosyn.matrices import write_matrices
 from evosyn.reading.conclusions import of_search
@@ -47,6 +47,28 @@ def training(folder):
     rows = [{"step": step, "seconds": 1.0, "reward": step / 10, "loss": 0.5} for step in (1, 2)]
     (folder / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows) + '{"step": 3, "rew')
     return folder
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"report": {"kind": "foo", "warnings": 5}},
+        {"report": {**TRAINED, "warnings": None}},
+        {"report": {**TRAINED, "metrics": [1]}},
+        {"manifest": {"kind": "train"}, "report": TRAINED},
+        {"manifest": {"kind": "synthesize"}, "report": {"kind": "synthesize", "settings": 7}},
+        {"manifest": {"kind": "evolve"}, "report": {"kind": "evolve", "best": []}},
+        {"manifest": {"kind": "eval"}, "report": {**EVAL, "models": [5]}},
+    ],
+)
+def test_a_directory_with_files_of_another_form_is_damaged_and_nothing_else(tmp_path, files):
+    ended = CliRunner().invoke(command, [str(written(tmp_path, **files))])
+    assert isinstance(ended.exception, EvosynError) or ended.exit_code == 0, (ended.output, ended.exception)
+
+
+def test_a_report_of_a_hundred_thousand_brackets_is_no_report(tmp_path):
+    (tmp_path / "report.json").write_text("[" * 100_000)
+    assert isinstance(CliRunner().invoke(command, [str(tmp_path)]).exception, EvosynError)
 
 
 @pytest.mark.parametrize(

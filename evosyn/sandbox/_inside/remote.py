@@ -22,8 +22,8 @@ from evosyn.sandbox._inside.results import RESULT_BYTES, Results
 GRACE_S = 0.2
 """A program that swallows its alarm is killed this long after its time limit."""
 RINGING_SHARE = 0.01
-"""Children that compute for less than this share of the time only wait: an alarm that one of them swallows, or that finds
-a handler of the program's own, rings on and takes some 0.1 ms each 50."""
+"""Children that compute for less than this share of the time only wait: an alarm that one of them swallows, or that
+finds a handler of the program's own, rings on and takes some 0.1 ms each 50."""
 LOOK_S = 0.1
 """The shortest time between two looks at a child that goes on working."""
 REPLY_BYTES = RESULT_BYTES
