@@ -174,6 +174,18 @@ def test_a_world_that_is_none_names_the_field(tmp_path, change, field):
         read_world(str(folder))
 
 
+@pytest.mark.parametrize(
+    "text", ["[" * 100_000, '{"tools": []}', '{"tools": [{"name": "a\\u0000b"}]}', '{"tools": [{"name": "\\ud800"}]}']
+)
+@pytest.mark.parametrize("tools", [True, False])
+def test_a_damaged_world_is_an_error_with_its_file(tmp_path, text, tools):
+    (tmp_path / "world.json").write_text(text)
+    if tools:
+        (tmp_path / "tools").mkdir()
+    with pytest.raises(UsageError, match=r"world\.json|policy\.md"):
+        read_world(str(tmp_path))
+
+
 def test_circles_and_references_to_nothing_are_refused():
     given = shop().model_dump(mode="json")
     given["tables"][1]["columns"].append({"name": "best", "references": "sale"})
