@@ -177,10 +177,11 @@ LIMIT_S = LIMITS.cpu_s + GRACE_S
     [
         (0.0, LIMIT_S),  # it only waits
         (0.001, LIMIT_S),
+        (0.008, LIMIT_S),  # so does one whose alarm rings on
         (1.0, LIMIT_S),
         (2.0, LIMIT_S / 2),  # two threads
         (0.5, LIMIT_S * 2),
-        (0.01, LIMITS.wall_s + GRACE_S),  # it goes on, slowly
+        (0.02, LIMITS.wall_s + GRACE_S),  # it goes on, slowly
         (None, LIMIT_S * WAITING),
     ],
 )
