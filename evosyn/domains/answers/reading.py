@@ -24,29 +24,8 @@ _HALF = re.compile(r"(\d+)\s*/\s*(\d+)", re.A)
 _UNIT = re.compile(r"[a-z\s/.*-]*", re.A)
 _NAMED = re.compile(r"(?=.*[aeiouy])[a-z]{3,}", re.A)
 """What may be a unit that is not known here; an abbreviation may be as well a product of letters."""
-_SHORT = frozenset(
-    (
-        "sq",
-        "cu",
-        "pcs",
-        "rpm",
-        "psi",
-        "hz",
-        "khz",
-        "mhz",
-        "ghz",
-        "kb",
-        "mb",
-        "gb",
-        "tb",
-        "am",
-        "pm",
-        "of",
-        "in",
-        "a",
-        "an",
-    )
-)
+_SHORT = "sq cu pcs rpm psi hz khz mhz ghz kb mb gb tb am pm of in a an"
+_KNOWN_SHORT = frozenset(_SHORT.split())
 _NO_UNIT = re.compile(
     r"[a-z]*illi(?:on|ard)s?|googol\w*|(?:ten|(?:[a-z]+teen)|twelf|[a-z]+tie|hundred|thousand|[a-z]*illion)ths?|halves|half|thirds?"
     r"|quarters?|squared?|cubed?|factorial|times|plus|minus|less|more|fewer|than|not?|nor|or|and|sine?|cos(?:ine)?|tan(?:gent)?|log|exp|mod"
@@ -206,7 +185,7 @@ def _unit_of(text: str) -> str:
 
 
 def _may_be_a_unit(word: str) -> bool:
-    return word in _UNITS or word in _SHORT or bool(_NAMED.fullmatch(word) and not _NO_UNIT.fullmatch(word))
+    return word in _UNITS or word in _KNOWN_SHORT or bool(_NAMED.fullmatch(word) and not _NO_UNIT.fullmatch(word))
 
 
 class _Reader:

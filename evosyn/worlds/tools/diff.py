@@ -65,11 +65,13 @@ class _Search:
             _TooMuch: more letters than are compared.
         """
         first, second = self._told(gold), self._told(final)
-        if first.beside(second) is None:
-            self.letters += len(first.plain) + len(second.plain)
-            if self.letters > MOST_LETTERS:
-                raise _TooMuch
-        return first.like(second)
+        found = first.beside(second)
+        if found is not None:
+            return found
+        self.letters += len(first.plain) + len(second.plain)
+        if self.letters > MOST_LETTERS:
+            raise _TooMuch
+        return first.near(second)
 
     def _told(self, value: Json) -> _Told:
         text = "" if value is None else str(value)
@@ -182,7 +184,9 @@ def _old_rows_fit(search: _Search, initial: Rows, gold: Rows, final: Rows) -> bo
 def similar(gold: Json, final: Json) -> bool:
     """Whether two texts say the same: words in common, or letters in order, whichever is more; numbers must be the
     same, as they are written and one after the other (the measure is ours)."""
-    return _Told.of(gold).like(_Told.of(final))
+    first, second = _Told.of(gold), _Told.of(final)
+    found = first.beside(second)
+    return first.near(second) if found is None else found
 
 
 class _Told(NamedTuple):
@@ -217,10 +221,8 @@ class _Told(NamedTuple):
         apart = abs(len(self.plain) - len(other.plain)) > _edits_in(longest)
         return False if apart or longest > LONGEST else None
 
-    def like(self, other: _Told) -> bool:
-        found = self.beside(other)
-        if found is not None:
-            return found
+    def near(self, other: _Told) -> bool:
+        """Whether its letters are, nearly."""
         return _edits(self.plain, other.plain) <= _edits_in(max(len(self.plain), len(other.plain)))
 
 
