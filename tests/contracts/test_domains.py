@@ -69,7 +69,7 @@ def bought(count):
 SAMPLES = {
     "math-answer": (
         DomainSample(APPLES, Testing("answer", {"answer": "384"}), "12 * 32 = 384\n\n\\boxed{384}", "\\boxed{44}"),
-        DomainSample(APPLES, Testing("answer", {"answer": "three hundred"}), "300", "3 hundreds"),
+        DomainSample(APPLES, Testing("answer", {"answer": "three hundred"}), "3 hundreds", "3"),
     ),
     "tool-use": (DomainSample(BOUGHT, Testing("final-state", {"gold": SOLD}), bought(2), bought(1)),),
     "os-shell": (
