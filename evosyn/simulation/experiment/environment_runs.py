@@ -32,7 +32,7 @@ from evosyn.train.models import require_train
 
 AUTHOR = Provenance("word-author", simulated=True)
 REVIEWER = SKILLS["mixed"]
-WARM, WRONG = 150, 0.3
+WARM, WRONG = 600, 0.3
 """Answers of the warm start, and the share of their signs that are wrong."""
 BY_HAND = 10
 

@@ -45,7 +45,7 @@ def create(tools: ExperimentTools, config: EnvironmentsConfig) -> Experiment:
         if arm not in ARMS:
             raise UsageError(f"--arms {arm!r}: one of {', '.join(ARMS)}")
     plan = EnvironmentPlan(config.drafts, config.sound, config.rewarding, config.active, config.size)
-    budget = StepBudget()
+    budget = StepBudget(warm_steps=150)
     if config.size == "smoke":
         plan = EnvironmentPlan(min(config.drafts, 8), config.sound, config.rewarding, 8, config.size, 5, 4, 2, False)
         budget = StepBudget(warm_steps=20, steps=4, prompts=4, group=4, every=2, width=64)
