@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 @flag("-M", "tools.M", "Programs of each tool. [default: 8]", type=click.IntRange(1))
 @flag("-N", "tools.N", "Testings of each tool. [default: 8]", type=click.IntRange(1))
 @flag("--strategy", "tools.strategy", "Ranks both: a name, a file or a RUN. [default: exclusion]")
+@flag(
+    "--no-execution", "unexecuted", "For comparisons: run neither tools nor chains, keep what is written.", is_flag=True
+)
 @making_options("tools.debug=0", "Say how many model calls it would take, and stop.")
 def command(config: MakeWorldsConfig, names: str, out: Path, dry_run: bool, as_json: bool, quiet: bool) -> None:
     """Let a model make tool worlds, and keep what stands of them.
@@ -59,6 +62,9 @@ def _summary(report: Mapping[str, Json], out: Path) -> None:
     for what, found in (("world", report["dropped"]), ("tool", tools["dropped"])):
         for reason, count in found.items():
             click.echo(f"  dropped {count} {what}: {reason}")
+    failing = [one["failing"] for one in report["worlds"] if "failing" in one]
+    if failing:
+        click.echo(f"not executed: {sum(failing) / len(failing):.2f} of the chains fail when they are run")
     click.echo(spent(report))
     for one in report["worlds"]:
         if not one["dropped"]:

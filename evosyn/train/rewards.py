@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from evosyn.records import Json, Verdict
 from evosyn.train.config import RewardConfig
-from evosyn.train.scoring import Score, Scorer, Task
+from evosyn.train.scoring import Score, Scores, Task
 from evosyn.train.shaping import cosine, format_score, soft_overlong
 
 log = logging.getLogger(__name__)
@@ -55,7 +55,7 @@ class RewardFunction:
     def __init__(
         self,
         tasks: Mapping[str, Task],
-        scorer: Scorer,
+        scorer: Scores,
         config: RewardConfig,
         *,
         max_completion: int,

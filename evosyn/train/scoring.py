@@ -8,7 +8,7 @@ often it is drawn. DESIGN.md section 5, "Sandbox"; EvoSyn (2510.17928) section 3
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from evosyn.chat import Parsed
 from evosyn.crossexec.judge import Cell, Judge
@@ -20,7 +20,7 @@ from evosyn.records import Json, Solution, Verdict
 from evosyn.sharing import Company
 from evosyn.tasks import Task
 
-__all__ = ["REWARD_LIMITS", "Score", "Scorer", "Task", "domains_of", "reward_judge", "score_json"]
+__all__ = ["REWARD_LIMITS", "Score", "Scorer", "Scores", "Task", "domains_of", "reward_judge", "score_json"]
 
 REWARD_LIMITS = Limits(cpu_s=2.0, budget_s=10.0, memory_mb=512)
 """Of one completion, wherever nothing else is asked for: in training, in the service, in the exports."""
@@ -49,6 +49,14 @@ class Score(NamedTuple):
     @property
     def known(self) -> bool:
         return self.verdict is not Verdict.UNKNOWN
+
+
+class Scores(Protocol):
+    """What decides what completions came to."""
+
+    def score(self, tasks: Sequence[Task], texts: Sequence[str]) -> list[Score]:
+        """One score per (task, text), in order."""
+        ...
 
 
 class Scorer:

@@ -12,6 +12,7 @@ from evosyn.records import Json
 from evosyn.simulation.experiment.table import (
     as_share,
     gap_closed,
+    in_words,
     interval,
     interval_json,
     paired,
@@ -79,14 +80,8 @@ def verdict(report: Mapping[str, Json]) -> str:
     found = report["differences"].get("filtered - unfiltered")
     if found is None:
         return "filtered and unfiltered were not both run, so nothing is compared."
-    told = f"filtered - unfiltered = {interval(found, signed=True)} in accuracy on held-out environments"
-    if found["low"] is None:
-        return f"{told}, one seed: no interval, no conclusion."
-    if found["low"] > 0:
-        return f"{told}: checked environments teach better at the 95 % level."
-    if found["high"] < 0:
-        return f"{told}: the unchecked ones teach better at the 95 % level."
-    return f"{told}: no difference is shown at the 95 % level with these seeds."
+    figure = "accuracy on held-out environments"
+    return in_words("filtered - unfiltered", found, figure, "checked environments", "unchecked ones")
 
 
 def missed(report: Mapping[str, Json]) -> list[str]:

@@ -112,6 +112,24 @@ def verdict(records: Sequence[Json], rows: Sequence[Json]) -> str:
     return f"{shown}: no difference is shown at the 95 % level with these seeds. {_worth(rows)}"
 
 
+def in_words(name: str, found: Mapping[str, float | None], figure: str, ours: str, other: str) -> str:
+    """What a difference says, whatever it says.
+
+    Args:
+        found: of `interval_json`.
+        figure: what was measured.
+        ours, other: in words, what the two arms stand for.
+    """
+    told, (low, high) = f"{name} = {interval(found, signed=True)} in {figure}", (found["low"], found["high"])
+    if low is None or high is None:
+        return f"{told}, one seed: no interval, no conclusion."
+    if low > 0:
+        return f"{told}: {ours} teach better than {other} at the 95 % level."
+    if high < 0:
+        return f"{told}: {other} teach better than {ours} at the 95 % level."
+    return f"{told}: no difference is shown at the 95 % level with these seeds."
+
+
 def _worth(rows: Sequence[Json]) -> str:
     """Why filtering may not have helped, from what the testings are worth and from how far the arms came."""
     by_arm = {row["arm"]: row for row in rows}

@@ -34,15 +34,16 @@ DONE = "weights.done"
 CONTEXT = 64
 
 
-def make_tokenizer(words: Sequence[str], parts: Sequence[str]) -> Any:
-    """A word a token in prompts, a part a token in answers."""
+def make_tokenizer(words: Sequence[str], parts: Sequence[str] = ()) -> Any:
+    """A word a token in prompts, a part a token in answers; without parts answers are made of words too."""
     from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
     from transformers import PreTrainedTokenizerFast
 
     known = [PAD, END, "<unk>", GO, *words]
     raw = Tokenizer(models.WordLevel({word: place for place, word in enumerate(known)}, unk_token="<unk>"))
     raw.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    raw.decoder = decoders.Fuse()
+    if parts:
+        raw.decoder = decoders.Fuse()
     raw.add_tokens([AddedToken(part, normalized=False) for part in parts])
     return PreTrainedTokenizerFast(
         tokenizer_object=raw,
@@ -61,11 +62,22 @@ def warm_start(folder: Path, prepared: PreparedExperiment, budget: StepBudget, s
     return warmed(folder, make_tokenizer(list(OPERATIONS), [HEAD, TAIL, *lines]), told, budget, seeds)
 
 
-def warmed(folder: Path, tokenizer: Any, told: Sequence[tuple[str, str]], budget: StepBudget, seeds: SeedTree) -> Path:
-    """A small model after SFT on (prompt, answer), in a folder; made once."""
+def warmed(
+    folder: Path,
+    tokenizer: Any,
+    told: Sequence[tuple[str, str]],
+    budget: StepBudget,
+    seeds: SeedTree,
+    context: int = CONTEXT,
+) -> Path:
+    """A small model after SFT on (prompt, answer), in a folder; made once.
+
+    Args:
+        context: tokens of a prompt and its answer, at most.
+    """
     if (folder / DONE).exists():
         return folder
-    model = small_model(tokenizer, seeds.child("weights"), width=budget.width, layers=3, kv_heads=4, context=CONTEXT)
+    model = small_model(tokenizer, seeds.child("weights"), width=budget.width, layers=3, kv_heads=4, context=context)
     schedule = RateSchedule(budget.warm_steps, 32, 3e-3)
     pairs = [_pair(tokenizer, prompt, answer) for prompt, answer in told]
     losses = fit_pairs(model, pairs, tokenizer.pad_token_id, schedule, seeds.child("warm"))

@@ -7,6 +7,7 @@ drawn here is right: replies are spoiled elsewhere.
 from __future__ import annotations
 
 import functools
+import random
 import re
 from collections.abc import Mapping
 from importlib import resources
@@ -43,9 +44,15 @@ def office(tree: SeedTree, slug: str) -> Office:
     Args:
         tree: of the author.
     """
-    given, rng = _grammar(), tree.child("office", slug).random()
-    drawn = given["words"][rng.choice(sorted(given["words"]))]
-    words = {**given["words"].get(slug, drawn), "most": rng.choice(given["most"]), "stock": rng.choice(given["stock"])}
+    known, rng = _grammar()["words"], tree.child("office", slug).random()
+    drawn = known[rng.choice(sorted(known))]
+    return furnished(known.get(slug, drawn), rng)
+
+
+def furnished(given_words: Mapping[str, Json], rng: random.Random) -> Office:
+    """An office of these words (those of grammar.yaml); its limits, and which tools it does without, are drawn."""
+    given = _grammar()
+    words = {**given_words, "most": rng.choice(given["most"]), "stock": rng.choice(given["stock"])}
     tools = [one for one in given["tools"] if not one.get("optional") or rng.random() >= LEFT_OUT]
     filled = [_filled(one, words) for one in tools]
     told = ("name", "description", "parameters", "raises", "before", "after", "request")

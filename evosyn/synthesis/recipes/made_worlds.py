@@ -32,6 +32,7 @@ from evosyn.synthesis.worlds.outputs import KIND, write_worlds
 from evosyn.synthesis.worlds.schemas import AskTables, AskTools, WorldAsker
 from evosyn.workbench import Workbench
 from evosyn.worlds.tools.playing import Player
+from evosyn.worlds.tools.tasks import TaskPlan
 
 BUILTIN_NAMES = "builtin:domains"
 
@@ -109,7 +110,7 @@ def stages_of(
         AskTools(config, asker),
         AskTables(config, asker),
         MakeTools(config, asker, ToolJudging(chooser, workbench.domains[NAME], player)),
-        FinishWorld(out, config.tasks, player, workbench.domains, tree),
+        FinishWorld(out, config.tasks, TaskPlan(executed=not config.unexecuted), player, workbench.domains, tree),
     ]
 
 

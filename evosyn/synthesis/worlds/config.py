@@ -59,6 +59,8 @@ class MakeWorldsConfig(Section):
     Attributes:
         seed: root of the seed tree.
         tasks: of each world; 0 for none.
+        unexecuted: believe what is written: the first program of each tool stands, chains and states are not tried.
+            For comparisons ("w/o EV", section 5.4); `report.json` then has the share of chains that fail when run.
         attempts: how often a schema is asked for.
         sampling: of schemas.
         workbench: who is asked, where programs run, what may be spent.
@@ -66,6 +68,7 @@ class MakeWorldsConfig(Section):
 
     seed: int = 0
     tasks: int = Field(default=40, ge=0)
+    unexecuted: bool = False
     attempts: int = Field(default=2, ge=1, le=10)
     sampling: Sampling = Field(default_factory=lambda: {"temperature": 1.0, "max_tokens": 8192})
     sizes: SizesConfig = SizesConfig()
@@ -74,4 +77,6 @@ class MakeWorldsConfig(Section):
 
     def identity(self) -> dict[str, Json]:
         """What decides the fate of a world; speed does not."""
-        return self.model_dump(mode="json", exclude={"workbench": True})
+        return self.model_dump(
+            mode="json", exclude={"workbench": True, **({} if self.unexecuted else {"unexecuted": True})}
+        )

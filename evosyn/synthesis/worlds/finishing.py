@@ -18,7 +18,7 @@ from evosyn.jsonlines import write_lines
 from evosyn.pools import pool_to_json
 from evosyn.ports import Domain
 from evosyn.randomness import SeedTree
-from evosyn.records import canonical_json
+from evosyn.records import Json, canonical_json
 from evosyn.rundir import write_atomic
 from evosyn.running.batches import in_thread
 from evosyn.synthesis.recipes.worlds import rows_of_world
@@ -30,7 +30,7 @@ from evosyn.worlds.tools.files import seal, write_world
 from evosyn.worlds.tools.graph import ToolGraph, find_graph
 from evosyn.worlds.tools.playing import Player
 from evosyn.worlds.tools.records import ToolWorld
-from evosyn.worlds.tools.tasks import MadeTasks, make_tasks
+from evosyn.worlds.tools.tasks import MadeTasks, TaskPlan, make_tasks
 
 
 class FinishWorld:
@@ -39,13 +39,17 @@ class FinishWorld:
     Args:
         out: directory of the run; each world gets one below it.
         tasks: how many are wanted.
+        plan: how they are made.
     """
 
     name = "task"
     concurrency = 2
 
-    def __init__(self, out: Path, tasks: int, player: Player, domains: Mapping[str, Domain], tree: SeedTree) -> None:
-        self._out, self._tasks, self._player, self._domains, self._tree = out, tasks, player, domains, tree
+    def __init__(
+        self, out: Path, tasks: int, plan: TaskPlan, player: Player, domains: Mapping[str, Domain], tree: SeedTree
+    ) -> None:
+        self._out, self._tasks, self._plan = out, tasks, plan
+        self._player, self._domains, self._tree = player, domains, tree
 
     async def run(self, draft: WorldDraft) -> WorldDraft:
         return await in_thread(lambda: self._written(draft))
@@ -55,13 +59,15 @@ class FinishWorld:
         graph, made = ToolGraph((), ()), MadeTasks((), Counter())
         if self._tasks:
             graph = find_graph(world, self._player, seeds)
-            made = make_tasks(world, graph, self._player, self._tasks, seeds)
-        facts = {
+            made = make_tasks(world, graph, self._player, self._tasks, seeds, self._plan)
+        facts: dict[str, Json] = {
             "edges": len(graph.edges),
             "density": round(graph.density(len(world.tools)), 4),
             "tasks": len(made.tasks),
             "attempts": dict(sorted(made.dropped.items())),
         }
+        if not self._plan.executed:
+            facts["failing"] = round(len(made.failing) / max(1, len(made.tasks)), 4)
         draft = replace(draft, facts=facts)
         if self._tasks and not made.tasks:
             return draft.drop(self.name, "no-task: no chain of calls became one")

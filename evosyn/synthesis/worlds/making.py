@@ -93,6 +93,8 @@ class MakeTools:
         lacking = self._lacking(drawn)
         if lacking:
             return _Spent(MadeTool(tool, reason=lacking), tuple(spent), 0)
+        if self._config.unexecuted:
+            return _Spent(_first(tool, drawn.pool), tuple(spent), 0)
         pool, rounds = drawn.pool, 0
         choice = await self._choose(pool)
         cells = int(choice.matrix.verdicts_MN.size)
@@ -191,6 +193,12 @@ def _accepts_another(matrix: PassMatrix, drawn: int, shown: int) -> bool:
 def _gives_program(text: str, tool: str) -> bool:
     blocks = [one.text for one in markdown_fences(text)]
     return bool(blocks) and defines(blocks[-1], tool)
+
+
+def _first(name: str, pool: Pool) -> MadeTool:
+    """What was written first, believed."""
+    counts, testing = (len(pool.solutions), len(pool.testings)), dict(pool.testings[0].body)
+    return MadeTool(name, pool.solutions[0].text, testing, 0.0, *counts, chosen=(0, 0))
 
 
 def _told(name: str, pool: Pool, choice: ToolChoice, rounds: int) -> MadeTool:

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from evosyn.records import Json
-from evosyn.worlds.tools.graph import ToolGraph, places
+from evosyn.worlds.tools.graph import Edge, ToolGraph, places
 from evosyn.worlds.tools.playing import Play, Played, Player, ToolCalled, minutes
 from evosyn.worlds.tools.records import Rows, ToolSpec, ToolWorld
 from evosyn.worlds.tools.states import draw_args
@@ -73,6 +73,7 @@ class ChainMaker:
 
     Args:
         uses: how often each tool was used in chains; those used least are drawn most.
+        tried: play what is drawn; without it a chain is what its author believes (section 5.4, "w/o EV").
     """
 
     def __init__(
@@ -83,8 +84,10 @@ class ChainMaker:
         rows: Rows,
         uses: Mapping[str, int],
         rng: random.Random,
+        *,
+        tried: bool = True,
     ) -> None:
-        self._world, self._graph, self._player = world, graph, player
+        self._world, self._graph, self._player, self._tried = world, graph, player, tried
         self._rows, self._uses, self._rng = rows, uses, rng
         self._owner = {
             (table, str(row[world.table[table].key])): row for table, listed in rows.items() for row in listed
@@ -98,7 +101,7 @@ class ChainMaker:
             if call is None:
                 return "chain-infeasible"
             calls.append(call)
-        before = self._player.one(self._world, Play(self._rows, minutes(calls)))
+        before = self._begun(calls)
         made: dict[str, tuple[int, str]] = {}
         for number, one in enumerate(before.calls):
             for path, value in places(one.value):
@@ -119,7 +122,7 @@ class ChainMaker:
 
     def _write(self, calls: Sequence[tuple[str, dict[str, Json]]]) -> tuple[str, dict[str, Json]] | None:
         """A further call that works and changes something after those before."""
-        begun = self._player.one(self._world, Play(self._rows, minutes(calls)))
+        begun = self._begun(calls)
         if begun.lost:
             return None
         writers = [one for one in self._world.tools if one.request and one.name in self._graph.wrote]
@@ -132,11 +135,19 @@ class ChainMaker:
             args = draw_args(self._world, tool, begun.rows, self._rng, focus, whole=True)
             if args is not None:
                 tried.append((tool.name, args))
+        if not self._tried:
+            return next((call for call in tried if call not in calls), None)
         plays = [Play(self._rows, minutes([*calls, one])) for one in tried]
         for call, played in zip(tried, self._player.play(self._world, plays), strict=True):
             if played.smooth and played.rows != begun.rows and call not in calls:
                 return call
         return None
+
+    def _begun(self, calls: Sequence[tuple[str, dict[str, Json]]]) -> Played:
+        """What these calls leave; nothing new where nothing is tried."""
+        if not self._tried:
+            return Played((), dict(self._rows))
+        return self._player.one(self._world, Play(self._rows, minutes(calls)))
 
     def _new(self, rows: Rows) -> list[Entity]:
         found = [(table, str(row[self._world.table[table].key])) for table, listed in rows.items() for row in listed]
@@ -162,6 +173,11 @@ class ChainMaker:
         if entity in found:
             return True
         options = self._options(entity) if depth else []
+        if not self._tried:
+            options = [one for one in options if all(self._look(two, found, depth - 1) for two in one.after.values())]
+            if options:
+                found[entity] = options[0], self._shown(options[0].tool, entity[0])
+            return bool(options)
         plays = [Play(self._rows, minutes([(one.tool, one.args)])) for one in options]
         for option, played in zip(options, self._player.play(self._world, plays) if plays else (), strict=True):
             path = _only(played, entity[1])
@@ -170,12 +186,20 @@ class ChainMaker:
                 return True
         return False
 
+    def _shown(self, tool: str, table: str) -> str:
+        """Where the graph has seen a tool give keys of a table: the first of a list."""
+        paths = [one.path for one in self._key_edges(table) if one.first == tool]
+        return paths[0].replace("*", "0")
+
+    def _key_edges(self, table: str) -> list[Edge]:
+        by_ref = {(tool.name, one.name): one.ref for tool in self._world.tools for one in tool.parameters}
+        edges = [one for one in self._graph.edges if one.kind == "data"]
+        return [one for one in edges if by_ref[one.then, one.parameter] == table]
+
     def _options(self, entity: Entity) -> list[Lookup]:
         """Calls that may give the key of a row, those that need no other key first."""
         table, row = entity[0], self._owner[entity]
-        by_ref = {(tool.name, one.name): one.ref for tool in self._world.tools for one in tool.parameters}
-        edges = [one for one in self._graph.edges if one.kind == "data" and by_ref[one.then, one.parameter] == table]
-        names = sorted({one.first for one in edges} - set(self._graph.wrote))
+        names = sorted({one.first for one in self._key_edges(table)} - set(self._graph.wrote))
         options = [self._filled(self._world.tool[name], table, row) for name in names]
         return sorted([one for one in options if one is not None], key=lambda one: len(one.after))
 

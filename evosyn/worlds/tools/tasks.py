@@ -26,8 +26,6 @@ from evosyn.worlds.tools.playing import Play, Played, Player, ToolCalled
 from evosyn.worlds.tools.records import ToolSpec, ToolWorld
 from evosyn.worlds.tools.states import draw_args, draw_row, draw_state, free_key
 
-ATTEMPTS = 60
-"""At one task; then as many at one of the next complexity."""
 SMALLEST, MOST_TOOLS, GATE, CHAINS, ORACLE = 4, 30, 0.25, 4, 8
 VALID, INVALID = 20, 10
 FEWEST_MISSES = 10
@@ -71,13 +69,37 @@ class WorldTask:
 
 
 class MadeTasks(NamedTuple):
-    """Tasks, and how often an attempt was dropped, by reason."""
+    """Tasks, and how often an attempt was dropped, by reason.
+
+    Attributes:
+        failing: ids of tasks whose chain is refused, or changes nothing, when it is run: none where chains were
+            executed.
+    """
 
     tasks: tuple[WorldTask, ...]
     dropped: Counter[str]
+    failing: tuple[str, ...] = ()
 
 
-def make_tasks(world: ToolWorld, graph: ToolGraph, player: Player, count: int, seeds: SeedTree) -> MadeTasks:
+@dataclass(frozen=True)
+class TaskPlan:
+    """How tasks are made.
+
+    Attributes:
+        writes: of the chains, in turn; a world has few chains with one.
+        attempts: at one task; then as many at one of the next number of writes.
+        executed: nothing is believed that was not run; without it a chain is what its author thinks will work, and
+            the gold state what it leaves, whatever that is (ScaleEnv section 5.4, "w/o EV").
+    """
+
+    writes: tuple[int, ...] = (1, 2, 3)
+    attempts: int = 60
+    executed: bool = True
+
+
+def make_tasks(
+    world: ToolWorld, graph: ToolGraph, player: Player, count: int, seeds: SeedTree, plan: TaskPlan = TaskPlan()
+) -> MadeTasks:
     """So many tasks, or fewer where the world gives no more that differ.
 
     Raises:
@@ -87,37 +109,55 @@ def make_tasks(world: ToolWorld, graph: ToolGraph, player: Player, count: int, s
     dropped: Counter[str] = Counter()
     forms: set[str] = set()
     uses: Counter[str] = Counter()
+    failing: list[str] = []
     for index in range(count):
-        for attempt in range(2 * ATTEMPTS):
-            complexity = 1 + (index + attempt // ATTEMPTS) % 3  # a world has few chains with one write
-            maker = _TaskMaker(world, graph, player, seeds.child("task", index, attempt).random(), uses)
-            made = maker.make(index, complexity, forms)
+        for attempt in range(2 * plan.attempts):
+            writes = plan.writes[(index + attempt // plan.attempts) % len(plan.writes)]
+            rng = seeds.child("task", index, attempt).random()
+            maker = _TaskMaker(world, graph, player, rng, uses, executed=plan.executed)
+            made = maker.make(index, writes, forms)
             if isinstance(made, WorldTask):
                 tasks.append(made)
                 uses.update(name for name, _ in made.chain)
+                failing += [] if plan.executed or maker.works else [made.id]
                 break
             dropped[made] += 1
-    return MadeTasks(tuple(tasks), dropped)
+    return MadeTasks(tuple(tasks), dropped, tuple(failing))
 
 
 class _TaskMaker:
-    """One attempt at a task."""
+    """One attempt at a task.
+
+    Attributes:
+        works: whether the chain of the task that was made does what is asked when it is run.
+    """
 
     def __init__(
-        self, world: ToolWorld, graph: ToolGraph, player: Player, rng: random.Random, uses: Mapping[str, int]
+        self,
+        world: ToolWorld,
+        graph: ToolGraph,
+        player: Player,
+        rng: random.Random,
+        uses: Mapping[str, int],
+        *,
+        executed: bool,
     ) -> None:
         self._world, self._graph, self._player, self._rng, self._uses = world, graph, player, rng, uses
+        self._executed, self.works = executed, True
 
     def make(self, index: int, complexity: int, forms: set[str]) -> WorldTask | str:
         """A task, or why there is none; `forms` takes those of chains that were made, with all their beginnings."""
         counts = {one.name: self._rng.randint(SMALLEST, 6) for one in self._world.tables}
         rows = draw_state(self._world, counts, self._rng)
-        chain = ChainMaker(self._world, self._graph, self._player, rows, self._uses, self._rng).make(complexity)
+        maker = ChainMaker(self._world, self._graph, self._player, rows, self._uses, self._rng, tried=self._executed)
+        chain = maker.make(complexity)
         if isinstance(chain, str):
             return chain
         form = [one.form for one in chain.steps]
         if canonical_json(form) in forms:
             return "chain-known"
+        if not self._executed:
+            return self._believed(index, complexity, chain, rows)
         played = self._player.one(self._world, Play(rows, calls_of(chain.steps)))
         if not played.smooth or played.rows == rows:
             return "chain-infeasible"
@@ -135,6 +175,23 @@ class _TaskMaker:
         added = sum(map(len, state.values())) - sum(map(len, rows.values()))
         steps = tuple([(one.tool, dict(one.args)) for one in chain.steps])
         return WorldTask(index, chain.sentences, steps, reference, state, played.rows, shown, complexity, added, misses)
+
+    def _believed(self, index: int, complexity: int, chain: Chain, rows: States) -> WorldTask | str:
+        """A task that nobody tried: rows are added unseen, and the gold state is what the chain happens to leave."""
+        state = rows
+        for table in self._world.ordered:
+            for _ in range(complexity + 2):
+                row = draw_row(self._world, table, state, self._rng, free_key(table, state, self._rng), None)
+                state = state if row is None else _with(self._world, state, table.name, [row])
+        played = self._player.one(self._world, Play(state, calls_of(chain.steps)))
+        self.works = played.smooth and played.rows != state
+        if played.lost:
+            return "chain-lost"
+        reference = tuple([(one.tool, dict(call.args)) for one, call in zip(chain.steps, played.calls, strict=True)])
+        added = sum(map(len, state.values())) - sum(map(len, rows.values()))
+        steps = tuple([(one.tool, dict(one.args)) for one in chain.steps])
+        shown = tuple(sorted(one.name for one in self._world.tools))
+        return WorldTask(index, chain.sentences, steps, reference, state, played.rows, shown, complexity, added, 0)
 
     # --------------------------------------------------------------------------------------------- distractors
 

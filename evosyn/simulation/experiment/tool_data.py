@@ -1,0 +1,120 @@
+"""The tasks of `evosyn experiment worlds`, as files: what each arm trains on, and what all are measured on."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from evosyn.codec import load
+from evosyn.jsonlines import read_lines, write_lines
+from evosyn.randomness import SeedTree
+from evosyn.records import Json
+from evosyn.simulation.experiment.tool_language import (
+    NEXT,
+    POINTERS,
+    Posed,
+    answer_of,
+    prompt_of,
+)
+from evosyn.worlds.tools.files import bundled, read_tasks, read_world
+from evosyn.worlds.tools.graph import find_graph
+from evosyn.worlds.tools.in_process import InProcessPlayer, reviewed
+from evosyn.worlds.tools.records import ToolWorld
+from evosyn.worlds.tools.tasks import TaskPlan, WorldTask, make_tasks
+
+FORMS, ATTEMPTS = 8, 8
+"""Tasks that are asked for in one round, since a world has few forms of chains with one write; attempts at each."""
+ROUNDS = 40
+
+
+class TaskSet(NamedTuple):
+    """Tasks of one world.
+
+    Attributes:
+        failing: share of those whose chain does not do what is asked when it is run.
+    """
+
+    tasks: tuple[Posed, ...]
+    failing: float = 0.0
+
+
+@dataclass(frozen=True)
+class WorldMaker:
+    """Makes tasks of worlds whose tools are `sources`, in our own process (evosyn wrote all of them)."""
+
+    seeds: SeedTree
+    writes: tuple[int, ...] = (1,)
+
+    def tasks(self, world: ToolWorld, count: int, *, executed: bool = True) -> TaskSet:
+        """So many tasks that the language of the policy has words for, or fewer."""
+        player = InProcessPlayer([one.source for one in world.tools])
+        tree = self.seeds.child(world.name)
+        graph = find_graph(world, player, tree)
+        found, failing = list[Posed](), 0
+        for number in range(ROUNDS):
+            seeds = tree.child("round", number)
+            plan = TaskPlan(self.writes, ATTEMPTS, executed)
+            made = make_tasks(world, graph, player, min(FORMS, count - len(found)), seeds, plan)
+            told = [one for one in made.tasks if answer_of(Posed(world, one)) is not None]
+            found += [Posed(world, one) for one in told]
+            failing += sum(one.id in made.failing for one in told)
+            if len(found) >= count:
+                break
+        return TaskSet(tuple(found[:count]), failing / max(1, len(found)))
+
+
+def in_bundled() -> list[Posed]:
+    """The tasks of the worlds that come with evosyn which the language has words for."""
+    found = list[Posed]()
+    for name in bundled():
+        world = read_world(f"builtin:{name}")
+        found += [Posed(world, task) for task in read_tasks(f"builtin:{name}")]
+    return [one for one in found if answer_of(one) is not None]
+
+
+def demonstrations(posed: Sequence[Posed], count: int, wrong: float, rng: random.Random) -> list[tuple[str, str]]:
+    """Prompts with the answers of a careless writer, who spoils that share of them at one or two places."""
+    found = []
+    for at in range(count):
+        one = posed[at % len(posed)]
+        words = str(answer_of(one)).split()
+        while rng.random() < wrong:
+            words = _slipped(one, words, rng)
+        found.append((prompt_of(one), " ".join(words)))
+    return found
+
+
+def _slipped(posed: Posed, words: list[str], rng: random.Random) -> list[str]:
+    """One word taken for another, or left out."""
+    at = rng.randrange(len(words))
+    if words[at] in POINTERS:
+        other = rng.choice([one for one in POINTERS if one[0] == words[at][0] and one != words[at]][:3])
+    elif words[at] == NEXT or rng.random() < 0.3:
+        return words[:at] + words[at + 1 :]
+    else:
+        other = rng.choice([word for name in posed.task.shown for word in name.split("_")])
+    return [*words[:at], other, *words[at + 1 :]]
+
+
+def write_tasks(path: Path, posed: Iterable[Posed]) -> None:
+    """Tasks as lines, each with its world."""
+    write_lines(path, [{"world": one.world.model_dump(mode="json"), "task": one.task.to_json()} for one in posed])
+
+
+def read_posed(path: Path) -> list[Posed]:
+    """What `write_tasks` wrote."""
+    worlds: dict[str, ToolWorld] = {}
+    found = list[Posed]()
+    for _, value in read_lines(path):
+        world = ToolWorld.model_validate(value["world"])
+        task: dict[str, Json] = {name: one for name, one in value["task"].items() if name != "id"}
+        found.append(Posed(worlds.setdefault(world.id, world), load(WorldTask, task)))
+    return found
+
+
+def player_of(posed: Iterable[Posed]) -> InProcessPlayer:
+    """Plays these worlds in our own process: their programs are evosyn's own, or made of those by it."""
+    return InProcessPlayer({tool.source for one in posed for tool in one.world.tools} | reviewed())

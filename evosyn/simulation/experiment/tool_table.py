@@ -1,0 +1,139 @@
+"""From records of arms and seeds to the table of `evosyn experiment worlds`, its curve, and what they say in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from evosyn.plots import write_plot
+from evosyn.records import Json
+from evosyn.rundir import RunDir
+from evosyn.simulation.experiment.environment_table import zero_variance
+from evosyn.simulation.experiment.table import (
+    as_share,
+    cell,
+    in_words,
+    interval,
+    interval_json,
+    paired,
+    remarks,
+    reward_of,
+)
+from evosyn.train.stats import t_interval
+
+NOTE = (
+    "SIMULATED: a mechanism check with a simulated author of tools and chains, worlds of one grammar, and a model of "
+    "0.6 million parameters trained from scratch; it is no evidence about language models, and no claim of table 1 of "
+    "the paper is reproduced."
+)
+CURVE = "worlds-"
+COMPARED = {
+    "rule - string": ("rule", "string", "a reward that looks at the final state", "one that looks at words"),
+    "rule - unexecuted": ("rule", "unexecuted", "tools and chains that were executed", "those that nobody ran"),
+    "rule - by-lot": ("rule", "by-lot", "tools chosen by cross-execution", "tools by lot"),
+}
+"""Arm and other arm, and in words what each stands for."""
+
+
+def summarize(records: Sequence[Json], tools: Mapping[str, Json]) -> dict[str, Json]:
+    """The table as JSON.
+
+    Args:
+        tools: how drawn tools were chosen.
+    """
+    rows = [_row(arm, [one for one in records if one["arm"] == arm])
+            for arm in dict.fromkeys(one["arm"] for one in records if not one["arm"].startswith(CURVE))]  # fmt: skip
+    pairs = {name: paired(records, one, other) for name, (one, other, _, _) in COMPARED.items()}
+    found = {name: interval_json(each) for name, each in pairs.items() if each is not None}
+    curve = [
+        {
+            "worlds": one["worlds"],
+            **{name: one["curve"][-1][name] for name in ("sampled", "greedy", "within", "bundled")},
+        }
+        for one in records
+        if one["arm"].startswith(CURVE)
+    ]
+    told = [
+        in_words(name, each, "success in worlds that nobody trains on", *COMPARED[name][2:])
+        for name, each in found.items()
+    ]
+    return {
+        "note": NOTE,
+        "simulated": True,
+        "main": "rule - string",
+        "arms": rows,
+        "differences": found,
+        "curve": curve,
+        "tools": dict(tools),
+        "verdict": " ".join(told) or "No two arms that are compared were run.",
+        "remarks": remarks(rows),
+    }
+
+
+def _row(arm: str, mine: Sequence[Json]) -> dict[str, Json]:
+    row: dict[str, Json] = {"arm": arm, "seeds": len(mine)}
+    for name in ("tasks", "right", "failing"):
+        row[name] = round(float(np.mean([record[name] for record in mine])), 4)
+    row["start_sampled"] = round(float(np.mean([record["curve"][0]["sampled"] for record in mine])), 4)
+    for name in ("sampled", "greedy", "within", "bundled"):
+        row[name] = interval_json(as_share(t_interval([record["curve"][-1][name] for record in mine])))
+    row["reward_start"], row["reward_end"] = reward_of(mine, first=True), reward_of(mine, first=False)
+    row["zero_variance"] = interval_json(as_share(t_interval([zero_variance(record) for record in mine])))
+    return row
+
+
+def markdown(table: Mapping[str, Any]) -> str:
+    """The table for people."""
+    tools = table["tools"]
+    lines = [
+        f"> {table['note']}",
+        "",
+        "| arm | tasks | right tools | chains that fail | reward start -> end | unseen worlds: start -> end [95 %] "
+        "| greedy | new tasks in worlds of training | bundled worlds | groups without variance at the end |",
+        "|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    for row in table["arms"]:
+        lines.append(
+            f"| {row['arm']} | {row['tasks']:.0f} | {row['right']:.2f} | {row['failing']:.2f} "
+            f"| {cell(row['reward_start'])} -> {cell(row['reward_end'])} "
+            f"| {row['start_sampled']:.3f} -> {interval(row['sampled'])} | {interval(row['greedy'])} "
+            f"| {interval(row['within'])} | {interval(row['bundled'])} | {interval(row['zero_variance'])} |"
+        )
+    lines += ["", "| difference, paired by seed | mean [95 %] |", "|---|---|"]
+    lines += [f"| {name} | {interval(value, signed=True)} |" for name, value in table["differences"].items()]
+    lines += [
+        "",
+        f"Tools: of {tools['tools']} in {tools['worlds']} worlds {tools['kept']} were kept; "
+        f"{tools['right_of_kept']:.2f} of those are right, {tools['right_of_written']:.2f} of all that was written.",
+    ]
+    if table["curve"]:
+        lines += ["", "| worlds, with the same number of tasks in all; one seed | unseen worlds | greedy "
+                  "| new tasks in worlds of training | bundled |", "|---|---|---|---|---|"]  # fmt: skip
+        figures = ("sampled", "greedy", "within", "bundled")
+        lines += [
+            f"| {' | '.join([str(one['worlds']), *(f'{one[name]:.3f}' for name in figures)])} |"
+            for one in table["curve"]
+        ]
+    return "\n".join([*lines, "", table["verdict"], "", *(f"- {remark}" for remark in table["remarks"])])
+
+
+def write_worlds_curve(run: RunDir, table: Mapping[str, Any]) -> None:
+    """`worlds.png`: success against the number of worlds, where they were varied."""
+    if not table["curve"]:
+        return
+
+    def draw(axes: Any) -> None:
+        counts = [one["worlds"] for one in table["curve"]]
+        for name, told in (("sampled", "unseen worlds"), ("within", "worlds of training"), ("bundled", "bundled")):
+            axes.plot(counts, [one[name] for one in table["curve"]], marker="o", label=told, linewidth=1.3)
+        axes.set_xscale("log", base=2)
+        axes.set_xticks(counts, [str(one) for one in counts])
+        axes.set_xlabel("worlds trained on, the same number of tasks in all")
+        axes.set_title("tasks solved (SIMULATED, one seed)", fontsize=9)
+        axes.set_ylim(0, 1)
+        axes.grid(alpha=0.3)
+        axes.legend(fontsize=7)
+
+    write_plot(run.file("worlds.png"), draw)
