@@ -16,6 +16,7 @@ from evosyn.simulation.experiment.toy_policy import GO
 from evosyn.worlds.tools.playing import ToolCalled, minutes
 from evosyn.worlds.tools.records import Parameter, ToolSpec, ToolWorld
 from evosyn.worlds.tools.tasks import WorldTask
+from evosyn.worlds.tools.words import WORDS
 
 NEXT, SAY, NOTHING = ";", "say", "-"
 VALUES, CALLS = 8, 5
@@ -74,11 +75,17 @@ def words_of(worlds: Sequence[ToolWorld]) -> list[str]:
     known = {NEXT, SAY, NOTHING, "please", "then", *POINTERS}
     for world in worlds:
         for tool in world.tools:
-            known.update(tool.name.split("_"), _WORD.findall(tool.request))
-            known.update(str(value) for one in tool.parameters for value in one.values)
+            known.update(tool.name.split("_"), _shown_words(tool.request))
+            known.update(
+                str(value) for one in tool.parameters for value in (*one.values, *WORDS.get(one.draw or "", ()))
+            )
         for table in world.tables:
-            known.update(_WORD.findall(f"{table.called} {table.made}"))
-    return sorted(known)
+            known.update(_shown_words(f"{table.called} {table.made}"))
+    return sorted(word for word in known if " " not in word)
+
+
+def _shown_words(template: str) -> list[str]:
+    return _WORD.findall(_OPENING.sub(lambda found: found[0].lower(), template))
 
 
 def message_of(posed: Posed) -> tuple[str, ...]:
