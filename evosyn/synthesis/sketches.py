@@ -8,7 +8,6 @@ a thousand comparisons. Leskovec, Rajaraman, Ullman, chapter 3.
 
 from __future__ import annotations
 
-import bisect
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import lru_cache
@@ -21,7 +20,7 @@ from numpy.typing import NDArray
 
 from evosyn.rundir import replacing
 from evosyn.synthesis.dedup import DedupConfig, MinHash, band_keys, rows_per_band
-from evosyn.textual import jaccard, shingle_hashes, words
+from evosyn.textual import shingle_hashes, words
 
 AT_ONCE = 2_000_000
 """Band keys that are sorted in memory at the same time: about 150 MB."""
@@ -187,30 +186,35 @@ class _Walk:
     """
 
     def __init__(self, sketches: Sequence[Path], threshold: float, kept: NDArray[np.int64]) -> None:
-        self._files, self._firsts = [], []
+        self._files, firsts = [], []
         for file in sketches:
             with np.load(file) as held:
                 places = held["places"]
             if places.size:
                 self._files.append(file)
-                self._firsts.append(int(places[0]))
+                firsts.append(int(places[0]))
+        self._firsts = np.array(firsts, dtype=np.int64)
         self._threshold, self._kept = threshold, kept
         self._sketch = lru_cache(OPENED)(load_sketch)
 
     def repeat(self, place: int, buckets: NDArray[np.int64]) -> Copied | None:
         """The most similar of those kept, if it is a duplicate; ties go to the earliest."""
-        earlier = {one for cell in buckets for one in self._kept[cell + 1 : cell + 1 + self._kept[cell]].tolist()}
-        if not earlier:
+        earlier = np.unique(np.concatenate([self._kept[at + 1 : at + 1 + self._kept[at]] for at in buckets]))
+        if not earlier.size:
             return None
         text, shingles = self._statement(place)
+        files = np.searchsorted(self._firsts, earlier, "right") - 1
         best: Copied | None = None
-        for other in sorted(earlier):
-            other_text, other_shingles = self._statement(other)
-            if other_text == text:
-                return Copied(place, other, "exact", 1.0)
-            similarity = jaccard(shingles, other_shingles)
-            if similarity >= self._threshold and (best is None or similarity > best.similarity):
-                best = Copied(place, other, "near", similarity)
+        for number in np.unique(files).tolist():
+            sketch, others = self._sketch(self._files[number]), earlier[files == number]
+            rows = np.searchsorted(sketch.places_T, others)
+            same = sketch.texts_T[rows] == text
+            if same.any():
+                return Copied(place, int(others[same.argmax()]), "exact", 1.0)
+            similar = _similarities(shingles, sketch, rows)
+            at = int(similar.argmax())
+            if similar[at] >= self._threshold and (best is None or similar[at] > best.similarity):
+                best = Copied(place, int(others[at]), "near", float(similar[at]))
         return best
 
     def keep(self, place: int, buckets: NDArray[np.int64]) -> None:
@@ -218,6 +222,16 @@ class _Walk:
         self._kept[buckets + self._kept[buckets]] = place
 
     def _statement(self, place: int) -> tuple[bytes, NDArray[np.uint32]]:
-        sketch = self._sketch(self._files[bisect.bisect_right(self._firsts, place) - 1])
+        sketch = self._sketch(self._files[int(np.searchsorted(self._firsts, place, "right")) - 1])
         row = int(np.searchsorted(sketch.places_T, place))
         return bytes(sketch.texts_T[row]), sketch.shingles_of(row)
+
+
+def _similarities(shingles: NDArray[np.uint32], sketch: Sketch, rows_C: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Of one statement to some of a sketch, as `textual.jaccard` has it, all at once; shape (C,)."""
+    listed = [sketch.shingles_of(row) for row in rows_C.tolist()]
+    flat, ends = np.concatenate(listed), np.cumsum([one.size for one in listed])
+    at = np.minimum(np.searchsorted(shingles, flat), shingles.size - 1)
+    shared = np.diff(np.cumsum(shingles[at] == flat)[ends - 1], prepend=0)
+    similar_C: NDArray[np.float64] = shared / (shingles.size + np.diff(ends, prepend=0) - shared)
+    return similar_C
