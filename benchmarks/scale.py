@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
+import random
 import resource
 import shutil
 import tempfile
@@ -52,6 +53,8 @@ from evosyn.synthesis.shards.writing import SealedRows
 from evosyn.workbench import Workbench
 
 STORE = 80 << 20
+ALIKE = "Each crate has a number."
+"""Of every scripted statement."""
 BUSY = "import time\ndef f():\n    e = time.process_time() + {}\n    while time.process_time() < e: pass\n    return {}"
 WAITING = "import time\ndef f():\n    time.sleep({})\n    return {}"
 
@@ -112,6 +115,12 @@ def nodes(count: int) -> None:
         print(f"{number} nodes, {count} jobs that wait 0.1 s: {seconds:.2f} s, {told} (SIMULATED latency)", flush=True)
 
 
+def drawn_words(key: str, count: int = 80) -> str:
+    """Words that nobody else has: statements of one template alone are more alike than those of any model."""
+    draw = random.Random(key)
+    return " ".join("".join(draw.choices("aeioubdfgklmnprst", k=6)) for _ in range(count))
+
+
 class Scripted:
     """Answers by the script of `_replies`; implements `ports.Teacher`."""
 
@@ -121,8 +130,8 @@ class Scripted:
     async def complete(self, request: Request) -> Reply:
         await asyncio.sleep(0)
         messages = [{"role": one.role, "content": one.content} for one in request.messages]
-        text = script({"messages": messages}, request.sample)
         key = content_id("r_", [messages, request.sample])
+        text = script({"messages": messages}, request.sample).replace(ALIKE, f"{ALIKE} Seen: {drawn_words(key)}.")
         return Reply(id=key, text=text, model=self.name, input_tokens=900, output_tokens=len(text) // 4, cost=0.0)
 
     async def aclose(self) -> None:

@@ -23,7 +23,7 @@ from evosyn.errors import UsageError
 from evosyn.randomness import SeedTree
 from evosyn.textual import jaccard, shingle_hashes, words
 
-PERMUTATIONS = 128
+PERMUTATIONS = 256
 
 
 class DedupConfig(BaseModel):
