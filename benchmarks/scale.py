@@ -131,7 +131,9 @@ class Scripted:
         await asyncio.sleep(0)
         messages = [{"role": one.role, "content": one.content} for one in request.messages]
         key = content_id("r_", [messages, request.sample])
-        text = script({"messages": messages}, request.sample).replace(ALIKE, f"{ALIKE} Seen: {drawn_words(key)}.")
+        text = script({"messages": messages}, request.sample)
+        if ALIKE in text:
+            text = text.replace(ALIKE, f"{ALIKE} Seen: {drawn_words(key)}.")
         return Reply(id=key, text=text, model=self.name, input_tokens=900, output_tokens=len(text) // 4, cost=0.0)
 
     async def aclose(self) -> None:
