@@ -95,7 +95,7 @@ def _slipped(posed: Posed, words: list[str], rng: random.Random) -> list[str]:
     elif words[at] == NEXT or rng.random() < 0.3:
         return words[:at] + words[at + 1 :]
     else:
-        other = rng.choice([word for name in posed.task.shown for word in name.split("_")])
+        other = rng.choice(prompt_of(posed).partition(f" {NEXT} ")[0].split())
     return [*words[:at], other, *words[at + 1 :]]
 
 

@@ -1,14 +1,16 @@
 """The language of `evosyn experiment worlds`: a whole plan is a line of words, and values are pointers.
 
-Who writes it reads the names of the tools and the request, each value of it as `@1`, `@2`. A call is the words of a
-tool's name and an argument for each parameter: a value of the request, a word of it, `-` for none, or the key that an
-earlier call gives, in a list (`$1`) or alone (`&1`). After `say` stands what is told of it. Nothing is run here.
+Who writes it reads the names of the tools and the request: each value of it as `@1`, and each name of a table as `#1`,
+in the order in which the tools name them, so that what a symbol means must be seen from the tools. A call is the words
+of a tool's name and an argument for each parameter: a value of the request, a word of it, `-` for none, or the key that
+an earlier call gives, in a list (`$1`) or alone (`&1`). After `say` stands what is told of it. Nothing is run here.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from evosyn.records import Json
@@ -19,8 +21,9 @@ from evosyn.worlds.tools.tasks import WorldTask
 from evosyn.worlds.tools.words import WORDS
 
 NEXT, SAY, NOTHING = ";", "say", "-"
-VALUES, CALLS = 8, 5
-"""Of a request, and of a plan, at most."""
+VALUES, CALLS, TABLES = 8, 5, 6
+"""Of a request, of a plan, and of the names of tools, at most."""
+SYMBOLS = tuple(f"#{at}{end}" for at in range(1, 1 + TABLES) for end in ("", "s"))
 POINTERS = tuple(
     f"{sign}{at}" for sign, most in (("@", VALUES), ("$", CALLS), ("&", CALLS)) for at in range(1, 1 + most)
 )
@@ -64,15 +67,32 @@ def read_request(text: str) -> ReadRequest:
     return ReadRequest(tuple(_WORD.findall(shown)), tuple(values))
 
 
+@lru_cache(maxsize=256)
+def symbols_of(world: ToolWorld, shown: tuple[str, ...]) -> Mapping[str, str]:
+    """What stands for the names of tables, and for many of them, in the words of these tools."""
+    found: dict[str, str] = {}
+    for word in (word for name in shown for word in name.split("_")):
+        table = next((one for one in (word, word.removesuffix("s")) if one in world.table), None)
+        if table is not None and table not in found:
+            found[table] = f"#{len(found) // 2 + 1}"
+            found[f"{table}s"] = f"{found[table]}s"
+    return found
+
+
 def prompt_of(posed: Posed) -> str:
     """What is shown: the tools, and the request."""
-    tools = [word for name in posed.task.shown for word in name.split("_")]
-    return " ".join([*tools, NEXT, *read_request(posed.task.instruction).words, GO])
+    words = [word for name in posed.task.shown for word in name.split("_")]
+    return " ".join([*_symbolic(posed, [*words, NEXT, *read_request(posed.task.instruction).words]), GO])
+
+
+def _symbolic(posed: Posed, words: Sequence[str]) -> list[str]:
+    symbols = symbols_of(posed.world, posed.task.shown)
+    return [symbols.get(word, word) for word in words]
 
 
 def words_of(worlds: Sequence[ToolWorld]) -> list[str]:
     """All words that prompts and answers in these worlds are made of."""
-    known = {NEXT, SAY, NOTHING, "please", "then", *POINTERS}
+    known = {NEXT, SAY, NOTHING, "please", "then", *POINTERS, *SYMBOLS}
     for world in worlds:
         for tool in world.tools:
             known.update(tool.name.split("_"), _shown_words(tool.request))
@@ -81,7 +101,8 @@ def words_of(worlds: Sequence[ToolWorld]) -> list[str]:
             )
         for table in world.tables:
             known.update(_shown_words(f"{table.called} {table.made}"))
-    return sorted(word for word in known if " " not in word)
+    named = {name for world in worlds for table in world.table for name in (table, f"{table}s")}
+    return sorted(word for word in known - named if " " not in word)
 
 
 def _shown_words(template: str) -> list[str]:
@@ -91,7 +112,7 @@ def _shown_words(template: str) -> list[str]:
 def message_of(posed: Posed) -> tuple[str, ...]:
     """What is told of the reference: the names of the tools that change something, in words."""
     writes = [name for name, _ in posed.task.chain if posed.world.tool[name].request]
-    return tuple(word for name in writes for word in name.split("_"))
+    return tuple(_symbolic(posed, [word for name in writes for word in name.split("_")]))
 
 
 def answer_of(posed: Posed) -> str | None:
@@ -104,7 +125,7 @@ def answer_of(posed: Posed) -> str | None:
         told = [_word_of(posed.world, one, given.get(one.name), request) for one in tool.parameters]
         if None in told:
             return None
-        steps.append(" ".join([*name.split("_"), *map(str, told)]))
+        steps.append(" ".join([*_symbolic(posed, name.split("_")), *map(str, told)]))
     return f" {NEXT} ".join([*steps, " ".join([SAY, *message_of(posed)])])
 
 
@@ -127,8 +148,10 @@ def _word_of(
 def plan_of(posed: Posed, text: str) -> Plan | None:
     """What an answer does; None where it is no plan."""
     body, _, said = f" {text} ".partition(f" {SAY} ")
+    meant = {symbol: word for word, symbol in symbols_of(posed.world, posed.task.shown).items()}
     values, calls = read_request(posed.task.instruction).values, list[tuple[str, dict[str, Json]]]()
-    for words in filter(None, (part.split() for part in f"{body} ".split(f" {NEXT} "))):
+    for part in filter(str.split, f"{body} ".split(f" {NEXT} ")):
+        words = [meant.get(word, word) for word in part.split()]
         tool = next(_tools_named(posed, words), None)
         if tool is None:
             return None

@@ -38,7 +38,7 @@ from evosyn.worlds.tools.records import ToolWorld
 
 ARMS = ("rule", "string", "unexecuted", "by-lot")
 CURVE = (1, 2, 4, 8, 16)
-SHOWN, WRONG = 240, 0.5
+SHOWN, WRONG = 1000, 0.3
 """Answers of the warm start; chance of a further slip in each."""
 
 

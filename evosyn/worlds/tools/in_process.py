@@ -1,7 +1,8 @@
 """Plays worlds in our own process, a thousand times as often: for tools that people wrote and read, and for no others.
 
 Text that a model may have written never gets here: a tool whose text is not among those that were reviewed is refused
-before anything of it is compiled. Benchmarks use it. DESIGN.md section 5; docs/worlds.md.
+before anything of it is compiled. Benchmarks use it, and the experiment on worlds, whose simulated author only changes
+texts of evosyn's own. DESIGN.md section 5; docs/worlds.md.
 """
 
 from __future__ import annotations
