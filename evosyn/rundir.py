@@ -21,9 +21,28 @@ PUT_BACK = "Put back a copy of it, or start again with another --out"
 WRITTEN_AGAIN = "Remove it and repeat the command, which writes it again"
 
 
+def require_file(path: Path) -> None:
+    """See that a file can be written here: a device, a pipe or a directory is never replaced by one.
+
+    Raises:
+        UsageError: something else is there, or in place of a directory above.
+    """
+    if path.exists() and not path.is_file():
+        what = "directory" if path.is_dir() else "device, pipe or socket"
+        raise UsageError(f"{path}: is a {what}, in whose place no file is written; name another")
+    above = next((one for one in path.parents if one.exists()), path.parent)
+    if above.exists() and not above.is_dir():
+        raise UsageError(f"{path}: {above} is no directory; name a file in one")
+
+
 @contextmanager
 def replacing(path: Path) -> Iterator[IO[bytes]]:
-    """A file to write in place of `path`: a reader, or a crash, sees the old content or the whole new one."""
+    """A file to write in place of `path`: a reader, or a crash, sees the old content or the whole new one.
+
+    Raises:
+        UsageError: what stands there is no file.
+    """
+    require_file(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:

@@ -90,6 +90,34 @@ def test_who_wants_no_colour_gets_no_bold_letters_either(monkeypatch: pytest.Mon
     assert console().color_system is None
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["view", "DIR", "--export"],
+        ["inspect", "DIR", "--graph"],
+        ["score", "--pool", "m.jsonl", "--card"],
+        ["pool", "import", "mbpp", "m.jsonl", "--out"],
+        ["export", "strategy", "DIR", "--out"],
+    ],
+)
+def test_an_option_that_names_no_file_to_write_is_refused_before_anything_is_done(
+    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "file").touch()
+    for value, said in (
+        ("", "'': is empty; name a file"),
+        (str(tmp_path / "pipe"), "pipe: is a device, pipe or socket"),
+        (str(tmp_path), "is a directory"),
+        (str(tmp_path / "file" / "x.html"), f"{tmp_path / 'file'} is no directory"),
+    ):
+        with pytest.raises(SystemExit) as ended:
+            main([*command, value])
+        told = capsys.readouterr().err
+        assert ended.value.code == 2 and f"error: {command[-1]} " in told and said in told
+    assert (tmp_path / "pipe").is_fifo()
+
+
 def test_an_input_error_names_file_line_field_value_and_next_step() -> None:
     error = InputError("seeds.jsonl", "must be text", line=3, field="statement", value=7, hint="Write the statement")
     assert str(error) == "seeds.jsonl:3: field 'statement': must be text (got 7). Write the statement"

@@ -33,6 +33,19 @@ def test_write_atomic_leaves_the_old_file_and_no_other_when_it_fails(tmp_path: P
     assert [entry.name for entry in tmp_path.iterdir()] == ["report.json"]
 
 
+def test_what_is_no_file_is_never_replaced_by_one(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "file").write_text("mine")
+    (tmp_path / "link").symlink_to("file")
+    for name, what in (("folder", "is a directory"), ("pipe", "is a device, pipe or socket"), ("file/x", "no directory")):
+        with pytest.raises(UsageError, match=f"{name}.*{what}"):
+            write_atomic(tmp_path / name, "ours")
+    write_atomic(tmp_path / "link", "ours")
+    assert (tmp_path / "link").read_text() == "ours" and (tmp_path / "pipe").is_fifo()
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["file", "folder", "link", "pipe"]
+
+
 def test_a_directory_that_is_no_run_says_what_is_missing(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"report\.json"):
         RunDir(tmp_path).read_json("report.json")

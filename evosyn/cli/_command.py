@@ -23,6 +23,25 @@ if TYPE_CHECKING:
 Option = TypeVar("Option", bound=Callable[..., Any])
 
 
+class NewFile(click.Path):
+    """The type of an option that names a file to write: what no file can be is refused before anything is done."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        from evosyn.rundir import require_file
+
+        option = param.opts[0] if param else "FILE"
+        if not str(value):
+            raise UsageError(f"{option} '': is empty; name a file")
+        try:
+            require_file(Path(value))
+        except UsageError as error:
+            raise UsageError(f"{option} {error}") from error
+        return super().convert(value, param, ctx)
+
+
 def flag(option: str, key: str, told: str = "", **more: Any) -> Callable[[Any], Any]:
     """An option that stands for a dotted key."""
     return click.option(option, key.replace(".", "__"), help=told, **more)

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import click
 
+from evosyn.cli._command import NewFile
 from evosyn.errors import UsageError
 from evosyn.reading.search import SearchReading
 
 
 @click.command("strategy", short_help="The winner of a run as one self-contained file.")
 @click.argument("directory", type=click.Path(path_type=Path))
-@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="File. [default: standard output]")
+@click.option("--out", type=NewFile(), help="File. [default: standard output]")
 @click.option("--id", "name", help="Another candidate of the run.")
 def strategy(directory: Path, out: Path | None, name: str | None) -> None:
     """Write the winning strategy (numpy only, no evosyn needed) with its scores in the head comment."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from evosyn.cli._command import NewFile
 from evosyn.errors import UsageError
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ PRINTERS = {
     "--why", metavar="ID", help="Run: a candidate against its parent and the first. Data: why a sample was kept or not."
 )
 @click.option("--sample", type=click.IntRange(1), help="Data: show so many samples.")
-@click.option("--graph", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE.svg",
+@click.option("--graph", type=NewFile(), metavar="FILE.svg",
               help="World: list what leads from tool to tool, and draw it into a file.")  # fmt: skip
 @click.option("--setting", help="With --sample: which of the three settings. [default: evosyn]")
 @click.option("--json", "as_json", is_flag=True, help="The same as JSON.")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from evosyn.cli._command import ConfiguredCommand, config_options, sandbox_options
+from evosyn.cli._command import ConfiguredCommand, NewFile, config_options, sandbox_options
 from evosyn.errors import CheckFailed, InputError, UsageError
 from evosyn.ports import Domain
 from evosyn.records import Json, Pool, Problem
@@ -71,7 +71,7 @@ def check(config: CheckConfig, sources: tuple[str, ...], execute: bool, as_json:
 @command.command("import", short_help="Make a pool file from a published benchmark.")
 @click.argument("form", metavar="FORMAT")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--out", required=True, type=click.Path(dir_okay=False, path_type=Path), help="Pool file to write.")
+@click.option("--out", required=True, type=NewFile(), help="Pool file to write.")
 @click.option("--from", "first", metavar="DAY", help="First day (YYYY-MM-DD), where rows have a date.")
 @click.option("--to", "last", metavar="DAY", help="Last day.")
 @click.option("--limit", type=click.IntRange(1), help="Stop after so many problems.")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from evosyn.cli._command import ConfiguredCommand, config_options, flag, sandbox_options
+from evosyn.cli._command import ConfiguredCommand, NewFile, config_options, flag, sandbox_options
 from evosyn.cli._matrices import NEEDED, SOURCE, SPLIT, VERDICTS
 from evosyn.errors import UsageError
 
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     help="Where --pool is a run of `evosyn evolve`: which of its problems. [default: heldout for a run]",
 )
 @flag("--seed", "scoring.seed", "Of draws, random ties and intervals. [default: 0]", type=int)
-@click.option("--card", type=click.Path(path_type=Path), help="Write the card of the first --strategy to this file.")
+@click.option("--card", type=NewFile(), help="Write the card of the first --strategy to this file.")
 @VERDICTS
 @flag("--timeout", "execute.cpu_s", "CPU seconds for a call, where a pool is executed. [default: 3]", type=float)
 @flag("--budget", "execute.budget_s", "Seconds for a whole solution. [default: 10 x timeout]", type=float)

@@ -9,15 +9,15 @@ from urllib.parse import quote
 
 import click
 
+from evosyn.cli._command import NewFile
+
 
 @click.command(short_help="Show a run or a dataset in the browser.")
 @click.argument("directory", type=click.Path(path_type=Path))
 @click.option("--host", default="127.0.0.1", show_default=True, help="Any but loopback needs --token.")
 @click.option("--port", type=click.IntRange(0, 65535), default=7575, show_default=True, help="0 takes a free one.")
 @click.option("--token", envvar="EVOSYN_VIEW_TOKEN", show_envvar=True, help="What a visitor has to give.")
-@click.option(
-    "--export", "file", type=click.Path(path_type=Path, dir_okay=False), help="Write one HTML file; serve nothing."
-)
+@click.option("--export", "file", type=NewFile(), help="Write one HTML file; serve nothing.")
 @click.option("--no-browser", is_flag=True, help="Only print the address.")
 def command(directory: Path, host: str, port: int, token: str | None, file: Path | None, no_browser: bool) -> None:
     """Show what DIRECTORY holds: a search, a dataset, a training or any other run, finished or not.
