@@ -19,6 +19,7 @@ from evosyn.codec import Through
 from evosyn.documents import SUFFIXES
 from evosyn.errors import FormatError, InputError
 from evosyn.jsonlines import read_lines, write_lines
+from evosyn.pools import see_told
 from evosyn.records import Digests, Json, Letters, ParsedCall, ParsedCalls, PassMatrix, Verdict
 
 log = logging.getLogger(__name__)
@@ -139,6 +140,7 @@ def matrix_from_json(value: Mapping[str, Json]) -> PassMatrix:
     name = value.get("problem_id")
     if not isinstance(name, str) or not name:
         raise FormatError("problem_id", "must be a text", name)
+    see_told("problem_id", name)
     rows = value.get("verdicts")
     verdicts_MN = _letters("verdicts", rows)
     M, N = verdicts_MN.shape
@@ -159,8 +161,8 @@ def matrix_from_json(value: Mapping[str, Json]) -> PassMatrix:
         durations_MN=_numbers(value, "durations", (M, N), "seconds"),
         copies_M=_whole(value, "copies", M, least=1),
         groups_M=_whole(value, "groups", M, least=0),
-        solution_ids=_ids(value, "solution_ids", M),
-        testing_ids=_ids(value, "testing_ids", N),
+        solution_ids=_ids(value, "solution_ids", verdicts_MN),
+        testing_ids=_ids(value, "testing_ids", verdicts_MN.T),
         statement=statement,
         payload=payload,
         calls_N=_calls(value.get("calls"), widths),
@@ -297,10 +299,17 @@ def _values_of(index: int, value: Json, shape: tuple[int, int]) -> Digests | Non
     raise FormatError(f"values[{index}]", rule, value)
 
 
-def _ids(value: Mapping[str, Json], field: str, count: int) -> tuple[str, ...]:
-    found = value.get(field)
+def _ids(value: Mapping[str, Json], field: str, verdicts: Letters) -> tuple[str, ...]:
+    """The ids of what `verdicts` has a row each of; what was drawn several times stands there as often."""
+    found, count = value.get(field), len(verdicts)
     if found is None:
         return tuple(str(index) for index in range(count))
     if not isinstance(found, list) or len(found) != count or not all(isinstance(one, str) for one in found):
         raise FormatError(field, f"must be {count} texts", found)
+    places: dict[str, int] = {}
+    for at, name in enumerate(found):
+        see_told(f"{field}[{at}]", name)
+        first = places.setdefault(name, at)
+        if (verdicts[first] != verdicts[at]).any():
+            raise FormatError(f"{field}[{at}]", f"stands at {first} too, with other verdicts", name)
     return tuple(found)

@@ -215,9 +215,7 @@ def _problem(found: ProblemLine, line: int, source: str) -> Problem:
             raise FormatError(name, "must not be blank", text)
         if len(text) > LONGEST[name]:
             raise FormatError(name, f"is too long: {len(text):,} characters, {LONGEST[name]:,} at most")
-        if strange := UNTOLD.search(text):
-            hint = "Take it out; no file, prompt or page can hold it"
-            raise FormatError(name, f"holds the character {strange.group()!r}", hint=hint)
+        see_told(name, text)
     for name in ("payload", "meta"):
         _check_json(name, getattr(found, name))
     testing, made = found.human_testing, Provenance(source=source)
@@ -232,6 +230,16 @@ def _problem(found: ProblemLine, line: int, source: str) -> Problem:
         provenance=made,
         line=line,
     )
+
+
+def see_told(field: str, text: str) -> None:
+    """
+    Raises:
+        FormatError: the text holds what no file, prompt or page can.
+    """
+    if strange := UNTOLD.search(text):
+        hint = "Take it out; no file, prompt or page can hold it"
+        raise FormatError(field, f"holds the character {strange.group()!r}", hint=hint)
 
 
 def _payload(found: ProblemLine) -> dict[str, Json]:

@@ -133,6 +133,11 @@ def test_a_file_of_matrices_is_told_from_a_pool(tmp_path: Path) -> None:
         ({"durations": [[1, 2]]}, "field 'durations': must be 3 x 2 seconds"),
         ({"durations": "x"}, "field 'durations': must be 3 x 2 seconds"),
         ({"solution_ids": ["a"]}, "field 'solution_ids': must be 3 texts"),
+        ({"solution_ids": ["a", "b", "a"]}, r"field 'solution_ids\[2\]': stands at 0 too, with other verdicts"),
+        ({"testing_ids": ["a", "a"]}, r"field 'testing_ids\[1\]': stands at 0 too, with other verdicts"),
+        ({"solution_ids": ["a", "b", "\ud800"]}, r"field 'solution_ids\[2\]': holds the character"),
+        ({"testing_ids": ["a", "\udfff"]}, r"field 'testing_ids\[1\]': holds the character"),
+        ({"problem_id": "a\ud800"}, "field 'problem_id': holds the character"),
         ({"meta": []}, None),
         ({"meta": [1]}, "field 'meta': must be an object"),
     ],
@@ -147,6 +152,12 @@ def test_a_bad_line_is_named_with_line_field_and_rule(
     with pytest.raises(InputError, match=message) as caught:
         load_matrices(path)
     assert caught.value.line == 2
+
+
+def test_what_was_drawn_twice_stands_twice_with_the_same_verdicts(tmp_path: Path) -> None:
+    twice = {"verdicts": ["PP", "TT", "PP"], "solution_ids": ["a", "b", "a"], "testing_ids": ["t", "t"]}
+    (matrix,) = load_matrices(file_with(tmp_path, {**GOOD, **twice}))
+    assert (matrix.solution_ids, matrix.testing_ids) == (("a", "b", "a"), ("t", "t"))
 
 
 def test_duplicate_ids_are_refused(tmp_path: Path) -> None:
