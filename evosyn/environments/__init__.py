@@ -47,7 +47,7 @@ def sources(names: list[str]) -> dict[str, str]:
             raise UsageError(f"{name}: holds no .py file")
         for shown, path in paths.items():
             try:
-                found[shown] = to_contract(path.read_text(encoding="utf-8"))
+                found[shown] = to_contract(path.read_text(encoding="utf-8-sig"))
             except (OSError, UnicodeDecodeError) as error:
                 raise UsageError(f"{path}: cannot be read as a program: {error}") from error
     return found

@@ -77,7 +77,7 @@ def load_strategy(spec: str | Path) -> str:
     elif not path.is_file():
         return load_known(str(spec))
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"strategy {path}: cannot be read: {error}") from error
 

@@ -123,6 +123,8 @@ def test_a_strategy_loads_by_name_file_or_run_directory(tmp_path: object) -> Non
     (folder / "strategy.py").write_text(program)
     assert load_strategy(folder) == load_strategy(folder / "strategy.py") == program
     assert load_strategy("initial") == load_known("initial")
+    (folder / "marked.py").write_text(program, encoding="utf-8-sig")
+    assert load_strategy(folder / "marked.py") == program
     (folder / "empty").mkdir()
     with pytest.raises(UsageError, match=r"has no strategy\.py"):
         load_strategy(folder / "empty")

@@ -219,7 +219,9 @@ def _store(result: Any, place: tuple[int, ...], scores: Any, at: int) -> int:
 
 def _vector(values: Any, size: int, what: str) -> Any:
     try:
-        vector = np.asarray(values, dtype=np.float64)
+        if np.iscomplexobj(given := np.asarray(values)):
+            raise TypeError("complex ones have no order")
+        vector = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise BrokenStrategy(f"{what} are not numbers: {error}") from None
     if vector.shape != (size,):

@@ -129,7 +129,7 @@ def keywords_of(config: AuthorConfig) -> tuple[str, ...]:
         text = resources.files("evosyn.environments").joinpath("prompts/keywords.txt").read_text(encoding="utf-8")
     else:
         try:
-            text = config.keywords.read_text(encoding="utf-8")
+            text = config.keywords.read_text(encoding="utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(f"--keywords {config.keywords}: cannot be read: {error}") from error
     found = tuple(dict.fromkeys(one.strip() for one in re.split(r"[,\n]", text) if one.strip()))

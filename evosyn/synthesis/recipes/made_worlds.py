@@ -48,7 +48,7 @@ def names_of(source: str) -> tuple[str, ...]:
         text = (resources.files("evosyn.synthesis") / "worlds/domains.txt").read_text(encoding="utf-8")
     elif path.is_file():
         try:
-            text = path.read_text(encoding="utf-8")
+            text = path.read_text(encoding="utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(f"{source}: cannot be read: {error}") from error
     elif "/" in source or source.endswith(".txt"):
