@@ -23,6 +23,7 @@ NUMBER = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 TAGS = {"null", "bool", "int", "float", "str", "seq", "map", "timestamp", "merge", "value", "yaml"}
 """What the reader of YAML 1.1 guesses; a tag that is written out is none of them."""
 DEEPEST = 100
+ALIAS = "an alias (*name) is not read; write it out"
 LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -54,13 +55,36 @@ def scan_documents(path: Path) -> Iterator[Line | InputError]:
         yield InputError(path, f"is not YAML: {error.reason}", hint="Save the file as UTF-8")
 
 
-def _see_depth(text: bytes) -> None:
+def read_settings(path: Path) -> dict[str, Json]:
+    """The keys of a configuration that evosyn wrote, which is plain YAML of version 1.1.
+
+    Raises:
+        InputError: it is something else, or not readable.
+    """
+    with opened_for_reading(path) as file:
+        text = file.read()
+    try:
+        _see_depth(text, aliases=False)
+        found = yaml.load(text, LOADER)
+    except yaml.MarkedYAMLError as error:
+        raise _error(path, error) from error
+    except (yaml.YAMLError, ValueError) as error:  # ValueError: a day that there is not
+        raise InputError(path, f"is not YAML: {getattr(error, 'reason', error)}") from error
+    if not isinstance(found, dict):
+        raise InputError(path, "must hold keys with values", value=found)
+    return found
+
+
+def _see_depth(text: bytes, *, aliases: bool = True) -> None:
     """
     Raises:
-        yaml.YAMLError: it is no YAML, or nested so deeply that the C library would break down reading it as a tree.
+        yaml.YAMLError: it is no YAML, or nested so deeply that the C library would break down reading it as a tree; or
+            has an alias where none may be.
     """
     depth = 0
     for event in yaml.parse(text, Loader=LOADER):
+        if isinstance(event, yaml.AliasEvent) and not aliases:
+            raise _wrong(event, ALIAS)
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > DEEPEST:
             raise _wrong(event, "nested too deeply")
@@ -83,7 +107,7 @@ def _value(node: yaml.Node, above: set[int]) -> Json:
         yaml.MarkedYAMLError: a key twice or no text, an alias, a tag of its own, a number that JSON has not.
     """
     if id(node) in above:
-        raise _wrong(node, "an alias (*name) is not read; write it out")
+        raise _wrong(node, ALIAS)
     above.add(id(node))
     if node.tag.rpartition(":")[2] not in TAGS:
         raise _wrong(node, f"a tag ({node.tag}) is not read")

@@ -138,6 +138,21 @@ def _shorten(text: str) -> str:
     return text if len(text) <= 120 else text[:117] + "..."
 
 
+PUT_BACK = "Put back a copy of it, or start again with another --out"
+"""What to do about a damaged file of a run."""
+
+
+def is_held(path: Path) -> bool:
+    """Whether a run has this file.
+
+    Raises:
+        CorruptRun: its name is that of a directory, a pipe or a device, which nobody should wait for.
+    """
+    if path.exists() and not path.is_file():
+        raise CorruptRun(f"{path}: is damaged, it is no file. {PUT_BACK}")
+    return path.is_file()
+
+
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
     """Has an error of writing to an open file name it: the system names files only where it opens them."""

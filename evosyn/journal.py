@@ -16,13 +16,16 @@ from pathlib import Path
 from typing import IO, Generic, TypeVar
 
 from evosyn.codec import dump, load
-from evosyn.errors import CorruptRun, FormatError, UsageError, naming
+from evosyn.errors import CorruptRun, FormatError, UsageError, is_held, naming
 from evosyn.records import Json, canonical_json
 
 E = TypeVar("E")
 BEGIN = "begin"
 VERSION = 2
 """Of the dialect; version 1 had one for each command (`Events.older`)."""
+OTHER = (
+    "It was edited, or another version of evosyn wrote it: start again with another --out, or go on with that version"
+)
 
 
 class Journal:
@@ -56,6 +59,11 @@ class Journal:
         with self.path.open("rb") as file:
             file.seek(position)
             return json.loads(file.readline()[9:-1])
+
+    def place(self, position: int) -> str:
+        """How messages name the line that starts at `position`."""
+        with self.path.open("rb") as file:
+            return f"{self.path}:{file.read(position).count(10) + 1}"
 
     def append(self, event: Json, *, sync: bool = False) -> int:
         """Add one event (JSON).
@@ -100,7 +108,7 @@ class Journal:
         return self._file
 
     def _read(self) -> Iterator[tuple[Json, int]]:
-        if not self.path.exists():
+        if not is_held(self.path):
             return
         size, end = self.path.stat().st_size, 0
         with self.path.open("rb") as file:
@@ -219,14 +227,13 @@ class Events(Generic[E]):
         name = fields.pop("event", None)
         if name not in self._kinds:
             known = ", ".join((BEGIN, *self._kinds))
-            raise CorruptRun(f"{self.journal.path}: the event at byte {position} is {name!r}, none of {known}")
+            raise CorruptRun(f"{self.journal.place(position)}: the event is {name!r}, none of {known}. {OTHER}")
         try:
             return load(self._kinds[name], fields)
         except FormatError as error:
             raise CorruptRun(
-                f"{self.journal.path}: the event {name!r} at byte {position} cannot be read: {error} "
-                f"(got {error.value!r:.120}). It was edited, or another version of evosyn wrote it: start again with "
-                "another --out, or go on with that version"
+                f"{self.journal.place(position)}: the event {name!r} cannot be read: {error} "
+                f"(got {error.value!r:.120}). {OTHER}"
             ) from error
 
 

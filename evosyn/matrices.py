@@ -17,7 +17,7 @@ import numpy as np
 
 from evosyn.codec import Through
 from evosyn.documents import SUFFIXES
-from evosyn.errors import FormatError, InputError
+from evosyn.errors import FormatError, InputError, is_held
 from evosyn.jsonlines import read_lines, write_lines
 from evosyn.pools import see_told
 from evosyn.records import Digests, Json, Letters, ParsedCall, ParsedCalls, PassMatrix, Verdict
@@ -46,9 +46,13 @@ def is_matrices_file(path: str | Path) -> bool:
 
 
 def matrix_files(folder: Path) -> list[Path]:
-    """The files of matrices in a directory: its own, or those of its `matrices/`."""
+    """The files of matrices in a directory: its own, or those of its `matrices/`.
+
+    Raises:
+        CorruptRun: what has such a name is no file.
+    """
     found = [folder / "matrices.jsonl", folder / "matrices.jsonl.gz", *sorted((folder / "matrices").glob("*.jsonl*"))]
-    return [file for file in found if file.is_file()]
+    return [file for file in found if is_held(file)]
 
 
 def load_matrices(path: str | Path) -> list[PassMatrix]:

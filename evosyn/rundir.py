@@ -12,12 +12,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO
 
-from evosyn.errors import CorruptRun, RunLocked, UsageError, naming
+from evosyn.errors import PUT_BACK, CorruptRun, RunLocked, UsageError, is_held, naming
 from evosyn.journal import Journal
 from evosyn.records import Json
 
 SCHEMA = 1
-PUT_BACK = "Put back a copy of it, or start again with another --out"
 WRITTEN_AGAIN = "Remove it and repeat the command, which writes it again"
 
 
@@ -150,7 +149,7 @@ class RunDir:
         Raises:
             UsageError: it holds something else.
         """
-        held = self.read_json("manifest.json").get("kind") if self.file("manifest.json").is_file() else kind
+        held = self.read_json("manifest.json").get("kind") if is_held(self.file("manifest.json")) else kind
         if held != kind:
             raise UsageError(f"--out {self.path}: holds a run of another kind ({held}); choose another directory")
 
@@ -174,18 +173,21 @@ class RunDir:
         """
         Raises:
             UsageError: there is no such file: this is not the kind of directory that was asked for.
-            CorruptRun: it is not JSON, or not an object.
+            CorruptRun: it is no file, not JSON, or not an object.
         """
         path = self.file(name)
         remedy = WRITTEN_AGAIN if name == "report.json" else PUT_BACK
+        if not is_held(path):
+            raise UsageError(f"{self.path}: has no {name}; is it the directory that an evosyn command wrote?")
         try:
             value = json.loads(path.read_text(encoding="utf-8"))
-        except FileNotFoundError as error:
-            raise UsageError(
-                f"{self.path}: has no {name}; is it the directory that an evosyn command wrote?"
-            ) from error
+            json.dumps(value, ensure_ascii=False).encode()
+        except UnicodeError as error:
+            raise CorruptRun(f"{path}: is damaged, it holds what is no text in UTF-8. {remedy}") from error
         except ValueError as error:
             raise CorruptRun(f"{path}: is damaged, it is not JSON: {error}. {remedy}") from error
+        except RecursionError as error:
+            raise CorruptRun(f"{path}: is damaged, it is nested too deeply. {remedy}") from error
         if not isinstance(value, dict):
             raise CorruptRun(f"{path}: is damaged, it is no JSON object. {remedy}")
         return value

@@ -116,7 +116,7 @@ def test_a_run_is_taken_up_with_the_same_header_only(tmp_path: Path) -> None:
     [
         ({"event": "sung"}, "'sung', none of begin, said, left"),
         ({"words": []}, "None, none of begin, said, left"),
-        ({"event": "left", "at": "soon"}, "'left' at byte 86 cannot be read: at: .*'soon'"),
+        ({"event": "left", "at": "soon"}, ":2: the event 'left' cannot be read: at: .*'soon'"),
         ({"event": "left", "at": 1, "to": "bed"}, "to: is not a field"),
         ({"event": "said"}, "words: is missing"),
         ([1], "holds .1., which is no event"),

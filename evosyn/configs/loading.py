@@ -140,7 +140,7 @@ def _explain(model: type[BaseModel], error: ValidationError, source: str) -> str
         else:
             got = "" if problem["type"] == SECRET else f" (got {problem['input']!r})"
             rule = problem["msg"].replace("Input should be", "must be").removeprefix("Value error, ")
-            lines.append(f"{source}: {'.'.join(path)}: {rule}{got}")
+            lines.append(": ".join([source, *filter(None, [".".join(path)]), rule + got]))
     return "\n".join(lines)
 
 

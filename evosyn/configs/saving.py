@@ -12,9 +12,10 @@ import yaml
 from pydantic import BaseModel
 
 from evosyn.configs.loading import load_config
-from evosyn.errors import CorruptRun, UsageError
+from evosyn.documents import read_settings
+from evosyn.errors import PUT_BACK, CorruptRun, InputError, UsageError, is_held
 from evosyn.records import Json
-from evosyn.rundir import PUT_BACK, write_atomic
+from evosyn.rundir import write_atomic
 
 CONFIG = "config.yaml"
 FREE = "workbench."
@@ -23,7 +24,30 @@ FREE = "workbench."
 def as_yaml(value: BaseModel | Mapping[str, Json]) -> str:
     """The text that `--config` reads."""
     plain = value.model_dump(mode="json") if isinstance(value, BaseModel) else dict(value)
-    return yaml.safe_dump(plain, sort_keys=False, allow_unicode=True)
+    return yaml.dump(plain, Dumper=_WrittenOut, sort_keys=False, allow_unicode=True)
+
+
+class _WrittenOut(yaml.SafeDumper):
+    """Writes what stands in two places twice: `read_config` reads no aliases."""
+
+    def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002
+        return True
+
+
+def read_config(out: Path) -> dict[str, Json]:
+    """The settings in the directory of a run; none where it has no such file.
+
+    Raises:
+        CorruptRun: its file is not as evosyn writes it.
+    """
+    return _held(out / CONFIG)
+
+
+def _held(path: Path) -> dict[str, Json]:
+    try:
+        return read_settings(path) if is_held(path) else {}
+    except InputError as error:
+        raise CorruptRun(f"{error}. {PUT_BACK}") from error
 
 
 def save_config(out: Path, config: BaseModel) -> None:
@@ -60,10 +84,7 @@ def freeze_config(out: Path, config: BaseModel | Mapping[str, Json], name: str =
 
 def _compare(path: Path, now: Json, defaults: Json) -> None:
     """What the file lacks, of a version that did not know it, had its default."""
-    try:
-        old = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except yaml.YAMLError as error:
-        raise CorruptRun(f"{path}: is damaged, it is not YAML: {error}. {PUT_BACK}") from error
+    old = _held(path)
     before, after = {**_flatten(defaults), **_flatten(old)}, _flatten(now)
     changed = [key for key in sorted({*_flatten(old), *after}) if before.get(key) != after.get(key)]
     changed = [key for key in changed if not key.startswith(FREE)]

@@ -14,7 +14,7 @@ from evosyn.errors import CorruptRun
 from evosyn.evolve.events import Committed, Continued, Event, Reassessed, Stopped
 from evosyn.evolve.islands import Archipelago
 from evosyn.evolve.stopping import Grant
-from evosyn.journal import Events
+from evosyn.journal import OTHER, Events, Journal
 
 PROPOSAL_MARKS = b'"event":"proposal"', b'"t":"proposal"'
 """Of a line of today, and of version 1."""
@@ -48,7 +48,7 @@ def replay(
     stopped: str | None = None
     continued: list[Grant] = []
     total = 0 if on_commit is None else _proposals(events)
-    for event in events:
+    for position, event in events.positions():
         if isinstance(event, Stopped):
             stopped = event.reason
             state.forget_streaks()
@@ -61,21 +61,25 @@ def replay(
             state.reassess(event)
         else:
             stopped = None
-            _fold(state, event, events.journal.path)
+            _fold(state, event, events.journal, position)
             if on_commit is not None and state.steps >= total - 1 - last:
                 on_commit(state)
     return Replayed(state, stopped, tuple(continued))
 
 
-def _fold(state: Archipelago, event: Committed, path: Path) -> None:
+def _fold(state: Archipelago, event: Committed, journal: Journal, position: int) -> None:
     step = event.step
     if step.index != (state.steps if state.initial else -1):
-        raise CorruptRun(f"{path}: proposal {step.index} follows after {state.steps} proposals")
-    decided = state.commit(step)
+        raise CorruptRun(f"{journal.place(position)}: proposal {step.index} follows after {state.steps} proposals")
+    try:
+        decided = state.commit(step)
+    except (LookupError, TypeError, ValueError) as error:
+        told = f"proposal {step.index} fits no search of these settings: {error}"
+        raise CorruptRun(f"{journal.place(position)}: {told}. {OTHER}") from error
     if decided != event.fates:
         raise CorruptRun(
-            f"{path}: proposal {step.index} was decided {[fate.value for fate in event.fates]}, the replay says "
-            f"{[fate.value for fate in decided]}; the journal was edited or written by another version"
+            f"{journal.place(position)}: proposal {step.index} was decided {[fate.value for fate in event.fates]}, "
+            f"the replay says {[fate.value for fate in decided]}; the journal was edited or written by another version"
         )
 
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Generic, TypeVar
 
-from evosyn.errors import CorruptRun, UsageError
+from evosyn.errors import CorruptRun, UsageError, is_held
 from evosyn.reading.conclusions import Conclusion
 from evosyn.records import Json, PassMatrix
 from evosyn.rundir import RunDir
@@ -65,21 +65,12 @@ class Reading:
             found: object = getattr(self, question)(*given)
         return found
 
-    @contextmanager
-    def sound(self) -> Iterator[None]:
+    def sound(self) -> AbstractContextManager[None]:
         """
         Raises:
             CorruptRun: in place of what a file of another form leads to.
         """
-        try:
-            yield
-        except (LookupError, TypeError, AttributeError, ValueError, RecursionError, FileNotFoundError) as error:
-            lacks = isinstance(error, KeyError)
-            what = f"lack {error}, which every directory of {self.made_by} has" if lacks else (
-                f"are not those of a directory of {self.made_by} ({type(error).__name__}: {error})"[:300]
-            )  # fmt: skip
-            told = f"its files {what}; they are damaged, or another version of evosyn wrote them"
-            raise CorruptRun(f"{self.path}: {told}. Put back a copy, or read them with that version") from error
+        return sound(self.path, f"every directory of {self.made_by}")
 
     def overview(self) -> object:
         """What the directory holds as a whole."""
@@ -104,7 +95,7 @@ class Reading:
     @property
     def report(self) -> dict[str, Json] | None:
         """report.json, or None while the run is not finished."""
-        found: dict[str, Json] | None = self.dir.read_json(REPORT) if self.dir.file(REPORT).exists() else None
+        found: dict[str, Json] | None = self.dir.read_json(REPORT) if is_held(self.dir.file(REPORT)) else None
         return found
 
 
@@ -129,8 +120,30 @@ class Waiting:
     simulated: bool = False
 
 
+@contextmanager
+def sound(path: Path, like: str) -> Iterator[None]:
+    """
+    Args:
+        path: what is read.
+        like: what it should be like, in words.
+
+    Raises:
+        CorruptRun: in place of what another form of it leads to.
+    """
+    try:
+        yield
+    except (LookupError, TypeError, AttributeError, ValueError, RecursionError, FileNotFoundError) as error:
+        detail = f"{type(error).__name__}: {error}".partition("\n")[0]
+        what = f"it lacks {error}" if isinstance(error, KeyError) else f"its values have another form ({detail:.120})"
+        told = f"is not like {like}, {what}; it is damaged, or another version of evosyn wrote it"
+        raise CorruptRun(f"{path}: {told}. Put back a copy, or read it with that version") from error
+
+
 class Fresh(Generic[T]):
-    """A value made from a file, made again when the file has changed; safe for several threads."""
+    """A value made from a file, made again when the file has changed; safe for several threads.
+
+    What the file cannot be read as is told with its name (`sound`).
+    """
 
     def __init__(self, file: Path, make: Callable[[], T]) -> None:
         self._file, self._make, self._lock = file, make, threading.Lock()
@@ -140,12 +153,13 @@ class Fresh(Generic[T]):
         with self._lock:
             stamp = self._stamp()
             if self._held is None or self._held[0] != stamp:
-                self._held = (stamp, self._make())
+                with sound(self._file, "those that evosyn writes"):
+                    self._held = (stamp, self._make())
             return self._held[1]
 
     def _stamp(self) -> object:
         try:
             status = self._file.stat()
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return None
         return status.st_size, status.st_mtime_ns

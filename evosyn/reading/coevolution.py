@@ -10,8 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-import yaml
-
+from evosyn.configs.saving import read_config
 from evosyn.errors import UsageError
 from evosyn.evolve.curriculum import HeldProblem
 from evosyn.pools import load_pools
@@ -123,7 +122,7 @@ class CoevolutionReading(TrainingReading):
         return self._folded.get()[0]
 
     def _plan(self) -> CoevolutionPlan:
-        config = yaml.safe_load(self.dir.file("config.yaml").read_text(encoding="utf-8"))
+        config = read_config(self.path)
         problems = [pool.problem for pool in load_pools(self.dir.file(SEEDS))]
         student = StudentPlan(config["rollout"]["prompts"], config["steps"], config["seed"])
         return plan_of(CoevolutionConfig(**config["coevolution"]), problems, student)

@@ -11,8 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-import yaml
-
+from evosyn.configs.saving import read_config
 from evosyn.configs.section import listed
 from evosyn.environments.contract import LEVELS
 from evosyn.environments.fresh import share_of
@@ -126,7 +125,7 @@ class EnvironmentPoolReading(TrainingReading):
         return self._folded.get()
 
     def _fold(self) -> EnvironmentPool:
-        config = yaml.safe_load(self.dir.file("config.yaml").read_text(encoding="utf-8"))
+        config = read_config(self.path)
         student = StudentPlan(config["rollout"]["prompts"], config["steps"], config["seed"])
         seeds = environments_named(listed(config["data"]))
         return pool_of(self.dir, CoevolutionConfig(**config["coevolution"]), seeds, student)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from evosyn.errors import UsageError
+from evosyn.errors import PUT_BACK, CorruptRun, InputError, UsageError
 from evosyn.matrices import load_matrices, matrix_files
 from evosyn.reading.checks import CheckShown, checks_judged, program_of
 from evosyn.records import PassMatrix, Ranking
@@ -114,13 +114,17 @@ def stored_matrices(folder: Path) -> list[PassMatrix]:
 
     Raises:
         UsageError: none yet.
+        CorruptRun: a file of them is damaged.
     """
     files = matrix_files(folder)
     if not files:
         raise UsageError(
             f"{folder}: holds no matrices; give a run of `evosyn evolve` or `evosyn crossexec`, or a pool file"
         )
-    return [matrix for file in files for matrix in load_matrices(file)]
+    try:
+        return [matrix for file in files for matrix in load_matrices(file)]
+    except InputError as error:
+        raise CorruptRun(f"{error}. {PUT_BACK}") from error
 
 
 def matrix_of(matrices: Sequence[PassMatrix], problem: str) -> PassMatrix:

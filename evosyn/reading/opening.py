@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import importlib
-import json
+from contextlib import suppress
 from pathlib import Path
 
-import yaml
-
-from evosyn.errors import UsageError
+from evosyn.configs.saving import read_config
+from evosyn.errors import PUT_BACK, CorruptRun, UsageError, is_held
 from evosyn.reading.base import Reading
+from evosyn.records import Json
+from evosyn.rundir import RunDir
 
 HOMES = {
     "evolve": "search:SearchReading",
@@ -46,11 +47,12 @@ def open_directory(path: Path) -> Reading:
         raise UsageError(f"{path}: {what}; give one that an evosyn command wrote")
     kind = kind_of(path)
     if kind is None:
-        held = [one for one in sorted(path.iterdir()) if one.is_dir() and kind_of(one) is not None]
+        held = [one for one in sorted(path.iterdir()) if _is_ours(one)]
         if held:
             raise UsageError(f"{path}: holds several directories; give one: {', '.join(map(str, held[:5]))}")
         raise UsageError(
-            f"{path}: holds nothing that an evosyn command writes (no manifest.json, no report.json, no config.yaml)"
+            f"{path}: holds nothing that an evosyn command writes (no manifest.json, report.json or config.yaml that "
+            "names its kind)"
         )
     module, name = HOMES.get(kind, "summaries:SummaryReading").split(":")
     found: Reading = getattr(importlib.import_module(f"evosyn.reading.{module}"), name)(path, kind)
@@ -62,26 +64,35 @@ def is_awaited(path: Path) -> bool:
     if not path.exists():
         return True
     held = [one.name for one in path.iterdir()] if path.is_dir() else ["a file"]
-    return kind_of(path) is None and all(name.startswith(".") for name in held)
+    return all(name.startswith(".") for name in held)
 
 
 def kind_of(path: Path) -> str | None:
-    """The kind that manifest, report or configuration name (`experiment table2` is one); None where nothing is ours."""
-    values = {name: _read(path / name) for name in ("manifest.json", "report.json", "config.yaml")}
-    for value in values.values():
+    """The kind that manifest, report or configuration name (`experiment table2` is one); None where nothing is ours.
+
+    Raises:
+        CorruptRun: one of them is damaged.
+    """
+    config = read_config(path)
+    values = {**{name: _read(path, name) for name in ("manifest.json", "report.json")}, "config.yaml": config}
+    for name, value in values.items():
         for key in ("kind", "command"):
             if isinstance(value.get(key), str):
                 kind = str(value[key]).split(" ")[0]
-                evolved = values["config.yaml"].get("coevolution") if kind == "coevolve" else None
+                evolved = config.get("coevolution") if kind == "coevolve" else None
                 pool = isinstance(evolved, dict) and evolved.get("recipe") == "evoenv"
                 return "coevolve-environments" if pool else kind
+            if key in value:
+                raise CorruptRun(f"{path / name}: is damaged, its {key} is {value[key]!r:.60} and no text. {PUT_BACK}")
     return "report" if values["report.json"] else None
 
 
-def _read(file: Path) -> dict[str, object]:
-    try:
-        text = file.read_text(encoding="utf-8")
-        value = json.loads(text) if file.suffix == ".json" else yaml.safe_load(text)
-    except (OSError, ValueError, RecursionError, yaml.YAMLError):
-        return {}
-    return value if isinstance(value, dict) else {}
+def _read(path: Path, name: str) -> dict[str, Json]:
+    found: dict[str, Json] = RunDir(path).read_json(name) if is_held(path / name) else {}
+    return found
+
+
+def _is_ours(path: Path) -> bool:
+    with suppress(CorruptRun):  # of something else
+        return path.is_dir() and kind_of(path) is not None
+    return False

@@ -13,11 +13,12 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-import yaml
-
-from evosyn.errors import UsageError
+from evosyn.configs.loading import validated
+from evosyn.configs.saving import read_config
+from evosyn.errors import CorruptRun, UsageError, is_held
 from evosyn.evaluators.behaviour import axes_named
-from evosyn.evolve.islands import Archipelago, IslandsConfig
+from evosyn.evolve.islands import Archipelago
+from evosyn.journal import OTHER
 from evosyn.matrices import matrix_files
 from evosyn.randomness import SeedTree
 from evosyn.reading.base import Fresh, Listed, Reading
@@ -94,7 +95,7 @@ class SearchReading(Reading):
         """What was searched, how far, and what was found."""
         state, report, rows = self.state, self.report, self._index.get().rows
         best = None if state.best is None else {"id": state.best.candidate.id, "score": state.best_score}
-        card = self.dir.read_json(CARD) if report is not None and self.dir.file(CARD).exists() else None
+        card = self.dir.read_json(CARD) if report is not None and is_held(self.dir.file(CARD)) else None
         return SearchOverview(
             kind=self.kind,
             path=str(self.path),
@@ -297,14 +298,15 @@ class SearchReading(Reading):
         from evosyn.synthesis.search.config import EvolveConfig
 
         begun = config_of(self.journal)
-        return EvolveConfig() if begun is None else EvolveConfig.model_validate(begun)
+        try:
+            return EvolveConfig() if begun is None else validated(EvolveConfig, begun, f"{self.journal.path}:1")
+        except UsageError as error:
+            raise CorruptRun(f"{error}. {OTHER}") from error
 
     def _empty(self) -> Archipelago:
-        begun = config_of(self.journal)
-        if begun is None:
-            begun = self.config.identity()
-        axes = [axis.axis for axis in axes_named(begun["axes"])]
-        return Archipelago(axes, merit_of, IslandsConfig(**begun["islands"]), SeedTree(begun["seed"]))
+        config = self.config
+        axes = [axis.axis for axis in axes_named(config.axes)]
+        return Archipelago(axes, merit_of, config.islands, SeedTree(config.seed))
 
     def _progress(self) -> str:
         if self.report is not None:
@@ -368,8 +370,7 @@ class SearchReading(Reading):
 
     def _reply_cache(self) -> Path:
         """Where the run keeps replies: a file that it shares with others, or its own."""
-        config = self.dir.file("config.yaml")
-        value: Json = yaml.safe_load(config.read_text(encoding="utf-8")) if config.is_file() else None
+        value: Json = read_config(self.path)
         for name in ("workbench", "teacher", "replies"):
             value = value.get(name) if isinstance(value, dict) else None
         return Path(value) if value else self.dir.file("replies.sqlite")

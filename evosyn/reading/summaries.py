@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-import yaml
-
+from evosyn.configs.saving import read_config
 from evosyn.configs.section import listed
+from evosyn.errors import is_held
 from evosyn.reading.base import Fresh, Reading
 from evosyn.reading.conclusions import (
     Conclusion,
@@ -148,8 +148,10 @@ class TrainingReading(SummaryReading):
         return of_training(report, self.progress(), values)
 
     def begun_with(self) -> dict[str, Json]:
-        config = yaml.safe_load(self.dir.file("config.yaml").read_text(encoding="utf-8"))
-        told = {key: config[key] for key in ("data", "setting", "model", "seed", "steps") if key in config}
+        config = read_config(self.path)
+        told: dict[str, Json] = {
+            key: config[key] for key in ("data", "setting", "model", "seed", "steps") if key in config
+        }
         return {**told, "data": ", ".join(listed(told["data"]))} if "data" in told else told
 
     def curves(self) -> dict[str, tuple[CurvePoint, ...]]:
@@ -202,7 +204,7 @@ class CrossexecReading(SummaryReading):
 
     def _read(self) -> tuple[tuple[Cell, ...], ...]:
         """Of each problem the size of its matrix, the share of cells that pass and of solutions that are right."""
-        found = stored_matrices(self.path) if self.dir.file("matrices.jsonl").exists() else []
+        found = stored_matrices(self.path) if is_held(self.dir.file("matrices.jsonl")) else []
         return tuple(
             (
                 matrix.problem_id,

@@ -10,7 +10,7 @@ import json
 import shutil
 from pathlib import Path
 
-from evosyn.errors import UnavailableError
+from evosyn.errors import UnavailableError, is_held
 from evosyn.records import Json
 from evosyn.rundir import write_atomic
 
@@ -46,7 +46,7 @@ def trim_metrics(path: Path, step: int) -> None:
 
 def read_metrics(path: Path) -> list[dict[str, Json]]:
     """The whole lines of `metrics.jsonl`."""
-    if not path.exists():
+    if not is_held(path):
         return []
     rows = []
     for line in path.read_text(encoding="utf-8").splitlines():

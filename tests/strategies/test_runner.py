@@ -201,7 +201,7 @@ HOSTILE = {
     "unlocks": (program("evidence.passed.flags.writeable = True"), "cannot set WRITEABLE"),
     "no-pair": ("def rank(evidence):\n    return 1.0", "returned float instead of a pair"),
     "words": ("def rank(evidence):\n    return ['a'] * 4, [1, 2, 3]", "solution scores are not numbers"),
-    "complex": ("def rank(evidence):\n    return [1.0 + 2j] * 4, [1, 2, 3]", "solution scores are not numbers: complex"),
+    "complex": ("def rank(evidence):\n    return [1.0 + 2j] * 4, [1, 2, 3]", "scores are not numbers: complex"),
     "roots": (
         "import numpy as np\ndef rank(evidence):\n"
         "    return evidence.passed.sum(1), np.sqrt(-1.0 - evidence.passed.sum(0) + 0j)",
