@@ -7,7 +7,7 @@ that it makes for itself stand in one cache of its own: ours in its place bounds
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -44,11 +44,23 @@ class TooLong(Exception):
     """An answer does not end."""
 
 
+KEYS = {"openai": ("OPENAI_API_KEY",), "anthropic": ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")}
+"""Where litellm looks for the keys of the providers that are asked most: one that is missing is said at once, without
+the many seconds that importing litellm may take."""
+
+
 class LitellmTransport:
     """Any provider that litellm knows, by `provider/model`."""
 
     def __init__(self, endpoint: Endpoint) -> None:
+        """
+        Raises:
+            UsageError: the key of the provider is not set.
+        """
         self._endpoint = endpoint
+        names = KEYS.get(endpoint.provider)
+        if names and not any(name in os.environ for name in names):
+            self._refuse(names[:1])
         self._litellm = _import_litellm()
 
     async def send(self, request: Request) -> Answer:
@@ -80,11 +92,11 @@ class LitellmTransport:
         Raises:
             UsageError: litellm wants variables of the environment that are not set.
         """
-        if self._endpoint.api_key_env or self._endpoint.base_url:
-            return
         missing = self._litellm.validate_environment(model=self._endpoint.model)["missing_keys"]
-        missing = [name for name in missing if "KEY" in name or "TOKEN" in name]  # an address has a default
-        if missing:
+        self._refuse([name for name in missing if "KEY" in name or "TOKEN" in name])  # an address has a default
+
+    def _refuse(self, missing: Sequence[str]) -> None:
+        if missing and not (self._endpoint.api_key_env or self._endpoint.base_url):
             raise UsageError(
                 f"--model {self._endpoint.model}: the environment variable {' and '.join(missing)} is not set; set it, "
                 "or name another one with --api-key-env"

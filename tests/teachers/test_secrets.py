@@ -1,6 +1,7 @@
 """What a provider says back is told to the user, but never a secret that it repeats."""
 
 import asyncio
+import sys
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -11,6 +12,7 @@ import pytest
 from evosyn.chat import Message, Request
 from evosyn.errors import TeacherUnavailable, UsageError
 from evosyn.simulation.scripted_server import Refusal, ScriptedServer
+from evosyn.teachers._litellm import LitellmTransport
 from evosyn.teachers.failures import Endpoint, TransportError, masked, redacted, refused
 from evosyn.teachers.transports import CompatibleTransport
 from tests.teachers.asking import ask, echo, made, many
@@ -78,6 +80,13 @@ def test_a_variable_of_blanks_is_not_set(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setenv("MY_LOGIN", " \n")
     with pytest.raises(UsageError, match="MY_LOGIN is not set"):
         made(base_url="http://localhost:1/v1", api_key_env="MY_LOGIN")
+
+
+def test_a_missing_key_is_said_before_litellm_is_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.setitem(sys.modules, "litellm", None)
+    with pytest.raises(UsageError, match="--model openai/m: the environment variable OPENAI_API_KEY is not set"):
+        LitellmTransport(Endpoint("openai/m", None, None, 10.0))
 
 
 def test_a_key_is_taken_out_however_it_is_spelled(monkeypatch: pytest.MonkeyPatch) -> None:
