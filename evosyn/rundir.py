@@ -17,6 +17,8 @@ from evosyn.journal import Journal
 from evosyn.records import Json
 
 SCHEMA = 1
+KEPT_BEFORE = (".", "replies.sqlite", "verdicts.sqlite", "turns.jsonl", "states")
+"""How names begin of what is kept in a directory before its run begins: paid replies of a `--dry-run`, for instance."""
 WRITTEN_AGAIN = "Remove it and repeat the command, which writes it again"
 
 
@@ -152,6 +154,20 @@ class RunDir:
         held = self.read_json("manifest.json").get("kind") if is_held(self.file("manifest.json")) else kind
         if held != kind:
             raise UsageError(f"--out {self.path}: holds a run of another kind ({held}); choose another directory")
+
+    def claim_new(self, kind: str) -> None:
+        """The same, for a command whose first files are manifest or journal: where neither is there, nothing may be
+        but what a command keeps before.
+
+        Raises:
+            UsageError: it holds something else, such as files of the user.
+        """
+        self.claim(kind)
+        if not (self.file("manifest.json").exists() or self.journal.path.exists()):
+            others = sorted(one.name for one in self.path.iterdir() if not one.name.startswith(KEPT_BEFORE))
+            if others:
+                told = f"holds files that no run of evosyn wrote ({', '.join(others[:3])})"
+                raise UsageError(f"--out {self.path}: {told}; choose another directory")
 
     def write(self, name: str, data: str | bytes) -> Path:
         """Write one file of the run atomically and return its path."""

@@ -67,6 +67,19 @@ def test_a_damaged_file_of_a_run_says_what_to_do(text: str, tmp_path: Path) -> N
         RunDir(tmp_path).claim("evolve")
 
 
+def test_a_new_run_takes_no_directory_with_files_of_somebody_else(tmp_path: Path) -> None:
+    for name in (".git", "replies.sqlite", "replies.sqlite-wal", "verdicts.sqlite"):  # of a `--dry-run`
+        (tmp_path / name).touch()
+    RunDir(tmp_path).claim_new("evolve")
+    (tmp_path / "thesis.tex").touch()
+    with pytest.raises(UsageError, match=r"no run of evosyn wrote \(thesis.tex\); choose another directory"):
+        RunDir(tmp_path).claim_new("evolve")
+    RunDir(tmp_path).write_json("manifest.json", {"kind": "evolve"})
+    RunDir(tmp_path).claim_new("evolve")  # beside a run of ours they may stand
+    with pytest.raises(UsageError, match="holds a run of another kind"):
+        RunDir(tmp_path).claim_new("synthesize")
+
+
 def test_json_files_carry_a_schema_version(tmp_path: Path) -> None:
     path = RunDir(tmp_path).write_json("report.json", {"a": 1})
     assert json.loads(path.read_text()) == {"v": 1, "a": 1}

@@ -107,6 +107,7 @@ def run_training(
     with ExitStack() as resources:
         run = resources.enter_context(RunDir(out) if is_main_process() else _Further(out))
         if is_main_process():
+            run.claim(config.command)
             freeze_config(run.path, config)
         if run.file("report.json").exists():
             log.info("%s is done", out)

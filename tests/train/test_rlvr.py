@@ -16,6 +16,7 @@ import pytest
 from evosyn.configs.loading import load_config
 from evosyn.errors import UsageError
 from evosyn.ports import Sandbox
+from evosyn.rundir import RunDir
 from evosyn.train.checkpoints import MARK, read_metrics
 from evosyn.train.config import RlvrConfig
 
@@ -163,6 +164,9 @@ def test_other_settings_for_a_run_directory_are_refused(
     train_rlvr(asked, tmp_path / "r", sandbox)
     with pytest.raises(UsageError, match="setting: 'evosyn' before, 'random' now"):
         train_rlvr(asked.model_copy(update={"setting": "random"}), tmp_path / "r", sandbox)
+    RunDir(tmp_path / "data").write_json("manifest.json", {"kind": "synthesize"})
+    with pytest.raises(UsageError, match="holds a run of another kind \\(synthesize\\)"):
+        train_rlvr(asked, tmp_path / "data", sandbox)
 
 
 @pytest.mark.parametrize(

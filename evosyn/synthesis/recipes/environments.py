@@ -48,7 +48,7 @@ def make_environments(
     progress.asked = count
     with RunDir(out) as run:
         ledger = Ledger(run.journal, Draft, on_reply=progress.reply)
-        run.claim(KIND)
+        run.claim_new(KIND)
         strategy = load_strategy(config.crosscheck.strategy)
         decides = {"keywords": content_id("k_", list(keywords)), "strategy": strategy_id(strategy)}
         ledger.begin({"kind": KIND, **config.identity(), **decides, "teacher": teacher.name})

@@ -84,7 +84,7 @@ def make_worlds(
     progress.asked = len(names)
     with RunDir(out) as run:
         ledger = Ledger(run.journal, WorldDraft, on_reply=progress.reply)
-        run.claim(KIND)
+        run.claim_new(KIND)
         strategy = load_strategy(config.tools.strategy)
         decides = {"names": content_id("k_", list(names)), "strategy": strategy_id(strategy)}
         ledger.begin({"kind": KIND, **config.identity(), **decides, "teacher": teacher.name})

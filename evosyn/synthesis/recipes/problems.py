@@ -60,7 +60,7 @@ def synthesize(
     progress = progress or SynthesisProgress()
     progress.asked = config.problems
     with RunDir(out) as run:
-        run.claim(KIND)
+        run.claim_new(KIND)
         ledger = Ledger(run.journal, Instance, on_reply=progress.reply)
         stages = stages_of(Given(inputs, config, workbench, asked, ledger, benchmarks))
         claim(run, ledger, inputs, config, asked, workbench.sandbox.protection)

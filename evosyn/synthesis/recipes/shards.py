@@ -63,7 +63,7 @@ def synthesize_shards(
     plan = planned(config.problems, config.shards)
     header = {**header_of(KIND, inputs, config, asked), "problems": plan.problems, "shard_size": plan.size}
     with RunDir(out) as run:
-        run.claim(KIND)
+        run.claim_new(KIND)
         events = lease_events(run.journal)
         events.begin(header)
         setup = setup_of(inputs, config, content_id("sh_", header), out, default)

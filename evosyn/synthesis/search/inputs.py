@@ -153,7 +153,7 @@ def claim(run: RunDir, source: Source, config: EvolveConfig, checked: Usage | No
         mine.update(drawn=list(config.drawn), draw=config.draw.model_dump(mode="json", exclude={"in_flight"}))
     if source.origins:
         mine["pools"] = sorted({origin.pool for origin in source.origins.values()})
-    run.claim(KIND)
+    run.claim_new(KIND)
     held = run.read_json("manifest.json") if run.file("manifest.json").is_file() else {}
     begun = any(run.file(name).exists() for name in (POOLS, MATRICES, "journal.jsonl"))
     if held and begun and held.get("source_digest") != mine["source_digest"]:
