@@ -90,7 +90,7 @@ class ConfiguredCommand(click.Command):
     Args:
         kind: `module:Class` of the configuration, loaded when the command runs, or the class.
         needs: what is said where a key has no value, by key.
-        moved: keys that stand for options of former versions under another name.
+        moved: what stands for an option that the command does not have: a key, or another option.
         presets: how the files of its presets begin.
     """
 
@@ -173,6 +173,8 @@ class ConfiguredCommand(click.Command):
 
         name = error.option_name.lstrip("-").replace("-", "_")
         moved = self._moved.get(name)
+        if moved is not None and moved.startswith("--"):
+            raise UsageError(f"{error.option_name}: is no option of `{command}`; give {moved}")
         keys = [moved] if moved else [key for key in dotted_keys(self.kind) if key.rpartition(".")[2] == name]
         if not keys:
             raise error

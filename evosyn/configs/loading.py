@@ -63,7 +63,7 @@ def load_config(
     for key, value in (flags or {}).items():
         if value is not None:
             _merge(merged, _nested(key, value))
-    return validated(model, merged, str(file or preset or "--set"))
+    return validated(model, merged, str(file or preset or ("--set" if sets else "options")))
 
 
 def validated(model: type[ModelT], values: Mapping[str, Json], source: str) -> ModelT:
@@ -138,7 +138,10 @@ def _explain(model: type[BaseModel], error: ValidationError, source: str) -> str
             hint = f"; did you mean {near[0]!r}?" if near else f"; known: {known}"
             lines.append(f"{source}: unknown key {'.'.join(path)!r}{hint}")
         else:
-            got = "" if problem["type"] == SECRET else f" (got {problem['input']!r})"
+            shown = problem["type"] != SECRET and not (
+                problem["type"] == "value_error" and isinstance(problem["input"], dict)
+            )
+            got = f" (got {problem['input']!r})" if shown else ""
             rule = problem["msg"].replace("Input should be", "must be").removeprefix("Value error, ")
             lines.append(": ".join([source, *filter(None, [".".join(path)]), rule + got]))
     return "\n".join(lines)

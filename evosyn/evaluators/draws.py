@@ -56,7 +56,8 @@ class ConsistencyConfig(Section):
     @model_validator(mode="after")
     def _k_within_m(self) -> ConsistencyConfig:
         if self.M is not None and self.k > self.M:
-            raise ValueError(f"k = {self.k} best and worst of M = {self.M} solutions: k must be at most M")
+            told = "criterion 2 looks at the k best and worst of M solutions; lower k (--k), or raise M (-M)"
+            raise ValueError(f"k = {self.k} is above M = {self.M}: {told}")
         return self
 
 

@@ -77,3 +77,10 @@ def test_what_cannot_be_done_ends_with_2(
 ) -> None:
     assert run("size", "--pool", pool, "--out", str(tmp_path / "out"), *arguments) == 2
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["-k", "--k"])
+def test_a_single_k_is_pointed_to_the_values_of_k(option, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["ablate", "k", option, "30"])
+    assert ended.value.code == 2 and "give --ks, values of k with commas" in capsys.readouterr().err

@@ -56,7 +56,7 @@ def test_one_seed_is_refused_before_its_pools_are_drawn(tmp_path):
 def test_a_k_above_m_is_refused_by_the_configuration(tmp_path):
     path = lines(tmp_path / "one.jsonl", SEED)
     result = run("evolve", path, "--out", tmp_path / "run", "-M", "4", "--set", "scoring.k=9")
-    assert isinstance(result.exception, UsageError) and "k = 9 best and worst of M = 4" in str(result.exception)
+    assert isinstance(result.exception, UsageError) and "k = 9 is above M = 4: criterion 2" in str(result.exception)
 
 
 def test_the_advice_follows_the_reason():

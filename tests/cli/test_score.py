@@ -60,6 +60,7 @@ def test_an_invalid_strategy_is_named_with_its_reason_and_ends_with_1(
     ("arguments", "message"),
     [
         (["-M", "99"], "5 x fewer than 99 judged solutions"),
+        (["--k", "30", "-M", "12"], "error: options: scoring: k = 30 is above M = 12: criterion 2 looks at the k best"),
         (["--strategy", "inital"], "did you mean initial"),
         (["--split-testings"], "has no recorded cases"),
     ],
@@ -70,6 +71,7 @@ def test_what_cannot_be_scored_ends_with_2_and_says_why(
     code, _, err = run(capsys, "--pool", matrices, *arguments)
     assert code == 2
     assert message in err
+    assert "{" not in err
 
 
 def test_a_directory_with_matrices_is_a_pool(capsys: pytest.CaptureFixture[str], matrices: str) -> None:
