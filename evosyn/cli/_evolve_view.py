@@ -139,6 +139,8 @@ def _phase(name: str, usage: Mapping[str, Json]) -> str:
 
 def print_leaderboard(report: Mapping[str, Json]) -> None:
     """One table over train and held-out problems, best held-out score first."""
+    from evosyn.reading.conclusions import known_winner
+
     boards = report["leaderboard"]
     train = {row["strategy"]: row for row in boards["train"]["strategies"]}
     label = "  SIMULATED: drawn from a stand-in for a model" if report["simulated"] else ""
@@ -146,13 +148,17 @@ def print_leaderboard(report: Mapping[str, Json]) -> None:
     sides = (f"train ({boards['train']['problems']})", f"held out ({boards['heldout']['problems']})")
     columns = ("strategy", *sides, "95 %", "criterion 1", "testing bal. acc.")
     rows: list[tuple[Cell, ...]] = []
+    rule = known_winner(report)
     for row in boards["heldout"]["strategies"]:
         name = row["strategy"]
+        if rule and name == "evolved":  # the rule once more
+            continue
+        shown = f"{name} (the winner)" if name == (rule or "evolved") else name
         if row["invalid"] is not None:
-            rows.append((name, "invalid", "", "", "", ""))
+            rows.append((shown, "invalid", "", "", "", ""))
             continue
         interval = f"{row['ci'][0]:.3f} to {row['ci'][1]:.3f}"
-        rows.append((name, train[name]["score"], row["score"], interval, row["criterion1"],
+        rows.append((shown, train[name]["score"], row["score"], interval, row["criterion1"],
                      row["testing_balanced_accuracy"]))  # fmt: skip
     rows.append(("oracle", boards["train"]["oracle"], boards["heldout"]["oracle"], "", "", ""))
     if boards["heldout"].get("reachable") is not None:

@@ -73,13 +73,15 @@ def of_search(
         "no": "The winner does not beat the strategy it started from",
     }[worked]
     size = f" Only {problems} problems were held out, too few to decide it." if problems < FEWEST_HELD_OUT else ""
+    rule = known_winner(report)
     made = f", made by {best['proposer']}" if best.get("proposer") else ""
-    won = f"{best['id']}{made}, after {report['evaluations']} evaluations"
+    won = f"the known rule {rule}: no evolved program was shown to be better" if rule else f"{best['id']}{made}"
+    won += f", after {report['evaluations']} evaluations"
     why = (*_why_chosen(report.get("selection") or {}), *_why_better(card))
     if ours is None:
         why = (f"It is invalid on the held-out problems: {best.get('heldout_invalid')}", *why)
     boards = report["leaderboard"]["heldout"]["strategies"]
-    known = max((row for row in boards if row["strategy"] != "evolved" and row["invalid"] is None),
+    known = max((row for row in boards if row["strategy"] not in ("evolved", rule) and row["invalid"] is None),
                 key=lambda row: row["score"], default=None)  # fmt: skip
     if known is not None and known["score"] >= (ours or 0.0):
         why = (f"The known strategy {known['strategy']} does as well there: {known['score']:.3f}", *why)
@@ -88,7 +90,14 @@ def of_search(
         drawn = (report.get("spent") or {}).get("drawing", {}).get("calls", "the")
         why = (*why, f"{sum(unusable.values())} of {drawn} replies of drawing could not be used: {listed}")
     why = (*why, *_wasted(report.get("proposers") or {}))
-    return Conclusion(worked, f"{said}: {told}{paired}.{size}", won, best["id"], why)
+    link = None if best.get("proposer") == "known" else best["id"]
+    return Conclusion(worked, f"{said}: {told}{paired}.{size}", won, link, why)
+
+
+def known_winner(report: Mapping[str, Json]) -> str | None:
+    """The known rule that a search ended with; None where the winner is a program of its own."""
+    chosen = report.get("selection") or {}
+    return None if chosen.get("evolved_wins", True) else chosen["known"]
 
 
 def _wasted(proposers: Mapping[str, Json]) -> Iterator[str]:
@@ -237,10 +246,10 @@ def _why_chosen(chosen: Mapping[str, Json]) -> tuple[str, ...]:
     """How the best finalist stood to the best known rule."""
     if chosen.get("gain") is None:
         return ()
-    kind = "the winner" if chosen["evolved_wins"] else f"no evolved program, so {chosen['known']} is the winner"
+    kind = "the winner is better" if chosen["evolved_wins"] else "no finalist is better by more than chance"
     draws = f"{chosen['draws']} fresh draws a problem, standard error from drawing {chosen['drawing_error']:.4f}"
     bound = f"gain {chosen['gain']:+.4f}, lower bound {chosen['gain_lower']:+.4f}"
-    return (f"Better than the best known rule, {chosen['known']}, on the seeds: {kind} ({bound}, {draws})",)
+    return (f"On the seeds, against the best known rule, {chosen['known']}: {kind} ({bound}, {draws})",)
 
 
 def _why_better(card: Mapping[str, Json] | None) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ import yaml
 from click.testing import CliRunner
 from pydantic import BaseModel
 
+from evosyn.cli._evolve_view import print_leaderboard
 from evosyn.cli._tables import Figure, begin_table, publish
 from evosyn.cli.inspect import command
 from evosyn.errors import EvosynError, UsageError
@@ -215,6 +216,36 @@ def test_unusable_replies_of_drawing_are_among_the_reasons_of_a_search():
     assert (
         "2 of 40 replies of drawing could not be used: 2 x testing: no-cases" in of_search(report, None, "", None).why
     )
+
+
+def test_a_known_rule_that_wins_is_named_as_one_and_not_compared_with_itself(capsys):
+    row = {"score": 0.5, "ci": [0.4, 0.6], "invalid": None, "criterion1": 0.5, "testing_balanced_accuracy": 0.5}
+    rows = [{"strategy": name, **row} for name in ("evolved", "codet", "initial")]
+    board = {"problems": 20, "strategies": rows, "M": 8, "N": 8, "ties": "expected", "oracle": 1.0}
+    chosen = {
+        "known": "codet",
+        "evolved_wins": False,
+        "gain": 0.0,
+        "gain_lower": -0.01,
+        "draws": 5,
+        "drawing_error": 0.1,
+    }
+    best = {"id": "c_1", "proposer": "initial", "heldout_score": 0.5}
+    report = {
+        "best": best,
+        "initial": {"heldout_score": 0.1},
+        "beats_initial": True,
+        "evaluations": 3,
+        "simulated": False,
+    }
+    report |= {"selection": chosen, "leaderboard": {"train": board, "heldout": board}}
+    found = of_search(report, None, "", None)
+    assert found.won == "the known rule codet: no evolved program was shown to be better, after 3 evaluations"
+    assert found.why[0].startswith("The known strategy initial does as well") and len(found.why) == 2
+    assert found.why[1].startswith("On the seeds, against the best known rule, codet: no finalist is better by more")
+    print_leaderboard(report)
+    shown = capsys.readouterr().out
+    assert "codet (the winner)" in shown and "evolved" not in shown
 
 
 def test_a_winner_that_is_invalid_on_held_out_problems_is_said_with_its_reason():

@@ -1,13 +1,14 @@
 // ------------------------------------------------------------------------------------------------ a search: overview
 function leaderboard(report) {
   const boards = report.leaderboard, train = Object.fromEntries(boards.train.strategies.map((row) => [row.strategy, row]));
-  const rows = boards.heldout.strategies, ends = rows.filter((row) => row.ci).flatMap((row) => row.ci);
+  const chosen = report.selection || {}, rule = chosen.evolved_wins === false ? chosen.known : null, best = rule || "evolved";
+  const rows = boards.heldout.strategies.filter((row) => row.strategy === best || row.strategy !== "evolved"), ends = rows.filter((row) => row.ci).flatMap((row) => row.ci);
   const [low, high] = [Math.min(...ends, 1), Math.max(...ends, 0)];
   const start = report.initial.strategy;
-  const name = (row) => (row.strategy === "evolved" ? [candidateLink(report.best.id, "evolved"), " (the winner)"] : row.strategy === start ? [row.strategy, " (the start)"] : row.strategy);
+  const name = (row) => (row.strategy === best ? [rule || candidateLink(report.best.id, "evolved"), " (the winner)"] : row.strategy === start ? [row.strategy, " (the start)"] : row.strategy);
   const heads = ["strategy", `>held out (${boards.heldout.problems})`, "95 % interval", `>train (${boards.train.problems})`, ">top is right", ">testing bal. acc."];
   const body = rows.map((row) => (row.invalid ? h("tr", { class: "dead" }, cell(row.strategy), h("td", { colspan: 5 }, "invalid: " + row.invalid))
-    : h("tr", { class: row.strategy === "evolved" ? "best" : null }, cell(name(row)), number(figure(row.score)), cell(interval(row, low, high)),
+    : h("tr", { class: row.strategy === best ? "best" : null }, cell(name(row)), number(figure(row.score)), cell(interval(row, low, high)),
       number(figure((train[row.strategy] || {}).score)), number(figure(row.criterion1)), number(figure(row.testing_balanced_accuracy)))));
   body.push(h("tr", { class: "dead" }, cell("the best that any ranking could reach"), number(figure(boards.heldout.oracle)), cell(), number(figure(boards.train.oracle)), cell(), cell()));
   return panel("Against the known strategies", told(`Seed consistency at M = ${boards.train.M}, N = ${boards.train.N}, ties ${boards.train.ties}. Held-out problems chose nothing; the score on the train problems is too high, since the search chose by it.`),
