@@ -47,12 +47,14 @@ def print_overview(run: SearchOverview) -> None:
 def print_counts(run: SearchOverview) -> None:
     """How far a search has come, and the best by evaluations."""
     counts = run.counts
+    if not counts["candidates"]:  # the conclusion says what is done before the first
+        return
     click.echo(
         f"{counts['evaluations']} evaluations in {counts['proposals']} proposals, {counts['cells']} cells of "
         f"{counts['capacity']}, {counts['migrations']} migrations, {counts['restarts']} restarts"
     )
     steps = ", ".join(f"{point.score:.4f} at {point.evaluations}" for point in run.curve[-6:])
-    click.echo(f"best so far (evaluations): {steps}")
+    click.echo(f"best so far (evaluations): {steps or 'none has a score'}")
 
 
 def print_islands(shown: Grids) -> None:
@@ -133,6 +135,8 @@ __all__ = ["PRINTERS", "print_counts", "print_proposers", "print_why", "spent"]
 
 def print_proposers(proposers: Mapping[str, Json]) -> None:
     """What each proposer wasted, repeated and won."""
+    if not proposers:  # nothing is proposed yet
+        return
     rows = []
     for name, row in proposers.items():
         fates, total = row["fates"], max(row["candidates"], 1)

@@ -74,7 +74,10 @@ class EvolveCommand(ConfiguredCommand):
 @flag("-M", "scoring.M", "Solutions of a draw. [default: 16]", type=click.IntRange(2))
 @flag("-N", "scoring.N", "Testings of a draw. [default: 16]", type=click.IntRange(2))
 @flag(
-    "--evaluations", "stop.evaluations", "Programs to evaluate. [default: 3000 without a model]", type=click.IntRange(1)
+    "--evaluations",
+    "stop.evaluations",
+    "Programs to evaluate; looked at between proposals, so a last burst may pass it. [default: 3000 without a model]",
+    type=click.IntRange(1),
 )
 @flag(
     "--iterations",

@@ -33,6 +33,8 @@ HOMES = {
     "ablate": "summaries:AblationReading",
 }
 """For each kind the class that reads it; a directory of another kind is known by its report alone."""
+BEGUN = ("seeds.yaml", "evolve.yaml", "synthesize.yaml")
+"""What `evosyn init` writes."""
 
 
 def open_directory(path: Path) -> Reading:
@@ -50,6 +52,9 @@ def open_directory(path: Path) -> Reading:
         held = [one for one in sorted(path.iterdir()) if _is_ours(one)]
         if held:
             raise UsageError(f"{path}: holds several directories; give one: {', '.join(map(str, held[:5]))}")
+        if all((path / name).is_file() for name in BEGUN):
+            run = f"evosyn evolve --config {path / 'evolve.yaml'} --out {path / 'run'}"
+            raise UsageError(f"{path}: holds what `evosyn init` wrote, and no run yet; make one: {run}")
         raise UsageError(
             f"{path}: holds nothing that an evosyn command writes (no manifest.json, report.json or config.yaml that "
             "names its kind)"

@@ -12,6 +12,7 @@ from evosyn.configs.loading import dotted_keys, load_config
 from evosyn.domains import load_pools
 from evosyn.errors import UsageError
 from evosyn.pools import PoolLine
+from evosyn.reading.opening import open_directory
 from evosyn.synthesis.config import SynthesizeConfig
 from evosyn.synthesis.search.config import EvolveConfig
 
@@ -96,3 +97,11 @@ def test_a_directory_that_cannot_be_made_is_a_sentence(tmp_path):
     (tmp_path / "file").write_text("")
     result = run("init", tmp_path / "file" / "my")
     assert isinstance(result.exception, UsageError) and "cannot be written" in str(result.exception)
+
+
+def test_inspect_of_what_init_wrote_says_what_to_run(tmp_path):
+    assert run("init", tmp_path).exception is None
+    with pytest.raises(
+        UsageError, match=r"`evosyn init` wrote, and no run yet; make one: evosyn evolve --config .*ve.yaml"
+    ):
+        open_directory(tmp_path)

@@ -81,6 +81,8 @@ def test_a_search_that_has_not_begun_has_an_overview(run_dir, tmp_path):
     seen = reading.overview()
     assert not seen.finished and seen.progress == "drawing and executing" and seen.best is None
     assert seen.counts["candidates"] == 0 and json.dumps(plain(seen))
+    shown = CliRunner().invoke(command, [str(tmp_path)]).output
+    assert "Not finished: drawing and executing" in shown and "best so far" not in shown and "proposers" not in shown
     with pytest.raises(UsageError, match="no candidate"):
         reading.answer("candidate", "best")
 
