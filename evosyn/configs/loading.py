@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, get_args
 
 import yaml
 from pydantic import BaseModel, ValidationError
@@ -54,7 +54,9 @@ def load_config(
     if preset is not None:
         _merge(merged, _read_preset(preset))
     if file is not None:
-        _merge(merged, _mapping(file))
+        values = _mapping(file)
+        _see_command(model, values, file)
+        _merge(merged, values)
     for pair in sets:
         key, equals, text = pair.partition("=")
         if not (equals and PART.search(key.strip())):
@@ -105,6 +107,19 @@ def _mapping(file: Path) -> Json:
         shape = "a list" if isinstance(values, list) else "a text" if isinstance(values, str) else repr(values)
         raise UsageError(f"--config {file}: is {shape}; write keys with values, such as `seed: 1`")
     return values
+
+
+def _see_command(model: type[BaseModel], values: Json, file: Path) -> None:
+    """
+    Raises:
+        UsageError: the file says that it is of another command.
+    """
+    told, own = (values or {}).get("command"), model.model_fields.get("command")
+    if isinstance(told, str) and told not in get_args(own.annotation if own else None):
+        name = f" `evosyn {own.default}`" if own and isinstance(own.default, str) else " this one"
+        raise UsageError(
+            f"--config {file}: is of `evosyn {told}`, not of{name}; give the file of a run of that command"
+        )
 
 
 def _read_yaml(where: str, text: str) -> Json:

@@ -9,6 +9,8 @@ from pydantic import BaseModel, ConfigDict
 from evosyn.configs.loading import load_config, preset_names, validated
 from evosyn.errors import UsageError
 from evosyn.synthesis.config import SynthesizeConfig
+from evosyn.synthesis.search.config import EvolveConfig
+from evosyn.train.config import RlvrConfig
 
 
 class Inner(BaseModel):
@@ -82,3 +84,14 @@ def test_an_unknown_preset_lists_the_known_ones() -> None:
     with pytest.raises(UsageError, match="no such preset"):
         load_config(Outer, preset="nothing-like-this")
     assert "nothing-like-this" not in preset_names()
+
+
+def test_a_file_of_another_command_is_called_so(tmp_path: Path) -> None:
+    file = tmp_path / "config.yaml"
+    file.write_text("command: crossexec\npool: x.jsonl\n")
+    with pytest.raises(UsageError, match=r"is of `evosyn crossexec`, not of `evosyn train`; give the file"):
+        load_config(RlvrConfig, file=file)
+    with pytest.raises(UsageError, match=r"is of `evosyn crossexec`, not of this one"):
+        load_config(EvolveConfig, file=file)
+    file.write_text("command: train\nmodel: m\n")
+    assert load_config(RlvrConfig, file=file).model == "m"
