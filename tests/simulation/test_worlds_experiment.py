@@ -24,7 +24,7 @@ from evosyn.simulation.experiment.tool_data import (
     write_tasks,
 )
 from evosyn.simulation.experiment.tool_language import (
-    Posed,
+    PosedTask,
     answer_of,
     message_of,
     plan_of,
@@ -41,7 +41,7 @@ from evosyn.worlds.tools.playing import Play
 
 
 @pytest.fixture(scope="module")
-def posed() -> list[Posed]:
+def posed() -> list[PosedTask]:
     return list(WorldMaker(SeedTree(7)).tasks(office_of(3)[1], 4).tasks)
 
 
@@ -65,14 +65,14 @@ def test_a_request_is_read_as_words_and_values() -> None:
     assert " ".join(read.words) == "please write a note by dr @1 on @2 @3 then move @1 to @4"
 
 
-def solves(one: Posed, text: str) -> bool:
+def solves(one: PosedTask, text: str) -> bool:
     plan = plan_of(one, text)
     assert plan is not None
     played = player_of([one]).one(one.world, Play(one.task.state, plan.calls))
     return not played.lost and not differences(one.world, one.task.state, one.task.gold, played.rows)
 
 
-def test_the_reference_in_words_leaves_the_gold_state_and_a_slip_does_not(posed: list[Posed]) -> None:
+def test_the_reference_in_words_leaves_the_gold_state_and_a_slip_does_not(posed: list[PosedTask]) -> None:
     bundled = in_bundled()
     assert len(bundled) >= 20 and len({one.world.name for one in bundled}) == 3
     known = set(words_of([*(one.world for one in posed), *(one.world for one in bundled)]))
@@ -88,26 +88,28 @@ def test_the_reference_in_words_leaves_the_gold_state_and_a_slip_does_not(posed:
 
 @pytest.mark.parametrize("text", ["find", "find nobody @1", "find {person} @9", "find {person} @x",
                                   "find {person} @1 @1", "$1", "; ; find", "say say say ; x y"])  # fmt: skip
-def test_what_is_no_plan_is_none(posed: list[Posed], text: str) -> None:
+def test_what_is_no_plan_is_none(posed: list[PosedTask], text: str) -> None:
     person = tool_offices._nouns()["person"][3]
     plan = plan_of(posed[0], text.format(person=person))
     assert plan is None or not plan.calls
 
 
-def test_a_key_where_none_is_asked_for_or_given_is_refused_by_the_world_and_paid_by_nobody(posed: list[Posed]) -> None:
+def test_a_key_where_none_is_asked_for_or_given_is_refused_by_the_world_and_paid_by_nobody(
+    posed: list[PosedTask],
+) -> None:
     person = tool_offices._nouns()["person"][3]
     assert not solves(posed[0], f"find {person} $1")
     assert not solves(posed[0], f"find {person} &3 ; find {person} $9")
 
 
-def test_a_careless_writer_is_wrong_as_often_as_it_is_told(posed: list[Posed]) -> None:
+def test_a_careless_writer_is_wrong_as_often_as_it_is_told(posed: list[PosedTask]) -> None:
     told = demonstrations(posed, 200, 0.5, random.Random(0))
     right = [answer == answer_of(posed[at % len(posed)]) for at, (_, answer) in enumerate(told)]
     assert 0.4 < sum(right) / 200 < 0.65
     assert all(answer == answer_of(posed[at % 4]) for at, (_, answer) in enumerate(demonstrations(posed, 8, 0, random)))  # type: ignore[arg-type]
 
 
-def test_tasks_come_back_from_their_file(posed: list[Posed], tmp_path: Path) -> None:
+def test_tasks_come_back_from_their_file(posed: list[PosedTask], tmp_path: Path) -> None:
     write_tasks(tmp_path / "tasks.jsonl", posed)
     assert read_posed(tmp_path / "tasks.jsonl") == posed
 

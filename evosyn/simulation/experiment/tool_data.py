@@ -15,7 +15,7 @@ from evosyn.records import Json
 from evosyn.simulation.experiment.tool_language import (
     NEXT,
     POINTERS,
-    Posed,
+    PosedTask,
     answer_of,
     prompt_of,
 )
@@ -37,7 +37,7 @@ class TaskSet(NamedTuple):
         failing: share of those whose chain does not do what is asked when it is run.
     """
 
-    tasks: tuple[Posed, ...]
+    tasks: tuple[PosedTask, ...]
     failing: float = 0.0
 
 
@@ -53,33 +53,40 @@ class WorldMaker:
         player = InProcessPlayer([one.source for one in world.tools])
         tree = self.seeds.child(world.name)
         graph = find_graph(world, player, tree)
-        found, failing = list[Posed](), 0
+        found, failing = list[PosedTask](), 0
         for number in range(ROUNDS):
             seeds = tree.child("round", number)
             plan = TaskPlan(self.writes, ATTEMPTS, executed)
             made = make_tasks(world, graph, player, min(FORMS, count - len(found)), seeds, plan)
-            told = [one for one in made.tasks if answer_of(Posed(world, one)) is not None]
-            found += [Posed(world, one) for one in told]
+            told = [one for one in made.tasks if answer_of(PosedTask(world, one)) is not None]
+            found += [PosedTask(world, one) for one in told]
             failing += sum(one.id in made.failing for one in told)
             if len(found) >= count:
                 break
         return TaskSet(tuple(found[:count]), failing / max(1, len(found)))
 
 
-def in_bundled() -> list[Posed]:
+def in_bundled() -> list[PosedTask]:
     """The tasks of the worlds that come with evosyn which the language has words for."""
-    found = list[Posed]()
+    found = list[PosedTask]()
     for name in bundled():
         world = read_world(f"builtin:{name}")
-        found += [Posed(world, task) for task in read_tasks(f"builtin:{name}")]
+        found += [PosedTask(world, task) for task in read_tasks(f"builtin:{name}")]
     return [one for one in found if answer_of(one) is not None]
 
 
-def demonstrations(posed: Sequence[Posed], count: int, wrong: float, rng: random.Random) -> list[tuple[str, str]]:
-    """Prompts with the answers of a careless writer, who spoils that share of them at one or two places."""
+def named(posed: Sequence[PosedTask], namings: Sequence[int], rng: random.Random) -> list[PosedTask]:
+    """The same, each in a naming by lot."""
+    return [one._replace(naming=rng.choice(namings)) for one in posed]
+
+
+def demonstrations(
+    posed: Sequence[PosedTask], namings: Sequence[int], count: int, wrong: float, rng: random.Random
+) -> list[tuple[str, str]]:
+    """Prompts with the answers of a careless writer, who slips once with this chance, and then again."""
     found = []
     for at in range(count):
-        one = posed[at % len(posed)]
+        one = posed[at % len(posed)]._replace(naming=rng.choice(namings))
         words = str(answer_of(one)).split()
         while rng.random() < wrong:
             words = _slipped(one, words, rng)
@@ -87,7 +94,7 @@ def demonstrations(posed: Sequence[Posed], count: int, wrong: float, rng: random
     return found
 
 
-def _slipped(posed: Posed, words: list[str], rng: random.Random) -> list[str]:
+def _slipped(posed: PosedTask, words: list[str], rng: random.Random) -> list[str]:
     """One word taken for another, or left out."""
     at = rng.randrange(len(words))
     if words[at] in POINTERS:
@@ -99,22 +106,23 @@ def _slipped(posed: Posed, words: list[str], rng: random.Random) -> list[str]:
     return [*words[:at], other, *words[at + 1 :]]
 
 
-def write_tasks(path: Path, posed: Iterable[Posed]) -> None:
-    """Tasks as lines, each with its world."""
-    write_lines(path, [{"world": one.world.model_dump(mode="json"), "task": one.task.to_json()} for one in posed])
+def write_tasks(path: Path, posed: Iterable[PosedTask]) -> None:
+    """Tasks as lines, each with its world and naming."""
+    rows = [(one.world.model_dump(mode="json"), one.task.to_json(), one.naming) for one in posed]
+    write_lines(path, [dict(zip(PosedTask._fields, row, strict=True)) for row in rows])
 
 
-def read_posed(path: Path) -> list[Posed]:
+def read_posed(path: Path) -> list[PosedTask]:
     """What `write_tasks` wrote."""
     worlds: dict[str, ToolWorld] = {}
-    found = list[Posed]()
+    found = list[PosedTask]()
     for _, value in read_lines(path):
         world = ToolWorld.model_validate(value["world"])
         task: dict[str, Json] = {name: one for name, one in value["task"].items() if name != "id"}
-        found.append(Posed(worlds.setdefault(world.id, world), load(WorldTask, task)))
+        found.append(PosedTask(worlds.setdefault(world.id, world), load(WorldTask, task), value["naming"]))
     return found
 
 
-def player_of(posed: Iterable[Posed]) -> InProcessPlayer:
+def player_of(posed: Iterable[PosedTask]) -> InProcessPlayer:
     """Plays these worlds in our own process: their programs are evosyn's own, or made of those by it."""
     return InProcessPlayer({tool.source for one in posed for tool in one.world.tools} | reviewed())

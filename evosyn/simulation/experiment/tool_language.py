@@ -1,13 +1,14 @@
 """The language of `evosyn experiment worlds`: a whole plan is a line of words, and values are pointers.
 
-Who writes it reads the names of the tools and the request: each value of it as `@1`, and each name of a table as `#1`,
-in the order in which the tools name them, so that what a symbol means must be seen from the tools. A call is the words
+Who writes it reads the names of the tools and the request: each value of it as `@1`, and each name of a table as a
+symbol (`#1`), another one in each naming, so that what a symbol means must be seen from the tools. A call is the words
 of a tool's name and an argument for each parameter: a value of the request, a word of it, `-` for none, or the key that
 an earlier call gives, in a list (`$1`) or alone (`&1`). After `say` stands what is told of it. Nothing is run here.
 """
 
 from __future__ import annotations
 
+import random
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -22,7 +23,7 @@ from evosyn.worlds.tools.words import WORDS
 
 NEXT, SAY, NOTHING = ";", "say", "-"
 VALUES, CALLS, TABLES = 8, 5, 6
-"""Of a request, of a plan, and of the names of tools, at most."""
+"""Of a request, of a plan, and with symbols, at most."""
 SYMBOLS = tuple(f"#{at}{end}" for at in range(1, 1 + TABLES) for end in ("", "s"))
 POINTERS = tuple(
     f"{sign}{at}" for sign, most in (("@", VALUES), ("$", CALLS), ("&", CALLS)) for at in range(1, 1 + most)
@@ -32,11 +33,12 @@ _VALUE = re.compile(r'"[^"]*"|\d{4}-\d{2}-\d{2}|[A-Z]\w*(?: [A-Z]\w*)*(?: \d+)?|
 _WORD = re.compile(r"@\d|[a-z]+")
 
 
-class Posed(NamedTuple):
-    """A task and its world."""
+class PosedTask(NamedTuple):
+    """A task and its world, whose tables are named in one of many ways."""
 
     world: ToolWorld
     task: WorldTask
+    naming: int = 0
 
 
 class ReadRequest(NamedTuple):
@@ -46,7 +48,7 @@ class ReadRequest(NamedTuple):
     values: tuple[str, ...]
 
 
-class Plan(NamedTuple):
+class ToolPlan(NamedTuple):
     """What an answer does, and what it says of it."""
 
     calls: tuple[ToolCalled, ...]
@@ -67,26 +69,22 @@ def read_request(text: str) -> ReadRequest:
     return ReadRequest(tuple(_WORD.findall(shown)), tuple(values))
 
 
-@lru_cache(maxsize=256)
-def symbols_of(world: ToolWorld, shown: tuple[str, ...]) -> Mapping[str, str]:
-    """What stands for the names of tables, and for many of them, in the words of these tools."""
-    found: dict[str, str] = {}
-    for word in (word for name in shown for word in name.split("_")):
-        table = next((one for one in (word, word.removesuffix("s")) if one in world.table), None)
-        if table is not None and table not in found:
-            found[table] = f"#{len(found) // 2 + 1}"
-            found[f"{table}s"] = f"{found[table]}s"
-    return found
+@lru_cache(maxsize=4096)
+def symbols_of(world: ToolWorld, naming: int) -> Mapping[str, str]:
+    """What stands for the name of each table, and for many of it."""
+    order = random.Random(f"naming {naming}").sample(range(1, 1 + TABLES), TABLES)
+    pairs = list(zip(world.table, order, strict=False))
+    return {f"{table}{end}": f"#{at}{end}" for table, at in pairs for end in ("", "s")}
 
 
-def prompt_of(posed: Posed) -> str:
+def prompt_of(posed: PosedTask) -> str:
     """What is shown: the tools, and the request."""
     words = [word for name in posed.task.shown for word in name.split("_")]
     return " ".join([*_symbolic(posed, [*words, NEXT, *read_request(posed.task.instruction).words]), GO])
 
 
-def _symbolic(posed: Posed, words: Sequence[str]) -> list[str]:
-    symbols = symbols_of(posed.world, posed.task.shown)
+def _symbolic(posed: PosedTask, words: Sequence[str]) -> list[str]:
+    symbols = symbols_of(posed.world, posed.naming)
     return [symbols.get(word, word) for word in words]
 
 
@@ -109,13 +107,13 @@ def _shown_words(template: str) -> list[str]:
     return _WORD.findall(_OPENING.sub(lambda found: found[0].lower(), template))
 
 
-def message_of(posed: Posed) -> tuple[str, ...]:
+def message_of(posed: PosedTask) -> tuple[str, ...]:
     """What is told of the reference: the names of the tools that change something, in words."""
     writes = [name for name, _ in posed.task.chain if posed.world.tool[name].request]
     return tuple(_symbolic(posed, [word for name in writes for word in name.split("_")]))
 
 
-def answer_of(posed: Posed) -> str | None:
+def answer_of(posed: PosedTask) -> str | None:
     """The reference as an answer; None where the language has no words for it."""
     request, steps = read_request(posed.task.instruction), list[str]()
     if len(request.values) > VALUES or len(posed.task.chain) > CALLS:
@@ -145,10 +143,10 @@ def _word_of(
     return value if value in request.words else None
 
 
-def plan_of(posed: Posed, text: str) -> Plan | None:
+def plan_of(posed: PosedTask, text: str) -> ToolPlan | None:
     """What an answer does; None where it is no plan."""
     body, _, said = f" {text} ".partition(f" {SAY} ")
-    meant = {symbol: word for word, symbol in symbols_of(posed.world, posed.task.shown).items()}
+    meant = {symbol: word for word, symbol in symbols_of(posed.world, posed.naming).items()}
     values, calls = read_request(posed.task.instruction).values, list[tuple[str, dict[str, Json]]]()
     for part in filter(str.split, f"{body} ".split(f" {NEXT} ")):
         words = [meant.get(word, word) for word in part.split()]
@@ -163,10 +161,10 @@ def plan_of(posed: Posed, text: str) -> Plan | None:
             return None
         args = {one.name: value for one, value in zip(tool.parameters, found, strict=True) if value is not None}
         calls.append((tool.name, args))
-    return Plan(minutes(calls), tuple(said.split()))
+    return ToolPlan(minutes(calls), tuple(said.split()))
 
 
-def _tools_named(posed: Posed, words: Sequence[str]) -> Iterator[ToolSpec]:
+def _tools_named(posed: PosedTask, words: Sequence[str]) -> Iterator[ToolSpec]:
     """The tool with which these words begin; the longest name first."""
     for size in range(len(words), 0, -1):
         if (name := "_".join(words[:size])) in posed.task.shown:

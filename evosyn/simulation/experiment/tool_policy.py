@@ -13,7 +13,7 @@ from evosyn.domains.tool_tasks import problem_of, testing_of
 from evosyn.randomness import SeedTree
 from evosyn.records import Json, Verdict
 from evosyn.simulation.experiment.tool_data import in_bundled, player_of, read_posed
-from evosyn.simulation.experiment.tool_language import Plan, Posed, message_of, plan_of, prompt_of, words_of
+from evosyn.simulation.experiment.tool_language import ToolPlan, PosedTask, message_of, plan_of, prompt_of, words_of
 from evosyn.simulation.experiment.tool_offices import HELD, TRAIN, WARM, office_of
 from evosyn.simulation.experiment.toy_data import StepBudget
 from evosyn.simulation.experiment.toy_policy import ToyPolicy, make_tokenizer, warmed
@@ -40,7 +40,7 @@ def warm_weights(folder: Path, told: Sequence[tuple[str, str]], budget: StepBudg
 class PlanScorer:
     """Scores answers: `state`, by the rule; `words`, by what they say of themselves. Remembers what it was asked."""
 
-    def __init__(self, posed: Mapping[str, Posed], player: InProcessPlayer, pays: Pays) -> None:
+    def __init__(self, posed: Mapping[str, PosedTask], player: InProcessPlayer, pays: Pays) -> None:
         self._posed, self._player, self._pays = posed, player, pays
         self._known: dict[tuple[str, str], bool | None] = {}
 
@@ -53,7 +53,7 @@ class PlanScorer:
                 self._known[row, text] = found
         return [_score(self._known[one]) for one in asked]
 
-    def _paid(self, posed: Posed, texts: Sequence[str]) -> list[bool | None]:
+    def _paid(self, posed: PosedTask, texts: Sequence[str]) -> list[bool | None]:
         """Whether each is paid; None where it is no plan."""
         plans = [plan_of(posed, text) for text in texts]
         if self._pays == "words":
@@ -62,7 +62,7 @@ class PlanScorer:
         return solved(posed, plans, self._player)
 
 
-def solved(posed: Posed, plans: Sequence[Plan | None], player: InProcessPlayer) -> list[bool | None]:
+def solved(posed: PosedTask, plans: Sequence[ToolPlan | None], player: InProcessPlayer) -> list[bool | None]:
     """Whether the final state is the gold one; None where there is no plan."""
     world, task = posed
     known = [one for one in plans if one is not None]
@@ -90,7 +90,7 @@ class PlanLearner:
         self._held, self._within = read_posed(shared / "held.jsonl"), read_posed(shared / "within.jsonl")
         self._player = player_of([*self._held, *self._within])
 
-    def reinforce(self, posed: Sequence[Posed], pays: Pays, scratch: Path) -> Json:
+    def reinforce(self, posed: Sequence[PosedTask], pays: Pays, scratch: Path) -> Json:
         """GRPO on these tasks."""
         rows = {f"row-{at}": one for at, one in enumerate(posed)}
         tasks = {row: Task(row, problem_of(*one), testing_of(one.task)) for row, one in rows.items()}
@@ -110,7 +110,7 @@ class PlanLearner:
             found["bundled"] = self._share(in_bundled(), step, greedy=False)
         return found
 
-    def _share(self, posed: Sequence[Posed], step: int, *, greedy: bool) -> float:
+    def _share(self, posed: Sequence[PosedTask], step: int, *, greedy: bool) -> float:
         texts = self._policy.answers([prompt_of(one) for one in posed], step, greedy=greedy)
         right = [solved(one, [plan_of(one, text)], self._player)[0] for one, text in zip(posed, texts, strict=True)]
         return round(sum(one is True for one in right) / max(1, len(right)), 6)

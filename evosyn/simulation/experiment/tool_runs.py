@@ -16,7 +16,7 @@ from evosyn.records import Json
 from evosyn.rundir import RunDir, write_atomic
 from evosyn.simulation.experiment.table import publish
 from evosyn.simulation.experiment.tool_data import WorldMaker, demonstrations, read_posed, write_tasks
-from evosyn.simulation.experiment.tool_language import Posed
+from evosyn.simulation.experiment.tool_language import PosedTask
 from evosyn.simulation.experiment.tool_offices import (
     HELD,
     TRAIN,
@@ -162,17 +162,17 @@ def train_unit(root: Path, budget: StepBudget, plan: WorldsPlan, seed: int, arm:
     return {**found, "tasks": len(posed), **facts}
 
 
-def _evenly(posed: Sequence[Posed], worlds: int, count: int) -> list[Posed]:
+def _evenly(posed: Sequence[PosedTask], worlds: int, count: int) -> list[PosedTask]:
     """So many tasks of the first worlds, as many of each."""
     names = list(dict.fromkeys(one.world.name for one in posed))[:worlds]
     sets = [[one for one in posed if one.world.name == name][: -(-count // worlds)] for name in names]
     return [one for each in sets for one in each][:count]
 
 
-def _by_lot(plan: WorldsPlan, seeds: SeedTree, drawn: Sequence[Sequence[DrawnTool]]) -> tuple[list[Posed], float]:
+def _by_lot(plan: WorldsPlan, seeds: SeedTree, drawn: Sequence[Sequence[DrawnTool]]) -> tuple[list[PosedTask], float]:
     """Tasks of the worlds with tools by lot, and the share of those that are right."""
     maker, chosen = WorldMaker(seeds.child("tasks")), list[Programs]()
-    posed = list[Posed]()
+    posed = list[PosedTask]()
     for number, tools in enumerate(drawn):
         chosen.append(by_lot(tools, seeds.child("by lot", number)))
         posed += maker.tasks(_world_of(number, chosen[-1]), plan.tasks // plan.worlds).tasks
