@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from evosyn.configs.saving import freeze_config
 from evosyn.dataset import Sample, from_row, to_row
@@ -14,9 +15,11 @@ from evosyn.domains import domain
 from evosyn.domains.environment import NAME
 from evosyn.environments.contract import read_environment
 from evosyn.environments.ladder import Ladder
+from evosyn.environments.rotation import RotatingPool, RotationConfig
 from evosyn.environments.rows import EnvironmentRow, rows_of, samples_of
 from evosyn.environments.runner import EnvironmentRunner
 from evosyn.errors import UsageError
+from evosyn.journal import Journal
 from evosyn.jsonlines import read_lines, write_lines
 from evosyn.ports import Comparison, ExperimentTools, OpenSandbox, Sandbox
 from evosyn.randomness import SeedTree
@@ -34,7 +37,7 @@ AUTHOR = Provenance("word-author", simulated=True)
 REVIEWER = SKILLS["mixed"]
 WARM, WRONG = 600, 0.3
 """Answers of the warm start, and the share of their signs that are wrong."""
-BY_HAND = 10
+BY_HAND = "by-hand"
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,19 @@ class FateOfDraft:
     rows: int
 
 
+class ArmWork(NamedTuple):
+    """What is done for a seed, for its start, for an arm of it, and with all records; the same again after a kill.
+
+    Attributes:
+        prepare: writes `drafts.json` last, and says what of the drafts is left.
+    """
+
+    prepare: Callable[[Path, SeedTree, EnvironmentPlan, Sandbox, Sandbox], str]
+    warm: Callable[[Path, StepBudget, OpenSandbox, int], None]
+    train: Callable[[Path, StepBudget, EnvironmentPlan, OpenSandbox, int, str], Json]
+    publish: Callable[[RunDir, list[Json], Sequence[int]], Comparison]
+
+
 class EnvironmentExperiment:
     """Implements `ports.Experiment`."""
 
@@ -81,9 +97,11 @@ class EnvironmentExperiment:
         seeds: Sequence[int],
         arms: Sequence[str],
         jobs: int,
+        work: ArmWork | None = None,
     ) -> None:
         self._tools, self._plan, self._budget, self._jobs = tools, plan, budget, jobs
         self._seeds, self._arms = seeds, arms
+        self._work = work or ArmWork(prepare, warm_unit, train_unit, published)
 
     def run(self, out: Path) -> Comparison:
         require_train()
@@ -91,12 +109,11 @@ class EnvironmentExperiment:
             freeze_config(run.path, {**asdict(self._plan), **asdict(self._budget)}, "plan.yaml")
             for seed in self._seeds:
                 self._prepared(run.file(f"seed-{seed}"), seed)
-            warm = partial(warm_unit, run.path, self._budget, self._tools.open_sandbox)
-            train = partial(train_unit, run.path, self._budget, self._plan, self._tools.open_sandbox)
+            warm = partial(self._work.warm, run.path, self._budget, self._tools.open_sandbox)
+            train = partial(self._work.train, run.path, self._budget, self._plan, self._tools.open_sandbox)
             units = [(seed, arm) for arm in self._arms for seed in self._seeds]
             records = run_units(run.path, units, self._jobs, warm, train, self._tools.say)
-            fates = [json.loads(run.file(f"seed-{seed}", "drafts.json").read_text()) for seed in self._seeds]
-            return publish(run, records, summarize(records, fates), "environments", markdown)
+            return self._work.publish(run, records, self._seeds)
 
     def _prepared(self, folder: Path, seed: int) -> None:
         if (folder / "drafts.json").exists():
@@ -105,14 +122,17 @@ class EnvironmentExperiment:
             self._tools.open_sandbox(workers=None) as one,
             self._tools.open_sandbox(workers=None, hash_seed=1) as other,
         ):
-            fates = prepare(folder, SeedTree(seed).child("environments"), self._plan, one, other)
-        stood = sum(not one.stage for one in fates)
-        self._tools.say(f"seed {seed}: {stood} of {len(fates)} drafts stand on the ladder and pass review")
+            left = self._work.prepare(folder, SeedTree(seed).child("environments"), self._plan, one, other)
+        self._tools.say(f"seed {seed}: {left}")
 
 
-def prepare(
-    folder: Path, seeds: SeedTree, plan: EnvironmentPlan, sandbox: Sandbox, other: Sandbox
-) -> list[FateOfDraft]:
+def published(run: RunDir, records: list[Json], seeds: Sequence[int]) -> Comparison:
+    """The table of `evosyn experiment environments`."""
+    fates = [json.loads(run.file(f"seed-{seed}", "drafts.json").read_text()) for seed in seeds]
+    return publish(run, records, summarize(records, fates), "environments", markdown)
+
+
+def prepare(folder: Path, seeds: SeedTree, plan: EnvironmentPlan, sandbox: Sandbox, other: Sandbox) -> str:
     """Drafts, those by hand, their rows, the warm start's answers and the held-out questions of one seed."""
     folder.mkdir(parents=True, exist_ok=True)
     runner, ladder = EnvironmentRunner(sandbox), Ladder(sandbox, other, seed=seeds.root)
@@ -122,11 +142,9 @@ def prepare(
         world.draw_word_draft(at, one, plan.sound, plan.rewarding, seeds.child("draft", at).random())
         for at, one in enumerate(about)
     ]
-    words = sorted(world.WORDS)
     by_hand = [
-        world.WordDraft(world.written(plan.drafts + at, one), one, "", "by-hand")
-        for at in range(BY_HAND)
-        for one in (world.WordTask((words[at], words[at + 1]), "plain"),)
+        world.WordDraft(world.written(plan.drafts + at, one), one, "", BY_HAND)
+        for at, one in enumerate(world.tasks_by_hand())
     ]
     fates, samples = [], list[Sample]()
     for at, draft in enumerate([*drafts, *by_hand]):
@@ -134,7 +152,7 @@ def prepare(
         rows = [] if found is None else rows_of(found, runner, plan.per_environment, seeds.child("rows"))
         kept = [row for row in rows if isinstance(row, EnvironmentRow)]
         samples += samples_of(kept, domain(NAME))
-        stage, reason = ("", "") if draft.name == "by-hand" else _fate(draft, ladder, seeds.child("review", at))
+        stage, reason = ("", "") if draft.name == BY_HAND else _fate(draft, ladder, seeds.child("review", at))
         fates.append(FateOfDraft(found.id if found else "", draft.defect, draft.name, stage, reason, len(kept)))
     write_lines(folder / "rows.jsonl", map(to_row, samples))
     held, seen = list[world.WordTask](), set(about)
@@ -145,13 +163,14 @@ def prepare(
             held.append(one)
     sound = [draft.about for draft in drafts if not draft.defect]
     told = {
-        "heldout": _asked(held, plan.instances, seeds.child("heldout")),
-        "within": _asked(sound, plan.instances, seeds.child("within")),
-        "warm": _warm(seeds.child("warm")),
+        "heldout": questions(held, plan.instances, seeds.child("heldout")),
+        "within": questions(sound, plan.instances, seeds.child("within")),
+        "warm": careless_answers(seeds.child("warm")),
     }
     write_atomic(folder / "asked.json", json.dumps(told))
     write_atomic(folder / "drafts.json", json.dumps([asdict(one) for one in fates]))
-    return fates[: plan.drafts]
+    stood = sum(not one.stage for one in fates[: plan.drafts])
+    return f"{stood} of {plan.drafts} drafts stand on the ladder and pass review"
 
 
 def _fate(draft: world.WordDraft, ladder: Ladder, seeds: SeedTree) -> tuple[str, str]:
@@ -163,7 +182,7 @@ def _fate(draft: world.WordDraft, ladder: Ladder, seeds: SeedTree) -> tuple[str,
     return ("review", draft.defect or "false alarm") if seeds.random().random() < share else ("", "")
 
 
-def _asked(about: Sequence[world.WordTask], count: int, seeds: SeedTree) -> list[tuple[str, str]]:
+def questions(about: Sequence[world.WordTask], count: int, seeds: SeedTree) -> list[tuple[str, str]]:
     """Questions with their right signs, levels in turn."""
     rng = seeds.random()
     found = []
@@ -174,10 +193,10 @@ def _asked(about: Sequence[world.WordTask], count: int, seeds: SeedTree) -> list
     return found
 
 
-def _warm(seeds: SeedTree) -> list[tuple[str, str]]:
+def careless_answers(seeds: SeedTree, count: int = WARM) -> list[tuple[str, str]]:
     """Questions of all words and rules, with the answers of a careless writer."""
     rng, found = seeds.random(), []
-    for at in range(WARM):
+    for at in range(count):
         words = [rng.choice(sorted(world.WORDS)) for _ in range(world.LENGTHS[at % len(world.LENGTHS)])]
         rule = rng.choice(world.RULES)
         signs = [world.confused(one, rng) if rng.random() < WRONG else one for one in world.signs_of(words, rule)]
@@ -193,9 +212,22 @@ def warm_unit(root: Path, budget: StepBudget, open_sandbox: OpenSandbox, seed: i
     warm_weights(folder / "start", asked_of(folder)["warm"], budget, seeds)
     if not (folder / "band.json").exists():
         with open_sandbox(workers=1) as sandbox:
-            learner = WordLearner(folder, budget, sandbox, seeds)
-            rates = learner.rates(rows_for(folder, [one for one in _stood(folder) if one["name"] != "by-hand"]))
-        write_atomic(folder / "band.json", json.dumps(rates))
+            write_band(folder, WordLearner(folder / "start", asked_of(folder), budget, sandbox, seeds).rates)
+
+
+def write_band(folder: Path, rates: Callable[[Sequence[Sample]], Mapping[str, float]]) -> None:
+    """How often the start solves what stands on the ladder and passes review."""
+    drafts = json.loads((folder / "drafts.json").read_text(encoding="utf-8"))
+    stood = [one for one in drafts if not one["stage"] and one["rows"] and one["name"] != BY_HAND]
+    write_atomic(folder / "band.json", json.dumps(rates(rows_for(folder, stood))))
+
+
+def rotating(samples: Sequence[Sample], active: int, sandbox: Sandbox, scratch: Path, seeds: SeedTree) -> RotatingPool:
+    """A pool of so many rows that rotates; an arm that was killed begins anew."""
+    journal = Journal(scratch / "journal.jsonl")
+    journal.path.unlink(missing_ok=True)
+    config, runner = RotationConfig(active=active), EnvironmentRunner(sandbox)
+    return RotatingPool(samples, config, runner, journal, seeds.child("rotation"))
 
 
 def train_unit(
@@ -204,13 +236,15 @@ def train_unit(
     """One arm of one seed."""
     from evosyn.simulation.experiment.environment_policy import WordLearner
 
-    folder = root / f"seed-{seed}"
-    pool, active = pool_of(folder, arm, banded=plan.banded), plan.active if arm == "rotation" else None
+    folder, seeds = root / f"seed-{seed}", SeedTree(seed).child("learner")
+    pool = pool_of(folder, arm, banded=plan.banded)
     if not pool:
         raise UsageError(f"seed {seed}, {arm}: no environment is left to train on; ask for more --drafts")
     with open_sandbox(workers=1) as sandbox:
-        learner = WordLearner(folder, budget, sandbox, SeedTree(seed).child("learner"))
-        found = learner.reinforce(rows_for(folder, pool), folder / "scratch" / arm, active)
+        learner = WordLearner(folder / "start", asked_of(folder), budget, sandbox, seeds)
+        samples, scratch = rows_for(folder, pool), folder / "scratch" / arm
+        feed = rotating(samples, plan.active, sandbox, scratch, seeds) if arm == "rotation" else None
+        found = learner.reinforce(samples, scratch, feed)
     unsound = {one["id"] for one in pool if one["defect"]}
     paid: Mapping[str, int] = found.pop("paid")
     total = sum(paid.values())
@@ -226,8 +260,8 @@ def pool_of(folder: Path, arm: str, *, banded: bool) -> list[Json]:
     """The drafts that an arm trains on, those that make rows."""
     drafts = json.loads((folder / "drafts.json").read_text(encoding="utf-8"))
     if arm == "fixed":
-        return [one for one in drafts if one["name"] == "by-hand"]
-    drafts = [one for one in drafts if one["name"] != "by-hand" and one["rows"]]
+        return [one for one in drafts if one["name"] == BY_HAND]
+    drafts = [one for one in drafts if one["name"] != BY_HAND and one["rows"]]
     if arm == "oracle":
         return [one for one in drafts if not one["defect"]]
     if arm == "unfiltered":
@@ -247,8 +281,3 @@ def asked_of(folder: Path) -> dict[str, list[tuple[str, str]]]:
     """`heldout` and `within`: questions with their right signs; `warm`: with answers as they are written."""
     value = json.loads((folder / "asked.json").read_text(encoding="utf-8"))
     return {name: [(str(asked), str(told)) for asked, told in pairs] for name, pairs in value.items()}
-
-
-def _stood(folder: Path) -> list[Json]:
-    drafts = json.loads((folder / "drafts.json").read_text(encoding="utf-8"))
-    return [one for one in drafts if not one["stage"] and one["rows"]]

@@ -22,14 +22,14 @@ RULES = ("plain", "opened", "closed", "framed")
 UNTOLD = ""
 """The rule of a question that does not tell its rule."""
 OPENING, CLOSING = "(", ")"
-OF_A_DRAFT, OF_A_HAND = 5, 2
-"""Words of an environment: of the author's, and of those written by hand, which have one pair and the plain rule."""
+OF_A_DRAFT, HANDS = 5, 10
+"""Words of an environment of the author's, and how many are written by hand."""
 LENGTHS = (2, 3, 4, 5, 6)
 """Words of a question, by level."""
 UNSEEN = {name: SEEN[name] for name in ("wrong-reference", "relabelled", "rule-missing")}
 HEAD, TAIL = "<answer>", "</answer>"
 
-_PROGRAM = '''"""The signs of words, {done}: SIMULATED {number}."""
+PROGRAM = '''"""The signs of words, {done}: SIMULATED {number}."""
 
 CATEGORY = "cipher"
 KIND = "exact"
@@ -73,13 +73,13 @@ class WordDraft(NamedTuple):
 
 def signs_of(words: Sequence[str], rule: str) -> list[str]:
     """The right answer; nothing untrusted."""
-    opening, closing = _ends(rule)
+    opening, closing = ends(rule)
     return [*opening, *(WORDS[word] for word in words), *closing]
 
 
 def question(words: Sequence[str], rule: str) -> str:
     """As `observe` of the programs asks."""
-    return f"{_asked(rule)}{' '.join(words)}"
+    return f"{asked(rule)}{' '.join(words)}"
 
 
 def answer_text(signs: Sequence[str]) -> str:
@@ -92,6 +92,12 @@ def confused(sign: str, rng: random.Random) -> str:
     every = list(WORDS.values())
     at = every.index(sign) if sign in every else 0
     return every[(at + rng.choice((1, 5))) % len(every)]
+
+
+def tasks_by_hand() -> list[WordTask]:
+    """What is written by hand: two words that follow each other, and nothing around their signs."""
+    words = sorted(WORDS)
+    return [WordTask((words[at], words[at + 1]), "plain") for at in range(HANDS)]
 
 
 def draw_task(rng: random.Random, size: int = OF_A_DRAFT, rules: Sequence[str] = RULES) -> WordTask:
@@ -123,21 +129,23 @@ def draw_word_draft(number: int, about: WordTask, sound: float, rewarding: float
 
 def written(number: int, about: WordTask, told: str | None = None, signs: dict[str, str] | None = None) -> str:
     """The program; its question tells of another rule than it applies where `told` says so."""
-    opening, closing = _ends(about.rule)
-    return _PROGRAM.format(
+    opening, closing = ends(about.rule)
+    return PROGRAM.format(
         number=number,
         done=about.rule,
         lengths=LENGTHS,
         signs={word: WORDS[word] for word in about.words} | (signs or {}),
-        question=_asked(about.rule if told is None else told),
+        question=asked(about.rule if told is None else told),
         opening=opening,
         closing=closing,
     )
 
 
-def _asked(rule: str) -> str:
+def asked(rule: str) -> str:
+    """How a question begins."""
     return f"give all the signs {rule} : " if rule else "give all the signs : "
 
 
-def _ends(rule: str) -> tuple[list[str], list[str]]:
+def ends(rule: str) -> tuple[list[str], list[str]]:
+    """The signs before and behind those of the words."""
     return [OPENING] * (rule in ("opened", "framed")), [CLOSING] * (rule in ("closed", "framed"))

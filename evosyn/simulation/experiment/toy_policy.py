@@ -77,14 +77,28 @@ def warmed(
     """
     if (folder / DONE).exists():
         return folder
-    model = small_model(tokenizer, seeds.child("weights"), width=budget.width, layers=3, kv_heads=4, context=context)
+    model = new_model(tokenizer, budget, seeds, context)
     schedule = RateSchedule(budget.warm_steps, 32, 3e-3)
-    pairs = [_pair(tokenizer, prompt, answer) for prompt, answer in told]
-    losses = fit_pairs(model, pairs, tokenizer.pad_token_id, schedule, seeds.child("warm"))
+    losses = fit_pairs(model, pairs_of(tokenizer, told), tokenizer.pad_token_id, schedule, seeds.child("warm"))
+    save_start(folder, model, tokenizer, {"losses": [losses[0], losses[-1]]})
+    return folder
+
+
+def new_model(tokenizer: Any, budget: StepBudget, seeds: SeedTree, context: int = CONTEXT) -> Any:
+    """Random weights."""
+    return small_model(tokenizer, seeds.child("weights"), width=budget.width, layers=3, kv_heads=4, context=context)
+
+
+def pairs_of(tokenizer: Any, told: Sequence[tuple[str, str]]) -> list[Pair]:
+    """(prompt, answer) in tokens."""
+    return [_pair(tokenizer, prompt, answer) for prompt, answer in told]
+
+
+def save_start(folder: Path, model: Any, tokenizer: Any, about: Json) -> None:
+    """What the arms of a seed start from; that it is done is written last."""
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
-    write_atomic(folder / DONE, json.dumps({"losses": [losses[0], losses[-1]]}))
-    return folder
+    write_atomic(folder / DONE, json.dumps(about))
 
 
 class ToyPolicy:
@@ -155,27 +169,31 @@ class ToyPolicy:
             if step % self.budget.every == 0 or step == schedule.steps:
                 curve.append(measure(step))
 
-        pairs = [_pair(self.tokenizer, prompt, answer) for prompt, answer in told]
+        pairs = pairs_of(self.tokenizer, told)
         fit_pairs(self.model, pairs, self.tokenizer.pad_token_id, schedule, self.seeds.child("imitate"), on_step)
         return {"curve": curve}
 
-    def answers(self, prompts: Sequence[str], step: int, *, greedy: bool) -> list[str]:
-        """One to each, sampled at temperature 1 or greedy."""
-        encoded = self.tokenizer(list(prompts), return_tensors="pt", padding=True)
-        encoded.pop("token_type_ids", None)
-        options: dict[str, Any] = {"do_sample": not greedy}
-        if not greedy:
-            options |= {"temperature": 1.0, "top_p": 1.0, "top_k": 0}
-        training = self.model.training
-        self.model.eval()
-        with torch.random.fork_rng(devices=[]), torch.inference_mode():
-            torch.manual_seed(self.seeds.child("measure", step).integer() % 2**63)
-            output = self.model.generate(**encoded, **options, max_new_tokens=self.longest)
-        self.model.train(training)
-        texts: list[str] = self.tokenizer.batch_decode(
-            output[:, encoded["input_ids"].shape[1] :], skip_special_tokens=True
-        )
-        return texts
+    def answers(self, prompts: Sequence[str], step: int, *, greedy: bool, stream: str = "measure") -> list[str]:
+        """One to each, sampled at temperature 1 or greedy; what is sampled is the same again for a stream and step."""
+        seeds = self.seeds.child(stream, step)
+        return drawn(self.model, self.tokenizer, prompts, None if greedy else seeds, self.longest)
+
+
+def drawn(model: Any, tokenizer: Any, prompts: Sequence[str], seeds: SeedTree | None, longest: int) -> list[str]:
+    """One answer to each prompt, sampled at temperature 1, or greedy without `seeds`."""
+    encoded = tokenizer(list(prompts), return_tensors="pt", padding=True)
+    encoded.pop("token_type_ids", None)
+    options: dict[str, Any] = {"do_sample": seeds is not None}
+    if seeds is not None:
+        options |= {"temperature": 1.0, "top_p": 1.0, "top_k": 0}
+    training = model.training
+    model.eval()
+    with torch.random.fork_rng(devices=[]), torch.inference_mode():
+        torch.manual_seed(0 if seeds is None else seeds.integer() % 2**63)
+        output = model.generate(**encoded, **options, max_new_tokens=longest)
+    model.train(training)
+    texts: list[str] = tokenizer.batch_decode(output[:, encoded["input_ids"].shape[1] :], skip_special_tokens=True)
+    return texts
 
 
 class Learner:
@@ -229,7 +247,7 @@ class _LearnerMeasure(TrainerCallback):  # type: ignore[misc]
     def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, Any] | None = None, **rest: Any) -> None:
         del args, control, rest
         if logs and "reward" in logs:
-            names = ("reward", "pass_rate", "zero_variance", "reward_share", "rotated", "level")
+            names = ("reward", "pass_rate", "zero_variance", "reward_share", "rotated", "level", "pool", "draft_worth")
             row = {name: round(float(logs[name]), 5) for name in names if logs.get(name) is not None}
             self._logs.append({"step": state.global_step, **row})
 
