@@ -43,10 +43,13 @@ START = "start"
 
 def experiment(tools: ExperimentTools, size: str, seeds: Sequence[int], arms: Sequence[str], jobs: int) -> Experiment:
     """The experiment at a size, `smoke` or `cpu`."""
-    plan, budget = EnvironmentPlan(40, 0.35, 1.0, 64, size), StepBudget(warm_steps=40, steps=100, every=25)
+    plan, budget = (
+        EnvironmentPlan(24, 0.35, 1.0, 32, size),
+        StepBudget(steps=60, prompts=8, rate=1e-3, every=20, width=64),
+    )
     if size == "smoke":
         plan = EnvironmentPlan(8, 0.35, 1.0, 8, size, 5, 4, 2, False)
-        budget = StepBudget(warm_steps=40, steps=4, prompts=4, group=4, every=2, width=64)
+        budget = StepBudget(steps=4, prompts=4, group=4, every=2, width=64)
     rows = -(-budget.steps * budget.prompts // HANDS)
     work = shared.ArmWork(partial(prepare, rows=rows), warm_unit, train_unit, published)
     return shared.EnvironmentExperiment(tools, plan, budget, seeds, arms, jobs, work)

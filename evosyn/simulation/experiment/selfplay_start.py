@@ -26,8 +26,9 @@ STRONG = (0.75, 0.85)
 """Of the fixed pool's questions, what the start solves with an answer to each."""
 TOLD, PER_HAND = 400, 40
 """Answers of each kind that it is fitted to, and questions of each environment of the pool by which it is measured."""
-BATCH, RATE, ROUNDS, LEAST = 32, 1e-3, 60, 4
-"""Of a round of the fit; one that goes too far is taken back and halved, to so many steps at least."""
+FIRST, FURTHER, ROUNDS = RateSchedule(240, 32, 4e-3), RateSchedule(24, 32, 1e-3), 40
+"""The fit: once, and then in rounds; one that goes too far is taken back and halved."""
+LEAST = 2
 LONGEST = max(map(max, language.LENGTHS)) + 6
 """Tokens of an answer or a draft."""
 
@@ -61,16 +62,16 @@ def strong_start(folder: Path, data: FitData, budget: StepBudget, seeds: SeedTre
         return
     tokenizer = word_tokenizer(*language.PARTS)
     model, pairs = new_model(tokenizer, budget, seeds), pairs_of(tokenizer, data.told)
-    prompts, size, steps, rate = [shown(asked) for asked, _ in data.pool], budget.warm_steps, 0, 0.0
+    prompts, schedule, steps, rate = [shown(asked) for asked, _ in data.pool], FIRST, 0, 0.0
     for at in range(ROUNDS):
         before = deepcopy(model.state_dict())
-        fit_pairs(model, pairs, tokenizer.pad_token_id, RateSchedule(size, BATCH, RATE), seeds.child("warm", at))
+        fit_pairs(model, pairs, tokenizer.pad_token_id, schedule, seeds.child("warm", at))
         rate = share_right(drawn(model, tokenizer, prompts, seeds.child("pool", at), LONGEST), data.pool)
         if rate > STRONG[1]:
             model.load_state_dict(before)
-            size = max(LEAST, size // 2)
+            schedule = schedule._replace(steps=max(LEAST, schedule.steps // 2))
             continue
-        steps += size
+        steps, schedule = steps + schedule.steps, FURTHER if schedule is FIRST else schedule
         if rate >= STRONG[0]:
             save_start(folder, model, tokenizer, {"rate": round(rate, 4), "steps": steps})
             return

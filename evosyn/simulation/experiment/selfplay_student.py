@@ -30,9 +30,9 @@ from evosyn.synthesis.selfplay.feed import EvolvingEnvironments
 from evosyn.synthesis.selfplay.state import PoolStep, pool_steps
 
 CONFIG = CoevolutionConfig.model_validate(
-    {"recipe": "evoenv", "selfplay": {"drafting": {"per_step": 1}, "judging": {"reviews": 1}}}
+    {"recipe": "evoenv", "selfplay": {"drafting": {"per_step": 1}, "ladder": {"seeds": 4}, "judging": {"reviews": 1}}}
 )
-"""One request for a draft a step, one review; all else as `evosyn coevolve` has it."""
+"""One request for a draft a step, four instances a level on the ladder, one review; else as `evosyn coevolve`."""
 
 
 class ToyStudent:

@@ -17,7 +17,7 @@ from evosyn.train.stats import t_interval
 
 NOTE = (
     "SIMULATED: a mechanism check on a toy family, environments that ask for the signs of words, with a simulated "
-    "author and reviewer and a model of 0.6 million parameters trained from scratch; it is no evidence about language "
+    "author and reviewer and a model of 0.2 million parameters trained from scratch; it is no evidence about language "
     "models."
 )
 NONE, SELFPLAY = "none", "selfplay"
@@ -194,7 +194,8 @@ def _joint_told(of: Mapping[str, Json]) -> list[str]:
         "",
         f"Share on L5 {RISE} times what it was and solve rates nearer to {TARGET}: {of['passed']} of "
         f"{len(of['checks'])} seeds; {OF_SEEDS:.0%} of them were asked for, so it was "
-        f"{'' if of['seen'] else 'not '}seen. {of['came']} drafts came in, {of['came_unsound']} of them unsound by the truth.",
+        f"{'' if of['seen'] else 'not '}seen. {of['came']} drafts came in, {of['came_unsound']} of them unsound by the "
+        f"truth; the widest has {of['widest']} words.",
     ]
 
 
