@@ -148,8 +148,8 @@ def _worth(rows: Sequence[Json]) -> str:
     return f"{told} So the data differ; more seeds or more steps are needed to see what that does to the policy."
 
 
-def remarks(rows: Sequence[Json]) -> list[str]:
-    """What a reader of rewards alone would get wrong."""
+def remarks(rows: Sequence[Json], why: str = "the policy learnt to satisfy weak testings") -> list[str]:
+    """What a reader of rewards alone would get wrong, and `why` it is so."""
     found = []
     for row in rows:
         start, end = row["start_sampled"], row["sampled"]["mean"]
@@ -157,7 +157,7 @@ def remarks(rows: Sequence[Json]) -> list[str]:
         if first is not None and last > first + 0.02 and end < start - 0.02:
             found.append(
                 f"{row['arm']}: the reward rose from {first:.2f} to {last:.2f} while held-out accuracy fell from "
-                f"{start:.3f} to {end:.3f}: the policy learnt to satisfy weak testings."
+                f"{start:.3f} to {end:.3f}: {why}."
             )
     return found
 
