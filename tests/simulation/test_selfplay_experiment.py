@@ -1,4 +1,4 @@
-"""A strong start on pools that stay, rotate or write themselves: written environments, arms, the table; all at smoke."""
+"""A strong start on pools that stay, rotate or write themselves: written environments, arms, the table; a smoke run."""
 
 from __future__ import annotations
 
