@@ -124,6 +124,7 @@ def test_a_public_row_is_a_question_with_its_answer_and_no_program_that_made_it(
     assert [one.passed for one in Scorer(reward_judge(boxes[0], domains)).score([task, task], texts)] == [True, False]
 
 
+@pytest.mark.train
 @trained
 def test_the_made_up_review_rejects_what_is_unsound_more_often_and_says_the_same_again() -> None:
     from evosyn.simulation.experiment.selfplay_student import ToyStudent
@@ -143,20 +144,19 @@ def test_the_made_up_review_rejects_what_is_unsound_more_often_and_says_the_same
         asyncio.run(student.complete(Request((Message("user", ""),), "environment", {})))
 
 
+@pytest.mark.train
 @trained
 def test_a_start_that_cannot_be_as_strong_as_it_should_is_refused_and_written_nowhere(tmp_path: Path) -> None:
-    from dataclasses import replace
-
     from evosyn.simulation.experiment import selfplay_start
     from evosyn.simulation.experiment.toy_data import StepBudget
 
-    data = selfplay_start.fit_data(SeedTree(1))
+    data, few = selfplay_start.fit_data(SeedTree(1)), selfplay_start.FURTHER._replace(steps=4)
     assert len(data.pool) == world.HANDS * selfplay_start.PER_HAND
-    budget = replace(StepBudget(), warm_steps=4, width=16)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(selfplay_start, "ROUNDS", 2)
+        for name, value in {"FIRST": few, "FURTHER": few, "ROUNDS": 2}.items():
+            patch.setattr(selfplay_start, name, value)
         with pytest.raises(UsageError, match=r"solves 0\.\d\d of the fixed pool after 8 steps"):
-            selfplay_start.strong_start(tmp_path / "start", data, budget, SeedTree(1))
+            selfplay_start.strong_start(tmp_path / "start", data, StepBudget(width=16), SeedTree(1))
     assert not (tmp_path / "start").exists()
 
 

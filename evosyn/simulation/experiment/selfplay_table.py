@@ -34,7 +34,7 @@ WINDOWS, EDGE = 5, 10
 """Parts of a training in which figures by step are told; steps at either end that are compared."""
 RISE, OF_SEEDS = 1.5, 0.8
 """By how much the share on L5 should rise, and in how many of the seeds, while the solve rate nears its target."""
-NARROWER = "the policy learnt its own pool, and lost what that does not ask for"
+UNTOLD = "what a pool pays says nothing about what it does not ask"
 JOINT = ("l5", "rate", "novelty")
 
 
@@ -54,7 +54,7 @@ def summarize(records: Sequence[Json]) -> dict[str, Json]:
         "signs": {name: sign_seen(PAPER[name], one) for name, one in differences.items() if name in PAPER},
         "selfplay": joint([record for record in records if record["arm"] == SELFPLAY]),
     }
-    return {**report, "verdict": verdict(report), "remarks": remarks(rows, NARROWER)}
+    return {**report, "verdict": verdict(report), "remarks": remarks(rows, UNTOLD)}
 
 
 def sign_seen(sign: int, found: Mapping[str, float | None]) -> str:
