@@ -36,6 +36,7 @@ class CoevolveExperimentConfig(ExperimentConfig):
 
     recipe: Literal["dejaq", "evoenv"] = Field(default="dejaq", description="Whose loop.")
     jobs: int = Field(default=2, ge=1, description="Trainings at the same time (evoenv).")
+    rate: float = Field(default=1e-3, gt=0, description="Learning rate of the arms (evoenv).")
 
 
 def create(tools: ExperimentTools, config: CoevolveExperimentConfig) -> Experiment:
@@ -51,7 +52,9 @@ def create(tools: ExperimentTools, config: CoevolveExperimentConfig) -> Experime
         if arm not in known:
             raise UsageError(f"--arms {arm!r}: one of {', '.join(known)}")
     if config.recipe == "evoenv":
-        return selfplay_runs.experiment(tools, config.size, config.seed_numbers, arms, config.jobs)
+        return selfplay_runs.experiment(
+            tools, config.size, config.seed_numbers, arms, selfplay_runs.Effort(config.jobs, config.rate)
+        )
     plan = CoevolvePlan()
     if config.size == "smoke":
         plan = CoevolvePlan(seeds=32, steps=4, prompts=4, group=4, every=2, heldout=10)
