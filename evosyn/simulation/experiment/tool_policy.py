@@ -13,7 +13,7 @@ from evosyn.domains.tool_tasks import problem_of, testing_of
 from evosyn.randomness import SeedTree
 from evosyn.records import Json, Verdict
 from evosyn.simulation.experiment.tool_data import in_bundled, player_of, read_posed
-from evosyn.simulation.experiment.tool_language import ToolPlan, PosedTask, message_of, plan_of, prompt_of, words_of
+from evosyn.simulation.experiment.tool_language import PosedTask, ToolPlan, message_of, plan_of, prompt_of, words_of
 from evosyn.simulation.experiment.tool_offices import HELD, TRAIN, WARM, office_of
 from evosyn.simulation.experiment.toy_data import StepBudget
 from evosyn.simulation.experiment.toy_policy import ToyPolicy, make_tokenizer, warmed
@@ -64,7 +64,7 @@ class PlanScorer:
 
 def solved(posed: PosedTask, plans: Sequence[ToolPlan | None], player: InProcessPlayer) -> list[bool | None]:
     """Whether the final state is the gold one; None where there is no plan."""
-    world, task = posed
+    world, task, _ = posed
     known = [one for one in plans if one is not None]
     runs = iter(player.play(world, [Play(task.state, one.calls) for one in known]))
     found = list[bool | None]()
@@ -93,7 +93,7 @@ class PlanLearner:
     def reinforce(self, posed: Sequence[PosedTask], pays: Pays, scratch: Path) -> Json:
         """GRPO on these tasks."""
         rows = {f"row-{at}": one for at, one in enumerate(posed)}
-        tasks = {row: Task(row, problem_of(*one), testing_of(one.task)) for row, one in rows.items()}
+        tasks = {row: Task(row, problem_of(one.world, one.task), testing_of(one.task)) for row, one in rows.items()}
         scorer = PlanScorer(rows, player_of(posed), pays)
         reward = RewardFunction(tasks, scorer, RewardConfig(), max_completion=LONGEST)
         prompts = {row: prompt_of(one) for row, one in rows.items()}

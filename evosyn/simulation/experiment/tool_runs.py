@@ -15,7 +15,7 @@ from evosyn.randomness import SeedTree
 from evosyn.records import Json
 from evosyn.rundir import RunDir, write_atomic
 from evosyn.simulation.experiment.table import publish
-from evosyn.simulation.experiment.tool_data import WorldMaker, demonstrations, read_posed, write_tasks
+from evosyn.simulation.experiment.tool_data import WorldMaker, demonstrations, named, read_posed, write_tasks
 from evosyn.simulation.experiment.tool_language import PosedTask
 from evosyn.simulation.experiment.tool_offices import (
     HELD,
@@ -40,6 +40,10 @@ ARMS = ("rule", "string", "unexecuted", "by-lot")
 CURVE = (1, 2, 4, 8, 16)
 SHOWN, WRONG = 1000, 0.3
 """Answers of the warm start; chance of a further slip in each."""
+TRAIN_NAMINGS, WARM_NAMINGS, HELD_NAMINGS = range(16), range(100, 116), range(1000, 1064)
+"""Of tables, in the worlds of each kind; a world of the curve has one."""
+TIMES = 4
+"""Namings in which an arm trains on each of its tasks."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +127,9 @@ class WorldsExperiment:
             if not (folder / f"{name}.jsonl").exists():
                 maker = WorldMaker(SeedTree(0).child(name))
                 sets = [maker.tasks(world, count, executed=name != "unexecuted") for world, count in worlds]
-                write_tasks(folder / f"{name}.jsonl", [one for each in sets for one in each.tasks])
+                posed, rng = [one for each in sets for one in each.tasks], SeedTree(0).child("naming", name).random()
+                namings = HELD_NAMINGS if name == "held" else TRAIN_NAMINGS
+                write_tasks(folder / f"{name}.jsonl", named(posed, namings, rng))
                 failing = {one.world.name: of_world.failing for of_world in sets for one in of_world.tasks}
                 write_atomic(folder / f"{name}.json", json.dumps(failing))
                 say(f"tasks {name}: {sum(len(of_world.tasks) for of_world in sets)}")
@@ -135,7 +141,8 @@ def warm_unit(root: Path, budget: StepBudget, seed: int) -> None:
 
     folder, seeds = root / f"seed-{seed}", SeedTree(seed).child("worlds")
     folder.mkdir(parents=True, exist_ok=True)
-    told = demonstrations(read_posed(root / "shared" / "warm.jsonl"), SHOWN, WRONG, seeds.child("slips").random())
+    posed, rng = read_posed(root / "shared" / "warm.jsonl"), seeds.child("slips").random()
+    told = demonstrations(posed, WARM_NAMINGS, SHOWN, WRONG, rng)
     warm_weights(folder / "start", told, budget, seeds.child("learner"))
 
 
@@ -154,6 +161,7 @@ def train_unit(root: Path, budget: StepBudget, plan: WorldsPlan, seed: int, arm:
         name, pick = ("unexecuted", first) if arm == "unexecuted" else ("rule", ranked)
         every = read_posed(shared / f"{name}.jsonl")
         posed = seeds.child("drawn").random().sample(every, min(plan.tasks, len(every)))
+        posed = named(posed * TIMES, TRAIN_NAMINGS, seeds.child("naming").random())
         failing = json.loads((shared / f"{name}.json").read_text(encoding="utf-8"))
         facts["right"] = _share_right([pick(tools) for tools in _drawn(shared)])
         facts["failing"] = round(sum(failing[one.world.name] for one in posed) / max(1, len(posed)), 4)
@@ -165,7 +173,8 @@ def train_unit(root: Path, budget: StepBudget, plan: WorldsPlan, seed: int, arm:
 def _evenly(posed: Sequence[PosedTask], worlds: int, count: int) -> list[PosedTask]:
     """So many tasks of the first worlds, as many of each."""
     names = list(dict.fromkeys(one.world.name for one in posed))[:worlds]
-    sets = [[one for one in posed if one.world.name == name][: -(-count // worlds)] for name in names]
+    sets = [[one._replace(naming=number) for one in posed if one.world.name == name][: -(-count // worlds)]
+            for number, name in enumerate(names)]  # fmt: skip
     return [one for each in sets for one in each][:count]
 
 
@@ -176,7 +185,7 @@ def _by_lot(plan: WorldsPlan, seeds: SeedTree, drawn: Sequence[Sequence[DrawnToo
     for number, tools in enumerate(drawn):
         chosen.append(by_lot(tools, seeds.child("by lot", number)))
         posed += maker.tasks(_world_of(number, chosen[-1]), plan.tasks // plan.worlds).tasks
-    return posed, _share_right(chosen)
+    return named(posed * TIMES, TRAIN_NAMINGS, seeds.child("naming").random()), _share_right(chosen)
 
 
 def _world_of(number: int, programs: Programs) -> ToolWorld:
