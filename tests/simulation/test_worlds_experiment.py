@@ -19,6 +19,7 @@ from evosyn.simulation.experiment.tool_data import (
     WorldMaker,
     demonstrations,
     in_bundled,
+    named,
     player_of,
     read_posed,
     write_tasks,
@@ -30,6 +31,7 @@ from evosyn.simulation.experiment.tool_language import (
     plan_of,
     prompt_of,
     read_request,
+    symbols_of,
     words_of,
 )
 from evosyn.simulation.experiment.tool_offices import HELD, TRAIN, WARM, DrawnTool, by_lot, first, office_of, ranked
@@ -86,32 +88,48 @@ def test_the_reference_in_words_leaves_the_gold_state_and_a_slip_does_not(posed:
         assert solves(one, answer.partition(" say ")[0]), "what is said of it decides nothing"
 
 
-@pytest.mark.parametrize("text", ["find", "find nobody @1", "find {person} @9", "find {person} @x",
-                                  "find {person} @1 @1", "$1", "; ; find", "say say say ; x y"])  # fmt: skip
+@pytest.mark.parametrize("text", ["find", "find nobody @1", "find {person} @9", "find {person} @x", "find {person} @1 @1",
+                                  "find #9 @1", "$1", "; ; find", "say say say ; x y"])  # fmt: skip
 def test_what_is_no_plan_is_none(posed: list[PosedTask], text: str) -> None:
-    person = tool_offices._nouns()["person"][3]
-    plan = plan_of(posed[0], text.format(person=person))
+    plan = plan_of(posed[0], text.format(person=person_of(posed[0])))
     assert plan is None or not plan.calls
+
+
+def person_of(posed: PosedTask) -> str:
+    return symbols_of(posed.world, posed.naming)[tool_offices._nouns()["person"][3]]
 
 
 def test_a_key_where_none_is_asked_for_or_given_is_refused_by_the_world_and_paid_by_nobody(
     posed: list[PosedTask],
 ) -> None:
-    person = tool_offices._nouns()["person"][3]
+    person = person_of(posed[0])
     assert not solves(posed[0], f"find {person} $1")
     assert not solves(posed[0], f"find {person} &3 ; find {person} $9")
 
 
+def test_a_world_in_another_naming_has_other_symbols_and_the_same_answers(posed: list[PosedTask]) -> None:
+    others = named(posed, range(50, 90), random.Random(0))
+    assert any(prompt_of(one) != prompt_of(other) for one, other in zip(posed, others, strict=True))
+    for one in others:
+        symbols = list(symbols_of(one.world, one.naming).values())
+        assert len(set(symbols)) == len(symbols) == 2 * len(one.world.tables)
+        assert solves(one, str(answer_of(one)))
+        assert not set(one.world.table) & set(f"{prompt_of(one)} {answer_of(one)}".split())
+
+
 def test_a_careless_writer_is_wrong_as_often_as_it_is_told(posed: list[PosedTask]) -> None:
-    told = demonstrations(posed, 200, 0.5, random.Random(0))
-    right = [answer == answer_of(posed[at % len(posed)]) for at, (_, answer) in enumerate(told)]
-    assert 0.4 < sum(right) / 200 < 0.65
-    assert all(answer == answer_of(posed[at % 4]) for at, (_, answer) in enumerate(demonstrations(posed, 8, 0, random)))  # type: ignore[arg-type]
+    for wrong, low, high in ((0.5, 0.4, 0.65), (0.0, 1.0, 1.0)):
+        told = demonstrations(posed, [5], 200, wrong, random.Random(0))
+        asked = [posed[at % len(posed)]._replace(naming=5) for at in range(200)]
+        assert [prompt for prompt, _ in told] == [prompt_of(one) for one in asked]
+        right = [answer == answer_of(one) for one, (_, answer) in zip(asked, told, strict=True)]
+        assert low <= sum(right) / 200 <= high
 
 
 def test_tasks_come_back_from_their_file(posed: list[PosedTask], tmp_path: Path) -> None:
-    write_tasks(tmp_path / "tasks.jsonl", posed)
-    assert read_posed(tmp_path / "tasks.jsonl") == posed
+    given = named(posed, [3, 4], random.Random(1))
+    write_tasks(tmp_path / "tasks.jsonl", given)
+    assert read_posed(tmp_path / "tasks.jsonl") == given
 
 
 def test_chains_that_nobody_ran_fail_and_executed_ones_do_not() -> None:
