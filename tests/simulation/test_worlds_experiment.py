@@ -88,8 +88,13 @@ def test_the_reference_in_words_leaves_the_gold_state_and_a_slip_does_not(posed:
         assert solves(one, answer.partition(" say ")[0]), "what is said of it decides nothing"
 
 
-@pytest.mark.parametrize("text", ["find", "find nobody @1", "find {person} @9", "find {person} @x", "find {person} @1 @1",
-                                  "find #9 @1", "$1", "; ; find", "say say say ; x y"])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("find", "find nobody @1", "find {person} @9", "find {person} @x", "find {person} @1 @1", "find #9 @1", "$1"),
+        *("; ; find", "say say say ; x y"),
+    ],
+)
 def test_what_is_no_plan_is_none(posed: list[PosedTask], text: str) -> None:
     plan = plan_of(posed[0], text.format(person=person_of(posed[0])))
     assert plan is None or not plan.calls

@@ -40,9 +40,9 @@ ARMS = ("rule", "string", "unexecuted", "by-lot")
 CURVE = (1, 2, 4, 8, 16)
 SHOWN, WRONG = 1000, 0.3
 """Answers of the warm start; chance of a further slip in each."""
-TRAIN_NAMINGS, WARM_NAMINGS, HELD_NAMINGS = range(16), range(100, 116), range(1000, 1064)
+TRAIN_NAMINGS, WARM_NAMINGS, HELD_NAMINGS = range(64), range(100, 116), range(1000, 1064)
 """Of tables, in the worlds of each kind; a world of the curve has one."""
-TIMES = 4
+TIMES = 8
 """Namings in which an arm trains on each of its tasks."""
 
 

@@ -38,7 +38,7 @@ def create(tools: ExperimentTools, config: WorldsConfig) -> Experiment:
         if arm not in ARMS:
             raise UsageError(f"--arms {arm!r}: one of {', '.join(ARMS)}")
     curve = CURVE if config.curve else ()
-    plan, budget = WorldsPlan(curve=curve), StepBudget(warm_steps=200, steps=60, every=20, width=64)
+    plan, budget = WorldsPlan(curve=curve), StepBudget(warm_steps=200, steps=60, rate=6e-4, every=20, width=64)
     if config.size == "smoke":
         plan = WorldsPlan(worlds=1, tasks=4, held=1, each=2, warm=1, draws=3, curve=curve[:2])
         budget = StepBudget(warm_steps=10, steps=2, prompts=2, group=2, every=2, width=32)
