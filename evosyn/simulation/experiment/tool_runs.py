@@ -59,7 +59,7 @@ class WorldsPlan:
     """
 
     worlds: int = 4
-    tasks: int = 40
+    tasks: int = 24
     held: int = 6
     each: int = 6
     warm: int = 6
