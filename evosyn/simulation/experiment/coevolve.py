@@ -53,7 +53,7 @@ def create(tools: ExperimentTools, config: CoevolveExperimentConfig) -> Experime
             raise UsageError(f"--arms {arm!r}: one of {', '.join(known)}")
     if config.recipe == "evoenv":
         return selfplay_runs.experiment(
-            tools, config.size, config.seed_numbers, arms, selfplay_runs.Effort(config.jobs, config.rate)
+            tools, config.size, config.seed_numbers, arms, selfplay_runs.StudentEffort(config.jobs, config.rate)
         )
     plan = CoevolvePlan()
     if config.size == "smoke":

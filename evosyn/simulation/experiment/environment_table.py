@@ -10,6 +10,7 @@ import numpy as np
 
 from evosyn.records import Json
 from evosyn.simulation.experiment.table import (
+    arm_row,
     as_share,
     gap_closed,
     in_words,
@@ -17,7 +18,6 @@ from evosyn.simulation.experiment.table import (
     interval_json,
     paired,
     remarks,
-    reward_of,
 )
 from evosyn.train.stats import t_interval
 
@@ -46,14 +46,10 @@ def summarize(records: Sequence[Json], drafts: Sequence[Sequence[Json]]) -> dict
     rows = []
     for arm in dict.fromkeys(record["arm"] for record in records):
         mine = [record for record in records if record["arm"] == arm]
-        row: dict[str, Json] = {"arm": arm, "seeds": len(mine)}
+        row = arm_row(mine)
         for name in ("environments", "rows", "sound", "unsound_reward"):
             known = [record[name] for record in mine if record[name] is not None]
             row[name] = round(float(np.mean(known)), 4) if known else None
-        row["start_sampled"] = round(float(np.mean([record["curve"][0]["sampled"] for record in mine])), 4)
-        for name in ("sampled", "greedy", "within"):
-            row[name] = interval_json(as_share(t_interval([record["curve"][-1][name] for record in mine])))
-        row["reward_start"], row["reward_end"] = reward_of(mine, first=True), reward_of(mine, first=False)
         row["zero_variance"] = interval_json(as_share(t_interval([zero_variance(record) for record in mine])))
         rows.append(row)
     found = {f"{one} - {other}": paired(records, one, other) for one, other in ACCURACIES}

@@ -42,7 +42,7 @@ COMPARES = """def verify(instance, reference, answer):
 START = "start"
 
 
-class Effort(NamedTuple):
+class StudentEffort(NamedTuple):
     """Trainings at the same time, and their learning rate."""
 
     jobs: int = 2
@@ -50,7 +50,7 @@ class Effort(NamedTuple):
 
 
 def experiment(
-    tools: ExperimentTools, size: str, seeds: Sequence[int], arms: Sequence[str], effort: Effort
+    tools: ExperimentTools, size: str, seeds: Sequence[int], arms: Sequence[str], effort: StudentEffort
 ) -> Experiment:
     """The experiment at a size, `smoke` or `cpu`."""
     plan, budget = (

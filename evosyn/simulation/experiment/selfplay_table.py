@@ -12,8 +12,15 @@ from statistics import fmean
 
 from evosyn.environments.calibration import TARGET
 from evosyn.records import Json
-from evosyn.simulation.experiment.table import as_share, cell, interval, interval_json, paired, remarks, reward_of
-from evosyn.train.stats import t_interval
+from evosyn.simulation.experiment.table import (
+    arm_row,
+    cell,
+    interval,
+    interval_json,
+    paired,
+    remarks,
+    reward_of,
+)
 
 NOTE = (
     "SIMULATED: a mechanism check on a toy family, environments that ask for the signs of words, with a simulated "
@@ -104,10 +111,7 @@ def _checked(record: Json) -> dict[str, Json]:
 
 
 def _row(mine: Sequence[Json]) -> dict[str, Json]:
-    row: dict[str, Json] = {"arm": mine[0]["arm"], "seeds": len(mine)}
-    row["start_sampled"] = round(fmean(one["curve"][0]["sampled"] for one in mine), 4)
-    for name in ("sampled", "greedy", "within"):
-        row[name] = interval_json(as_share(t_interval([one["curve"][-1][name] for one in mine])))
+    row = arm_row(mine)
     row["reward_start"], row["reward_end"] = (_reward(mine, first=first) for first in (True, False))
     logs = [[step["zero_variance"] for step in one["log"]] for one in mine if one.get("log")]
     row["zero_variance"] = _over_seeds(logs) if logs else None

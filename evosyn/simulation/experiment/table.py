@@ -67,6 +67,20 @@ def summarize(records: Sequence[Json], facts: Sequence[Json], note: str = NOTE) 
     }
 
 
+def arm_row(mine: Sequence[Json], figures: Sequence[str] = ("sampled", "greedy", "within")) -> dict[str, Json]:
+    """What the records of one arm came to, over its seeds.
+
+    Args:
+        figures: of the last place of each curve, in [0, 1].
+    """
+    row: dict[str, Json] = {"arm": mine[0]["arm"], "seeds": len(mine)}
+    row["start_sampled"] = round(float(np.mean([record["curve"][0]["sampled"] for record in mine])), 4)
+    for name in figures:
+        row[name] = interval_json(as_share(t_interval([record["curve"][-1][name] for record in mine])))
+    row["reward_start"], row["reward_end"] = reward_of(mine, first=True), reward_of(mine, first=False)
+    return row
+
+
 def final_accuracy(record: Json) -> float:
     """On unseen problems, sampled."""
     return float(record["curve"][-1]["sampled"])

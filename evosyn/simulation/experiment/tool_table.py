@@ -12,6 +12,7 @@ from evosyn.records import Json
 from evosyn.rundir import RunDir
 from evosyn.simulation.experiment.environment_table import zero_variance
 from evosyn.simulation.experiment.table import (
+    arm_row,
     as_share,
     cell,
     in_words,
@@ -19,7 +20,6 @@ from evosyn.simulation.experiment.table import (
     interval_json,
     paired,
     remarks,
-    reward_of,
 )
 from evosyn.train.stats import t_interval
 
@@ -43,7 +43,7 @@ def summarize(records: Sequence[Json], tools: Mapping[str, Json]) -> dict[str, J
     Args:
         tools: how drawn tools were chosen.
     """
-    rows = [_row(arm, [one for one in records if one["arm"] == arm])
+    rows = [_row([one for one in records if one["arm"] == arm])
             for arm in dict.fromkeys(one["arm"] for one in records if not one["arm"].startswith(CURVE))]  # fmt: skip
     pairs = {name: paired(records, one, other) for name, (one, other, _, _) in COMPARED.items()}
     found = {name: interval_json(each) for name, each in pairs.items() if each is not None}
@@ -72,14 +72,10 @@ def summarize(records: Sequence[Json], tools: Mapping[str, Json]) -> dict[str, J
     }
 
 
-def _row(arm: str, mine: Sequence[Json]) -> dict[str, Json]:
-    row: dict[str, Json] = {"arm": arm, "seeds": len(mine)}
+def _row(mine: Sequence[Json]) -> dict[str, Json]:
+    row = arm_row(mine, ("sampled", "greedy", "within", "bundled"))
     for name in ("tasks", "right", "failing"):
         row[name] = round(float(np.mean([record[name] for record in mine])), 4)
-    row["start_sampled"] = round(float(np.mean([record["curve"][0]["sampled"] for record in mine])), 4)
-    for name in ("sampled", "greedy", "within", "bundled"):
-        row[name] = interval_json(as_share(t_interval([record["curve"][-1][name] for record in mine])))
-    row["reward_start"], row["reward_end"] = reward_of(mine, first=True), reward_of(mine, first=False)
     row["zero_variance"] = interval_json(as_share(t_interval([zero_variance(record) for record in mine])))
     return row
 
