@@ -137,6 +137,7 @@ def test_tasks_come_back_from_their_file(posed: list[PosedTask], tmp_path: Path)
     assert read_posed(tmp_path / "tasks.jsonl") == given
 
 
+@pytest.mark.long
 def test_chains_that_nobody_ran_fail_and_executed_ones_do_not() -> None:
     """A tool that works in one case of several: chains with it are believed, and kept only where they were run."""
     world = office_of(5)[1]

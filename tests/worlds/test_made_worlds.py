@@ -229,3 +229,17 @@ def test_the_simulation_breaks_a_schema_also_where_no_table_has_a_row():
 def test_a_dry_run_asks_nothing(tmp_path):
     found = CliRunner().invoke(command, ["make", "a,b", "--out", str(tmp_path / "x"), "--dry-run", "--json"])
     assert found.exit_code == 0 and json.loads(found.output)["worlds"] == 2 and not (tmp_path / "x").exists()
+
+
+@pytest.mark.long
+def test_a_world_that_nobody_runs_believes_what_is_written_and_says_how_often_it_is_wrong(tmp_path):
+    out = tmp_path / "believed"
+    run = line(out, "--no-execution", "--json", "--set", "tasks=12")
+    report = json.loads(subprocess.run(run, check=True, capture_output=True, timeout=900).stdout)
+    assert report["executions"] == 0 and report["tools"]["repaired"] == 0
+    kept = [one for one in report["worlds"] if not one["dropped"]]
+    assert kept and np.mean([one["failing"] for one in kept]) >= 0.2
+    tools = [one.value for one in read_lines(out / "tools.jsonl")]
+    assert all(one["chosen"] == [0, 0] and not one["verdicts"] for one in tools if not one["reason"])
+    again = subprocess.run(line(out), check=False, capture_output=True, text=True, timeout=900)
+    assert again.returncode == 2 and "unexecuted" in again.stderr
