@@ -25,7 +25,7 @@ from evosyn.train.stats import t_interval
 
 NOTE = (
     "SIMULATED: a mechanism check with a simulated author of tools and chains, worlds of one grammar, and a model of "
-    "0.6 million parameters trained from scratch; it is no evidence about language models, and no claim of table 1 of "
+    "0.2 million parameters trained from scratch; it is no evidence about language models, and no claim of table 1 of "
     "the paper is reproduced."
 )
 CURVE = "worlds-"
