@@ -21,8 +21,8 @@ from evosyn.simulation.experiment.coevolve_estimates import (
     validity,
 )
 from evosyn.simulation.experiment.coevolve_world import DEPTHS, SUITES
-from evosyn.simulation.experiment.table import as_share, interval, interval_json, paired
-from evosyn.train.stats import MeanInterval, t_interval
+from evosyn.simulation.experiment.table import interval, interval_json, paired, share_over_seeds
+from evosyn.train.stats import MeanInterval
 
 NOTE = (
     "SIMULATED: a mechanism check on a toy family of verbs and signs, with made-up mutators that err as often as the "
@@ -84,9 +84,9 @@ def _row(mine: Sequence[Json]) -> dict[str, Json]:
     found: dict[str, Json] = {"arm": mine[0]["arm"], "seeds": len(mine)}
     for name in FIGURES:
         found[f"start_{name}"] = round(fmean(figure_of(one["curve"][0], name) for one in mine), 4)
-        found[name] = _told([figure_of(end, name) for end in ends])
-    found["sampled"], found["greedy"] = found["mean"], _told([end["greedy"] for end in ends])
-    found["cvar"] = {str(share): _told([cvar_of(one, share) for one in mine]) for share in SHARES}
+        found[name] = share_over_seeds([figure_of(end, name) for end in ends])
+    found["sampled"], found["greedy"] = found["mean"], share_over_seeds([end["greedy"] for end in ends])
+    found["cvar"] = {str(share): share_over_seeds([cvar_of(one, share) for one in mine]) for share in SHARES}
     found["signal"] = [round(fmean(each), 4) for each in zip(*map(signal_of, mine), strict=True)]
     found["completions"] = round(fmean(end["completions"] for end in ends))
     for name in ("invalid", "behind", "learnability"):
@@ -139,10 +139,6 @@ def _of_mutants(records: Sequence[Json], arm: str) -> dict[str, Json]:
         "checks": check_figures(mutants),
         "contested": contested_by_window(mutants),
     }
-
-
-def _told(values: Sequence[float]) -> dict[str, Json]:
-    return interval_json(as_share(t_interval(values)))
 
 
 def verdict(report: Mapping[str, Json]) -> str:

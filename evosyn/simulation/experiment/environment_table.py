@@ -11,30 +11,23 @@ import numpy as np
 from evosyn.records import Json
 from evosyn.simulation.experiment.table import (
     arm_row,
-    as_share,
     gap_closed,
     in_words,
     interval,
     interval_json,
     paired,
     remarks,
+    share_over_seeds,
+    zero_variance,
 )
-from evosyn.train.stats import t_interval
 
 NOTE = (
     "A mechanism check on a toy family: environments that ask for the signs of words, drafted and reviewed by a "
     "simulated author, and a model of 0.6 million parameters trained from scratch; it is no evidence about language "
     "models."
 )
-LAST = 20
-"""Steps at the end over which groups without variance are counted."""
 ACCURACIES = (("filtered", "unfiltered"), ("rotation", "filtered"), ("filtered", "fixed"), ("oracle", "filtered"))
 ASKED_GAP, ASKED_FEWER = 0.5, 0.2
-
-
-def zero_variance(record: Json) -> float:
-    """Share of the groups of the last steps whose rewards are all equal."""
-    return float(np.mean([row["zero_variance"] for row in record["log"][-LAST:]]))
 
 
 def summarize(records: Sequence[Json], drafts: Sequence[Sequence[Json]]) -> dict[str, Json]:
@@ -50,7 +43,7 @@ def summarize(records: Sequence[Json], drafts: Sequence[Sequence[Json]]) -> dict
         for name in ("environments", "rows", "sound", "unsound_reward"):
             known = [record[name] for record in mine if record[name] is not None]
             row[name] = round(float(np.mean(known)), 4) if known else None
-        row["zero_variance"] = interval_json(as_share(t_interval([zero_variance(record) for record in mine])))
+        row["zero_variance"] = share_over_seeds([zero_variance(record) for record in mine])
         rows.append(row)
     found = {f"{one} - {other}": paired(records, one, other) for one, other in ACCURACIES}
     differences = {name: interval_json(each) for name, each in found.items() if each is not None}

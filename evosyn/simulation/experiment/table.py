@@ -24,6 +24,9 @@ NOTE = (
     "parameters trained from scratch; it is no evidence about language models."
 )
 
+LAST = 20
+"""Steps at the end over which groups without variance are counted."""
+
 
 def summarize(records: Sequence[Json], facts: Sequence[Json], note: str = NOTE) -> dict[str, Json]:
     """The table as JSON; of data that say nothing else of themselves, a simulation."""
@@ -31,11 +34,8 @@ def summarize(records: Sequence[Json], facts: Sequence[Json], note: str = NOTE) 
     rows = []
     for arm in arms:
         mine = [record for record in records if record["arm"] == arm]
-        row: dict[str, Json] = {"arm": arm, "seeds": len(mine)}
-        for name in ("sampled", "greedy"):
-            row[f"start_{name}"] = round(float(np.mean([record["curve"][0][name] for record in mine])), 4)
-            row[name] = interval_json(as_share(t_interval([record["curve"][-1][name] for record in mine])))
-        row["reward_start"], row["reward_end"] = reward_of(mine, first=True), reward_of(mine, first=False)
+        row = arm_row(mine, ("sampled", "greedy"))
+        row["start_greedy"] = round(float(np.mean([record["curve"][0]["greedy"] for record in mine])), 4)
         worth = [fact["arms"][arm] for fact in facts if arm in fact["arms"]]
         for name in ("rows", "good", "right", "balanced_accuracy"):
             values = [entry[name] for entry in worth if name in entry]
@@ -76,9 +76,14 @@ def arm_row(mine: Sequence[Json], figures: Sequence[str] = ("sampled", "greedy",
     row: dict[str, Json] = {"arm": mine[0]["arm"], "seeds": len(mine)}
     row["start_sampled"] = round(float(np.mean([record["curve"][0]["sampled"] for record in mine])), 4)
     for name in figures:
-        row[name] = interval_json(as_share(t_interval([record["curve"][-1][name] for record in mine])))
+        row[name] = share_over_seeds([record["curve"][-1][name] for record in mine])
     row["reward_start"], row["reward_end"] = reward_of(mine, first=True), reward_of(mine, first=False)
     return row
+
+
+def zero_variance(record: Json) -> float:
+    """Share of the groups of the last steps whose rewards are all equal."""
+    return float(np.mean([row["zero_variance"] for row in record["log"][-LAST:]]))
 
 
 def final_accuracy(record: Json) -> float:
@@ -283,6 +288,11 @@ def as_share(interval: MeanInterval) -> MeanInterval:
     """The interval of an accuracy, which lies between 0 and 1 however few the seeds are."""
     low, high = (value if math.isnan(value) else min(max(value, 0.0), 1.0) for value in interval[1:])
     return MeanInterval(interval.mean, low, high)
+
+
+def share_over_seeds(values: Sequence[float]) -> dict[str, Json]:
+    """Mean and interval of shares, one for each seed."""
+    return interval_json(as_share(t_interval(values)))
 
 
 def interval_json(interval: MeanInterval) -> dict[str, Json]:

@@ -43,10 +43,9 @@ class TaskSet(NamedTuple):
 
 @dataclass(frozen=True)
 class WorldMaker:
-    """Makes tasks of worlds whose tools are `sources`, in our own process (evosyn wrote all of them)."""
+    """Makes tasks with one write, in our own process: evosyn wrote all the tools, or changed its own."""
 
     seeds: SeedTree
-    writes: tuple[int, ...] = (1,)
 
     def tasks(self, world: ToolWorld, count: int, *, executed: bool = True) -> TaskSet:
         """So many tasks that the language of the policy has words for, or fewer."""
@@ -56,7 +55,7 @@ class WorldMaker:
         found, failing = list[PosedTask](), 0
         for number in range(ROUNDS):
             seeds = tree.child("round", number)
-            plan = TaskPlan(self.writes, ATTEMPTS, executed)
+            plan = TaskPlan((1,), ATTEMPTS, executed)
             made = make_tasks(world, graph, player, min(FORMS, count - len(found)), seeds, plan)
             told = [one for one in made.tasks if answer_of(PosedTask(world, one)) is not None]
             found += [PosedTask(world, one) for one in told]

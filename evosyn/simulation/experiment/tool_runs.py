@@ -42,7 +42,7 @@ SHOWN, WRONG = 1000, 0.3
 """Answers of the warm start; chance of a further slip in each."""
 TRAIN_NAMINGS, WARM_NAMINGS, HELD_NAMINGS = range(64), range(100, 116), range(1000, 1064)
 """Of tables, in the worlds of each kind; a world of the curve has one."""
-TIMES = 8
+NAMINGS_EACH = 8
 """Namings in which an arm trains on each of its tasks."""
 
 
@@ -161,7 +161,7 @@ def train_unit(root: Path, budget: StepBudget, plan: WorldsPlan, seed: int, arm:
         name, pick = ("unexecuted", first) if arm == "unexecuted" else ("rule", ranked)
         every = read_posed(shared / f"{name}.jsonl")
         posed = seeds.child("drawn").random().sample(every, min(plan.tasks, len(every)))
-        posed = named(posed * TIMES, TRAIN_NAMINGS, seeds.child("naming").random())
+        posed = named(posed * NAMINGS_EACH, TRAIN_NAMINGS, seeds.child("naming").random())
         failing = json.loads((shared / f"{name}.json").read_text(encoding="utf-8"))
         facts["right"] = _share_right([pick(tools) for tools in _drawn(shared)])
         facts["failing"] = round(sum(failing[one.world.name] for one in posed) / max(1, len(posed)), 4)
@@ -185,7 +185,7 @@ def _by_lot(plan: WorldsPlan, seeds: SeedTree, drawn: Sequence[Sequence[DrawnToo
     for number, tools in enumerate(drawn):
         chosen.append(by_lot(tools, seeds.child("by lot", number)))
         posed += maker.tasks(_world_of(number, chosen[-1]), plan.tasks // plan.worlds).tasks
-    return named(posed * TIMES, TRAIN_NAMINGS, seeds.child("naming").random()), _share_right(chosen)
+    return named(posed * NAMINGS_EACH, TRAIN_NAMINGS, seeds.child("naming").random()), _share_right(chosen)
 
 
 def _world_of(number: int, programs: Programs) -> ToolWorld:

@@ -10,18 +10,17 @@ import numpy as np
 from evosyn.plots import write_plot
 from evosyn.records import Json
 from evosyn.rundir import RunDir
-from evosyn.simulation.experiment.environment_table import zero_variance
 from evosyn.simulation.experiment.table import (
     arm_row,
-    as_share,
     cell,
     in_words,
     interval,
     interval_json,
     paired,
     remarks,
+    share_over_seeds,
+    zero_variance,
 )
-from evosyn.train.stats import t_interval
 
 NOTE = (
     "SIMULATED: a mechanism check with a simulated author of tools and chains, worlds of one grammar, and a model of "
@@ -68,7 +67,7 @@ def summarize(records: Sequence[Json], tools: Mapping[str, Json]) -> dict[str, J
         "curve": curve,
         "tools": dict(tools),
         "verdict": " ".join(told) or "No two arms that are compared were run.",
-        "remarks": remarks(rows),
+        "remarks": remarks(rows, "what an answer is paid for there is not what it does"),
     }
 
 
@@ -76,7 +75,7 @@ def _row(mine: Sequence[Json]) -> dict[str, Json]:
     row = arm_row(mine, ("sampled", "greedy", "within", "bundled"))
     for name in ("tasks", "right", "failing"):
         row[name] = round(float(np.mean([record[name] for record in mine])), 4)
-    row["zero_variance"] = interval_json(as_share(t_interval([zero_variance(record) for record in mine])))
+    row["zero_variance"] = share_over_seeds([zero_variance(record) for record in mine])
     return row
 
 
