@@ -5,8 +5,9 @@
     python benchmarks/scale.py shards [--problems 100000]     planned, made, compared with each other, written
 
 `shards` asks a script in place of a model (SIMULATED; its replies cost nothing) and makes the problems of all shards:
-requests, replies, journals, segments, sketches, seals, then the pass for near-duplicates. One shard is drawn and
-executed; its seal stands for all others (CLONED), so that writing has as many rows as it would have. Nodes are
+requests, replies, journals, segments, sketches, seals, then the pass for near-duplicates: one statement of a hundred
+is like others but for a word. One shard is drawn and executed; its seal stands for all others (CLONED), so that writing
+has as many rows as it would have. Nodes are
 processes of this machine: they share its cores, and no network lies between them. Waiting is SIMULATED latency.
 """
 
@@ -20,11 +21,12 @@ import resource
 import shutil
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from _replies import script
 
@@ -55,6 +57,8 @@ from evosyn.workbench import Workbench
 STORE = 80 << 20
 ALIKE = "Each crate has a number."
 """Of every scripted statement."""
+REPEATS, GROUPS = 0.01, 2000
+"""Share of the statements that are one of so many, with one word changed."""
 BUSY = "import time\ndef f():\n    e = time.process_time() + {}\n    while time.process_time() < e: pass\n    return {}"
 WAITING = "import time\ndef f():\n    time.sleep({})\n    return {}"
 
@@ -122,10 +126,11 @@ def drawn_words(key: str, count: int = 80) -> str:
 
 
 class Scripted:
-    """Answers by the script of `_replies`; implements `ports.Teacher`."""
+    """Answers by the script of `_replies`; implements `ports.Teacher`. Counts the statements that repeat another."""
 
     name = "scripted"
     simulated = True
+    groups: ClassVar[Counter[int]] = Counter()
 
     async def complete(self, request: Request) -> Reply:
         await asyncio.sleep(0)
@@ -133,8 +138,18 @@ class Scripted:
         key = content_id("r_", [messages, request.sample])
         text = script({"messages": messages}, request.sample)
         if ALIKE in text:
-            text = text.replace(ALIKE, f"{ALIKE} Seen: {drawn_words(key)}.")
+            text = self._statement(key, text)
         return Reply(id=key, text=text, model=self.name, input_tokens=900, output_tokens=len(text) // 4, cost=0.0)
+
+    def _statement(self, key: str, text: str) -> str:
+        draw, own = random.Random(key), drawn_words(key)
+        if draw.random() < REPEATS:
+            group = draw.randrange(GROUPS)
+            repeated = script({"messages": [{"content": "You write programming problems"}]}, group)
+            if ALIKE in repeated:
+                self.groups[group] += 1
+                text, own = repeated, f"{drawn_words(str(group))} {drawn_words(key, 1)}"
+        return text.replace(ALIKE, f"{ALIKE} Seen: {own}.")
 
     async def aclose(self) -> None:
         return None
@@ -180,7 +195,8 @@ def shards(problems: int, size: int) -> None:
             given = (seeds, config.filter.dedup, folder / "scratch")
             repeats = RepeatPass(storage, setup.run, plan, *given).by_shard()
             found = sum(map(len, repeats.values()))
-            print(f"near-duplicates: {_since(began)}, {found} found, {memory()}", flush=True)
+            like = sum(Scripted.groups.values()) - len(Scripted.groups)
+            print(f"near-duplicates: {_since(began)}, {found} found of {like}, {memory()}", flush=True)
             began = time.perf_counter()
             leasing.finish("rows", 1, set(), repeats)
             print(f"rows of one shard ({size} problems, 16 x 16): {_since(began)}", flush=True)
