@@ -56,7 +56,7 @@ def train_with_pool(
         workbench.check({None: ("environment", plan.config.drafting.sampling)})
     rows = seed_rows(seeds, workbench.sandbox, config.seed)
     make = partial(_feed, config, seeds, workbench)
-    train_rlvr(config, out, workbench.sandbox, on_row=on_row, feed=make, rows=rows)
+    train_rlvr(config, out, workbench.sandbox, on_row=on_row, feed=make, parts=[rows])
     with RunDir(out) as run:
         write_arrived(run, pool_of(run, config.coevolution, seeds, config.student))
 

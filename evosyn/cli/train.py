@@ -46,8 +46,8 @@ def command(config: RlvrConfig, out: Path, print_config: bool, **told: bool) -> 
         from evosyn.train.rlvr import train_rlvr
         from evosyn.workbench import Workbench
 
-        gathered(config)  # what is wrong with the data is said before anything of the sandbox
+        parts = gathered(config)  # what is wrong with the data is said before anything of the sandbox
         with Workbench(config.workbench) as workbench:
             protection = workbench.sandbox.protection
             tty_note(f"rewards run in the {protection.level} {protection.backend} sandbox")
-            train_rlvr(config, out, workbench.sandbox, on_row=on_row)
+            train_rlvr(config, out, workbench.sandbox, on_row=on_row, parts=parts)

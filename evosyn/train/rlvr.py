@@ -54,7 +54,7 @@ def train_rlvr(
     *,
     on_row: OnRow | None = None,
     feed: MakeFeed | None = None,
-    rows: Sequence[Sample] | None = None,
+    parts: Sequence[Sequence[Sample]] | None = None,
 ) -> dict[str, Json]:
     """Run or go on with one RLVR run; errors as of `run_training`.
 
@@ -62,7 +62,7 @@ def train_rlvr(
         config: as given; it is resolved here.
         sandbox: where completions run.
         feed: where rows come from; None for the data as they are, or their rotation where the configuration says so.
-        rows: of the data, where these are no datasets.
+        parts: rows of each dataset, where they were read before or are of none; see `run_training`.
     """
     config = resolve(config)
     if feed is None and config.rotation.active is not None:
@@ -74,7 +74,7 @@ def train_rlvr(
             "rollout.oversample: works in one process only; --set rollout.oversample=1 for more (vLLM and "
             "more prompts help)"
         )
-    return run_training(config, out, lambda start: _prepare(config, start, sandbox, feed), on_row, rows)
+    return run_training(config, out, lambda start: _prepare(config, start, sandbox, feed), on_row, parts)
 
 
 def check_changing_rows(config: RlvrConfig) -> None:

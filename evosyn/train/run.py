@@ -85,12 +85,12 @@ def run_training(
     out: Path,
     prepare: Callable[[Start], PreparedTrainer],
     on_row: OnRow | None,
-    rows: Sequence[Sample] | None = None,
+    parts: Sequence[Sequence[Sample]] | None = None,
 ) -> dict[str, Json]:
     """Run or go on with one training, and return its report (also in `report.json`).
 
     Args:
-        rows: of the data, where these are no datasets; None to read them.
+        parts: rows of each dataset, as `data.gathered` found them, or made otherwise; None to read the data.
 
     Raises:
         UsageError: data, model and configuration do not fit together; nothing was trained.
@@ -100,10 +100,11 @@ def run_training(
     """
     require_options(config)
     check_model(config.model)
-    parts = everything = gathered(config) if rows is None else [list(rows)]
+    everything = gathered(config) if parts is None else parts
+    chosen = everything
     if config.model == tiny.NAME:
-        parts = [tiny.easiest(part, max(1, config.tiny.problems // len(everything))) for part in everything]
-    samples = mixed(parts, config.rows.mix, SeedTree(config.seed))
+        chosen = [tiny.easiest(part, max(1, config.tiny.problems // len(everything))) for part in everything]
+    samples = mixed(chosen, config.rows.mix, SeedTree(config.seed))
     with ExitStack() as resources:
         run = resources.enter_context(RunDir(out) if is_main_process() else _Further(out))
         if is_main_process():
@@ -115,7 +116,7 @@ def run_training(
         start = _load(config, run, samples, resources)
         report = _train(config, start, prepare(start), on_row)
         if report["label"] is not None:
-            report["label"] = tiny.label(*(sum(map(len, some)) for some in (parts, everything)))
+            report["label"] = tiny.label(*(sum(map(len, some)) for some in (chosen, everything)))
         if is_main_process():
             write_card(run.path / "model", report)
             run.write_json("report.json", report)
