@@ -17,7 +17,7 @@ from evosyn.journal import Journal
 from evosyn.records import Json
 
 SCHEMA = 1
-KEPT_BEFORE = (".", "replies.sqlite", "verdicts.sqlite", "turns.jsonl", "states")
+KEPT_BEFORE = (".", "replies.sqlite", "verdicts.sqlite", "turns.jsonl", "states", "evaluations")
 """How names begin of what is kept in a directory before its run begins: paid replies of a `--dry-run`, for instance."""
 WRITTEN_AGAIN = "Remove it and repeat the command, which writes it again"
 

@@ -42,7 +42,7 @@ def begin_table(folder: Path, name: str, config: BaseModel) -> None:
     from evosyn.rundir import RunDir
 
     with RunDir(folder) as run:
-        run.claim(ABLATE)
+        run.claim_new(ABLATE)
         run.write_json("manifest.json", {"kind": ABLATE})
         run.write(f"{name}.yaml", as_yaml(config))
 

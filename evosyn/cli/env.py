@@ -163,13 +163,15 @@ def rows(
     from evosyn.rundir import RunDir
     from evosyn.workbench import Workbench
 
+    kind = "environment-rows"
     with RunDir(out) as directory, Workbench(config.workbench) as workbench:
-        directory.claim("environment-rows")
+        directory.claim_new(kind)
+        directory.write_json("manifest.json", {"kind": kind, "seed": seed})
         made = made_rows(workbench, names, per_env, environments, seed)
         write_dataset(out, SETTING, made.samples)
         write_rejects(out, made.rejects)
         report: dict[str, Json] = {
-            "kind": "environment-rows",
+            "kind": kind,
             "environments": made.environments,
             "kept": len(made.samples),
             "dropped": made.dropped,

@@ -84,13 +84,13 @@ def tasks(config: CheckConfig, source: str, out: Path, count: int, seed: int, as
     if reason := next((f"tools/{one.name}.py: {reason}" for one in world.tools if (reason := fault(one))), ""):
         raise UsageError(f"{folder_of(source)}/{reason}")
     with RunDir(out) as directory, Workbench(config.workbench) as workbench:
-        directory.claim("world")
+        directory.claim_new("world")
+        directory.write_json("manifest.json", {"kind": "world", "world": world.id, "asked": count, "seed": seed})
         player, seeds = _player(workbench), SeedTree(seed).child("world", world.id)
         graph = find_graph(world, player, seeds)
         made = make_tasks(world, graph, player, count, seeds)
         write_world(source, out, graph, made.tasks)
         write_dataset(out, SETTING, rows_of_world(world, made.tasks, workbench.domains[NAME]))
-        directory.write_json("manifest.json", {"kind": "world", "world": world.id, "asked": count, "seed": seed})
         report = {"kept": len(made.tasks), "dropped": dict(sorted(made.dropped.items())), "world": world.id,
                   "edges": len(graph.edges), "density": round(graph.density(len(world.tools)), 4),
                   "misses": sum(one.misses for one in made.tasks),
@@ -181,7 +181,7 @@ def rollout(
     if agent is None and not config.workbench.teacher.spec:
         raise UsageError("no agent: give --agent gold (a script), or --model provider/name")
     with RunDir(out) as directory, Workbench(config.workbench, out=out, seed=seed) as workbench:
-        directory.claim(KIND)
+        directory.claim_new(KIND)
         decided = {"kind": KIND, "world": plan.world.id, "agent": agent, "user": kind, "seed": seed}
         directory.write_json("manifest.json", decided)
         redrawn: Counter[str] = Counter()

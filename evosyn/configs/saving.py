@@ -54,7 +54,7 @@ def save_config(out: Path, config: BaseModel) -> None:
     """Write `config.yaml` for a directory whose runs may differ in their settings.
 
     Raises:
-        UsageError: the directory is of another command.
+        UsageError: the directory is of another command, or holds files of something else.
     """
     path = out / CONFIG
     if path.exists():
@@ -63,6 +63,8 @@ def save_config(out: Path, config: BaseModel) -> None:
         except UsageError as error:
             told = f"--out {out}: was written by another command or version; choose another --out"
             raise UsageError(f"{told}\n{error}") from error
+    else:
+        _require_new(out, CONFIG)
     write_atomic(path, as_yaml(config))
 
 
@@ -77,9 +79,14 @@ def freeze_config(out: Path, config: BaseModel | Mapping[str, Json], name: str =
     if path.exists():
         defaults = type(config).model_construct().model_dump(mode="json") if isinstance(config, BaseModel) else {}
         _compare(path, yaml.safe_load(text), defaults)
-    elif any(out.glob("*.json")) or (out / "metrics.jsonl").exists():
-        raise UsageError(f"--out {out}: holds files of something else and no {name}; choose another --out")
+    else:
+        _require_new(out, name)
     write_atomic(path, text)
+
+
+def _require_new(out: Path, name: str) -> None:
+    if any(out.glob("*.json")) or (out / "metrics.jsonl").exists():
+        raise UsageError(f"--out {out}: holds files of something else and no {name}; choose another --out")
 
 
 def _compare(path: Path, now: Json, defaults: Json) -> None:

@@ -208,3 +208,22 @@ def test_a_directory_whose_report_lacks_something_is_damaged_and_no_crash(tmp_pa
     (tmp_path / "report.json").write_text("{}")
     refused = run("inspect", tmp_path)
     assert isinstance(refused.exception, CorruptRun) and "another version" in str(refused.exception)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("env", "rows", "brackets"),
+        ("env", "evolve"),
+        ("world", "tasks", "builtin:library"),
+        ("world", "rollout", "builtin:library", "--agent", "gold"),
+        ("ablate", "k", "--pool", "runs/none"),
+    ],
+    ids=" ".join,
+)
+def test_files_of_the_user_are_named_and_left_alone(tmp_path, words):
+    lines(tmp_path / "thesis.tex", "mine")
+    result = run(*words, "--out", tmp_path)
+    assert isinstance(result.exception, UsageError), result.exception
+    assert "holds files that no run of evosyn wrote (thesis.tex)" in str(result.exception)
+    assert [one.name for one in tmp_path.iterdir() if not one.name.startswith((".", "replies."))] == ["thesis.tex"]

@@ -47,3 +47,10 @@ def test_a_run_that_was_started_before_the_section_workbench_goes_on_and_repeats
     assert (old.data, old.setting, old.steps, old.seed) == ("data/a", "random", 4, 3)
     freeze_config(tmp_path, old)
     assert load_config(RlvrConfig, file=tmp_path / "config.yaml") == old
+
+
+def test_files_of_something_else_are_not_overwritten_where_settings_may_differ(tmp_path: Path) -> None:
+    (tmp_path / "report.json").write_text("{}")
+    with pytest.raises(UsageError, match="choose another --out"):
+        save_config(tmp_path, DistillConfig())
+    assert not (tmp_path / "config.yaml").exists()

@@ -49,16 +49,16 @@ def evolve_environments(
     began, start = time.monotonic(), started_from(config)
     checked = workbench.check({} if (out / "manifest.json").is_file() else models_of(config))
     with RunDir(out) as run:
-        run.claim(KIND)
+        run.claim_new(KIND)
         asked = AskedTeachers(workbench.teacher(), workbench.teacher(config.student.model))
         texts = [one.text for one in start]
         with EnvironmentEvaluator(config, run, asked, texts, workbench) as evaluator:
             evolved = EvolvedEnvironments(config, ordered(start, evaluator), evaluator, asked.reviewer.name)
             search = search_of(config, evolved, arms_of(config, workbench, evolved), run.journal, on_commit)
-            run.write(CONFIG, as_yaml(config))
             simulated = asked.reviewer.simulated or asked.student.simulated
             told = {"kind": KIND, "evosyn": __version__, "teacher": asked.reviewer.name, "student": evaluator.student}
             run.write_json("manifest.json", {**told, "epoch": evaluator.epoch, "simulated": simulated})
+            run.write(CONFIG, as_yaml(config))
             return complete(search, run, more=more, began=began, before={"check": checked})
 
 
