@@ -36,7 +36,7 @@ class CoevolveExperimentConfig(ExperimentConfig):
 
     recipe: Literal["dejaq", "evoenv"] = Field(default="dejaq", description="Whose loop.")
     jobs: int = Field(default=2, ge=1, description="Trainings at the same time (evoenv).")
-    rate: float = Field(default=1e-3, gt=0, description="Learning rate of the arms (evoenv).")
+    rate: float = Field(default=3e-4, gt=0, description="Learning rate of the arms (evoenv).")
 
 
 def create(tools: ExperimentTools, config: CoevolveExperimentConfig) -> Experiment:

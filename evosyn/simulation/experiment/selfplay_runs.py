@@ -46,7 +46,7 @@ class StudentEffort(NamedTuple):
     """Trainings at the same time, and their learning rate."""
 
     jobs: int = 2
-    rate: float = 1e-3
+    rate: float = 3e-4
 
 
 def experiment(
