@@ -340,6 +340,5 @@ def warnings_of(state: EnvironmentPool) -> list[str]:
     if len(state.fates) < NOTHING_IN or any(one.source for one in state.fates):
         return []
     worst = ", ".join(f"{count} x {reason}" for reason, count in list(ends(state.fates).items())[:3])
-    return [
-        f"none of {len(state.fates)} drafts came into the pool ({worst}); without any the student trains on the seeds alone"
-    ]
+    told = f"none of {len(state.fates)} drafts came into the pool ({worst})"
+    return [f"{told}; without any the student trains on the seeds alone"]
