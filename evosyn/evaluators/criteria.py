@@ -73,7 +73,8 @@ def oracle(block: Block, config: ConsistencyConfig) -> Floats:
 def reachable(block: Block, config: ConsistencyConfig) -> Floats:
     """The best expected score of each draw where solutions with equal rows are tied, shape (B,), for k = 1.
 
-    Whoever reads what passed alone cannot tell such solutions apart, so this is as far as passes alone can carry.
+    Whoever reads what passed alone cannot tell such solutions apart, so this is as far as passes alone can carry. An
+    order with further ties mixes others, unless all are tied: then best and worst come from one group.
     """
     values = np.zeros(len(block.at_B))
     for draw, (agrees_MN, right_MN) in enumerate(zip(block.agrees_BMN, block.right_agrees_BMN, strict=True)):
@@ -85,10 +86,10 @@ def reachable(block: Block, config: ConsistencyConfig) -> Floats:
         first_GN = (members_GM @ right_MN if config.criterion1 else agree_GN) / sizes_G
         last_GGN = np.repeat((agree_GN / sizes_G)[None], len(sizes_G), axis=0)
         diagonal = np.arange(len(sizes_G))
-        last_GGN[diagonal, diagonal] = (
-            np.maximum(agree_GN - 1, 0) / np.maximum(sizes_G - 1, 1) if len(sizes_G) == 1 else 0
-        )
-        values[draw] = (first_GN[:, None] * last_GGN).max()
+        last_GGN[diagonal, diagonal] = 0
+        first_N = (right_MN if config.criterion1 else agrees_MN).mean(axis=0)
+        tied_N = first_N * np.maximum(agrees_MN.sum(axis=0) - 1, 0) / (len(agrees_MN) - 1)
+        values[draw] = max((first_GN[:, None] * last_GGN).max(), tied_N.max())
     return values
 
 

@@ -127,10 +127,18 @@ def test_what_passes_alone_can_reach_is_the_best_of_all_rankings_that_tie_equal_
     ]
     distinct = sorted(set(rows))
     best = 0.0
-    for places in itertools.permutations(range(len(distinct))):
+    for places in itertools.product(range(len(distinct)), repeat=len(distinct)):
         scores = np.array([[places[distinct.index(row)] for row in rows]], float)
         for n in range(matrix.verdicts_MN.shape[1]):
             testings = np.eye(matrix.verdicts_MN.shape[1])[[n]]
             best = max(best, float(judge(block, scores, testings, config).score_B[0]))
     assert reachable(block, config)[0] == pytest.approx(best)
     assert reachable(block, config)[0] <= oracle(block, config)[0] + 1e-9
+
+
+def test_tying_all_can_be_the_best_that_passes_allow() -> None:
+    matrix = PassMatrix("p", np.array([list("PP"), list("PP"), list("FF"), list("FF")]), np.array(list("PPPP")))
+    config = ConsistencyConfig()
+    block = make_draws([matrix], config).blocks[0]
+    tied = judge(block, np.zeros((1, 4)), np.array([[1.0, 0.0]]), config).score_B[0]
+    assert reachable(block, config)[0] == pytest.approx(tied) and tied == pytest.approx(1 / 6)
