@@ -6,10 +6,11 @@
 Five folds by task (no task in two folds, every problem held out once) x three search seeds x three ways to search with
 the same openings, budget and choice of the winner; held-out problems are scored on 60 draws of a seed of their own. The
 statistic of a row is the mean over problems of its held-out score, averaged over search seeds first; differences are
-paired bootstraps over problems. `run` does what is missing, one part after the other, and may be stopped at any time;
-`report` says how much there is. Settings: `asserts` and `lists` (a pool with texts, each check or each list a testing),
-`strong` (recorded matrices), `both` (asserts and strong, searched together), `weak`, `mixed` (the offline teacher on
-the bundled seeds, a simulation).
+paired bootstraps over problems (over tasks, where settings share them): they hold for the winners that were found, and
+the differences of each search seed stand beside them. `run` does what is missing, one part after the other, and may be
+stopped at any time; `report` says how much there is. Settings: `asserts` and `lists` (a pool with texts, each check or
+each list a testing), `strong` (recorded matrices), `both` (asserts and strong, searched together), `weak`, `mixed` (the
+offline teacher on the bundled seeds, a simulation).
 """
 
 from __future__ import annotations
@@ -105,7 +106,8 @@ class Bench:
         }
         best = max(means, key=lambda name: means[name])
         rows = {**found[0], BEST: found[0][best]}
-        return {"rows": rows, "chosen": best, ORACLE: found[1], "reachable": found[2]}
+        tasks = {matrix.problem_id: task_of(matrix) for matrix in folds[number]}
+        return {"rows": rows, "chosen": best, ORACLE: found[1], "reachable": found[2], "tasks": tasks}
 
     def search(self, part: Part) -> dict[str, Json]:
         """Held-out scores of one winner by problem, and how it was chosen."""
@@ -204,11 +206,16 @@ def parts_of(settings: Sequence[str]) -> Iterator[Part]:
 
 
 class Row(NamedTuple):
-    """Held-out scores by problem, averaged over search seeds."""
+    """Held-out scores by problem, averaged over search seeds.
+
+    Attributes:
+        by_seed: the same of each search seed that has all folds.
+    """
 
     name: str
     scores: dict[str, float]
     seeds: int = 1
+    by_seed: Sequence[dict[str, float]] = ()
 
 
 class SettingReport:
@@ -228,15 +235,20 @@ class SettingReport:
         found = [Row(name, {k: v for one in known for k, v in one["rows"][name].items()}) for name in names]
         found.append(Row(ORACLE, {k: v for one in known for k, v in one[ORACLE].items()}))
         for arm in ARMS:
-            scores: dict[str, list[float]] = {}
+            seeds: dict[int | None, dict[str, float]] = {}
             for part, value in self._parts.items():
                 if part.arm == arm:
-                    for name, score in value["rows"].items():
-                        scores.setdefault(name, []).append(score)
-            if len(scores) == len(found[0].scores):
-                means = {name: float(np.mean(values)) for name, values in scores.items()}
-                found.append(Row(arm, means, min(len(values) for values in scores.values())))
+                    seeds.setdefault(part.seed, {}).update(value["rows"])
+            whole = [scores for scores in seeds.values() if len(scores) == len(found[0].scores)]
+            if whole:
+                means = {name: float(np.mean([scores[name] for scores in whole])) for name in whole[0]}
+                found.append(Row(arm, means, len(whole), whole))
         return found
+
+    @cached_property
+    def tasks(self) -> dict[str, str]:
+        """The task of each problem."""
+        return {k: v for part, value in self._parts.items() if part.arm is None for k, v in value["tasks"].items()}
 
     def lines(self) -> Iterator[str]:
         rows = {row.name: row for row in self.rows}
@@ -259,7 +271,10 @@ class SettingReport:
         for one, other in (("evolve", "iid"), ("evolve", BEST), ("evolve", "hillclimb")):
             if one in rows and other in rows:
                 found = _difference(rows[one], rows[other], problems)
-                yield f"{one} over {other}: {_shown(found)}; a difference of {found[3]:.3f} would be found 4 times of 5"
+                yield (
+                    f"{one} over {other}: {_shown(found)} for these winners, a difference of {found[3]:.3f} would be "
+                    f"found 4 times of 5; by search seed {_by_seed(rows[one], rows[other], problems)}"
+                )
         won = [value for part, value in self._parts.items() if part.arm == "evolve"]
         if won:
             errors = [value["gain"][2] for value in won if value["gain"]]
@@ -273,15 +288,18 @@ class SettingReport:
 
 
 def together(reports: Sequence[SettingReport]) -> Iterator[str]:
-    """Evolve against iid over all settings that have both."""
-    pairs = [(f"{report.setting}/{name}", rows["evolve"].scores[name] - rows["iid"].scores[name])
-             for report in reports if {"evolve", "iid"} <= (rows := {row.name: row for row in report.rows}).keys()
-             for name in sorted(rows["iid"].scores)]  # fmt: skip
-    if pairs:
-        gaps = np.array([gap for _, gap in pairs])
+    """Evolve against iid over all settings that have both; settings share tasks, so a task counts once."""
+    by_task: dict[str, list[float]] = {}
+    for report in reports:
+        rows = {row.name: row for row in report.rows}
+        for name in sorted(rows["iid"].scores) if {"evolve", "iid"} <= rows.keys() else ():
+            gap = rows["evolve"].scores[name] - rows["iid"].scores[name]
+            by_task.setdefault(report.tasks[name], []).append(gap)
+    if by_task:
+        gaps = np.array([np.mean(some) for some in by_task.values()])
         low, high = bootstrap(gaps)
         power = DETECTED * gaps.std(ddof=1) / np.sqrt(len(gaps))
-        yield f"evolve over iid, all settings: {gaps.mean():+.4f} [{low:+.4f}, {high:+.4f}], {len(gaps)} problems; a "
+        yield f"evolve over iid, all settings: {gaps.mean():+.4f} [{low:+.4f}, {high:+.4f}], {len(gaps)} tasks; a "
         yield f"difference of {power:.4f} would be found 4 times of 5"
 
 
@@ -294,6 +312,13 @@ def _difference(one: Row, other: Row, problems: Sequence[str]) -> tuple[float, f
     gaps = np.array([one.scores[name] - other.scores[name] for name in problems])
     low, high = bootstrap(gaps)
     return float(gaps.mean()), low, high, float(DETECTED * gaps.std(ddof=1) / np.sqrt(len(gaps)))
+
+
+def _by_seed(one: Row, other: Row, problems: Sequence[str]) -> str:
+    """The difference for each search seed; a row without seeds is the same for all."""
+    others = other.by_seed or [other.scores] * len(one.by_seed)
+    gaps = [np.mean([a[name] - b[name] for name in problems]) for a, b in zip(one.by_seed, others, strict=False)]
+    return " ".join(f"{gap:+.3f}" for gap in gaps)
 
 
 def _shown(found: tuple[float, float, float, float]) -> str:
