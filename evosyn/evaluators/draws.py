@@ -168,6 +168,15 @@ class Draws:
         return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
 
 
+def draws_in_words(count: int) -> str:
+    """What a strategy was scored on again after a search.
+
+    Args:
+        count: draws a problem; a single one is a pool that has no other (`make_draws`).
+    """
+    return f"{count} fresh draws" if count > 1 else "the draw that the search saw, since the pool has no other one"
+
+
 def make_draws(matrices: Sequence[PassMatrix], config: ConsistencyConfig) -> Draws:
     """Draw sub-matrices of every usable problem.
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from evosyn.evaluators.draws import draws_in_words
 from evosyn.records import Json
 from evosyn.textual import score_text
 
@@ -247,7 +248,7 @@ def _why_chosen(chosen: Mapping[str, Json]) -> tuple[str, ...]:
     if chosen.get("gain") is None:
         return ()
     kind = "the winner is better" if chosen["evolved_wins"] else "no finalist is better by more than chance"
-    draws = f"{chosen['draws']} fresh draws a problem, standard error from drawing {chosen['drawing_error']:.4f}"
+    draws = f"{draws_in_words(chosen['draws'])}, standard error from drawing {chosen['drawing_error']:.4f}"
     bound = f"gain {chosen['gain']:+.4f}, lower bound {chosen['gain_lower']:+.4f}"
     return (f"On the seeds, against the best known rule, {chosen['known']}: {kind} ({bound}, {draws})",)
 

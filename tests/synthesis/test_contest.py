@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from evosyn.errors import UsageError
-from evosyn.evaluators.draws import ConsistencyConfig
+from evosyn.evaluators.draws import ConsistencyConfig, draws_in_words
 from evosyn.evaluators.intervals import split_problems, task_of
 from evosyn.records import Candidate, Invalid, PassMatrix, Ranking
 from evosyn.synthesis.search.contest import BATCH, DRAWING_ERROR, FIRST_BATCHES, MOST_BATCHES, Scored, decide, gain_of
@@ -145,3 +145,9 @@ def test_a_task_of_two_pools_is_held_out_of_both_or_of_neither_and_every_pool_ha
     train, held = ({task_of(one) for one in side} for side in split)
     assert not train & held and len(split.heldout) == 4 + 4 + 4
     assert sum(one.problem_id.startswith("one") for one in split.heldout) == 4
+
+
+def test_a_pool_without_other_draws_is_said_to_have_none() -> None:
+    found = contest(["knowing"], ["counting"], [matrix(number, rows=5, columns=4) for number in range(12)])
+    assert found.draws == 1 and "the search saw" in draws_in_words(found.draws)
+    assert draws_in_words(40) == "40 fresh draws"

@@ -91,7 +91,7 @@ class Contest(NamedTuple):
         winner: the text; `scored` is how it did.
         reference: name of the best known rule; None where none is valid.
         gain: of the finalist with the highest lower bound over that rule; None where there is none to compare.
-        draws: fresh draws a problem.
+        draws: a problem; one is that of the search, since its pool has no other.
     """
 
     winner: str
