@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from evosyn.cli._command import default_teacher
 from evosyn.cli._selfplay import estimated_pool, seeds_of, train_with_pool
+from evosyn.dataset import Sample
 from evosyn.environments.contract import Environment
 from evosyn.errors import UsageError
 from evosyn.records import Problem
@@ -47,7 +49,17 @@ class CoevolveConfig(RlvrConfig):
         return self.workbench.teacher.spec == "self"
 
 
-Seeds: TypeAlias = "list[Problem] | list[Environment]"
+class Seeds(NamedTuple):
+    """What a run begins with.
+
+    Attributes:
+        problems: of `dejaq`, and `parts` the rows that they are of, by dataset.
+        environments: of `evoenv`.
+    """
+
+    problems: Sequence[Problem] = ()
+    parts: Sequence[Sequence[Sample]] = ()
+    environments: Sequence[Environment] = ()
 
 
 def checked_seeds(config: CoevolveConfig) -> Seeds:
@@ -68,28 +80,31 @@ def checked_seeds(config: CoevolveConfig) -> Seeds:
 
         check_policy_teacher(config)
     if pool:
-        return seeds_of(config)
-    samples = [sample for part in gathered(config) for sample in part]
-    return check_coevolution(config.coevolution, samples, config.student)
+        return Seeds(environments=seeds_of(config))
+    parts = gathered(config)
+    samples = [sample for part in parts for sample in part]
+    return Seeds(check_coevolution(config.coevolution, samples, config.student), parts)
 
 
 def default_of(seeds: Seeds) -> str | None:
     """Who is asked where nobody is named: the simulation, where it knows what the seeds are."""
-    problems = [one for one in seeds if isinstance(one, Problem)]
-    return default_teacher(problems) if problems else "offline"
+    return default_teacher(seeds.problems) if seeds.problems else "offline"
 
 
 def coevolve(config: CoevolveConfig, seeds: Seeds, workbench: Workbench, out: Path, on_row: OnRow | None) -> None:
     """Train with problems or environments that evolve; errors as of `train_rlvr`."""
     from evosyn.train.rlvr import train_rlvr
+    from evosyn.train.run import check_run
 
+    check_run(config)
     if config.coevolution.recipe == SELFPLAY:
-        train_with_pool(config, [one for one in seeds if isinstance(one, Environment)], workbench, out, on_row)
+        train_with_pool(config, seeds.environments, workbench, out, on_row)
         return
     asks = mutates(config.coevolution) and not config.is_self
     if asks and not (out / "config.yaml").is_file():
         workbench.check({None: ("mutate-setting", config.coevolution.mutation.sampling)})
-    train_rlvr(config, out, workbench.sandbox, on_row=on_row, feed=partial(_feed, config, workbench))
+    make = partial(_feed, config, workbench)
+    train_rlvr(config, out, workbench.sandbox, on_row=on_row, feed=make, parts=seeds.parts)
 
 
 def estimated(config: CoevolveConfig, seeds: Seeds, workbench: Workbench) -> dict[str, Json]:
@@ -101,8 +116,8 @@ def estimated(config: CoevolveConfig, seeds: Seeds, workbench: Workbench) -> dic
     from evosyn.synthesis.coevolution import estimate
 
     if config.coevolution.recipe == SELFPLAY:
-        return estimated_pool(config, [one for one in seeds if isinstance(one, Environment)], workbench)
-    plan = plan_of(config.coevolution, [one for one in seeds if isinstance(one, Problem)], config.student)
+        return estimated_pool(config, seeds.environments, workbench)
+    plan = plan_of(config.coevolution, seeds.problems, config.student)
     if not mutates(config.coevolution):
         return estimate.without_teacher(plan, config.rollout.group)
     if config.is_self:

@@ -42,11 +42,11 @@ def command(config: RlvrConfig, out: Path, print_config: bool, **told: bool) -> 
         return
     names = ("reward", "pass_rate", "zero_variance", "loss", "reward_share")
     with training(config.steps, names, out, **told) as on_row:
-        from evosyn.train.data import gathered
         from evosyn.train.rlvr import train_rlvr
+        from evosyn.train.run import ready
         from evosyn.workbench import Workbench
 
-        parts = gathered(config)  # what is wrong with the data is said before anything of the sandbox
+        parts = ready(config)  # before anything of the sandbox
         with Workbench(config.workbench) as workbench:
             protection = workbench.sandbox.protection
             tty_note(f"rewards run in the {protection.level} {protection.backend} sandbox")

@@ -80,6 +80,22 @@ class PreparedTrainer(NamedTuple):
     live: LiveRows | None = None
 
 
+def ready(config: RlvrConfig | DistillConfig) -> list[list[Sample]]:
+    """The rows of each dataset of a run that can begin: what can be said without a sandbox or a model is said here.
+
+    Raises:
+        UsageError: options, model or data do not fit together.
+    """
+    check_run(config)
+    return gathered(config)
+
+
+def check_run(config: RlvrConfig | DistillConfig) -> None:
+    """The same, for a run whose rows come from elsewhere."""
+    require_options(config)
+    check_model(config.model)
+
+
 def run_training(
     config: RlvrConfig | DistillConfig,
     out: Path,
@@ -90,7 +106,7 @@ def run_training(
     """Run or go on with one training, and return its report (also in `report.json`).
 
     Args:
-        parts: rows of each dataset, as `data.gathered` found them, or made otherwise; None to read the data.
+        parts: rows of each dataset, as `ready` found them, or made otherwise after `check_run`; None to ask `ready`.
 
     Raises:
         UsageError: data, model and configuration do not fit together; nothing was trained.
@@ -98,10 +114,7 @@ def run_training(
             makes sense.
         KeyboardInterrupt: SIGTERM came, everything is saved.
     """
-    require_options(config)
-    check_model(config.model)
-    everything = gathered(config) if parts is None else parts
-    chosen = everything
+    chosen = everything = ready(config) if parts is None else parts
     if config.model == tiny.NAME:
         chosen = [tiny.easiest(part, max(1, config.tiny.problems // len(everything))) for part in everything]
     samples = mixed(chosen, config.rows.mix, SeedTree(config.seed))

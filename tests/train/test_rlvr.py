@@ -79,6 +79,18 @@ def test_each_algorithm_trains_and_reports(
     assert train_rlvr(asked, out, sandbox) == json.loads((out / "report.json").read_text())
 
 
+def test_rows_that_were_read_before_are_not_read_again(
+    small_data: Path, tiny_model: Path, sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from evosyn.train import run
+    from evosyn.train.rlvr import train_rlvr
+
+    asked = config("steps=1", data=small_data, model=tiny_model)
+    parts = run.ready(asked)
+    monkeypatch.setattr(run, "gathered", None)
+    assert train_rlvr(asked, tmp_path / "run", sandbox, parts=parts)["steps"] == 1
+
+
 def test_oversampling_keeps_groups_with_signal_first(
     small_data: Path, tiny_model: Path, sandbox: Sandbox, tmp_path: Path
 ) -> None:
