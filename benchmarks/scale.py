@@ -57,8 +57,8 @@ from evosyn.workbench import Workbench
 STORE = 80 << 20
 ALIKE = "Each crate has a number."
 """Of every scripted statement."""
-REPEATS, GROUPS = 0.01, 2000
-"""Share of the statements that are one of so many, with one word changed."""
+REPEATS, GROUPS = 0.01, 0.0025
+"""Share of the statements that are one of some, with one word changed, and how many these are, a problem."""
 BUSY = "import time\ndef f():\n    e = time.process_time() + {}\n    while time.process_time() < e: pass\n    return {}"
 WAITING = "import time\ndef f():\n    time.sleep({})\n    return {}"
 
@@ -131,6 +131,7 @@ class Scripted:
     name = "scripted"
     simulated = True
     groups: ClassVar[Counter[int]] = Counter()
+    count: ClassVar[int] = 1
 
     async def complete(self, request: Request) -> Reply:
         await asyncio.sleep(0)
@@ -144,7 +145,7 @@ class Scripted:
     def _statement(self, key: str, text: str) -> str:
         draw, own = random.Random(key), drawn_words(key)
         if draw.random() < REPEATS:
-            group = draw.randrange(GROUPS)
+            group = draw.randrange(self.count)
             repeated = script({"messages": [{"content": "You write programming problems"}]}, group)
             if ALIKE in repeated:
                 self.groups[group] += 1
@@ -180,6 +181,7 @@ def shards(problems: int, size: int) -> None:
         pool.problem for pool in load_pools("builtin:python-seeds") if pool.problem.domain == "python-function"
     )
     inputs = Inputs(load_known("gap"), "gap", seeds, "builtin:python-seeds")
+    Scripted.count = max(1, round(GROUPS * problems))
     folder = Path(tempfile.mkdtemp(prefix="evosyn-scale-"))
     try:
         plan, setup = planned(problems, config.shards), setup_of(inputs, config, "benchmark", folder, None)
