@@ -1,14 +1,16 @@
 """Fresh questions of environments while a model trains: made when they are needed, and journalled whole.
 
-How much a student can learn at a level is 4a(1-a), a being its solve rate there as far as it is known, and a floor
-that lets what is worn come back (ours). `environments.rotation` and `evosyn coevolve --recipe evoenv` draw by it.
+How much a student can learn at a level is 4a(1-a), a being its solve rate on one question there, averaged over
+questions, and a floor that lets what is worn come back (ours): a level of which it always solves one half of the
+questions and never the other has a rate of one half and teaches nothing. `environments.rotation` and `evosyn coevolve
+--recipe evoenv` draw by it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from evosyn.chat import Message
 from evosyn.dataset import sample_id
@@ -25,8 +27,23 @@ from evosyn.tasks import Task
 Fits: TypeAlias = Callable[[tuple[Message, ...]], bool]
 Cell: TypeAlias = tuple[str, int]
 """An environment and a level."""
-Rate: TypeAlias = tuple[float, float]
-"""Completions that passed, and those that could be judged; older ones weigh less."""
+PRIOR = 2.0
+"""Completions that the solve rate counts for where it stands in for pairs."""
+
+
+class Rate(NamedTuple):
+    """What a student came to at a level, in completions; older ones weigh less.
+
+    Attributes:
+        passed: of `known`, those that could be judged.
+        differing: of `paired`, those that were judged beside others of the same question, by the share of pairs that
+            ended differently; half of it is what a(1-a) is expected to be, with no bias.
+    """
+
+    passed: float = 0.0
+    known: float = 0.0
+    differing: float = 0.0
+    paired: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -86,14 +103,15 @@ def feed_row(environment: Environment, one: FreshRow) -> FeedRow:
 
 def share_of(rate: Rate | None) -> float:
     """A solve rate; a half where nothing is known."""
-    passed, known = rate or (0.0, 0.0)
-    return (passed + 1) / (known + 2)
+    found = rate or Rate()
+    return (found.passed + 1) / (found.known + 2)
 
 
-def signal(rate: Rate | None, floor: float) -> float:
-    """The weight of a level in a draw."""
-    share = share_of(rate)
-    return 4 * share * (1 - share) + floor
+def signal(rate: Rate | None) -> float:
+    """An estimate of the mean of 4a(1-a) over the questions of a level; that of its solve rate where no pairs are
+    known. What is estimated lies in [0, 1], the estimate of few small groups may lie above."""
+    found, share = rate or Rate(), share_of(rate)
+    return (2 * found.differing + PRIOR * 4 * share * (1 - share)) / (found.paired + PRIOR)
 
 
 def rates_after(
@@ -103,8 +121,9 @@ def rates_after(
     found = dict(rates)
     for cell, passed, known in outcomes:
         if known:
-            before = found.get(cell, (0.0, 0.0))
-            found[cell] = (memory * before[0] + passed, memory * before[1] + known)
+            differing = 2 * passed * (known - passed) / (known - 1) if known > 1 else 0.0
+            new = Rate(passed, known, differing, known if known > 1 else 0)
+            found[cell] = Rate(*(memory * old + now for old, now in zip(found.get(cell, Rate()), new, strict=True)))
     return found
 
 

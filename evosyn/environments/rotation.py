@@ -2,9 +2,9 @@
 
 A `ports.Feed` over rows of environments. EvoEnv (sections 1 and 3) names pool rotation and does not give its rule; the
 one here is ours. A row that all completions of a group solve, or none, teaches nothing (its advantage is zero): an
-instance of the same environment that nobody has seen takes its place, at a level drawn by 4a(1-a) plus a floor, a being
-the student's solve rate there. Where an environment is worn (solved, or not solved, at every level), the place goes to
-one drawn by the best of its levels; the floor lets worn ones come back. docs/train.md.
+instance of the same environment that nobody has seen takes its place, at a level drawn by `fresh.signal` plus a floor.
+Where an environment is worn (its questions are solved always or never, at every level), the place goes to one drawn by
+the best of its levels; the floor lets worn ones come back. docs/train.md.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ from evosyn.records import Json, content_id
 from evosyn.reported_steps import ReportedSteps, by_row
 from evosyn.tasks import task_of
 
-SOLVED, UNSOLVED = 0.9, 0.02
-"""Solve rates from and up to which a level has no signal to speak of."""
+WORN = 0.2
+"""Signal below which a level has none to speak of: that of solve rates below .05 or above .95."""
 TRIES = 3
 """Instances that are made for a place before its row stays."""
 
@@ -203,9 +203,9 @@ class RotatingPool:
         rng, levels = seeds.random(), range(1, LEVELS + 1)
 
         def weight(name: str, level: int) -> float:
-            return signal(rates.get((name, level)), self._config.floor)
+            return signal(rates.get((name, level))) + self._config.floor
 
-        if not any(UNSOLVED < share_of(rates.get((own, level))) < SOLVED for level in levels):
+        if all(signal(rates.get((own, level))) < WORN for level in levels):
             names = sorted(self._environments)
             (own,) = rng.choices(names, [max(weight(name, level) for level in levels) for name in names])
         (level,) = rng.choices(levels, [weight(own, level) for level in levels])
@@ -213,7 +213,7 @@ class RotatingPool:
 
     def _refold(self) -> None:
         self._places = dict(self._first)
-        self._rates: dict[Cell, tuple[float, float]] = {}
+        self._rates: dict[Cell, Rate] = {}
         self._fresh: defaultdict[str, int] = defaultdict(int)
         self._rotated = 0.0
         for event in self._steps.standing():

@@ -190,7 +190,8 @@ class EnvironmentPool:
         levels = range(1, LEVELS + 1)
         if not self._plan.arm.rotates:
             return [(rng.choice(names), rng.choice(levels)) for _ in range(count)]
-        worth = {name: [signal(self.rates.get((name, level)), self._rules.floor) for level in levels] for name in names}
+        rules = self._rules
+        worth = {name: [signal(self.rates.get((name, one))) + rules.floor for one in levels] for name in names}
         drawn = rng.choices(names, [max(worth[name]) for name in names], k=count)
         return [(name, rng.choices(levels, worth[name])[0]) for name in drawn]
 
@@ -219,7 +220,7 @@ class EnvironmentPool:
         if found is None or found.id in self.members:
             return
         self.members[found.id] = PoolMember(found, self.steps - 1)
-        self.rates[found.id, self._plan.config.band.level] = float(one.solved), float(one.known)
+        self.rates[found.id, self._plan.config.band.level] = Rate(one.solved, one.known)
         if self._plan.arm.rotates and len(self.active) > self._rules.active:
             self._retire(self.active[0], "full")
 
