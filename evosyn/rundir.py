@@ -6,7 +6,7 @@ import fcntl
 import json
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -20,6 +20,19 @@ SCHEMA = 1
 KEPT_BEFORE = (".", "replies.sqlite", "verdicts.sqlite", "turns.jsonl", "states", "evaluations")
 """How names begin of what is kept in a directory before its run begins: paid replies of a `--dry-run`, for instance."""
 WRITTEN_AGAIN = "Remove it and repeat the command, which writes it again"
+
+
+def see_unchanged(out: Path, before: Mapping[str, Json], now: Mapping[str, Json]) -> None:
+    """
+    Raises:
+        UsageError: a value that decides the course of the run in `out` was another one; names those that were.
+    """
+    changed = [key for key in before if before[key] != now.get(key)]
+    if changed:
+        shown = "; ".join(f"{key}: {before[key]!r} before, {now.get(key)!r} now" for key in changed[:4])
+        raise UsageError(
+            f"--out {out}: was started with other settings ({shown}); repeat them, or choose another --out"
+        )
 
 
 def require_file(path: Path) -> None:
@@ -168,6 +181,18 @@ class RunDir:
             if others:
                 told = f"holds files that no run of evosyn wrote ({', '.join(others[:3])})"
                 raise UsageError(f"--out {self.path}: {told}; choose another directory")
+
+    def begin(self, kind: str, **decided: Json) -> None:
+        """Claim the directory for a run of which these values decide what comes out, and hold it to them.
+
+        Raises:
+            UsageError: it holds something else, or was begun with other values; names them.
+        """
+        self.claim_new(kind)
+        if is_held(self.file("manifest.json")):
+            held = self.read_json("manifest.json")
+            see_unchanged(self.path, {key: held[key] for key in decided if key in held}, decided)
+        self.write_json("manifest.json", {"kind": kind, **decided})
 
     def write(self, name: str, data: str | bytes) -> Path:
         """Write one file of the run atomically and return its path."""

@@ -83,3 +83,12 @@ def test_a_new_run_takes_no_directory_with_files_of_somebody_else(tmp_path: Path
 def test_json_files_carry_a_schema_version(tmp_path: Path) -> None:
     path = RunDir(tmp_path).write_json("report.json", {"a": 1})
     assert json.loads(path.read_text()) == {"v": 1, "a": 1}
+
+
+def test_a_directory_is_held_to_what_decided_its_content(tmp_path):
+    with RunDir(tmp_path) as run:
+        run.begin("rows", seed=1, names=["a"])
+        run.begin("rows", seed=1, names=["a"], later=None)
+        with pytest.raises(UsageError, match=r"seed: 1 before, 2 now; names: \['a'\] before, \['b'\] now"):
+            run.begin("rows", seed=2, names=["b"])
+        assert run.read_json("manifest.json") == {"v": 1, "kind": "rows", "seed": 1, "names": ["a"], "later": None}
