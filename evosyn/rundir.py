@@ -17,8 +17,13 @@ from evosyn.journal import Journal
 from evosyn.records import Json
 
 SCHEMA = 1
-KEPT_BEFORE = (".", "replies.sqlite", "verdicts.sqlite", "turns.jsonl", "states", "evaluations")
-"""How names begin of what is kept in a directory before its run begins: paid replies of a `--dry-run`, for instance."""
+_DATABASE = ("", "-wal", "-shm", "-journal")
+"""How the names of the files end that SQLite makes of one."""
+KEPT_BEFORE = {"turns.jsonl", "states", "evaluations"}.union(
+    *({f"{name}.sqlite{end}" for end in _DATABASE} for name in ("replies", "verdicts"))
+)
+"""What may stand in a directory before its run begins: paid replies of a `--dry-run`, for instance. Whole names, for
+`states.csv` is a user's; names that begin with a point may stand there too."""
 WRITTEN_AGAIN = "Remove it and repeat the command, which writes it again"
 
 
@@ -177,7 +182,8 @@ class RunDir:
         """
         self.claim(kind)
         if not (self.file("manifest.json").exists() or self.journal.path.exists()):
-            others = sorted(one.name for one in self.path.iterdir() if not one.name.startswith(KEPT_BEFORE))
+            names = sorted(one.name for one in self.path.iterdir())
+            others = [one for one in names if not one.startswith(".") and one not in KEPT_BEFORE]
             if others:
                 told = f"holds files that no run of evosyn wrote ({', '.join(others[:3])})"
                 raise UsageError(f"--out {self.path}: {told}; choose another directory")

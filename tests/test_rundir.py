@@ -68,8 +68,11 @@ def test_a_damaged_file_of_a_run_says_what_to_do(text: str, tmp_path: Path) -> N
 
 
 def test_a_new_run_takes_no_directory_with_files_of_somebody_else(tmp_path: Path) -> None:
-    for name in (".git", "replies.sqlite", "replies.sqlite-wal", "verdicts.sqlite"):  # of a `--dry-run`
+    databases = [f"{name}.sqlite{end}" for name in ("replies", "verdicts") for end in ("", "-wal", "-shm", "-journal")]
+    for name in (".git", "turns.jsonl", *databases):  # of a `--dry-run`
         (tmp_path / name).touch()
+    for name in ("states", "evaluations"):
+        (tmp_path / name).mkdir()
     RunDir(tmp_path).claim_new("evolve")
     (tmp_path / "thesis.tex").touch()
     with pytest.raises(UsageError, match=r"no run of evosyn wrote \(thesis.tex\); choose another directory"):
@@ -78,6 +81,16 @@ def test_a_new_run_takes_no_directory_with_files_of_somebody_else(tmp_path: Path
     RunDir(tmp_path).claim_new("evolve")  # beside a run of ours they may stand
     with pytest.raises(UsageError, match="holds a run of another kind"):
         RunDir(tmp_path).claim_new("synthesize")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["states.csv", "evaluations.txt", "replies.sqlite.bak", "replies.sqlite-old", "verdicts.sqlite3", "turns.jsonl.gz"],
+)
+def test_a_name_that_only_begins_like_one_of_ours_is_somebody_elses(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).touch()
+    with pytest.raises(UsageError, match=f"no run of evosyn wrote \\({name}\\); choose another directory"):
+        RunDir(tmp_path).claim_new("evolve")
 
 
 def test_json_files_carry_a_schema_version(tmp_path: Path) -> None:

@@ -153,7 +153,8 @@ class MadeWorldsReading(SummaryReading):
 def _tool(row: dict[str, Json]) -> Iterator[str]:
     """A tool, its matrix, and what was chosen."""
     sizes = f"{row['solutions']} programs, {row['testings']} testings, {row['rounds']} repairs"
-    what = f"dropped: {row['reason']}" if row["reason"] else f"stands, agreement {row['agreement']:.2f}"
+    stands = f"stands, agreement {row['agreement']:.2f}" if row["verdicts"] else "stands, not judged"
+    what = f"dropped: {row['reason']}" if row["reason"] else stands
     yield f"{row['world']}/{row['tool']}: {what} ({sizes})"
     program, testing = row["chosen"] or (-1, -1)
     for number, letters in enumerate(row["verdicts"]):
