@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from evosyn.errors import UsageError
 from evosyn.jsonlines import read_lines
+from evosyn.reading.conclusions import Conclusion, of_rollout, of_world
 from evosyn.reading.summaries import SHORT, SummaryReading, TableShown
 from evosyn.reading.world_graph import GraphShown, shown_graph
 from evosyn.records import Json, canonical_json
@@ -32,6 +33,9 @@ class WorldReading(SummaryReading):
 
     made_by = "`evosyn world tasks`"
     asks = {"overview": (), "why": ("ID",), "graph": ()}  # noqa: RUF012
+
+    def conclude(self, report: Mapping[str, Json] | None) -> Conclusion:
+        return super().conclude(report) if report is None else of_world(report)
 
     def tables(self, values: Mapping[str, Json]) -> tuple[TableShown, ...]:  # noqa: ARG002
         """Its tools, its tables and its tasks."""
@@ -81,6 +85,9 @@ class WorldRolloutReading(SummaryReading):
 
     made_by = "`evosyn world rollout`"
     asks = {"overview": (), "why": ("ID",)}  # noqa: RUF012
+
+    def conclude(self, report: Mapping[str, Json] | None) -> Conclusion:
+        return super().conclude(report) if report is None else of_rollout(report)
 
     def tables(self, values: Mapping[str, Json]) -> tuple[TableShown, ...]:  # noqa: ARG002
         """A row a task: what its episodes were paid, and what the first one that was not lacked."""
