@@ -6,6 +6,8 @@ import importlib.util
 import json
 import math
 import random
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -56,6 +58,12 @@ def test_no_word_of_a_world_is_one_of_another() -> None:
         assert world == office_of(number)[1] and len(world.tools) == len(office.sources) >= 9
         assert not any(fault(tool) for tool in world.tools)
     assert office_of(0)[1].id != office_of(1)[1].id
+
+
+def test_language_tasks_and_table_need_no_train_extra() -> None:
+    modules = ", ".join(f"evosyn.simulation.experiment.tool_{name}" for name in ("data", "language", "table"))
+    program = f"import sys\nsys.modules.update(dict.fromkeys(['torch', 'transformers', 'trl']))\nimport {modules}"
+    subprocess.run([sys.executable, "-c", program], check=True)
 
 
 def test_a_request_is_read_as_words_and_values() -> None:

@@ -19,7 +19,8 @@ from evosyn.records import Json
 from evosyn.simulation.experiment import environment_world as world
 from evosyn.simulation.experiment.environment_language import requested
 from evosyn.simulation.experiment.toy_data import StepBudget
-from evosyn.simulation.experiment.toy_policy import GO, ToyPolicy, make_tokenizer, warmed
+from evosyn.simulation.experiment.toy_policy import ToyPolicy, make_tokenizer, warmed
+from evosyn.simulation.experiment.toy_tokens import GO
 from evosyn.train.config import RewardConfig
 from evosyn.train.data import tasks_of
 from evosyn.train.feeding import LiveRows
