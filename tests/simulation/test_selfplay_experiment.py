@@ -25,7 +25,7 @@ from evosyn.sandbox import open_sandbox
 from evosyn.simulation.experiment import environment_language as language
 from evosyn.simulation.experiment import environment_world as world
 from evosyn.simulation.experiment.environment_runs import AUTHOR
-from evosyn.simulation.experiment.selfplay_runs import ARMS, StudentEffort, answered, experiment
+from evosyn.simulation.experiment.selfplay_runs import ARMS, answered, experiment
 from evosyn.simulation.experiment.selfplay_table import markdown, sign_seen, summarize, windows
 
 trained = pytest.mark.skipif(importlib.util.find_spec("trl") is None, reason="needs the train extra")
@@ -264,4 +264,4 @@ def test_the_smoke_size_runs_every_arm_and_one_that_was_lost_ends_alike(tmp_path
 def test_the_experiment_is_one_of_environments_with_other_work() -> None:
     from evosyn.simulation.experiment.environment_runs import EnvironmentExperiment
 
-    assert isinstance(experiment(None, "smoke", (0,), ARMS, StudentEffort()), EnvironmentExperiment)  # type: ignore[arg-type]
+    assert isinstance(experiment(None, "smoke", (0,), ARMS, jobs=1, rate=3e-4), EnvironmentExperiment)  # type: ignore[arg-type]

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
 from evosyn.dataset import Sample, from_row, to_row
 from evosyn.domains import domain
@@ -42,27 +41,25 @@ COMPARES = """def verify(instance, reference, answer):
 START = "start"
 
 
-class StudentEffort(NamedTuple):
-    """Trainings at the same time, and their learning rate."""
-
-    jobs: int = 2
-    rate: float = 3e-4
-
-
 def experiment(
-    tools: ExperimentTools, size: str, seeds: Sequence[int], arms: Sequence[str], effort: StudentEffort
+    tools: ExperimentTools, size: str, seeds: Sequence[int], arms: Sequence[str], *, jobs: int, rate: float
 ) -> Experiment:
-    """The experiment at a size, `smoke` or `cpu`."""
+    """The experiment at a size, `smoke` or `cpu`.
+
+    Args:
+        jobs: trainings at the same time.
+        rate: learning rate of the arms.
+    """
     plan, budget = (
         EnvironmentPlan(24, 0.35, 1.0, 32, size),
-        StepBudget(steps=60, prompts=8, rate=effort.rate, every=20, width=64),
+        StepBudget(steps=60, prompts=8, rate=rate, every=20, width=64),
     )
     if size == "smoke":
         plan = EnvironmentPlan(8, 0.35, 1.0, 8, size, 5, 4, 2, False)
         budget = StepBudget(steps=4, prompts=4, group=4, every=2, width=64)
     rows = -(-budget.steps * budget.prompts // HANDS)
     work = shared.ArmWork(partial(prepare, rows=rows), warm_unit, train_unit, published)
-    return shared.EnvironmentExperiment(tools, plan, budget, seeds, arms, effort.jobs, work)
+    return shared.EnvironmentExperiment(tools, plan, budget, seeds, arms, jobs, work)
 
 
 def prepare(

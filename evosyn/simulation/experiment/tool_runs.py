@@ -30,7 +30,7 @@ from evosyn.simulation.experiment.tool_offices import (
     ranked,
     with_sources,
 )
-from evosyn.simulation.experiment.tool_table import markdown, summarize, write_worlds_curve
+from evosyn.simulation.experiment.tool_table import ON_CURVE, markdown, summarize, write_worlds_curve
 from evosyn.simulation.experiment.toy_data import StepBudget
 from evosyn.simulation.experiment.units import run_units
 from evosyn.train.models import require_train
@@ -92,7 +92,7 @@ class WorldsExperiment:
         with RunDir(out) as run:
             freeze_config(run.path, {**asdict(self._plan), **asdict(self._budget)}, "plan.yaml")
             self._share(run.file("shared"))
-            curve = [(self._seeds[0], f"worlds-{count}") for count in self._plan.curve]
+            curve = [(self._seeds[0], f"{ON_CURVE}{count}") for count in self._plan.curve]
             units = [*((seed, arm) for arm in self._arms for seed in self._seeds), *curve]
             warm = partial(warm_unit, run.path, self._budget)
             train = partial(train_unit, run.path, self._budget, self._plan)
@@ -107,10 +107,10 @@ class WorldsExperiment:
         plan, say = self._plan, self._tools.say
         if not (folder / "tools.json").exists():
             drawn = list[list[DrawnTool]]()
-            for number in TRAIN[: plan.worlds]:
-                with self._tools.open_sandbox(workers=None, numpy=True) as sandbox:
+            with self._tools.open_sandbox(workers=None, numpy=True) as sandbox:
+                for number in TRAIN[: plan.worlds]:
                     drawn.append(drawn_tools(number, sandbox, plan.draws))
-                say(f"world {number + 1} of {plan.worlds}: its tools are drawn and ranked")
+                    say(f"world {number + 1} of {plan.worlds}: its tools are drawn and ranked")
             write_atomic(folder / "tools.json", json.dumps([[dump(one) for one in each] for each in drawn]))
         chosen, believed = ([_world_of(number, pick(tools)) for number, tools in enumerate(_drawn(folder))]
                             for pick in (ranked, first))  # fmt: skip
@@ -152,8 +152,8 @@ def train_unit(root: Path, budget: StepBudget, plan: WorldsPlan, seed: int, arm:
 
     folder, shared, seeds = root / f"seed-{seed}", root / "shared", SeedTree(seed).child("worlds")
     facts: dict[str, Json] = {"right": 1.0, "failing": 0.0, "worlds": plan.worlds}
-    if arm.startswith("worlds-"):
-        facts["worlds"] = count = int(arm.removeprefix("worlds-"))
+    if arm.startswith(ON_CURVE):
+        facts["worlds"] = count = int(arm.removeprefix(ON_CURVE))
         posed = _evenly(read_posed(shared / "curve.jsonl"), count, plan.tasks)
     elif arm == "by-lot":
         posed, facts["right"] = _by_lot(plan, seeds, _drawn(shared))

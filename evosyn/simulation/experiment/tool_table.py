@@ -27,7 +27,8 @@ NOTE = (
     "0.2 million parameters trained from scratch; it is no evidence about language models, and no claim of table 1 of "
     "the paper is reproduced."
 )
-CURVE = "worlds-"
+ON_CURVE = "worlds-"
+"""How the places of the curve begin among the arms; a number follows."""
 COMPARED = {
     "rule - string": ("rule", "string", "a reward that looks at the final state", "one that looks at words"),
     "rule - unexecuted": ("rule", "unexecuted", "tools and chains that were executed", "those that nobody ran"),
@@ -43,7 +44,7 @@ def summarize(records: Sequence[Json], tools: Mapping[str, Json]) -> dict[str, J
         tools: how drawn tools were chosen.
     """
     rows = [_row([one for one in records if one["arm"] == arm])
-            for arm in dict.fromkeys(one["arm"] for one in records if not one["arm"].startswith(CURVE))]  # fmt: skip
+            for arm in dict.fromkeys(one["arm"] for one in records if not one["arm"].startswith(ON_CURVE))]  # fmt: skip
     pairs = {name: paired(records, one, other) for name, (one, other, _, _) in COMPARED.items()}
     found = {name: interval_json(each) for name, each in pairs.items() if each is not None}
     curve = [
@@ -52,7 +53,7 @@ def summarize(records: Sequence[Json], tools: Mapping[str, Json]) -> dict[str, J
             **{name: one["curve"][-1][name] for name in ("sampled", "greedy", "within", "bundled")},
         }
         for one in records
-        if one["arm"].startswith(CURVE)
+        if one["arm"].startswith(ON_CURVE)
     ]
     told = [
         in_words(name, each, "success in worlds that nobody trains on", *COMPARED[name][2:])
