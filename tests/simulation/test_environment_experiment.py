@@ -106,6 +106,10 @@ def test_the_table_says_what_was_reached_and_what_was_missed() -> None:
     good = summarize(records(finals, {"filtered": 0.6, "rotation": 0.3}), drafts)
     assert good["differences"]["filtered - unfiltered"]["mean"] == pytest.approx(0.3)
     assert (good["gap_closed"], good["fewer"], good["remarks"]) == (0.75, 0.5, [])
+    assert good["gap_leaving_out_a_seed"] == [0.75, 0.75] and "(leaving out a seed: 0.75 to 0.75)" in markdown(good)
+    assert "| oracle - unfiltered | +0.400" in markdown(good)
+    unsure = summarize(records({**finals, "oracle": [0.8, 0.5]}), drafts)
+    assert unsure["gap_closed"] is None and "closed by filtered: -." in markdown(unsure)
     assert good["drafts"] == {"kept": 1, "l5": 1}
     assert "checked environments teach better" in good["verdict"]
     assert good["simulated"] is True
