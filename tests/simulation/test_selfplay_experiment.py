@@ -160,6 +160,25 @@ def test_a_start_that_cannot_be_as_strong_as_it_should_is_refused_and_written_no
     assert not (tmp_path / "start").exists()
 
 
+@pytest.mark.train
+@trained
+def test_rounds_of_the_start_come_after_the_first_that_is_kept_and_what_is_taken_back_is_not_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from evosyn.simulation.experiment import selfplay_start as start
+    from evosyn.simulation.experiment.toy_data import StepBudget
+
+    rates, taken = iter([0.9, 0.4, 0.5, 0.95, 0.97, 0.98]), []
+    monkeypatch.setattr(start, "fit_pairs", lambda *given: taken.append((given[3].steps, given[3].rate)))
+    monkeypatch.setattr(start, "drawn", lambda *_: [])
+    monkeypatch.setattr(start, "share_right", lambda *_: next(rates))
+    monkeypatch.setattr(start, "ROUNDS", 6)
+    with pytest.raises(UsageError, match=r"solves 0\.50 of the fixed pool after 144 steps"):
+        start.strong_start(tmp_path / "start", start.fit_data(SeedTree(1)), StepBudget(width=16), SeedTree(1))
+    first, further = start.FIRST.rate, start.FURTHER.rate
+    assert taken == [(240, first), (120, first), (24, further), (24, further), (12, further), (6, further)]
+
+
 # ---------------------------------------------------------------------------------------------------------- table
 
 
