@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from evosyn.codec import dump
 from evosyn.errors import UsageError
 from evosyn.randomness import SeedTree
 from evosyn.records import Json
@@ -37,6 +38,7 @@ from evosyn.simulation.experiment.tool_language import (
     words_of,
 )
 from evosyn.simulation.experiment.tool_offices import HELD, TRAIN, WARM, DrawnTool, by_lot, first, office_of, ranked
+from evosyn.simulation.experiment.tool_runs import WorldsPlan, share_tasks
 from evosyn.simulation.experiment.tool_table import markdown, summarize
 from evosyn.worlds.tools.diff import differences
 from evosyn.worlds.tools.gate import fault
@@ -171,6 +173,19 @@ def test_chains_that_nobody_ran_fail_and_executed_ones_do_not() -> None:
     assert all(run.rows == one.task.gold for run, one in zip(runs, believed.tasks, strict=True)), "whatever it leaves"
 
 
+SHARED = WorldsPlan(worlds=1, tasks=2, held=1, each=1, warm=1, curve=(1,))
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tasks of an experiment whose drawn tools are all right."""
+    folder = tmp_path_factory.mktemp("shared")
+    drawn = [DrawnTool(one.name, ((one.source, "right"),), 0) for one in office_of(0)[1].tools]
+    (folder / "tools.json").write_text(json.dumps([[dump(one) for one in drawn]]))
+    share_tasks(folder, SHARED, lambda _: None)
+    return folder
+
+
 def test_which_programs_stand() -> None:
     tools = [
         DrawnTool("a", (("one", "hang"), ("two", "wrong-column"), ("three", "right")), 2),
@@ -181,6 +196,19 @@ def test_which_programs_stand() -> None:
     assert first(tools) == {"a": ("two", "wrong-column"), "b": ("four", "right")}
     found = [by_lot(tools, SeedTree(seed)) for seed in range(20)]
     assert {one["a"][0] for one in found} == {"two", "three"} and all("c" not in one for one in found)
+
+
+@pytest.mark.parametrize("lost", [("json",), ("jsonl",), ("json", "jsonl")])
+def test_tasks_of_which_a_kill_left_a_half_are_made_again_to_the_same_files(
+    shared: Path, lost: tuple[str, ...]
+) -> None:
+    before = {one.name: one.read_bytes() for one in shared.iterdir()}
+    assert len(before) == 13
+    for end in lost:
+        (shared / f"rule.{end}").unlink()
+    said: list[str] = []
+    share_tasks(shared, SHARED, said.append)
+    assert said == ["tasks rule: 4"] and {one.name: one.read_bytes() for one in shared.iterdir()} == before
 
 
 def records(finals: dict[str, list[float]], worlds: int = 4) -> list[Json]:
