@@ -28,10 +28,10 @@ class CoevolveExperimentConfig(ExperimentConfig):
     a mutator without mistakes. Accuracy is measured on problems of more steps, of other settings, and with an aside.
 
     With --recipe evoenv a policy starts that solves .75 to .85 of ten environments written by hand. Arms: none is not
-    trained; public has a file of questions with answers about what these ask, fixed fresh questions of the ten;
-    rotation checked environments of a simulated author, whose pool rotates; in selfplay the policy writes environments
-    too, a statement a token: the ladder, a simulated review and its own solve rate decide which join the ten. Accuracy
-    is measured on environments that nobody trains on. It needs the train extra, and no GPU.
+    trained; public has a file of questions with answers about what these ask, fixed questions of the ten; drafted
+    checked environments of a simulated author, and rotation these in a pool that rotates; in selfplay the policy writes
+    environments too, a statement a token: the ladder, a simulated review and its own solve rate decide which join the
+    ten. Accuracy is measured on environments that nobody trains on. It needs the train extra, and no GPU.
     """
 
     recipe: Literal["dejaq", "evoenv"] = Field(default="dejaq", description="Whose loop.")

@@ -136,8 +136,7 @@ def prepare(folder: Path, seeds: SeedTree, plan: EnvironmentPlan, sandbox: Sandb
     """Drafts, those by hand, their rows, the warm start's answers and the held-out questions of one seed."""
     folder.mkdir(parents=True, exist_ok=True)
     runner, ladder = EnvironmentRunner(sandbox), Ladder(sandbox, other, seed=seeds.root)
-    rng = seeds.child("tasks").random()
-    about = [world.draw_task(rng) for _ in range(plan.drafts)]
+    about, heldout = tasks_of_seed(seeds, plan)
     drafts = [
         world.draw_word_draft(at, one, plan.sound, plan.rewarding, seeds.child("draft", at).random())
         for at, one in enumerate(about)
@@ -155,15 +154,9 @@ def prepare(folder: Path, seeds: SeedTree, plan: EnvironmentPlan, sandbox: Sandb
         stage, reason = ("", "") if draft.name == BY_HAND else _fate(draft, ladder, seeds.child("review", at))
         fates.append(FateOfDraft(found.id if found else "", draft.defect, draft.name, stage, reason, len(kept)))
     write_lines(folder / "rows.jsonl", map(to_row, samples))
-    held, seen = list[world.WordTask](), set(about)
-    while len(held) < plan.heldout:
-        one = world.draw_task(rng)
-        if one not in seen:
-            seen.add(one)
-            held.append(one)
     sound = [draft.about for draft in drafts if not draft.defect]
     told = {
-        "heldout": questions(held, plan.instances, seeds.child("heldout")),
+        "heldout": questions(heldout, plan.instances, seeds.child("heldout")),
         "within": questions(sound, plan.instances, seeds.child("within")),
         "warm": careless_answers(seeds.child("warm")),
     }
@@ -171,6 +164,24 @@ def prepare(folder: Path, seeds: SeedTree, plan: EnvironmentPlan, sandbox: Sandb
     write_atomic(folder / "drafts.json", json.dumps([asdict(one) for one in fates]))
     stood = sum(not one.stage for one in fates[: plan.drafts])
     return f"{stood} of {plan.drafts} drafts stand on the ladder and pass review"
+
+
+class TasksOfSeed(NamedTuple):
+    """What the drafts of a seed are about, in words and rule, and what environments that nobody trains on are."""
+
+    drafted: list[world.WordTask]
+    heldout: list[world.WordTask]
+
+
+def tasks_of_seed(seeds: SeedTree, plan: EnvironmentPlan) -> TasksOfSeed:
+    """The same whenever it is asked."""
+    rng = seeds.child("tasks").random()
+    about, heldout = [world.draw_task(rng) for _ in range(plan.drafts)], list[world.WordTask]()
+    while len(heldout) < plan.heldout:
+        one = world.draw_task(rng)
+        if one not in {*about, *heldout}:
+            heldout.append(one)
+    return TasksOfSeed(about, heldout)
 
 
 def _fate(draft: world.WordDraft, ladder: Ladder, seeds: SeedTree) -> tuple[str, str]:

@@ -31,7 +31,7 @@ from evosyn.simulation.experiment.selfplay_table import markdown, summarize
 from evosyn.simulation.experiment.table import publish
 from evosyn.simulation.experiment.toy_data import StepBudget
 
-ARMS = ("none", "public", "fixed", "rotation", "selfplay")
+ARMS = ("none", "public", "fixed", "drafted", "rotation", "selfplay")
 PUBLIC = 200
 """Questions of the file that stays as it is."""
 COMPARES = """def verify(instance, reference, answer):
@@ -68,7 +68,7 @@ def prepare(
     """The rows of the pools that stay as they are, and what `environments` prepares.
 
     Args:
-        rows: of each environment of the fixed pool; no question is asked twice.
+        rows: of each environment of the fixed pool; one of two words has few questions of a level, so some repeat.
     """
     folder.mkdir(parents=True, exist_ok=True)
     runner = EnvironmentRunner(sandbox)
@@ -125,16 +125,18 @@ def train_unit(
         run, other = held.enter_context(RunDir(scratch)), held.enter_context(open_sandbox(workers=1, hash_seed=1))
         made = selfplay_feed(learner.policy, run, (sandbox, other), seed, held)
         found = learner.reinforce(samples, scratch, made)
-        return {**about, **found, **joint_figures(run), "pool": made.summary()}
+        heldout = shared.tasks_of_seed(SeedTree(seed).child("environments"), plan).heldout
+        return {**about, **found, **joint_figures(run, heldout), "pool": made.summary()}
 
 
 def samples_of_arm(folder: Path, arm: str, plan: EnvironmentPlan) -> list[Sample]:
-    """The rows that an arm starts from; self-play has those of the fixed pool to begin with.
+    """The rows that an arm starts from; self-play has those of the fixed pool to begin with, and `drafted` those of
+    `rotation`, which stay.
 
     Raises:
         UsageError: none of the author's environments is left.
     """
-    if arm != "rotation":
+    if arm not in ("drafted", "rotation"):
         return [
             from_row(value) for _, value in read_lines(folder / f"{'public' if arm == 'public' else 'fixed'}.jsonl")
         ]
