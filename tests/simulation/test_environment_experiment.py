@@ -6,11 +6,13 @@ import importlib.util
 import json
 import random
 from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
+from evosyn.dataset import from_row
 from evosyn.domains import domain
 from evosyn.domains.environment import NAME
 from evosyn.environments.contract import read_environment
@@ -18,10 +20,12 @@ from evosyn.environments.ladder import Ladder
 from evosyn.environments.rows import EnvironmentRow, rows_of, samples_of
 from evosyn.environments.runner import EnvironmentRunner
 from evosyn.errors import SandboxUnavailable, UsageError
+from evosyn.jsonlines import read_lines
 from evosyn.randomness import SeedTree
 from evosyn.records import Json, Verdict
 from evosyn.sandbox import open_sandbox
 from evosyn.simulation.experiment import environment_world as world
+from evosyn.simulation.experiment.environment_runs import EnvironmentPlan, asked_of, prepare, questions, tasks_of_seed
 from evosyn.simulation.experiment.environment_table import markdown, summarize
 from evosyn.simulation.experiment.toy_data import StepBudget
 from evosyn.train.data import tasks_of
@@ -87,6 +91,21 @@ def test_shares_of_drafts_are_those_asked_for() -> None:
     assert share(0.35, 1.0)[0] == pytest.approx(0.35, abs=0.05)
     assert share(0.35, 4.0)[1] > share(0.35, 1.0)[1] + 0.2
     assert share(1.0, 1.0)[0] == 1.0
+
+
+def test_no_held_out_question_stands_in_the_rows_of_an_arm(boxes, tmp_path: Path) -> None:
+    plan, seeds = EnvironmentPlan(2, 1.0, 1.0, 8, "smoke", 20, 40, 8), SeedTree(0)
+    prepare(tmp_path, seeds, plan, *boxes)
+    rows = [from_row(value) for _, value in read_lines(tmp_path / "rows.jsonl")]
+    asked, heldout = asked_of(tmp_path)["heldout"], tasks_of_seed(seeds, plan).heldout
+    assert len(rows) == (2 + world.HANDS) * 20 and len(asked) == 40 * 8
+    assert not {one for one, _ in asked} & {one.statement for one in rows}
+    anyhow = questions(heldout, 8, seeds.child("heldout"))
+    assert {one for one, _ in anyhow} & {one.statement for one in rows}, "nobody kept them apart"
+    assert [one.split()[4] for one, _ in asked] == [one.split()[4] for one, _ in anyhow]  # rules
+    every = {world.question(pair, "plain") for pair in product(world.WORDS, repeat=2)}
+    with pytest.raises(UsageError, match="no held-out question of 2 of the words bako, dilu"):
+        questions([world.WordTask(("bako", "dilu"), "plain")], 1, SeedTree(0), every)
 
 
 def records(finals: dict[str, list[float]], alike: dict[str, float] | None = None) -> list[Json]:

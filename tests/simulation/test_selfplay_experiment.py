@@ -14,12 +14,14 @@ import pytest
 from click.testing import CliRunner
 
 from evosyn.chat import Message, Request
+from evosyn.dataset import from_row
 from evosyn.environments.asking import REVIEW
 from evosyn.environments.ladder import Ladder
 from evosyn.environments.replies import read_draft
 from evosyn.environments.rows import EnvironmentRow, rows_of
 from evosyn.environments.runner import EnvironmentRunner
 from evosyn.errors import UsageError
+from evosyn.jsonlines import read_lines
 from evosyn.randomness import SeedTree
 from evosyn.records import Json
 from evosyn.reported_steps import ReportedSteps
@@ -307,6 +309,10 @@ def test_the_smoke_size_runs_every_arm_and_one_that_was_lost_ends_alike(tmp_path
     report = json.loads((out / "report.json").read_text())
     assert [row["arm"] for row in report["arms"]] == list(ARMS)
     assert len({row["start_sampled"] for row in report["arms"]}) == 1  # the same weights
+    asked = {one for one, _ in json.loads((out / "seed-0" / "asked.json").read_text())["heldout"]}
+    rows = [value for name in ("rows", "fixed", "public")
+            for _, value in read_lines(out / "seed-0" / f"{name}.jsonl")]  # fmt: skip
+    assert asked and not asked & {from_row(one).statement for one in rows}
     assert 0.75 <= report["start"]["0"]["rate"] <= 0.85 and report["simulated"] is True
     before = json.loads((out / "seed-0" / "selfplay.json").read_text())
     assert len(before["joint"]) == 3 and len(before["log"]) == 4  # after the last step no draft could be trained on

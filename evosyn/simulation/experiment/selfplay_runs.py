@@ -71,13 +71,15 @@ def prepare(
         rows: of each environment of the fixed pool; one of two words has few questions of a level, so some repeat.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    runner = EnvironmentRunner(sandbox)
+    runner, beside = EnvironmentRunner(sandbox), list[Sample]()
     for arm, count in (("fixed", rows), ("public", PUBLIC // HANDS)):
         made = [row for one in language.hands(shared.AUTHOR) for row in rows_of(one, runner, count, seeds.child(arm))]
         kept = [one for one in made if isinstance(one, EnvironmentRow)]
         kept = [answered(one) for one in kept] if arm == "public" else kept
-        write_lines(folder / f"{arm}.jsonl", map(to_row, samples_of(kept, domain(NAME))))
-    return shared.prepare(folder, seeds, plan, sandbox, other)
+        samples = samples_of(kept, domain(NAME))
+        write_lines(folder / f"{arm}.jsonl", map(to_row, samples))
+        beside += samples
+    return shared.prepare(folder, seeds, plan, sandbox, other, beside)
 
 
 def answered(row: EnvironmentRow) -> EnvironmentRow:
