@@ -51,7 +51,7 @@ def posed() -> list[PosedTask]:
     return list(WorldMaker(SeedTree(7)).tasks(office_of(3)[1], 4).tasks)
 
 
-def test_no_word_of_a_world_is_one_of_another() -> None:
+def test_no_noun_of_a_world_is_one_of_another() -> None:
     words = [word for listed in tool_offices._nouns().values() for word in listed]
     assert len(words) == len(set(words)) == 5 * 32
     assert not set(TRAIN) & set(HELD) and not set(WARM) & {*TRAIN, *HELD}
@@ -237,7 +237,7 @@ def test_the_table_says_what_is_shown_and_what_is_not() -> None:
     alone = summarize(records({"rule": [0.8], "string": [0.3]}), TOOLS)
     assert "one seed: no interval" in alone["verdict"] and alone["differences"]["rule - string"]["low"] is None
     curve = summarize([*records({"rule": [0.8]}), *records({"worlds-2": [0.4]}, 2)], TOOLS)
-    assert [one["worlds"] for one in curve["curve"]] == [2] and "| 2 | 0.400 |" in markdown(curve)
+    assert [one["worlds"] for one in curve["curve"]] == [2] and "| 2 | 0.400 | 0.400 | - | 0.100 |" in markdown(curve)
     assert not math.isnan(curve["arms"][0]["sampled"]["mean"]) and len(curve["arms"]) == 1
 
 

@@ -1,7 +1,8 @@
 """The worlds of `evosyn experiment worlds`: offices of the simulated author's grammar, with words of their own.
 
 Their tools are right, for the grammar was written by hand; `drawn_tools` has what the author would have written in
-their place, and which of it the cross-execution chooses. No word of a held-out world is one of another.
+their place, and which of it the cross-execution chooses. No noun of a world is one of another; statuses come in four
+sets, so that a held-out world has those of worlds to train on, and verbs are the grammar's.
 """
 
 from __future__ import annotations
