@@ -14,9 +14,11 @@ import pytest
 from click.testing import CliRunner
 
 from evosyn.codec import dump
+from evosyn.domains import Domains
+from evosyn.domains.world_tool import NAME, ToolConditions, tool_problem, with_source, world_of
 from evosyn.errors import UsageError
 from evosyn.randomness import SeedTree
-from evosyn.records import Json
+from evosyn.records import Json, Solution
 from evosyn.simulation.experiment import tool_offices
 from evosyn.simulation.experiment.tool_data import (
     WorldMaker,
@@ -37,10 +39,23 @@ from evosyn.simulation.experiment.tool_language import (
     symbols_of,
     words_of,
 )
-from evosyn.simulation.experiment.tool_offices import HELD, TRAIN, WARM, DrawnTool, by_lot, first, office_of, ranked
+from evosyn.simulation.experiment.tool_offices import (
+    HELD,
+    TRAIN,
+    WARM,
+    DrawnTool,
+    by_lot,
+    first,
+    is_ours,
+    office_of,
+    ranked,
+)
 from evosyn.simulation.experiment.tool_runs import WorldsPlan, share_tasks
 from evosyn.simulation.experiment.tool_table import markdown, summarize
+from evosyn.simulation.world_author.replies import draw_tool
+from evosyn.simulation.world_author.study import ToolStudy
 from evosyn.worlds.tools.diff import differences
+from evosyn.worlds.tools.faults import plantings
 from evosyn.worlds.tools.gate import fault
 from evosyn.worlds.tools.in_process import InProcessPlayer
 from evosyn.worlds.tools.playing import Play
@@ -160,7 +175,7 @@ def test_chains_that_nobody_ran_fail_and_executed_ones_do_not() -> None:
         f"    db.run(\"UPDATE {deal} SET status = 'back' WHERE {deal}_id = ?\", {deal}_id)\n"
         "    return {'done': 1}\n"
     )
-    world, made = tool_offices.with_sources(world, sources), WorldMaker(SeedTree(1))
+    world, made = tool_offices.with_sources(world, sources), WorldMaker(SeedTree(1), frozenset(sources.values()))
     believed, executed = made.tasks(world, 24, executed=False), made.tasks(world, 3)
     player = InProcessPlayer(sources.values())
     assert executed.failing == 0
@@ -186,6 +201,37 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def test_what_the_simulated_author_writes_is_ours_and_what_a_file_says_besides_is_refused() -> None:
+    world, domain = office_of(5)[1], Domains()[NAME]
+    tool = next(one for one in world.tools if one.name.startswith("close_"))
+    problem = tool_problem(world, tool, ToolConditions("", "", ()), reference=tool.source)
+    seen = with_source(world_of(problem), tool.source)
+    study = ToolStudy(seen, tool.source, (), plantings(seen, tool.source), (), None)
+    read, truths = list[str](), list[str]()
+    for at in range(150):
+        reply = draw_tool(study, "mixed", SeedTree(3), at)
+        if reply.truth != "hang" and isinstance(found := domain.read("solution", reply.text, problem).value, Solution):
+            read.append(found.text)
+            truths.append(reply.truth)
+    assert len(set(truths)) > 4 and all(is_ours(world.name, tool.name, text) for text in read)
+    assert not any(is_ours(world.name, tool.name, text) for text in plantings(seen, tool.source)["hang"])
+    assert not is_ours(world.name, world.tools[0].name, tool.source) and not is_ours("library", tool.name, tool.source)
+    foreign = tool_offices.with_sources(world, {tool.name: tool.source + "\nimport os\nos._exit(7)\n"})
+    with pytest.raises(UsageError, match=f"the tool '{tool.name}' of office_5: only tools that evosyn itself wrote"):
+        WorldMaker(SeedTree(1)).tasks(foreign, 1)
+
+
+@pytest.mark.slow
+def test_a_tool_that_somebody_put_into_a_file_of_tasks_is_not_even_compiled(shared: Path, tmp_path: Path) -> None:
+    one = read_posed(shared / "rule.jsonl")[0]
+    other = tool_offices.with_sources(one.world, {each.name: "import os; os._exit(7)" for each in one.world.tools})
+    write_tasks(tmp_path / "rule.jsonl", [one._replace(world=other)])
+    (found,) = read_posed(tmp_path / "rule.jsonl")
+    with pytest.raises(UsageError, match="only tools that evosyn itself wrote"):
+        player_of([found]).one(found.world, Play(found.task.state, ()))
+    assert not player_of([one]).one(one.world, Play(one.task.state, ())).lost
+
+
 def test_which_programs_stand() -> None:
     tools = [
         DrawnTool("a", (("one", "hang"), ("two", "wrong-column"), ("three", "right")), 2),
@@ -198,6 +244,7 @@ def test_which_programs_stand() -> None:
     assert {one["a"][0] for one in found} == {"two", "three"} and all("c" not in one for one in found)
 
 
+@pytest.mark.slow
 def test_tasks_of_which_a_kill_left_a_half_are_made_again_to_the_same_files(shared: Path) -> None:
     before = {one.name: one.read_bytes() for one in shared.iterdir()}
     assert len(before) == 13
