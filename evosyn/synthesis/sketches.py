@@ -8,12 +8,12 @@ a thousand comparisons. Leskovec, Rajaraman, Ullman, chapter 3.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +24,8 @@ from evosyn.textual import shingle_hashes, words
 
 AT_ONCE = 2_000_000
 """Band keys that are sorted in memory at the same time: about 150 MB."""
-OPENED = 256
-"""Sketches whose shingles are kept in memory."""
+DIGEST = 32
+"""Characters of the digest of a text."""
 _BAND = np.dtype([("key", "<u8"), ("place", "<i8")])
 
 
@@ -80,7 +80,7 @@ def write_sketch(file: Path, statements: Mapping[int, str], config: DedupConfig)
             way=np.array(sketch_way(config), dtype=np.int64),
             bands=np.sort(bands, order=("key", "place")),
             places=np.array(list(statements), dtype=np.int64),
-            texts=np.array([_digest(one) for one in tokens], dtype="S32"),
+            texts=np.array([_digest(one) for one in tokens], dtype=f"S{DIGEST}"),
             shingles=np.concatenate([np.zeros(0, dtype=np.uint64), *hashes]).astype(np.uint32),
             ends=np.cumsum([one.size for one in hashes], dtype=np.int64),
         )
@@ -115,21 +115,21 @@ def repeats(sketches: Sequence[Path], threshold: float, scratch: Path, *, at_onc
     Args:
         sketches: files in the order of the run, all made in one way; the numbers of each are above those of the files
             before it. The first is of what was given: it is compared with, and not itself asked about.
-        scratch: an empty directory on a local disk, which needs 16 bytes for each band of each text, and as much again
-            for what is shared.
+        scratch: an empty directory on a local disk, which needs 16 bytes for each band of each text, as much again
+            for what is shared, and the shingles of all texts (4 bytes each).
         at_once: band keys that are sorted in memory at the same time.
     """
     shared = _shared(_split(sketches, scratch, at_once), scratch)
     kept = np.memmap(scratch / "kept", dtype=np.int64, mode="w+", shape=(max(1, shared.cells),))
-    walk = _Walk(sketches, threshold, kept)
-    for number, file in enumerate(sketches):
-        found = shared.of(load_sketch(file))
-        for place, cells in found:
-            repeat = walk.repeat(place, cells) if number > 0 else None
-            if repeat is None:
-                walk.keep(place, cells)
-            else:
-                yield repeat
+    with (scratch / "texts").open("w+b") as opened:
+        walk = _Walk(_Texts(sketches, scratch, opened), threshold, kept)
+        for number, file in enumerate(sketches):
+            for place, cells in shared.of(load_sketch(file)):
+                repeat = walk.repeat(place, cells) if number > 0 else None
+                if repeat is None:
+                    walk.keep(place, cells)
+                else:
+                    yield repeat
 
 
 def load_sketch(file: Path) -> Sketch:
@@ -139,7 +139,7 @@ def load_sketch(file: Path) -> Sketch:
 
 
 def _digest(tokens: list[str]) -> str:
-    return blake2b(" ".join(tokens).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+    return blake2b(" ".join(tokens).encode("utf-8", "surrogatepass"), digest_size=DIGEST // 2).hexdigest()
 
 
 def _split(sketches: Sequence[Path], scratch: Path, at_once: int) -> list[Path]:
@@ -202,6 +202,38 @@ def _shared(files: Sequence[Path], scratch: Path) -> _Buckets:
     return shared
 
 
+class _Texts:
+    """The statements of all sketches in one file, so that any of them is one read.
+
+    Args:
+        kept: of each statement its digest, then its shingles.
+    """
+
+    def __init__(self, sketches: Sequence[Path], scratch: Path, kept: BinaryIO) -> None:
+        self._kept, end = kept, 0
+        names = scratch / "text-places", scratch / "text-ends"
+        with names[0].open("wb") as places, names[1].open("wb") as ends:
+            ends.write(np.zeros(1, dtype=np.int64).tobytes())
+            for file in sketches:
+                sketch = load_sketch(file)
+                for row, text in enumerate(sketch.texts_T.tolist()):
+                    kept.write(text + sketch.shingles_of(row).tobytes())
+                sizes_T = DIGEST + sketch.shingles.itemsize * np.diff(sketch.ends_T, prepend=0)
+                places.write(sketch.places_T.tobytes())
+                ends.write((end + np.cumsum(sizes_T)).tobytes())
+                end += int(sizes_T.sum())
+            places.write(np.full(1, np.iinfo(np.int64).max).tobytes())  # after all others; no file is empty
+        kept.flush()
+        self._places, self._ends = (np.memmap(name, dtype=np.int64, mode="r") for name in names)
+
+    def of(self, place: int) -> tuple[bytes, NDArray[np.uint32]]:
+        """Digest and shingles of a statement."""
+        row = int(np.searchsorted(self._places, place))
+        start, end = self._ends[row : row + 2].tolist()
+        held = os.pread(self._kept.fileno(), end - start, start)
+        return held[:DIGEST], np.frombuffer(held, dtype=np.uint32, offset=DIGEST)
+
+
 class _Walk:
     """Goes through the statements in order.
 
@@ -209,52 +241,31 @@ class _Walk:
         kept: of each bucket, from its first cell on: how many members were kept, then their places.
     """
 
-    def __init__(self, sketches: Sequence[Path], threshold: float, kept: NDArray[np.int64]) -> None:
-        self._files, firsts = [], []
-        for file in sketches:
-            with np.load(file) as held:
-                places = held["places"]
-            if places.size:
-                self._files.append(file)
-                firsts.append(int(places[0]))
-        self._firsts = np.array(firsts, dtype=np.int64)
-        self._threshold, self._kept = threshold, kept
-        self._sketch = lru_cache(OPENED)(load_sketch)
+    def __init__(self, texts: _Texts, threshold: float, kept: NDArray[np.int64]) -> None:
+        self._texts, self._threshold, self._kept = texts, threshold, kept
 
     def repeat(self, place: int, buckets: NDArray[np.int64]) -> Copied | None:
         """The most similar of those kept, if it is a duplicate; ties go to the earliest."""
-        earlier = np.unique(np.concatenate([self._kept[at + 1 : at + 1 + self._kept[at]] for at in buckets]))
-        if not earlier.size:
+        earlier = np.unique(np.concatenate([self._kept[at + 1 : at + 1 + self._kept[at]] for at in buckets])).tolist()
+        if not earlier:
             return None
-        text, shingles = self._statement(place)
-        files = np.searchsorted(self._firsts, earlier, "right") - 1
-        best: Copied | None = None
-        for number in np.unique(files).tolist():
-            sketch, others = self._sketch(self._files[number]), earlier[files == number]
-            rows = np.searchsorted(sketch.places_T, others)
-            same = sketch.texts_T[rows] == text
-            if same.any():
-                return Copied(place, int(others[same.argmax()]), "exact", 1.0)
-            similar = _similarities(shingles, sketch, rows)
-            at = int(similar.argmax())
-            if similar[at] >= self._threshold and (best is None or similar[at] > best.similarity):
-                best = Copied(place, int(others[at]), "near", float(similar[at]))
-        return best
+        text, shingles = self._texts.of(place)
+        others = [self._texts.of(one) for one in earlier]
+        for one, (same, _) in zip(earlier, others, strict=True):
+            if same == text:
+                return Copied(place, one, "exact", 1.0)
+        similar = _similarities(shingles, [one for _, one in others])
+        at = int(similar.argmax())
+        return Copied(place, earlier[at], "near", float(similar[at])) if similar[at] >= self._threshold else None
 
     def keep(self, place: int, buckets: NDArray[np.int64]) -> None:
         self._kept[buckets] += 1
         self._kept[buckets + self._kept[buckets]] = place
 
-    def _statement(self, place: int) -> tuple[bytes, NDArray[np.uint32]]:
-        sketch = self._sketch(self._files[int(np.searchsorted(self._firsts, place, "right")) - 1])
-        row = int(np.searchsorted(sketch.places_T, place))
-        return bytes(sketch.texts_T[row]), sketch.shingles_of(row)
 
-
-def _similarities(shingles: NDArray[np.uint32], sketch: Sketch, rows_C: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Of one statement to some of a sketch, as `textual.jaccard` has it, all at once; shape (C,)."""
-    listed = [sketch.shingles_of(row) for row in rows_C.tolist()]
-    flat, ends = np.concatenate(listed), np.cumsum([one.size for one in listed])
+def _similarities(shingles: NDArray[np.uint32], others: Sequence[NDArray[np.uint32]]) -> NDArray[np.float64]:
+    """Of one statement to C others, as `textual.jaccard` has it, all at once; shape (C,)."""
+    flat, ends = np.concatenate(others), np.cumsum([one.size for one in others])
     at = np.minimum(np.searchsorted(shingles, flat), shingles.size - 1)
     shared = np.diff(np.cumsum(shingles[at] == flat)[ends - 1], prepend=0)
     similar_C: NDArray[np.float64] = shared / (shingles.size + np.diff(ends, prepend=0) - shared)

@@ -114,4 +114,6 @@ def test_memory_is_that_of_a_portion_whatever_the_number_of_texts(tmp_path):
     parts = [[" ".join(map(str, rng.integers(0, 9999, 30))) for _ in range(200)] for _ in range(20)]
     parts[7][3] = parts[2][5]
     assert [one[:2] for one in by_sketches([[], *parts], tmp_path, 5_000)] == [(1403, 405)]
-    assert max(file.stat().st_size for file in (tmp_path / "scratch").iterdir()) < 5_000 * 16
+    held = {file.name: file.stat().st_size for file in (tmp_path / "scratch").iterdir()}
+    assert held.pop("texts") == 4000 * (32 + 29 * 4)  # of which one text at a time is read
+    assert max(held.values()) < 5_000 * 16
