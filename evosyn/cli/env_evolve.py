@@ -87,7 +87,8 @@ def command(
     from evosyn.workbench import Workbench
 
     limits = config.crosscheck.execute.limits
-    with Workbench(config.workbench, out=out, seed=config.seed, limits=limits, default="offline") as workbench:
+    given: dict[str, Any] = {"limits": limits, "default": "offline", "own": config.student.own}
+    with Workbench(config.workbench, out=out, seed=config.seed, **given) as workbench:
         if dry_run:
             found = estimated_search(config, workbench)
             show_estimate(found, as_json=as_json, kept_in=out / "replies.sqlite" if workbench.has_model else None)
