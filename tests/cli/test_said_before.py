@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 
+import click
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -13,6 +14,7 @@ from evosyn.errors import CorruptRun, EvosynError, InputError, UsageError
 from evosyn.evaluators.draws import ConsistencyConfig, make_draws
 from evosyn.records import PassMatrix
 from evosyn.strategies import load_known, load_strategy, strategy_name
+from evosyn.synthesis.exports import format_named
 from evosyn.synthesis.search.inputs import Source
 from evosyn.synthesis.search.seeds import few_held_out
 
@@ -227,3 +229,26 @@ def test_files_of_the_user_are_named_and_left_alone(tmp_path, words):
     assert isinstance(result.exception, UsageError), result.exception
     assert "holds files that no run of evosyn wrote (thesis.tex)" in str(result.exception)
     assert [one.name for one in tmp_path.iterdir() if not one.name.startswith((".", "replies."))] == ["thesis.tex"]
+
+
+@pytest.mark.parametrize("name", ["data", "strategy", "environments", "openevolve"])
+def test_a_dataset_in_a_directory_that_is_called_as_a_command_is_exported(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / name).mkdir()
+    for words in ((name,), ("data", name)):
+        exported = run("export", *words, "--format", "jsonl").exception
+        assert isinstance(exported, UsageError) and f"{name}/dataset" in str(exported), exported
+
+
+def test_a_command_of_export_stays_one_beside_a_directory_of_its_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "strategy").mkdir()
+    assert "winning strategy" in run("export", "strategy", "--help").output
+    assert isinstance(run("export", "strategy", "nowhere").exception, (UsageError, click.UsageError))
+
+
+def test_a_format_is_looked_up_before_environments_are_checked(tmp_path):
+    words = ("export", "environments", "no-such-environment", "--out", tmp_path / "out", "--format")
+    assert "no such format" in str(run(*words, "nosuch").exception)
+    assert "no-such-environment" in str(run(*words, "reasoning-gym").exception)
+    assert format_named("reasoning-gym") == format_named("reasoning_gym") == "reasoning_gym"
