@@ -172,7 +172,7 @@ def rollout(
     from evosyn.domains.tool_use import NAME
     from evosyn.rundir import RunDir
     from evosyn.synthesis.recipes.worlds import KIND, RolloutPlan, figures, roll_out, write_rollout
-    from evosyn.workbench import Workbench
+    from evosyn.workbench import OFFLINE, Workbench
     from evosyn.worlds.tools.files import read_tasks, read_world
 
     kind: UserKind = "model" if user_model else user
@@ -180,6 +180,8 @@ def rollout(
     plan = RolloutPlan(read_world(source), tasks, agent, kind, episodes, seed, user_model)
     if agent is None and not config.workbench.teacher.spec:
         raise UsageError("no agent: give --agent gold (a script), or --model provider/name")
+    if kind == "model" and not user_model and (config.workbench.teacher.spec or OFFLINE).partition(":")[0] == OFFLINE:
+        raise UsageError("--user model: name who plays the user: --user-model provider/name (or --model, for both)")
     with RunDir(out) as directory, Workbench(config.workbench, out=out, seed=seed) as workbench:
         directory.claim_new(KIND)
         decided = {"kind": KIND, "world": plan.world.id, "agent": agent, "user": kind, "seed": seed}

@@ -252,3 +252,11 @@ def test_a_format_is_looked_up_before_environments_are_checked(tmp_path):
     assert "no such format" in str(run(*words, "nosuch").exception)
     assert "no-such-environment" in str(run(*words, "reasoning-gym").exception)
     assert format_named("reasoning-gym") == format_named("reasoning_gym") == "reasoning_gym"
+
+
+def test_who_cannot_play_the_user_is_refused_before_a_directory_is_made(tmp_path):
+    words = ("world", "rollout", "builtin:library", "--agent", "gold", "--user", "model", "--out", tmp_path / "out")
+    for more in ((), ("--teacher", "offline")):
+        refused = run(*words, *more).exception
+        assert isinstance(refused, UsageError) and "--user-model provider/name" in str(refused)
+        assert "offline" not in str(refused) and not (tmp_path / "out").exists()
