@@ -285,8 +285,12 @@ def _mean(value: Mapping[str, Json], *, signed: bool = False) -> str:
     return mean if value["low"] is None else f"{mean} [{value['low']:.3f}, {value['high']:.3f}]"
 
 
-def of_environments(report: Mapping[str, Json] | None, progress: str) -> Conclusion:
-    """Environments that were made, or evolved: what is kept, and where the others went."""
+def of_environments(report: Mapping[str, Json] | None, progress: str, best_lost: str = "") -> Conclusion:
+    """Environments that were made, or evolved: what is kept, and where the others went.
+
+    Args:
+        best_lost: in a sentence, that the candidate which scored best is not kept, and why.
+    """
     if report is None:
         return Conclusion("open", f"{progress[:1].upper()}{progress[1:]}.")
     kept, best = report["kept"], report.get("best")
@@ -294,9 +298,13 @@ def of_environments(report: Mapping[str, Json] | None, progress: str) -> Conclus
     did = f"{kept} of {report['asked']} {what} are kept."
     if "new" in report:
         did = f"{kept} of {report['asked']} {what} are kept: {report['new']} new, {kept - report['new']} of the start."
+    found = report.get("new", kept)
+    if not found and "new" in report:
+        did += " Nothing that the search made is kept."
     won = "" if best is None else f"{best['id']} is what {report['student']} learns most from: {best['score']:.3f}"
     dropped = sorted(report["dropped"].items(), key=lambda item: -item[1])
-    why = [f"{count} dropped at {reason}" for reason, count in dropped[:4]]
+    why = [best_lost] if best_lost else []
+    why += [f"{count} dropped at {reason}" for reason, count in dropped[:4]]
     if kept:
         categories = {row["category"] for row in report["environments"]}
         why.append(f"What is kept is of {len(categories)} categor{'ies' if len(categories) > 1 else 'y'}")
@@ -307,4 +315,4 @@ def of_environments(report: Mapping[str, Json] | None, progress: str) -> Conclus
     ]
     if report["simulated"]:
         why.append("SIMULATED: no language model wrote, judged or answered these; no evidence about models")
-    return Conclusion("yes" if kept else "no", did, won, None if best is None else best["id"], tuple(why))
+    return Conclusion("yes" if found else "no", did, won, None if best is None else best["id"], tuple(why))
