@@ -118,6 +118,12 @@ class ConfiguredCommand(click.Command):
         except click.NoSuchOption as error:
             self._refuse(error, ctx.command_path)
 
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for option in self.params:
+            if option.name == "preset" and isinstance(option, click.Option):
+                option.help = f"Settings to start from, below all that is given: {', '.join(self._known())}."
+        super().format_options(ctx, formatter)
+
     def invoke(self, ctx: click.Context) -> Any:
         config = self.configuration(ctx.params)
         for key, told in self._needs.items():
@@ -155,13 +161,17 @@ class ConfiguredCommand(click.Command):
         Raises:
             UsageError: there is no such one.
         """
+        known = self._known()
+        if name not in known:
+            raise UsageError(f"--preset {name!r}: no such preset of this command; known: {', '.join(known)}")
+        return f"{self._presets}-{name}"
+
+    def _known(self) -> list[str]:
+        """The presets of this command."""
         from evosyn.configs.loading import preset_names
 
         own = f"{self._presets}-"
-        known = [one.removeprefix(own) for one in preset_names() if one.startswith(own)]
-        if name not in known:
-            raise UsageError(f"--preset {name!r}: no such preset of this command; known: {', '.join(known)}")
-        return own + name
+        return [one.removeprefix(own) for one in preset_names() if one.startswith(own)]
 
     def _refuse(self, error: click.NoSuchOption, command: str) -> NoReturn:
         """
@@ -231,8 +241,8 @@ def config_options(example: str) -> Callable[[Option], Option]:
     return lambda command: with_options(command, options)
 
 
-preset_option = click.option("--preset", metavar="NAME", help="Settings to start from: `paper` for the published ones.")
-"""What is given beside a preset stands over it."""
+preset_option = click.option("--preset", metavar="NAME")
+"""What is given beside a preset stands over it; the command says which there are."""
 
 
 def with_options(command: Option, options: tuple[Callable[[Any], Any], ...]) -> Option:

@@ -260,3 +260,12 @@ def test_who_cannot_play_the_user_is_refused_before_a_directory_is_made(tmp_path
         refused = run(*words, *more).exception
         assert isinstance(refused, UsageError) and "--user-model provider/name" in str(refused)
         assert "offline" not in str(refused) and not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [(("env", "make"), "evoenv, resyn"), (("evolve",), "paper"), (("coevolve",), "dejaq, evoenv, paper")],
+)
+def test_help_names_the_presets_of_the_command(words, names):
+    told = " ".join(run(*words, "--help").output.split())
+    assert f"below all that is given: {names}" in told
