@@ -269,3 +269,16 @@ def test_who_cannot_play_the_user_is_refused_before_a_directory_is_made(tmp_path
 def test_help_names_the_presets_of_the_command(words, names):
     told = " ".join(run(*words, "--help").output.split())
     assert f"below all that is given: {names}" in told
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("builtin:env-seeds",), "--recipe evoenv evolves; dejaq takes problems (builtin:math-seeds)"),
+        (("builtin:math-seeds", "--recipe", "evoenv"), "--recipe dejaq evolves; evoenv takes environments"),
+    ],
+)
+def test_seeds_of_one_recipe_that_are_given_to_the_other_name_it(tmp_path, words, told):
+    refused = run("coevolve", *words, "--model", "builtin:tiny", "--out", tmp_path / "out").exception
+    assert isinstance(refused, UsageError) and told in str(refused)
+    assert not (tmp_path / "out").exists()
