@@ -81,6 +81,19 @@ _SANDBOX = (
 )
 
 
+SENTENCE = 200
+"""Letters of a command's first sentence, which its group lists whole."""
+
+
+class CommandGroup(click.Group):
+    """A group that lists its commands with their first sentences, none of them cut."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        found = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, one.get_short_help_str(SENTENCE)) for name, one in found if one is not None])
+
+
 class ConfiguredCommand(click.Command):
     """A command whose function gets `config` in place of the parameters that are keys of it.
 

@@ -14,7 +14,7 @@ from pydantic import BaseModel, create_model
 from pydantic.fields import FieldInfo
 
 from evosyn import registry
-from evosyn.cli._command import ConfiguredCommand, config_options, out_option, sandbox_options
+from evosyn.cli._command import CommandGroup, ConfiguredCommand, config_options, out_option, sandbox_options
 from evosyn.cli._training import quiet_libraries, tty_note
 from evosyn.workbench import SandboxConfig, WorkbenchConfig, sandbox_of
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from evosyn.ports import Sandbox
 
 
-class _Experiments(click.Group):
+class _Experiments(CommandGroup):
     """The experiments that the registry finds, each a command."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from evosyn.cli._command import ConfiguredCommand, config_options, out_option, sandbox_options, teacher_options
+from evosyn.cli._command import (
+    CommandGroup,
+    ConfiguredCommand,
+    config_options,
+    out_option,
+    sandbox_options,
+    teacher_options,
+)
 from evosyn.cli.world_make import command as make
 from evosyn.errors import UsageError
 
@@ -24,7 +31,9 @@ SOURCE = click.argument("source", metavar="WORLD")
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output.")
 
 
-@click.group(short_help="Worlds of tools over a database: list, make, tasks, check, rollout, serve, faults.")
+@click.group(
+    cls=CommandGroup, short_help="Worlds of tools over a database: list, make, tasks, check, rollout, serve, faults."
+)
 def command() -> None:
     """Work with tool worlds: tools that are programs over a database, and tasks in it (see docs/worlds.md).
 

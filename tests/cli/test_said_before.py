@@ -282,3 +282,18 @@ def test_seeds_of_one_recipe_that_are_given_to_the_other_name_it(tmp_path, words
     refused = run("coevolve", *words, "--model", "builtin:tiny", "--out", tmp_path / "out").exception
     assert isinstance(refused, UsageError) and told in str(refused)
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("group_name", ["env", "world", "experiment"])
+def test_a_group_lists_its_commands_with_whole_sentences(group_name):
+    told = run(group_name, "--help").output
+    assert "..." not in told.partition("Commands:")[2]
+
+
+def test_the_first_help_names_what_the_groups_hold():
+    told = " ".join(run("--help").output.split())
+    for name in ("env", "world"):
+        listed = run(name, "--help").output.partition("Commands:")[2]
+        words = {line.split()[0] for line in listed.splitlines() if line.startswith("  ") and line[2] != " "}
+        line = told.partition(f" {name} ")[2].partition(". ")[0]
+        assert {word for word in words if word not in line} <= {"entropy"}, (name, line)
