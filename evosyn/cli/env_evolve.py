@@ -59,7 +59,12 @@ class SearchCommand(ConfiguredCommand):
     "What is worth most. [default: learnability]",
     type=click.Choice(["learnability", "target", "band"]),
 )
-@flag("--evaluations", "stop.evaluations", "Candidates to evaluate. [default: 200]", type=click.IntRange(1))
+@flag(
+    "--evaluations",
+    "stop.evaluations",
+    "Candidates to evaluate; looked at between proposals, so that a few more may be. [default: 200]",
+    type=click.IntRange(1),
+)
 @click.option("--continue", "more", type=click.IntRange(1), help="Add this many evaluations to those of a run.")
 @flag("--reviews", "judging.reviews", "Independent reviews, any of which rejects. [default: 3]", type=click.IntRange(0))
 @making_options(

@@ -297,3 +297,8 @@ def test_the_first_help_names_what_the_groups_hold():
         words = {line.split()[0] for line in listed.splitlines() if line.startswith("  ") and line[2] != " "}
         line = told.partition(f" {name} ")[2].partition(". ")[0]
         assert {word for word in words if word not in line} <= {"entropy"}, (name, line)
+
+
+def test_what_a_name_of_an_environment_may_be_and_how_far_a_search_may_pass_are_said():
+    assert "builtin:env-seeds" in run("env", "--help").output
+    assert "so that a few more may be" in " ".join(run("env", "evolve", "--help").output.split())
