@@ -222,6 +222,15 @@ def teacher_options(command: Option) -> Option:
     return with_options(command, _TEACHER)
 
 
+def student_options(model: str) -> Callable[[Option], Option]:
+    """The same for commands that measure a model.
+
+    Args:
+        model: what --model is there.
+    """
+    return lambda command: with_options(command, (flag("--model", "workbench.teacher.model", model), *_TEACHER[1:]))
+
+
 def mutator_options(command: Option) -> Option:
     """The same for commands whose --model is the one that is trained."""
     told = "Who mutates: offline (a simulation), self (the model in training), mailbox:DIR, litellm:provider/name, "

@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 )
 @click.argument("data", required=False)
 @SETTING
-@sampled_options("8", "0.8")
+@sampled_options(
+    "8", "0.8", "The student: a served model (provider/name), a directory of a local one, or builtin:tiny."
+)
 @click.option("--json", "as_json", is_flag=True, help="The report as JSON on standard output.")
 def command(config: CalibrateConfig, as_json: bool) -> None:
     """Measure how often a student (--model) solves each row of the dataset DATA, and keep the rates with it, for --band

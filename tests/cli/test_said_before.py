@@ -302,3 +302,31 @@ def test_the_first_help_names_what_the_groups_hold():
 def test_what_a_name_of_an_environment_may_be_and_how_far_a_search_may_pass_are_said():
     assert "builtin:env-seeds" in run("env", "--help").output
     assert "so that a few more may be" in " ".join(run("env", "evolve", "--help").output.split())
+
+
+def test_options_of_experiments_have_the_types_of_their_values():
+    told = {name: " ".join(run("experiment", name, "--help").output.split()) for name in ("worlds", "environments")}
+    assert "--curve / --no-curve" in told["worlds"] and "[default: curve]" in told["worlds"]
+    assert "--sound FLOAT" in told["environments"] and "--rewarding FLOAT" in told["environments"]
+    assert all("--size [smoke|cpu] " in text for text in told.values())
+    assert "--size [smoke|cpu|gpu]" in run("experiment", "table2", "--help").output
+
+
+@pytest.mark.parametrize(("words", "curve"), [((), True), (("--no-curve",), False), (("--curve",), True)])
+def test_a_flag_of_an_experiment_can_be_switched_off(words, curve, monkeypatch, tmp_path):
+    seen = []
+    monkeypatch.setattr("evosyn.cli.experiment._run", lambda _plugin, config, _out, **_more: seen.append(config.curve))
+    ended = run("experiment", "worlds", *words, "--out", tmp_path / "out")
+    assert ended.exit_code == 0, ended.exception
+    assert seen == [curve]
+
+
+@pytest.mark.parametrize("name", ["train", "coevolve", "distill", "calibrate", "eval"])
+def test_no_option_has_a_default_for_its_only_text(name):
+    command = group.get_command(click.Context(group), name)
+    options = [one for one in command.params if isinstance(one, click.Option) and one.name != "preset"]
+    assert all(one.help and not one.help.startswith("[default") for one in options)
+
+
+def test_calibrate_says_what_a_student_may_be():
+    assert "a directory of a local one, or builtin:tiny" in " ".join(run("calibrate", "--help").output.split())
