@@ -77,7 +77,7 @@ def _refuse_simulated(student: str, domains: Set[str]) -> None:
         return
     from evosyn.simulation.offline import SOLVED
 
-    if unknown := sorted(domains.difference(SOLVED)):
+    if unknown := sorted(domains - set(SOLVED)):
         raise UsageError(
             f"--teacher offline: the simulation solves rows of {', '.join(SOLVED)}, none of {', '.join(unknown)}; name "
             "the student with --model (builtin:tiny for a try)"

@@ -96,7 +96,8 @@ def command(
     with Workbench(config.workbench, out=out, seed=config.seed, **given) as workbench:
         if dry_run:
             found = estimated_search(config, workbench)
-            show_estimate(found, as_json=as_json, kept_in=out / "replies.sqlite" if workbench.has_model else None)
+            kept_in = out / "replies.sqlite" if workbench.has_model else None
+            show_estimate(found, as_json=as_json, kept_in=kept_in, things="candidates")
             return 0
         line = SearchLine(config)
         with watching(line, show=not (quiet or as_json)):

@@ -95,7 +95,7 @@ def _option(experiment: str, key: str, field: FieldInfo) -> click.Option:
     return click.Option([f"--{name}"], type=typed, help=text)
 
 
-def _said(ctx: click.Context, option: click.Parameter, value: bool | None) -> str | None:  # noqa: ARG001, FBT001
+def _said(ctx: click.Context, option: click.Parameter, value: bool | None) -> str | None:  # noqa: ARG001
     """As a file would say it: a flag that is switched off is said as well."""
     return None if value is None else str(value).lower()
 

@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from evosyn.cli import group
+from evosyn.cli._tables import show_estimate
 from evosyn.errors import CorruptRun, EvosynError, InputError, UsageError
 from evosyn.evaluators.draws import ConsistencyConfig, make_draws
 from evosyn.records import PassMatrix
@@ -330,3 +331,13 @@ def test_no_option_has_a_default_for_its_only_text(name):
 
 def test_calibrate_says_what_a_student_may_be():
     assert "a directory of a local one, or builtin:tiny" in " ".join(run("calibrate", "--help").output.split())
+
+
+@pytest.mark.parametrize(
+    ("key", "things", "told"), [("problems", "mutations", "6 mutations"), ("drafts", "x", "6 drafts")]
+)
+def test_a_table_of_costs_is_headed_by_what_it_counts(capsys, key, things, told):
+    figures = {"calls": 1, "calls_at_most": 1, "input_tokens": 1, "output_tokens": 1, "cost": 0.0}
+    more = {"phases": {}, "executions": 1, "model_wall_s": 0, "simulated": False, key: 6}
+    show_estimate({**figures, **more}, as_json=False, kept_in=None, things=things)
+    assert told in capsys.readouterr().out
