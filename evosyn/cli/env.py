@@ -159,11 +159,14 @@ def rows(
     """
     from evosyn.cli._programs import made_rows
     from evosyn.dataset import write_dataset, write_rejects
+    from evosyn.environments import sources
     from evosyn.environments.rows import SETTING
     from evosyn.rundir import RunDir
     from evosyn.workbench import Workbench
 
-    kind = "environment-rows"
+    kind, named = "environment-rows", len(sources(list(names)))  # what is not there is said before a directory is made
+    if environments is not None and environments > named:
+        raise UsageError(f"--environments {environments}: {', '.join(names)} holds {named}")
     with RunDir(out) as directory, Workbench(config.workbench) as workbench:
         directory.claim_new(kind)
         directory.write_json("manifest.json", {"kind": kind, "seed": seed})

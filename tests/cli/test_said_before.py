@@ -341,3 +341,16 @@ def test_a_table_of_costs_is_headed_by_what_it_counts(capsys, key, things, told)
     more = {"phases": {}, "executions": 1, "model_wall_s": 0, "simulated": False, key: 6}
     show_estimate({**figures, **more}, as_json=False, kept_in=None, things=things)
     assert told in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("no-such-environment",), "no such file, directory or environment"),
+        (("builtin:subset-sum", "--environments", "9"), "--environments 9: builtin:subset-sum holds 1"),
+    ],
+)
+def test_rows_of_environments_that_are_not_there_leave_no_directory(tmp_path, words, told):
+    refused = run("env", "rows", *words, "--out", tmp_path / "out").exception
+    assert isinstance(refused, UsageError) and told in str(refused)
+    assert not (tmp_path / "out").exists()
