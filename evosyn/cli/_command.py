@@ -7,6 +7,7 @@ such a file and repeats it. Who is asked and where programs run is its section `
 from __future__ import annotations
 
 import pkgutil
+import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
@@ -143,7 +144,13 @@ class ConfiguredCommand(click.Command):
             if not getattr(config, key):
                 raise UsageError(f"{told}, or give the --config of a run")
         ctx.params["config"] = config
-        return super().invoke(ctx)
+        try:
+            return super().invoke(ctx)
+        except UsageError as error:
+            named = self._options_named(str(error))
+            if not named or type(error) is not UsageError:
+                raise
+            raise UsageError(f"{error} ({named})") from error
 
     def configuration(
         self, values: dict[str, Any], *, preset: str | None = None, defaults: Mapping[str, Any] | None = None
@@ -167,6 +174,15 @@ class ConfiguredCommand(click.Command):
         }
         given_keys = {"sets": values.pop("sets"), "flags": flags, "defaults": defaults}
         return load_config(self.kind, preset=preset, file=values.pop("file"), **given_keys)
+
+    def _options_named(self, told: str) -> str:
+        """The options of this command that set the keys of which a refusal says that a run has others."""
+        found = []
+        for option in self.params:
+            key = (option.name or "").replace("__", ".")
+            if re.search(rf"(?<![\w.])(?:config\.)?{re.escape(key)}: [^;]*? (?:there|before), ", told):
+                found.append(f"{key} is the option {option.opts[0]}")
+        return ", ".join(found)
 
     def _preset(self, name: str) -> str:
         """The file of a preset of this command.

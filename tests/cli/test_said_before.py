@@ -354,3 +354,10 @@ def test_rows_of_environments_that_are_not_there_leave_no_directory(tmp_path, wo
     refused = run("env", "rows", *words, "--out", tmp_path / "out").exception
     assert isinstance(refused, UsageError) and told in str(refused)
     assert not (tmp_path / "out").exists()
+
+
+def test_a_refusal_of_other_settings_names_the_options_that_set_them():
+    make = group.get_command(click.Context(group), "world").get_command(click.Context(group), "make")
+    told = "the run holds other settings (tools.M: 8 there, 4 asked for; unexecuted: True there, None asked for)"
+    assert make._options_named(told) == "tools.M is the option -M, unexecuted is the option --no-execution"
+    assert make._options_named("other_tools.M: 8 there, 4 asked for") == ""
