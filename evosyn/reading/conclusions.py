@@ -20,6 +20,8 @@ FEWEST_HELD_OUT = 8
 """Fewer held-out problems than that decide nothing, whatever the interval says."""
 ALIKE = 0.8
 """Similarity from which environments are told as one task (ReSyn, appendix A.5)."""
+ALIKE_SCORES = 0.005
+"""Scores that differ by less are told as the same."""
 TRAINED = (("reward", 1), ("pass_rate", 1), ("loss", -1))
 """What a training is judged by, the first that it has: a metric, and the direction in which it should go."""
 
@@ -85,7 +87,7 @@ def of_search(
     known = max((row for row in boards if row["strategy"] not in ("evolved", rule) and row["invalid"] is None),
                 key=lambda row: row["score"], default=None)  # fmt: skip
     if known is not None and known["score"] >= (ours or 0.0):
-        why = (f"The known strategy {known['strategy']} does as well there: {known['score']:.3f}", *why)
+        why = (f"The known strategy {known['strategy']} {_stands(known, ours)}", *why)
     if unusable := report.get("unusable_replies"):
         listed = ", ".join(f"{count} x {reason}" for reason, count in unusable.items())
         drawn = (report.get("spent") or {}).get("drawing", {}).get("calls", "the")
@@ -93,6 +95,16 @@ def of_search(
     why = (*why, *_wasted(report.get("proposers") or {}))
     link = None if best.get("proposer") == "known" else best["id"]
     return Conclusion(worked, f"{said}: {told}{paired}.{size}", won, link, why)
+
+
+def _stands(known: Mapping[str, Json], ours: float | None) -> str:
+    """How a known strategy that scores no less than the winner does there."""
+    score, low = known["score"], (known.get("ci") or (0.0,))[0]
+    if ours is not None and low is not None and low > ours:
+        return f"does better there: {score:.3f}"
+    if ours is not None and score - ours >= ALIKE_SCORES:
+        return f"scores higher there, but chance could explain it: {score:.3f}"
+    return f"does as well there: {score:.3f}"
 
 
 def known_winner(report: Mapping[str, Json]) -> str | None:
