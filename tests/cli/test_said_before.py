@@ -10,9 +10,11 @@ import pytest
 from click.testing import CliRunner
 
 from evosyn.cli import group
+from evosyn.cli._inspect_summary import print_tables
 from evosyn.cli._tables import show_estimate
 from evosyn.errors import CorruptRun, EvosynError, InputError, UsageError
 from evosyn.evaluators.draws import ConsistencyConfig, make_draws
+from evosyn.reading.summaries import TableShown
 from evosyn.records import PassMatrix
 from evosyn.strategies import load_known, load_strategy, strategy_name
 from evosyn.synthesis.exports import format_named
@@ -361,3 +363,9 @@ def test_a_refusal_of_other_settings_names_the_options_that_set_them():
     told = "the run holds other settings (tools.M: 8 there, 4 asked for; unexecuted: True there, None asked for)"
     assert make._options_named(told) == "tools.M is the option -M, unexecuted is the option --no-execution"
     assert make._options_named("other_tools.M: 8 there, 4 asked for") == ""
+
+
+def test_a_table_without_rows_is_not_printed(capsys):
+    print_tables([TableShown("came back", ("phase",), ()), TableShown("dropped", ("reason",), (("none",),))])
+    told = capsys.readouterr().out
+    assert "dropped" in told and "came back" not in told
