@@ -154,6 +154,7 @@ class Workbench:
         limits: of one solution where matrices are made.
         company: whether strategies that the policy admits share a process.
         default: teacher where none is named; None makes that an error.
+        own: options of single models by name, over those that all teachers share: where one stands elsewhere.
         lent: sandbox for everything that runs, which stays open; by default one is opened for each need.
 
     Attributes:
@@ -170,13 +171,14 @@ class Workbench:
         limits: Limits | None = None,
         company: bool = True,
         default: str | None = None,
+        own: Mapping[str, Mapping[str, Json]] | None = None,
         lent: Sandbox | None = None,
     ) -> None:
         self.config = config or WorkbenchConfig()
         self._refuse_strangers(default)
         self.budget = Budget(self.config.budget)
         self._out, self._seed, self._limits, self._company, self._default = out, seed, limits, company, default
-        self._lent = lent
+        self._lent, self._own = lent, own or {}
         self._verdicts = verdicts or (out / "verdicts.sqlite" if out else None)
         self._open = ExitStack()
         self._refusals: dict[str, Refusals] = {}
@@ -301,10 +303,19 @@ class Workbench:
         if spec is None:
             raise UsageError("no teacher: give --model provider/name, or --teacher offline for the built-in simulation")
         found = registry.find("teachers", spec)
-        options = config.options if model is None else found.shared(config.options)
+        options = config.options if model is None else {**self._lent_to(found), **self._own.get(model, {})}
         tools = self._tools if keep else replace(self._tools, replies=None)
         teacher: Teacher = found.make(tools, options)
         return teacher
+
+    def _lent_to(self, found: registry.Plugin) -> dict[str, Json]:
+        """The options of the configuration that a model of another name shares: without a shared address no provider
+        is sent the key of another one."""
+        shared = found.shared(self.config.teacher.options)
+        spec = self.config.teacher.spec or self._default or ""
+        if not shared.get("base_url") and spec.partition("/")[0] != found.text.partition("/")[0]:
+            shared.pop("api_key_env", None)
+        return shared
 
     def check(self, models: Mapping[str | None, tuple[str, Mapping[str, Json]]]) -> Usage:
         """Ask each model one short question, so that what is wrong with an endpoint is known before anything is spent.
@@ -325,10 +336,10 @@ class Workbench:
 
     async def _checked(self, models: Mapping[str | None, tuple[str, Mapping[str, Json]]]) -> Usage:
         replies: list[Reply] = []
-        for name, (purpose, params) in models.items():
-            if name is None and not (self.config.teacher.spec or self._default):
-                continue  # whoever asks it says what is missing
-            teacher = self.teacher(name, keep=False)
+        named = [name for name in models if name is not None or self.config.teacher.spec or self._default]
+        teachers = {name: self.teacher(name, keep=False) for name in named}  # what is missing is said before any call
+        for name, teacher in teachers.items():
+            purpose, params = models[name]
             try:
                 reply = await teacher.check(purpose, params) if isinstance(teacher, Checked) else None
             finally:

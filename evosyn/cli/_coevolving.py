@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from evosyn.cli._command import default_teacher
 from evosyn.cli._selfplay import estimated_pool, seeds_of, train_with_pool
+from evosyn.configs.section import listed
 from evosyn.dataset import Sample
 from evosyn.environments.contract import Environment
 from evosyn.errors import UsageError
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
     from evosyn.train.rlvr import FeedTools
     from evosyn.train.run import OnRow
     from evosyn.workbench import Workbench
+
+PROBLEMS = ("builtin:math-seeds", "builtin:python-seeds")
+ENVIRONMENTS = ("builtin:env-seeds", "builtin:known")
 
 
 class CoevolveConfig(RlvrConfig):
@@ -79,11 +83,26 @@ def checked_seeds(config: CoevolveConfig) -> Seeds:
         from evosyn.train.policy_teacher import check_policy_teacher
 
         check_policy_teacher(config)
-    if pool:
-        return Seeds(environments=seeds_of(config))
-    parts = gathered(config)
+    try:
+        if pool:
+            return Seeds(environments=seeds_of(config))
+        parts = gathered(config)
+    except UsageError as error:
+        if other := _other_recipe(config):
+            raise UsageError(f"{error}. {other}") from error
+        raise
     samples = [sample for part in parts for sample in part]
     return Seeds(check_coevolution(config.coevolution, samples, config.student), parts)
+
+
+def _other_recipe(config: CoevolveConfig) -> str:
+    """What is said where bundled seeds of one recipe are given to another."""
+    named = set(listed(config.data))
+    if config.coevolution.recipe == SELFPLAY and not named.isdisjoint(PROBLEMS):
+        return "These are problems, which --recipe dejaq evolves; evoenv takes environments (builtin:env-seeds)"
+    if config.coevolution.recipe != SELFPLAY and not named.isdisjoint(ENVIRONMENTS):
+        return "These are environments, which --recipe evoenv evolves; dejaq takes problems (builtin:math-seeds)"
+    return ""
 
 
 def default_of(seeds: Seeds) -> str | None:

@@ -7,6 +7,7 @@ such a file and repeats it. Who is asked and where programs run is its section `
 from __future__ import annotations
 
 import pkgutil
+import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
@@ -81,6 +82,19 @@ _SANDBOX = (
 )
 
 
+SENTENCE = 200
+"""Letters of a command's first sentence, which its group lists whole."""
+
+
+class CommandGroup(click.Group):
+    """A group that lists its commands with their first sentences, none of them cut."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        found = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, one.get_short_help_str(SENTENCE)) for name, one in found if one is not None])
+
+
 class ConfiguredCommand(click.Command):
     """A command whose function gets `config` in place of the parameters that are keys of it.
 
@@ -118,13 +132,25 @@ class ConfiguredCommand(click.Command):
         except click.NoSuchOption as error:
             self._refuse(error, ctx.command_path)
 
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for option in self.params:
+            if option.name == "preset" and isinstance(option, click.Option):
+                option.help = f"Settings to start from, below all that is given: {', '.join(self._known())}."
+        super().format_options(ctx, formatter)
+
     def invoke(self, ctx: click.Context) -> Any:
         config = self.configuration(ctx.params)
         for key, told in self._needs.items():
             if not getattr(config, key):
                 raise UsageError(f"{told}, or give the --config of a run")
         ctx.params["config"] = config
-        return super().invoke(ctx)
+        try:
+            return super().invoke(ctx)
+        except UsageError as error:
+            named = self._options_named(str(error))
+            if not named or type(error) is not UsageError:
+                raise
+            raise UsageError(f"{error} ({named})") from error
 
     def configuration(
         self, values: dict[str, Any], *, preset: str | None = None, defaults: Mapping[str, Any] | None = None
@@ -149,19 +175,32 @@ class ConfiguredCommand(click.Command):
         given_keys = {"sets": values.pop("sets"), "flags": flags, "defaults": defaults}
         return load_config(self.kind, preset=preset, file=values.pop("file"), **given_keys)
 
+    def _options_named(self, told: str) -> str:
+        """The options of this command that set the keys of which a refusal says that a run has others."""
+        found = []
+        for option in self.params:
+            key = (option.name or "").replace("__", ".")
+            if re.search(rf"(?<![\w.])(?:config\.)?{re.escape(key)}: [^;]*? (?:there|before), ", told):
+                found.append(f"{key} is the option {option.opts[0]}")
+        return ", ".join(found)
+
     def _preset(self, name: str) -> str:
         """The file of a preset of this command.
 
         Raises:
             UsageError: there is no such one.
         """
+        known = self._known()
+        if name not in known:
+            raise UsageError(f"--preset {name!r}: no such preset of this command; known: {', '.join(known)}")
+        return f"{self._presets}-{name}"
+
+    def _known(self) -> list[str]:
+        """The presets of this command."""
         from evosyn.configs.loading import preset_names
 
         own = f"{self._presets}-"
-        known = [one.removeprefix(own) for one in preset_names() if one.startswith(own)]
-        if name not in known:
-            raise UsageError(f"--preset {name!r}: no such preset of this command; known: {', '.join(known)}")
-        return own + name
+        return [one.removeprefix(own) for one in preset_names() if one.startswith(own)]
 
     def _refuse(self, error: click.NoSuchOption, command: str) -> NoReturn:
         """
@@ -199,6 +238,15 @@ def teacher_options(command: Option) -> Option:
     return with_options(command, _TEACHER)
 
 
+def student_options(model: str) -> Callable[[Option], Option]:
+    """The same for commands that measure a model.
+
+    Args:
+        model: what --model is there.
+    """
+    return lambda command: with_options(command, (flag("--model", "workbench.teacher.model", model), *_TEACHER[1:]))
+
+
 def mutator_options(command: Option) -> Option:
     """The same for commands whose --model is the one that is trained."""
     told = "Who mutates: offline (a simulation), self (the model in training), mailbox:DIR, litellm:provider/name, "
@@ -231,8 +279,8 @@ def config_options(example: str) -> Callable[[Option], Option]:
     return lambda command: with_options(command, options)
 
 
-preset_option = click.option("--preset", metavar="NAME", help="Settings to start from: `paper` for the published ones.")
-"""What is given beside a preset stands over it."""
+preset_option = click.option("--preset", metavar="NAME")
+"""What is given beside a preset stands over it; the command says which there are."""
 
 
 def with_options(command: Option, options: tuple[Callable[[Any], Any], ...]) -> Option:

@@ -37,12 +37,13 @@ def command(
     import json
 
     from evosyn.cli._programs import made_rows
-    from evosyn.synthesis.exports import export_dataset
+    from evosyn.synthesis.exports import export_dataset, format_named
     from evosyn.workbench import Workbench
 
+    form = format_named(form)
     with Workbench(config.workbench) as workbench:
         made = made_rows(workbench, names, per_env, None, seed)
-    exported = export_dataset(made.samples, form.replace("-", "_"), out, name=name)
+    exported = export_dataset(made.samples, form, out, name=name)
     dropped = made.dropped | exported.skipped
     if as_json:
         told = {"files": [str(path) for path in exported.files], "rows": exported.rows, "dropped": dropped}

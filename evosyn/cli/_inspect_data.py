@@ -41,9 +41,13 @@ def print_samples(stories: Sequence[SampleStory]) -> None:
         _part(f"{row.id}  {row.problem_id}  {row.domain}  {row.setting}{simulated}", safe(row.statement).split("\n"))
         if story.matrix is not None:
             _part("matrix (best first; > and v mark the chosen ones)", matrix_lines(story.matrix))
+        best, worst = row.ranked[0], row.ranked[-1]
+        if len(row.ranked) == 1 and not row.matrix_digest:  # made with its answer: nothing was compared
+            _part("testing", testing_lines(row.testing))
+            _part(f"solution ({best.verdict})", safe(told_of(best.source)).splitlines())
+            continue
         told = f"chosen testing: {row.tests} checks, refuses {row.difficulty:.0%} of the solutions"
         _part(told, testing_lines(row.testing))
-        best, worst = row.ranked[0], row.ranked[-1]
         told = f"best solution ({best.verdict})  |  worst solution ({worst.verdict})"
         _part(told, side_by_side(told_of(best.source), told_of(worst.source)))
 
@@ -80,7 +84,10 @@ def testing_lines(text: str, most: int = 12) -> Iterator[str]:
         yield f"  {_short(check.asked)}" + ("" if check.expected is None else f"  ->  {_short(check.expected)}")
     if len(checks) > most:
         yield f"  ... and {len(checks) - most} more"
-    yield from (f"  {safe(line)}" for line in (program_of(text) or "").splitlines()[: 4 * most])
+    program = (program_of(text) or "").splitlines()
+    yield from (f"  {safe(line)}" for line in program[: 4 * most])
+    if len(program) > 4 * most:
+        yield f"  ... and {len(program) - 4 * most} more lines (--json has them)"
 
 
 def side_by_side(left: str, right: str) -> Iterator[str]:

@@ -56,8 +56,8 @@ def _facts(found: Summary) -> None:
 
 
 def print_tables(tables: Sequence[TableShown]) -> None:
-    """Each with its first rows."""
-    for table in tables:
+    """Each that holds something, with its first rows."""
+    for table in (one for one in tables if one.rows):
         shown = [["-" if cell is None else cell for cell in row] for row in table.rows[:MOST]]
         print_table(table.title, table.columns, shown)
         if len(table.rows) > MOST:

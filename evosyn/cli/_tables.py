@@ -88,10 +88,11 @@ def show_figures(figures: Mapping[str, Json], *, as_json: bool) -> None:
         click.echo(f"{name.replace('_', ' '):28} {value}")
 
 
-def show_estimate(found: Mapping[str, Json], *, as_json: bool, kept_in: Path | None) -> None:
+def show_estimate(found: Mapping[str, Json], *, as_json: bool, kept_in: Path | None, things: str = "problems") -> None:
     """What a command will take, by phase.
 
     Args:
+        things: what the figure `problems` counts.
         kept_in: where the sampled replies are kept for the run itself; None where nothing was sampled.
     """
     if as_json:
@@ -99,8 +100,9 @@ def show_estimate(found: Mapping[str, Json], *, as_json: bool, kept_in: Path | N
         return
     rows: list[tuple[Cell, ...]] = [_estimated(name, phase) for name, phase in found["phases"].items()]
     columns = ("phase", "calls", "at most", "input tokens", "output tokens", "dollars")
-    what = "drafts" if "drafts" in found else "problems"
-    print_table(f"{found[what]} {what}", columns, [*rows, _estimated("in all", found)])
+    key = "drafts" if "drafts" in found else "problems"
+    what = "drafts" if key == "drafts" else things
+    print_table(f"{found[key]} {what}", columns, [*rows, _estimated("in all", found)])
     click.echo(f"executions: {found['executions']:,}")
     if found["model_wall_s"]:
         click.echo(f"waiting for the model: about {found['model_wall_s']:,.0f} s")

@@ -22,7 +22,7 @@ from evosyn.cli._command import (
     out_option,
     preset_option,
     sandbox_options,
-    teacher_options,
+    student_options,
     with_options,
 )
 
@@ -30,10 +30,12 @@ if TYPE_CHECKING:
     from evosyn.train.config import TrainingConfig
     from evosyn.train.run import OnRow
 
-SETTING = click.option("--setting", type=click.Choice(["evosyn", "relaxed", "random"]), help="[default: evosyn]")
+SETTING = click.option(
+    "--setting", type=click.Choice(["evosyn", "relaxed", "random"]), help="Which rows of a dataset. [default: evosyn]"
+)
 BAND = (
     flag("--band", "rows.band", "Only rows with a solve rate in it, such as .1:.9 (evosyn calibrate).", metavar="A:B"),
-    flag("--student", "rows.student", "With --band: whose solve rate, where there are several.", metavar="NAME"),
+    flag("--student", "rows.student", "Only with --band: whose solve rates hold, where several are.", metavar="NAME"),
 )
 _OPTIONS = (
     click.option("--model", help="Local path, hub id, or builtin:tiny (a demonstration model made on the spot)."),
@@ -41,9 +43,14 @@ _OPTIONS = (
     SETTING,
     flag("--mix", "rows.mix", "Shares of several datasets, such as 2:1:1. [default: each row once]", metavar="A:B:.."),
     *BAND,
-    click.option("--steps", type=int, help="Optimizer steps. [default: 200]"),
-    click.option("--seed", type=int, help="[default: 0]"),
-    flag("--report-to", "keep.report_to", type=click.Choice(["none", "wandb", "trackio", "tensorboard"])),
+    click.option("--steps", type=int, help="Optimizer steps. [default: 200; fewer with builtin:tiny]"),
+    click.option("--seed", type=int, help="Root of all random choices. [default: 0]"),
+    flag(
+        "--report-to",
+        "keep.report_to",
+        "Where metrics go beside the run. [default: none]",
+        type=click.Choice(["none", "wandb", "trackio", "tensorboard"]),
+    ),
     click.option("--pad-token", help="For tokenizers that have none."),
     preset_option,
     click.option("--print-config", is_flag=True, help="Show the exact TRL configuration and launch lines, and stop."),
@@ -53,8 +60,7 @@ _OPTIONS = (
 
 _SAMPLED = (
     click.option("--max-tokens", type=click.IntRange(1), help="Length of a completion. [default: 512]"),
-    click.option("--seed", type=int, help="[default: 0]"),
-    teacher_options,
+    click.option("--seed", type=int, help="Root of the draws. [default: 0]"),
     sandbox_options,
     config_options("workbench.teacher.calls=256"),
 )
@@ -73,13 +79,13 @@ class TrainingCommand(ConfiguredCommand):
         return super().configuration(values, preset=preset)
 
 
-def sampled_options(samples: str, temperature: str) -> Callable[[Option], Option]:
-    """Add what every command takes that draws completions of a model; with its defaults."""
+def sampled_options(samples: str, temperature: str, model: str) -> Callable[[Option], Option]:
+    """Add what every command takes that draws completions of a model; with its defaults and what --model is."""
     drawn = (
         click.option("--samples", type=click.IntRange(1), help=f"Completions of each. [default: {samples}]"),
-        click.option("--temperature", type=click.FloatRange(0), help=f"[default: {temperature}]"),
+        click.option("--temperature", type=click.FloatRange(0), help=f"Of the draws. [default: {temperature}]"),
     )
-    return lambda command: with_options(command, (*drawn, *_SAMPLED))
+    return lambda command: with_options(command, (*drawn, *_SAMPLED[:2], student_options(model), *_SAMPLED[2:]))
 
 
 def training_options(command: Option) -> Option:

@@ -13,7 +13,7 @@ from evosyn.cli._training import SETTING, quiet_libraries, sampled_options
 from evosyn.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Sequence, Set
 
     from evosyn.dataset import Sample
     from evosyn.rundir import RunDir
@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 )
 @click.argument("data", required=False)
 @SETTING
-@sampled_options("8", "0.8")
+@sampled_options(
+    "8", "0.8", "The student: a served model (provider/name), a directory of a local one, or builtin:tiny."
+)
 @click.option("--json", "as_json", is_flag=True, help="The report as JSON on standard output.")
 def command(config: CalibrateConfig, as_json: bool) -> None:
     """Measure how often a student (--model) solves each row of the dataset DATA, and keep the rates with it, for --band
@@ -52,6 +54,7 @@ def command(config: CalibrateConfig, as_json: bool) -> None:
         raise UsageError("--model: name the student: a served model, a directory, or builtin:tiny")
     quiet_libraries()
     samples = load_samples(config.data, config.setting)
+    _refuse_simulated(student, {sample.domain for sample in samples})
     header = header_of(config, student)
     folder = folder_of(config.data, header)
     with RunDir(folder) as run, Workbench(config.workbench, out=folder.parent, seed=config.seed) as workbench:
@@ -61,6 +64,24 @@ def command(config: CalibrateConfig, as_json: bool) -> None:
         report = {**report_of(samples, rates, header), "simulated": simulated}
         run.write_json("report.json", report)
     click.echo(json.dumps(report, indent=2)) if as_json else print_closing(folder, "report.json")
+
+
+def _refuse_simulated(student: str, domains: Set[str]) -> None:
+    """
+    Raises:
+        UsageError: the simulation is the student, and solves no rows of one of the domains.
+    """
+    from evosyn.workbench import OFFLINE
+
+    if student.partition(":")[0] != OFFLINE:
+        return
+    from evosyn.simulation.offline import SOLVED
+
+    if unknown := sorted(domains - set(SOLVED)):
+        raise UsageError(
+            f"--teacher offline: the simulation solves rows of {', '.join(SOLVED)}, none of {', '.join(unknown)}; name "
+            "the student with --model (builtin:tiny for a try)"
+        )
 
 
 def _student(

@@ -57,7 +57,8 @@ def command(config: CoevolveConfig, out: Path, print_config: bool, dry_run: bool
         return
     with Workbench(config.workbench, out=out, seed=config.seed, default=default_of(seeds)) as workbench:
         if dry_run:
-            show_estimate(estimated(config, seeds, workbench), as_json=told["as_json"], kept_in=None)
+            found = estimated(config, seeds, workbench)
+            show_estimate(found, as_json=told["as_json"], kept_in=None, things="mutations")
             return
         evolved = {"dejaq": ("archive", "learnability", "depth"), "evoenv": ("pool", "admitted", "level")}
         names = ("reward", "pass_rate", "zero_variance", *evolved[config.coevolution.recipe])

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 )
 @click.argument("data", nargs=-1)
 @training_options
-@click.option("--method", type=click.Choice(["sft", "dpo"]), help="[default: sft]")
+@click.option("--method", type=click.Choice(["sft", "dpo"]), help="How it is trained. [default: sft]")
 @flag("--per-problem", "fit.per_problem", "Solutions per problem to learn from. [default: 1]", type=int)
 @flag("--with-reasoning", "fit.reasoning", "Learn all that the teacher wrote, not the program alone.", is_flag=True)
 @config_options("fit.batch=32")

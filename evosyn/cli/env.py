@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from evosyn.cli import calibrate
-from evosyn.cli._command import ConfiguredCommand, config_options, out_option, sandbox_options
+from evosyn.cli._command import CommandGroup, ConfiguredCommand, config_options, out_option, sandbox_options
 from evosyn.cli._programs import CONFIG, EXAMPLE, climbed, program_options
 from evosyn.cli.env_evolve import command as evolve
 from evosyn.cli.env_make import command as make
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from evosyn.records import Json
 
 
-@click.group(short_help="Verifiable environments: list, make, evolve, check, run, rows.")
+@click.group(cls=CommandGroup, short_help="Verifiable environments: list, make, evolve, check, run, rows, calibrate.")
 def command() -> None:
     """Work with verifiable environments: programs with a generator of questions and a verifier of answers (see
     docs/environments.md).
 
     NAME is a file, a directory of programs, of `evosyn env make` or of `env evolve`, the name of an environment that
-    comes with evosyn (`evosyn env list`), builtin:known or builtin:held-out.
+    comes with evosyn (`evosyn env list`), builtin:known, builtin:env-seeds (ten of them) or builtin:held-out.
     """
 
 
@@ -159,11 +159,14 @@ def rows(
     """
     from evosyn.cli._programs import made_rows
     from evosyn.dataset import write_dataset, write_rejects
+    from evosyn.environments import sources
     from evosyn.environments.rows import SETTING
     from evosyn.rundir import RunDir
     from evosyn.workbench import Workbench
 
-    kind = "environment-rows"
+    kind, named = "environment-rows", len(sources(list(names)))  # what is not there is said before a directory is made
+    if environments is not None and environments > named:
+        raise UsageError(f"--environments {environments}: {', '.join(names)} holds {named}")
     with RunDir(out) as directory, Workbench(config.workbench) as workbench:
         directory.begin(kind, names=list(names), per_env=per_env, drawn=environments, seed=seed)
         made = made_rows(workbench, names, per_env, environments, seed)

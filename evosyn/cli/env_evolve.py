@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from evosyn.cli._command import ConfiguredCommand, flag, out_option
+from evosyn.cli._limits import limits_of, names_limit
 from evosyn.cli._making import making_options, refuse_nothing, watching
 from evosyn.errors import EXIT_BUDGET
 
@@ -36,7 +37,16 @@ class SearchLine:
         return self._line
 
 
-@click.command("evolve", cls=ConfiguredCommand, kind="evosyn.synthesis.environments.config:EnvironmentSearchConfig")
+class SearchCommand(ConfiguredCommand):
+    """With the limits of the run that it goes on with."""
+
+    def configuration(self, values: dict[str, Any], **given: Any) -> Any:
+        said = super().configuration(dict(values), **given)
+        limits = {} if names_limit(said) else limits_of(values["out"])
+        return super().configuration(values, defaults=limits, **given)
+
+
+@click.command("evolve", cls=SearchCommand, kind="evosyn.synthesis.environments.config:EnvironmentSearchConfig")
 @out_option("Directory of the environments; the same command again resumes it.")
 @click.option(
     "--from", "start", multiple=True, metavar="NAME", help="What to start from; repeatable. [default: ten bundled ones]"
@@ -49,8 +59,13 @@ class SearchLine:
     "What is worth most. [default: learnability]",
     type=click.Choice(["learnability", "target", "band"]),
 )
-@flag("--evaluations", "stop.evaluations", "Candidates to evaluate. [default: 200]", type=click.IntRange(1))
-@click.option("--continue", "more", type=click.IntRange(1), help="Add this many evaluations to a run.")
+@flag(
+    "--evaluations",
+    "stop.evaluations",
+    "Candidates to evaluate; looked at between proposals, so that a few more may be. [default: 200]",
+    type=click.IntRange(1),
+)
+@click.option("--continue", "more", type=click.IntRange(1), help="Add this many evaluations to those of a run.")
 @flag("--reviews", "judging.reviews", "Independent reviews, any of which rejects. [default: 3]", type=click.IntRange(0))
 @making_options(
     "proposers.arms='{knobs: 3, rewrite: 1}', crosscheck.solvers=4",
@@ -77,10 +92,12 @@ def command(
     from evosyn.workbench import Workbench
 
     limits = config.crosscheck.execute.limits
-    with Workbench(config.workbench, out=out, seed=config.seed, limits=limits, default="offline") as workbench:
+    given: dict[str, Any] = {"limits": limits, "default": "offline", "own": config.student.own}
+    with Workbench(config.workbench, out=out, seed=config.seed, **given) as workbench:
         if dry_run:
             found = estimated_search(config, workbench)
-            show_estimate(found, as_json=as_json, kept_in=out / "replies.sqlite" if workbench.has_model else None)
+            kept_in = out / "replies.sqlite" if workbench.has_model else None
+            show_estimate(found, as_json=as_json, kept_in=kept_in, things="candidates")
             return 0
         line = SearchLine(config)
         with watching(line, show=not (quiet or as_json)):

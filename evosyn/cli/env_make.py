@@ -62,7 +62,8 @@ def command(config: MakeConfig, out: Path, dry_run: bool, as_json: bool, quiet: 
     with Workbench(config.workbench, out=out, seed=config.seed, limits=limits, default="offline") as workbench:
         if dry_run:
             found = estimated(config, workbench)
-            show_estimate(found, as_json=as_json, kept_in=out / "replies.sqlite" if workbench.has_model else None)
+            kept_in = out / "replies.sqlite" if workbench.has_model else None
+            show_estimate(found, as_json=as_json, kept_in=kept_in, things="drafts")
             return
         progress: RunProgress[Draft] = RunProgress()
         with watching(partial(line_of, progress, "drafts"), show=not (quiet or as_json)):

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 @click.option("--k", "ks", type=click.IntRange(1), multiple=True, help="pass@k to report. [default: 1, and --samples]")
 @click.option("--limit", type=click.IntRange(1), help="Only the first so many problems.")
 @click.option("--shots", type=click.IntRange(0, 16), help="Problems of each bench shown first, solved. [default: 0]")
-@sampled_options("1", "0 for one sample, else 0.8")
+@sampled_options("1", "0 for one sample, else 0.8", "A served model: provider/name in litellm's words.")
 @click.option("--json", "as_json", is_flag=True, help="The table as JSON on standard output.")
 def command(config: EvalConfig, out: Path, as_json: bool) -> None:
     """Measure MODELS (local paths or hub ids) on the problems of a pool: unbiased pass@k, judged by the human testings.

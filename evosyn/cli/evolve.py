@@ -18,6 +18,7 @@ from evosyn.cli._command import (
     sandbox_options,
     teacher_options,
 )
+from evosyn.cli._limits import limits_of, names_limit
 from evosyn.errors import EXIT_BUDGET, CheckFailed, UsageError
 
 if TYPE_CHECKING:
@@ -48,9 +49,9 @@ class EvolveCommand(ConfiguredCommand):
         arms = dict(_arm(text) for text in values.pop("arms")) or ({"genetic": 1.0} if search == "genetic" else None)
         said = super().configuration(dict(values), **given)
         has_model = said.workbench.teacher.model is not None
-        limited = "stop" in said.model_fields_set and said.stop.model_fields_set & {"proposals", "evaluations"}
-        limits = {"stop.proposals": MODEL_PROPOSALS} if has_model else {"stop.evaluations": 3000, "stop.plateau": 700}
-        config = super().configuration(values, defaults=DEFAULTS if limited else {**DEFAULTS, **limits}, **given)
+        first = {"stop.proposals": MODEL_PROPOSALS} if has_model else {"stop.evaluations": 3000, "stop.plateau": 700}
+        limits = {} if names_limit(said) else limits_of(values["out"]) or first
+        config = super().configuration(values, defaults={**DEFAULTS, **limits}, **given)
         if arms is None and has_model and "arms" not in said.proposers.model_fields_set:
             arms = MODEL_ARMS
         if arms is None:

@@ -14,15 +14,19 @@ from pydantic import BaseModel, create_model
 from pydantic.fields import FieldInfo
 
 from evosyn import registry
-from evosyn.cli._command import ConfiguredCommand, config_options, out_option, sandbox_options
+from evosyn.cli._command import CommandGroup, ConfiguredCommand, config_options, out_option, sandbox_options
 from evosyn.cli._training import quiet_libraries, tty_note
 from evosyn.workbench import SandboxConfig, WorkbenchConfig, sandbox_of
 
 if TYPE_CHECKING:
     from evosyn.ports import Sandbox
 
+GPU = "gpu"
+TOYS = frozenset({"coevolve", "environments", "worlds"})
+"""Experiments whose policy is a toy: a graphics card would change nothing, and --size does not offer one."""
 
-class _Experiments(click.Group):
+
+class _Experiments(CommandGroup):
     """The experiments that the registry finds, each a command."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
@@ -58,7 +62,7 @@ def _command(name: str, plugin: registry.Plugin) -> click.Command:
     def run(config: BaseModel, out: Path, as_json: bool) -> None:
         _run(plugin, config, out, as_json=as_json)
 
-    own = [_option(key, field) for key, field in fields.items() if key not in parts]
+    own = [_option(name, key, field) for key, field in fields.items() if key not in parts]
     made = click.command(
         name, cls=ConfiguredCommand, kind=_whole(name, plugin.config), help=inspect.getdoc(plugin.config)
     )(run)
@@ -77,16 +81,23 @@ def _whole(name: str, config: type[BaseModel]) -> type[BaseModel]:
     return whole
 
 
-def _option(key: str, field: FieldInfo) -> click.Option:
-    kind = field.annotation
+def _option(experiment: str, key: str, field: FieldInfo) -> click.Option:
+    kind, name = field.annotation, key.replace("_", "-")
     told = [field.description or ""]
-    if field.default is not None:
+    if field.default is not None and kind is not bool:
         told.append(f"[default: {','.join(field.default) if isinstance(field.default, tuple) else field.default}]")
-    return click.Option(
-        [f"--{key.replace('_', '-')}"],
-        type=click.Choice(get_args(kind)) if get_origin(kind) is Literal else int if kind is int else str,
-        help=" ".join(told).strip(),
-    )
+    text = " ".join(told).strip()
+    if kind is bool:
+        text = f"{text} [default: {'' if field.default else 'no-'}{name}]"
+        return click.Option([f"--{name}/--no-{name}"], default=None, callback=_said, help=text)
+    choices = [one for one in get_args(kind) if key != "size" or one != GPU or experiment not in TOYS]
+    typed = click.Choice(choices) if get_origin(kind) is Literal else kind if kind in (int, float) else str
+    return click.Option([f"--{name}"], type=typed, help=text)
+
+
+def _said(ctx: click.Context, option: click.Parameter, value: bool | None) -> str | None:  # noqa: ARG001
+    """As a file would say it: a flag that is switched off is said as well."""
+    return None if value is None else str(value).lower()
 
 
 def _run(plugin: registry.Plugin, config: Any, out: Path, *, as_json: bool) -> None:

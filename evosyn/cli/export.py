@@ -31,9 +31,21 @@ class Exports(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in self.list_commands(ctx):
+        if args and (args[0] not in self.list_commands(ctx) or _means_directory(args)):
             return "data", data, args
         return super().resolve_command(ctx, args)
+
+
+def _means_directory(args: list[str]) -> bool:
+    """Whether a word that is a command as well names a dataset: there is such a directory, and a format and nothing
+    else follows."""
+    if not Path(args[0]).is_dir():
+        return False
+    try:
+        given, _, _ = data.make_parser(click.Context(data)).parse_args(args=args[1:])
+    except click.UsageError:
+        return False
+    return isinstance(given.get("form"), str) and not isinstance(given.get("directory"), str)
 
 
 @click.group(cls=Exports, short_help="Write a dataset or a strategy in another tool's format.")
@@ -60,7 +72,7 @@ def data(directory: Path, form: str | None, out: Path | None, setting: str, as_j
     """Write the dataset DIRECTORY in the format of another tool; of `evosyn coevolve` what is held, as a pool."""
     from evosyn.dataset import read_dataset
     from evosyn.reading.opening import kind_of
-    from evosyn.synthesis.exports import export_dataset
+    from evosyn.synthesis.exports import export_dataset, format_named
 
     if form is None:
         raise UsageError(f"--format: name one of {FORMATS}")
@@ -69,6 +81,7 @@ def data(directory: Path, form: str | None, out: Path | None, setting: str, as_j
     if directory.is_dir() and kind_of(directory) == "coevolve":
         export_held(directory, form, target, as_json=as_json)
         return
+    form = format_named(form)
     samples = read_dataset(directory, setting)
     if options["band"]:
         from evosyn.rates import in_band

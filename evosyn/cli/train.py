@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 )
 @click.argument("data", nargs=-1)
 @training_options
-@click.option("--algorithm", type=click.Choice(["grpo", "dapo", "dr_grpo"]), help="[default: grpo]")
+@click.option("--algorithm", type=click.Choice(["grpo", "dapo", "dr_grpo"]), help="The loss. [default: grpo]")
 @flag(
     "--rotate",
     "rotation.active",

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from evosyn.cli._command import ConfiguredCommand, config_options, out_option, sandbox_options, teacher_options
+from evosyn.cli._command import (
+    CommandGroup,
+    ConfiguredCommand,
+    config_options,
+    out_option,
+    sandbox_options,
+    teacher_options,
+)
 from evosyn.cli.world_make import command as make
 from evosyn.errors import UsageError
 
@@ -24,7 +31,9 @@ SOURCE = click.argument("source", metavar="WORLD")
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output.")
 
 
-@click.group(short_help="Worlds of tools over a database: list, make, tasks, check, rollout, serve, faults.")
+@click.group(
+    cls=CommandGroup, short_help="Worlds of tools over a database: list, make, tasks, check, rollout, serve, faults."
+)
 def command() -> None:
     """Work with tool worlds: tools that are programs over a database, and tasks in it (see docs/worlds.md).
 
@@ -172,7 +181,7 @@ def rollout(
     from evosyn.domains.tool_use import NAME
     from evosyn.rundir import RunDir
     from evosyn.synthesis.recipes.worlds import KIND, RolloutPlan, figures, roll_out, write_rollout
-    from evosyn.workbench import Workbench
+    from evosyn.workbench import OFFLINE, Workbench
     from evosyn.worlds.tools.files import read_tasks, read_world
 
     kind: UserKind = "model" if user_model else user
@@ -180,6 +189,8 @@ def rollout(
     plan = RolloutPlan(read_world(source), tasks, agent, kind, episodes, seed, user_model)
     if agent is None and not config.workbench.teacher.spec:
         raise UsageError("no agent: give --agent gold (a script), or --model provider/name")
+    if kind == "model" and not user_model and (config.workbench.teacher.spec or OFFLINE).partition(":")[0] == OFFLINE:
+        raise UsageError("--user model: name who plays the user: --user-model provider/name (or --model, for both)")
     with RunDir(out) as directory, Workbench(config.workbench, out=out, seed=seed) as workbench:
         model = agent or str(config.workbench.teacher.spec)
         told = {"episodes": episodes, "limit": limit, "user": kind, "user_model": user_model, "seed": seed}

@@ -94,9 +94,14 @@ class Committed:
 
 @dataclass(frozen=True)
 class Continued:
-    """So many proposals or evaluations (whichever are limited) were granted on top."""
+    """So many proposals or evaluations (whichever are limited) were granted on top.
+
+    Attributes:
+        planned: evaluations and proposals that the command planned without it; None = no such limit, or not said.
+    """
 
     more: int
+    planned: tuple[int | None, int | None] | None = None
 
 
 @dataclass(frozen=True)

@@ -104,7 +104,8 @@ class Search:
         if stop.proposals is None and stop.evaluations is None:
             raise UsageError("a search needs a limit: set proposals or evaluations")
         self.evolved = parts.evolved
-        self._parts, self._events, self._loop_config, self.limits = parts, events_of(journal), loop, stop
+        self._parts, self._events, self._loop_config = parts, events_of(journal), loop
+        self._stop = self.limits = stop
         self._on_commit, self._clock, self._started = on_commit, clock, clock()
         self.spent: BudgetSpent | None = None
         self._asked: dict[int, _Asked] = {}
@@ -127,11 +128,15 @@ class Search:
         self._continued_at = found.continued[-1].evaluations if found.continued else 0
 
     def continue_for(self, more: int) -> None:
-        """Grant `more` proposals or evaluations on top of what is committed (or planned, if that is later)."""
+        """Grant `more` proposals or evaluations: on top of what is committed where the search had ended, else of what
+        is planned."""
         self._events.begin(self.evolved.header)
-        self._events.append(Continued(more), sync=True)
-        self._continued_at = self.state.evaluations
-        self.limits = extended(self.limits, [Grant(more, self.state.evaluations, self.state.steps)])
+        planned = (self._stop.evaluations, self._stop.proposals)
+        self._events.append(Continued(more, planned), sync=True)
+        self._continued_at, ended = self.state.evaluations, self._found.stopped is not None
+        grant = Grant(more, self.state.evaluations, self.state.steps, ended=ended, planned=planned)
+        self._found = self._found._replace(stopped=None, continued=(*self._found.continued, grant))
+        self.limits = extended(self._stop, self._found.continued)
 
     def run(self) -> Stop:
         """Go on until a rule of the stop configuration holds; blocks.

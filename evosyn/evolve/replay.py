@@ -53,7 +53,8 @@ def replay(
             stopped = event.reason
             state.forget_streaks()
         elif isinstance(event, Continued):
-            continued.append(Grant(event.more, state.evaluations, state.steps))
+            made = (state.evaluations, state.steps)
+            continued.append(Grant(event.more, *made, ended=stopped is not None, planned=event.planned))
             stopped = None
         elif isinstance(event, Reassessed):
             stopped = None

@@ -5,7 +5,7 @@ Every rule but the clock looks at committed state alone, so a resumed run stops 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -56,20 +56,44 @@ class StopConfig(Section):
 
 
 class Grant(NamedTuple):
-    """What `--continue` added: `more` proposals or evaluations, and how many of each were made by then."""
+    """What `--continue` added: `more` proposals or evaluations, and how many of each were made by then.
+
+    Attributes:
+        ended: the search had ended by itself.
+        planned: the limits of the command that asked for it; None in journals that do not say.
+    """
 
     more: int
     evaluations: int
     proposals: int
+    ended: bool = False
+    planned: tuple[int | None, int | None] | None = None
 
 
-def extended(config: StopConfig, grants: Iterable[Grant]) -> StopConfig:
-    """The limits with every grant on top of what was made or, if that is more, was allowed when it was given."""
-    proposals, evaluations = config.proposals, config.evaluations
-    for grant in grants:
-        proposals = None if proposals is None else max(proposals, grant.proposals) + grant.more
-        evaluations = None if evaluations is None else max(evaluations, grant.evaluations) + grant.more
+def extended(config: StopConfig, grants: Sequence[Grant]) -> StopConfig:
+    """The limits with every grant: on top of what was made where the search had ended, else of what was allowed. A
+    command that asks for more than the last one asked for gets it."""
+    limits = (config.evaluations, config.proposals)
+    planned = [grant.planned or limits for grant in grants]
+    made = [(grant.evaluations, grant.proposals) for grant in grants]
+    evaluations, proposals = (
+        _allowed(limits[axis], grants, [one[axis] for one in planned], [one[axis] for one in made]) for axis in (0, 1)
+    )
     return config.model_copy(update={"proposals": proposals, "evaluations": evaluations})
+
+
+def _allowed(
+    limit: int | None, grants: Sequence[Grant], planned: Sequence[int | None], made: Sequence[int]
+) -> int | None:
+    if limit is None:
+        return None
+    allowed = asked = 0
+    for grant, plan, count in zip(grants, planned, made, strict=True):
+        if plan is not None and plan > asked:
+            allowed = max(allowed, plan)
+        asked = asked if plan is None else plan
+        allowed = (count if grant.ended else max(allowed, count)) + grant.more
+    return max(allowed, limit) if limit > asked else allowed
 
 
 def spent(config: StopConfig, state: Archipelago) -> Stop | None:

@@ -63,7 +63,7 @@ def program_of(text: str | None) -> str | None:
         return text
     if not isinstance(testing, dict):
         return text
-    found = next((testing[key] for key in ("code", "cases", "asserts") if testing.get(key)), testing)
+    found = next((testing[key] for key in ("code", "program", "cases", "asserts") if testing.get(key)), testing)
     if isinstance(found, dict):
         found = found.get("python", found)
     return found if isinstance(found, str) else json.dumps(found, indent=2, ensure_ascii=False)

@@ -63,8 +63,11 @@ class CoevolutionReading(TrainingReading):
 
     @property
     def simulated(self) -> bool:
-        """Whether a stand-in for a model mutated."""
-        return bool((coevolution_steps(self.dir.journal).header() or {}).get("simulated"))
+        """Whether a stand-in for a model mutated, once it made something."""
+        if not self.begun or not (coevolution_steps(self.dir.journal).header() or {}).get("simulated"):
+            return False
+        mutants = told_of(self.state)["mutants"]
+        return bool(mutants["tried"] or mutants["lost"])
 
     def conclude(self, report: Mapping[str, Json] | None) -> Conclusion:
         found = super().conclude(report)

@@ -20,6 +20,8 @@ FEWEST_HELD_OUT = 8
 """Fewer held-out problems than that decide nothing, whatever the interval says."""
 ALIKE = 0.8
 """Similarity from which environments are told as one task (ReSyn, appendix A.5)."""
+ALIKE_SCORES = 0.005
+"""Scores that differ by less are told as the same."""
 TRAINED = (("reward", 1), ("pass_rate", 1), ("loss", -1))
 """What a training is judged by, the first that it has: a metric, and the direction in which it should go."""
 
@@ -85,7 +87,7 @@ def of_search(
     known = max((row for row in boards if row["strategy"] not in ("evolved", rule) and row["invalid"] is None),
                 key=lambda row: row["score"], default=None)  # fmt: skip
     if known is not None and known["score"] >= (ours or 0.0):
-        why = (f"The known strategy {known['strategy']} does as well there: {known['score']:.3f}", *why)
+        why = (f"The known strategy {known['strategy']} {_stands(known, ours)}", *why)
     if unusable := report.get("unusable_replies"):
         listed = ", ".join(f"{count} x {reason}" for reason, count in unusable.items())
         drawn = (report.get("spent") or {}).get("drawing", {}).get("calls", "the")
@@ -93,6 +95,16 @@ def of_search(
     why = (*why, *_wasted(report.get("proposers") or {}))
     link = None if best.get("proposer") == "known" else best["id"]
     return Conclusion(worked, f"{said}: {told}{paired}.{size}", won, link, why)
+
+
+def _stands(known: Mapping[str, Json], ours: float | None) -> str:
+    """How a known strategy that scores no less than the winner does there."""
+    score, low = known["score"], (known.get("ci") or (0.0,))[0]
+    if ours is not None and low is not None and low > ours:
+        return f"does better there: {score:.3f}"
+    if ours is not None and score - ours >= ALIKE_SCORES:
+        return f"scores higher there, but chance could explain it: {score:.3f}"
+    return f"does as well there: {score:.3f}"
 
 
 def known_winner(report: Mapping[str, Json]) -> str | None:
@@ -304,8 +316,12 @@ def _mean(value: Mapping[str, Json], *, signed: bool = False) -> str:
     return mean if value["low"] is None else f"{mean} [{value['low']:.3f}, {value['high']:.3f}]"
 
 
-def of_environments(report: Mapping[str, Json] | None, progress: str) -> Conclusion:
-    """Environments that were made, or evolved: what is kept, and where the others went."""
+def of_environments(report: Mapping[str, Json] | None, progress: str, best_lost: str = "") -> Conclusion:
+    """Environments that were made, or evolved: what is kept, and where the others went.
+
+    Args:
+        best_lost: in a sentence, that the candidate which scored best is not kept, and why.
+    """
     if report is None:
         return Conclusion("open", f"{progress[:1].upper()}{progress[1:]}.")
     kept, best = report["kept"], report.get("best")
@@ -313,9 +329,13 @@ def of_environments(report: Mapping[str, Json] | None, progress: str) -> Conclus
     did = f"{kept} of {report['asked']} {what} are kept."
     if "new" in report:
         did = f"{kept} of {report['asked']} {what} are kept: {report['new']} new, {kept - report['new']} of the start."
+    found = report.get("new", kept)
+    if not found and "new" in report:
+        did += " Nothing that the search made is kept."
     won = "" if best is None else f"{best['id']} is what {report['student']} learns most from: {best['score']:.3f}"
     dropped = sorted(report["dropped"].items(), key=lambda item: -item[1])
-    why = [f"{count} dropped at {reason}" for reason, count in dropped[:4]]
+    why = [best_lost] if best_lost else []
+    why += [f"{count} dropped at {reason}" for reason, count in dropped[:4]]
     if kept:
         categories = {row["category"] for row in report["environments"]}
         why.append(f"What is kept is of {len(categories)} categor{'ies' if len(categories) > 1 else 'y'}")
@@ -326,4 +346,4 @@ def of_environments(report: Mapping[str, Json] | None, progress: str) -> Conclus
     ]
     if report["simulated"]:
         why.append("SIMULATED: no language model wrote, judged or answered these; no evidence about models")
-    return Conclusion("yes" if kept else "no", did, won, None if best is None else best["id"], tuple(why))
+    return Conclusion("yes" if found else "no", did, won, None if best is None else best["id"], tuple(why))

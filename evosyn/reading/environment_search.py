@@ -63,7 +63,8 @@ class EnvironmentSearchReading(SearchReading):
 
     def overview(self) -> EnvironmentSearchOverview:
         report = self.report
-        conclusion = of_environments(report, f"not finished: {self._progress()}; the same command goes on")
+        progress = f"not finished: {self._progress()}; the same command goes on"
+        conclusion = of_environments(report, progress, self._best_lost())
         found = vars(super().overview())
         return EnvironmentSearchOverview(**{**found, "conclusion": conclusion}, tables=environment_tables(report or {}))
 
@@ -88,6 +89,21 @@ class EnvironmentSearchReading(SearchReading):
         )
         yield from (f"candidate/{row.id}" for row in islice(best_first, most))
 
+    def _best_lost(self) -> str:
+        """That the candidate which scored best is not kept, and why; empty where it is, or the run is not finished."""
+        from evosyn.dataset import read_rejects
+
+        best = self.state.best
+        if self.report is None or best is None:
+            return ""
+        name = best.candidate.id
+        ends = (one for one in read_rejects(self.path) if one.item == "environment" and one.problem_id == name)
+        found = next(ends, None)
+        if found is None:
+            return ""
+        told = f"{found.stage}: {found.reason}" + (f": {found.detail}" if found.detail else "")
+        return f"{name}, which scored best ({self.state.best_score or 0:.3f}), is not kept: {told}"
+
     def _gated(self, draft: Draft) -> Draft:
         """With the reason for which a candidate that has a score is not kept, as the run wrote it."""
         from evosyn.dataset import read_rejects
@@ -103,7 +119,7 @@ class EnvironmentSearchReading(SearchReading):
     def _progress(self) -> str:
         if self.report is not None:
             return "finished"
-        return "searching" if self.begun else "evaluating what the search starts from"
+        return self._searching() if self.begun else "evaluating what the search starts from"
 
     def _named(self, name: str) -> str:
         if not name.startswith("e_"):

@@ -91,6 +91,13 @@ class SearchReading(Reading):
         self._index = Fresh(self.journal.path, self._read)
         self._seeds = Fresh(self.dir.file(MATRICES), lambda: seed_names(self.split().train, self.config.scoring))
 
+    @property
+    def report(self) -> dict[str, Json] | None:
+        """report.json; None while the run is not finished, also where it was continued and its journal is longer."""
+        found = super().report
+        made = max((row.proposal for row in self._index.get().rows), default=-1) + 1
+        return None if found is not None and made > found.get("proposals", made) else found
+
     def overview(self) -> SearchOverview:
         """What was searched, how far, and what was found."""
         state, report, rows = self.state, self.report, self._index.get().rows
@@ -312,8 +319,12 @@ class SearchReading(Reading):
         if self.report is not None:
             return "finished"
         if self.begun:
-            return "searching"
+            return self._searching()
         return "scoring the first program" if matrix_files(self.path) else "drawing and executing"
+
+    def _searching(self) -> str:
+        before = super().report
+        return "searching" if before is None else f"searching on, past the {before['evaluations']} evaluations reported"
 
     def _named(self, name: str) -> str:
         if name == "initial":

@@ -43,6 +43,8 @@ from evosyn.synthesis.worlds.asking import TOOLS as WORLD_TOOLS
 NAME = "offline-teacher"
 DOMAINS = ("python-function", "python-stdin")
 SHELL, ANSWERS, TOOLS = "os-shell", "math-answer", "world-tool"
+SOLVED = (*DOMAINS, SHELL, ANSWERS, TOOLS)
+"""Of problems of these domains it writes solutions."""
 WORLDS = (WORLD_TOOLS, WORLD_TABLES, WORLD_DEBUG)
 BY_PURPOSE = {
     **dict.fromkeys(PURPOSES, draw_environment_reply),
@@ -52,7 +54,7 @@ BY_PURPOSE = {
 }
 DRAWS = {"solution": draw_solution, "testing": draw_testing, "inputs": draw_inputs}
 
-__all__ = ["DOMAINS", "NAME", "Knowledge", "Mistake", "OfflineTeacher", "create", "resolve"]
+__all__ = ["DOMAINS", "NAME", "SOLVED", "Knowledge", "Mistake", "OfflineTeacher", "create", "resolve"]
 
 
 class OfflineConfig(PluginConfig):
@@ -204,7 +206,7 @@ class OfflineTeacher:
         if problem.domain not in DOMAINS:
             raise UsageError(
                 f"offline teacher: problem {problem.problem_id!r} is of the domain {problem.domain!r}; it knows only "
-                f"{', '.join(DOMAINS)}; use a model (--model provider/name)"
+                f"{', '.join(SOLVED)}; use a model (--model provider/name)"
             )
         if self._sandbox is None:
             raise UsageError("offline teacher: solutions and testings need a sandbox; give TeacherTools(sandbox=...)")

@@ -75,8 +75,8 @@ class TransportError(Exception):
 
 @dataclass(frozen=True)
 class Endpoint:
-    """Where to send: model name, base URL (None: the provider's own), name of the key's variable, seconds for one
-    call."""
+    """Where to send: model name, base URL (None: the provider's own), name of the key's variable (empty: no key is
+    sent), seconds for one call."""
 
     model: str
     base_url: str | None
@@ -107,6 +107,8 @@ class Endpoint:
         Raises:
             UsageError: a variable was named and is not set, or what it holds can be no key.
         """
+        if self.api_key_env == "":
+            return None
         value = os.environ.get(self.variable, "").strip()
         if not value and self.api_key_env is not None:
             raise UsageError(f"api_key_env: the environment variable {self.api_key_env} is not set")
@@ -209,6 +211,8 @@ def setting(purpose: str, name: str = "KEY") -> str:
 
 
 def _about_key(status: int, endpoint: Endpoint) -> str:
+    if endpoint.api_key_env == "":
+        return "No key was sent: name its variable with api_key_env (--api-key-env, or student.api_key_env)"
     if endpoint.base_url and not _is_set(endpoint.variable):
         return (
             f"{endpoint.variable} is not set, so no key was sent: set it, or name another variable with --api-key-env"

@@ -6,6 +6,7 @@ a tenth of the processor time for each call. Neither is imported before it is ne
 
 from __future__ import annotations
 
+import os
 from typing import Annotated, Literal
 
 from pydantic import Field, field_validator
@@ -25,6 +26,13 @@ from evosyn.teachers.failures import Endpoint
 from evosyn.teachers.transports import CompatibleTransport, Transport
 
 COMPATIBLE = ("openai", "hosted_vllm", "ollama_chat", "lm_studio", "llamafile")
+ADDRESSES = {
+    "hosted_vllm": "HOSTED_VLLM_API_BASE",
+    "lm_studio": "LM_STUDIO_API_BASE",
+    "openai_like": "OPENAI_LIKE_API_BASE",
+}
+"""Servers of one's own, which have no address unless one is given, and the variable in which litellm looks for it: it
+would ask OpenAI."""
 
 
 class LitellmConfig(PluginConfig):
@@ -32,7 +40,8 @@ class LitellmConfig(PluginConfig):
     Attributes:
         model: `provider/name` in litellm's words, such as `openai/gpt-4o-mini` or `hosted_vllm/Qwen/Qwen3-8B`.
         base_url: endpoint, where it is not the provider's own; without a key in it.
-        api_key_env: name of the environment variable with the key; by default the provider's usual one.
+        api_key_env: name of the environment variable with the key; by default the provider's usual one; empty: no key
+            is sent.
         transport: `auto` takes plain aiohttp for a compatible endpoint with a `base_url`, litellm otherwise.
         timeout_s: of one call.
         retries: further attempts after a server error, a time-out or a broken connection.
@@ -65,13 +74,20 @@ def create(tools: TeacherTools, config: LitellmConfig) -> ChatTeacher:
     """A teacher for `config.model`.
 
     Raises:
-        UsageError: no provider in the model, the key's variable is not set, or a limit in money and no price.
+        UsageError: no provider in the model, no address of a server of one's own, the key's variable is not set, or a
+            limit in money and no price.
     """
     model = config.model
     provider, slash, _ = model.partition("/")
     if not slash:
         raise UsageError(
             f"--model {model!r}: write it as provider/name, for example openai/{model} or hosted_vllm/{model}"
+        )
+    place = ADDRESSES.get(provider)
+    if place is not None and config.base_url is None and not os.environ.get(place):
+        raise UsageError(
+            f"--model {model!r}: {provider} is a server of yours and has no address: give --base-url (such as "
+            f"http://localhost:8000/v1), or student.base_url for a student alone, or set {place}"
         )
     endpoint = Endpoint(model, config.base_url, config.api_key_env, config.timeout_s)
     endpoint.key()

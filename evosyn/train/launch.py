@@ -31,10 +31,13 @@ def render(config: TrainingConfig, trl: Mapping[str, Any], argv: Sequence[str]) 
 
 
 def launch_lines(model: str, argv: Sequence[str], trl: Mapping[str, Any]) -> list[str]:
-    """One process, all GPUs of a machine, two machines; the vLLM server where one is used."""
+    """One process, all GPUs of a machine, two machines; the vLLM server where one is used. A bundled model has one
+    process."""
     command = "-m evosyn " + " ".join(shlex.quote(part) for part in argv if part != "--print-config")
-    lines = [
-        f"one process:   python {command}",
+    lines = [f"one process:   python {command}"]
+    if model.startswith("builtin:"):  # made for one process
+        return lines
+    lines += [
         f"8 GPUs:        torchrun --standalone --nproc-per-node 8 {command}",
         f"2 x 8 GPUs:    torchrun --nnodes 2 --node-rank $NODE_RANK --nproc-per-node 8 --rdzv-backend c10d "
         f"--rdzv-endpoint $MASTER_ADDR:29500 {command}",

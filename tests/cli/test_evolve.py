@@ -112,6 +112,23 @@ def test_continue_goes_on_from_a_finished_run(finished, tmp_path):
     assert before + 40 < after <= before + 64
 
 
+def test_continue_and_a_plain_repeat_go_by_what_began_the_run_not_by_the_default(finished, tmp_path):
+    source, out = finished.parent / "m.jsonl", tmp_path / "run"
+
+    def made() -> int:
+        return json.loads((out / "report.json").read_text())["evaluations"]
+
+    run(*command(source, out, "--evaluations", "60"))
+    before = made()
+    for _ in range(2):
+        run(*command(source, out, "--continue", "20"))
+        assert before + 20 <= made() < before + 32
+        before = made()
+    run(*command(source, out))
+    assert made() == before
+    assert yaml.safe_load((out / "config.yaml").read_text())["stop"]["evaluations"] == 60
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("kills", [2, pytest.param(10, marks=pytest.mark.long)])
 def test_killed_several_times_it_ends_in_the_state_of_an_undisturbed_run(kills, tmp_path):

@@ -4,15 +4,20 @@ import json
 import subprocess
 import sys
 
+import click
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
 from evosyn.cli import group
+from evosyn.cli._inspect_summary import print_tables
+from evosyn.cli._tables import show_estimate
 from evosyn.errors import CorruptRun, EvosynError, InputError, UsageError
 from evosyn.evaluators.draws import ConsistencyConfig, make_draws
+from evosyn.reading.summaries import TableShown
 from evosyn.records import PassMatrix
 from evosyn.strategies import load_known, load_strategy, strategy_name
+from evosyn.synthesis.exports import format_named
 from evosyn.synthesis.search.inputs import Source
 from evosyn.synthesis.search.seeds import few_held_out
 
@@ -227,3 +232,140 @@ def test_files_of_the_user_are_named_and_left_alone(tmp_path, words):
     assert isinstance(result.exception, UsageError), result.exception
     assert "holds files that no run of evosyn wrote (thesis.tex)" in str(result.exception)
     assert [one.name for one in tmp_path.iterdir() if not one.name.startswith((".", "replies."))] == ["thesis.tex"]
+
+
+@pytest.mark.parametrize("name", ["data", "strategy", "environments", "openevolve"])
+def test_a_dataset_in_a_directory_that_is_called_as_a_command_is_exported(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / name).mkdir()
+    for words in ((name,), ("data", name)):
+        exported = run("export", *words, "--format", "jsonl").exception
+        assert isinstance(exported, UsageError) and f"{name}/dataset" in str(exported), exported
+
+
+def test_a_command_of_export_stays_one_beside_a_directory_of_its_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "strategy").mkdir()
+    assert "winning strategy" in run("export", "strategy", "--help").output
+    assert isinstance(run("export", "strategy", "nowhere").exception, (UsageError, click.UsageError))
+
+
+def test_a_format_is_looked_up_before_environments_are_checked(tmp_path):
+    words = ("export", "environments", "no-such-environment", "--out", tmp_path / "out", "--format")
+    assert "no such format" in str(run(*words, "nosuch").exception)
+    assert "no-such-environment" in str(run(*words, "reasoning-gym").exception)
+    assert format_named("reasoning-gym") == format_named("reasoning_gym") == "reasoning_gym"
+
+
+def test_who_cannot_play_the_user_is_refused_before_a_directory_is_made(tmp_path):
+    words = ("world", "rollout", "builtin:library", "--agent", "gold", "--user", "model", "--out", tmp_path / "out")
+    for more in ((), ("--teacher", "offline")):
+        refused = run(*words, *more).exception
+        assert isinstance(refused, UsageError) and "--user-model provider/name" in str(refused)
+        assert "offline" not in str(refused) and not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [(("env", "make"), "evoenv, resyn"), (("evolve",), "paper"), (("coevolve",), "dejaq, evoenv, paper")],
+)
+def test_help_names_the_presets_of_the_command(words, names):
+    told = " ".join(run(*words, "--help").output.split())
+    assert f"below all that is given: {names}" in told
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("builtin:env-seeds",), "--recipe evoenv evolves; dejaq takes problems (builtin:math-seeds)"),
+        (("builtin:math-seeds", "--recipe", "evoenv"), "--recipe dejaq evolves; evoenv takes environments"),
+    ],
+)
+def test_seeds_of_one_recipe_that_are_given_to_the_other_name_it(tmp_path, words, told):
+    refused = run("coevolve", *words, "--model", "builtin:tiny", "--out", tmp_path / "out").exception
+    assert isinstance(refused, UsageError) and told in str(refused)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("group_name", ["env", "world", "experiment"])
+def test_a_group_lists_its_commands_with_whole_sentences(group_name):
+    told = run(group_name, "--help").output
+    assert "..." not in told.partition("Commands:")[2]
+
+
+def test_the_first_help_names_what_the_groups_hold():
+    told = " ".join(run("--help").output.split())
+    for name in ("env", "world"):
+        listed = run(name, "--help").output.partition("Commands:")[2]
+        words = {line.split()[0] for line in listed.splitlines() if line.startswith("  ") and line[2] != " "}
+        line = told.partition(f" {name} ")[2].partition(". ")[0]
+        assert {word for word in words if word not in line} <= {"entropy"}, (name, line)
+
+
+def test_what_a_name_of_an_environment_may_be_and_how_far_a_search_may_pass_are_said():
+    assert "builtin:env-seeds" in run("env", "--help").output
+    assert "so that a few more may be" in " ".join(run("env", "evolve", "--help").output.split())
+
+
+def test_options_of_experiments_have_the_types_of_their_values():
+    told = {name: " ".join(run("experiment", name, "--help").output.split()) for name in ("worlds", "environments")}
+    assert "--curve / --no-curve" in told["worlds"] and "[default: curve]" in told["worlds"]
+    assert "--sound FLOAT" in told["environments"] and "--rewarding FLOAT" in told["environments"]
+    assert all("--size [smoke|cpu] " in text for text in told.values())
+    assert "--size [smoke|cpu|gpu]" in run("experiment", "table2", "--help").output
+
+
+@pytest.mark.parametrize(("words", "curve"), [((), True), (("--no-curve",), False), (("--curve",), True)])
+def test_a_flag_of_an_experiment_can_be_switched_off(words, curve, monkeypatch, tmp_path):
+    seen = []
+    monkeypatch.setattr("evosyn.cli.experiment._run", lambda _plugin, config, _out, **_more: seen.append(config.curve))
+    ended = run("experiment", "worlds", *words, "--out", tmp_path / "out")
+    assert ended.exit_code == 0, ended.exception
+    assert seen == [curve]
+
+
+@pytest.mark.parametrize("name", ["train", "coevolve", "distill", "calibrate", "eval"])
+def test_no_option_has_a_default_for_its_only_text(name):
+    command = group.get_command(click.Context(group), name)
+    options = [one for one in command.params if isinstance(one, click.Option) and one.name != "preset"]
+    assert all(one.help and not one.help.startswith("[default") for one in options)
+
+
+def test_calibrate_says_what_a_student_may_be():
+    assert "a directory of a local one, or builtin:tiny" in " ".join(run("calibrate", "--help").output.split())
+
+
+@pytest.mark.parametrize(
+    ("key", "things", "told"), [("problems", "mutations", "6 mutations"), ("drafts", "x", "6 drafts")]
+)
+def test_a_table_of_costs_is_headed_by_what_it_counts(capsys, key, things, told):
+    figures = {"calls": 1, "calls_at_most": 1, "input_tokens": 1, "output_tokens": 1, "cost": 0.0}
+    more = {"phases": {}, "executions": 1, "model_wall_s": 0, "simulated": False, key: 6}
+    show_estimate({**figures, **more}, as_json=False, kept_in=None, things=things)
+    assert told in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("no-such-environment",), "no such file, directory or environment"),
+        (("builtin:subset-sum", "--environments", "9"), "--environments 9: builtin:subset-sum holds 1"),
+    ],
+)
+def test_rows_of_environments_that_are_not_there_leave_no_directory(tmp_path, words, told):
+    refused = run("env", "rows", *words, "--out", tmp_path / "out").exception
+    assert isinstance(refused, UsageError) and told in str(refused)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_refusal_of_other_settings_names_the_options_that_set_them():
+    make = group.get_command(click.Context(group), "world").get_command(click.Context(group), "make")
+    told = "the run holds other settings (tools.M: 8 there, 4 asked for; unexecuted: True there, None asked for)"
+    assert make._options_named(told) == "tools.M is the option -M, unexecuted is the option --no-execution"
+    assert make._options_named("other_tools.M: 8 there, 4 asked for") == ""
+
+
+def test_a_table_without_rows_is_not_printed(capsys):
+    print_tables([TableShown("came back", ("phase",), ()), TableShown("dropped", ("reason",), (("none",),))])
+    told = capsys.readouterr().out
+    assert "dropped" in told and "came back" not in told

@@ -8,10 +8,12 @@ import pytest
 from click.testing import CliRunner
 from pydantic import BaseModel
 
+from evosyn import registry
 from evosyn.cli._command import ConfiguredCommand, config_options, sandbox_options, teacher_options
 from evosyn.errors import RunLocked, UsageError
 from evosyn.rundir import RunDir
 from evosyn.simulation.scripted_server import ScriptedServer
+from evosyn.synthesis.environments.config import StudentConfig
 from evosyn.workbench import Workbench, WorkbenchConfig
 
 
@@ -123,3 +125,53 @@ def test_what_is_not_asked_for_is_not_opened(tmp_path: Path) -> None:
 def test_all_models_of_a_run_spend_from_one_budget(tmp_path: Path) -> None:
     with Workbench(config_of(*SERVED, "--max-calls", "9"), out=tmp_path) as workbench:
         assert workbench.teacher().budget is workbench.teacher("openai/other").budget is workbench.budget
+
+
+@pytest.mark.parametrize("provider", ["hosted_vllm", "lm_studio", "openai_like"])
+def test_a_server_without_an_address_is_refused_before_anything_is_sent(
+    provider: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(f"{provider.upper()}_API_BASE", raising=False)
+    with ScriptedServer(lambda _body, _occurrence: "yes") as server:
+        config = config_of("--model", "openai/m", "--base-url", server.base_url)
+        alone = {f"{provider}/m": {"base_url": None}}
+        with Workbench(config, out=tmp_path, own=alone) as workbench, pytest.raises(UsageError, match="no address"):
+            workbench.check({None: ("solution", {}), f"{provider}/m": ("solution", {})})
+        assert not server.counts.requests
+
+
+def test_a_model_with_an_address_of_its_own_is_asked_there_and_sent_no_key_of_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "key-of-openai")
+    monkeypatch.setenv("AUTHOR_KEY", "key-of-the-author")
+    monkeypatch.setenv("STUDENT_KEY", "key-of-the-student")
+    author = config_of("--model", "anthropic/m", "--api-key-env", "AUTHOR_KEY")
+    with ScriptedServer(lambda _body, _occurrence: "yes") as server:
+        for variable in (None, "STUDENT_KEY"):
+            own = StudentConfig(model="hosted_vllm/s", base_url=server.base_url, api_key_env=variable).own
+            with Workbench(author, own=own) as workbench:
+                workbench.check({"hosted_vllm/s": ("solution", {})})
+        assert {one for one in server.counts.authorizations if "key-" in one} == {"key-of-the-student"}
+
+
+def test_no_provider_is_sent_the_key_of_another_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AUTHOR_KEY", "key-of-the-author")
+    author = config_of("--model", "openai/m", "--api-key-env", "AUTHOR_KEY")
+    with Workbench(author) as workbench:
+        lent = [
+            workbench._lent_to(registry.find("teachers", f"litellm:{name}")) for name in ("openai/o", "hosted_vllm/s")
+        ]
+    assert lent == [{"api_key_env": "AUTHOR_KEY"}, {}]
+    served = config_of(*SERVED, "--api-key-env", "AUTHOR_KEY")
+    with Workbench(served) as workbench:
+        assert "api_key_env" in workbench._lent_to(registry.find("teachers", "litellm:hosted_vllm/s"))
+
+
+def test_the_address_of_a_student_is_no_part_of_what_it_is() -> None:
+    bare = StudentConfig(model="hosted_vllm/s")
+    assert bare.told() == StudentConfig(model="hosted_vllm/s", base_url="http://gpu:8000/v1").told()
+    with pytest.raises(ValueError, match="name it with --student"):
+        StudentConfig(base_url="http://gpu:8000/v1")
+    with pytest.raises(ValueError, match=r"student\.base_url"):
+        StudentConfig(model="hosted_vllm/s", base_url="http://me:secret@gpu:8000/v1")

@@ -91,6 +91,15 @@ def test_one_at_a_time_writes_the_same_bytes_as_many(evolved: Path, tmp_path: Pa
     assert written(tmp_path / "one") == written(evolved)
 
 
+def test_continue_adds_to_what_was_made_where_the_command_names_no_limit(evolved: Path, tmp_path: Path) -> None:
+    out = shutil.copytree(evolved, tmp_path / "more")
+    before = json.loads((out / "report.json").read_text())["evaluations"]
+    at = SMALL.index("--evaluations")
+    ended = evolve(out, "--continue", "2", small=SMALL[:at] + SMALL[at + 2 :])
+    assert ended.exit_code == 0, (ended.output, ended.exception)
+    assert before + 2 <= json.loads((out / "report.json").read_text())["evaluations"] < before + 10
+
+
 def killed(out: Path, lines: int) -> None:
     """A run that is killed as soon as its evaluations have so many lines."""
     line = [sys.executable, "-m", "evosyn", "env", "evolve", "--out", str(out), *SMALL]

@@ -226,6 +226,34 @@ def test_continue_adds_to_what_was_made_or_allowed_whichever_is_more():
     assert extended(config, [Grant(30, 310, 9)]).proposals is None
 
 
+def test_continue_adds_to_what_was_made_where_the_search_had_ended():
+    """Whatever the command plans that continues it; one that then plans more gets that."""
+    first = Grant(20, evaluations=113, proposals=9, ended=True, planned=(100, None))
+    for limit, allowed in ((100, 133), (50, 133), (500, 500)):
+        assert extended(StopConfig(evaluations=limit), [first]).evaluations == allowed
+    again = Grant(20, evaluations=135, proposals=11, ended=True, planned=(100, None))
+    assert extended(StopConfig(evaluations=100), [first, again]).evaluations == 155
+    killed = Grant(20, evaluations=300, proposals=11, planned=(500, None))
+    assert extended(StopConfig(evaluations=500), [first, killed]).evaluations == 520
+    by_plateau = Grant(20, evaluations=900, proposals=9, ended=True, planned=(3000, None))
+    assert extended(StopConfig(evaluations=3000), [by_plateau]).evaluations == 920
+    assert extended(StopConfig(proposals=40), [first]).proposals == 40
+
+
+def test_a_search_that_ended_early_and_is_continued_repeatedly_makes_so_many_more(tmp_path):
+    path = tmp_path / "j"
+    make(path, stop=StopConfig(proposals=150, target=0.7)).run()
+    for _ in range(2):
+        search = make(path)
+        made = search.state.steps
+        search.continue_for(5)
+        search.run()
+        assert search.state.steps == made + 5 < 150
+        again = make(path)
+        again.run()
+        assert again.state.steps == made + 5
+
+
 def test_other_settings_in_the_same_directory_are_refused(tmp_path):
     run(tmp_path / "j", seed=1)
     with pytest.raises(UsageError, match="seed: 1 there, 2 asked for"):

@@ -147,3 +147,23 @@ def test_a_finished_search_leaves_its_winner_without_what_earns_nothing(run_dir)
     if pruned["removed"]:
         assert (run_dir / "pruned.py").read_text() == pruned["text"]
         assert pruned["tokens"] < pruned["tokens_before"]
+
+
+def test_a_continued_run_that_was_killed_is_not_finished_however_old_its_report(run_dir, tmp_path):
+    copy = shutil.copytree(run_dir, tmp_path / "run")
+    report = json.loads((copy / "report.json").read_text())
+    before = SearchReading(copy, "evolve")
+    assert before.overview().finished and before.report == report
+    first = before.find("initial")
+    steps = max(entry.step.index for entry in before.entries())
+    journal = Journal(copy / "journal.jsonl")
+    trial = Trial(Candidate(first.trial.candidate.text, (first.id,), "genetic"), first.trial.key, None)
+    for index in range(before.state.steps, before.state.steps + 2):
+        events_of(journal).append(committed(Step(index, 0, "genetic", first.id, (trial,)), (Fate.DUPLICATE,)))
+    journal.close()
+    assert steps < before.state.steps
+    found = SearchReading(copy, "evolve").overview()
+    assert not found.finished and found.conclusion.worked == "open"
+    assert f"past the {report['evaluations']} evaluations reported" in found.conclusion.did
+    assert "The same command goes on" in found.conclusion.did
+    assert found.counts["proposals"] == report["proposals"] + 2

@@ -9,8 +9,11 @@ from evosyn.cli import _inspect_data as printed
 from evosyn.cli._texts import matrix_lines
 from evosyn.cli.inspect import command
 from evosyn.dataset import read_dataset, read_rejects
-from evosyn.reading.data import DataReading
+from evosyn.domains import Domains
+from evosyn.environments.rows import EnvironmentRow, samples_of
+from evosyn.reading.data import DataReading, SampleStory
 from evosyn.reading.plain import safe
+from evosyn.records import Problem, Solution, Testing
 from evosyn.synthesis.config import SynthesizeConfig
 
 CONFIG = SynthesizeConfig(problems=24, solutions=5, testings=4)
@@ -108,3 +111,15 @@ def test_control_characters_of_models_never_reach_the_terminal():
 )
 def test_every_kind_of_testing_is_shown_line_by_line(testing, shown):
     assert list(printed.testing_lines(json.dumps(testing))) == shown
+
+
+def test_a_row_of_an_environment_shows_its_program_as_lines_and_one_solution(capsys):
+    program = "def generate(rng):\n    return 3, 4\n\n\ndef verify(instance, answer):\n    return True\n"
+    testing = Testing("verifier", {"program": program, "instance": 3, "reference": 4})
+    row = EnvironmentRow(Problem("p", "environment", "Say it."), testing, Solution("4"))
+    (sample,) = samples_of([row], Domains()["environment"])
+    printed.print_samples([SampleStory(sample, None)])
+    shown = capsys.readouterr().out
+    assert "  def verify(instance, answer):\n" in shown and "\\n" not in shown
+    assert "refuses" not in shown and "worst" not in shown
+    assert shown.rstrip().endswith("solution (P)\n4")

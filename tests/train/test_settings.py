@@ -64,3 +64,8 @@ def test_an_unknown_deepspeed_preset_names_the_known_ones() -> None:
 def test_an_unknown_key_offers_the_nearest() -> None:
     with pytest.raises(UsageError, match="did you mean 'group'"):
         load_config(RlvrConfig, sets=["rollout.grup=4"])
+
+
+def test_a_bundled_model_is_started_in_one_process() -> None:
+    assert len(launch_lines("builtin:tiny", ["train", "d"], {})) == 1
+    assert len(launch_lines("Qwen/Qwen3-4B", ["train", "d"], {})) == 3

@@ -37,9 +37,10 @@ def seed_problems_of(samples: Sequence[Sample]) -> list[Problem]:
     found = []
     for row, sample in rows.items():
         if sample.domain not in RETOLD:
+            other = "; environments are evolved by --recipe evoenv" if sample.domain == "environment" else ""
             raise UsageError(
                 f"{sample.problem_id}: a problem of {sample.domain} cannot be told in another way; take problems of "
-                f"{', '.join(RETOLD)}"
+                f"{', '.join(RETOLD)}{other}"
             )
         name = sample.problem_id if names[sample.problem_id] == 1 else row
         stated = sample.problem

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
 
+from evosyn.addresses import fault_of
+from evosyn.configs.loading import SECRET
 from evosyn.configs.section import Sampling, Section
 from evosyn.environments import SEEDS
 from evosyn.environments.ladder import LadderConfig
@@ -58,20 +61,45 @@ class JudgingConfig(Section):
 
 
 class StudentConfig(Section):
-    """Who answers, and how what it solves is scored. All of it names the epoch of an evaluation.
+    """Who answers, and how what it solves is scored. All of it but its address names the epoch of an evaluation.
 
     Attributes:
         model: as --model names one; None for the model that writes (ReSyn's solver is its author).
+        base_url: its endpoint, where that is not the one of all models; it is then sent no key but that of the
+            environment variable `api_key_env`.
         per_level: instances of each level, one answer each; `first`: so many at once, and if all of all levels end
             alike no more.
         objective: `learnability`, `target` (EvoEnv's quality of a rate) or `band` (0.1 to 0.9).
     """
 
     model: str | None = None
+    base_url: str | None = None
+    api_key_env: str | None = None
     per_level: int = Field(default=16, ge=2, le=256)
     first: int = Field(default=4, ge=1, le=256)
     objective: Objective = "learnability"
     sampling: Sampling = Field(default_factory=lambda: {"temperature": 0.8, "top_p": 0.95, "max_tokens": 2048})
+
+    @model_validator(mode="after")
+    def _stands_somewhere(self) -> Self:
+        if self.base_url is not None and (fault := fault_of(self.base_url)):
+            raise PydanticCustomError(SECRET, "student.base_url {fault}", {"fault": fault})
+        if self.model is None and (self.base_url or self.api_key_env):
+            raise ValueError("student.base_url and student.api_key_env are of a student; name it with --student")
+        if self.api_key_env and not self.base_url:
+            raise ValueError("student.api_key_env is sent to student.base_url alone; give that, or --api-key-env")
+        return self
+
+    @property
+    def own(self) -> dict[str, dict[str, Json]]:
+        """What a workbench is told of the student's address, by its name."""
+        if self.model is None or self.base_url is None:
+            return {}
+        return {self.model: {"base_url": self.base_url, "api_key_env": self.api_key_env or ""}}
+
+    def told(self) -> dict[str, Json]:
+        """What names the epoch of an evaluation."""
+        return self.model_dump(mode="json", exclude={"base_url", "api_key_env"})
 
 
 class CrosscheckConfig(Section):

@@ -165,7 +165,7 @@ def judged_by(config: EnvironmentSearchConfig) -> dict[str, Json]:
 
 def epoch_of_student(config: EnvironmentSearchConfig, student: Teacher) -> str:
     """Names the standard: who answers, how often and how, and what is made of it."""
-    told = {**config.student.model_dump(mode="json"), "student": student.name}
+    told = {**config.student.told(), "student": student.name}
     plain = "".join(sign if sign.isalnum() or sign in ".-_" else "-" for sign in student.name)[:40]
     return f"{plain}-{content_id('', told)[:8]}"
 

@@ -16,12 +16,26 @@ from evosyn.dataset import Sample
 from evosyn.errors import UsageError
 from evosyn.synthesis.exports._common import Exported, Target
 
-__all__ = ["Exported", "Target", "export_dataset", "format_names"]
+__all__ = ["Exported", "Target", "export_dataset", "format_named", "format_names"]
 
 
 def format_names() -> list[str]:
     """The formats that `export_dataset` knows."""
     return sorted(module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_"))
+
+
+def format_named(form: str) -> str:
+    """One of `format_names()`, also where it is written with hyphens.
+
+    Raises:
+        UsageError: no such format; names the nearest.
+    """
+    named = form.replace("-", "_")
+    if named not in format_names():
+        near = difflib.get_close_matches(named, format_names(), n=1)
+        hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(format_names())}"
+        raise UsageError(f"--format {form!r}: no such format; {hint}")
+    return named
 
 
 def export_dataset(samples: Sequence[Sample], form: str, out: Path, *, name: str, holdout: float = 0.0) -> Exported:
@@ -36,10 +50,7 @@ def export_dataset(samples: Sequence[Sample], form: str, out: Path, *, name: str
     Raises:
         UsageError: no such format, no rows, or nothing left in the first split.
     """
-    if form not in format_names():
-        near = difflib.get_close_matches(form, format_names(), n=1)
-        hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(format_names())}"
-        raise UsageError(f"--format {form!r}: no such format; {hint}")
+    form = format_named(form)
     if not samples:
         raise UsageError("export: the dataset holds no row in this setting; `evosyn inspect DATA` says why")
     exported: Exported = importlib.import_module(f"{__name__}.{form}").export(samples, Target(out, name, holdout))

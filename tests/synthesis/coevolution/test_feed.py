@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import yaml
 
 from evosyn.codec import dump
 from evosyn.contracts import FeedContract
@@ -17,6 +18,7 @@ from evosyn.evolve.events import Fate
 from evosyn.journal import Journal
 from evosyn.ports import GroupOutcome
 from evosyn.randomness import SeedTree
+from evosyn.reading.coevolution import CoevolutionReading
 from evosyn.records import Json
 from evosyn.running.ledger import Ledger
 from evosyn.synthesis.coevolution.config import ARMS, CoevolutionConfig
@@ -281,3 +283,16 @@ def test_killed_at_random_instants_it_ends_in_the_same_state(kills: int, tmp_pat
     killed = killed_and_whole(module, tmp_path, kills=kills, steps=12 * kills, pause_s=0.3)
     keys = [tuple(one.key) for one in Ledger(Journal(killed / "mutations.jsonl"), MadeMutation).paid()]
     assert len(keys) == len(set(keys))
+
+
+def test_a_run_is_told_as_simulated_once_something_was_made(tmp_path: Path) -> None:
+    settings = CoevolutionConfig(seeds=16)
+    told = {"seed": 3, "steps": STEPS, "rollout": {"prompts": PROMPTS}, "coevolution": settings.model_dump(mode="json")}
+    (tmp_path / "config.yaml").write_text(yaml.safe_dump(told))
+    with opened(tmp_path, steps=STEPS) as feed:
+        lead(feed, 1)
+        before = CoevolutionReading(tmp_path, "coevolve").simulated
+        lead(feed, STEPS, 1)
+        mutants = feed.summary()["mutants"]
+    assert not before and mutants["tried"]
+    assert CoevolutionReading(tmp_path, "coevolve").simulated

@@ -1,0 +1,33 @@
+"""The limits of a search that goes on: those of its directory, where a command names none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import BaseModel
+
+from evosyn.configs.saving import read_config
+from evosyn.evolve.stopping import StopConfig
+from evosyn.records import Json
+
+PLANNED = ("evaluations", "proposals", "plateau")
+"""What a run plans; a target, seconds or money stand with the command alone."""
+
+
+def limits_of(out: Path) -> dict[str, Json]:
+    """Dotted keys of the limits that the run in `out` plans; none where there is no run.
+
+    Raises:
+        CorruptRun: its configuration is not as evosyn writes it.
+    """
+    held = read_config(out).get("stop")
+    if not isinstance(held, dict):
+        return {}
+    return {f"stop.{key}": held[key] for key in PLANNED if held.get(key) is not None}
+
+
+def names_limit(config: BaseModel) -> bool:
+    """Whether who made the configuration of a search said how far it goes."""
+    stop = getattr(config, "stop", None)
+    assert isinstance(stop, StopConfig)
+    return "stop" in config.model_fields_set and bool(stop.model_fields_set & {"proposals", "evaluations"})

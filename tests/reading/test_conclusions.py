@@ -1,0 +1,48 @@
+"""What the first screen says of reports as they are written: no more than they hold."""
+
+import pytest
+
+from evosyn.reading.conclusions import of_environments, of_search
+
+
+def made(**changes):
+    report = {
+        "kept": 3,
+        "asked": 17,
+        "new": 0,
+        "best": {"id": "c_1", "score": 0.5},
+        "student": "s",
+        "dropped": {"archive: not-better": 14},
+        "environments": [{"category": "graphs"}] * 3,
+        "simulated": False,
+    }
+    return {**report, **changes}
+
+
+def test_a_search_that_kept_nothing_new_did_not_work():
+    found = of_environments(made(), "", "c_9, which scored best (0.900), is not kept: calibrate: flat")
+    assert found.worked == "no"
+    assert found.did.endswith("0 new, 3 of the start. Nothing that the search made is kept.")
+    assert found.why[0].startswith("c_9, which scored best")
+    assert of_environments(made(new=1), "").worked == "yes"
+    assert of_environments({key: value for key, value in made().items() if key != "new"}, "").worked == "yes"
+
+
+@pytest.mark.parametrize(
+    ("ours", "told"),
+    [
+        (0.317, "does better there: 0.531"),
+        (0.45, "chance could explain it: 0.531"),
+        (0.53, "does as well there: 0.531"),
+    ],
+)
+def test_a_known_strategy_stands_to_the_winner_as_its_interval_says(ours, told):
+    board = [{"strategy": "hardness", "score": 0.531, "ci": [0.4, 0.66], "invalid": None}]
+    report = {
+        "best": {"id": "c_1", "heldout_score": ours},
+        "initial": {"heldout_score": 0.3},
+        "beats_initial": True,
+        "evaluations": 9,
+        "leaderboard": {"heldout": {"problems": 20, "strategies": board}},
+    }
+    assert of_search(report, None, "", None).why[0].endswith(told)
