@@ -24,6 +24,7 @@ REFUSED = {
     "does-not-parse:": SOUND + "\0",
     "does-not-parse: UnicodeEncodeError": SOUND + "# \ud800",
     "does-not-parse": "x = " + "(" * 5000,
+    "does-not-parse: nested too deeply": SOUND + f"\n\ndef pad(a):\n    return {'+'.join('a' * 600)}\n",
     "no-verify": replaced("def verify(", "def check("),
     "signature-observe: line": replaced("observe(instance)", "observe(instance, reference)"),
     "signature-generate: line": replaced("generate(rng, knobs)", "generate(rng, *knobs)"),
