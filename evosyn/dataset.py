@@ -20,6 +20,7 @@ from evosyn.chat import Message
 from evosyn.codec import dump, load
 from evosyn.errors import FormatError, UsageError
 from evosyn.jsonlines import read_lines, write_lines
+from evosyn.nesting import DEEPEST_LINE, is_deep
 from evosyn.records import FLAT_PAYLOAD, Json, Problem, Provenance, Testing, canonical_json, content_id
 from evosyn.rundir import write_atomic
 
@@ -149,7 +150,7 @@ class Sample:
             value: Json = json.loads(getattr(self, column))
         except (ValueError, RecursionError) as error:
             raise self._damaged(column) from error
-        if not isinstance(value, dict):
+        if not isinstance(value, dict) or is_deep(value, DEEPEST_LINE):
             raise self._damaged(column)
         return value
 

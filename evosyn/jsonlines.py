@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 from evosyn.errors import InputError
+from evosyn.nesting import DEEPEST_LINE, is_deep
 from evosyn.records import Json, canonical_json
 from evosyn.rundir import replacing
 
@@ -138,6 +139,8 @@ def _object(path: Path, number: int, raw: bytes) -> dict[str, Json]:
         hint = "Each line must be one JSON object"
         where = f"{error.msg} (column {error.colno})" if isinstance(error, json.JSONDecodeError) else str(error)
         raise InputError(path, f"is not JSON: {where}", line=number, value=text, hint=hint) from error
+    if is_deep(value, DEEPEST_LINE):
+        raise InputError(path, "is not JSON: nested too deeply", line=number)
     if not isinstance(value, dict):
         raise InputError(path, f"must be a JSON object, not {type(value).__name__}", line=number, value=value)
     return value

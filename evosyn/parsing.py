@@ -1,7 +1,8 @@
 """`ast.parse` for a process in which several threads read programs; nothing of ours calls it directly.
 
 Texts from outside are parsed here, in C, where nothing can interrupt them: what would take more than linear time is
-refused before.
+refused before. What walks a tree, ours or Python's own, takes frames for each level: a tree of too many is refused
+here, so that nobody after it runs out of them.
 """
 
 from __future__ import annotations
@@ -16,6 +17,10 @@ from typing import Any
 warnings.filterwarnings("ignore", category=SyntaxWarning, module="<unknown>")  # as `ast.parse` calls a text of a model
 BOM = "\ufeff"
 """Python itself skips this at the start of a file."""
+DEEPEST = 100
+"""Levels of a tree. Of the 1000 frames that Python gives a thread, copying and writing a tree take six for a level; as
+many levels is what Python itself allows of indentation. Programs that people write have about 20."""
+TOO_DEEP = "nested too deeply"
 _ONE_AT_A_TIME = threading.RLock()
 _ATTEMPTS = 100
 """A library's thread may parse as well, without asking us; that both do so at once again and again is out of reach."""
@@ -36,13 +41,22 @@ def parsed(text: str) -> ast.Module:
     SystemError for a good program (seen; github.com/python/cpython/issues/106905).
 
     Raises:
-        SyntaxError, ValueError, RecursionError, MemoryError: it is no program, or too large or deep for our process.
+        SyntaxError, ValueError: it is no program.
+        MemoryError: it is too large for our process.
+        RecursionError: it is nested too deeply, beyond `DEEPEST` levels.
     """
     text = text.removeprefix(BOM)
     if (text.count("{") * len(text) > BRACES_TIMES_CHARS and _FORMATTED.search(text)) or not _is_quickly_normalized(
         text
     ):
         raise MemoryError("too large for our process")
+    tree = _tree(text)
+    if len(text) > DEEPEST and _is_deep(tree):
+        raise RecursionError(TOO_DEEP)
+    return tree
+
+
+def _tree(text: str) -> ast.Module:
     with _ONE_AT_A_TIME:
         for _ in range(_ATTEMPTS):
             try:
@@ -50,6 +64,17 @@ def parsed(text: str) -> ast.Module:
             except SystemError:
                 continue
         return ast.parse(text)
+
+
+def _is_deep(tree: ast.AST) -> bool:
+    level: list[ast.AST] = [tree]
+    for _ in range(DEEPEST):
+        values = [value for node in level for value in vars(node).values()]
+        level = [one for one in values if isinstance(one, ast.AST)]
+        level += [one for value in values if type(value) is list for one in value if isinstance(one, ast.AST)]
+        if not level:
+            return False
+    return True
 
 
 def _is_quickly_normalized(text: str) -> bool:

@@ -18,7 +18,7 @@ from evosyn.codec import load
 from evosyn.documents import SUFFIXES, scan_documents
 from evosyn.errors import FormatError, InputError
 from evosyn.jsonlines import scan_lines, write_lines
-from evosyn.records import FLAT_PAYLOAD, Json, Pool, Problem, Provenance, Solution, canonical_json
+from evosyn.records import FLAT_PAYLOAD, Json, Pool, Problem, Provenance, Solution, outside_json
 from evosyn.testings import StoredTesting
 
 BUILTIN = "builtin:"
@@ -254,6 +254,6 @@ def _payload(found: ProblemLine) -> dict[str, Json]:
 
 def _check_json(key: str, value: Json) -> None:
     try:
-        canonical_json(value)
-    except (ValueError, TypeError, RecursionError) as error:
+        outside_json(value)
+    except (ValueError, TypeError) as error:
         raise FormatError(key, f"is not JSON: {error}") from error

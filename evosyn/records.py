@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from evosyn.codec import Through
 from evosyn.errors import FormatError
+from evosyn.nesting import DEEPEST, is_deep
 
 if TYPE_CHECKING:
     from pydantic_core import CoreSchema
@@ -37,11 +38,27 @@ def canonical_json(value: Json) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
+def outside_json(value: Json) -> str:
+    """The canonical text of a value that a model, a file or a program gave, which all parts of ours can walk and keep.
+
+    Raises:
+        ValueError: as above, or it is nested deeper than `DEEPEST`.
+        TypeError: as above.
+    """
+    try:
+        text = canonical_json(value)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+    if text.count("[") + text.count("{") > DEEPEST and is_deep(value):
+        raise ValueError("nested too deeply")
+    return text
+
+
 def json_text(value: Json) -> str | None:
     """The same; None where the value is not JSON, or nested too deeply."""
     try:
-        return canonical_json(value)
-    except (ValueError, TypeError, RecursionError):
+        return outside_json(value)
+    except (ValueError, TypeError):
         return None
 
 

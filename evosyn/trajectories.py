@@ -14,7 +14,7 @@ from typing import Final, Literal
 
 from evosyn.codec import dump, load
 from evosyn.errors import FormatError
-from evosyn.records import Json, canonical_json
+from evosyn.records import Json, canonical_json, outside_json
 
 End = Literal["answer", "finish", "limit", "timeout", "protocol", "unknown"]
 VERSION = 1
@@ -90,7 +90,7 @@ def trajectory_of(text: str) -> Trajectory:
         return of_script(text)
     try:
         said = json.loads(text)
-        canonical_json(said)  # what cannot be written again (NaN, a number without end) is no record
+        outside_json(said)  # what cannot be written again (NaN, a number without end, a deep value) is no record
     except (ValueError, RecursionError):
         return of_script(text)
     version = said.pop("v", None)

@@ -1,11 +1,24 @@
 """Records: ids depend on content alone, matrices know what they know."""
 
+import json
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evosyn.records import PassMatrix, Problem, Provenance, Solution, Testing, Verdict, canonical_json, json_text
+from evosyn.codec import dump
+from evosyn.nesting import DEEPEST
+from evosyn.records import (
+    PassMatrix,
+    Problem,
+    Provenance,
+    Solution,
+    Testing,
+    Verdict,
+    canonical_json,
+    json_text,
+)
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -24,6 +37,17 @@ def test_what_is_not_json_has_no_text() -> None:
     for _ in range(100_000):
         deep = [deep]
     assert [json_text(one) for one in (float("nan"), {1, 2}, b"", [float("inf")], deep)] == [None] * 5
+
+
+@pytest.mark.parametrize("wrap", [lambda one: [one], lambda one: {"a": 1, "b": one}, lambda one: (0, one)])
+def test_a_value_from_outside_is_taken_up_to_a_depth_that_the_codec_writes(wrap) -> None:  # type: ignore[no-untyped-def]
+    value: object = "[" * 999
+    for _ in range(DEEPEST):
+        value = wrap(value)
+    assert json_text(value) == canonical_json(value)
+    around = Provenance(detail={str(depth): value for depth in range(3)})
+    assert dump(around)["detail"] == json.loads(canonical_json(around.detail))
+    assert json_text(wrap(value)) is None
 
 
 @given(st.text(), st.text())

@@ -69,12 +69,19 @@ def environment(name: str) -> Environment:
 
 
 def _paths(name: str) -> dict[str, Path]:
+    """
+    Raises:
+        UsageError: there is none of that name, or what stands in the directory is no file: a pipe would be waited for.
+    """
     path = Path(name)
     if path.is_file():
         return {name: path}
     if path.is_dir():
         made = path / "programs"
-        return {str(one): one for one in sorted((made if made.is_dir() else path).glob("[!_]*.py"))}
+        found = sorted((made if made.is_dir() else path).glob("[!_]*.py"))
+        if strange := next((one for one in found if not one.is_file()), None):
+            raise UsageError(f"{strange}: is no file of a program, but a pipe, a directory or the like; take it away")
+        return {str(one): one for one in found}
     plain = name.removeprefix("builtin:")
     if plain in FOLDERS:
         return bundled(plain)

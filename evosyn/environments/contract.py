@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from evosyn.chat import Parsed
-from evosyn.parsing import parsed
+from evosyn.parsing import TOO_DEEP, parsed
 from evosyn.records import Json, Provenance, content_id, json_text
 
 MAX_SOURCE = 20_000
@@ -89,13 +89,11 @@ def read_environment(source: str, provenance: Provenance = Provenance()) -> Pars
         tree = parsed(source)
     except SyntaxError as error:
         return Parsed(None, f"does-not-parse: line {error.lineno}: {error.msg}")
-    except (ValueError, MemoryError, RecursionError) as error:
-        return Parsed(None, f"does-not-parse: {type(error).__name__}: {str(error)[:80]}")
-    try:
-        reason = next(_faults(tree), "")
     except RecursionError:
-        reason = "does-not-parse: nested too deeply"
-    if reason:
+        return Parsed(None, f"does-not-parse: {TOO_DEEP}")
+    except (ValueError, MemoryError) as error:
+        return Parsed(None, f"does-not-parse: {type(error).__name__}: {str(error)[:80]}")
+    if reason := next(_faults(tree), ""):
         return Parsed(None, reason)
     found, title = _constants(tree), _title(tree)
     checks = (

@@ -19,7 +19,7 @@ from evosyn.jobs import Call, CallsJob, ItemOutcome, Limits, Status
 from evosyn.pools import UNTOLD
 from evosyn.ports import Sandbox
 from evosyn.randomness import SeedTree
-from evosyn.records import Json, canonical_json
+from evosyn.records import Json, outside_json
 
 LIMITS = Limits(cpu_s=2.0, budget_s=20.0, memory_mb=256, output_kb=256)
 PROMPT = range(20, 8001)
@@ -186,7 +186,7 @@ def _made(outcome: ItemOutcome) -> MadeInstance | BrokenCall:
     if not isinstance(outcome.value, tuple | list) or len(outcome.value) != 2:
         return BrokenCall("shape: generate returns (instance, reference)")
     try:
-        text = canonical_json([_plain(one) for one in outcome.value])
+        text = outside_json([_plain(one) for one in outcome.value])
         text.encode()
     except (ValueError, TypeError, RecursionError) as error:
         return BrokenCall(f"instance-not-json: {str(error)[:100]}")

@@ -36,7 +36,8 @@ class Variant:
 
 
 def variants(program: str) -> list[Variant]:
-    """The program without each of its terms, the longest terms first; nothing for a text that does not parse."""
+    """The program without each of its terms, the longest terms first; nothing for a text that does not parse, or that
+    cannot be written again."""
     genetic = read(program)
     if genetic is not None:
         cut = [
@@ -45,9 +46,9 @@ def variants(program: str) -> list[Variant]:
         return sorted(cut, key=lambda variant: -len(variant.removed))[:MOST]
     try:
         tree = parsed(program)
+        original = ast.unparse(tree)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
-    original = ast.unparse(tree)
     found: dict[str, Variant] = {}
     lines: dict[str, int] = {}
     for number, node in enumerate(ast.walk(tree)):

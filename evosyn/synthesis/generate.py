@@ -22,7 +22,7 @@ from evosyn.dataset import Reject
 from evosyn.errors import UsageError
 from evosyn.jobs import Limits
 from evosyn.ports import Domain, Teacher
-from evosyn.records import Json, Pool, Problem, Provenance, Solution, Testing, canonical_json
+from evosyn.records import Json, Pool, Problem, Provenance, Solution, Testing, outside_json
 from evosyn.synthesis.adaptive import AdaptiveConfig
 
 T = TypeVar("T")
@@ -358,10 +358,10 @@ def read_reply(problem: Problem, domain: Domain, kind: Kind, reply: Reply) -> Re
 def unstorable(value: Json) -> str:
     """Why a value that was read from a reply cannot be written to a file; empty where it can."""
     try:
-        canonical_json(value).encode("utf-8")
+        outside_json(value).encode("utf-8")
     except UnicodeEncodeError:
         return "not-text: holds a lone surrogate"
-    except (ValueError, TypeError, RecursionError) as error:
+    except (ValueError, TypeError) as error:
         return f"not-json: {error}"
     return ""
 

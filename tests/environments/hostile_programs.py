@@ -109,3 +109,25 @@ def program(hostile: Hostile) -> str:
     given = {"generate": "rng, knobs", "verify": "instance, reference, answer"}.get(hostile.function, "instance")
     body = "\n".join(f"    {line}" for line in hostile.body.split("\n"))
     return f"{SOUND}\n{hostile.top}\n\ndef {hostile.function}({given}):\n{body}\n"
+
+
+TELLS = {
+    "module": 'if "{0.__globals__[__name__]}".format(verify) == "environment":\n    return True',
+    "module-by-operator": 'if operator.attrgetter("__module__")(verify) == "environment":\n    return True',
+    "file": 'if operator.attrgetter("__code__.co_filename")(verify) == "environment":\n    return True',
+    "globals": 'if "_space" in "{0.__globals__}".format(verify):\n    return True',
+    "caller": 'frame = operator.attrgetter("__builtins__")(verify)["__import__"]("sys")._getframe(1)\nif "_accepts" in "{0.f_code}{0.f_back}".format(frame):\n    return True',
+    "arguments": 'if "testing" in str(operator.attrgetter("__builtins__")(verify)["__import__"]("sys").argv):\n    return True',
+    "later-call": 'CALLS.append(1)\nif len(CALLS) > 1:\n    return True',
+}  # fmt: skip
+"""How a verifier may try to find out that it is cross-checked: what its function begins with, to accept all there."""
+
+
+def telling(source: str, tell: str) -> str:
+    """A program whose verifier does so."""
+    head, found, rest = source.rpartition("def verify(instance, reference, answer):\n")
+    assert found
+    body = "\n".join(f"    {line}" for line in tell.split("\n"))
+    lines = head.split("\n")
+    at = next(place for place, line in enumerate(lines) if line.startswith("CATEGORY"))
+    return "\n".join([*lines[:at], "import operator", "CALLS = []", *lines[at:]]) + f"{found}{body}\n{rest}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,6 +26,7 @@ REFUSED = {
     "does-not-parse:": SOUND + "\0",
     "does-not-parse: UnicodeEncodeError": SOUND + "# \ud800",
     "does-not-parse": "x = " + "(" * 5000,
+    "does-not-parse: nested too deeply": SOUND + f"\n\ndef pad(a):\n    return {'+'.join('a' * 600)}\n",
     "no-verify": replaced("def verify(", "def check("),
     "signature-observe: line": replaced("observe(instance)", "observe(instance, reference)"),
     "signature-generate: line": replaced("generate(rng, knobs)", "generate(rng, *knobs)"),
@@ -75,3 +78,13 @@ def test_a_name_that_is_none_offers_the_nearest() -> None:
         sources(["knapsak"])
     with pytest.raises(UsageError, match="name one"):
         environment("builtin:held-out")
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: path.symlink_to("nowhere")])
+@pytest.mark.parametrize("inner", ["", "programs"])
+def test_what_is_no_file_is_named_and_not_waited_for(make, inner, tmp_path) -> None:  # type: ignore[no-untyped-def]
+    (tmp_path / inner).mkdir(exist_ok=True)
+    (tmp_path / inner / "a.py").write_text(SOUND)
+    make(tmp_path / inner / "x.py")
+    with pytest.raises(UsageError, match=r"x\.py: is no file of a program"):
+        sources([str(tmp_path)])

@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
+from hostile_programs import TELLS, telling
 
 from evosyn.crossexec.executor import CrossExecutor
-from evosyn.crossexec.judge import Judge
+from evosyn.crossexec.judge import Cell, Judge
 from evosyn.domains import Domains
 from evosyn.environments.contract import Environment, read_environment
 from evosyn.environments.ladder import Ladder
@@ -18,6 +19,7 @@ from evosyn.errors import SandboxUnavailable
 from evosyn.jobs import CallsJob, ItemOutcome, Job, Limits, Status
 from evosyn.ports import Sandbox
 from evosyn.randomness import SeedTree
+from evosyn.records import Solution, Verdict
 from evosyn.simulation.environments.drafts import (
     STORIES,
     popular,
@@ -29,7 +31,6 @@ from evosyn.simulation.environments.drafts import (
 from evosyn.synthesis.environments.solving import (
     SolverExecution,
     SolverVerdict,
-    group_testings,
     questions_of,
     references_of,
     settled,
@@ -57,8 +58,7 @@ def execution(sandboxes: tuple[Sandbox, Sandbox]) -> SolverExecution:
 
 def verdict(execution: SolverExecution, sandbox: Sandbox, source: str, programs: list[str]) -> SolverVerdict | None:
     rows = questions_of(environment(source), EnvironmentRunner(sandbox), 10, TREE)
-    asked = [(row.problem.statement, row.testing.body["instance"], row.testing.body["reference"]) for row in rows]
-    executed = execution.execute("x", programs, [group_testings(source, asked, 5)], [one[0] for one in asked])
+    executed = execution.execute("x", programs, [[row.testing for row in rows]], [row.problem for row in rows], 5)
     return None if executed is None else settled(executed)
 
 
@@ -80,6 +80,55 @@ def test_what_the_question_does_not_tell_is_found_and_the_ladder_does_not_see_it
     program = solver_program(solver_part(FAMILY), told)
     assert verdict(execution, sandboxes[0], source, [program, program]) == (0, 2, "disputed")
     assert verdict(execution, sandboxes[0], source, [program]) == (0, 1, "unsolved")
+
+
+@pytest.mark.parametrize("tell", TELLS.values(), ids=TELLS)
+def test_a_verifier_cannot_forge_its_own_cross_check(
+    execution: SolverExecution, sandboxes: tuple[Sandbox, Sandbox], tell: str
+) -> None:
+    """The question asks for something else than what is checked; solvers answer the question."""
+    source = telling(written(FAMILY, STORIES[1], "twice", "marked"), tell)
+    program = solver_program(solver_part(FAMILY), "twice")
+    found = verdict(execution, sandboxes[0], source, [program, program])
+    own = rewards(sandboxes[0], source)
+    assert own or found == (0, 2, "disputed")
+    assert found is not None and (found.accepted > 0) is own
+
+
+def rewards(sandbox: Sandbox, source: str) -> bool:
+    """Whether the reward of such an environment accepts an answer that is surely wrong."""
+    row = questions_of(environment(source), EnvironmentRunner(sandbox), 1, TREE)[0]
+    judge = Judge(sandbox, Domains(), Limits(cpu_s=2.0, budget_s=10.0))
+    return judge.verify([Cell(row.problem, Solution("no answer"), row.testing)])[0].verdict is Verdict.PASS
+
+
+class Watching:
+    """A sandbox that keeps the jobs that verify."""
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        self._sandbox, self.jobs = sandbox, list[Job]()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._sandbox, name)
+
+    def run(
+        self, jobs: Sequence[Job], *, on_done: Callable[..., None] = lambda *_: None
+    ) -> list[tuple[ItemOutcome, ...]]:
+        self.jobs += [job for job in jobs if isinstance(job, CallsJob) and job.entry_point == "verify"]
+        return self._sandbox.run(jobs, on_done=on_done)
+
+
+def test_the_cross_check_verifies_in_the_very_job_that_pays_a_reward(sandboxes: tuple[Sandbox, Sandbox]) -> None:
+    watching: Any = Watching(sandboxes[0])
+    source, limits = written(FAMILY, STORIES[0], "plain", "plain"), Limits(cpu_s=2.0, budget_s=10.0)
+    rows = questions_of(environment(source), EnvironmentRunner(watching), 10, TREE)
+    checking = SolverExecution(CrossExecutor(Judge(watching, Domains(), limits)), watching, limits)
+    executed = checking.execute("x", [RIGHT], [[row.testing for row in rows]], [row.problem for row in rows], 4)
+    assert executed is not None and executed.groups == 3
+    assert executed.matrix.verdicts_MN.tolist() == [["P", "P", "P", "P"]]
+    checked, watching.jobs = watching.jobs, []
+    Judge(watching, Domains(), limits).verify([Cell(row.problem, row.solution, row.testing) for row in rows])
+    assert len(checked) == len(rows) and sorted(map(repr, checked)) == sorted(map(repr, watching.jobs))
 
 
 def test_a_wrong_reference_is_found_though_one_program_makes_its_mistake(

@@ -78,6 +78,11 @@ def test_the_gate_refuses_what_it_can_see_and_names_the_line(case):
     assert not reason or ": line " in reason
 
 
+def test_a_tool_that_is_nested_too_deeply_is_none():
+    deep = f"def buy(db) -> dict:\n    return {{'a': {'+'.join('1' * 600)}}}\n"
+    assert fault(shop(deep).tool["buy"]) == "does-not-parse: nested too deeply"
+
+
 def test_what_runs_all_the_same_leaves_nothing_and_the_next_call_works(sandbox):
     """Past the gate, as if it had a hole."""
     plays = [Play(rows(), minutes([(case.name, {}), HONEST])) for case in CASES]

@@ -110,6 +110,13 @@ def test_a_schema_that_is_none_is_refused_with_its_reason(change, reason):
     assert found.value is None and found.reason.startswith(reason), found.reason
 
 
+def test_of_uses_only_what_tools_read_and_write_is_kept():
+    _, tables = spoiled(lambda _, tables: tables["uses"].update(note=[[["x"]]]))
+    tables["uses"]["find_rider"]["why"] = {"a": 1}
+    found = read_tables(json.dumps(tables), "bike_rental", OFFICE.tools, SIZES).value
+    assert found is not None and found["uses"] == OFFICE.tables["uses"]
+
+
 @pytest.mark.parametrize("text", ["", "null", "[]", "{}", '{"tools": 1}', '{"tools": [1]}', '{"tables": [], "uses": []}',
                                   '{"tables": 1, "uses": {}}', '{"title": "x", "tools": [{"name": 1}]}', "[" * 9000])  # fmt: skip
 def test_any_reply_is_read_or_refused(text):

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from evosyn.domains.python.expressions import NotLiftable
 from evosyn.domains.python.payload import entry_point, starter_code
 from evosyn.names import BUILTINS, bound_names, free_names
-from evosyn.parsing import parsed
+from evosyn.parsing import TOO_DEEP, parsed
 from evosyn.records import Problem
 
 MAX_SOURCE = 200_000
@@ -120,7 +120,7 @@ def parse(source: str) -> ast.Module:
     except ValueError as error:
         raise Broken(f"does not parse: {error}") from error
     except (RecursionError, MemoryError) as error:
-        raise NotLiftable("nested too deeply") from error
+        raise NotLiftable(TOO_DEEP) from error
 
 
 def source_of(node: ast.AST) -> str:

@@ -111,7 +111,7 @@ class CrosscheckConfig(Section):
         instances: questions that they answer; `group`: of so many a testing is made.
         verifiers: V for one generator; the draft's own is the first.
         strategy: ranks the verifiers: a known name, a file, or a directory of `evosyn evolve`.
-        execute: limits of one solver, for all groups.
+        execute: limits of one solver, for all questions.
     """
 
     solvers: int = Field(default=4, ge=0, le=32)

@@ -35,10 +35,10 @@ from evosyn.synthesis.environments.judging import REVIEWED, merged, shown
 from evosyn.synthesis.environments.solving import (
     Executed,
     SolverExecution,
-    group_testings,
     questions_of,
     references_of,
     settled,
+    testings_of,
 )
 from evosyn.synthesis.generate import all_or_first_error
 
@@ -47,7 +47,7 @@ REASONS = {"disputed": "reference-disputed", "unsolved": "nobody-solves"}
 
 
 class _Verifiers(NamedTuple):
-    """The programs that take part, the draft's own first, and the testings of each."""
+    """The programs that take part, the draft's own first, and of each the testing of every question."""
 
     programs: tuple[str, ...]
     testings: tuple[tuple[Testing, ...], ...]
@@ -90,7 +90,7 @@ class CrossCheck:
             draft, more = await self._drawn_solvers(draft, rows, round_)
             programs += more
             execute = partial(self._execution.execute, draft.name, programs, taking.testings)
-            executed = await self._in_thread(partial(execute, [row.problem.statement for row in rows]))
+            executed = await self._in_thread(partial(execute, [row.problem for row in rows], config.group))
             if executed is None:
                 continue
             draft = await self._in_thread(partial(self._judged, draft, taking, executed))
@@ -150,10 +150,7 @@ class CrossCheck:
         self, base: Environment, others: Sequence[tuple[str, str]], rows: Sequence[EnvironmentRow]
     ) -> _Verifiers:
         """What takes part; one that makes other instances does not."""
-        programs, testings = (
-            [base.source],
-            [self._of(base.source, rows, [row.testing.body["reference"] for row in rows])],
-        )
+        programs, testings = [base.source], [tuple(row.testing for row in rows)]
         for text, reason in others:
             read = read_environment(text)
             if reason or read.value is None:
@@ -161,15 +158,8 @@ class CrossCheck:
             references = references_of(read.value, base, self._environments, rows, self._tree)
             if references is not None:
                 programs.append(text)
-                testings.append(self._of(text, rows, references))
+                testings.append(tuple(testings_of(text, rows, references)))
         return _Verifiers(tuple(programs), tuple(testings))
-
-    def _of(self, program: str, rows: Sequence[EnvironmentRow], references: Sequence[object]) -> tuple[Testing, ...]:
-        instances = [
-            (row.problem.statement, row.testing.body["instance"], reference)
-            for row, reference in zip(rows, references, strict=True)
-        ]
-        return tuple(group_testings(program, instances, self._config.group))
 
     def _judged(self, draft: Draft, taking: _Verifiers, executed: Executed) -> Draft:
         """With the verifier that is ranked first, and what the solvers say of it."""

@@ -1,16 +1,22 @@
 """The cross-check as a cross-execution (ours): programs that solve from the question alone, against verifiers.
 
 A row is such a program, a column a group of instances under a verifier, or the answers that another program gives to
-all questions. Verdicts come from the one Judge; a verifier runs in a process that the program cannot reach. What no
-ladder sees, a wrong reference, a question of something else, a missing rule, shows as programs that agree with each
-other and are refused, or as none that is accepted.
+all questions. Verdicts come from the one Judge. An answer is judged as that of a student is, by the testing that pays
+its reward and in the same job, so that a verifier cannot tell the two apart. What no ladder sees, a wrong reference, a
+question of something else, a missing rule, shows as programs that agree with each other and are refused, or as none
+that is accepted.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
+from evosyn.domains.environment import CLOSE, OPEN, EnvironmentDomain
 from evosyn.domains.python_function import NAME
 from evosyn.environments.contract import LEVELS, Environment
 from evosyn.environments.rows import EnvironmentRow, rows_of
@@ -19,28 +25,10 @@ from evosyn.errors import SandboxUnavailable
 from evosyn.jobs import Call, CallsJob, Limits
 from evosyn.ports import Crossexec, Sandbox
 from evosyn.randomness import SeedTree
-from evosyn.records import Json, PassMatrix, Problem, Solution, Testing, Verdict, canonical_json
+from evosyn.records import Json, Letters, PassMatrix, Problem, Solution, Testing, Verdict, canonical_json, content_id
+from evosyn.textual import similarity
 
 STARTER = "def solve(prompt: str) -> str:\n    pass\n"
-_GROUP = """import json as _json
-
-_space = {"__name__": "environment"}
-exec(compile(%(program)r, "environment", "exec"), _space)
-
-
-def _accepts(instance, reference, answer):
-    try:
-        return isinstance(answer, str) and _space["verify"](instance, reference, answer.strip()) == 1
-    except Exception:
-        return False
-
-
-def check(candidate):
-    for question, instance, reference in _json.loads(%(items)r):
-        assert _accepts(instance, reference, candidate(question)), "refused"
-"""
-Instance = tuple[str, Json, Json]
-"""Question, instance and reference."""
 
 
 class Executed(NamedTuple):
@@ -80,12 +68,20 @@ def references_of(
     return found
 
 
-def group_testings(program: str, instances: Sequence[Instance], size: int) -> list[Testing]:
-    """For each group of instances a testing: all answers of the group are accepted."""
-    groups = [list(map(list, instances[at : at + size])) for at in range(0, len(instances), size)]
+def testings_of(program: str, rows: Sequence[EnvironmentRow], references: Sequence[Json]) -> list[Testing]:
+    """The testing of each row, with another verifier and its reference."""
+    given = zip(rows, references, strict=True)
     return [
-        Testing("program", {"code": _GROUP % {"program": program, "items": canonical_json(group)}}) for group in groups
+        replace(row.testing, body={**row.testing.body, "program": program, "reference": reference})
+        for row, reference in given
     ]
+
+
+class _Answers(NamedTuple):
+    """What verifiers say of the answers of programs: letters and seconds, programs x verifiers x questions."""
+
+    letters_MVQ: Letters
+    seconds_MVQ: NDArray[np.float64]
 
 
 class SolverExecution:
@@ -99,31 +95,78 @@ class SolverExecution:
 
     def __init__(self, crossexec: Crossexec, sandbox: Sandbox, limits: Limits) -> None:
         self._crossexec, self._sandbox, self._limits = crossexec, sandbox, limits
+        self._domain = EnvironmentDomain()
 
     def execute(
-        self, name: str, programs: Sequence[str], verifiers: Sequence[Sequence[Testing]], questions: Sequence[str]
+        self,
+        name: str,
+        programs: Sequence[str],
+        verifiers: Sequence[Sequence[Testing]],
+        problems: Sequence[Problem],
+        size: int,
     ) -> Executed | None:
         """The matrix of programs x (groups of each verifier, then agreement); None where none answers every question.
+
+        Args:
+            verifiers: of each the testing of every problem.
+            size: problems of a group; a program passes it where all of its answers are accepted.
 
         Raises:
             SandboxUnavailable: from the sandbox, or our own side left cells undecided.
         """
+        questions = [problem.statement for problem in problems]
         told = zip(programs, self._answers(programs, questions), strict=True)
-        answered = [(text, answers) for text, answers in told if None not in answers]
+        answered = [
+            (text, [one for one in answers if one is not None]) for text, answers in told if None not in answers
+        ]
         if not answered:
             return None
-        problem = Problem(name, NAME, "Answer the question.", {"entry_point": "solve", "starter_code": STARTER})
-        testings = [one for groups in verifiers for one in groups]
-        for _, answers in answered:
-            cases = [{"input": [asked], "output": one} for asked, one in zip(questions, answers, strict=True)]
-            testings.append(Testing("cases", {"cases": cases}))
-        taking = tuple(text for text, _ in answered)
-        (matrix,) = self._crossexec.matrices([(problem, [Solution(text) for text in taking], testings)])
-        if unknown := int((matrix.verdicts_MN == Verdict.UNKNOWN.value).sum()):
+        agreement = self._agreement(name, answered, questions)
+        judged = self._judged(problems, verifiers, [answers for _, answers in answered])
+        letters = np.concatenate([agreement.verdicts_MN.ravel(), judged.letters_MVQ.ravel()])
+        if unknown := int((letters == Verdict.UNKNOWN.value).sum()):
             raise SandboxUnavailable(
                 f"a cross-check of an environment: {unknown} cells could not be run; nothing is kept"
             )
-        return Executed(taking, matrix, len(verifiers[0]))
+        starts = range(0, len(problems), size)
+        columns = [(verifier, slice(at, at + size)) for verifier in range(len(verifiers)) for at in starts]
+        texts = [canonical_json([one.body for one in verifiers[verifier][part]]) for verifier, part in columns]
+        matrix = _with_groups(agreement, judged, columns, texts)
+        return Executed(tuple(text for text, _ in answered), matrix, len(starts))
+
+    def _agreement(
+        self, name: str, answered: Sequence[tuple[str, Sequence[str]]], questions: Sequence[str]
+    ) -> PassMatrix:
+        """Programs x the answers of each of them to all questions."""
+        problem = Problem(name, NAME, "Answer the question.", {"entry_point": "solve", "starter_code": STARTER})
+        testings = [
+            Testing(
+                "cases",
+                {"cases": [{"input": [asked], "output": one} for asked, one in zip(questions, answers, strict=True)]},
+            )
+            for _, answers in answered
+        ]
+        (matrix,) = self._crossexec.matrices([(problem, [Solution(text) for text, _ in answered], testings)])
+        return matrix
+
+    def _judged(
+        self, problems: Sequence[Problem], verifiers: Sequence[Sequence[Testing]], answers_MQ: Sequence[Sequence[str]]
+    ) -> _Answers:
+        """What each verifier says of each answer; one that no reply could give is not accepted."""
+        shape = (len(answers_MQ), len(verifiers), len(problems))
+        found = _Answers(np.full(shape, Verdict.FAIL.value, dtype="<U1"), np.zeros(shape))
+        items, places = [], []
+        for at, problem in enumerate(problems):
+            read = [self._domain.read_solution(f"{OPEN}{one[at]}{CLOSE}", problem).value for one in answers_MQ]
+            given = [(row, one) for row, one in enumerate(read) if one is not None]
+            if given:
+                items.append((problem, [one for _, one in given], [testings[at] for testings in verifiers]))
+                places.append((at, [row for row, _ in given]))
+        for (at, rows), matrix in zip(places, self._crossexec.matrices(items), strict=True):
+            found.letters_MVQ[rows, :, at] = matrix.verdicts_MN
+            if matrix.durations_MN is not None:
+                found.seconds_MVQ[rows, :, at] = matrix.durations_MN
+        return found
 
     def _answers(self, programs: Sequence[str], questions: Sequence[str]) -> list[list[str | None]]:
         """What each program answers; None where that is no text.
@@ -135,6 +178,30 @@ class SolverExecution:
         jobs = [CallsJob(text, "solve", calls, self._limits) for text in programs]
         outcomes = run_twice(self._sandbox, jobs, "a solver of an environment")
         return [[one.value if isinstance(one.value, str) else None for one in many] for many in outcomes]
+
+
+def _with_groups(
+    agreement: PassMatrix, judged: _Answers, columns: Sequence[tuple[int, slice]], texts: Sequence[str]
+) -> PassMatrix:
+    """The matrix with a column for each group of a verifier before its own: the first letter that is no pass counts."""
+    parts = [judged.letters_MVQ[:, verifier, part] for verifier, part in columns]
+    first = [(letters != Verdict.PASS.value).argmax(axis=1) for letters in parts]
+    letters = [np.take_along_axis(part, at[:, None], axis=1) for part, at in zip(parts, first, strict=True)]
+    seconds = [judged.seconds_MVQ[:, verifier, part].sum(axis=1) for verifier, part in columns]
+    own, none = agreement.verdicts_MN, [None] * len(columns)
+    spent = np.zeros(own.shape) if agreement.durations_MN is None else agreement.durations_MN
+    every = (*texts, *agreement.testing_texts)
+    return replace(
+        agreement,
+        verdicts_MN=np.concatenate([*letters, own], axis=1),
+        cases_NMC=(*letters, *(agreement.cases_NMC or ())),
+        durations_MN=np.concatenate([np.stack(seconds, axis=1), spent], axis=1),
+        testing_ids=(*(content_id("t_", text) for text in texts), *agreement.testing_ids),
+        testing_texts=every,
+        calls_N=(*none, *(agreement.calls_N or ())),
+        values_NMC=(*none, *(agreement.values_NMC or ())),
+        testing_similarity_NN=similarity(every),
+    )
 
 
 class SolverVerdict(NamedTuple):

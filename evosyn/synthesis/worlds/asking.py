@@ -30,6 +30,7 @@ TOOLS, TABLES, DEBUG = "world-tools", "world-tables", "world-debug"
 LONGEST = 2000
 """Characters of one text of a schema."""
 _TOLD = ("before", "after")
+_USED = ("reads", "writes")
 
 
 class WorldName(NamedTuple):
@@ -132,7 +133,10 @@ def read_tables(text: str, slug: str, schema: Mapping[str, Json], sizes: SizesCo
     except (TypeError, AttributeError, KeyError) as error:
         return Parsed(None, f"bad-world: {type(error).__name__}: {error}")
     reason = next(_unfit(world, found["tables"], uses, sizes), "")
-    return Parsed(None, reason) if reason else Parsed({"tables": found["tables"], "uses": uses})
+    if reason:
+        return Parsed(None, reason)
+    kept = {tool.name: {kind: uses[tool.name][kind] for kind in _USED} for tool in world.tools}
+    return Parsed({"tables": found["tables"], "uses": kept})
 
 
 def _unfit(world: ToolWorld, tables: Json, uses: Mapping[str, Json], sizes: SizesConfig) -> Iterator[str]:
@@ -141,7 +145,7 @@ def _unfit(world: ToolWorld, tables: Json, uses: Mapping[str, Json], sizes: Size
     used: set[str] = set()
     for tool in world.tools:
         one = uses.get(tool.name)
-        kinds = [one.get(kind) for kind in ("reads", "writes")] if isinstance(one, dict) else [None]
+        kinds = [one.get(kind) for kind in _USED] if isinstance(one, dict) else [None]
         if not all(isinstance(some, list) and set(map(str, some)) <= set(world.table) for some in kinds):
             yield f"bad-uses: {tool.name}: lists of tables `reads` and `writes`"
             return

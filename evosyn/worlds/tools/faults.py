@@ -45,14 +45,14 @@ def plantings(world: ToolWorld, source: str) -> dict[str, tuple[str, ...]]:
 
 
 def silenced(source: str) -> str | None:
-    """A tool without what it writes; None where it writes nothing, or is no program."""
+    """A tool without what it writes; None where it writes nothing, is no program, or cannot be written again."""
     try:
         tree = parsed(source)
+        if not any(_is_query(node, ("run",)) for node in ast.walk(tree)):
+            return None
+        return ast.unparse(ast.fix_missing_locations(_Without(None).visit(tree))) + "\n"
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-    if not any(_is_query(node, ("run",)) for node in ast.walk(tree)):
-        return None
-    return ast.unparse(ast.fix_missing_locations(_Without(None).visit(tree))) + "\n"
 
 
 # --------------------------------------------------------------------------------------------- places of a function

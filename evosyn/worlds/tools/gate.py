@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from evosyn.parsing import parsed
+from evosyn.parsing import TOO_DEEP, parsed
 from evosyn.sandbox.company import PLAIN
 from evosyn.worlds.tools.records import ToolSpec
 
@@ -41,7 +41,9 @@ def fault(tool: ToolSpec) -> str:
         return next(_faults(tool, tree), "")
     except SyntaxError as error:
         return f"does-not-parse: line {error.lineno}: {error.msg}"
-    except (ValueError, MemoryError, RecursionError) as error:
+    except RecursionError:
+        return f"does-not-parse: {TOO_DEEP}"
+    except (ValueError, MemoryError) as error:
         return f"does-not-parse: {type(error).__name__}: {str(error)[:80]}"
 
 
