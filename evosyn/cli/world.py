@@ -14,6 +14,8 @@ from evosyn.errors import UsageError
 
 if TYPE_CHECKING:
     from evosyn.cli._configs import CheckConfig
+    from evosyn.records import Json
+    from evosyn.rundir import RunDir
     from evosyn.synthesis.recipes.worlds import UserKind
     from evosyn.workbench import Workbench
     from evosyn.worlds.tools.playing import Player
@@ -75,7 +77,7 @@ def tasks(config: CheckConfig, source: str, out: Path, count: int, seed: int, as
     from evosyn.rundir import RunDir
     from evosyn.synthesis.recipes.worlds import rows_of_world
     from evosyn.workbench import Workbench
-    from evosyn.worlds.tools.files import folder_of, read_world, seal, write_world
+    from evosyn.worlds.tools.files import folder_of, read_world, require_same_world, seal, write_world
     from evosyn.worlds.tools.gate import fault
     from evosyn.worlds.tools.graph import find_graph
     from evosyn.worlds.tools.tasks import make_tasks
@@ -85,6 +87,7 @@ def tasks(config: CheckConfig, source: str, out: Path, count: int, seed: int, as
         raise UsageError(f"{folder_of(source)}/{reason}")
     with RunDir(out) as directory, Workbench(config.workbench) as workbench:
         directory.claim_new("world")
+        require_same_world(world, source, out, _held(directory))
         directory.write_json("manifest.json", {"kind": "world", "world": world.id, "asked": count, "seed": seed})
         player, seeds = _player(workbench), SeedTree(seed).child("world", world.id)
         graph = find_graph(world, player, seeds)
@@ -182,6 +185,9 @@ def rollout(
         raise UsageError("no agent: give --agent gold (a script), or --model provider/name")
     with RunDir(out) as directory, Workbench(config.workbench, out=out, seed=seed) as workbench:
         directory.claim_new(KIND)
+        if (held := _held(directory)) not in (None, plan.world.id):
+            told = f"holds episodes in the world {held}, not in {plan.world.name} ({plan.world.id})"
+            raise UsageError(f"--out {out}: {told}; choose another directory")
         decided = {"kind": KIND, "world": plan.world.id, "agent": agent, "user": kind, "seed": seed}
         directory.write_json("manifest.json", decided)
         redrawn: Counter[str] = Counter()
@@ -252,6 +258,12 @@ def serve(source: str, name: str, user: str) -> None:
     task = task_of_world(source, name, user=user != "none")
     came_to = asyncio.run(ServedTask(task).serve())
     click.echo(f"{task.row_id}: {json.dumps(came_to)}", err=True)
+
+
+def _held(directory: RunDir) -> Json:
+    """The id of the world that a directory is of; None where it has no manifest, or one that names none."""
+    held = directory.file("manifest.json").exists()
+    return directory.read_json("manifest.json").get("world") if held else None
 
 
 def _player(workbench: Workbench) -> Player:

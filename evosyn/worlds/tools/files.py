@@ -8,6 +8,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 import json
+import logging
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -24,11 +25,12 @@ from evosyn.worlds.tools.graph import Edge, ToolGraph
 from evosyn.worlds.tools.records import ToolWorld
 from evosyn.worlds.tools.tasks import WorldTask
 
+_log = logging.getLogger(__name__)
 BUILTIN = "builtin:"
 DIGESTS = "digests.json"
 SEALED = frozenset({".json", ".jsonl", ".md", ".py", ".sql", ".parquet", ".yaml"})
-HAND = ("world.json", "policy.md", "testings.yaml")
-"""What people write, beside the tools."""
+HAND = ("world.json", "policy.md", "testings.yaml", "testings.jsonl")
+"""What people write, or a model in their place, beside the tools."""
 
 
 def bundled() -> dict[str, Path]:
@@ -169,8 +171,32 @@ def _seeds(given: Json) -> SeedTree | None:
     return SeedTree(root, tuple(path))
 
 
+def require_same_world(world: ToolWorld, source: str, out: Path, held: Json) -> None:
+    """See that a directory holds this world or none: files of two would be none of either.
+
+    Args:
+        held: id of the world that its manifest names, None where it names none.
+
+    Raises:
+        UsageError: it holds another one, or a tool that this one has not.
+    """
+    if folder_of(source).resolve() == out.resolve():
+        return
+    if held in (None, world.id) and (out / "world.json").is_file():
+        try:
+            held = read_world(str(out)).id
+        except InputError:
+            _log.debug("%s: holds a part of a world, of a command that was killed", out)
+    strange = sorted(one.name for one in (out / "tools").glob("*.py") if one.stem not in world.tool)
+    other = f"the world {held}" if held not in (None, world.id) else f"tools/{strange[0]}" if strange else ""
+    if other:
+        told = f"holds {other}, which is none of {world.name} ({world.id})"
+        raise UsageError(f"--out {out}: {told}; choose another directory")
+
+
 def write_world(source: str, out: Path, graph: ToolGraph, tasks: Iterable[WorldTask]) -> None:
-    """Write a world with its graph and tasks to a directory; `seal` it when all is there."""
+    """Write a world with its graph and tasks to a directory, where nothing is left of what the world had before; `seal`
+    it when all is there."""
     folder = folder_of(source)
     world = read_world(source)
     files = {name: _text(folder, name) for name in HAND if (folder / name).is_file()}
@@ -182,6 +208,9 @@ def write_world(source: str, out: Path, graph: ToolGraph, tasks: Iterable[WorldT
     files["tasks.jsonl"] = "".join(canonical_json(one.to_json()) + "\n" for one in tasks)
     for name, text in files.items():
         write_atomic(out / name, text)
+    for name in (*HAND, DIGESTS):
+        if name not in files:
+            (out / name).unlink(missing_ok=True)
 
 
 def seal(out: Path) -> None:

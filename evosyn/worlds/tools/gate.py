@@ -116,7 +116,7 @@ def _lent(tree: ast.Module, function: ast.FunctionDef) -> Iterator[str]:
 
 
 def _binds(node: ast.AST, name: str) -> bool:
-    """Whether a node holds this identifier as what it binds: a parameter, an import, a capture, an error, a function."""
+    """Whether a node holds this identifier as what it binds: a parameter, import, capture, error or function."""
     values = [value for _, value in ast.iter_fields(node)]
     return name in values or any(isinstance(value, list) and name in value for value in values)
 
