@@ -12,15 +12,17 @@ from typing import NamedTuple
 
 from evosyn.errors import InputError
 from evosyn.randomness import SeedTree
+from evosyn.worlds.tools.cases import breaks
 from evosyn.worlds.tools.chains import Chain, ChainStep, calls_of
 from evosyn.worlds.tools.ddl import schema
 from evosyn.worlds.tools.diff import differences
+from evosyn.worlds.tools.disk import text_of
 from evosyn.worlds.tools.files import changed_files, folder_of, read_graph, read_world, scan_tasks
 from evosyn.worlds.tools.gate import fault
 from evosyn.worlds.tools.graph import find_graph
 from evosyn.worlds.tools.nearmiss import near_misses
 from evosyn.worlds.tools.playing import Play, Player, minutes
-from evosyn.worlds.tools.records import ToolWorld
+from evosyn.worlds.tools.records import Rows, ToolWorld
 from evosyn.worlds.tools.states import draw_args
 from evosyn.worlds.tools.tasks import WorldTask, ungrounded, visible
 
@@ -58,15 +60,22 @@ def check_world(source: str, player: Player) -> WorldCheck:
     folder = folder_of(source)
     faults = [WorldFault(name, reason) for name, reason in changed_files(folder).items()]
     world = read_world(source)
-    if (folder / "schema.sql").read_text(encoding="utf-8") != schema(world):
-        faults.append(WorldFault("schema.sql", "is not what world.json says"))
+    try:
+        if text_of(folder / "schema.sql") != schema(world):
+            faults.append(WorldFault("schema.sql", "is not what world.json says"))
+    except InputError as error:
+        faults.append(WorldFault("schema.sql", str(error)))
     impure = [WorldFault(f"tools/{one.name}.py", reason) for one in world.tools if (reason := fault(one))]
     if impure:  # such a text is not run
         return WorldCheck(world, (*faults, *impure), 0, 0)
     faults += [WorldFault("graph.json", reason) for reason in _unshown(source, world, player)]
-    lines = list(scan_tasks(source, world))
+    try:
+        lines = list(scan_tasks(source, world))
+    except InputError as error:
+        return WorldCheck(world, (*faults, WorldFault("tasks.jsonl", str(error))), 0, 0)
     tasks = [one for _, one in lines if isinstance(one, WorldTask)]
-    faults += [WorldFault(f"tools/{name}.py", reason) for name, reason in _failures(world, tasks, player)]
+    states = [one.state for one in tasks if not breaks(world, one.state)]
+    faults += [WorldFault(f"tools/{name}.py", reason) for name, reason in _failures(world, states, player)]
     misses = 0
     for number, task in lines:
         reason, tried = (str(task), 0) if isinstance(task, InputError) else _task(world, task, player)
@@ -95,15 +104,15 @@ def _unshown(source: str, world: ToolWorld, player: Player) -> Iterator[str]:
         yield "`wrote` names other tools than those that were seen to write"
 
 
-def _failures(world: ToolWorld, tasks: Sequence[WorldTask], player: Player) -> Iterator[tuple[str, str]]:
+def _failures(world: ToolWorld, states: Sequence[Rows], player: Player) -> Iterator[tuple[str, str]]:
     """Tools that fail in a way that they do not declare, or never work."""
-    if not tasks:
+    if not states:
         return
     for tool in world.tools:
         rng = SeedTree(0).child("check", tool.name).random()
         plays = []
         for number in range(TRIES):
-            state = tasks[number % len(tasks)].state
+            state = states[number % len(states)]
             args = draw_args(world, tool, state, rng)
             plays += [] if args is None else [Play(state, minutes([(tool.name, args)]))]
         found = player.play(world, plays)
@@ -116,6 +125,9 @@ def _failures(world: ToolWorld, tasks: Sequence[WorldTask], player: Player) -> I
 
 def _task(world: ToolWorld, task: WorldTask, player: Player) -> tuple[str, int]:
     """Why a task is none, or "", and how many near misses were tried."""
+    for name, rows in (("state", task.state), ("gold", task.gold)):
+        if broken := breaks(world, rows):
+            return f"`{name}` breaks the schema: {broken}", 0
     steps = tuple([ChainStep(name, args) for name, args in task.chain])
     rng = SeedTree(0).child("check", task.id).random()
     misses = near_misses(world, task.reference, task.state, task.shown, rng)

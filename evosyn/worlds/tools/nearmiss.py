@@ -34,7 +34,7 @@ def near_misses(
             for other in _others(world, one, args.get(one.name), rows, rng):
                 found.append([*reference[:at], (name, {**args, one.name: other}), *reference[at + 1 :]])
     spare = [world.tool[name] for name in shown if world.tool[name].request]
-    for tool in rng.choices(spare, k=EXTRA):
+    for tool in rng.choices(spare, k=EXTRA) if spare else ():
         drawn_args = draw_args(world, tool, rows, rng)
         if drawn_args is not None and (tool.name, drawn_args) not in reference:
             found.append([*reference, (tool.name, drawn_args)])
