@@ -116,17 +116,19 @@ def tasks(config: CheckConfig, source: str, out: Path, count: int, seed: int, as
 @sandbox_options
 @config_options(EXAMPLE)
 def check(config: CheckConfig, source: str, as_json: bool) -> int:
-    """Check a world from its files: digests, schema, tools and their testings, graph, references, near misses. Ends
-    with 1 if one is wrong."""
+    """Check a world from its files: digests, schema, tools and their testings, graph, references, near misses,
+    dataset. Ends with 1 if one is wrong."""
+    from evosyn.domains.tool_use import NAME
     from evosyn.reading.plain import safe
-    from evosyn.synthesis.worlds.examining import testing_faults
+    from evosyn.synthesis.worlds.examining import dataset_faults, testing_faults
     from evosyn.workbench import Workbench
     from evosyn.worlds.tools.checking import check_world
     from evosyn.worlds.tools.playing import LIMITS
 
     with Workbench(config.workbench, limits=LIMITS) as workbench:
         found = check_world(source, _player(workbench))
-        found = found._replace(faults=(*found.faults, *testing_faults(source, workbench.judge)))
+        more = (*testing_faults(source, workbench.judge), *dataset_faults(source, workbench.domains[NAME]))
+        found = found._replace(faults=(*found.faults, *more))
     if as_json:
         faults = [one._asdict() for one in found.faults]
         told = {"world": found.world.id, "tools": len(found.world.tools), "tasks": found.tasks, "misses": found.misses}

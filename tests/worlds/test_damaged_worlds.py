@@ -4,7 +4,9 @@ import json
 import os
 import random
 import shutil
+from dataclasses import replace
 
+import pyarrow.parquet
 import pytest
 import yaml
 from tool_shop import rows, shop
@@ -75,7 +77,8 @@ def checked():
 
         def check(folder) -> list[WorldFault]:
             found = check_world(str(folder), player)
-            return [*found.faults, *examining.testing_faults(str(folder), judge)]
+            faults = [*found.faults, *examining.testing_faults(str(folder), judge)]
+            return [*faults, *examining.dataset_faults(str(folder), domain(TOOL_USE))]
 
         yield check
 
@@ -247,3 +250,82 @@ def test_testings_that_are_none_name_what_and_where(folder, checked, old, new, r
         tool_problems(str(folder))
     except UsageError as error:
         assert "testings.yaml" in str(error)
+
+
+def retold(folder, **change):
+    """Has the first task say something else of itself, and the world sealed again."""
+    first, *rest = (folder / "tasks.jsonl").read_text().splitlines()
+    task = json.loads(first)
+    task |= {name: one(task) if callable(one) else one for name, one in change.items()}
+    (folder / "tasks.jsonl").write_text("\n".join([json.dumps(task), *rest]) + "\n")
+    seal(folder)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"shown": []}, "must have the tools of the chain"),
+        ({"shown": ["buy"]}, "must have the tools of the chain, also find_item"),
+        ({"shown": ["buy", "find_item", "buy"]}, "names a tool twice"),
+        ({"misses": 999}, "`misses` is 999"),
+        ({"misses": 0}, "`misses` is 0"),
+        ({"misses": "12"}, "must have texts as texts"),
+        ({"complexity": -5}, "`complexity` is -5"),
+        ({"complexity": 3}, "`complexity` is 3"),
+        ({"distractors": -1}, "`distractors` is -1"),
+        ({"distractors": 10**4}, "`distractors` is 10000"),
+        ({"index": -1}, "`index` is -1"),
+        ({"reference": lambda task: task["reference"][:-1]}, "the reference is not what the chain gives"),
+        ({"reference": lambda task: [*task["reference"][:-1], ["buy", {"item_id": "I1", "count": 1}]]}, "reference does not run"),
+        ({"gold": lambda task: {**task["gold"], "sale": [{**one, "count": -1} for one in task["gold"]["sale"]]}}, "breaks the schema"),
+        ({"gold": lambda task: {**task["gold"], "sale": [{**one, "note": [1]} for one in task["gold"]["sale"]]}}, "a text, a number or null"),
+        ({"gold": lambda task: {**task["gold"], "sale": [{**one, "count": 2**70} for one in task["gold"]["sale"]]}}, "64 bits"),
+        ({"gold": lambda task: {**task["gold"], "sale": [{**one, "note": "\ud800"} for one in task["gold"]["sale"]]}}, "UTF-8"),
+        ({"chain": lambda task: [["buy", {"item_id": {"is": ["I1"]}}], *task["chain"][1:]]}, "must be {know, is}"),
+        ({"chain": lambda task: [["buy", {"item_id": {"from": [0]}}], *task["chain"][1:]]}, "must be {know, is}"),
+        ({"chain": lambda task: [["buy", {"item_id": "I1"}], *task["chain"][1:]]}, "must be {know, is}"),
+        ({"sentences": "buy"}, "must be a list"),
+    ],
+)  # fmt: skip
+def test_a_task_that_says_what_cannot_be_is_named_though_the_world_was_sealed_again(folder, checked, change, reason):
+    retold(folder, **change)
+    found = [one for one in checked(folder) if one.file == "tasks.jsonl:1"]
+    assert len(found) == 1 and reason in found[0].reason, found
+
+
+def test_a_task_told_twice_is_named(folder, checked):
+    first, *rest = (folder / "tasks.jsonl").read_text().splitlines()
+    (folder / "tasks.jsonl").write_text("\n".join([first, first, *rest]) + "\n")
+    seal(folder)
+    found = checked(folder)
+    assert {one.file for one in found} == {"tasks.jsonl:2", f"dataset/{SETTING}.parquet"}
+
+
+def test_a_dataset_that_the_tasks_do_not_give_is_named_though_the_world_was_sealed_again(folder, checked):
+    path, world, tasks = folder / "dataset" / f"{SETTING}.parquet", read_world(str(folder)), read_tasks(str(folder))
+    rows_ = rows_of_world(world, tasks, domain(TOOL_USE))
+    wrong = {
+        "row 2": [rows_[0], replace(rows_[1], testing=rows_[0].testing)],
+        "row 1": rows_[::-1],
+        "has 1 rows": rows_[:1],
+        "has 3 rows": [*rows_, rows_[0]],
+        "has 0 rows": [],
+    }
+    for reason, given in wrong.items():
+        write_dataset(folder, SETTING, given)
+        seal(folder)
+        (found,) = checked(folder)
+        assert found.file == f"dataset/{SETTING}.parquet" and reason in found.reason
+    write_dataset(folder, SETTING, rows_)
+    (folder / "dataset" / "evosyn-00000-of-00001.parquet").write_bytes(path.read_bytes())
+    seal(folder)
+    assert [one.file for one in checked(folder)] == ["dataset/evosyn-00000-of-00001.parquet"]
+    (folder / "dataset" / "evosyn-00000-of-00001.parquet").unlink()
+    table = pyarrow.parquet.read_table(path)
+    pyarrow.parquet.write_table(table, path, compression="none")
+    seal(folder)
+    assert checked(folder) == []
+    for raw in (b"garbage", b"", path.read_bytes()[:-9], b"PAR1" * 5):
+        path.write_bytes(raw)
+        seal(folder)
+        assert {one.file for one in checked(folder)} == {f"dataset/{SETTING}.parquet"}

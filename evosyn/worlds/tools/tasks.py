@@ -26,7 +26,9 @@ from evosyn.worlds.tools.playing import Play, Played, Player, ToolCalled
 from evosyn.worlds.tools.records import ToolSpec, ToolWorld
 from evosyn.worlds.tools.states import draw_args, draw_row, draw_state, free_key
 
-SMALLEST, MOST_TOOLS, GATE, CHAINS, ORACLE = 4, 30, 0.25, 4, 8
+SMALLEST, LARGEST = 4, 6
+"""Rows of a table that a task begins with, before others are added."""
+MOST_TOOLS, GATE, CHAINS, ORACLE = 30, 0.25, 4, 8
 VALID, INVALID = 20, 10
 FEWEST_MISSES = 10
 LOST = "chain-lost"
@@ -155,7 +157,7 @@ class _TaskMaker:
 
     def make(self, index: int, complexity: int, forms: set[str]) -> WorldTask | str:
         """A task, or why there is none; `forms` takes those of chains that were made, with all their beginnings."""
-        counts = {one.name: self._rng.randint(SMALLEST, 6) for one in self._world.tables}
+        counts = {one.name: self._rng.randint(SMALLEST, LARGEST) for one in self._world.tables}
         rows = draw_state(self._world, counts, self._rng)
         maker = ChainMaker(self._world, self._graph, self._player, rows, self._uses, self._rng, tried=self._executed)
         chain = maker.make(complexity)
