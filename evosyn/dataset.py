@@ -294,13 +294,15 @@ def _batches(path: str | Path, setting: str, columns: list[str] | None = None) -
     for file in parquet_files(path, setting):
         try:
             parquet = pyarrow.parquet.ParquetFile(file)
-        except pyarrow.ArrowInvalid as error:
+        except (pyarrow.ArrowException, OSError) as error:
             raise UsageError(f"{file}: is not a parquet file: {error}") from error
         with parquet:
             batches = parquet.iter_batches(batch_size=GROUP_ROWS, columns=columns)
             while True:
                 try:
                     batch = next(batches, None)
+                    if batch is not None:
+                        batch.validate(full=True)  # texts that are none in UTF-8
                 except (pyarrow.ArrowException, OSError) as error:
                     told = " ".join(str(error).split()).rstrip(".")
                     raise UsageError(f"{file}: is damaged: {told}. Put back a copy of it") from error

@@ -5,6 +5,7 @@ What JSON has is read, by the core schema of YAML 1.2, and nothing besides: `yes
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,6 +21,7 @@ SUFFIXES = (".yaml", ".yml")
 WORDS = {"": None, "~": None, "null": None, "true": True, "false": False}
 WHOLE = re.compile(r"[-+]?[0-9]+")
 NUMBER = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+ENDLESS = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 TAGS = {"null", "bool", "int", "float", "str", "seq", "map", "timestamp", "merge", "value", "yaml"}
 """What the reader of YAML 1.1 guesses; a tag that is written out is none of them."""
 DEEPEST = 100
@@ -138,9 +140,12 @@ def _scalar(node: yaml.Node, text: str) -> Json:
     try:
         if WHOLE.fullmatch(text):
             return int(text)
-        return float(text) if NUMBER.fullmatch(text) else text
+        found = float(text) if NUMBER.fullmatch(text) else text
     except ValueError as error:
         raise _wrong(node, "a number of so many digits is not read; give it as code, {python: ...}") from error
+    if ENDLESS.fullmatch(text) or found in (math.inf, -math.inf):
+        raise _wrong(node, f"{text} is no number of JSON; give it as code, {{python: ...}}, or in quotes as a text")
+    return found
 
 
 def _wrong(where: Any, why: str) -> yaml.MarkedYAMLError:

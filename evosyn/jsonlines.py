@@ -88,6 +88,16 @@ def encode_line(value: Json) -> bytes:
     return canonical_json(value).encode("utf-8", "surrogatepass") + b"\n"
 
 
+def json_value(text: str) -> Json:
+    """What a text of JSON says.
+
+    Raises:
+        ValueError: it is none, or has a key twice in an object.
+        RecursionError: it is nested too deeply.
+    """
+    return json.loads(text, parse_constant=_no_constant, object_pairs_hook=_once)
+
+
 def opened_for_reading(path: Path) -> IO[bytes]:
     """The bytes of a file, unpacked where it is gzip.
 
@@ -129,7 +139,7 @@ def raw_lines(path: Path, file: IO[bytes]) -> Iterator[bytes]:
 def _object(path: Path, number: int, raw: bytes) -> dict[str, Json]:
     try:
         text = raw.rstrip(b"\r\n").decode("utf-8-sig", "surrogatepass")
-        value = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_once)
+        value = json_value(text)
     except UnicodeDecodeError as error:
         raise InputError(path, f"is not UTF-8: {error.reason}", line=number, hint="Save the file as UTF-8") from error
     except RecursionError as error:

@@ -21,6 +21,8 @@ from evosyn.errors import UsageError
 
 if TYPE_CHECKING:
     from evosyn.cli._configs import CheckConfig
+    from evosyn.records import Json
+    from evosyn.rundir import RunDir
     from evosyn.synthesis.recipes.worlds import UserKind
     from evosyn.workbench import Workbench
     from evosyn.worlds.tools.playing import Player
@@ -84,7 +86,7 @@ def tasks(config: CheckConfig, source: str, out: Path, count: int, seed: int, as
     from evosyn.rundir import RunDir
     from evosyn.synthesis.recipes.worlds import rows_of_world
     from evosyn.workbench import Workbench
-    from evosyn.worlds.tools.files import folder_of, read_world, seal, write_world
+    from evosyn.worlds.tools.files import folder_of, read_world, require_same_world, seal, write_world
     from evosyn.worlds.tools.gate import fault
     from evosyn.worlds.tools.graph import find_graph
     from evosyn.worlds.tools.tasks import make_tasks
@@ -94,6 +96,7 @@ def tasks(config: CheckConfig, source: str, out: Path, count: int, seed: int, as
         raise UsageError(f"{folder_of(source)}/{reason}")
     with RunDir(out) as directory, Workbench(config.workbench) as workbench:
         directory.claim_new("world")
+        require_same_world(world, source, out, _held(directory))
         directory.write_json("manifest.json", {"kind": "world", "world": world.id, "asked": count, "seed": seed})
         player, seeds = _player(workbench), SeedTree(seed).child("world", world.id)
         graph = find_graph(world, player, seeds)
@@ -122,17 +125,19 @@ def tasks(config: CheckConfig, source: str, out: Path, count: int, seed: int, as
 @sandbox_options
 @config_options(EXAMPLE)
 def check(config: CheckConfig, source: str, as_json: bool) -> int:
-    """Check a world from its files: digests, schema, tools and their testings, graph, references, near misses. Ends
-    with 1 if one is wrong."""
+    """Check a world from its files: digests, schema, tools and their testings, graph, references, near misses,
+    dataset. Ends with 1 if one is wrong."""
+    from evosyn.domains.tool_use import NAME
     from evosyn.reading.plain import safe
-    from evosyn.synthesis.worlds.examining import testing_faults
+    from evosyn.synthesis.worlds.examining import dataset_faults, testing_faults
     from evosyn.workbench import Workbench
     from evosyn.worlds.tools.checking import check_world
     from evosyn.worlds.tools.playing import LIMITS
 
     with Workbench(config.workbench, limits=LIMITS) as workbench:
         found = check_world(source, _player(workbench))
-        found = found._replace(faults=(*found.faults, *testing_faults(source, workbench.judge)))
+        more = (*testing_faults(source, workbench.judge), *dataset_faults(source, workbench.domains[NAME]))
+        found = found._replace(faults=(*found.faults, *more))
     if as_json:
         faults = [one._asdict() for one in found.faults]
         told = {"world": found.world.id, "tools": len(found.world.tools), "tasks": found.tasks, "misses": found.misses}
@@ -262,6 +267,12 @@ def serve(source: str, name: str, user: str) -> None:
     task = task_of_world(source, name, user=user != "none")
     came_to = asyncio.run(ServedTask(task).serve())
     click.echo(f"{task.row_id}: {json.dumps(came_to)}", err=True)
+
+
+def _held(directory: RunDir) -> Json:
+    """The id of the world that a directory is of; None where it has no manifest, or one that names none."""
+    held = directory.file("manifest.json").exists()
+    return directory.read_json("manifest.json").get("world") if held else None
 
 
 def _player(workbench: Workbench) -> Player:

@@ -9,9 +9,19 @@ import pytest
 from click.testing import CliRunner
 
 from evosyn.cli import group
+from evosyn.errors import UsageError
 from evosyn.view.answers import open_view
 from evosyn.view.page import write_export
-from evosyn.worlds.tools.files import bundled, read_graph, read_tasks, read_world, seal
+from evosyn.worlds.tools.files import (
+    bundled,
+    changed_files,
+    read_graph,
+    read_tasks,
+    read_world,
+    require_same_world,
+    seal,
+    write_world,
+)
 
 
 def run(*arguments):
@@ -126,3 +136,42 @@ def test_a_rollout_is_told_task_by_task(tmp_path):
     run("world", "rollout", "builtin:library", "--agent", "sloppy:1", "--limit", 2, "--episodes", 2, "--out", out)
     (table,) = open_view(out).answer("overview", {})["tables"]
     assert [row[1] for row in table["rows"]] == [2, 2] and table["columns"][2] == "paid"
+
+
+def test_a_directory_keeps_the_world_that_it_holds(tmp_path):
+    """Tasks of another world there, or a tool of one, would be those of neither."""
+    out, none = tmp_path / "w", tmp_path / "none"
+    shutil.copytree(bundled()["parcel"], out)
+    world = read_world(str(out))
+    (out / "manifest.json").write_text(json.dumps({"kind": "world", "world": world.id}))
+    before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    for manifest in ({"kind": "world", "world": world.id}, {"kind": "world"}):
+        (out / "manifest.json").write_text(json.dumps(manifest))
+        refused = run("world", "tasks", "builtin:library", "--tasks", 1, "--out", out)
+        assert isinstance(refused.exception, UsageError) and world.id in str(refused.exception)
+        assert "choose another directory" in str(refused.exception)
+    (out / "manifest.json").write_bytes(before[out / "manifest.json"])
+    assert {path: path.read_bytes() for path in before} == before
+    (out / "tools" / "strange.py").write_text("x = 1")
+    assert "tools/strange.py" in str(run("world", "tasks", "builtin:parcel", "--tasks", 1, "--out", out).exception)
+    for task in ("builtin:library", "builtin:parcel"):
+        shown = run("world", "rollout", task, "--agent", "noop", "--limit", 1, "--out", none)
+    assert isinstance(shown.exception, UsageError) and "was started with other settings (world: " in str(shown.exception)
+
+
+def test_the_same_world_again_leaves_nothing_of_before(tmp_path):
+    source, out = tmp_path / "source", tmp_path / "w"
+    shutil.copytree(bundled()["parcel"], source)
+    world = read_world(str(source))
+    graph, tasks = read_graph(str(source)), read_tasks(str(source))
+    write_world(str(source), out, graph, tasks)
+    seal(out)
+    assert (out / "testings.yaml").is_file() and not changed_files(out)
+    (source / "testings.yaml").unlink()
+    require_same_world(world, str(source), out, world.id)
+    write_world(str(source), out, graph, tasks[:1])
+    assert sorted(path.name for path in out.iterdir()) == [
+        "graph.json", "policy.md", "schema.sql", "tasks.jsonl", "tools", "world.json",
+    ]  # fmt: skip
+    seal(out)
+    assert not changed_files(out) and len(read_tasks(str(out))) == 1

@@ -67,7 +67,7 @@ class FinishWorld:
             "attempts": dict(sorted(made.dropped.items())),
         }
         if not self._plan.executed:
-            facts["failing"] = round(len(made.failing) / max(1, len(made.tasks)), 4)
+            facts["failing"] = round(made.failing_share, 4)
         draft = replace(draft, facts=facts)
         if self._tasks and not made.tasks:
             return draft.drop(self.name, "no-task: no chain of calls became one")

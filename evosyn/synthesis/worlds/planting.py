@@ -10,15 +10,17 @@ from __future__ import annotations
 import ast
 import hashlib
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from evosyn.crossexec.judge import Cell, Judge
 from evosyn.domains import load_pools
-from evosyn.domains.world_tool import with_source, world_of
+from evosyn.domains.world_tool import NAME, with_source, world_of
 from evosyn.domains.world_tool_pools import tool_problems
+from evosyn.errors import InputError
 from evosyn.parsing import parsed
 from evosyn.randomness import SeedTree
-from evosyn.records import Json, Problem, Solution, Testing, Verdict
+from evosyn.records import Json, Pool, Problem, Solution, Testing, Verdict
 from evosyn.worlds.tools.faults import FAULTS, plantings
 from evosyn.worlds.tools.files import BUILTIN, bundled, folder_of
 from evosyn.worlds.tools.playing import Player
@@ -63,10 +65,21 @@ def tested_tools(source: str) -> list[ExaminedTool]:
         return [one for name in bundled() for one in tested_tools(f"{BUILTIN}{name}")]
     made = folder_of(source) / MADE
     if made.is_file():
-        pools = load_pools(made)
-        return [ExaminedTool(one.problem, one.solutions[0].text, one.testings[0]) for one in pools if one.solutions]
+        return [_examined(made, one) for one in load_pools(made)]
     found = [(one, one.reference_solution, one.human_testing) for one in tool_problems(source)]
     return [ExaminedTool(one, text, testing) for one, text, testing in found if text and testing is not None]
+
+
+def _examined(path: Path, pool: Pool) -> ExaminedTool:
+    """
+    Raises:
+        InputError: a row is no tool of a world with its program and its testing.
+    """
+    if pool.problem.domain != NAME or not isinstance(pool.problem.meta.get("tool"), str):
+        raise InputError(path, "is no tool of a world", value=pool.problem.problem_id)
+    if not pool.solutions or not pool.testings:
+        raise InputError(path, "must have the program and the testing of each tool", value=pool.problem.problem_id)
+    return ExaminedTool(pool.problem, pool.solutions[0].text, pool.testings[0])
 
 
 def planted(tools: Sequence[ExaminedTool], per_class: int, seeds: SeedTree) -> list[PlantedFault]:

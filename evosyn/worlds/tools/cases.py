@@ -134,6 +134,11 @@ def broken_by(world: ToolWorld, rows: Rows) -> str:
     """What of the schema a state breaks, or ""."""
     if sum(map(len, rows.values())) > MOST_ROWS:
         return f"more than {MOST_ROWS} rows"
+    return breaks(world, rows)
+
+
+def breaks(world: ToolWorld, rows: Rows) -> str:
+    """The same of a state of any size."""
     return _broken_by(world, state_text(rows))
 
 

@@ -17,6 +17,9 @@ from evosyn.worlds.tools.records import ToolSpec
 
 QUERIES = ("one", "all", "run")
 OFFERS = frozenset({*QUERIES, "new_id", "now"})
+BINDS = (ast.Name, ast.Attribute, ast.Constant, ast.keyword)
+"""What may hold a text like the name of the database without giving that name another meaning; names are looked at
+apart."""
 LANGUAGE = replace(
     PLAIN,
     modules={
@@ -29,6 +32,10 @@ LANGUAGE = replace(
 )
 MAX_SOURCE = 20_000
 """Characters."""
+_UNSAID = re.compile(
+    r"'[^']*(?:'|\Z)|\"[^\"]*(?:\"|\Z)|`[^`]*(?:`|\Z)|\[[^\]]*(?:\]|\Z)|--[^\n]*|/\*.*?(?:\*/|\Z)", re.S
+)
+_SAYS = re.compile(r"[()]|\b(?:select|insert|update|delete|replace|values)\b", re.I)
 _STARTS = re.compile(r"\s*(select|insert|update|delete|with)\b", re.I)
 
 
@@ -57,6 +64,7 @@ def _faults(tool: ToolSpec, tree: ast.Module) -> Iterator[str]:
     yield from _signature(tool, functions[0])
     for node in ast.walk(functions[0]):
         yield from _impure(node)
+    yield from _lent(tree, functions[0])
     known = LANGUAGE.builtins | set(tool.raises) | _bound(tree)
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and node.id not in known:
@@ -84,19 +92,55 @@ def _signature(tool: ToolSpec, function: ast.FunctionDef) -> Iterator[str]:
 def _impure(node: ast.AST) -> Iterator[str]:
     if isinstance(node, ast.Global | ast.Nonlocal | ast.Lambda | ast.ClassDef):
         yield f"impure: line {getattr(node, 'lineno', 0)}: no {type(node).__name__.lower()}"
-    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "db":
-        yield from () if node.attr in OFFERS else (f"impure: line {node.lineno}: db has no {node.attr!r}",)
-    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in QUERIES):
-        return
-    if not (isinstance(node.func.value, ast.Name) and node.func.value.id == "db"):
-        return
-    said = node.args[0].value if node.args and isinstance(node.args[0], ast.Constant) else None
-    if not isinstance(said, str):
-        yield f"sql: line {node.lineno}: the first argument of db.{node.func.attr} is a literal text"
+
+
+def _lent(tree: ast.Module, function: ast.FunctionDef) -> Iterator[str]:
+    """Where the database, or one of its functions, is anything but what is called: a value that has another name, or is
+    given away, could be called with any text."""
+    called = {id(one.func): one for one in ast.walk(function) if isinstance(one, ast.Call)}
+    held: set[int] = {id(one) for one in function.args.args}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "db":
+            held.add(id(node.value))
+            if node.attr not in OFFERS:
+                yield f"impure: line {node.lineno}: db has no {node.attr!r}"
+            elif id(node) not in called:
+                yield f"impure: line {node.lineno}: db.{node.attr} is called and nothing else"
+            elif node.attr in QUERIES:
+                yield from _query(node.attr, called[id(node)])
+        elif isinstance(node, ast.Attribute) and node.attr in OFFERS:
+            yield f"impure: line {node.lineno}: only db has {node.attr!r}, and under no other name"
+        elif isinstance(node, ast.Name) and node.id == "db" and id(node) not in held:
+            yield f"impure: line {node.lineno}: db stands where one of its functions is called, and nowhere else"
+        elif id(node) not in held and not isinstance(node, BINDS) and _binds(node, "db"):
+            line = getattr(node, "lineno", function.lineno)
+            yield f"impure: line {line}: db is the database, and nothing else has its name"
+
+
+def _binds(node: ast.AST, name: str) -> bool:
+    """Whether a node holds this identifier as what it binds: a parameter, import, capture, error or function."""
+    values = [value for _, value in ast.iter_fields(node)]
+    return name in values or any(isinstance(value, list) and name in value for value in values)
+
+
+def _query(name: str, call: ast.Call) -> Iterator[str]:
+    said = call.args[0].value if call.args and isinstance(call.args[0], ast.Constant) else None
+    if not isinstance(said, str) or call.keywords:
+        yield f"sql: line {call.lineno}: the first argument of db.{name} is a literal text, and none has a name"
     elif not _STARTS.match(said) or ";" in said.rstrip("; \n"):
-        yield f"sql: line {node.lineno}: one statement: SELECT, INSERT, UPDATE, DELETE or WITH"
-    elif node.func.attr != "run" and not re.match(r"\s*(select|with)\b", said, re.I):
-        yield f"sql: line {node.lineno}: db.{node.func.attr} reads; db.run writes"
+        yield f"sql: line {call.lineno}: one statement: SELECT, INSERT, UPDATE, DELETE or WITH"
+    elif name != "run" and _does(said) != "select":
+        yield f"sql: line {call.lineno}: db.{name} reads; db.run writes"
+
+
+def _does(sql: str) -> str:
+    """The word that says what a statement does; what stands in quotes, comments and parentheses does not."""
+    depth = 0
+    for word in _SAYS.findall(_UNSAID.sub(" ", sql)):
+        if depth == 0 and word not in "()":
+            return str(word).lower()
+        depth += {"(": 1, ")": -1}.get(word, 0)
+    return ""
 
 
 def _bound(tree: ast.Module) -> set[str]:

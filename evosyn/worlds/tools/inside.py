@@ -34,6 +34,7 @@ _CODE = {}
 _FREE = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_RECURSIVE}
 _NAMED = {sqlite3.SQLITE_READ: "reads", sqlite3.SQLITE_UPDATE: "writes"}
 _WHOLE = {sqlite3.SQLITE_INSERT: "writes", sqlite3.SQLITE_DELETE: "writes"}
+_WRITES = {sqlite3.SQLITE_UPDATE, *_WHOLE}
 
 
 def _imported(name, *rest):
@@ -75,22 +76,31 @@ class State:
         self.counters = dict(counters)
         self.touched = {"reads": set(), "writes": set()}
         self.steps = self.minute = 0
+        self.writing = False
         self.db = Database(self._all, self._new_id, self._now, self._one, self._run)
 
     # ----------------------------------------------------------------------------------------------- the five
 
+    def _asked(self, sql, values, *, writing=False):
+        """The one place where a text becomes SQL; `_allowed` is asked while it does."""
+        self.writing = writing
+        try:
+            return self.base.execute(sql, values)
+        finally:
+            self.writing = False
+
     def _one(self, sql, *values):
-        found = self.base.execute(sql, values)
+        found = self._asked(sql, values)
         row = found.fetchone()
         return None if row is None else dict(zip([one[0] for one in found.description], row, strict=True))
 
     def _all(self, sql, *values):
-        found = self.base.execute(sql, values)
+        found = self._asked(sql, values)
         rows = found.fetchmany(MOST_ROWS)
         return [dict(zip([one[0] for one in found.description], row, strict=True)) for row in rows]
 
     def _run(self, sql, *values):
-        return self.base.execute(sql, values).rowcount
+        return self._asked(sql, values, writing=True).rowcount
 
     def _new_id(self, table):
         self.counters[table] += 1
@@ -103,6 +113,8 @@ class State:
     # ----------------------------------------------------------------------------------------------- guards
 
     def _allowed(self, action, first, second, *_):
+        if action in _WRITES and not self.writing:
+            return sqlite3.SQLITE_DENY
         if action in _NAMED:
             self.touched[_NAMED[action]].add(f"{first}.{second}")
         elif action in _WHOLE:

@@ -16,7 +16,8 @@ from evosyn.worlds.tools.playing import ToolCalled, minutes
 from evosyn.worlds.tools.records import LONG_TEXT, Parameter, Rows, ToolWorld
 from evosyn.worlds.tools.states import draw_args, drawn
 
-ORDERS, EXTRA = 10, 12
+ORDERS, EXTRA, OTHERS = 10, 12, 2
+"""Other orders of a chain; further writes; other values for an argument: at most."""
 Calls = Sequence[tuple[str, dict[str, Json]]]
 
 
@@ -34,11 +35,17 @@ def near_misses(
             for other in _others(world, one, args.get(one.name), rows, rng):
                 found.append([*reference[:at], (name, {**args, one.name: other}), *reference[at + 1 :]])
     spare = [world.tool[name] for name in shown if world.tool[name].request]
-    for tool in rng.choices(spare, k=EXTRA):
+    for tool in rng.choices(spare, k=EXTRA) if spare else ():
         drawn_args = draw_args(world, tool, rows, rng)
         if drawn_args is not None and (tool.name, drawn_args) not in reference:
             found.append([*reference, (tool.name, drawn_args)])
     return [minutes(one) for one in found]
+
+
+def most_misses(world: ToolWorld, reference: Calls) -> int:
+    """How many there can be at most, whatever is drawn."""
+    writes = [world.tool[name] for name, _ in reference if world.tool[name].request]
+    return EXTRA + sum(2 + OTHERS * len(one.parameters) for one in writes)
 
 
 def greedy(world: ToolWorld, reference: Calls, rows: Rows, seeds: random.Random) -> Calls:
@@ -90,8 +97,8 @@ def _others(world: ToolWorld, one: Parameter, value: Json, rows: Rows, rng: rand
     if one.ref is not None:
         keys = [str(row[world.table[one.ref].key]) for row in rows.get(one.ref, ())]
         keys = [key for key in keys if key != value]
-        return rng.sample(keys, min(2, len(keys)))
+        return rng.sample(keys, min(OTHERS, len(keys)))
     others: list[Json] = [drawn(one, world, rng) for _ in range(6)]
     if isinstance(value, int) and not isinstance(value, bool):
         others += [value + 1, value - 1]
-    return [other for number, other in enumerate(others) if other != value and other not in others[:number]][:2]
+    return [other for number, other in enumerate(others) if other != value and other not in others[:number]][:OTHERS]

@@ -26,9 +26,13 @@ from evosyn.worlds.tools.playing import Play, Played, Player, ToolCalled
 from evosyn.worlds.tools.records import ToolSpec, ToolWorld
 from evosyn.worlds.tools.states import draw_args, draw_row, draw_state, free_key
 
-SMALLEST, MOST_TOOLS, GATE, CHAINS, ORACLE = 4, 30, 0.25, 4, 8
+SMALLEST, LARGEST = 4, 6
+"""Rows of a table that a task begins with, before others are added."""
+MOST_TOOLS, GATE, CHAINS, ORACLE = 30, 0.25, 4, 8
 VALID, INVALID = 20, 10
 FEWEST_MISSES = 10
+LOST = "chain-lost"
+"""A believed chain that was ended, or has no state to begin in."""
 States = dict[str, list[dict[str, Json]]]
 
 
@@ -79,6 +83,12 @@ class MadeTasks(NamedTuple):
     tasks: tuple[WorldTask, ...]
     dropped: Counter[str]
     failing: tuple[str, ...] = ()
+
+    @property
+    def failing_share(self) -> float:
+        """Share of the believed chains that fail when they are run; those that do not end count, and are no task."""
+        lost = self.dropped[LOST]
+        return (len(self.failing) + lost) / max(1, len(self.tasks) + lost)
 
 
 @dataclass(frozen=True)
@@ -155,7 +165,7 @@ class _TaskMaker:
 
     def make(self, index: int, complexity: int, forms: Collection[str]) -> WorldTask | str:
         """A task, or why there is none; `forms` are those of chains that were made, with all their beginnings."""
-        counts = {one.name: self._rng.randint(SMALLEST, 6) for one in self._world.tables}
+        counts = {one.name: self._rng.randint(SMALLEST, LARGEST) for one in self._world.tables}
         rows = draw_state(self._world, counts, self._rng)
         maker = ChainMaker(self._world, self._graph, self._player, rows, self._uses, self._rng, tried=self._executed)
         chain = maker.make(complexity)
@@ -192,7 +202,7 @@ class _TaskMaker:
         played = self._player.one(self._world, Play(state, calls_of(chain.steps)))
         self.works = played.smooth and played.rows != state
         if played.lost:
-            return "chain-lost"
+            return LOST
         reference = tuple([(one.tool, dict(call.args)) for one, call in zip(chain.steps, played.calls, strict=True)])
         added = sum(map(len, state.values())) - sum(map(len, rows.values()))
         steps = tuple([(one.tool, dict(one.args)) for one in chain.steps])
