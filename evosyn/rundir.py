@@ -19,6 +19,9 @@ from evosyn.records import Json
 SCHEMA = 1
 KEPT_BEFORE = (".", "replies.sqlite", "verdicts.sqlite", "turns.jsonl", "states", "evaluations")
 """How names begin of what is kept in a directory before its run begins: paid replies of a `--dry-run`, for instance."""
+LOCK = ".lock"
+"""Holds the number of the process that writes, as decimal digits alone."""
+PID_DIGITS = 20
 WRITTEN_AGAIN = "Remove it and repeat the command, which writes it again"
 
 
@@ -72,10 +75,33 @@ def require_free(path: Path) -> None:
         RunLocked: one does.
     """
     try:
-        with (path / ".lock").open() as lock:
+        with (path / LOCK).open(errors="replace") as lock:
             _take(lock, path)
     except (FileNotFoundError, NotADirectoryError):
         return
+
+
+def _locked(path: Path) -> tuple[IO[str], bool]:
+    """The lock of a directory, taken, and whether its file was made for that.
+
+    Raises:
+        RunLocked: another process has it.
+        UsageError: the file is of something else.
+    """
+    while True:
+        made = not (path / LOCK).exists()
+        lock = (path / LOCK).open("a+", encoding="utf-8", errors="replace")
+        try:
+            _take(lock, path)
+            lock.seek(0)
+            if lock.read(PID_DIGITS).strip("0123456789"):
+                raise UsageError(f"--out {path}: holds a file of something else ({LOCK}); choose another directory")
+        except UsageError:
+            lock.close()
+            raise
+        if os.fstat(lock.fileno()).st_nlink:
+            return lock, made
+        lock.close()  # whoever made it was refused the directory and took it away
 
 
 def _take(lock: IO[str], path: Path) -> None:
@@ -84,7 +110,7 @@ def _take(lock: IO[str], path: Path) -> None:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         lock.seek(0)
-        owner = lock.read().strip() or "unknown"
+        owner = lock.read(PID_DIGITS).strip() or "unknown"
         raise RunLocked(
             f"{path}: another process (pid {owner}) writes to this run directory; wait for it, or choose another --out"
         ) from error
@@ -104,35 +130,38 @@ class RunDir:
         self.journal = Journal(self.path / "journal.jsonl")
         self.written: set[str] = set()
         self._lock: IO[str] | None = None
+        self._lock_made = self._signed = False
 
     def open_for_writing(self) -> RunDir:
-        """Make the directory and take its lock, which ends with the process.
+        """Make the directory and take its lock, which ends with the process. No file that is there is changed.
 
         Raises:
             RunLocked: another process writes to it.
-            UsageError: the path is a file, or cannot be made.
+            UsageError: the path is a file, or cannot be made; its `.lock` is a file of something else.
         """
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            lock = (self.path / ".lock").open("a+")
+            self._lock, self._lock_made = _locked(self.path)
         except OSError as error:
             raise UsageError(f"--out {self.path}: cannot be used as a run directory: {error.strerror}") from error
-        try:
-            _take(lock, self.path)
-        except RunLocked:
-            lock.close()
-            raise
-        lock.truncate(0)
-        lock.write(str(os.getpid()))
-        lock.flush()
-        self._lock = lock
         return self
 
     def close(self) -> None:
+        """End the lock; one that was made for a directory which was then refused goes."""
         self.journal.close()
         if self._lock is not None:
+            if self._lock_made and not self._signed:
+                self.file(LOCK).unlink(missing_ok=True)
             self._lock.close()
-            self._lock = None
+            self._lock, self._signed = None, False
+
+    def _sign(self) -> None:
+        """Say in the lock which process has it, once the directory is ours."""
+        if self._lock is not None and not self._signed:
+            self._lock.truncate(0)
+            self._lock.write(str(os.getpid()))
+            self._lock.flush()
+            self._signed = True
 
     def __enter__(self) -> RunDir:
         return self.open_for_writing()
@@ -151,6 +180,10 @@ class RunDir:
         Raises:
             UsageError: it holds something else.
         """
+        self._require(kind)
+        self._sign()
+
+    def _require(self, kind: str) -> None:
         held = self.read_json("manifest.json").get("kind") if is_held(self.file("manifest.json")) else kind
         if held != kind:
             raise UsageError(f"--out {self.path}: holds a run of another kind ({held}); choose another directory")
@@ -162,12 +195,13 @@ class RunDir:
         Raises:
             UsageError: it holds something else, such as files of the user.
         """
-        self.claim(kind)
+        self._require(kind)
         if not (self.file("manifest.json").exists() or self.journal.path.exists()):
             others = sorted(one.name for one in self.path.iterdir() if not one.name.startswith(KEPT_BEFORE))
             if others:
                 told = f"holds files that no run of evosyn wrote ({', '.join(others[:3])})"
                 raise UsageError(f"--out {self.path}: {told}; choose another directory")
+        self._sign()
 
     def write(self, name: str, data: str | bytes) -> Path:
         """Write one file of the run atomically and return its path."""
@@ -177,6 +211,7 @@ class RunDir:
 
     def made(self, name: str) -> Path:
         """The path of a file that is now written in another way than by `write`."""
+        self._sign()
         self.written.add(name)
         return self.file(name)
 
