@@ -6,7 +6,7 @@ import fcntl
 import json
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -95,7 +95,7 @@ def _locked(path: Path) -> tuple[IO[str], bool]:
             _take(lock, path)
             lock.seek(0)
             if lock.read(PID_DIGITS).strip("0123456789"):
-                raise UsageError(f"--out {path}: holds a file of something else ({LOCK}); choose another directory")
+                raise holding_others(path, [LOCK])
         except UsageError:
             lock.close()
             raise
@@ -114,6 +114,26 @@ def _take(lock: IO[str], path: Path) -> None:
         raise RunLocked(
             f"{path}: another process (pid {owner}) writes to this run directory; wait for it, or choose another --out"
         ) from error
+
+
+def holding_others(out: Path, names: Sequence[str]) -> UsageError:
+    """Why no run begins in a directory: what it holds, whoever wrote that."""
+    shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    return UsageError(f"--out {out}: holds files of something else ({shown}); choose another directory")
+
+
+def require_new(out: Path, writes: Iterable[str]) -> None:
+    """See that a directory where a run begins holds nothing of what it writes; other files, such as logs, may be there.
+
+    Args:
+        writes: names, or patterns of names.
+
+    Raises:
+        UsageError: it does; nothing was touched.
+    """
+    others = sorted({one.name for pattern in writes for one in out.glob(pattern)})
+    if others:
+        raise holding_others(out, others)
 
 
 class RunDir:
@@ -199,8 +219,7 @@ class RunDir:
         if not (self.file("manifest.json").exists() or self.journal.path.exists()):
             others = sorted(one.name for one in self.path.iterdir() if not one.name.startswith(KEPT_BEFORE))
             if others:
-                told = f"holds files that no run of evosyn wrote ({', '.join(others[:3])})"
-                raise UsageError(f"--out {self.path}: {told}; choose another directory")
+                raise holding_others(self.path, others)
         self._sign()
 
     def write(self, name: str, data: str | bytes) -> Path:

@@ -73,7 +73,7 @@ def test_a_new_run_takes_no_directory_with_files_of_somebody_else(tmp_path: Path
         (tmp_path / name).touch()
     RunDir(tmp_path).claim_new("evolve")
     (tmp_path / "thesis.tex").touch()
-    with pytest.raises(UsageError, match=r"no run of evosyn wrote \(thesis.tex\); choose another directory"):
+    with pytest.raises(UsageError, match=r"files of something else \(thesis.tex\); choose another directory"):
         RunDir(tmp_path).claim_new("evolve")
     RunDir(tmp_path).write_json("manifest.json", {"kind": "evolve"})
     RunDir(tmp_path).claim_new("evolve")  # beside a run of ours they may stand
@@ -90,6 +90,15 @@ def test_a_directory_that_is_refused_stays_as_it_was(lock: str | None, tmp_path:
     with pytest.raises(UsageError, match="choose another directory"), RunDir(tmp_path) as run:
         run.claim_new("evolve")
     assert {one.name: one.read_bytes() for one in tmp_path.iterdir()} == before
+
+
+def test_a_directory_of_evosyns_own_is_not_called_somebody_elses(tmp_path: Path) -> None:
+    for name in ("config.yaml", "metrics.jsonl", "model", "report.json"):  # of a training
+        (tmp_path / name).touch()
+    with pytest.raises(UsageError) as refused:
+        RunDir(tmp_path).claim_new("evolve")
+    told = f"--out {tmp_path}: holds files of something else (config.yaml, metrics.jsonl, model and 1 more)"
+    assert str(refused.value) == f"{told}; choose another directory"
 
 
 def test_a_lock_of_something_else_is_refused_wherever_it_lies(tmp_path: Path) -> None:
