@@ -195,15 +195,16 @@ class RunDir:
         return self.path.joinpath(*parts)
 
     def claim(self, kind: str) -> None:
-        """See that the directory is of this kind of run, or has no manifest yet.
+        """See that the directory is of this kind of run, or has no manifest yet; the lock then names this process.
 
         Raises:
             UsageError: it holds something else.
         """
-        self._require(kind)
+        self.check_kind(kind)
         self._sign()
 
-    def _require(self, kind: str) -> None:
+    def check_kind(self, kind: str) -> None:
+        """The same, before it is sure that the directory is taken: the lock stays as it is."""
         held = self.read_json("manifest.json").get("kind") if is_held(self.file("manifest.json")) else kind
         if held != kind:
             raise UsageError(f"--out {self.path}: holds a run of another kind ({held}); choose another directory")
@@ -215,7 +216,7 @@ class RunDir:
         Raises:
             UsageError: it holds something else, such as files of the user.
         """
-        self._require(kind)
+        self.check_kind(kind)
         if not (self.file("manifest.json").exists() or self.journal.path.exists()):
             others = sorted(one.name for one in self.path.iterdir() if not one.name.startswith(KEPT_BEFORE))
             if others:

@@ -96,7 +96,7 @@ def coevolve(config: CoevolveConfig, seeds: Seeds, workbench: Workbench, out: Pa
     from evosyn.train.rlvr import train_rlvr
     from evosyn.train.run import check_run
 
-    check_run(config)
+    check_run(config, out)
     if config.coevolution.recipe == SELFPLAY:
         train_with_pool(config, seeds.environments, workbench, out, on_row)
         return
