@@ -102,7 +102,9 @@ class Mailbox:
         enough = now - self._count_at >= 2 * self._poll_s and now - self._told_at >= SAY_EVERY_S
         if enough and self._count != self._told:
             self._told, self._told_at = self._count, now
-            log.warning("%d prompts wait for replies in %s (%s there says how)", self._told, self._directory, self._guide)
+            log.warning(
+                "%d prompts wait for replies in %s (%s there says how)", self._told, self._directory, self._guide
+            )
 
 
 def title(request: Request) -> str:
