@@ -10,11 +10,13 @@ import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from evosyn.chat import Reply, Request
+from evosyn.codec import load
 from evosyn.databases import disk_errors, open_to_read, own_tables
-from evosyn.errors import CorruptRun
+from evosyn.errors import CorruptRun, FormatError
 from evosyn.records import content_id
 
 _SCHEMA = "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, reply TEXT NOT NULL) WITHOUT ROWID"
@@ -47,6 +49,7 @@ class RecordedReplies:
         with _damage(path):
             self._empty = not own_tables(path, _OWN, _WHAT)
             self._db = open_to_read(path)
+            self._db.text_factory = bytes  # a row that is no text is told with its key
 
     def get(self, key: str) -> Reply | None:
         """
@@ -54,7 +57,18 @@ class RecordedReplies:
             CorruptRun: what is kept under the key is no reply that this version can read.
         """
         row = None if self._empty else self._execute("SELECT reply FROM replies WHERE key = ?", (key,)).fetchone()
-        return None if row is None else Reply(**json.loads(row[0]), cached=True)
+        return None if row is None else self._read(key, row[0])
+
+    def _read(self, key: str, kept: bytes) -> Reply:
+        try:
+            reply = load(Reply, json.loads(kept))
+            if reply.id != key:
+                raise FormatError("id", "is not that of the request", reply.id)
+        except (ValueError, TypeError, RecursionError) as error:
+            told = f"{self._path}: the reply under the key {key} is damaged, or of a later version: {error}"
+            remedy = "Put back a copy of the file, or remove this row, and the reply is asked and paid for again"
+            raise CorruptRun(f"{told}. {remedy}") from error
+        return replace(reply, cached=True)
 
     def __len__(self) -> int:
         return 0 if self._empty else int(self._execute("SELECT count(*) FROM replies").fetchone()[0])
@@ -87,6 +101,7 @@ class ReplyCache(RecordedReplies):
                 own_tables(path, _OWN, _WHAT)
             self._db = sqlite3.connect(path or ":memory:", timeout=30.0, isolation_level=None, check_same_thread=False)
             try:
+                self._db.text_factory = bytes
                 self._execute("PRAGMA journal_mode=WAL")
                 self._execute("PRAGMA synchronous=NORMAL")
                 self._execute(_SCHEMA)
