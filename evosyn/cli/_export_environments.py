@@ -37,9 +37,10 @@ def command(
     import json
 
     from evosyn.cli._programs import made_rows
-    from evosyn.synthesis.exports import export_dataset
+    from evosyn.synthesis.exports import claim_place, export_dataset
     from evosyn.workbench import Workbench
 
+    claim_place(out)
     with Workbench(config.workbench) as workbench:
         made = made_rows(workbench, names, per_env, None, seed)
     exported = export_dataset(made.samples, form.replace("-", "_"), out, name=name)
