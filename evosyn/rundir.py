@@ -6,7 +6,7 @@ import fcntl
 import json
 import os
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -17,12 +17,30 @@ from evosyn.journal import Journal
 from evosyn.records import Json
 
 SCHEMA = 1
-KEPT_BEFORE = (".", "replies.sqlite", "verdicts.sqlite", "turns.jsonl", "states", "evaluations")
-"""How names begin of what is kept in a directory before its run begins: paid replies of a `--dry-run`, for instance."""
+_DATABASE = ("", "-wal", "-shm", "-journal")
+"""How the names of the files end that SQLite makes of one."""
+KEPT_BEFORE = {"turns.jsonl", "states", "evaluations"}.union(
+    *({f"{name}.sqlite{end}" for end in _DATABASE} for name in ("replies", "verdicts"))
+)
+"""What may stand in a directory before its run begins: paid replies of a `--dry-run`, for instance. Whole names, for
+`states.csv` is a user's; names that begin with a point may stand there too."""
 LOCK = ".lock"
 """Holds the number of the process that writes, as decimal digits alone."""
 PID_DIGITS = 20
 WRITTEN_AGAIN = "Remove it and repeat the command, which writes it again"
+
+
+def see_unchanged(out: Path, before: Mapping[str, Json], now: Mapping[str, Json]) -> None:
+    """
+    Raises:
+        UsageError: a value that decides the course of the run in `out` was another one; names those that were.
+    """
+    changed = [key for key in before if before[key] != now.get(key)]
+    if changed:
+        shown = "; ".join(f"{key}: {before[key]!r} before, {now.get(key)!r} now" for key in changed[:4])
+        raise UsageError(
+            f"--out {out}: was started with other settings ({shown}); repeat them, or choose another --out"
+        )
 
 
 def require_file(path: Path) -> None:
@@ -218,10 +236,23 @@ class RunDir:
         """
         self.check_kind(kind)
         if not (self.file("manifest.json").exists() or self.journal.path.exists()):
-            others = sorted(one.name for one in self.path.iterdir() if not one.name.startswith(KEPT_BEFORE))
+            names = sorted(one.name for one in self.path.iterdir())
+            others = [one for one in names if not one.startswith(".") and one not in KEPT_BEFORE]
             if others:
                 raise holding_others(self.path, others)
         self._sign()
+
+    def begin(self, kind: str, **decided: Json) -> None:
+        """Claim the directory for a run of which these values decide what comes out, and hold it to them.
+
+        Raises:
+            UsageError: it holds something else, or was begun with other values; names them.
+        """
+        self.claim_new(kind)
+        if is_held(self.file("manifest.json")):
+            held = self.read_json("manifest.json")
+            see_unchanged(self.path, {key: held[key] for key in decided if key in held}, decided)
+        self.write_json("manifest.json", {"kind": kind, **decided})
 
     def write(self, name: str, data: str | bytes) -> Path:
         """Write one file of the run atomically and return its path."""

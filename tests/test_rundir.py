@@ -69,8 +69,11 @@ def test_a_damaged_file_of_a_run_says_what_to_do(text: str, tmp_path: Path) -> N
 
 
 def test_a_new_run_takes_no_directory_with_files_of_somebody_else(tmp_path: Path) -> None:
-    for name in (".git", "replies.sqlite", "replies.sqlite-wal", "verdicts.sqlite"):  # of a `--dry-run`
+    databases = [f"{name}.sqlite{end}" for name in ("replies", "verdicts") for end in ("", "-wal", "-shm", "-journal")]
+    for name in (".git", "turns.jsonl", *databases):  # of a `--dry-run`
         (tmp_path / name).touch()
+    for name in ("states", "evaluations"):
+        (tmp_path / name).mkdir()
     RunDir(tmp_path).claim_new("evolve")
     (tmp_path / "thesis.tex").touch()
     with pytest.raises(UsageError, match=r"files of something else \(thesis.tex\); choose another directory"):
@@ -116,6 +119,25 @@ def test_a_run_that_goes_on_says_its_process_in_the_lock_of_the_one_before(tmp_p
     assert (tmp_path / ".lock").exists()
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["states.csv", "evaluations.txt", "replies.sqlite.bak", "replies.sqlite-old", "verdicts.sqlite3", "turns.jsonl.gz"],
+)
+def test_a_name_that_only_begins_like_one_of_ours_is_somebody_elses(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).touch()
+    with pytest.raises(UsageError, match=f"files of something else \\({name}\\); choose another directory"):
+        RunDir(tmp_path).claim_new("evolve")
+
+
 def test_json_files_carry_a_schema_version(tmp_path: Path) -> None:
     path = RunDir(tmp_path).write_json("report.json", {"a": 1})
     assert json.loads(path.read_text()) == {"v": 1, "a": 1}
+
+
+def test_a_directory_is_held_to_what_decided_its_content(tmp_path):
+    with RunDir(tmp_path) as run:
+        run.begin("rows", seed=1, names=["a"])
+        run.begin("rows", seed=1, names=["a"], later=None)
+        with pytest.raises(UsageError, match=r"seed: 1 before, 2 now; names: \['a'\] before, \['b'\] now"):
+            run.begin("rows", seed=2, names=["b"])
+        assert run.read_json("manifest.json") == {"v": 1, "kind": "rows", "seed": 1, "names": ["a"], "later": None}

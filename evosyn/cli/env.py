@@ -165,8 +165,7 @@ def rows(
 
     kind = "environment-rows"
     with RunDir(out) as directory, Workbench(config.workbench) as workbench:
-        directory.claim_new(kind)
-        directory.write_json("manifest.json", {"kind": kind, "seed": seed})
+        directory.begin(kind, names=list(names), per_env=per_env, drawn=environments, seed=seed)
         made = made_rows(workbench, names, per_env, environments, seed)
         write_dataset(out, SETTING, made.samples)
         write_rejects(out, made.rejects)

@@ -181,12 +181,11 @@ def rollout(
     if agent is None and not config.workbench.teacher.spec:
         raise UsageError("no agent: give --agent gold (a script), or --model provider/name")
     with RunDir(out) as directory, Workbench(config.workbench, out=out, seed=seed) as workbench:
-        directory.claim_new(KIND)
-        decided = {"kind": KIND, "world": plan.world.id, "agent": agent, "user": kind, "seed": seed}
-        directory.write_json("manifest.json", decided)
+        model = agent or str(config.workbench.teacher.spec)
+        told = {"episodes": episodes, "limit": limit, "user": kind, "user_model": user_model, "seed": seed}
+        directory.begin(KIND, world=plan.world.id, agent=model, **told)
         redrawn: Counter[str] = Counter()
         rolled = roll_out(workbench, plan, redrawn)
-        model = agent or str(config.workbench.teacher.spec)
         report = figures(plan, rolled, model, redrawn)
         write_rollout(out, plan, rolled, workbench.domains[NAME], model)
         directory.write_json("report.json", report)

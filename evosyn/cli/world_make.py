@@ -28,7 +28,11 @@ if TYPE_CHECKING:
 @flag("-N", "tools.N", "Testings of each tool. [default: 8]", type=click.IntRange(1))
 @flag("--strategy", "tools.strategy", "Ranks both: a name, a file or a RUN. [default: exclusion]")
 @flag(
-    "--no-execution", "unexecuted", "For comparisons: run neither tools nor chains, keep what is written.", is_flag=True
+    "--no-execution",
+    "unexecuted",
+    "For comparisons: one program of each tool, not judged, and chains that were not tried, along a graph that was "
+    "found by running.",
+    is_flag=True,
 )
 @making_options("tools.debug=0", "Say how many model calls it would take, and stop.")
 def command(config: MakeWorldsConfig, names: str, out: Path, dry_run: bool, as_json: bool, quiet: bool) -> None:

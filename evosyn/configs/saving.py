@@ -15,7 +15,7 @@ from evosyn.configs.loading import load_config
 from evosyn.documents import read_settings
 from evosyn.errors import PUT_BACK, CorruptRun, InputError, UsageError, is_held
 from evosyn.records import Json
-from evosyn.rundir import require_new, write_atomic
+from evosyn.rundir import require_new, see_unchanged, write_atomic
 
 CONFIG = "config.yaml"
 FREE = "workbench."
@@ -111,13 +111,8 @@ def _compare(path: Path, now: Json, defaults: Json) -> None:
     """What the file lacks, of a version that did not know it, had its default."""
     old = _held(path)
     before, after = {**_flatten(defaults), **_flatten(old)}, _flatten(now)
-    changed = [key for key in sorted({*_flatten(old), *after}) if before.get(key) != after.get(key)]
-    changed = [key for key in changed if not key.startswith(FREE)]
-    if changed:
-        shown = "; ".join(f"{key}: {before.get(key)!r} before, {after.get(key)!r} now" for key in changed[:4])
-        raise UsageError(
-            f"--out {path.parent}: was started with other settings ({shown}); repeat them, or choose another --out"
-        )
+    deciding = [key for key in sorted({*_flatten(old), *after}) if not key.startswith(FREE)]
+    see_unchanged(path.parent, {key: before.get(key) for key in deciding}, after)
 
 
 def _flatten(value: Json, prefix: str = "") -> dict[str, Json]:

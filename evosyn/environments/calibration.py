@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from statistics import NormalDist
 from typing import NamedTuple
+
+from evosyn.quantiles import t_quantile
 
 ALPHA = 0.05
 TRIVIAL, IMPOSSIBLE = 0.95, 0.05
@@ -76,14 +77,3 @@ def unfit(rates: Sequence[Rate]) -> str:
 def quality(rate: float) -> float:
     """EvoEnv's calibration reward of a solve rate in [0, 1]: highest at `TARGET`, 0 where all or none is solved."""
     return math.exp(-((rate - TARGET) ** 2) / (2 * WIDTH**2)) if 0.0 < rate < 1.0 else 0.0
-
-
-def t_quantile(share: float, freedom: int) -> float:
-    """A quantile of Student's t by the expansion around the normal one (Abramowitz and Stegun, 26.7.5)."""
-    z = NormalDist().inv_cdf(share)
-    terms: tuple[float, ...] = (
-        (z**3 + z) / 4,
-        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
-        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
-    )
-    return z + math.fsum(term / freedom ** (power + 1) for power, term in enumerate(terms))

@@ -162,14 +162,7 @@ class Ladder:
             return reason
         trial.answers = [one for one in answers if isinstance(one, str)]
         values = self._runner.verify(trial.environment, list(zip(trial.made, trial.answers, strict=True)))
-        return _first(
-            trial,
-            [
-                BrokenCall(f"verify:raises:{one.raised}") if not isinstance(one, BrokenCall) and one.raised else one
-                for one in values
-                if not (isinstance(one, BrokenCall) and one.reason.startswith("verify-value"))
-            ],
-        )
+        return _first(trial, [_of_a_call(one) for one in values])
 
     def _repeats(self, trial: _Trial) -> str:
         """L3: the same seeds in another process, in reverse order, give the same."""
@@ -299,9 +292,21 @@ def _broken(found: Sequence[Verified]) -> str:
     return next((one.reason for one in found if isinstance(one, BrokenCall)), "")
 
 
+def _of_a_call(value: Verified) -> Verified | None:
+    """What a verifier says of a right answer, as L2 takes it: an exception breaks the call; None for what is no worth,
+    which is L5's to refuse."""
+    if isinstance(value, BrokenCall):
+        return None if value.reason.startswith("verify-value") else value
+    return BrokenCall(f"verify:raises:{value.raised}") if value.raised else value
+
+
 def _first(trial: _Trial, found: Sequence[Json | MadeInstance | Verified]) -> str:
-    """The first that is broken, with its level; "" for none."""
-    for (level, _), one in zip(trial.cells, found, strict=False):
+    """The first that is broken, with its level; "" for none.
+
+    Args:
+        found: one for each instance, in order.
+    """
+    for (level, _), one in zip(trial.cells, found, strict=True):
         if isinstance(one, BrokenCall):
             return f"{one.reason} (level {level})"
     return ""

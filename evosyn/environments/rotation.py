@@ -56,7 +56,7 @@ class RotationConfig(Section):
     """
 
     active: int | None = Field(default=None, ge=1)
-    memory: float = Field(default=0.9, gt=0, lt=1)
+    memory: float = Field(default=0.5, gt=0, lt=1)
     floor: float = Field(default=0.05, gt=0, le=1)
 
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from evosyn.evaluators.draws import Draws, Floats
 from evosyn.evaluators.notes import FirstDraw, FirstDraws, Note, read_note
+from evosyn.evolve.selection import WON
 from evosyn.ports import ProposalContext, Told
 from evosyn.randomness import SeedTree
 from evosyn.records import Elite, Evidence
@@ -26,8 +27,6 @@ DRAWN = 2
 """Of these with their matrix."""
 ROWS, COLUMNS = 20, 40
 """A larger matrix is not drawn."""
-CLEAR = 0.05
-"""Scores that differ by less are not told apart."""
 NEVER = 0.25
 """A problem on which no program has reached this is not shown."""
 TEXT_LINES, TEXT_CHARACTERS = 15, 600
@@ -130,17 +129,17 @@ class Briefer:
 
     def _summary(self, context: ProposalContext) -> str:
         mine = np.array(context.parent.evaluation.per_seed)
-        won = mine >= self._best_P - CLEAR
+        won = mine >= self._best_P - WON
         reached = np.array(context.reached or mine)
         never = int((reached < np.minimum(NEVER, self._best_P)).sum())
         text = (
             f"Of {len(mine)} problems it gets all that is possible on {won.sum()}, something on "
-            f"{(~won & (mine > CLEAR)).sum()}, nothing on {(~won & (mine <= CLEAR)).sum()}."
+            f"{(~won & (mine > WON)).sum()}, nothing on {(~won & (mine <= WON)).sum()}."
         )
         text += f" On {never} of them no program so far got anything worth showing." if never else ""
         if len(context.before) == len(mine):
             gap = mine - np.array(context.before)
-            gained, lost = (gap > CLEAR).sum(), (gap < -CLEAR).sum()
+            gained, lost = (gap > WON).sum(), (gap < -WON).sum()
             text += f" Against the program that it was made from it gained {gained} and lost {lost}."
         return text
 
@@ -148,12 +147,12 @@ class Briefer:
         """Problems to show: two that another program wins, one that the last change lost, others that can be won."""
         mine = np.array(context.parent.evaluation.per_seed)
         reached = np.array(context.reached or mine)
-        open_P = (self._best_P - mine > CLEAR) & (reached >= np.minimum(NEVER, self._best_P))
+        open_P = (self._best_P - mine > WON) & (reached >= np.minimum(NEVER, self._best_P))
         noted = context.parent.evaluation.notes
         beaten = open_P & np.array([self._differs(context, problem, note) for problem, note in enumerate(noted)])
-        lost = open_P & (np.array(context.before) - mine > CLEAR) if context.before else np.zeros_like(open_P)
+        lost = open_P & (np.array(context.before) - mine > WON) if context.before else np.zeros_like(open_P)
         chosen: list[int] = []
-        for pool, count in ((beaten, 2), (lost, 1), (open_P & (reached - mine > CLEAR), SHOWN), (open_P, SHOWN)):
+        for pool, count in ((beaten, 2), (lost, 1), (open_P & (reached - mine > WON), SHOWN), (open_P, SHOWN)):
             left = [problem for problem in np.flatnonzero(pool).tolist() if problem not in chosen]
             chosen += rng.sample(left, min(count, len(left), SHOWN - len(chosen)))
         return chosen
@@ -167,7 +166,7 @@ class Briefer:
         """The best of the other programs on a problem, if it is clearly better there."""
         best = max(context.others, key=lambda one: _score(one, problem), default=None)
         mine = context.parent.evaluation.per_seed[problem]
-        return None if best is None or _score(best, problem) - mine <= CLEAR else best
+        return None if best is None or _score(best, problem) - mine <= WON else best
 
     def _told(self, context: ProposalContext, problem: int, *, drawn: bool, texts: bool) -> list[str]:
         place = self._first.place(problem)

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from evosyn.codec import dump
 from evosyn.evaluators.consistency import SeedConsistency
 from evosyn.evaluators.draws import ConsistencyConfig
-from evosyn.evaluators.duel import WON, Duel, SeedsWon, duels, likeness, told
+from evosyn.evaluators.duel import Duel, SeedsWon, duels, likeness, told
 from evosyn.evaluators.intervals import Interval, bootstrap, difference
 from evosyn.evaluators.pruning import PrunedProgram, prune_terms
 from evosyn.evaluators.terms import Variant, variants
+from evosyn.evolve.selection import WON
 from evosyn.parsing import parsed
 from evosyn.ports import StrategyRunner
 from evosyn.records import Candidate, Evaluation, Json, PassMatrix

@@ -14,11 +14,10 @@ import numpy as np
 
 from evosyn.evaluators.behaviour import Behaviour
 from evosyn.evaluators.draws import Block
+from evosyn.evolve.selection import WON
 from evosyn.records import Invalid
 from evosyn.strategies.ranking import centred_places, rank_correlations
 
-WON = 0.05
-"""A seed is won or lost where the scores differ by more than this."""
 SHOWN = 3
 """Seeds won, and seeds lost, that are told with what was chosen."""
 

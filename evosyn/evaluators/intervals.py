@@ -46,8 +46,12 @@ def bootstrap(values_P: Floats | Sequence[float], seed: int = 0) -> Interval:
     values = values[~np.isnan(values)]
     if not len(values):
         return Interval(float("nan"), float("nan"))
-    rng = SeedTree(seed).child("bootstrap", len(values)).rng()
-    means = values[rng.integers(len(values), size=(RESAMPLES, len(values)))].mean(axis=1)
+    return resampled(values, SeedTree(seed).child("bootstrap", len(values)).rng())
+
+
+def resampled(values_P: Floats, rng: np.random.Generator) -> Interval:
+    """The same of one value or more, none of them NaN, by a generator of the caller's."""
+    means = values_P[rng.integers(len(values_P), size=(RESAMPLES, len(values_P)))].mean(axis=1)
     low, high = np.quantile(means, [0.025, 0.975])
     return Interval(float(low), float(high))
 

@@ -17,7 +17,7 @@ from evosyn.records import Elite
 TOURNAMENT = 24
 TOLERANCE = 1e-6
 WON = 0.05
-"""A seed problem is won or lost where scores differ by more than this."""
+"""A seed problem is won or lost where scores differ by more than this; those that differ by less are not told apart."""
 
 
 def by_rank(archive: Archive, rng: random.Random) -> Elite:

@@ -234,6 +234,25 @@ def of_execution(report: Mapping[str, Json] | None, progress: str) -> Conclusion
     return Conclusion("no" if unknown > cells / 2 else "unclear" if unknown else "yes", did, why=tuple(why))
 
 
+def of_world(report: Mapping[str, Json]) -> Conclusion:
+    """A world with tasks: how many there are, and why there are no more."""
+    kept, dropped = report["kept"], report.get("dropped") or {}
+    did = f"{kept} tasks in a world of {report['tools']} tools and {report['tables']} tables."
+    why = [f"{count} attempts were dropped: {reason}" for reason, count in dropped.items()]
+    return Conclusion("yes" if kept else "no", did, why=tuple(why))
+
+
+def of_rollout(report: Mapping[str, Json]) -> Conclusion:
+    """Episodes in a world: what share was paid. Nothing is won or lost by it."""
+    k, unknown = report["k"], report["unknown"]
+    share = report[f"avg@{k}"]
+    paid = "no task has all rewards known" if share is None else f"{share:.3f} of the episodes are paid"
+    did = f"{report['model']} on {report['tasks']} tasks, {k} episodes each: {paid}."
+    why = [f"{unknown} episodes are unknown: our own machinery spoiled them"] if unknown else []
+    why += [f"{count} were not paid: {reason}" for reason, count in (report.get("dropped") or {}).items()]
+    return Conclusion("done", did, why=tuple(why))
+
+
 def of_ablation(report: Mapping[str, Json] | None, progress: str) -> Conclusion:
     """Tables of ablations, each with what it says."""
     tables = (report or {}).get("tables") or {}

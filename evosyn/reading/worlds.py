@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from evosyn.errors import UsageError
 from evosyn.jsonlines import read_lines
+from evosyn.reading.conclusions import Conclusion, of_rollout, of_world
 from evosyn.reading.summaries import SHORT, SummaryReading, TableShown
 from evosyn.reading.world_graph import GraphShown, shown_graph
 from evosyn.records import Json, canonical_json
@@ -32,6 +33,9 @@ class WorldReading(SummaryReading):
 
     made_by = "`evosyn world tasks`"
     asks = {"overview": (), "why": ("ID",), "graph": ()}  # noqa: RUF012
+
+    def conclude(self, report: Mapping[str, Json] | None) -> Conclusion:
+        return super().conclude(report) if report is None else of_world(report)
 
     def tables(self, values: Mapping[str, Json]) -> tuple[TableShown, ...]:  # noqa: ARG002
         """Its tools, its tables and its tasks."""
@@ -81,6 +85,9 @@ class WorldRolloutReading(SummaryReading):
 
     made_by = "`evosyn world rollout`"
     asks = {"overview": (), "why": ("ID",)}  # noqa: RUF012
+
+    def conclude(self, report: Mapping[str, Json] | None) -> Conclusion:
+        return super().conclude(report) if report is None else of_rollout(report)
 
     def tables(self, values: Mapping[str, Json]) -> tuple[TableShown, ...]:  # noqa: ARG002
         """A row a task: what its episodes were paid, and what the first one that was not lacked."""
@@ -153,7 +160,8 @@ class MadeWorldsReading(SummaryReading):
 def _tool(row: dict[str, Json]) -> Iterator[str]:
     """A tool, its matrix, and what was chosen."""
     sizes = f"{row['solutions']} programs, {row['testings']} testings, {row['rounds']} repairs"
-    what = f"dropped: {row['reason']}" if row["reason"] else f"stands, agreement {row['agreement']:.2f}"
+    stands = f"stands, agreement {row['agreement']:.2f}" if row["verdicts"] else "stands, not judged"
+    what = f"dropped: {row['reason']}" if row["reason"] else stands
     yield f"{row['world']}/{row['tool']}: {what} ({sizes})"
     program, testing = row["chosen"] or (-1, -1)
     for number, letters in enumerate(row["verdicts"]):

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evosyn.rundir import replacing
-from evosyn.synthesis.dedup import DedupConfig, MinHash, band_keys, rows_per_band
+from evosyn.synthesis.dedup import PERMUTATIONS, DedupConfig, MinHash, band_keys, rows_per_band
 from evosyn.textual import shingle_hashes, words
 
 AT_ONCE = 2_000_000
@@ -77,6 +77,7 @@ def write_sketch(file: Path, statements: Mapping[int, str], config: DedupConfig)
     with replacing(file) as opened:
         np.savez(
             opened,
+            way=np.array(sketch_way(config), dtype=np.int64),
             bands=np.sort(bands, order=("key", "place")),
             places=np.array(list(statements), dtype=np.int64),
             texts=np.array([_digest(one) for one in tokens], dtype="S32"),
@@ -85,12 +86,35 @@ def write_sketch(file: Path, statements: Mapping[int, str], config: DedupConfig)
         )
 
 
+class SketchWay(NamedTuple):
+    """What decides the keys of a sketch: two that were made in different ways share no bucket.
+
+    Attributes:
+        permutations: of a signature; shingle: words in one; rows: permutations of a band.
+    """
+
+    permutations: int
+    shingle: int
+    rows: int
+
+
+def sketch_way(config: DedupConfig) -> SketchWay:
+    """How a sketch is made now."""
+    return SketchWay(PERMUTATIONS, config.shingle, rows_per_band(config.threshold))
+
+
+def way_of(file: Path) -> SketchWay | None:
+    """How a sketch was made; None for one that does not say."""
+    with np.load(file) as held:
+        return SketchWay(*held["way"].tolist()) if "way" in held else None
+
+
 def repeats(sketches: Sequence[Path], threshold: float, scratch: Path, *, at_once: int = AT_ONCE) -> Iterator[Copied]:
     """Every statement that an index of those before it would call a duplicate, in order.
 
     Args:
-        sketches: files in the order of the run; the numbers of each are above those of the files before it. The first
-            is of what was given: it is compared with, and not itself asked about.
+        sketches: files in the order of the run, all made in one way; the numbers of each are above those of the files
+            before it. The first is of what was given: it is compared with, and not itself asked about.
         scratch: an empty directory on a local disk, which needs 16 bytes for each band of each text, and as much again
             for what is shared.
         at_once: band keys that are sorted in memory at the same time.

@@ -11,12 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from evosyn.evaluators.intervals import resampled
+from evosyn.quantiles import t_quantile
 from evosyn.randomness import SeedTree
-
-_T975 = (
-    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131,
-    2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
-)  # fmt: skip
 
 
 class MeanInterval(NamedTuple):
@@ -45,9 +42,7 @@ def bootstrap(values: Sequence[float], seeds: SeedTree) -> MeanInterval:
     data = np.asarray(values, dtype=np.float64)
     if len(data) < 2:
         return MeanInterval(float(data.mean()) if len(data) else math.nan, math.nan, math.nan)
-    rows = seeds.rng().integers(0, len(data), size=(2000, len(data)))
-    low, high = np.quantile(data[rows].mean(axis=1), [0.025, 0.975])
-    return MeanInterval(float(data.mean()), float(low), float(high))
+    return MeanInterval(float(data.mean()), *resampled(data, seeds.rng()))
 
 
 def t_interval(values: Sequence[float]) -> MeanInterval:
@@ -56,6 +51,5 @@ def t_interval(values: Sequence[float]) -> MeanInterval:
     mean = float(data.mean()) if len(data) else math.nan
     if len(data) < 2:
         return MeanInterval(mean, math.nan, math.nan)
-    quantile = _T975[len(data) - 2] if len(data) - 2 < len(_T975) else 1.96
-    half = quantile * float(data.std(ddof=1)) / math.sqrt(len(data))
+    half = t_quantile(0.975, len(data) - 1) * float(data.std(ddof=1)) / math.sqrt(len(data))
     return MeanInterval(mean, mean - half, mean + half)

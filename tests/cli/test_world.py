@@ -32,6 +32,17 @@ def test_a_rollout_is_written_told_and_can_be_looked_at(tmp_path):
     assert "avg@1" in run("inspect", out).stdout
 
 
+def test_a_rollout_is_not_replaced_by_one_with_other_settings(tmp_path):
+    command = ("world", "rollout", "builtin:library", "--limit", 1, "--out", tmp_path / "r", "--agent")
+    assert not run(*command, "noop").exception
+    before = (tmp_path / "r" / "report.json").read_bytes()
+    for more in (("gold",), ("noop", "--episodes", 2), ("noop", "--seed", 4)):
+        found = run(*command, *more)
+        assert "was started with other settings" in str(found.exception), found.output
+    assert (tmp_path / "r" / "report.json").read_bytes() == before
+    assert not run(*command, "noop").exception
+
+
 def test_worlds_that_come_with_evosyn_are_listed():
     rows = json.loads(run("world", "list", "--json").stdout)["worlds"]
     assert [row["name"] for row in rows] == ["clinic", "library", "parcel"]

@@ -68,3 +68,17 @@ def test_one_that_breaks_in_the_second_process_alone_is_named_as_broken(
         "    if sys.flags.hash_randomization:\n        os._exit(3)\n    return real(*given)\n"
     )
     assert ladder.check(f"{SOUND}\n{top}").reason.startswith(named)
+
+
+@pytest.mark.parametrize("values", ["1", "1, 2, 3", ""])
+def test_a_call_that_breaks_is_told_with_its_own_level_whatever_the_values_before_it(
+    ladder: Ladder, values: str
+) -> None:
+    """Of the levels named the verifier gives 2, which is L5's to refuse; at level 5 it hangs."""
+    text = SOUND.replace('{"a": a, "b": b}', '{"a": a, "b": b, "digits": len(str(knobs["largest"])) // 2}').replace(
+        "    return answer.strip()",
+        f'    if instance["digits"] in ({values}{"," * bool(values)}):\n        return 2\n'
+        '    while instance["digits"] == 5:\n        pass\n    return answer.strip()',
+    )
+    climb = ladder.check(text)
+    assert climb.level == 1 and climb.reason.startswith("verify:timeout") and climb.reason.endswith("(level 5)")

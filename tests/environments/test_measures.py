@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evosyn.environments import bundled
-from evosyn.environments.calibration import Rate, quality, t_quantile, unfit, wald
+from evosyn.environments.calibration import Rate, quality, unfit, wald
 from evosyn.environments.contract import Environment, read_environment
 from evosyn.environments.entropy import TAUS, Clustering, varieties
 from evosyn.environments.novelty import NoveltyPool
@@ -40,11 +40,6 @@ def test_the_slope_is_that_of_single_outcomes(drawn: list[tuple[int, int]]) -> N
     rest = sum((y - y0 - slope * (x - x0)) ** 2 for x, y in zip(xs, ys, strict=True))
     assert found is not None and found.slope == pytest.approx(slope, abs=1e-9)
     assert found.t == pytest.approx(slope / math.sqrt(rest / (n - 2) / sxx), abs=1e-6, rel=1e-6)
-
-
-def test_quantiles_are_those_of_the_tables() -> None:
-    for freedom, value in ((18, -1.7341), (38, -1.6860), (78, -1.6646), (1000, -1.6464)):
-        assert t_quantile(0.05, freedom) == pytest.approx(value, abs=2e-4)
 
 
 def test_what_has_no_level_is_taken_for_falling_in_a_twentieth_and_what_falls_is_found() -> None:

@@ -5,21 +5,31 @@ from __future__ import annotations
 import importlib.util
 import json
 import random
+from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
+from evosyn.dataset import from_row
+from evosyn.domains import domain
+from evosyn.domains.environment import NAME
 from evosyn.environments.contract import read_environment
 from evosyn.environments.ladder import Ladder
-from evosyn.environments.rows import EnvironmentRow, rows_of
+from evosyn.environments.rows import EnvironmentRow, rows_of, samples_of
 from evosyn.environments.runner import EnvironmentRunner
-from evosyn.errors import UsageError
+from evosyn.errors import SandboxUnavailable, UsageError
+from evosyn.jsonlines import read_lines
 from evosyn.randomness import SeedTree
-from evosyn.records import Json
+from evosyn.records import Json, Verdict
 from evosyn.sandbox import open_sandbox
 from evosyn.simulation.experiment import environment_world as world
+from evosyn.simulation.experiment.environment_runs import EnvironmentPlan, asked_of, prepare, questions, tasks_of_seed
 from evosyn.simulation.experiment.environment_table import markdown, summarize
+from evosyn.simulation.experiment.toy_data import StepBudget
+from evosyn.train.data import tasks_of
+from evosyn.train.scoring import Score, Task
 
 
 @pytest.fixture(scope="module")
@@ -83,6 +93,21 @@ def test_shares_of_drafts_are_those_asked_for() -> None:
     assert share(1.0, 1.0)[0] == 1.0
 
 
+def test_no_held_out_question_stands_in_the_rows_of_an_arm(boxes, tmp_path: Path) -> None:
+    plan, seeds = EnvironmentPlan(2, 1.0, 1.0, 8, "smoke", 20, 40, 8), SeedTree(0)
+    prepare(tmp_path, seeds, plan, *boxes)
+    rows = [from_row(value) for _, value in read_lines(tmp_path / "rows.jsonl")]
+    asked, heldout = asked_of(tmp_path)["heldout"], tasks_of_seed(seeds, plan).heldout
+    assert len(rows) == (2 + world.HANDS) * 20 and len(asked) == 40 * 8
+    assert not {one for one, _ in asked} & {one.statement for one in rows}
+    anyhow = questions(heldout, 8, seeds.child("heldout"))
+    assert {one for one, _ in anyhow} & {one.statement for one in rows}, "nobody kept them apart"
+    assert [one.split()[4] for one, _ in asked] == [one.split()[4] for one, _ in anyhow]  # rules
+    every = {world.question(pair, "plain") for pair in product(world.WORDS, repeat=2)}
+    with pytest.raises(UsageError, match="no held-out question of 2 of the words bako, dilu"):
+        questions([world.WordTask(("bako", "dilu"), "plain")], 1, SeedTree(0), every)
+
+
 def records(finals: dict[str, list[float]], alike: dict[str, float] | None = None) -> list[Json]:
     found = []
     for arm, values in finals.items():
@@ -100,6 +125,10 @@ def test_the_table_says_what_was_reached_and_what_was_missed() -> None:
     good = summarize(records(finals, {"filtered": 0.6, "rotation": 0.3}), drafts)
     assert good["differences"]["filtered - unfiltered"]["mean"] == pytest.approx(0.3)
     assert (good["gap_closed"], good["fewer"], good["remarks"]) == (0.75, 0.5, [])
+    assert good["gap_leaving_out_a_seed"] == [0.75, 0.75] and "(leaving out a seed: 0.75 to 0.75)" in markdown(good)
+    assert "| oracle - unfiltered | +0.400" in markdown(good)
+    unsure = summarize(records({**finals, "oracle": [0.8, 0.5]}), drafts)
+    assert unsure["gap_closed"] is None and "closed by filtered: -." in markdown(unsure)
     assert good["drafts"] == {"kept": 1, "l5": 1}
     assert "checked environments teach better" in good["verdict"]
     assert good["simulated"] is True
@@ -120,6 +149,41 @@ def test_an_arm_and_a_size_that_there_are_not_are_refused(tmp_path: Path) -> Non
         CliRunner().invoke(group, [*line, "--arms", "evosyn"], catch_exceptions=False)
     with pytest.raises(UsageError, match="--size gpu"):
         CliRunner().invoke(group, [*line, "--size", "gpu"], catch_exceptions=False)
+
+
+class Unknowing:
+    """Judges as it is told, in turn; None: our infrastructure failed."""
+
+    def __init__(self, passes: list[bool | None]) -> None:
+        self.passes = passes
+
+    def score(self, tasks: Sequence[Task], texts: Sequence[str]) -> list[Score]:  # noqa: ARG002
+        verdicts = [Verdict.UNKNOWN if one is None else Verdict.PASS if one else Verdict.FAIL for one in self.passes]
+        return [Score(one, float(one is Verdict.PASS), True) for one, _ in zip(verdicts, texts, strict=True)]
+
+
+@pytest.mark.train
+@pytest.mark.skipif(importlib.util.find_spec("trl") is None, reason="needs the train extra")
+def test_an_answer_that_nobody_could_judge_is_no_wrong_answer(boxes, tmp_path: Path) -> None:
+    from evosyn.simulation.experiment.environment_policy import WordLearner, warm_weights
+
+    found = [read_environment(world.written(at, one)).value for at, one in enumerate(world.tasks_by_hand()[:2])]
+    rows = [rows_of(one, EnvironmentRunner(boxes[0]), 3, SeedTree(1)) for one in found if one is not None]
+    kept = [row for each in rows for row in each if isinstance(row, EnvironmentRow)]
+    samples, budget = samples_of(kept, domain(NAME)), StepBudget(warm_steps=1, width=16)
+    warm_weights(tmp_path / "start", [(world.question(("bako",), "plain"), "<answer>A </answer>")], budget, SeedTree(1))
+    learner = WordLearner(tmp_path / "start", {}, budget, boxes[0], SeedTree(1))
+    learner._scorer = Unknowing([True, None, False, None, True, None])  # type: ignore[assignment]
+    assert list(learner.rates(samples).values()) == [0.5, 1.0]
+    learner._scorer = Unknowing([True, None, False, None, None, None])  # type: ignore[assignment]
+    with pytest.raises(SandboxUnavailable, match=r"judged no answer of environment .* \(1 of 2 such\)"):
+        learner.rates(samples)
+    learner._tasks = tasks_of(samples)
+    groups = [row for row in learner._tasks for _ in range(3)]
+    passed = [True, None, False, *(True, None, True), *(None, None, None)]
+    scores = Unknowing(passed).score([], groups[:9])
+    assert learner._record(groups[:9], scores, [""] * 9).figures["zero_variance"] == 0.5  # of two groups that are known
+    assert sum(learner._paid.values()) == 3
 
 
 @pytest.mark.train

@@ -88,12 +88,29 @@ def verdict(finals: dict[str, list[float]], **good: float) -> str:
 
 def test_the_gap_and_the_paired_interval_are_those_of_the_means_and_differences() -> None:
     found = records({"evosyn": [0.8, 0.9, 0.85], "random": [0.4, 0.5, 0.45], "oracle": [0.9, 1.0, 0.95]})
-    assert gap_closed(found) == pytest.approx(0.8)
+    assert gap_closed(found) == (0.8, 0.8, 0.8)
     difference = paired(found, "evosyn", "random")
     assert difference is not None
     assert difference.mean == pytest.approx(0.4)
     assert difference.low == pytest.approx(0.4)
     assert "beats a random choice" in summarize(found, [])["verdict"]
+
+
+def test_the_share_of_a_gap_needs_a_gap_and_has_the_range_of_leaving_out_a_seed() -> None:
+    floor, top = {"random": [0.4, 0.4, 0.4]}, {"oracle": [0.8, 0.9, 0.7]}
+    found = gap_closed(records({"evosyn": [0.8, 0.6, 0.5], **floor, **top}))
+    assert found is not None
+    assert found == pytest.approx((0.7 / 1.2, 0.3 / 0.8, 0.5 / 0.7), abs=1e-4)
+    worse = gap_closed(records({"evosyn": [0.3, 0.3, 0.3], **floor, **top}))
+    assert worse is not None and worse.share < 0
+    assert (
+        gap_closed(records({"evosyn": [0.8, 0.6], "random": [0.4, 0.6], "oracle": [0.9, 0.61]})) is None
+    )  # holds zero
+    assert gap_closed(records({"evosyn": [0.8], "random": [0.4], "oracle": [0.9]})) is None  # no interval
+    table = summarize(records({"evosyn": [0.8, 0.6, 0.5], **floor, **top}), facts(evosyn=0.5, random=0.1))
+    assert (table["gap_closed"], table["gap_leaving_out_a_seed"]) == (found.share, [found.least, found.greatest])
+    assert "closed by evosyn: 0.58 (leaving out a seed: 0.38 to 0.71)" in markdown(table)
+    assert "| 0.58 (leaving out a seed: 0.38 to 0.71) |" in sweep_markdown({"default": table})
 
 
 def test_the_verdict_says_so_where_filtering_does_not_help() -> None:

@@ -7,26 +7,32 @@ import importlib.util
 import json
 import random
 from collections import Counter
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from evosyn.chat import Message, Request
+from evosyn.dataset import from_row
 from evosyn.environments.asking import REVIEW
 from evosyn.environments.ladder import Ladder
 from evosyn.environments.replies import read_draft
 from evosyn.environments.rows import EnvironmentRow, rows_of
 from evosyn.environments.runner import EnvironmentRunner
 from evosyn.errors import UsageError
+from evosyn.jsonlines import read_lines
 from evosyn.randomness import SeedTree
 from evosyn.records import Json
+from evosyn.reported_steps import ReportedSteps
+from evosyn.rundir import RunDir
 from evosyn.sandbox import open_sandbox
 from evosyn.simulation.experiment import environment_language as language
 from evosyn.simulation.experiment import environment_world as world
-from evosyn.simulation.experiment.environment_runs import AUTHOR
-from evosyn.simulation.experiment.selfplay_runs import ARMS, StudentEffort, answered, experiment
+from evosyn.simulation.experiment.environment_runs import AUTHOR, FateOfDraft, pool_of
+from evosyn.simulation.experiment.selfplay_runs import ARMS, answered, experiment
 from evosyn.simulation.experiment.selfplay_table import markdown, sign_seen, summarize, windows
+from evosyn.synthesis.selfplay.state import DraftFate, PoolStep
 
 trained = pytest.mark.skipif(importlib.util.find_spec("trl") is None, reason="needs the train extra")
 ABOUT = world.WordTask(("bako", "gari", "lupi", "reka"), "framed")
@@ -160,6 +166,49 @@ def test_a_start_that_cannot_be_as_strong_as_it_should_is_refused_and_written_no
     assert not (tmp_path / "start").exists()
 
 
+@pytest.mark.train
+@trained
+def test_rounds_of_the_start_come_after_the_first_that_is_kept_and_what_is_taken_back_is_not_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from evosyn.simulation.experiment import selfplay_start as start
+    from evosyn.simulation.experiment.toy_data import StepBudget
+
+    rates, taken = iter([0.9, 0.4, 0.5, 0.95, 0.97, 0.98]), []
+    monkeypatch.setattr(start, "fit_pairs", lambda *given: taken.append((given[3].steps, given[3].rate)))
+    monkeypatch.setattr(start, "drawn", lambda *_: [])
+    monkeypatch.setattr(start, "share_right", lambda *_: next(rates))
+    monkeypatch.setattr(start, "ROUNDS", 6)
+    with pytest.raises(UsageError, match=r"solves 0\.50 of the fixed pool after 144 steps"):
+        start.strong_start(tmp_path / "start", start.fit_data(SeedTree(1)), StepBudget(width=16), SeedTree(1))
+    first, further = start.FIRST.rate, start.FURTHER.rate
+    assert taken == [(240, first), (120, first), (24, further), (24, further), (12, further), (6, further)]
+
+
+@pytest.mark.train
+@trained
+def test_drafts_that_came_in_with_words_and_rule_of_a_held_out_environment_are_counted(tmp_path: Path) -> None:
+    from evosyn.simulation.experiment.selfplay_student import joint_figures
+
+    other = SOUND._replace(about=ABOUT._replace(rule="opened"), told="opened")
+    sources = (SOUND.program(), other.program(), "")
+    fates = tuple(DraftFate(1, at, level=5, source=one) for at, one in enumerate(sources))
+    with RunDir(tmp_path / "run") as run:
+        steps = ReportedSteps(run.journal, PoolStep)
+        steps.begin({"kind": "test"})
+        steps.append(PoolStep(0, drafts=fates))
+        found = joint_figures(run, [ABOUT, ABOUT._replace(rule="closed")])
+    assert (found["came"], found["widest"], found["held"]) == (2, 4, 1)
+
+
+def test_arms_of_drafts_begin_with_the_same_rows(tmp_path: Path) -> None:
+    fates = [FateOfDraft("one", "", "", "", "", 2), FateOfDraft("two", "", "", "l5", "", 2)]
+    (tmp_path / "drafts.json").write_text(json.dumps([asdict(one) for one in fates]))
+    (tmp_path / "band.json").write_text(json.dumps({"one": 0.5}))
+    assert pool_of(tmp_path, "drafted", banded=True) == pool_of(tmp_path, "rotation", banded=True) != []
+    assert ARMS.index("fixed") < ARMS.index("drafted") < ARMS.index("rotation")
+
+
 # ---------------------------------------------------------------------------------------------------------- table
 
 
@@ -172,11 +221,11 @@ def record(arm: str, seed: int, end: float, l5: tuple[float, float] = (0.3, 0.6)
     if arm == "selfplay":
         steps = [{"l5": l5[at > 9], "rate": None if at == 3 else (0.7, late)[at > 9], "novelty": 0.2, "came": 1}
                  for at in range(20)]  # fmt: skip
-        found |= {"joint": steps, "came": 20, "came_unsound": 2, "widest": 4}
+        found |= {"joint": steps, "came": 20, "came_unsound": 2, "widest": 4, "held": 0}
     return found
 
 
-ENDS = {"none": 0.3, "public": 0.2, "fixed": 0.3, "rotation": 0.5, "selfplay": 0.6}
+ENDS = {"none": 0.3, "public": 0.2, "fixed": 0.3, "drafted": 0.4, "rotation": 0.5, "selfplay": 0.6}
 
 
 def test_the_table_tells_differences_and_whether_their_signs_are_those_of_the_paper() -> None:
@@ -186,9 +235,14 @@ def test_the_table_tells_differences_and_whether_their_signs_are_those_of_the_pa
     assert table["differences"]["selfplay - fixed"]["mean"] == pytest.approx(0.3)
     assert table["signs"] == {
         "public - none": "yes", "fixed - none": "not shown", "selfplay - none": "yes", "selfplay - fixed": "yes",
-        "rotation - fixed": "yes",
     }  # fmt: skip
-    assert "rotation - none" in table["differences"] and "fixed - none: not shown" in table["verdict"]
+    others = ("rotation - fixed", "drafted - fixed", "selfplay - drafted", "rotation - drafted", "rotation - none")
+    assert [table["differences"][name]["mean"] for name in others] == pytest.approx([0.2, 0.1, 0.2, 0.1, 0.2])
+    assert "selfplay - drafted = +0.200" in table["verdict"] and "rotation - fixed" not in table["verdict"]
+    assert "| rotation - fixed | +0.200 [0.200, 0.200] | - |" in markdown(table) and "the fixed pool |" in markdown(
+        table
+    )
+    assert "fixed - none: not shown" in table["verdict"]
     by_arm = {row["arm"]: row for row in table["arms"]}
     assert by_arm["fixed"]["reward_end"] == 0.5  # of questions, not of drafts
     assert by_arm["none"]["zero_variance"] is None
@@ -207,6 +261,11 @@ def test_a_sign_needs_an_interval_without_zero() -> None:
 def test_the_joint_run_is_seen_where_four_of_five_seeds_pass_and_no_sooner() -> None:
     good = [record("selfplay", seed, 0.5) for seed in range(5)]
     found = summarize(good)["selfplay"]
+    assert found["held"] == 0 and "None of them has words and rule of a held-out environment" in markdown(
+        summarize(good)
+    )
+    earlier = [{name: one[name] for name in one if name != "held"} for one in good[:1]]
+    assert "held-out environment" not in markdown(summarize([*earlier, *good[1:]]))
     assert found["passed"] == 5 and found["seen"] and found["checks"][0]["l5"] == [0.3, 0.6]
     assert found["by_window"]["pool"] == pytest.approx([11.5, 15.5, 19.5, 23.5, 27.5])
     flat, away = record("selfplay", 0, 0.5, l5=(0.5, 0.7)), record("selfplay", 1, 0.5, late=0.9)
@@ -250,6 +309,10 @@ def test_the_smoke_size_runs_every_arm_and_one_that_was_lost_ends_alike(tmp_path
     report = json.loads((out / "report.json").read_text())
     assert [row["arm"] for row in report["arms"]] == list(ARMS)
     assert len({row["start_sampled"] for row in report["arms"]}) == 1  # the same weights
+    asked = {one for one, _ in json.loads((out / "seed-0" / "asked.json").read_text())["heldout"]}
+    rows = [value for name in ("rows", "fixed", "public")
+            for _, value in read_lines(out / "seed-0" / f"{name}.jsonl")]  # fmt: skip
+    assert asked and not asked & {from_row(one).statement for one in rows}
     assert 0.75 <= report["start"]["0"]["rate"] <= 0.85 and report["simulated"] is True
     before = json.loads((out / "seed-0" / "selfplay.json").read_text())
     assert len(before["joint"]) == 3 and len(before["log"]) == 4  # after the last step no draft could be trained on
@@ -264,4 +327,4 @@ def test_the_smoke_size_runs_every_arm_and_one_that_was_lost_ends_alike(tmp_path
 def test_the_experiment_is_one_of_environments_with_other_work() -> None:
     from evosyn.simulation.experiment.environment_runs import EnvironmentExperiment
 
-    assert isinstance(experiment(None, "smoke", (0,), ARMS, StudentEffort()), EnvironmentExperiment)  # type: ignore[arg-type]
+    assert isinstance(experiment(None, "smoke", (0,), ARMS, jobs=1, rate=3e-4), EnvironmentExperiment)  # type: ignore[arg-type]

@@ -6,14 +6,19 @@ import importlib.util
 import json
 import math
 import random
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
+from evosyn.codec import dump
+from evosyn.domains import Domains
+from evosyn.domains.world_tool import NAME, ToolConditions, tool_problem, with_source, world_of
 from evosyn.errors import UsageError
 from evosyn.randomness import SeedTree
-from evosyn.records import Json
+from evosyn.records import Json, Solution
 from evosyn.simulation.experiment import tool_offices
 from evosyn.simulation.experiment.tool_data import (
     WorldMaker,
@@ -34,9 +39,23 @@ from evosyn.simulation.experiment.tool_language import (
     symbols_of,
     words_of,
 )
-from evosyn.simulation.experiment.tool_offices import HELD, TRAIN, WARM, DrawnTool, by_lot, first, office_of, ranked
+from evosyn.simulation.experiment.tool_offices import (
+    HELD,
+    TRAIN,
+    WARM,
+    DrawnTool,
+    by_lot,
+    first,
+    is_ours,
+    office_of,
+    ranked,
+)
+from evosyn.simulation.experiment.tool_runs import WorldsPlan, share_tasks
 from evosyn.simulation.experiment.tool_table import markdown, summarize
+from evosyn.simulation.world_author.replies import draw_tool
+from evosyn.simulation.world_author.study import ToolStudy
 from evosyn.worlds.tools.diff import differences
+from evosyn.worlds.tools.faults import plantings
 from evosyn.worlds.tools.gate import fault
 from evosyn.worlds.tools.in_process import InProcessPlayer
 from evosyn.worlds.tools.playing import Play
@@ -47,7 +66,7 @@ def posed() -> list[PosedTask]:
     return list(WorldMaker(SeedTree(7)).tasks(office_of(3)[1], 4).tasks)
 
 
-def test_no_word_of_a_world_is_one_of_another() -> None:
+def test_no_noun_of_a_world_is_one_of_another() -> None:
     words = [word for listed in tool_offices._nouns().values() for word in listed]
     assert len(words) == len(set(words)) == 5 * 32
     assert not set(TRAIN) & set(HELD) and not set(WARM) & {*TRAIN, *HELD}
@@ -56,6 +75,12 @@ def test_no_word_of_a_world_is_one_of_another() -> None:
         assert world == office_of(number)[1] and len(world.tools) == len(office.sources) >= 9
         assert not any(fault(tool) for tool in world.tools)
     assert office_of(0)[1].id != office_of(1)[1].id
+
+
+def test_language_tasks_and_table_need_no_train_extra() -> None:
+    modules = ", ".join(f"evosyn.simulation.experiment.tool_{name}" for name in ("data", "language", "table"))
+    program = f"import sys\nsys.modules.update(dict.fromkeys(['torch', 'transformers', 'trl']))\nimport {modules}"
+    subprocess.run([sys.executable, "-c", program], check=True)
 
 
 def test_a_request_is_read_as_words_and_values() -> None:
@@ -150,7 +175,7 @@ def test_chains_that_nobody_ran_fail_and_executed_ones_do_not() -> None:
         f"    db.run(\"UPDATE {deal} SET status = 'back' WHERE {deal}_id = ?\", {deal}_id)\n"
         "    return {'done': 1}\n"
     )
-    world, made = tool_offices.with_sources(world, sources), WorldMaker(SeedTree(1))
+    world, made = tool_offices.with_sources(world, sources), WorldMaker(SeedTree(1), frozenset(sources.values()))
     believed, executed = made.tasks(world, 24, executed=False), made.tasks(world, 3)
     player = InProcessPlayer(sources.values())
     assert executed.failing == 0
@@ -163,6 +188,50 @@ def test_chains_that_nobody_ran_fail_and_executed_ones_do_not() -> None:
     assert all(run.rows == one.task.gold for run, one in zip(runs, believed.tasks, strict=True)), "whatever it leaves"
 
 
+SHARED = WorldsPlan(worlds=1, tasks=2, held=1, each=1, warm=1, curve=())
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tasks of an experiment whose drawn tools are all right."""
+    folder = tmp_path_factory.mktemp("shared")
+    drawn = [DrawnTool(one.name, ((one.source, "right"),), 0) for one in office_of(0)[1].tools]
+    (folder / "tools.json").write_text(json.dumps([[dump(one) for one in drawn]]))
+    share_tasks(folder, SHARED, lambda _: None)
+    return folder
+
+
+def test_what_the_simulated_author_writes_is_ours_and_what_a_file_says_besides_is_refused() -> None:
+    world, domain = office_of(5)[1], Domains()[NAME]
+    tool = next(one for one in world.tools if one.name.startswith("close_"))
+    problem = tool_problem(world, tool, ToolConditions("", "", ()), reference=tool.source)
+    seen = with_source(world_of(problem), tool.source)
+    study = ToolStudy(seen, tool.source, (), plantings(seen, tool.source), (), None)
+    read, truths = list[str](), list[str]()
+    for at in range(150):
+        reply = draw_tool(study, "mixed", SeedTree(3), at)
+        if reply.truth != "hang" and isinstance(found := domain.read("solution", reply.text, problem).value, Solution):
+            read.append(found.text)
+            truths.append(reply.truth)
+    assert len(set(truths)) > 4 and all(is_ours(world.name, tool.name, text) for text in read)
+    assert not any(is_ours(world.name, tool.name, text) for text in plantings(seen, tool.source)["hang"])
+    assert not is_ours(world.name, world.tools[0].name, tool.source) and not is_ours("library", tool.name, tool.source)
+    foreign = tool_offices.with_sources(world, {tool.name: tool.source + "\nimport os\nos._exit(7)\n"})
+    with pytest.raises(UsageError, match=f"the tool '{tool.name}' of office_5: only tools that evosyn itself wrote"):
+        WorldMaker(SeedTree(1)).tasks(foreign, 1)
+
+
+@pytest.mark.slow
+def test_a_tool_that_somebody_put_into_a_file_of_tasks_is_not_even_compiled(shared: Path, tmp_path: Path) -> None:
+    one = read_posed(shared / "rule.jsonl")[0]
+    other = tool_offices.with_sources(one.world, {each.name: "import os; os._exit(7)" for each in one.world.tools})
+    write_tasks(tmp_path / "rule.jsonl", [one._replace(world=other)])
+    (found,) = read_posed(tmp_path / "rule.jsonl")
+    with pytest.raises(UsageError, match="only tools that evosyn itself wrote"):
+        player_of([found]).one(found.world, Play(found.task.state, ()))
+    assert not player_of([one]).one(one.world, Play(one.task.state, ())).lost
+
+
 def test_which_programs_stand() -> None:
     tools = [
         DrawnTool("a", (("one", "hang"), ("two", "wrong-column"), ("three", "right")), 2),
@@ -173,6 +242,18 @@ def test_which_programs_stand() -> None:
     assert first(tools) == {"a": ("two", "wrong-column"), "b": ("four", "right")}
     found = [by_lot(tools, SeedTree(seed)) for seed in range(20)]
     assert {one["a"][0] for one in found} == {"two", "three"} and all("c" not in one for one in found)
+
+
+@pytest.mark.slow
+def test_tasks_of_which_a_kill_left_a_half_are_made_again_to_the_same_files(shared: Path) -> None:
+    before = {one.name: one.read_bytes() for one in shared.iterdir()}
+    assert len(before) == 13
+    for name in ("held.json", "rule.jsonl", "unexecuted.json", "unexecuted.jsonl"):
+        (shared / name).unlink()
+    said: list[str] = []
+    share_tasks(shared, SHARED, said.append)
+    assert [one.split()[1] for one in said] == ["held:", "rule:", "unexecuted:"]
+    assert {one.name: one.read_bytes() for one in shared.iterdir()} == before
 
 
 def records(finals: dict[str, list[float]], worlds: int = 4) -> list[Json]:
@@ -203,7 +284,7 @@ def test_the_table_says_what_is_shown_and_what_is_not() -> None:
     alone = summarize(records({"rule": [0.8], "string": [0.3]}), TOOLS)
     assert "one seed: no interval" in alone["verdict"] and alone["differences"]["rule - string"]["low"] is None
     curve = summarize([*records({"rule": [0.8]}), *records({"worlds-2": [0.4]}, 2)], TOOLS)
-    assert [one["worlds"] for one in curve["curve"]] == [2] and "| 2 | 0.400 |" in markdown(curve)
+    assert [one["worlds"] for one in curve["curve"]] == [2] and "| 2 | 0.400 | 0.400 | - | 0.100 |" in markdown(curve)
     assert not math.isnan(curve["arms"][0]["sampled"]["mean"]) and len(curve["arms"]) == 1
 
 

@@ -40,3 +40,8 @@ def test_t_interval_is_the_textbook_one() -> None:
     interval = t_interval([1.0, 2.0, 3.0, 4.0, 5.0])
     assert interval.mean == 3.0
     assert interval.high - interval.mean == pytest.approx(2.776 * (2.5**0.5) / 5**0.5, rel=1e-3)
+
+
+def test_t_interval_of_many_seeds_is_no_narrower_than_students() -> None:
+    interval = t_interval([float(one % 2) for one in range(32)])
+    assert interval.high - interval.mean == pytest.approx(2.0395 * (8 / 31) ** 0.5 / 32**0.5, rel=1e-4)

@@ -152,6 +152,8 @@ def test_names_are_a_list_a_file_or_the_bundled_ones(tmp_path):
 def test_calls_are_known_before_anything_is_asked():
     config = MakeWorldsConfig.model_validate({"sizes": {"least_tools": 20, "most_tools": 20}})
     assert estimate(config, ["a"])["calls"] == 322 == estimate(config, ["a"])["calls_with_most_tools"]
+    believed = estimate(config.model_copy(update={"unexecuted": True}), ["a"])
+    assert believed["calls"] == 22 and believed["calls_at_most"] == 44 and believed["a_tool"] == 1
 
 
 SMALL = ("bike-rental", "--tasks", "2", "-M", "3", "-N", "3", "--strategy", "codet_medoid", "--quiet")
@@ -239,7 +241,10 @@ def test_a_world_that_nobody_runs_believes_what_is_written_and_says_how_often_it
     assert report["executions"] == 0 and report["tools"]["repaired"] == 0
     kept = [one for one in report["worlds"] if not one["dropped"]]
     assert kept and np.mean([one["failing"] for one in kept]) >= 0.2
+    assert report["calls"] == 2 + report["tools"]["asked"] + sum(report["unusable_replies"].values()), "one a tool"
     tools = [one.value for one in read_lines(out / "tools.jsonl")]
-    assert all(one["chosen"] == [0, 0] and not one["verdicts"] for one in tools if not one["reason"])
+    assert all((one["solutions"], one["testings"]) == (1, 0) for one in tools if not one["reason"])
+    assert not any(one["chosen"] or one["verdicts"] for one in tools)
+    assert not (out / kept[0]["world"] / "testings.jsonl").exists()
     again = subprocess.run(line(out), check=False, capture_output=True, text=True, timeout=900)
     assert again.returncode == 2 and "unexecuted" in again.stderr

@@ -13,7 +13,7 @@ from evosyn.worlds.tools.files import bundled, read_graph, read_tasks, read_worl
 from evosyn.worlds.tools.graph import Edge, ToolGraph, find_graph
 from evosyn.worlds.tools.playing import Play, Player
 from evosyn.worlds.tools.records import ToolWorld
-from evosyn.worlds.tools.tasks import make_tasks, ungrounded
+from evosyn.worlds.tools.tasks import TaskPlan, make_tasks, ungrounded
 
 TASKS = [(name, task) for name in bundled() for task in read_tasks(f"builtin:{name}")]
 
@@ -56,6 +56,19 @@ def test_no_chain_begins_as_an_earlier_one_is():
         forms = [[ChainStep(*one).form for one in task.chain] for task in read_tasks(f"builtin:{name}")]
         for at, form in enumerate(forms):
             assert not any(earlier[: len(form)] == form for earlier in forms[:at])
+
+
+def test_no_chain_that_nobody_ran_begins_as_an_earlier_one_is(player):
+    world, graph = read_world("builtin:library"), read_graph("builtin:library")
+    made = make_tasks(world, graph, player, 12, SeedTree(0), TaskPlan((1,), attempts=12, executed=False))
+    forms = [[ChainStep(*one).form for one in task.chain] for task in made.tasks]
+    assert made.dropped["chain-known"] and len(forms) > 3
+    for at, form in enumerate(forms):
+        assert not any(earlier[: len(form)] == form for earlier in forms[:at])
+    plays = [Play(task.state, calls_of([ChainStep(*one) for one in task.chain])) for task in made.tasks]
+    found = player.play(world, plays)
+    fails = {task.id for task, one in zip(made.tasks, found, strict=True) if not one.smooth or one.rows == task.state}
+    assert set(made.failing) == fails
 
 
 def test_edges_of_a_graph_stand_on_states_that_show_them():

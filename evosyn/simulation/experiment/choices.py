@@ -13,7 +13,6 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from evosyn.errors import UsageError
 from evosyn.ports import StrategyRunner
 from evosyn.randomness import SeedTree
 from evosyn.records import Evidence, Invalid, PassMatrix, Ranking
@@ -65,16 +64,6 @@ class Choices:
     def rows(self, arm: str) -> list[int]:
         """The problems that an arm trains on."""
         return list(range(len(self.best))) if arm == "relaxed" else self.kept
-
-
-def check_arms(arms: Sequence[str]) -> None:
-    """
-    Raises:
-        UsageError: an arm that there is not.
-    """
-    for arm in arms:
-        if arm not in ARMS:
-            raise UsageError(f"--arms {arm!r}: one of {', '.join(ARMS)}")
 
 
 def choose(matrices: Sequence[PassMatrix], strategy: str, runner: StrategyRunner, seeds: SeedTree) -> Choices:

@@ -17,7 +17,7 @@ from evosyn.simulation.experiment import selfplay_runs
 from evosyn.simulation.experiment.coevolve_arms import ARMS
 from evosyn.simulation.experiment.coevolve_learner import CoevolvePlan
 from evosyn.simulation.experiment.coevolve_runs import CoevolveExperiment
-from evosyn.simulation.experiment.config import ExperimentConfig
+from evosyn.simulation.experiment.config import ExperimentConfig, see_arms
 
 
 class CoevolveExperimentConfig(ExperimentConfig):
@@ -28,10 +28,10 @@ class CoevolveExperimentConfig(ExperimentConfig):
     a mutator without mistakes. Accuracy is measured on problems of more steps, of other settings, and with an aside.
 
     With --recipe evoenv a policy starts that solves .75 to .85 of ten environments written by hand. Arms: none is not
-    trained; public has a file of questions with answers about what these ask, fixed fresh questions of the ten;
-    rotation checked environments of a simulated author, whose pool rotates; in selfplay the policy writes environments
-    too, a statement a token: the ladder, a simulated review and its own solve rate decide which join the ten. Accuracy
-    is measured on environments that nobody trains on. It needs the train extra, and no GPU.
+    trained; public has a file of questions with answers about what these ask, fixed questions of the ten; drafted
+    checked environments of a simulated author, and rotation these in a pool that rotates; in selfplay the policy writes
+    environments too, a statement a token: the ladder, a simulated review and its own solve rate decide which join the
+    ten. Accuracy is measured on environments that nobody trains on. It needs the train extra, and no GPU.
     """
 
     recipe: Literal["dejaq", "evoenv"] = Field(default="dejaq", description="Whose loop.")
@@ -46,14 +46,10 @@ def create(tools: ExperimentTools, config: CoevolveExperimentConfig) -> Experime
     """
     if config.size == "gpu":
         raise UsageError("--size gpu: there is none; the policy is a toy, and cpu is its size")
-    known = tuple(ARMS) if config.recipe == "dejaq" else selfplay_runs.ARMS
-    arms = config.arms or known
-    for arm in arms:
-        if arm not in known:
-            raise UsageError(f"--arms {arm!r}: one of {', '.join(known)}")
+    arms = see_arms(config.arms, ARMS if config.recipe == "dejaq" else selfplay_runs.ARMS)
     if config.recipe == "evoenv":
         return selfplay_runs.experiment(
-            tools, config.size, config.seed_numbers, arms, selfplay_runs.StudentEffort(config.jobs, config.rate)
+            tools, config.size, config.seed_numbers, arms, jobs=config.jobs, rate=config.rate
         )
     plan = CoevolvePlan()
     if config.size == "smoke":

@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Literal
 
 from pydantic import Field
 
 from evosyn.configs.section import LISTED
+from evosyn.errors import UsageError
 from evosyn.ports import PluginConfig
 
 Names = Annotated[tuple[str, ...], LISTED]
 """Several names; as a text, separated by commas."""
+
+
+def see_arms(asked: Sequence[str] | None, known: Iterable[str]) -> tuple[str, ...]:
+    """The arms that are run: those that were asked for, or all.
+
+    Raises:
+        UsageError: an arm that there is not.
+    """
+    every = tuple(known)
+    for arm in asked or ():
+        if arm not in every:
+            raise UsageError(f"--arms {arm!r}: one of {', '.join(every)}")
+    return tuple(asked or every)
 
 
 class ExperimentConfig(PluginConfig):

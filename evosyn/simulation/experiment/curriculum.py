@@ -17,7 +17,6 @@ from typing import ClassVar, NamedTuple
 
 from pydantic import Field
 
-from evosyn.errors import UsageError
 from evosyn.evolve.curriculum import (
     Curriculum,
     CurriculumConfig,
@@ -31,7 +30,7 @@ from evosyn.ports import Comparison, ExperimentTools, GroupOutcome
 from evosyn.randomness import SeedTree
 from evosyn.records import Candidate, Json, canonical_json
 from evosyn.rundir import write_atomic
-from evosyn.simulation.experiment.config import ExperimentConfig
+from evosyn.simulation.experiment.config import ExperimentConfig, see_arms
 from evosyn.train.stats import t_interval
 
 SETTINGS = ("personal", "work", "economy", "leisure", "events", "science", "technology", "nature")
@@ -79,10 +78,7 @@ def create(tools: ExperimentTools, config: CurriculumExperiment) -> SimulatedCur
     Raises:
         UsageError: an unknown arm.
     """
-    arms = config.arms or tuple(ARMS)
-    unknown = [arm for arm in arms if arm not in ARMS]
-    if unknown:
-        raise UsageError(f"--arms {unknown[0]!r}: one of {', '.join(ARMS)}")
+    arms = see_arms(config.arms, ARMS)
     return SimulatedCurricula(tools, arms, config.seed_numbers, config.steps or STEPS[config.size])
 
 

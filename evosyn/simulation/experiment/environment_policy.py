@@ -13,13 +13,15 @@ from typing import Any
 from evosyn.dataset import Sample
 from evosyn.domains import domain, domains_named
 from evosyn.domains.environment import NAME
+from evosyn.errors import SandboxUnavailable
 from evosyn.ports import Feed, FeedRow, Sandbox
 from evosyn.randomness import SeedTree
 from evosyn.records import Json
 from evosyn.simulation.experiment import environment_world as world
 from evosyn.simulation.experiment.environment_language import requested
 from evosyn.simulation.experiment.toy_data import StepBudget
-from evosyn.simulation.experiment.toy_policy import GO, ToyPolicy, make_tokenizer, warmed
+from evosyn.simulation.experiment.toy_policy import ToyPolicy, make_tokenizer, warmed
+from evosyn.simulation.experiment.toy_tokens import GO
 from evosyn.train.config import RewardConfig
 from evosyn.train.data import tasks_of
 from evosyn.train.feeding import LiveRows
@@ -69,12 +71,21 @@ class WordLearner:
         self._paid: Counter[str] = Counter()
 
     def rates(self, samples: Sequence[Sample]) -> dict[str, float]:
-        """The share of rows of each environment that one answer each solves, by its own verifier."""
+        """The share of rows of each environment that one answer each solves, by its own verifier; of what is known.
+
+        Raises:
+            SandboxUnavailable: of an environment nothing is known.
+        """
         tasks = list(tasks_of(samples).values())
         texts = self.policy.answers([shown(task.problem.statement) for task in tasks], 0, greedy=False) if tasks else []
-        found: defaultdict[str, list[bool]] = defaultdict(list)
+        found: dict[str, list[bool]] = {_environment(task): [] for task in tasks}
         for task, score in zip(tasks, self._scorer.score(tasks, texts), strict=True):
-            found[_environment(task)].append(score.passed)
+            found[_environment(task)] += [score.passed] if score.known else []
+        if unjudged := [name for name, each in found.items() if not each]:
+            raise SandboxUnavailable(
+                f"the sandbox judged no answer of environment {unjudged[0]} ({len(unjudged)} of {len(found)} such), so "
+                "how often the start solves it is unknown; run the same command again"
+            )
         return {name: sum(each) / len(each) for name, each in found.items()}
 
     def reinforce(self, samples: Sequence[Sample], scratch: Path, feed: Feed | None = None) -> Json:
@@ -88,10 +99,10 @@ class WordLearner:
         return {**found, "rows": len(rows), "paid": dict(self._paid), "executed": self._scorer.judge.executed}
 
     def _record(self, rows: Sequence[str], scores: Sequence[Score], texts: Sequence[str]) -> Recorded:
-        """Groups without variance are counted among questions alone, whatever else a batch holds."""
+        """Groups without variance are counted among questions alone, whatever else a batch holds, by what is known."""
         passed: defaultdict[str, set[bool]] = defaultdict(set)
         for row, score in zip(rows, scores, strict=True):
-            if row in self._tasks:
+            if row in self._tasks and score.known:
                 self._paid[_environment(self._tasks[row])] += score.passed
                 passed[row].add(score.passed)
         alike = sum(len(one) < 2 for one in passed.values()) / max(1, len(passed))

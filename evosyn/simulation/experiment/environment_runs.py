@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -37,6 +37,8 @@ AUTHOR = Provenance("word-author", simulated=True)
 REVIEWER = SKILLS["mixed"]
 WARM, WRONG = 600, 0.3
 """Answers of the warm start, and the share of their signs that are wrong."""
+TRIES = 1000
+"""Draws for a held-out question that no arm has in its rows."""
 BY_HAND = "by-hand"
 
 
@@ -132,12 +134,25 @@ def published(run: RunDir, records: list[Json], seeds: Sequence[int]) -> Compari
     return publish(run, records, summarize(records, fates), "environments", markdown)
 
 
-def prepare(folder: Path, seeds: SeedTree, plan: EnvironmentPlan, sandbox: Sandbox, other: Sandbox) -> str:
-    """Drafts, those by hand, their rows, the warm start's answers and the held-out questions of one seed."""
+def prepare(
+    folder: Path,
+    seeds: SeedTree,
+    plan: EnvironmentPlan,
+    sandbox: Sandbox,
+    other: Sandbox,
+    rows_beside: Iterable[Sample] = (),
+) -> str:
+    """Drafts, those by hand, their rows, the warm start's answers and the held-out questions of one seed.
+
+    Args:
+        rows_beside: of arms that train on other rows than those of drafts and environments by hand.
+
+    Raises:
+        UsageError: rows of the arms ask so much that no held-out question is left to draw.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     runner, ladder = EnvironmentRunner(sandbox), Ladder(sandbox, other, seed=seeds.root)
-    rng = seeds.child("tasks").random()
-    about = [world.draw_task(rng) for _ in range(plan.drafts)]
+    about, heldout = tasks_of_seed(seeds, plan)
     drafts = [
         world.draw_word_draft(at, one, plan.sound, plan.rewarding, seeds.child("draft", at).random())
         for at, one in enumerate(about)
@@ -155,15 +170,10 @@ def prepare(folder: Path, seeds: SeedTree, plan: EnvironmentPlan, sandbox: Sandb
         stage, reason = ("", "") if draft.name == BY_HAND else _fate(draft, ladder, seeds.child("review", at))
         fates.append(FateOfDraft(found.id if found else "", draft.defect, draft.name, stage, reason, len(kept)))
     write_lines(folder / "rows.jsonl", map(to_row, samples))
-    held, seen = list[world.WordTask](), set(about)
-    while len(held) < plan.heldout:
-        one = world.draw_task(rng)
-        if one not in seen:
-            seen.add(one)
-            held.append(one)
     sound = [draft.about for draft in drafts if not draft.defect]
+    trained = {one.statement for one in (*samples, *rows_beside)}
     told = {
-        "heldout": questions(held, plan.instances, seeds.child("heldout")),
+        "heldout": questions(heldout, plan.instances, seeds.child("heldout"), trained),
         "within": questions(sound, plan.instances, seeds.child("within")),
         "warm": careless_answers(seeds.child("warm")),
     }
@@ -171,6 +181,24 @@ def prepare(folder: Path, seeds: SeedTree, plan: EnvironmentPlan, sandbox: Sandb
     write_atomic(folder / "drafts.json", json.dumps([asdict(one) for one in fates]))
     stood = sum(not one.stage for one in fates[: plan.drafts])
     return f"{stood} of {plan.drafts} drafts stand on the ladder and pass review"
+
+
+class TasksOfSeed(NamedTuple):
+    """What the drafts of a seed are about, in words and rule, and what environments that nobody trains on are."""
+
+    drafted: list[world.WordTask]
+    heldout: list[world.WordTask]
+
+
+def tasks_of_seed(seeds: SeedTree, plan: EnvironmentPlan) -> TasksOfSeed:
+    """The same whenever it is asked."""
+    rng = seeds.child("tasks").random()
+    about, heldout = [world.draw_task(rng) for _ in range(plan.drafts)], list[world.WordTask]()
+    while len(heldout) < plan.heldout:
+        one = world.draw_task(rng)
+        if one not in {*about, *heldout}:
+            heldout.append(one)
+    return TasksOfSeed(about, heldout)
 
 
 def _fate(draft: world.WordDraft, ladder: Ladder, seeds: SeedTree) -> tuple[str, str]:
@@ -182,13 +210,28 @@ def _fate(draft: world.WordDraft, ladder: Ladder, seeds: SeedTree) -> tuple[str,
     return ("review", draft.defect or "false alarm") if seeds.random().random() < share else ("", "")
 
 
-def questions(about: Sequence[world.WordTask], count: int, seeds: SeedTree) -> list[tuple[str, str]]:
-    """Questions with their right signs, levels in turn."""
+def questions(
+    about: Sequence[world.WordTask], count: int, seeds: SeedTree, apart_from: Collection[str] = ()
+) -> list[tuple[str, str]]:
+    """Questions with their right signs, levels in turn; none of those that are asked elsewhere.
+
+    Raises:
+        UsageError: all that were drawn are asked elsewhere.
+    """
     rng = seeds.random()
     found = []
     for one in about:
         for at in range(count):
-            words = [rng.choice(one.words) for _ in range(world.LENGTHS[at % len(world.LENGTHS)])]
+            length = world.LENGTHS[at % len(world.LENGTHS)]
+            for _ in range(TRIES):
+                words = [rng.choice(one.words) for _ in range(length)]
+                if world.question(words, one.rule) not in apart_from:
+                    break
+            else:
+                raise UsageError(
+                    f"no held-out question of {length} of the words {', '.join(one.words)} ({one.rule}) is left: in "
+                    f"{TRIES} tries each stood in rows that an arm trains on; ask for fewer --drafts"
+                )
             found.append((world.question(words, one.rule), " ".join(world.signs_of(words, one.rule))))
     return found
 

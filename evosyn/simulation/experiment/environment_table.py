@@ -12,6 +12,8 @@ from evosyn.records import Json
 from evosyn.simulation.experiment.table import (
     arm_row,
     gap_closed,
+    gap_json,
+    gap_told,
     in_words,
     interval,
     interval_json,
@@ -26,7 +28,10 @@ NOTE = (
     "simulated author, and a model of 0.6 million parameters trained from scratch; it is no evidence about language "
     "models."
 )
-ACCURACIES = (("filtered", "unfiltered"), ("rotation", "filtered"), ("filtered", "fixed"), ("oracle", "filtered"))
+ACCURACIES = (
+    ("filtered", "unfiltered"), ("rotation", "filtered"), ("filtered", "fixed"), ("oracle", "filtered"),
+    ("oracle", "unfiltered"),
+)  # fmt: skip
 ASKED_GAP, ASKED_FEWER = 0.5, 0.2
 
 
@@ -56,7 +61,7 @@ def summarize(records: Sequence[Json], drafts: Sequence[Sequence[Json]]) -> dict
         "main": "filtered - unfiltered",
         "arms": rows,
         "differences": differences,
-        "gap_closed": gap_closed(records, "filtered", "unfiltered"),
+        **gap_json(gap_closed(records, "filtered", "unfiltered")),
         "zero_variance": None if signal is None else interval_json(signal),
         "fewer": None if signal is None else _fewer(by_arm),
         "drafts": dict(sorted(stages.items())),
@@ -109,11 +114,8 @@ def markdown(table: Mapping[str, Json]) -> str:
     if table["zero_variance"] is not None:
         told = interval(table["zero_variance"], signed=True)
         lines.append(f"| groups without variance: rotation - filtered | {told} |")
-    closed, fewer = table["gap_closed"], table["fewer"]
-    lines += [
-        "",
-        f"Gap between unfiltered and oracle closed by filtered: {'-' if closed is None else f'{closed:.2f}'}.",
-    ]
+    fewer = table["fewer"]
+    lines += ["", f"Gap between unfiltered and oracle closed by filtered: {gap_told(table)}."]
     lines += [] if fewer is None else [f"Rotation has {fewer:.0%} fewer groups without variance than filtered."]
     lines += [f"Drafts: {', '.join(f'{name} {count}' for name, count in table['drafts'].items())}.", ""]
     return "\n".join([*lines, table["verdict"], "", *(f"- {remark}" for remark in table["remarks"])])

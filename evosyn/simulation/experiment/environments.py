@@ -9,7 +9,7 @@ from pydantic import Field
 
 from evosyn.errors import UsageError
 from evosyn.ports import Experiment, ExperimentTools
-from evosyn.simulation.experiment.config import ExperimentConfig
+from evosyn.simulation.experiment.config import ExperimentConfig, see_arms
 
 ARMS = ("fixed", "unfiltered", "filtered", "rotation", "oracle")
 
@@ -40,13 +40,10 @@ def create(tools: ExperimentTools, config: EnvironmentsConfig) -> Experiment:
         raise UsageError(
             "--size gpu: there is none; train a real model with `evosyn env rows` and `evosyn train --rotate`"
         )
-    arms = config.arms or ARMS
-    for arm in arms:
-        if arm not in ARMS:
-            raise UsageError(f"--arms {arm!r}: one of {', '.join(ARMS)}")
+    arms = see_arms(config.arms, ARMS)
     plan = EnvironmentPlan(config.drafts, config.sound, config.rewarding, config.active, config.size)
     budget = StepBudget(warm_steps=150)
     if config.size == "smoke":
         plan = EnvironmentPlan(min(config.drafts, 8), config.sound, config.rewarding, 8, config.size, 5, 4, 2, False)
         budget = StepBudget(warm_steps=20, steps=4, prompts=4, group=4, every=2, width=64)
-    return EnvironmentExperiment(tools, plan, budget, config.seed_numbers, tuple(arms), config.jobs)
+    return EnvironmentExperiment(tools, plan, budget, config.seed_numbers, arms, config.jobs)

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
 from evosyn.dataset import Sample, from_row, to_row
 from evosyn.domains import domain
@@ -32,7 +31,7 @@ from evosyn.simulation.experiment.selfplay_table import markdown, summarize
 from evosyn.simulation.experiment.table import publish
 from evosyn.simulation.experiment.toy_data import StepBudget
 
-ARMS = ("none", "public", "fixed", "rotation", "selfplay")
+ARMS = ("none", "public", "fixed", "drafted", "rotation", "selfplay")
 PUBLIC = 200
 """Questions of the file that stays as it is."""
 COMPARES = """def verify(instance, reference, answer):
@@ -42,27 +41,25 @@ COMPARES = """def verify(instance, reference, answer):
 START = "start"
 
 
-class StudentEffort(NamedTuple):
-    """Trainings at the same time, and their learning rate."""
-
-    jobs: int = 2
-    rate: float = 3e-4
-
-
 def experiment(
-    tools: ExperimentTools, size: str, seeds: Sequence[int], arms: Sequence[str], effort: StudentEffort
+    tools: ExperimentTools, size: str, seeds: Sequence[int], arms: Sequence[str], *, jobs: int, rate: float
 ) -> Experiment:
-    """The experiment at a size, `smoke` or `cpu`."""
+    """The experiment at a size, `smoke` or `cpu`.
+
+    Args:
+        jobs: trainings at the same time.
+        rate: learning rate of the arms.
+    """
     plan, budget = (
         EnvironmentPlan(24, 0.35, 1.0, 32, size),
-        StepBudget(steps=60, prompts=8, rate=effort.rate, every=20, width=64),
+        StepBudget(steps=60, prompts=8, rate=rate, every=20, width=64),
     )
     if size == "smoke":
         plan = EnvironmentPlan(8, 0.35, 1.0, 8, size, 5, 4, 2, False)
         budget = StepBudget(steps=4, prompts=4, group=4, every=2, width=64)
     rows = -(-budget.steps * budget.prompts // HANDS)
     work = shared.ArmWork(partial(prepare, rows=rows), warm_unit, train_unit, published)
-    return shared.EnvironmentExperiment(tools, plan, budget, seeds, arms, effort.jobs, work)
+    return shared.EnvironmentExperiment(tools, plan, budget, seeds, arms, jobs, work)
 
 
 def prepare(
@@ -71,16 +68,18 @@ def prepare(
     """The rows of the pools that stay as they are, and what `environments` prepares.
 
     Args:
-        rows: of each environment of the fixed pool; no question is asked twice.
+        rows: of each environment of the fixed pool; one of two words has few questions of a level, so some repeat.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    runner = EnvironmentRunner(sandbox)
+    runner, beside = EnvironmentRunner(sandbox), list[Sample]()
     for arm, count in (("fixed", rows), ("public", PUBLIC // HANDS)):
         made = [row for one in language.hands(shared.AUTHOR) for row in rows_of(one, runner, count, seeds.child(arm))]
         kept = [one for one in made if isinstance(one, EnvironmentRow)]
         kept = [answered(one) for one in kept] if arm == "public" else kept
-        write_lines(folder / f"{arm}.jsonl", map(to_row, samples_of(kept, domain(NAME))))
-    return shared.prepare(folder, seeds, plan, sandbox, other)
+        samples = samples_of(kept, domain(NAME))
+        write_lines(folder / f"{arm}.jsonl", map(to_row, samples))
+        beside += samples
+    return shared.prepare(folder, seeds, plan, sandbox, other, beside)
 
 
 def answered(row: EnvironmentRow) -> EnvironmentRow:
@@ -128,16 +127,18 @@ def train_unit(
         run, other = held.enter_context(RunDir(scratch)), held.enter_context(open_sandbox(workers=1, hash_seed=1))
         made = selfplay_feed(learner.policy, run, (sandbox, other), seed, held)
         found = learner.reinforce(samples, scratch, made)
-        return {**about, **found, **joint_figures(run), "pool": made.summary()}
+        heldout = shared.tasks_of_seed(SeedTree(seed).child("environments"), plan).heldout
+        return {**about, **found, **joint_figures(run, heldout), "pool": made.summary()}
 
 
 def samples_of_arm(folder: Path, arm: str, plan: EnvironmentPlan) -> list[Sample]:
-    """The rows that an arm starts from; self-play has those of the fixed pool to begin with.
+    """The rows that an arm starts from; self-play has those of the fixed pool to begin with, and `drafted` those of
+    `rotation`, which stay.
 
     Raises:
         UsageError: none of the author's environments is left.
     """
-    if arm != "rotation":
+    if arm not in ("drafted", "rotation"):
         return [
             from_row(value) for _, value in read_lines(folder / f"{'public' if arm == 'public' else 'fixed'}.jsonl")
         ]

@@ -62,7 +62,8 @@ def strong_start(folder: Path, data: FitData, budget: StepBudget, seeds: SeedTre
         return
     tokenizer = word_tokenizer(*language.PARTS)
     model, pairs = new_model(tokenizer, budget, seeds), pairs_of(tokenizer, data.told)
-    prompts, schedule, steps, rate = [shown(asked) for asked, _ in data.pool], FIRST, 0, 0.0
+    prompts, schedule, first = [shown(asked) for asked, _ in data.pool], FIRST, True
+    steps, stands = 0, 0.0
     for at in range(ROUNDS):
         before = deepcopy(model.state_dict())
         fit_pairs(model, pairs, tokenizer.pad_token_id, schedule, seeds.child("warm", at))
@@ -71,11 +72,12 @@ def strong_start(folder: Path, data: FitData, budget: StepBudget, seeds: SeedTre
             model.load_state_dict(before)
             schedule = schedule._replace(steps=max(LEAST, schedule.steps // 2))
             continue
-        steps, schedule = steps + schedule.steps, FURTHER if schedule is FIRST else schedule
+        steps, stands = steps + schedule.steps, rate
+        schedule, first = (FURTHER if first else schedule), False
         if rate >= STRONG[0]:
             save_start(folder, model, tokenizer, {"rate": round(rate, 4), "steps": steps})
             return
-    raise UsageError(f"the start solves {rate:.2f} of the fixed pool after {steps} steps, not {STRONG}: another seed")
+    raise UsageError(f"the start solves {stands:.2f} of the fixed pool after {steps} steps, not {STRONG}: another seed")
 
 
 def start_of(folder: Path) -> Json:

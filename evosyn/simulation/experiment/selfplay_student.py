@@ -22,6 +22,7 @@ from evosyn.rundir import RunDir
 from evosyn.simulation.experiment import environment_language as language
 from evosyn.simulation.experiment.environment_policy import shown
 from evosyn.simulation.experiment.environment_runs import AUTHOR, REVIEWER
+from evosyn.simulation.experiment.environment_world import WordTask
 from evosyn.simulation.experiment.toy_policy import ToyPolicy
 from evosyn.synthesis.coevolution.config import CoevolutionConfig
 from evosyn.synthesis.recipes.dejaq import StudentPlan
@@ -80,16 +81,18 @@ def selfplay_feed(
     return evolving_environments(CONFIG, language.hands(AUTHOR), plan, tools)
 
 
-def joint_figures(run: RunDir) -> dict[str, Json]:
+def joint_figures(run: RunDir, heldout: Sequence[WordTask]) -> dict[str, Json]:
     """What became of the drafts, step by step; of those that came in how many do not ask for what they pay, by the
-    truth, and the words of the widest (a held-out environment has five)."""
+    truth, the words of the widest, and how many have words and rule of a held-out environment (`held`)."""
     steps = [one for one in pool_steps(run.journal).standing() if one.drafts]
     came = [fate.source for one in steps for fate in one.drafts if fate.source]
+    about = [language.task_in(one) for one in came]
     return {
         "joint": [_of_step(one) for one in steps],
         "came": len(came),
         "came_unsound": sum(not language.is_sound(one) for one in came),
-        "widest": max((len(language.task_in(one).words) for one in came), default=0),
+        "widest": max((len(one.words) for one in about), default=0),
+        "held": sum(one in heldout for one in about),
     }
 
 

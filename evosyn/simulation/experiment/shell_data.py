@@ -46,8 +46,6 @@ from evosyn.trajectories import ANSWER, Trajectory, trajectory_of
 from evosyn.worlds.shell.kind import ShellWorlds
 
 ARMS = ("evosyn", "random", "oracle")
-BESIDE = ("start", "teacher")
-"""Rows of the table that nobody is trained for: the student before, and who wrote the trajectories."""
 ROOMS = 8
 AUTHOR = Provenance("file-agent", simulated=True)
 

@@ -14,8 +14,8 @@ from pydantic import Field
 from evosyn.errors import UsageError
 from evosyn.ports import Experiment, ExperimentTools
 from evosyn.records import Json
-from evosyn.simulation.experiment.choices import ARMS, Sizes, check_arms
-from evosyn.simulation.experiment.config import ExperimentConfig, Names
+from evosyn.simulation.experiment.choices import ARMS, Sizes
+from evosyn.simulation.experiment.config import ExperimentConfig, Names, see_arms
 
 if TYPE_CHECKING:
     from evosyn.simulation.experiment.real_runs import RealPlan
@@ -104,9 +104,9 @@ def _on_functions(tools: ExperimentTools, config: Table2Config) -> Experiment:
 
     if config.size == "cpu":
         raise UsageError("--model: a real model goes with --size gpu (or smoke), or with --data and --bench")
-    check_arms(config.arms or ())
+    arms = see_arms(config.arms, ARMS)
     sizes = Sizes(51, 192, 96, 16) if config.size == "gpu" else Sizes(16, 12, 4, 6)
-    plan = _real_plan(config, config.arms or ARMS, f"--size {config.size}", preset="table2", along=True)
+    plan = _real_plan(config, arms, f"--size {config.size}", preset="table2", along=True)
     return RealExperiment(tools, plan, OfflineFunctions(sizes, EVALUATIONS[config.size]))
 
 

@@ -21,7 +21,7 @@ from evosyn.randomness import SeedTree
 from evosyn.records import Json
 from evosyn.rundir import RunDir, write_atomic
 from evosyn.simulation.experiment.choices import Sizes, Split
-from evosyn.simulation.experiment.config import ExperimentConfig
+from evosyn.simulation.experiment.config import ExperimentConfig, see_arms
 from evosyn.simulation.experiment.shell_language import Errors
 from evosyn.train.models import require_train
 from evosyn.train.stats import t_interval
@@ -80,11 +80,9 @@ def create(tools: ExperimentTools, config: Table3Config) -> Experiment:
     """
     if config.size not in PLANS:
         raise UsageError(f"--size {config.size}: table3 has the sizes {', '.join(PLANS)}")
-    arms = config.arms or ARMS
-    if wrong := [arm for arm in arms if arm not in ARMS]:
-        raise UsageError(f"--arms {wrong[0]!r}: one of {', '.join(ARMS)}")
+    arms = see_arms(config.arms, ARMS)
     plan = replace(PLANS[config.size], split=config.split)
-    return ShellExperiment(tools, plan, tuple(arms), config.seed_numbers)
+    return ShellExperiment(tools, plan, arms, config.seed_numbers)
 
 
 class ShellExperiment:

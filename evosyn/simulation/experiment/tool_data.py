@@ -19,6 +19,7 @@ from evosyn.simulation.experiment.tool_language import (
     answer_of,
     prompt_of,
 )
+from evosyn.simulation.experiment.tool_offices import is_ours
 from evosyn.worlds.tools.files import bundled, read_tasks, read_world
 from evosyn.worlds.tools.graph import find_graph
 from evosyn.worlds.tools.in_process import InProcessPlayer, reviewed
@@ -43,13 +44,22 @@ class TaskSet(NamedTuple):
 
 @dataclass(frozen=True)
 class WorldMaker:
-    """Makes tasks with one write, in our own process: evosyn wrote all the tools, or changed its own."""
+    """Makes tasks with one write, in our own process.
+
+    Attributes:
+        vouched: texts of tools that may run there beside those of the offices and of their simulated author.
+    """
 
     seeds: SeedTree
+    vouched: frozenset[str] = frozenset()
 
     def tasks(self, world: ToolWorld, count: int, *, executed: bool = True) -> TaskSet:
-        """So many tasks that the language of the policy has words for, or fewer."""
-        player = InProcessPlayer([one.source for one in world.tools])
+        """So many tasks that the language of the policy has words for, or fewer.
+
+        Raises:
+            UsageError: nobody vouches for a tool of the world.
+        """
+        player = InProcessPlayer(ours([world]) | self.vouched)
         tree = self.seeds.child(world.name)
         graph = find_graph(world, player, tree)
         found, failing = list[PosedTask](), 0
@@ -123,5 +133,12 @@ def read_posed(path: Path) -> list[PosedTask]:
 
 
 def player_of(posed: Iterable[PosedTask]) -> InProcessPlayer:
-    """Plays these worlds in our own process: their programs are evosyn's own, or made of those by it."""
-    return InProcessPlayer({tool.source for one in posed for tool in one.world.tools} | reviewed())
+    """Plays these worlds in our own process, as far as their programs are evosyn's own; others it refuses by name."""
+    return InProcessPlayer(ours({one.world.id: one.world for one in posed}.values()) | reviewed())
+
+
+def ours(worlds: Iterable[ToolWorld]) -> frozenset[str]:
+    """Of the texts of these worlds, which may come from files, those that evosyn itself writes for their tools."""
+    return frozenset(
+        tool.source for world in worlds for tool in world.tools if is_ours(world.name, tool.name, tool.source)
+    )

@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from evosyn.records import Json
-from evosyn.simulation.experiment.toy_policy import GO
+from evosyn.simulation.experiment.toy_tokens import GO
 from evosyn.worlds.tools.playing import ToolCalled, minutes
 from evosyn.worlds.tools.records import Parameter, ToolSpec, ToolWorld
 from evosyn.worlds.tools.tasks import WorldTask

@@ -1,7 +1,8 @@
 """The worlds of `evosyn experiment worlds`: offices of the simulated author's grammar, with words of their own.
 
 Their tools are right, for the grammar was written by hand; `drawn_tools` has what the author would have written in
-their place, and which of it the cross-execution chooses. No word of a held-out world is one of another.
+their place, and which of it the cross-execution chooses. No noun of a world is one of another; statuses come in four
+sets, so that a held-out world has those of worlds to train on, and verbs are the grammar's.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from evosyn.records import Pool, Problem, Solution, Testing
 from evosyn.simulation.experiment.search import StrategySearch
 from evosyn.simulation.world_author.author import WorldAuthor
 from evosyn.simulation.world_author.grammar import Office, furnished
+from evosyn.simulation.world_author.replies import writable_tools
 from evosyn.strategies import load_strategy
 from evosyn.synthesis.worlds.choosing import ToolChooser
 from evosyn.synthesis.worlds.config import ToolsConfig
@@ -68,6 +70,25 @@ def with_sources(world: ToolWorld, sources: Mapping[str, str]) -> ToolWorld:
     """The world of these programs; a tool without one is left out."""
     tools = [one.model_copy(update={"source": sources[one.name]}) for one in world.tools if one.name in sources]
     return world.model_copy(update={"tools": tuple(tools)})
+
+
+@functools.cache
+def is_ours(world: str, tool: str, source: str) -> bool:
+    """Whether evosyn wrote a text for this tool of an office: the right one, or what the simulated author makes of it.
+
+    No file is asked: what the author may write is derived again. A program that never ends is none of these.
+
+    Args:
+        world: the name of one of the offices, or of any other world, of which nothing is ours.
+    """
+    number = world.removeprefix("office_")
+    if not number.isdecimal() or world != f"office_{int(number)}" or int(number) >= HELD.stop:
+        return False
+    office = office_of(int(number))[1]
+    if tool not in office.tool:
+        return False
+    right = office.tool[tool].source
+    return source == right or source in writable_tools(office, right)
 
 
 class DrawnTool(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -30,7 +30,7 @@ from evosyn.simulation.experiment.tool_offices import (
     ranked,
     with_sources,
 )
-from evosyn.simulation.experiment.tool_table import markdown, summarize, write_worlds_curve
+from evosyn.simulation.experiment.tool_table import ON_CURVE, markdown, summarize, write_worlds_curve
 from evosyn.simulation.experiment.toy_data import StepBudget
 from evosyn.simulation.experiment.units import run_units
 from evosyn.train.models import require_train
@@ -91,8 +91,9 @@ class WorldsExperiment:
         require_train()
         with RunDir(out) as run:
             freeze_config(run.path, {**asdict(self._plan), **asdict(self._budget)}, "plan.yaml")
-            self._share(run.file("shared"))
-            curve = [(self._seeds[0], f"worlds-{count}") for count in self._plan.curve]
+            self._draw(run.file("shared"))
+            share_tasks(run.file("shared"), self._plan, self._tools.say)
+            curve = [(self._seeds[0], f"{ON_CURVE}{count}") for count in self._plan.curve]
             units = [*((seed, arm) for arm in self._arms for seed in self._seeds), *curve]
             warm = partial(warm_unit, run.path, self._budget)
             train = partial(train_unit, run.path, self._budget, self._plan)
@@ -101,38 +102,46 @@ class WorldsExperiment:
             write_worlds_curve(run, table)
             return publish(run, [one for one in records if one["arm"] in self._arms], table, "worlds", markdown)
 
-    def _share(self, folder: Path) -> None:
-        """What all seeds have: drawn tools, and tasks; a seed trains on half of those that its arm may have."""
+    def _draw(self, folder: Path) -> None:
+        """The drawn tools, which all seeds have."""
         folder.mkdir(parents=True, exist_ok=True)
-        plan, say = self._plan, self._tools.say
-        if not (folder / "tools.json").exists():
-            drawn = list[list[DrawnTool]]()
+        if (folder / "tools.json").exists():
+            return
+        drawn, plan = list[list[DrawnTool]](), self._plan
+        with self._tools.open_sandbox(workers=None, numpy=True) as sandbox:
             for number in TRAIN[: plan.worlds]:
-                with self._tools.open_sandbox(workers=None, numpy=True) as sandbox:
-                    drawn.append(drawn_tools(number, sandbox, plan.draws))
-                say(f"world {number + 1} of {plan.worlds}: its tools are drawn and ranked")
-            write_atomic(folder / "tools.json", json.dumps([[dump(one) for one in each] for each in drawn]))
-        chosen, believed = ([_world_of(number, pick(tools)) for number, tools in enumerate(_drawn(folder))]
-                            for pick in (ranked, first))  # fmt: skip
-        right, each = {number: office_of(number)[1] for number in range(TRAIN.start, HELD.stop)}, plan.each
-        wanted: list[tuple[str, list[tuple[ToolWorld, int]]]] = [
-            ("held", [(right[number], each) for number in HELD[: plan.held]]),
-            ("within", [(right[number], each) for number in TRAIN[: plan.worlds]]),
-            ("warm", [(right[number], each) for number in WARM[: plan.warm]]),
-            ("rule", [(world, 2 * plan.tasks // plan.worlds) for world in chosen]),
-            ("unexecuted", [(world, 2 * plan.tasks // plan.worlds) for world in believed]),
-            ("curve", [(right[number], plan.of_curve(number)) for number in TRAIN[: max(plan.curve, default=0)]]),
-        ]
-        for name, worlds in wanted:
-            if not (folder / f"{name}.jsonl").exists():
-                maker = WorldMaker(SeedTree(0).child(name))
-                sets = [maker.tasks(world, count, executed=name != "unexecuted") for world, count in worlds]
-                posed, rng = [one for each in sets for one in each.tasks], SeedTree(0).child("naming", name).random()
-                namings = HELD_NAMINGS if name == "held" else TRAIN_NAMINGS
-                write_tasks(folder / f"{name}.jsonl", named(posed, namings, rng))
-                failing = {one.world.name: of_world.failing for of_world in sets for one in of_world.tasks}
-                write_atomic(folder / f"{name}.json", json.dumps(failing))
-                say(f"tasks {name}: {sum(len(of_world.tasks) for of_world in sets)}")
+                drawn.append(drawn_tools(number, sandbox, plan.draws))
+                self._tools.say(f"world {number + 1} of {plan.worlds}: its tools are drawn and ranked")
+        write_atomic(folder / "tools.json", json.dumps([[dump(one) for one in each] for each in drawn]))
+
+
+def share_tasks(folder: Path, plan: WorldsPlan, say: Callable[[str], None]) -> None:
+    """The tasks that all seeds have, of which a seed trains on half of those that its arm may have.
+
+    NAME.jsonl stands where NAME.json, the shares of failing chains, does: it is written last, and a set that lacks one
+    of the two is made again, to the same files.
+    """
+    chosen, believed = ([_world_of(number, pick(tools)) for number, tools in enumerate(_drawn(folder))]
+                        for pick in (ranked, first))  # fmt: skip
+    right, each = {number: office_of(number)[1] for number in range(TRAIN.start, HELD.stop)}, plan.each
+    wanted: list[tuple[str, list[tuple[ToolWorld, int]]]] = [
+        ("held", [(right[number], each) for number in HELD[: plan.held]]),
+        ("within", [(right[number], each) for number in TRAIN[: plan.worlds]]),
+        ("warm", [(right[number], each) for number in WARM[: plan.warm]]),
+        ("rule", [(world, 2 * plan.tasks // plan.worlds) for world in chosen]),
+        ("unexecuted", [(world, 2 * plan.tasks // plan.worlds) for world in believed]),
+        ("curve", [(right[number], plan.of_curve(number)) for number in TRAIN[: max(plan.curve, default=0)]]),
+    ]
+    for name, worlds in wanted:
+        if all((folder / f"{name}.{end}").exists() for end in ("json", "jsonl")):
+            continue
+        maker = WorldMaker(SeedTree(0).child(name))
+        sets = [maker.tasks(world, count, executed=name != "unexecuted") for world, count in worlds]
+        posed, rng = [one for each in sets for one in each.tasks], SeedTree(0).child("naming", name).random()
+        failing = {one.world.name: of_world.failing for of_world in sets for one in of_world.tasks}
+        write_atomic(folder / f"{name}.json", json.dumps(failing))
+        write_tasks(folder / f"{name}.jsonl", named(posed, HELD_NAMINGS if name == "held" else TRAIN_NAMINGS, rng))
+        say(f"tasks {name}: {len(posed)}")
 
 
 def warm_unit(root: Path, budget: StepBudget, seed: int) -> None:
@@ -152,8 +161,8 @@ def train_unit(root: Path, budget: StepBudget, plan: WorldsPlan, seed: int, arm:
 
     folder, shared, seeds = root / f"seed-{seed}", root / "shared", SeedTree(seed).child("worlds")
     facts: dict[str, Json] = {"right": 1.0, "failing": 0.0, "worlds": plan.worlds}
-    if arm.startswith("worlds-"):
-        facts["worlds"] = count = int(arm.removeprefix("worlds-"))
+    if arm.startswith(ON_CURVE):
+        facts["worlds"] = count = int(arm.removeprefix(ON_CURVE))
         posed = _evenly(read_posed(shared / "curve.jsonl"), count, plan.tasks)
     elif arm == "by-lot":
         posed, facts["right"] = _by_lot(plan, seeds, _drawn(shared))

@@ -20,6 +20,7 @@ from evosyn.records import Json, Problem
 from evosyn.rundir import write_atomic
 from evosyn.simulation.experiment.toy_data import PreparedExperiment, StepBudget, spec_of
 from evosyn.simulation.experiment.toy_language import HEAD, LENGTH, OPERATIONS, TAIL
+from evosyn.simulation.experiment.toy_tokens import END, GO, PAD
 from evosyn.testings import testing_from_json
 from evosyn.train.config import OptimConfig, RewardConfig, RlvrConfig, RolloutConfig
 from evosyn.train.feeding import LiveRows
@@ -29,7 +30,6 @@ from evosyn.train.scoring import Scorer, Task
 from evosyn.train.settings import grpo_settings
 from evosyn.train.tiny import small_model
 
-PAD, END, GO = "<pad>", "<end>", "=>"
 DONE = "weights.done"
 CONTEXT = 64
 

@@ -13,7 +13,8 @@ from evosyn.ports import Comparison, ExperimentTools, OpenSandbox
 from evosyn.randomness import SeedTree
 from evosyn.records import Json
 from evosyn.rundir import RunDir, write_atomic
-from evosyn.simulation.experiment.choices import ARMS, DISTILL_ARMS, Sizes, check_arms
+from evosyn.simulation.experiment.choices import ARMS, DISTILL_ARMS, Sizes
+from evosyn.simulation.experiment.config import see_arms
 from evosyn.simulation.experiment.search import StrategySearch
 from evosyn.simulation.experiment.table import publish, summarize, sweep_markdown
 from evosyn.simulation.experiment.toy_data import PreparedExperiment, StepBudget, prepare
@@ -51,7 +52,7 @@ class ExperimentPlan:
         Raises:
             UsageError: an arm or a noise that there is not.
         """
-        check_arms(self.arms)
+        see_arms(self.arms, ARMS)
         if self.noise not in NOISES:
             raise UsageError(f"--noise {self.noise!r}: one of {', '.join(NOISES)}")
 

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from evosyn.errors import UsageError
 from evosyn.ports import Experiment, ExperimentTools
-from evosyn.simulation.experiment.config import ExperimentConfig
+from evosyn.simulation.experiment.config import ExperimentConfig, see_arms
 
 
 class WorldsConfig(ExperimentConfig):
@@ -33,13 +33,10 @@ def create(tools: ExperimentTools, config: WorldsConfig) -> Experiment:
 
     if config.size == "gpu":
         raise UsageError("--size gpu: there is none; train a real model with `evosyn world make` and `evosyn train`")
-    arms = config.arms or ARMS
-    for arm in arms:
-        if arm not in ARMS:
-            raise UsageError(f"--arms {arm!r}: one of {', '.join(ARMS)}")
+    arms = see_arms(config.arms, ARMS)
     curve = CURVE if config.curve else ()
     plan, budget = WorldsPlan(curve=curve), StepBudget(warm_steps=200, steps=60, rate=6e-4, every=20, width=64)
     if config.size == "smoke":
         plan = WorldsPlan(worlds=1, tasks=4, held=1, each=2, warm=1, draws=3, curve=curve[:2])
         budget = StepBudget(warm_steps=10, steps=2, prompts=2, group=2, every=2, width=32)
-    return WorldsExperiment(tools, plan, budget, config.seed_numbers, tuple(arms), config.jobs)
+    return WorldsExperiment(tools, plan, budget, config.seed_numbers, arms, config.jobs)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from evosyn.randomness import SeedTree
@@ -13,6 +13,7 @@ from evosyn.records import Json
 from evosyn.simulation.author.replies import REFUSALS, DrawnReply, cases_text, solution_text
 from evosyn.simulation.author.style import WORDINGS, worded
 from evosyn.simulation.world_author.study import ToolExample, ToolMistake, ToolStudy, rates
+from evosyn.worlds.tools.faults import plantings
 from evosyn.worlds.tools.playing import Played
 from evosyn.worlds.tools.records import Rows, ToolWorld
 
@@ -22,6 +23,8 @@ POPULAR = 0.7
 BELIEVED = 0.6
 """Of the wrong expectations those that a wrong program would meet; the others are slips."""
 FREEDOM = 0.4
+_AS_IT_IS = ("unparsable", "impure")
+"""Classes of mistakes that are not put in other words; no reader takes them."""
 
 
 def draw_tool(study: ToolStudy, strength: str, tree: SeedTree, sample: int) -> DrawnReply:
@@ -41,8 +44,26 @@ def draw_tool(study: ToolStudy, strength: str, tree: SeedTree, sample: int) -> D
     return _program(study.source, "right", rng)
 
 
+def writable_tools(world: ToolWorld, source: str) -> Iterator[str]:
+    """All that `draw_tool` may write for a tool, as it is read, the right program first; not what never ends or cannot
+    be read.
+
+    Args:
+        world: of the tool; its tables.
+        source: a right program.
+    """
+    yield from _in_words(source)
+    for kind, texts in plantings(world, source).items():
+        for text in () if kind in (*_AS_IT_IS, "hang") else texts:
+            yield from _in_words(text)
+
+
+def _in_words(source: str) -> Iterator[str]:
+    return (f"{worded(source, FREEDOM, wording).strip()}\n" for wording in range(WORDINGS))
+
+
 def _program(source: str, truth: str, rng: random.Random) -> DrawnReply:
-    text = source if truth in ("unparsable", "impure") else worded(source, FREEDOM, rng.randrange(WORDINGS))
+    text = source if truth in _AS_IT_IS else worded(source, FREEDOM, rng.randrange(WORDINGS))
     return DrawnReply(solution_text(text, rng), truth, AUTHOR)
 
 

@@ -117,11 +117,11 @@ def stages_of(
 def estimate(config: MakeWorldsConfig, names: Sequence[str]) -> dict[str, Json]:
     """Model calls of a run: where every reply can be used and no tool needs a repair, and at most; nothing is asked."""
     sizes, tools = config.sizes, config.tools
-    slots = tools.M + tools.N
+    slots, repairs = (1, 0) if config.unexecuted else (tools.M + tools.N, tools.debug)
     return {
         "worlds": len(names),
         "calls": len(names) * (2 + sizes.least_tools * slots),
         "calls_with_most_tools": len(names) * (2 + sizes.most_tools * slots),
-        "calls_at_most": len(names) * (2 * config.attempts + sizes.most_tools * (slots * tools.attempts + tools.debug)),
+        "calls_at_most": len(names) * (2 * config.attempts + sizes.most_tools * (slots * tools.attempts + repairs)),
         "a_tool": slots,
     }

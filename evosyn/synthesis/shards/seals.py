@@ -70,7 +70,7 @@ def write_sealed(storage: Storage, order: ShardOrder, data: bytes) -> tuple[str,
 
 def write_seal(storage: Storage, seal: Seal) -> bool:
     """Seal a shard unless it is; whether this seal holds."""
-    return storage.create(_name(seal.phase, seal.shard), canonical_json(dump(seal)).encode())
+    return storage.create(seal_name(seal.phase, seal.shard), canonical_json(dump(seal)).encode())
 
 
 def sealed_shards(storage: Storage, phase: Phase) -> set[int]:
@@ -89,7 +89,7 @@ def read_seal(storage: Storage, phase: Phase, shard: int, run: str) -> Seal | No
         CorruptRun: it is damaged.
         UsageError: it is of another run.
     """
-    name = _name(phase, shard)
+    name = seal_name(phase, shard)
     data = storage.read(name)
     if data is None:
         return None
@@ -111,7 +111,7 @@ def seals_of(storage: Storage, phase: Phase, shards: range, run: str) -> Iterato
     for shard in shards:
         seal = read_seal(storage, phase, shard, run)
         if seal is None:
-            raise CorruptRun(f"{_name(phase, shard)}: is gone; the same command makes the shard again")
+            raise CorruptRun(f"{seal_name(phase, shard)}: is gone; the same command makes the shard again")
         yield seal
 
 
@@ -124,9 +124,12 @@ def open_sealed(storage: Storage, seal: Seal) -> zipfile.ZipFile:
     data = storage.read(seal.file)
     if data is None or hashlib.sha256(data).hexdigest() != seal.sha256:
         what = "is gone" if data is None else "is not what was sealed: its checksum differs"
-        raise CorruptRun(f"{seal.file}: {what}; remove {_name(seal.phase, seal.shard)}, and the shard is made again")
+        raise CorruptRun(
+            f"{seal.file}: {what}; remove {seal_name(seal.phase, seal.shard)}, and the shard is made again"
+        )
     return zipfile.ZipFile(io.BytesIO(data))
 
 
-def _name(phase: Phase, shard: int) -> str:
+def seal_name(phase: Phase, shard: int) -> str:
+    """Where the seal of a shard stands."""
     return f"{SEALED}/{shard_name(phase, shard)}.json"

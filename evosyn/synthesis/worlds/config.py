@@ -59,8 +59,9 @@ class MakeWorldsConfig(Section):
     Attributes:
         seed: root of the seed tree.
         tasks: of each world; 0 for none.
-        unexecuted: believe what is written: the first program of each tool stands, chains and states are not tried.
-            For comparisons ("w/o EV", section 5.4); `report.json` then has the share of chains that fail when run.
+        unexecuted: believe what is written: one program of each tool is asked for, no testing, and it stands; chains
+            and states are not tried. The graph is still found by running the tools. For comparisons ("w/o EV",
+            section 5.4); `report.json` then has the share of chains that fail when run.
         attempts: how often a schema is asked for.
         sampling: of schemas.
         workbench: who is asked, where programs run, what may be spent.

@@ -23,7 +23,8 @@ class MadeTool:
     """A tool of a draft and what became of it.
 
     Attributes:
-        source, testing: what was chosen; None and empty where the tool was dropped.
+        source, testing: what was chosen; None and empty where the tool was dropped. Without a testing the program is
+            one that nobody judged.
         agreement: share of all calls in which the chosen program does what most do.
         solutions, testings: how many could be used.
         verdicts: a row of letters for each solution.

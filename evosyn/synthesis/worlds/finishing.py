@@ -75,7 +75,8 @@ class FinishWorld:
         shutil.rmtree(folder, ignore_errors=True)  # of a run that was killed in here
         write_files(folder, world)
         write_world(str(folder), folder, graph, made.tasks)
-        write_lines(folder / MADE, (pool_to_json(one) for one in tools_of(draft)))
+        if judged := tools_of(draft):
+            write_lines(folder / MADE, (pool_to_json(one) for one in judged))
         write_dataset(folder, SETTING, rows_of_world(world, made.tasks, self._domains[NAME]))
         report = {"kept": len(made.tasks), "dropped": facts["attempts"], "world": world.id, "edges": facts["edges"]}
         write_atomic(folder / "report.json", canonical_json(report) + "\n")

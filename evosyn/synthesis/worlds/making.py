@@ -86,15 +86,15 @@ class MakeTools:
         async def ask(kind: str, slot: int, attempt: int, request: Request) -> Reply:
             return await self._asker.reply(draft, f"{kind}:{tool}", slot, attempt, request)
 
-        want = Want(config.M, config.N, self._asker.teacher.simulated, limits=config.execute.limits)
+        counts = (1, 0) if self._config.unexecuted else (config.M, config.N)
+        want = Want(*counts, self._asker.teacher.simulated, limits=config.execute.limits)
         how = DrawConfig(solution=config.sampling, testing=config.sampling, attempts=config.attempts, views=False)
         drawn = await draw_pool(problem, self._judging.domain, ask, want, how)
         spent: list[tuple[str, Attempt]] = [(one.kind, one) for one in drawn.attempts]
-        lacking = self._lacking(drawn)
-        if lacking:
+        if lacking := self._lacking(drawn):
             return _Spent(MadeTool(tool, reason=lacking), tuple(spent), 0)
         if self._config.unexecuted:
-            return _Spent(_first(tool, drawn.pool), tuple(spent), 0)
+            return _Spent(MadeTool(tool, drawn.pool.solutions[0].text, solutions=1), tuple(spent), 0)
         pool, rounds = drawn.pool, 0
         choice = await self._choose(pool)
         cells = int(choice.matrix.verdicts_MN.size)
@@ -115,11 +115,10 @@ class MakeTools:
             spent.append(("debug", attempt))
         return _Spent(_told(tool, pool, choice, rounds), tuple(spent), cells)
 
-    @staticmethod
-    def _lacking(drawn: Drawn) -> str:
+    def _lacking(self, drawn: Drawn) -> str:
         if not drawn.pool.solutions:
             return "no-program: no reply holds one"
-        return "" if drawn.pool.testings else "no-testing: no reply holds one"
+        return "" if drawn.pool.testings or self._config.unexecuted else "no-testing: no reply holds one"
 
     async def _repaired(
         self, draft: WorldDraft, pool: Pool, choice: ToolChoice, number: int
@@ -195,12 +194,6 @@ def _gives_program(text: str, tool: str) -> bool:
     return bool(blocks) and defines(blocks[-1], tool)
 
 
-def _first(name: str, pool: Pool) -> MadeTool:
-    """What was written first, believed."""
-    counts, testing = (len(pool.solutions), len(pool.testings)), dict(pool.testings[0].body)
-    return MadeTool(name, pool.solutions[0].text, testing, 0.0, *counts, chosen=(0, 0))
-
-
 def _told(name: str, pool: Pool, choice: ToolChoice, rounds: int) -> MadeTool:
     found = MadeTool(
         name,
@@ -223,8 +216,10 @@ def _told(name: str, pool: Pool, choice: ToolChoice, rounds: int) -> MadeTool:
 
 
 def tools_of(draft: WorldDraft) -> Sequence[Pool]:
-    """The tools of a draft that were kept, each with the program and the testing that were chosen."""
+    """The tools of a draft that were kept and judged, each with the program and the testing that were chosen."""
     problems = {str(one.meta["tool"]): one for one in draft.problems()}
     return [
-        Pool(problems[one.name], (Solution(one.source or ""),), (Testing("states", one.testing),)) for one in draft.kept
+        Pool(problems[one.name], (Solution(one.source or ""),), (Testing("states", one.testing),))
+        for one in draft.kept
+        if one.testing
     ]

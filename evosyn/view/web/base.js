@@ -100,6 +100,14 @@ function table(heads, rows, kind = "wide") {
   return scroll(h("table", { class: kind }, h("thead", {}, h("tr", {}, cells)), body));
 }
 
+// A table as the reading gives it: columns with a number stand right, heads and cells; `drawn` draws what else a cell may be.
+function shown(one, drawn = () => null) {
+  const numbers = one.columns.map((_, at) => one.rows.some((cells) => typeof cells[at] === "number" || /^[-+]?\d+\.\d+ \[/.test(cells[at])));
+  const cells = (row) => row.map((value, at) => drawn(value, at) || (numbers[at] ? number(typeof value === "number" ? plain(value) : value) : cell(plain(value))));
+  const heads = one.columns.map((name, at) => (numbers[at] ? ">" : "") + name.replaceAll("_", " "));
+  return panel(one.title || "", table(heads, one.rows.map((row) => h("tr", {}, cells(row)))));
+}
+
 function rowTo(question, attributes, ...cells) {
   if (!holds(question)) return h("tr", attributes, cells);
   const open = () => { location.hash = addressed(question); };

@@ -3,11 +3,8 @@ const PAGES = { crossexec: "matrix/", coevolve: "why/" };  // where a row of the
 
 function showSummary(view) {
   const main_ = ["reward", "pass_rate", "loss", "mean_token_accuracy"], curves = Object.entries(view.curves);
-  const row = (cells, numbers, problems) => h("tr", {}, cells.map((value, at) => (problems && at === 0 ? cell(link(problems + value, value)) : numbers[at] ? number(typeof value === "number" ? plain(value) : value) : cell(plain(value)))));
-  const tables = view.tables.map((one) => {
-    const numbers = one.columns.map((_, at) => one.rows.some((cells) => typeof cells[at] === "number" || /^[-+]?\d+\.\d+ \[/.test(cells[at])));
-    return panel(one.title || "", table(one.columns.map((name, at) => (numbers[at] ? ">" : "") + name.replaceAll("_", " ")), one.rows.map((cells) => row(cells, numbers, one.title === "problems" && PAGES[view.kind]))));
-  });
+  const to = PAGES[view.kind];
+  const tables = view.tables.map((one) => shown(one, (value, at) => (to && one.title === "problems" && at === 0 ? cell(link(to + value, value)) : null)));
   const chart = ([name, points]) => lineChart(name, points);
   const first = curves.filter(([name]) => main_.includes(name)), others = curves.filter(([name]) => !main_.includes(name));
   const notes = view.notes.filter((note) => !view.conclusion.why.includes(note) && note !== view.conclusion.did);

@@ -1,8 +1,9 @@
-"""Plays worlds in our own process, a thousand times as often: for tools that people wrote and read, and for no others.
+"""Plays worlds in our own process, a thousand times as often: for tools that evosyn's authors wrote, and for no others.
 
-Text that a model may have written never gets here: a tool whose text is not among those that were reviewed is refused
-before anything of it is compiled. Benchmarks use it, and the experiment on worlds, whose simulated author only changes
-texts of evosyn's own. DESIGN.md section 5; docs/worlds.md.
+Text that a model may have written never gets here: a tool whose text is not among those that the caller vouches for is
+refused before anything of it is compiled. Benchmarks vouch for the reviewed ones that come with evosyn; the experiment
+on worlds also for those of its offices, and for what its simulated author makes of these, which it derives again from
+evosyn's own code and not from the files of its run. DESIGN.md section 5; docs/worlds.md.
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ def reviewed() -> frozenset[str]:
 
 
 class InProcessPlayer(Player):
-    """Plays as `Player` does, and leaves the same; nothing guards this process but the review of the texts.
+    """Plays as `Player` does, and leaves the same; nothing guards this process but who vouches for the texts.
 
     Args:
-        sources: texts that may run.
+        sources: texts that may run; never taken from the worlds to play, which would let all of them run.
     """
 
     def __init__(self, sources: Collection[str]) -> None:
@@ -39,7 +40,7 @@ class InProcessPlayer(Player):
         """As `Player.play`.
 
         Raises:
-            UsageError: a tool of the world was not reviewed.
+            UsageError: nobody vouches for a tool of the world.
         """
         run, found = self._run_of(world), list[Played]()
         at = 0
@@ -56,7 +57,7 @@ class InProcessPlayer(Player):
         if world.id not in self._opened:
             for tool in world.tools:
                 if tool.source not in self._sources:
-                    rule = "only tools that come with evosyn and were reviewed run in its own process"
+                    rule = "only tools that evosyn itself wrote, and that were reviewed, run in its own process"
                     raise UsageError(f"the tool {tool.name!r} of {world.name}: {rule}; use the sandbox")
             space: dict[str, Any] = {}
             exec(compile(program(world), f"<{world.name}>", "exec"), space)

@@ -11,14 +11,14 @@ import math
 import random
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from evosyn.codec import dump
 from evosyn.randomness import SeedTree
 from evosyn.records import Json, canonical_json, content_id
-from evosyn.worlds.tools.chains import Chain, ChainMaker, calls_of
+from evosyn.worlds.tools.chains import Chain, ChainMaker, ChainStep, calls_of
 from evosyn.worlds.tools.diff import differences
 from evosyn.worlds.tools.graph import ToolGraph
 from evosyn.worlds.tools.nearmiss import near_misses, other_orders
@@ -88,8 +88,9 @@ class TaskPlan:
     Attributes:
         writes: of the chains, in turn; a world has few chains with one.
         attempts: at one task; then as many at one of the next number of writes.
-        executed: nothing is believed that was not run; without it a chain is what its author thinks will work, and
-            the gold state what it leaves, whatever that is (ScaleEnv section 5.4, "w/o EV").
+        executed: nothing is believed that was not run; without it a chain, along the edges of the graph, is what its
+            author thinks will work, and the gold state what it leaves, whatever that is (ScaleEnv section 5.4, "w/o
+            EV").
     """
 
     writes: tuple[int, ...] = (1, 2, 3)
@@ -118,11 +119,18 @@ def make_tasks(
             made = maker.make(index, writes, forms)
             if isinstance(made, WorldTask):
                 tasks.append(made)
+                forms.update(_beginnings(made))
                 uses.update(name for name, _ in made.chain)
                 failing += [] if plan.executed or maker.works else [made.id]
                 break
             dropped[made] += 1
     return MadeTasks(tuple(tasks), dropped, tuple(failing))
+
+
+def _beginnings(task: WorldTask) -> set[str]:
+    """The forms of a chain and of each part that it begins with."""
+    form = [ChainStep(*one).form for one in task.chain]
+    return {canonical_json(form[: at + 1]) for at in range(len(form))}
 
 
 class _TaskMaker:
@@ -145,16 +153,15 @@ class _TaskMaker:
         self._world, self._graph, self._player, self._rng, self._uses = world, graph, player, rng, uses
         self._executed, self.works = executed, True
 
-    def make(self, index: int, complexity: int, forms: set[str]) -> WorldTask | str:
-        """A task, or why there is none; `forms` takes those of chains that were made, with all their beginnings."""
+    def make(self, index: int, complexity: int, forms: Collection[str]) -> WorldTask | str:
+        """A task, or why there is none; `forms` are those of chains that were made, with all their beginnings."""
         counts = {one.name: self._rng.randint(SMALLEST, 6) for one in self._world.tables}
         rows = draw_state(self._world, counts, self._rng)
         maker = ChainMaker(self._world, self._graph, self._player, rows, self._uses, self._rng, tried=self._executed)
         chain = maker.make(complexity)
         if isinstance(chain, str):
             return chain
-        form = [one.form for one in chain.steps]
-        if canonical_json(form) in forms:
+        if canonical_json([one.form for one in chain.steps]) in forms:
             return "chain-known"
         if not self._executed:
             return self._believed(index, complexity, chain, rows)
@@ -171,7 +178,6 @@ class _TaskMaker:
         misses = self._sound(state, played.rows, chain, reference, shown)
         if isinstance(misses, str):
             return misses
-        forms.update(canonical_json(form[: at + 1]) for at in range(len(form)))
         added = sum(map(len, state.values())) - sum(map(len, rows.values()))
         steps = tuple([(one.tool, dict(one.args)) for one in chain.steps])
         return WorldTask(index, chain.sentences, steps, reference, state, played.rows, shown, complexity, added, misses)
