@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 import subprocess
+import tempfile
 import time
 import uuid
 from collections import Counter
@@ -28,6 +30,7 @@ from evosyn.synthesis.shards import leasing
 from evosyn.synthesis.shards.crews import Alone, EndedOrder
 from evosyn.synthesis.shards.leasing import Leasing, Purse, lease_events
 from evosyn.synthesis.shards.orders import ShardOrder, ShardOutcome
+from evosyn.synthesis.shards.scratch import private
 from evosyn.synthesis.shards.seals import read_seal, sealed_shards, write_seal
 from evosyn.synthesis.shards.work import work
 from evosyn.teachers.cache import ReplyCache
@@ -384,6 +387,41 @@ def test_a_machine_that_cannot_open_the_storage_fails_by_itself(sharded, toy, ma
 
     sharded.by(tmp_path / "d", CONFIG, crew)
     assert [one.status for one in found] == ["failed"]
+
+
+def test_a_worker_believes_no_temporary_files_that_others_can_write(sharded, toy, make_teacher, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    above, found = tmp_path / f"evosyn-shards-{os.geteuid()}", []
+
+    def planted(how):
+        def crew(setup):
+            how(above)
+            outcome = work(replace(setup, scratch=""), ShardOrder("problems", 0, "epoch"), lambda *_: toy.bench())
+            found.append((outcome.status, outcome.reason))
+            return Alone(setup, lambda *_: toy.bench())
+
+        return crew
+
+    toy.teacher = make_teacher()
+    for name, how in {
+        "open": lambda place: (place.mkdir(), place.chmod(0o777)),
+        "group": lambda place: (place.rmdir(), place.mkdir(), place.chmod(0o770)),
+        "file": lambda place: (place.rmdir(), place.touch()),
+        "link": lambda place: (place.unlink(), (tmp_path / "theirs").mkdir(), place.symlink_to(tmp_path / "theirs")),
+    }.items():
+        sharded.by(tmp_path / name, CONFIG.model_copy(update={"problems": 1}), planted(how))
+        assert found[-1][0] == "failed" and "not believed; remove it, or name a place" in found[-1][1]
+    sharded.by(tmp_path / "own", CONFIG.model_copy(update={"problems": 1}), planted(lambda place: place.unlink()))
+    assert found[-1] == ("sealed", "") and above.stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs another user")
+def test_a_private_directory_of_another_user_is_refused(tmp_path):
+    assert private(tmp_path / "own") == private(tmp_path / "own") == tmp_path / "own"
+    private(tmp_path / "theirs")
+    os.chown(tmp_path / "theirs", 65534, 65534)
+    with pytest.raises(UnavailableError, match="theirs: is not a directory that this user alone can write to"):
+        private(tmp_path / "theirs")
 
 
 def test_a_machine_that_is_slow_changes_nothing_but_the_time(two, make_teacher, tmp_path):

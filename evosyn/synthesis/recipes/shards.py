@@ -121,13 +121,13 @@ def setup_of(inputs: Inputs, config: SynthesizeConfig, run: str, out: Path, defa
             "--set shards.store=PATH or s3://bucket/run"
         )
     store = shards.store or str(out / STORE)
-    here = out / SCRATCH if runner == "local" else Path(tempfile.gettempdir()) / "evosyn-shards" / run
+    scratch = shards.scratch or (out / SCRATCH if runner == "local" else None)
     return ShardSetup(
         inputs,
         config,
         run,
         store if "://" in store else str(Path(store).resolve()),
-        str((shards.scratch or here).resolve()),
+        str(scratch.resolve()) if scratch else "",
         default,
     )
 
