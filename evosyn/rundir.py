@@ -6,7 +6,7 @@ import fcntl
 import json
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -24,6 +24,9 @@ KEPT_BEFORE = {"turns.jsonl", "states", "evaluations"}.union(
 )
 """What may stand in a directory before its run begins: paid replies of a `--dry-run`, for instance. Whole names, for
 `states.csv` is a user's; names that begin with a point may stand there too."""
+LOCK = ".lock"
+"""Holds the number of the process that writes, as decimal digits alone."""
+PID_DIGITS = 20
 WRITTEN_AGAIN = "Remove it and repeat the command, which writes it again"
 
 
@@ -90,10 +93,33 @@ def require_free(path: Path) -> None:
         RunLocked: one does.
     """
     try:
-        with (path / ".lock").open() as lock:
+        with (path / LOCK).open(errors="replace") as lock:
             _take(lock, path)
     except (FileNotFoundError, NotADirectoryError):
         return
+
+
+def _locked(path: Path) -> tuple[IO[str], bool]:
+    """The lock of a directory, taken, and whether its file was made for that.
+
+    Raises:
+        RunLocked: another process has it.
+        UsageError: the file is of something else.
+    """
+    while True:
+        made = not (path / LOCK).exists()
+        lock = (path / LOCK).open("a+", encoding="utf-8", errors="replace")
+        try:
+            _take(lock, path)
+            lock.seek(0)
+            if lock.read(PID_DIGITS).strip("0123456789"):
+                raise holding_others(path, [LOCK])
+        except UsageError:
+            lock.close()
+            raise
+        if os.fstat(lock.fileno()).st_nlink:
+            return lock, made
+        lock.close()  # whoever made it was refused the directory and took it away
 
 
 def _take(lock: IO[str], path: Path) -> None:
@@ -102,10 +128,30 @@ def _take(lock: IO[str], path: Path) -> None:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         lock.seek(0)
-        owner = lock.read().strip() or "unknown"
+        owner = lock.read(PID_DIGITS).strip() or "unknown"
         raise RunLocked(
             f"{path}: another process (pid {owner}) writes to this run directory; wait for it, or choose another --out"
         ) from error
+
+
+def holding_others(out: Path, names: Sequence[str]) -> UsageError:
+    """Why no run begins in a directory: what it holds, whoever wrote that."""
+    shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    return UsageError(f"--out {out}: holds files of something else ({shown}); choose another directory")
+
+
+def require_new(out: Path, writes: Iterable[str]) -> None:
+    """See that a directory where a run begins holds nothing of what it writes; other files, such as logs, may be there.
+
+    Args:
+        writes: names, or patterns of names.
+
+    Raises:
+        UsageError: it does; nothing was touched.
+    """
+    others = sorted({one.name for pattern in writes for one in out.glob(pattern)})
+    if others:
+        raise holding_others(out, others)
 
 
 class RunDir:
@@ -122,35 +168,38 @@ class RunDir:
         self.journal = Journal(self.path / "journal.jsonl")
         self.written: set[str] = set()
         self._lock: IO[str] | None = None
+        self._lock_made = self._signed = False
 
     def open_for_writing(self) -> RunDir:
-        """Make the directory and take its lock, which ends with the process.
+        """Make the directory and take its lock, which ends with the process. No file that is there is changed.
 
         Raises:
             RunLocked: another process writes to it.
-            UsageError: the path is a file, or cannot be made.
+            UsageError: the path is a file, or cannot be made; its `.lock` is a file of something else.
         """
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            lock = (self.path / ".lock").open("a+")
+            self._lock, self._lock_made = _locked(self.path)
         except OSError as error:
             raise UsageError(f"--out {self.path}: cannot be used as a run directory: {error.strerror}") from error
-        try:
-            _take(lock, self.path)
-        except RunLocked:
-            lock.close()
-            raise
-        lock.truncate(0)
-        lock.write(str(os.getpid()))
-        lock.flush()
-        self._lock = lock
         return self
 
     def close(self) -> None:
+        """End the lock; one that was made for a directory which was then refused goes."""
         self.journal.close()
         if self._lock is not None:
+            if self._lock_made and not self._signed:
+                self.file(LOCK).unlink(missing_ok=True)
             self._lock.close()
-            self._lock = None
+            self._lock, self._signed = None, False
+
+    def _sign(self) -> None:
+        """Say in the lock which process has it, once the directory is ours."""
+        if self._lock is not None and not self._signed:
+            self._lock.truncate(0)
+            self._lock.write(str(os.getpid()))
+            self._lock.flush()
+            self._signed = True
 
     def __enter__(self) -> RunDir:
         return self.open_for_writing()
@@ -164,11 +213,16 @@ class RunDir:
         return self.path.joinpath(*parts)
 
     def claim(self, kind: str) -> None:
-        """See that the directory is of this kind of run, or has no manifest yet.
+        """See that the directory is of this kind of run, or has no manifest yet; the lock then names this process.
 
         Raises:
             UsageError: it holds something else.
         """
+        self.check_kind(kind)
+        self._sign()
+
+    def check_kind(self, kind: str) -> None:
+        """The same, before it is sure that the directory is taken: the lock stays as it is."""
         held = self.read_json("manifest.json").get("kind") if is_held(self.file("manifest.json")) else kind
         if held != kind:
             raise UsageError(f"--out {self.path}: holds a run of another kind ({held}); choose another directory")
@@ -180,13 +234,13 @@ class RunDir:
         Raises:
             UsageError: it holds something else, such as files of the user.
         """
-        self.claim(kind)
+        self.check_kind(kind)
         if not (self.file("manifest.json").exists() or self.journal.path.exists()):
             names = sorted(one.name for one in self.path.iterdir())
             others = [one for one in names if not one.startswith(".") and one not in KEPT_BEFORE]
             if others:
-                told = f"holds files that no run of evosyn wrote ({', '.join(others[:3])})"
-                raise UsageError(f"--out {self.path}: {told}; choose another directory")
+                raise holding_others(self.path, others)
+        self._sign()
 
     def begin(self, kind: str, **decided: Json) -> None:
         """Claim the directory for a run of which these values decide what comes out, and hold it to them.
@@ -208,6 +262,7 @@ class RunDir:
 
     def made(self, name: str) -> Path:
         """The path of a file that is now written in another way than by `write`."""
+        self._sign()
         self.written.add(name)
         return self.file(name)
 

@@ -15,6 +15,7 @@ from evosyn.rundir import RunDir, write_atomic
 def test_a_second_writer_is_refused_and_the_first_goes_on(tmp_path: Path) -> None:
     program = f"import sys; from evosyn.rundir import RunDir\nwith RunDir({str(tmp_path)!r}): pass"
     with RunDir(tmp_path) as run:
+        run.claim("evolve")
         second = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
         assert "RunLocked" in second.stderr
         assert str(os.getpid()) in second.stderr
@@ -75,12 +76,47 @@ def test_a_new_run_takes_no_directory_with_files_of_somebody_else(tmp_path: Path
         (tmp_path / name).mkdir()
     RunDir(tmp_path).claim_new("evolve")
     (tmp_path / "thesis.tex").touch()
-    with pytest.raises(UsageError, match=r"no run of evosyn wrote \(thesis.tex\); choose another directory"):
+    with pytest.raises(UsageError, match=r"files of something else \(thesis.tex\); choose another directory"):
         RunDir(tmp_path).claim_new("evolve")
     RunDir(tmp_path).write_json("manifest.json", {"kind": "evolve"})
     RunDir(tmp_path).claim_new("evolve")  # beside a run of ours they may stand
     with pytest.raises(UsageError, match="holds a run of another kind"):
         RunDir(tmp_path).claim_new("synthesize")
+
+
+@pytest.mark.parametrize("lock", [None, "", "4711", "4711\n", "held by backup\n"])
+def test_a_directory_that_is_refused_stays_as_it_was(lock: str | None, tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("mine")
+    if lock is not None:
+        (tmp_path / ".lock").write_text(lock)
+    before = {one.name: one.read_bytes() for one in tmp_path.iterdir()}
+    with pytest.raises(UsageError, match="choose another directory"), RunDir(tmp_path) as run:
+        run.claim_new("evolve")
+    assert {one.name: one.read_bytes() for one in tmp_path.iterdir()} == before
+
+
+def test_a_directory_of_evosyns_own_is_not_called_somebody_elses(tmp_path: Path) -> None:
+    for name in ("config.yaml", "metrics.jsonl", "model", "report.json"):  # of a training
+        (tmp_path / name).touch()
+    with pytest.raises(UsageError) as refused:
+        RunDir(tmp_path).claim_new("evolve")
+    told = f"--out {tmp_path}: holds files of something else (config.yaml, metrics.jsonl, model and 1 more)"
+    assert str(refused.value) == f"{told}; choose another directory"
+
+
+def test_a_lock_of_something_else_is_refused_wherever_it_lies(tmp_path: Path) -> None:
+    (tmp_path / ".lock").write_bytes(b"\xff held")
+    with pytest.raises(UsageError, match=r"something else \(\.lock\)"):
+        RunDir(tmp_path).open_for_writing()
+    assert (tmp_path / ".lock").read_bytes() == b"\xff held"
+
+
+def test_a_run_that_goes_on_says_its_process_in_the_lock_of_the_one_before(tmp_path: Path) -> None:
+    (tmp_path / ".lock").write_text("123456789")
+    with RunDir(tmp_path) as run:
+        run.write("notes.txt", "")
+        assert (tmp_path / ".lock").read_text() == str(os.getpid())
+    assert (tmp_path / ".lock").exists()
 
 
 @pytest.mark.parametrize(
@@ -89,7 +125,7 @@ def test_a_new_run_takes_no_directory_with_files_of_somebody_else(tmp_path: Path
 )
 def test_a_name_that_only_begins_like_one_of_ours_is_somebody_elses(name: str, tmp_path: Path) -> None:
     (tmp_path / name).touch()
-    with pytest.raises(UsageError, match=f"no run of evosyn wrote \\({name}\\); choose another directory"):
+    with pytest.raises(UsageError, match=f"files of something else \\({name}\\); choose another directory"):
         RunDir(tmp_path).claim_new("evolve")
 
 

@@ -53,7 +53,7 @@ class CoevolveConfig(RlvrConfig):
         return self.workbench.teacher.spec == "self"
 
 
-class Seeds(NamedTuple):
+class GivenSeeds(NamedTuple):
     """What a run begins with.
 
     Attributes:
@@ -66,7 +66,7 @@ class Seeds(NamedTuple):
     environments: Sequence[Environment] = ()
 
 
-def checked_seeds(config: CoevolveConfig) -> Seeds:
+def checked_seeds(config: CoevolveConfig) -> GivenSeeds:
     """The seeds of a run that can begin; nothing heavy is loaded.
 
     Raises:
@@ -85,14 +85,14 @@ def checked_seeds(config: CoevolveConfig) -> Seeds:
         check_policy_teacher(config)
     try:
         if pool:
-            return Seeds(environments=seeds_of(config))
+            return GivenSeeds(environments=seeds_of(config))
         parts = gathered(config)
     except UsageError as error:
         if other := _other_recipe(config):
             raise UsageError(f"{error}. {other}") from error
         raise
     samples = [sample for part in parts for sample in part]
-    return Seeds(check_coevolution(config.coevolution, samples, config.student), parts)
+    return GivenSeeds(check_coevolution(config.coevolution, samples, config.student), parts)
 
 
 def _other_recipe(config: CoevolveConfig) -> str:
@@ -105,17 +105,17 @@ def _other_recipe(config: CoevolveConfig) -> str:
     return ""
 
 
-def default_of(seeds: Seeds) -> str | None:
+def default_of(seeds: GivenSeeds) -> str | None:
     """Who is asked where nobody is named: the simulation, where it knows what the seeds are."""
     return default_teacher(seeds.problems) if seeds.problems else "offline"
 
 
-def coevolve(config: CoevolveConfig, seeds: Seeds, workbench: Workbench, out: Path, on_row: OnRow | None) -> None:
+def coevolve(config: CoevolveConfig, seeds: GivenSeeds, workbench: Workbench, out: Path, on_row: OnRow | None) -> None:
     """Train with problems or environments that evolve; errors as of `train_rlvr`."""
     from evosyn.train.rlvr import train_rlvr
     from evosyn.train.run import check_run
 
-    check_run(config)
+    check_run(config, out)
     if config.coevolution.recipe == SELFPLAY:
         train_with_pool(config, seeds.environments, workbench, out, on_row)
         return
@@ -126,7 +126,7 @@ def coevolve(config: CoevolveConfig, seeds: Seeds, workbench: Workbench, out: Pa
     train_rlvr(config, out, workbench.sandbox, on_row=on_row, feed=make, parts=seeds.parts)
 
 
-def estimated(config: CoevolveConfig, seeds: Seeds, workbench: Workbench) -> dict[str, Json]:
+def estimated(config: CoevolveConfig, seeds: GivenSeeds, workbench: Workbench) -> dict[str, Json]:
     """What a run will take; an arm that mutates nothing asks nobody.
 
     Raises:

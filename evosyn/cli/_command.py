@@ -223,14 +223,16 @@ class ConfiguredCommand(click.Command):
 
 def default_teacher(problems: Iterable[Problem]) -> str | None:
     """Who is asked where nobody is named: the simulation, if it knows the domains of all problems; else nobody."""
+    return None if unknown_offline({problem.domain for problem in problems}) else "offline"
+
+
+def unknown_offline(names: Iterable[str]) -> list[str]:
+    """Those of some domains of which the simulation solves no problem."""
     from evosyn.domains import domain
     from evosyn.domains.python.domain import PythonDomain
 
-    named = {problem.domain for problem in problems}
-    known = all(
-        name in ("os-shell", "math-answer", "world-tool") or isinstance(domain(name), PythonDomain) for name in named
-    )
-    return "offline" if known else None
+    others = set(names) - {"os-shell", "math-answer", "world-tool"}
+    return sorted(name for name in others if not isinstance(domain(name), PythonDomain))
 
 
 def teacher_options(command: Option) -> Option:

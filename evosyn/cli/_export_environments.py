@@ -37,10 +37,11 @@ def command(
     import json
 
     from evosyn.cli._programs import made_rows
-    from evosyn.synthesis.exports import export_dataset, format_named
+    from evosyn.synthesis.exports import claim_place, export_dataset, format_named
     from evosyn.workbench import Workbench
 
     form = format_named(form)
+    claim_place(out)
     with Workbench(config.workbench) as workbench:
         made = made_rows(workbench, names, per_env, None, seed)
     exported = export_dataset(made.samples, form, out, name=name)

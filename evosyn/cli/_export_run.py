@@ -43,13 +43,14 @@ def strategy(directory: Path, out: Path | None, name: str | None) -> None:
 @click.option("--api-key-env", default="OPENAI_API_KEY", show_default=True, help="Variable that holds the key.")
 def openevolve(directory: Path, out: Path, iterations: int, **endpoint: str | None) -> None:
     """Write the task so that `openevolve-run` works on it: the same seeds, the same sandboxed scores."""
+    from evosyn.synthesis.exports import claim_place
     from evosyn.synthesis.search.openevolve import ModelEndpoint, write_project
 
     run = SearchReading(directory, "evolve")
+    train = run.split().train
+    claim_place(out)
     url, model = endpoint["base_url"] or "https://api.openai.com/v1", endpoint["model"] or "your-model"
-    write_project(
-        out, run.split().train, run.config, ModelEndpoint(model, url, str(endpoint["api_key_env"])), iterations
-    )
+    write_project(out, train, run.config, ModelEndpoint(model, url, str(endpoint["api_key_env"])), iterations)
     click.echo(f"wrote {out}; run it there with:")
     click.echo(f"  openevolve-run initial_program.py evaluator.py --config config.yaml --iterations {iterations}")
 
@@ -62,12 +63,14 @@ def export_held(directory: Path, form: str, target: Path, *, as_json: bool) -> N
     """
     from evosyn.pools import write_pools
     from evosyn.reading.coevolution import CoevolutionReading
+    from evosyn.synthesis.exports import claim_place
 
     reading = CoevolutionReading(directory, "coevolve")
     if form != "jsonl":
         raise UsageError(f"--format {form!r}: what {directory} holds is exported as a pool, with jsonl")
     if not reading.begun:
         raise UsageError(f"{directory}: holds no problems yet; repeat the command that began it")
+    claim_place(target)
     file = target / "problems.jsonl"
     count = write_pools(file, reading.held())
     if as_json:

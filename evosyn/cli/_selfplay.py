@@ -14,6 +14,7 @@ from evosyn.synthesis.recipes.evoenv import (
     drafts_of,
     environments_named,
     evolving_environments,
+    kept_seeds,
     made_alike,
     pool_of,
     pool_plan,
@@ -58,7 +59,8 @@ def train_with_pool(
     make = partial(_feed, config, seeds, workbench)
     train_rlvr(config, out, workbench.sandbox, on_row=on_row, feed=make, parts=[rows])
     with RunDir(out) as run:
-        write_arrived(run, pool_of(run, config.coevolution, seeds, config.student))
+        begun = kept_seeds(run, listed(config.data))
+        write_arrived(run, pool_of(run, config.coevolution, begun, config.student))
 
 
 def estimated_pool(config: CoevolveConfig, seeds: Sequence[Environment], workbench: Workbench) -> dict[str, Json]:

@@ -53,7 +53,7 @@ def command(config: ExecutionConfig, out: Path, as_json: bool) -> int:
     The same command again goes on where it stopped. Problems without solutions or testings are left out.
     """
     from evosyn.cli._inspect_summary import print_closing
-    from evosyn.configs.saving import save_config
+    from evosyn.configs.saving import check_new, save_config
     from evosyn.crossexec.executor import CrossexecConfig, CrossExecutor
     from evosyn.crossexec.judge import Judge
     from evosyn.crossexec.verdict_cache import SqliteVerdicts
@@ -70,6 +70,7 @@ def command(config: ExecutionConfig, out: Path, as_json: bool) -> int:
     survey = _survey(config.source, iter_pools(config.source), config.M, config.N)
     limits = Limits(config.timeout, budget_s=config.budget or 10 * config.timeout, memory_mb=config.memory)
     flaky = CrossexecConfig(repeat=config.repeat, sample=config.sample, seed=config.seed)
+    check_new(out, ["matrices.jsonl"])
     with (
         RunDir(out) as run,
         SqliteVerdicts(config.verdicts or run.file("verdicts.sqlite")) as verdicts,

@@ -72,7 +72,7 @@ def command(config: EvalConfig, out: Path, as_json: bool) -> None:
     tasks = bench.tasks[: config.limit]
     sampling = TokenSampling(samples, temperature, max_tokens=config.max_tokens, seed=config.seed)
     with RunDir(out) as run, Workbench(config.workbench, out=out, seed=config.seed) as workbench:
-        save_config(out, config)
+        save_config(out, config, ("completions", "eval.png"))
         scorer = Scorer(reward_judge(workbench.sandbox, domains_of(tasks)))
         results = [
             evaluate(

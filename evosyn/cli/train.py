@@ -46,7 +46,7 @@ def command(config: RlvrConfig, out: Path, print_config: bool, **told: bool) -> 
         from evosyn.train.run import ready
         from evosyn.workbench import Workbench
 
-        parts = ready(config)  # before anything of the sandbox
+        parts = ready(config, out)  # before anything of the sandbox
         with Workbench(config.workbench) as workbench:
             protection = workbench.sandbox.protection
             tty_note(f"rewards run in the {protection.level} {protection.backend} sandbox")

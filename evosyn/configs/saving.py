@@ -5,7 +5,7 @@ The section `workbench` decides nothing of a run's course, so a run goes on with
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import yaml
@@ -15,10 +15,12 @@ from evosyn.configs.loading import load_config
 from evosyn.documents import read_settings
 from evosyn.errors import PUT_BACK, CorruptRun, InputError, UsageError, is_held
 from evosyn.records import Json
-from evosyn.rundir import see_unchanged, write_atomic
+from evosyn.rundir import require_new, see_unchanged, write_atomic
 
 CONFIG = "config.yaml"
 FREE = "workbench."
+ALWAYS = ("*.json", "metrics.jsonl")
+"""Patterns of names that a run writes, or by which the directory of another is known."""
 
 
 def as_yaml(value: BaseModel | Mapping[str, Json]) -> str:
@@ -50,43 +52,59 @@ def _held(path: Path) -> dict[str, Json]:
         raise CorruptRun(f"{error}. {PUT_BACK}") from error
 
 
-def save_config(out: Path, config: BaseModel) -> None:
+def check_new(out: Path, writes: Iterable[str] = (), name: str = CONFIG) -> None:
+    """See that the directory is of a run, or holds nothing of what one writes: before anything is paid for it.
+
+    Args:
+        writes: names, or patterns of names, beside those that every command writes.
+        name: of the file that says of which run it is.
+
+    Raises:
+        UsageError: it does; the message names it.
+    """
+    if not (out / name).exists():
+        require_new(out, (*ALWAYS, *writes))
+
+
+def save_config(out: Path, config: BaseModel, writes: Iterable[str] = ()) -> None:
     """Write `config.yaml` for a directory whose runs may differ in their settings.
+
+    Args:
+        writes: see `check_new`.
 
     Raises:
         UsageError: the directory is of another command, or holds files of something else.
     """
     path = out / CONFIG
+    check_new(out, writes)
     if path.exists():
         try:
             load_config(type(config), file=path)
         except UsageError as error:
             told = f"--out {out}: was written by another command or version; choose another --out"
             raise UsageError(f"{told}\n{error}") from error
-    else:
-        _require_new(out, CONFIG)
     write_atomic(path, as_yaml(config))
 
 
-def freeze_config(out: Path, config: BaseModel | Mapping[str, Json], name: str = CONFIG) -> None:
+def freeze_config(
+    out: Path, config: BaseModel | Mapping[str, Json], name: str = CONFIG, writes: Iterable[str] = ()
+) -> None:
     """Write the configuration of a new run; for an old one, check that all that decides its course is the same.
 
+    Args:
+        name, writes: see `check_new`.
+
     Raises:
-        UsageError: the directory was started with other settings; the message names them.
+        UsageError: the directory was started with other settings, or holds files of something else; the message names
+            them.
         CorruptRun: its file is not YAML.
     """
     path, text = out / name, as_yaml(config)
+    check_new(out, writes, name)
     if path.exists():
         defaults = type(config).model_construct().model_dump(mode="json") if isinstance(config, BaseModel) else {}
         _compare(path, yaml.safe_load(text), defaults)
-    else:
-        _require_new(out, name)
     write_atomic(path, text)
-
-
-def _require_new(out: Path, name: str) -> None:
-    if any(out.glob("*.json")) or (out / "metrics.jsonl").exists():
-        raise UsageError(f"--out {out}: holds files of something else and no {name}; choose another --out")
 
 
 def _compare(path: Path, now: Json, defaults: Json) -> None:

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from evosyn.databases import disk_errors
+from evosyn.databases import disk_errors, own_tables
 from evosyn.errors import UsageError
 from evosyn.jobs import CellResult
 from evosyn.records import Verdict
@@ -26,6 +26,9 @@ UNDECIDED = frozenset({Verdict.UNKNOWN, Verdict.NOT_RUN})
 _VERDICTS = {verdict.value: verdict for verdict in Verdict}
 MOST_IN_MEMORY = 200_000
 _CHUNK = 500
+_SCHEMA = "CREATE TABLE IF NOT EXISTS sealed (key TEXT PRIMARY KEY, cell BLOB NOT NULL) WITHOUT ROWID"
+_UNSEALED = ("key", "verdict", "cases", "seconds", "detail")
+"""Columns of the table of older versions, `cells`."""
 _SUM = 8
 """Bytes of a checksum."""
 
@@ -59,18 +62,21 @@ class SqliteVerdicts:
     def __init__(self, path: str | Path) -> None:
         """
         Raises:
-            UsageError: the file is not a verdict cache, or cannot be opened.
+            UsageError: the file is not a verdict cache, holds something else beside, or cannot be opened.
         """
         self.path = Path(path)
         self.damaged = 0
         self._lock = threading.Lock()
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self._errors():
+            held = own_tables(self.path, {"sealed": ("key", "cell"), "cells": _UNSEALED}, "verdict cache")
             self._db = sqlite3.connect(self.path, timeout=60.0, check_same_thread=False, isolation_level=None)
             self._db.text_factory = bytes  # a damaged text is no error of SQLite's, but a wrong checksum
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA synchronous=NORMAL")
-            self._prepare()
+            self._db.execute(_SCHEMA)
+            if "cells" in held:
+                self._drop_unsealed()
 
     def get(self, keys: Sequence[str]) -> list[CellResult | None]:
         found: dict[bytes, CellResult] = {}
@@ -108,13 +114,11 @@ class SqliteVerdicts:
     def __exit__(self, *exc: object) -> None:
         self.close()
 
-    def _prepare(self) -> None:
-        """Make the table; one without checksums, as older versions wrote it, is dropped."""
-        self._db.execute("CREATE TABLE IF NOT EXISTS sealed (key TEXT PRIMARY KEY, cell BLOB NOT NULL) WITHOUT ROWID")
-        if self._db.execute("SELECT 1 FROM sqlite_master WHERE name = 'cells'").fetchone():
-            with self._transaction():
-                self._db.execute("DROP TABLE IF EXISTS cells")
-            log.warning("verdict cache %s: its verdicts carry no checksums, so it starts anew", self.path)
+    def _drop_unsealed(self) -> None:
+        """Drop the table without checksums, as older versions wrote it."""
+        with self._transaction():
+            self._db.execute("DROP TABLE IF EXISTS cells")
+        log.warning("verdict cache %s: its verdicts carry no checksums, so it starts anew", self.path)
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:

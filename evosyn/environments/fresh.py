@@ -31,7 +31,7 @@ PRIOR = 2.0
 """Completions that the solve rate counts for where it stands in for pairs."""
 
 
-class Rate(NamedTuple):
+class LevelRate(NamedTuple):
     """What a student came to at a level, in completions; older ones weigh less.
 
     Attributes:
@@ -101,29 +101,30 @@ def feed_row(environment: Environment, one: FreshRow) -> FeedRow:
     return FeedRow(_prompt_of(problem), Task(one.row, problem, Testing(KIND, body, environment.provenance)))
 
 
-def share_of(rate: Rate | None) -> float:
+def share_of(rate: LevelRate | None) -> float:
     """A solve rate; a half where nothing is known."""
-    found = rate or Rate()
+    found = rate or LevelRate()
     return (found.passed + 1) / (found.known + 2)
 
 
-def signal(rate: Rate | None) -> float:
+def signal(rate: LevelRate | None) -> float:
     """An estimate of the mean of 4a(1-a) over the questions of a level; that of its solve rate where no pairs are
     known. What is estimated lies in [0, 1], the estimate of few small groups may lie above."""
-    found, share = rate or Rate(), share_of(rate)
+    found, share = rate or LevelRate(), share_of(rate)
     return (2 * found.differing + PRIOR * 4 * share * (1 - share)) / (found.paired + PRIOR)
 
 
 def rates_after(
-    rates: Mapping[Cell, Rate], outcomes: Iterable[tuple[Cell, int, int]], memory: float
-) -> dict[Cell, Rate]:
+    rates: Mapping[Cell, LevelRate], outcomes: Iterable[tuple[Cell, int, int]], memory: float
+) -> dict[Cell, LevelRate]:
     """The rates with outcomes as (cell, passed, known); what was known before weighs `memory` of what it did."""
     found = dict(rates)
     for cell, passed, known in outcomes:
         if known:
             differing = 2 * passed * (known - passed) / (known - 1) if known > 1 else 0.0
-            new = Rate(passed, known, differing, known if known > 1 else 0)
-            found[cell] = Rate(*(memory * old + now for old, now in zip(found.get(cell, Rate()), new, strict=True)))
+            new = LevelRate(passed, known, differing, known if known > 1 else 0)
+            before = found.get(cell, LevelRate())
+            found[cell] = LevelRate(*(memory * old + now for old, now in zip(before, new, strict=True)))
     return found
 
 

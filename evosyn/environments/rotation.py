@@ -25,7 +25,7 @@ from evosyn.environments.fresh import (
     Fits,
     FreshRow,
     FreshRows,
-    Rate,
+    LevelRate,
     feed_row,
     rates_after,
     share_of,
@@ -178,7 +178,7 @@ class RotatingPool:
         turns = sorted((at, name, row) for name, pile in piles.items() for at, row in enumerate(pile))
         return [row for _, _, row in turns[: self._config.active]]
 
-    def _entering(self, step: int, leaving: Sequence[str], rates: Mapping[Cell, Rate]) -> Iterator[EnteredRow]:
+    def _entering(self, step: int, leaving: Sequence[str], rates: Mapping[Cell, LevelRate]) -> Iterator[EnteredRow]:
         """Fresh instances for the places of rows; one that cannot be had leaves its row where it is."""
         wanted = list(enumerate(leaving))
         for tries in range(TRIES):
@@ -198,7 +198,7 @@ class RotatingPool:
                     else:
                         yield EnteredRow(**vars(one), out=row)
 
-    def _suited(self, own: str, rates: Mapping[Cell, Rate], seeds: SeedTree) -> Cell:
+    def _suited(self, own: str, rates: Mapping[Cell, LevelRate], seeds: SeedTree) -> Cell:
         """Where the next instance comes from: the same environment, or another one where that is worn."""
         rng, levels = seeds.random(), range(1, LEVELS + 1)
 
@@ -213,7 +213,7 @@ class RotatingPool:
 
     def _refold(self) -> None:
         self._places = dict(self._first)
-        self._rates: dict[Cell, Rate] = {}
+        self._rates: dict[Cell, LevelRate] = {}
         self._fresh: defaultdict[str, int] = defaultdict(int)
         self._rotated = 0.0
         for event in self._steps.standing():
@@ -230,7 +230,7 @@ class RotatingPool:
             self._fresh[one.environment] += 1
         self._rotated = len(event.entered) / len(event.groups) if event.groups else 0.0
 
-    def _updated(self, groups: Sequence[tuple[str, int, int]]) -> dict[Cell, Rate]:
+    def _updated(self, groups: Sequence[tuple[str, int, int]]) -> dict[Cell, LevelRate]:
         """The rates with the outcomes of a step; older ones weigh less."""
         outcomes = [(self._places[row].cell, passed, known) for row, passed, known in groups if row in self._places]
         return rates_after(self._rates, outcomes, self._config.memory)

@@ -26,7 +26,7 @@ from evosyn.running.ledger import Ledger
 from evosyn.synthesis.coevolution.config import CoevolutionConfig
 from evosyn.synthesis.environments.draft import Draft
 from evosyn.synthesis.recipes.dejaq import StudentPlan
-from evosyn.synthesis.recipes.evoenv import DRAFTS, environments_named, pool_of
+from evosyn.synthesis.recipes.evoenv import DRAFTS, kept_seeds, pool_of
 from evosyn.synthesis.selfplay.feed import UNASKED, told_of, warnings_of
 from evosyn.synthesis.selfplay.state import BEFORE, DraftFate, EnvironmentPool, pool_steps
 
@@ -127,7 +127,7 @@ class EnvironmentPoolReading(TrainingReading):
     def _fold(self) -> EnvironmentPool:
         config = read_config(self.path)
         student = StudentPlan(config["rollout"]["prompts"], config["steps"], config["seed"])
-        seeds = environments_named(listed(config["data"]))
+        seeds = kept_seeds(self.dir, listed(config["data"]))
         return pool_of(self.dir, CoevolutionConfig(**config["coevolution"]), seeds, student)
 
     def _member(self, name: str) -> str:

@@ -370,9 +370,9 @@ class SearchReading(Reading):
         file = self._reply_cache()
         if not entry.step.replies or not file.is_file():
             return tuple(ReplyText(name, None) for name in entry.step.replies)
-        from evosyn.teachers.cache import ReplyCache
+        from evosyn.teachers.cache import RecordedReplies
 
-        cache = ReplyCache(file)
+        cache = RecordedReplies(file)
         try:
             found = {name: cache.get(name) for name in entry.step.replies}
         finally:

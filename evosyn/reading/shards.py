@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from evosyn.dataset import SETTINGS, iterate_dataset
-from evosyn.errors import UsageError
+from evosyn.errors import CorruptRun, UsageError
 from evosyn.reading.conclusions import Conclusion, of_synthesis
 from evosyn.reading.data import DataReading, ProblemReasons, ProblemStory, SampleStory, spread_rows
 from evosyn.reading.matrices import MatrixShown
@@ -29,11 +29,13 @@ from evosyn.synthesis.report import Figures
 from evosyn.synthesis.shards.config import ShardPlan
 from evosyn.synthesis.shards.leasing import Returned, lease_events
 from evosyn.synthesis.shards.orders import PHASES, Phase
-from evosyn.synthesis.shards.seals import JOURNAL, open_sealed, read_seal, sealed_shards
+from evosyn.synthesis.shards.seals import JOURNAL, open_sealed, read_object, read_seal, sealed_shards
 from evosyn.synthesis.shards.shipping import PROGRESS
 
 SILENT_S = 30.0
 """Seconds after which a worker that said nothing is called silent."""
+SAID = ("worker", "phase", "shard", "ended", "asked", "seconds")
+PASSING = "Remove it: it says only how far a worker is"
 SLOW = 3.0
 """Times the median of sealed shards after which a shard is called slow."""
 FACTS = ("asked", "kept", "calls", "cost", "executions", "kept_per_1000_calls", "simulated")
@@ -168,10 +170,14 @@ class ShardsReading(SummaryReading):
     def _workers(self) -> tuple[tuple[Cell, ...], ...]:
         storage, rows = self._storage, []
         for name in storage.names(PROGRESS):
-            said = json.loads(storage.read(f"{PROGRESS}/{name}") or b"{}")
-            if said:
-                figures = (said["worker"], said["phase"], said["shard"], said["ended"], said["asked"], said["seconds"])
-                rows.append((*figures, self._state(said)))
+            said = read_object(storage, f"{PROGRESS}/{name}", PASSING)
+            if said is None:
+                continue
+            try:
+                rows.append((*(said[key] for key in SAID), self._state(said)))
+            except (KeyError, TypeError) as error:
+                told = "is damaged, it does not say how far a worker is"
+                raise CorruptRun(f"shards.store: {PROGRESS}/{name}: {told}. {PASSING}") from error
         return tuple(rows)
 
     def _state(self, said: Mapping[str, Json]) -> str:

@@ -8,14 +8,20 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from evosyn.chat import Reply, Request
-from evosyn.databases import disk_errors
-from evosyn.errors import CorruptRun
+from evosyn.codec import load
+from evosyn.databases import disk_errors, open_to_read, own_tables
+from evosyn.errors import CorruptRun, FormatError
 from evosyn.records import content_id
 
 _SCHEMA = "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, reply TEXT NOT NULL) WITHOUT ROWID"
+_OWN = {"replies": ("key", "reply")}
+_WHAT = "replies"
 _NOT_KEPT = ("cached", "seconds")
 
 
@@ -26,44 +32,46 @@ def request_key(model: str, request: Request) -> str:
     return content_id("r_", [model, messages, dict(request.params), request.sample, *schema])
 
 
-class ReplyCache:
-    """Replies by request key.
+class RecordedReplies:
+    """Replies by request key, to read alone: neither the file nor its folder is changed.
 
     Args:
-        path: the SQLite file, made if absent; None keeps the cache in memory.
+        path: the SQLite file.
 
     Raises:
-        CorruptRun: there is a file, and it is none of SQLite.
-        OSError: the disk is full; `get` and `put` too.
+        UsageError: it holds tables of something else.
+        CorruptRun: it is no file of SQLite, or damaged.
+        OSError: the disk fails; `get` too.
     """
 
-    def __init__(self, path: Path | None = None) -> None:
-        if path is not None:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        self._path = path
-        self._db = sqlite3.connect(path or ":memory:", timeout=30.0, isolation_level=None, check_same_thread=False)
-        try:
-            self._execute("PRAGMA journal_mode=WAL")
-            self._execute("PRAGMA synchronous=NORMAL")
-            self._execute(_SCHEMA)
-        except sqlite3.DatabaseError as error:
-            self._db.close()
-            if getattr(error, "sqlite_errorname", "") not in ("SQLITE_NOTADB", "SQLITE_CORRUPT"):
-                raise
-            told = f"{path}: is damaged, it holds no replies: {error}. Put back a copy, or remove it"
-            raise CorruptRun(f"{told}: what it held is asked for again") from error
+    def __init__(self, path: Path) -> None:
+        self._path: Path | None = path
+        with _damage(path):
+            self._empty = not own_tables(path, _OWN, _WHAT)
+            self._db = open_to_read(path)
+            self._db.text_factory = bytes  # a row that is no text is told with its key
 
     def get(self, key: str) -> Reply | None:
-        row = self._execute("SELECT reply FROM replies WHERE key = ?", (key,)).fetchone()
-        return None if row is None else Reply(**json.loads(row[0]), cached=True)
+        """
+        Raises:
+            CorruptRun: what is kept under the key is no reply that this version can read.
+        """
+        row = None if self._empty else self._execute("SELECT reply FROM replies WHERE key = ?", (key,)).fetchone()
+        return None if row is None else self._read(key, row[0])
 
-    def put(self, reply: Reply) -> None:
-        """Keep a reply under its id; the first one that was kept stays."""
-        fields = {name: value for name, value in vars(reply).items() if name not in _NOT_KEPT}
-        self._execute("INSERT OR IGNORE INTO replies VALUES (?, ?)", (reply.id, json.dumps(fields)))
+    def _read(self, key: str, kept: bytes) -> Reply:
+        try:
+            reply = load(Reply, json.loads(kept))
+            if reply.id != key:
+                raise FormatError("id", "is not that of the request", reply.id)
+        except (ValueError, TypeError, RecursionError) as error:
+            told = f"{self._path}: the reply under the key {key} is damaged, or of a later version: {error}"
+            remedy = "Put back a copy of the file, or remove this row, and the reply is asked and paid for again"
+            raise CorruptRun(f"{told}. {remedy}") from error
+        return replace(reply, cached=True)
 
     def __len__(self) -> int:
-        return int(self._execute("SELECT count(*) FROM replies").fetchone()[0])
+        return 0 if self._empty else int(self._execute("SELECT count(*) FROM replies").fetchone()[0])
 
     def close(self) -> None:
         self._db.close()
@@ -71,3 +79,48 @@ class ReplyCache:
     def _execute(self, sql: str, values: tuple[str, ...] = ()) -> sqlite3.Cursor:
         with disk_errors(self._path):
             return self._db.execute(sql, values)
+
+
+class ReplyCache(RecordedReplies):
+    """Replies by request key, which grow.
+
+    Args:
+        path: the SQLite file, made if absent; None keeps the cache in memory.
+
+    Raises:
+        UsageError, CorruptRun: as of `RecordedReplies`.
+        OSError: the disk is full; `get` and `put` too.
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
+        if path is not None:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        self._path, self._empty = path, False
+        with _damage(path):
+            if path is not None:
+                own_tables(path, _OWN, _WHAT)
+            self._db = sqlite3.connect(path or ":memory:", timeout=30.0, isolation_level=None, check_same_thread=False)
+            try:
+                self._db.text_factory = bytes
+                self._execute("PRAGMA journal_mode=WAL")
+                self._execute("PRAGMA synchronous=NORMAL")
+                self._execute(_SCHEMA)
+            except sqlite3.DatabaseError:
+                self._db.close()
+                raise
+
+    def put(self, reply: Reply) -> None:
+        """Keep a reply under its id; the first one that was kept stays."""
+        fields = {name: value for name, value in vars(reply).items() if name not in _NOT_KEPT}
+        self._execute("INSERT OR IGNORE INTO replies VALUES (?, ?)", (reply.id, json.dumps(fields)))
+
+
+@contextmanager
+def _damage(path: Path | None) -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        if getattr(error, "sqlite_errorname", "") not in ("SQLITE_NOTADB", "SQLITE_CORRUPT"):
+            raise
+        told = f"{path}: is damaged, it holds no replies: {error}. Put back a copy, or remove it"
+        raise CorruptRun(f"{told}: what it held is asked for again") from error

@@ -1,6 +1,7 @@
 """A teacher that is a person, or any model without an API: each prompt becomes a file, the answer is awaited as a file.
 
-`DIR/NAME.prompt.md` is written; whoever answers writes `DIR/NAME.reply.md`; `DIR/README.md` says so. Cache, budget and
+`DIR/NAME.prompt.md` is written; whoever answers writes `DIR/NAME.reply.md`; `DIR/README.md` says so, or
+`DIR/EVOSYN-MAILBOX.md` where the folder has a README of its own. Cache, budget and
 the reading of replies are those of any model (`teachers.chat`); here is only how a request reaches a person.
 """
 
@@ -25,6 +26,8 @@ from evosyn.teachers.completions import Answer, about_tokens
 
 log = logging.getLogger(__name__)
 NAME = "mailbox"
+GUIDES = ("README.md", "EVOSYN-MAILBOX.md")
+"""Names for the file that says how to answer; the first that is free, or ours."""
 SETTLED_S = 1.0
 """Seconds for which a reply must not have changed: whoever writes it may not have ended."""
 SAY_EVERY_S = 60.0
@@ -43,10 +46,14 @@ class MailboxConfig(PluginConfig):
 
 
 class Mailbox:
-    """Implements `transports.Transport` over a directory; waits as long as it takes."""
+    """Implements `transports.Transport` over a directory; waits as long as it takes.
 
-    def __init__(self, config: MailboxConfig) -> None:
-        self._directory, self._poll_s = config.directory, config.poll_s
+    Args:
+        guide: name of the file there that says how to answer.
+    """
+
+    def __init__(self, config: MailboxConfig, guide: str = GUIDES[0]) -> None:
+        self._directory, self._poll_s, self._guide = config.directory, config.poll_s, guide
         self._open: set[Path] = set()
         self._count, self._count_at = 0, 0.0
         self._told, self._told_at = 0, -SAY_EVERY_S
@@ -95,7 +102,9 @@ class Mailbox:
         enough = now - self._count_at >= 2 * self._poll_s and now - self._told_at >= SAY_EVERY_S
         if enough and self._count != self._told:
             self._told, self._told_at = self._count, now
-            log.warning("%d prompts wait for replies in %s (README.md there says how)", self._told, self._directory)
+            log.warning(
+                "%d prompts wait for replies in %s (%s there says how)", self._told, self._directory, self._guide
+            )
 
 
 def title(request: Request) -> str:
@@ -120,11 +129,26 @@ def create(tools: TeacherTools, config: MailboxConfig) -> ChatTeacher:
     Raises:
         UsageError: it cannot be made.
     """
-    guide = resources.files("evosyn.teachers").joinpath("mailbox.md").read_text(encoding="utf-8")
     try:
         config.directory.mkdir(parents=True, exist_ok=True)
-        write_atomic(config.directory / "README.md", guide)
+        guide = _write_guide(config.directory)
     except OSError as error:
         raise UsageError(f"mailbox {config.directory}: {error.strerror}") from error
     chat = ChatConfig(concurrency=tools.calls, hedge=None, retries=0, lead=False)
-    return ChatTeacher(NAME, Mailbox(config), chat, ReplyCache(tools.replies), tools.budget)
+    return ChatTeacher(NAME, Mailbox(config, guide), chat, ReplyCache(tools.replies), tools.budget)
+
+
+def _write_guide(folder: Path) -> str:
+    """Say in the folder how to answer, in no file of somebody else's; its name.
+
+    Raises:
+        UsageError: all names are taken.
+    """
+    text = resources.files("evosyn.teachers").joinpath("mailbox.md").read_text(encoding="utf-8")
+    head = text.splitlines()[0].encode()
+    for name in GUIDES:
+        path = folder / name
+        if not path.exists() or (path.is_file() and path.read_bytes().split(b"\n", 1)[0].rstrip() == head):
+            write_atomic(path, text)
+            return name
+    raise UsageError(f"mailbox {folder}: {' and '.join(GUIDES)} there are files of something else; name another folder")

@@ -11,7 +11,7 @@ from pydantic import BeforeValidator
 from evosyn.chat import Reply, Request
 from evosyn.errors import CorruptRun, TeacherUnavailable, UsageError
 from evosyn.ports import Argument, PluginConfig, TeacherTools
-from evosyn.teachers.cache import ReplyCache, request_key
+from evosyn.teachers.cache import RecordedReplies, request_key
 
 
 class ReplayTeacher:
@@ -22,7 +22,7 @@ class ReplayTeacher:
         model: whose replies these are.
     """
 
-    def __init__(self, cache: ReplyCache, model: str) -> None:
+    def __init__(self, cache: RecordedReplies, model: str) -> None:
         self._cache, self._model = cache, model
 
     @property
@@ -84,6 +84,10 @@ def create(tools: TeacherTools, config: ReplayConfig) -> ReplayTeacher:  # noqa:
     if not path.is_file():
         raise UsageError(f"replay {path}: no such file; a recording is the replies file of an earlier run")
     try:
-        return ReplayTeacher(ReplyCache(path), model)
+        recorded = RecordedReplies(path)
     except (CorruptRun, sqlite3.DatabaseError) as error:
         raise UsageError(f"replay {path}: is not a recording of replies: {error}") from error
+    if not len(recorded):
+        recorded.close()
+        raise UsageError(f"replay {path}: holds no recorded replies; a recording is the replies file of an earlier run")
+    return ReplayTeacher(recorded, model)

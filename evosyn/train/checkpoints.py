@@ -10,6 +10,7 @@ import json
 import shutil
 from pathlib import Path
 
+from evosyn.configs.saving import CONFIG
 from evosyn.errors import UnavailableError, is_held
 from evosyn.records import Json
 from evosyn.rundir import write_atomic
@@ -22,10 +23,10 @@ def mark_complete(checkpoint: Path, step: int) -> None:
 
 
 def last_whole(folder: Path, *, clean: bool = True) -> Path | None:
-    """The newest whole checkpoint; removes torn ones if `clean`."""
+    """The newest whole checkpoint; removes torn ones if `clean`, in the directory of a run alone."""
     whole = whole_checkpoints(folder)
-    if clean:
-        for path in folder.glob("checkpoint-*"):
+    if clean and (folder.parent / CONFIG).is_file():
+        for _, path in _numbered(folder):
             if path not in [kept for _, kept in whole]:
                 shutil.rmtree(path, ignore_errors=True)
     return whole[-1][1] if whole else None
@@ -33,8 +34,13 @@ def last_whole(folder: Path, *, clean: bool = True) -> Path | None:
 
 def whole_checkpoints(folder: Path) -> list[tuple[int, Path]]:
     """(step, directory) of the checkpoints that are whole, in the order of their steps."""
+    return sorted(one for one in _numbered(folder) if (one[1] / MARK).is_file())
+
+
+def _numbered(folder: Path) -> list[tuple[int, Path]]:
+    """(step, directory) of what bears the name of a checkpoint of a trainer."""
     numbers = [(path.name.removeprefix("checkpoint-"), path) for path in folder.glob("checkpoint-*")]
-    return sorted((int(number), path) for number, path in numbers if number.isdigit() and (path / MARK).is_file())
+    return [(int(number), path) for number, path in numbers if number.isdecimal()]
 
 
 def trim_metrics(path: Path, step: int) -> None:

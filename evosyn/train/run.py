@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from evosyn.configs.saving import freeze_config
+from evosyn.configs.saving import check_new, freeze_config
 from evosyn.dataset import Sample
 from evosyn.errors import UnavailableError, UsageError
 from evosyn.randomness import SeedTree
@@ -32,6 +32,12 @@ if TYPE_CHECKING:
     from evosyn.train.feeding import LiveRows
 
 log = logging.getLogger(__name__)
+
+WRITES = (
+    "journal.jsonl", "mutations.jsonl", "seeds.jsonl", "drafts.jsonl", "programs", "curve.png", "checkpoints", "model",
+    "tiny",
+)  # fmt: skip
+"""Names in the directory of a training, of `coevolve` too, beside those that every command writes."""
 
 OnRow = Callable[[dict[str, float]], None]
 Metrics = Sequence[Mapping[str, Json]]
@@ -80,18 +86,22 @@ class PreparedTrainer(NamedTuple):
     live: LiveRows | None = None
 
 
-def ready(config: RlvrConfig | DistillConfig) -> list[list[Sample]]:
+def ready(config: RlvrConfig | DistillConfig, out: Path) -> list[list[Sample]]:
     """The rows of each dataset of a run that can begin: what can be said without a sandbox or a model is said here.
 
     Raises:
-        UsageError: options, model or data do not fit together.
+        UsageError: options, model or data do not fit together; `out` is of another kind of run, or holds files of
+            something else where this run would write its own.
     """
-    check_run(config)
+    check_run(config, out)
     return gathered(config)
 
 
-def check_run(config: RlvrConfig | DistillConfig) -> None:
+def check_run(config: RlvrConfig | DistillConfig, out: Path) -> None:
     """The same, for a run whose rows come from elsewhere."""
+    if is_main_process():
+        RunDir(out).check_kind(config.command)
+        check_new(out, WRITES)
     require_options(config)
     check_model(config.model)
 
@@ -114,15 +124,16 @@ def run_training(
             makes sense.
         KeyboardInterrupt: SIGTERM came, everything is saved.
     """
-    chosen = everything = ready(config) if parts is None else parts
+    chosen = everything = ready(config, out) if parts is None else parts
     if config.model == tiny.NAME:
         chosen = [tiny.easiest(part, max(1, config.tiny.problems // len(everything))) for part in everything]
     samples = mixed(chosen, config.rows.mix, SeedTree(config.seed))
     with ExitStack() as resources:
         run = resources.enter_context(RunDir(out) if is_main_process() else _Further(out))
         if is_main_process():
+            run.check_kind(config.command)
+            freeze_config(run.path, config, writes=WRITES)
             run.claim(config.command)
-            freeze_config(run.path, config)
         if run.file("report.json").exists():
             log.info("%s is done", out)
             return dict(run.read_json("report.json"))

@@ -255,7 +255,7 @@ def test_a_strategy_that_does_not_beat_the_initial_one_ends_with_1_and_is_writte
 def test_a_directory_with_files_of_the_user_is_refused_and_left_alone(tmp_path):
     source = matrices(tmp_path / "m.jsonl")
     result = run(*command(source, tmp_path, "--evaluations", "50"))
-    assert result.returncode == 2 and "holds files that no run of evosyn wrote (m.jsonl)" in result.stderr
+    assert result.returncode == 2 and "holds files of something else (m.jsonl)" in result.stderr
     assert [one.name for one in tmp_path.iterdir() if not one.name.startswith(".")] == ["m.jsonl"]
 
 

@@ -230,7 +230,7 @@ def test_files_of_the_user_are_named_and_left_alone(tmp_path, words):
     lines(tmp_path / "thesis.tex", "mine")
     result = run(*words, "--out", tmp_path)
     assert isinstance(result.exception, UsageError), result.exception
-    assert "holds files that no run of evosyn wrote (thesis.tex)" in str(result.exception)
+    assert "holds files of something else (thesis.tex)" in str(result.exception)
     assert [one.name for one in tmp_path.iterdir() if not one.name.startswith((".", "replies."))] == ["thesis.tex"]
 
 

@@ -156,7 +156,9 @@ def test_a_directory_keeps_the_world_that_it_holds(tmp_path):
     assert "tools/strange.py" in str(run("world", "tasks", "builtin:parcel", "--tasks", 1, "--out", out).exception)
     for task in ("builtin:library", "builtin:parcel"):
         shown = run("world", "rollout", task, "--agent", "noop", "--limit", 1, "--out", none)
-    assert isinstance(shown.exception, UsageError) and "was started with other settings (world: " in str(shown.exception)
+    assert isinstance(shown.exception, UsageError) and "was started with other settings (world: " in str(
+        shown.exception
+    )
 
 
 def test_the_same_world_again_leaves_nothing_of_before(tmp_path):

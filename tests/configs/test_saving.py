@@ -29,7 +29,7 @@ def test_a_run_goes_on_with_another_sandbox_which_is_written_down(tmp_path: Path
 
 def test_a_directory_of_something_else_is_refused(tmp_path: Path) -> None:
     (tmp_path / "report.json").write_text("{}")
-    with pytest.raises(UsageError, match="choose another --out"):
+    with pytest.raises(UsageError, match="choose another directory"):
         freeze_config(tmp_path, {"steps": 1})
 
 
@@ -51,6 +51,6 @@ def test_a_run_that_was_started_before_the_section_workbench_goes_on_and_repeats
 
 def test_files_of_something_else_are_not_overwritten_where_settings_may_differ(tmp_path: Path) -> None:
     (tmp_path / "report.json").write_text("{}")
-    with pytest.raises(UsageError, match="choose another --out"):
+    with pytest.raises(UsageError, match="choose another directory"):
         save_config(tmp_path, DistillConfig())
     assert not (tmp_path / "config.yaml").exists()

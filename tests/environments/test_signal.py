@@ -4,7 +4,7 @@ from math import comb
 
 import pytest
 
-from evosyn.environments.fresh import Rate, rates_after, share_of, signal
+from evosyn.environments.fresh import LevelRate, rates_after, share_of, signal
 
 CELL = ("environment", 3)
 
@@ -28,6 +28,6 @@ def test_pairs_of_completions_are_expected_to_differ_as_often_as_the_solve_rate_
 
 def test_where_no_pairs_are_known_the_solve_rate_stands_in() -> None:
     assert signal(None) == 1.0
-    assert signal(Rate(7, 8)) == pytest.approx(4 * 0.8 * 0.2)
+    assert signal(LevelRate(7, 8)) == pytest.approx(4 * 0.8 * 0.2)
     alone = rates_after({}, [(CELL, 1, 1), (CELL, 1, 1)], memory=1.0)[CELL]
     assert (alone.paired, signal(alone)) == (0, pytest.approx(4 * 0.75 * 0.25))

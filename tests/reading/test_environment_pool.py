@@ -9,14 +9,16 @@ import pytest
 import yaml
 
 from evosyn.environments.fresh import FreshRow
-from evosyn.errors import UsageError
+from evosyn.errors import CorruptRun, UsageError
 from evosyn.journal import Journal
+from evosyn.jsonlines import write_lines
 from evosyn.reading.opening import open_directory
 from evosyn.running.ledger import Ledger
 from evosyn.synthesis.coevolution.config import CoevolutionConfig
 from evosyn.synthesis.environments.draft import Draft
 from evosyn.synthesis.recipes.dejaq import StudentPlan
 from evosyn.synthesis.recipes.evoenv import DRAFTS, environments_named, pool_plan
+from evosyn.synthesis.recipes.evoenv import SEEDS as KEPT
 from evosyn.synthesis.selfplay.feed import header_of
 from evosyn.synthesis.selfplay.state import BEFORE, DraftFate, PoolStep, pool_steps
 
@@ -24,10 +26,10 @@ SEEDS = ["builtin:subset-sum", "builtin:brackets"]
 CONFIG = CoevolutionConfig(recipe="evoenv")
 
 
-def run(folder: Path, *fates: DraftFate) -> Path:
-    """A directory after one step; of each draft the ledger has what the fate says."""
-    seeds = environments_named(SEEDS)
-    config = {"command": "coevolve", "data": SEEDS, "setting": "evosyn", "model": "m", "seed": 0, "steps": 9}
+def run(folder: Path, *fates: DraftFate, data: list[str] = SEEDS) -> Path:
+    """A directory after one step, without a copy of its seeds; of each draft the ledger has what the fate says."""
+    seeds = environments_named(data)
+    config = {"command": "coevolve", "data": data, "setting": "evosyn", "model": "m", "seed": 0, "steps": 9}
     told = {**config, "rollout": {"prompts": 8}, "coevolution": CONFIG.model_dump(mode="json")}
     folder.mkdir()
     (folder / "config.yaml").write_text(yaml.safe_dump(told))
@@ -74,3 +76,60 @@ def test_where_nothing_came_in_it_is_not_said_that_it_worked(tmp_path: Path) -> 
     assert found.conclusion.worked == "no"
     assert found.conclusion.did.startswith("Nothing came into the pool: the student trained on the seeds alone.")
     assert any("none of 16 drafts came into the pool (16 x band: too-hard)" in one for one in found.notes)
+
+
+@pytest.fixture
+def begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A run on `src`, whose files are found from the directory at hand; its seeds are not kept yet."""
+    (tmp_path / "src").mkdir()
+    for number, one in enumerate(environments_named(SEEDS)):
+        (tmp_path / "src" / f"{number}.py").write_text(one.source)
+    monkeypatch.chdir(tmp_path)
+    return run(tmp_path / "run", data=["src"])
+
+
+def keep(folder: Path) -> None:
+    lines = [{"id": one.id, "source": one.source} for one in environments_named(["src"])]
+    write_lines(folder / KEPT, lines)
+
+
+def names(folder: Path) -> list[str]:
+    return list(open_directory(folder).state.members)  # type: ignore[attr-defined]
+
+
+def edit(file: Path) -> None:
+    file.write_text(file.read_text().replace('"""', '"""Edited: ', 1))
+
+
+def test_the_seeds_are_those_that_the_run_keeps_wherever_it_is_looked_at(
+    begun: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    had = names(begun)
+    keep(begun)
+    edit(begun.parent / "src" / "0.py")
+    assert names(begun) == had
+    monkeypatch.chdir("/")
+    assert names(begun) == had
+
+
+def test_a_run_without_a_copy_of_its_seeds_says_what_is_missing(begun: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    had = names(begun)
+    monkeypatch.chdir("/")
+    with pytest.raises(UsageError, match=r"keeps no copy.*not found: .*src.*go where the run was begun"):
+        names(begun)
+    monkeypatch.chdir(begun.parent)
+    edit(begun.parent / "src" / "1.py")
+    with pytest.raises(UsageError, match=f"src does not give {had[1]} any more; put back what was there"):
+        names(begun)
+
+
+@pytest.mark.parametrize("damage", ["", "{", '{"id": "e_0"}', '{"id": "e_0", "source": ["x"]}', "other"])
+def test_a_damaged_copy_of_the_seeds_is_named(begun: Path, damage: str) -> None:
+    keep(begun)
+    if damage == "other":
+        edit(begun.parent / "src" / "0.py")
+        keep(begun)
+    else:
+        (begun / KEPT).write_text(damage)
+    with pytest.raises(CorruptRun, match=r"seeds\.jsonl.*Put back a copy"):
+        names(begun)

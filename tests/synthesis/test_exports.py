@@ -276,6 +276,23 @@ def test_unknown_formats_and_empty_datasets_are_refused(tmp_path):
         export_dataset([], "sft", tmp_path, name="x")
 
 
+@pytest.mark.parametrize("form", format_names())
+def test_no_export_goes_where_files_of_something_else_are(tmp_path, form):
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "pyproject.toml").write_text("mine")
+    with pytest.raises(UsageError, match=r"something else \(pyproject\.toml\); choose another directory"):
+        export_dataset(SAMPLES, form, tmp_path, name="doubles")
+    assert sorted(one.name for one in tmp_path.iterdir()) == [".git", "pyproject.toml"]
+    assert (tmp_path / "pyproject.toml").read_text() == "mine"
+
+
+@pytest.mark.parametrize("form", [form for form in format_names() if form != "reasoning_gym"])
+def test_an_export_is_written_again_in_its_place(tmp_path, form):
+    first = export_dataset(SAMPLES[:2], form, tmp_path, name="doubles")
+    again = export_dataset(SAMPLES[:3], form, tmp_path, name="doubles")
+    assert first.files == again.files and again.rows["train"] > first.rows["train"]
+
+
 def test_the_command_writes_beside_the_data_and_says_what_to_do_next(tmp_path):
     write_dataset(tmp_path / "data", "evosyn", SAMPLES)
     ended = CliRunner().invoke(command, [str(tmp_path / "data"), "--format", "sft"])

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 import subprocess
+import tempfile
 import time
 import uuid
 from collections import Counter
@@ -28,7 +30,8 @@ from evosyn.synthesis.shards import leasing
 from evosyn.synthesis.shards.crews import Alone, EndedOrder
 from evosyn.synthesis.shards.leasing import Leasing, Purse, lease_events
 from evosyn.synthesis.shards.orders import ShardOrder, ShardOutcome
-from evosyn.synthesis.shards.seals import read_seal, write_seal
+from evosyn.synthesis.shards.scratch import private
+from evosyn.synthesis.shards.seals import read_seal, sealed_shards, write_seal
 from evosyn.synthesis.shards.work import work
 from evosyn.teachers.cache import ReplyCache
 from evosyn.view.answers import open_view
@@ -190,6 +193,35 @@ def test_the_first_seal_holds_and_a_damaged_one_is_named(sharded, wanted, tmp_pa
     sharded.run(tmp_path / "d")
     assert content(tmp_path / "d") == before
     assert sharded.teacher.asked == [], "the replies are in storage"
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "3", "[" * 100_000, '{"v": 1}', "\xff"])
+def test_a_damaged_file_of_the_storage_is_named(sharded, wanted, tmp_path, text):
+    shutil.copytree(wanted, tmp_path / "d")
+    store = tmp_path / "d" / "shards"
+    before = (store / "run.json").read_bytes()
+    if text != '{"v": 1}':
+        (store / "run.json").write_bytes(text.encode("latin-1"))
+        with pytest.raises(CorruptRun, match=r"run\.json: is damaged.*choose another place"):
+            sharded.run(tmp_path / "d")
+    (store / "run.json").write_bytes(before)
+    (store / "sealed" / "rows-000001.json").write_bytes(text.encode("latin-1"))
+    with pytest.raises(CorruptRun, match=r"sealed/rows-000001\.json: is .*Remove it, and the shard is made again"):
+        sharded.run(tmp_path / "d")
+
+
+def test_the_seal_of_another_shard_is_refused_and_files_of_other_names_are_passed_over(sharded, wanted, tmp_path):
+    shutil.copytree(wanted, tmp_path / "d")
+    sealed = tmp_path / "d" / "shards" / "sealed"
+    for name in ("rows-backup.json", "rows-1.json", "rows-000001.json.bak", "rows-\u0661.json", "notes.txt"):
+        (sealed / name).write_text("{")
+    assert sealed_shards(open_storage(str(tmp_path / "d" / "shards")), "rows") == {0, 1, 2, 3}
+    sharded.run(tmp_path / "d")
+    assert content(tmp_path / "d") == content(wanted)
+    for other in ("problems-000000", "rows-000002"):
+        (sealed / "rows-000000.json").write_bytes((sealed / f"{other}.json").read_bytes())
+        with pytest.raises(CorruptRun, match=rf"sealed/rows-000000\.json: is the seal of {other}.*made again"):
+            sharded.run(tmp_path / "d")
 
 
 def test_shards_are_kept_in_a_bucket_as_in_a_directory(sharded, wanted, tmp_path):
@@ -355,6 +387,41 @@ def test_a_machine_that_cannot_open_the_storage_fails_by_itself(sharded, toy, ma
 
     sharded.by(tmp_path / "d", CONFIG, crew)
     assert [one.status for one in found] == ["failed"]
+
+
+def test_a_worker_believes_no_temporary_files_that_others_can_write(sharded, toy, make_teacher, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    above, found = tmp_path / f"evosyn-shards-{os.geteuid()}", []
+
+    def planted(how):
+        def crew(setup):
+            how(above)
+            outcome = work(replace(setup, scratch=""), ShardOrder("problems", 0, "epoch"), lambda *_: toy.bench())
+            found.append((outcome.status, outcome.reason))
+            return Alone(setup, lambda *_: toy.bench())
+
+        return crew
+
+    toy.teacher = make_teacher()
+    for name, how in {
+        "open": lambda place: (place.mkdir(), place.chmod(0o777)),
+        "group": lambda place: (place.rmdir(), place.mkdir(), place.chmod(0o770)),
+        "file": lambda place: (place.rmdir(), place.touch()),
+        "link": lambda place: (place.unlink(), (tmp_path / "theirs").mkdir(), place.symlink_to(tmp_path / "theirs")),
+    }.items():
+        sharded.by(tmp_path / name, CONFIG.model_copy(update={"problems": 1}), planted(how))
+        assert found[-1][0] == "failed" and "not believed; remove it, or name a place" in found[-1][1]
+    sharded.by(tmp_path / "own", CONFIG.model_copy(update={"problems": 1}), planted(lambda place: place.unlink()))
+    assert found[-1] == ("sealed", "") and above.stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs another user")
+def test_a_private_directory_of_another_user_is_refused(tmp_path):
+    assert private(tmp_path / "own") == private(tmp_path / "own") == tmp_path / "own"
+    private(tmp_path / "theirs")
+    os.chown(tmp_path / "theirs", 65534, 65534)
+    with pytest.raises(UnavailableError, match="theirs: is not a directory that this user alone can write to"):
+        private(tmp_path / "theirs")
 
 
 def test_a_machine_that_is_slow_changes_nothing_but_the_time(two, make_teacher, tmp_path):
@@ -539,6 +606,10 @@ def test_a_run_that_was_stopped_says_how_far_it_is_and_who_lost_what(sharded, ma
     assert rows[1] < 4
     assert tables["came back"][0][:3] == ("rows", "spent", 1)
     assert tables["workers"][0][1] == "rows"
+    for text in ("{", "[]", "{}", '{"worker": "a", "phase": []}'):
+        (tmp_path / "d" / "shards" / "progress" / "a.json").write_text(text)
+        with pytest.raises(CorruptRun, match=r"progress/a\.json: is damaged.*Remove it"):
+            open_directory(tmp_path / "d").overview()
 
 
 def test_inspect_shows_a_finished_run_and_the_story_of_each_of_its_problems(wanted, tmp_path):

@@ -8,6 +8,7 @@ import pytest
 
 from evosyn import registry
 from evosyn.chat import Message, Reply, Request
+from evosyn.errors import UsageError
 from evosyn.ports import TeacherTools
 from evosyn.records import Problem
 
@@ -60,6 +61,25 @@ def test_a_prompt_says_what_it_is_and_where_the_answer_belongs(tmp_path: Path) -
     assert prompt.name.replace(".prompt.", ".reply.") in text.splitlines()[0]
     assert text.index("<!-- system -->\nBe short.") < text.index("<!-- user -->\nSolve it.")
     assert "reply.md" in (tmp_path / "README.md").read_text()
+
+
+def test_a_readme_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
+    theirs, ours = tmp_path / "README.md", tmp_path / "EVOSYN-MAILBOX.md"
+    theirs.write_bytes(b"# My thesis\xff\n")
+    mailbox(tmp_path)
+    mailbox(tmp_path)
+    assert theirs.read_bytes() == b"# My thesis\xff\n" and "reply.md" in ours.read_text()
+    ours.write_text("mine as well")
+    with pytest.raises(UsageError, match="files of something else; name another folder"):
+        mailbox(tmp_path)
+    assert ours.read_text() == "mine as well"
+
+
+def test_a_guide_of_an_earlier_version_is_written_anew(tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text("# A mailbox of evosyn\n\nold words\n")
+    mailbox(tmp_path)
+    assert "old words" not in (tmp_path / "README.md").read_text()
+    assert not (tmp_path / "EVOSYN-MAILBOX.md").exists()
 
 
 def test_what_was_answered_is_kept_with_the_run_and_the_folder_can_go(tmp_path: Path) -> None:

@@ -8,12 +8,16 @@ from evosyn.train.checkpoints import check_disk, last_whole, mark_complete, read
 
 
 def test_a_torn_checkpoint_is_removed_and_the_last_whole_one_taken(tmp_path: Path) -> None:
-    for step in (10, 20, 30):
-        (tmp_path / f"checkpoint-{step}").mkdir()
-    mark_complete(tmp_path / "checkpoint-10", 10)
-    mark_complete(tmp_path / "checkpoint-20", 20)
-    assert last_whole(tmp_path) == tmp_path / "checkpoint-20"
-    assert not (tmp_path / "checkpoint-30").exists()
+    folder = tmp_path / "checkpoints"
+    for name in (10, 20, 30, "best"):
+        (folder / f"checkpoint-{name}").mkdir(parents=True)
+    mark_complete(folder / "checkpoint-10", 10)
+    mark_complete(folder / "checkpoint-20", 20)
+    assert last_whole(folder) == folder / "checkpoint-20"
+    assert (folder / "checkpoint-30").exists()  # until the directory is known to be of a run
+    (tmp_path / "config.yaml").touch()
+    assert last_whole(folder) == folder / "checkpoint-20"
+    assert sorted(one.name for one in folder.iterdir()) == ["checkpoint-10", "checkpoint-20", "checkpoint-best"]
 
 
 def test_no_checkpoint_is_no_error(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import yaml
 from click.testing import CliRunner
 
 from evosyn.cli import group
-from evosyn.errors import EvosynError
+from evosyn.errors import EvosynError, UsageError
 
 
 def invoke(*line: str) -> str:
@@ -128,3 +128,31 @@ def test_data_that_is_not_there_or_empty_is_said(tmp_path: Path) -> None:
     result = CliRunner().invoke(group, line, standalone_mode=False)
     assert isinstance(result.exception, EvosynError) and "no such dataset" in str(result.exception)
     assert "rewards run" not in result.output  # nothing of the sandbox stands before it
+
+
+@pytest.mark.train
+@pytest.mark.parametrize("theirs", ["checkpoints/checkpoint-500/model.safetensors", "model/README.md", "curve.png"])
+@pytest.mark.parametrize("command", ["train", "distill"])
+def test_what_another_trainer_left_is_refused_by_name_and_stays(
+    command: str, theirs: str, small_data: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("trl")
+    (tmp_path / theirs).parent.mkdir(parents=True, exist_ok=True)
+    for name in (theirs, "slurm-1.out"):
+        (tmp_path / name).write_text("theirs")
+    before = sorted(tmp_path.rglob("*"))
+    line = (command, str(small_data), "--model", "builtin:tiny", "--out", str(tmp_path), "--steps", "1")
+    refused = CliRunner().invoke(group, line, standalone_mode=False).exception
+    assert isinstance(refused, UsageError)
+    assert f"holds files of something else ({theirs.partition('/')[0]}); choose another directory" in str(refused)
+    assert sorted(tmp_path.rglob("*")) == before and (tmp_path / theirs).read_text() == "theirs"
+
+
+@pytest.mark.train
+def test_a_coevolution_takes_no_journal_of_something_else(tmp_path: Path) -> None:
+    pytest.importorskip("trl")
+    (tmp_path / "journal.jsonl").write_text("theirs")
+    line = ("coevolve", "builtin:math-seeds", "--model", "builtin:tiny", "--out", str(tmp_path), "--steps", "1")
+    refused = CliRunner().invoke(group, line, standalone_mode=False).exception
+    assert isinstance(refused, UsageError) and "(journal.jsonl)" in str(refused)
+    assert [one.name for one in tmp_path.iterdir()] == ["journal.jsonl"]

@@ -86,7 +86,7 @@ def test_rows_that_were_read_before_are_not_read_again(
     from evosyn.train.rlvr import train_rlvr
 
     asked = config("steps=1", data=small_data, model=tiny_model)
-    parts = run.ready(asked)
+    parts = run.ready(asked, tmp_path / "run")
     monkeypatch.setattr(run, "gathered", None)
     assert train_rlvr(asked, tmp_path / "run", sandbox, parts=parts)["steps"] == 1
 

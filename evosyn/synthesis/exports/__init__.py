@@ -14,9 +14,9 @@ from pathlib import Path
 
 from evosyn.dataset import Sample
 from evosyn.errors import UsageError
-from evosyn.synthesis.exports._common import Exported, Target
+from evosyn.synthesis.exports._common import Exported, Target, claim_place
 
-__all__ = ["Exported", "Target", "export_dataset", "format_named", "format_names"]
+__all__ = ["Exported", "Target", "claim_place", "export_dataset", "format_named", "format_names"]
 
 
 def format_names() -> list[str]:
@@ -48,11 +48,12 @@ def export_dataset(samples: Sequence[Sample], form: str, out: Path, *, name: str
         holdout: share of the problems that goes to a second split, in [0, 1); the same problems for every setting.
 
     Raises:
-        UsageError: no such format, no rows, or nothing left in the first split.
+        UsageError: no such format, no rows, or nothing left in the first split; `out` holds files of something else.
     """
     form = format_named(form)
     if not samples:
         raise UsageError("export: the dataset holds no row in this setting; `evosyn inspect DATA` says why")
+    claim_place(out)
     exported: Exported = importlib.import_module(f"{__name__}.{form}").export(samples, Target(out, name, holdout))
     if not exported.rows.get("train"):
         raise UsageError(

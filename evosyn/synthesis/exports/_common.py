@@ -10,9 +10,26 @@ from pathlib import Path
 
 from evosyn.dataset import Sample
 from evosyn.domains import domain, shown
+from evosyn.errors import is_held
 from evosyn.jsonlines import write_lines
 from evosyn.records import Json
-from evosyn.rundir import write_atomic
+from evosyn.rundir import holding_others, write_atomic
+
+MARK = ".evosyn-export"
+"""File of a directory that exports may write to again."""
+
+
+def claim_place(out: Path) -> None:
+    """Make the directory of an export, or see that it is one; files whose names begin with a point may be there before.
+
+    Raises:
+        UsageError: it holds files, and no export wrote there; nothing was touched.
+    """
+    if not is_held(out / MARK):
+        held = sorted(one.name for one in out.iterdir() if one.name[0] != ".") if out.is_dir() else []
+        if held:
+            raise holding_others(out, held)
+        write_atomic(out / MARK, "Of `evosyn export`, which writes its files in this directory anew.\n")
 
 
 @dataclass(frozen=True)

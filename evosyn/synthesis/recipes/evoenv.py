@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import partial
+from pathlib import Path
 from typing import NamedTuple
 
 from evosyn.crossexec.judge import Judge
@@ -22,8 +23,9 @@ from evosyn.environments.ladder import Ladder
 from evosyn.environments.novelty import NoveltyPool
 from evosyn.environments.rows import EnvironmentRow, rows_of, samples_of
 from evosyn.environments.runner import EnvironmentRunner
-from evosyn.errors import UsageError
+from evosyn.errors import PUT_BACK, CorruptRun, InputError, UsageError, is_held
 from evosyn.journal import Journal
+from evosyn.jsonlines import read_lines, write_lines
 from evosyn.ports import Sandbox, Teacher
 from evosyn.ports.stages import Stage
 from evosyn.randomness import SeedTree
@@ -46,6 +48,8 @@ from evosyn.workbench import WorkbenchConfig
 
 DRAFTS = "drafts.jsonl"
 """File of a run: the replies, and every draft with all that is known of it."""
+SEEDS = "seeds.jsonl"
+"""File of a run: the programs of the environments that it began with, in their order."""
 
 
 class SelfplayTools(NamedTuple):
@@ -124,6 +128,7 @@ def evolving_environments(
         about |= {"teacher": tools.teacher.name, "simulated": tools.teacher.simulated}
         under_way = DraftsUnderWay(_maker(config, plan, tools.teacher, tools))
         tools.resources.callback(under_way.close)
+    _keep_seeds(tools.run, seeds)
     questions = partial(questions_of, runner)
     rows = FreshRows(runner, tools.fits)
     if tools.by_student and not pool_steps(tools.run.journal).standing():
@@ -144,6 +149,59 @@ def _check_requests(plan: PoolPlan, fits: Fits) -> None:
             "--teacher self: a request for a draft, which holds the contract and environments, is longer than "
             "rollout.max_prompt, or leaves no room for an answer; raise it, or name another teacher"
         )
+
+
+def kept_seeds(run: RunDir, names: Sequence[str]) -> list[Environment]:
+    """The environments that a run began with, whatever became of the files that were named.
+
+    Args:
+        names: what the run was given; read where it was begun by a version that kept no copy.
+
+    Raises:
+        CorruptRun: the copy is damaged, or not of this run.
+        UsageError: there is no copy, and the names do not give the same environments any more.
+    """
+    told = (pool_steps(run.journal).header() or {}).get("seeds")
+    if is_held(run.file(SEEDS)):
+        try:
+            found = _seeds_in(run.file(SEEDS))
+        except InputError as error:
+            raise CorruptRun(f"{error}. {PUT_BACK}") from error
+        if told not in (None, [one.id for one in found]):
+            raise CorruptRun(f"{run.file(SEEDS)}: holds other environments than the run began with. {PUT_BACK}")
+        return found
+    lost = f"{run.path}: keeps no copy of the environments that it began with, as runs of an earlier version do not"
+    try:
+        found = environments_named(names)
+    except UsageError as error:
+        raise UsageError(f"{lost}, and they are not found: {error}; go where the run was begun") from error
+    if told not in (None, [one.id for one in found]):
+        missing = [name for name in told if name not in {one.id for one in found}]
+        why = f"does not give {', '.join(missing[:3])} any more" if missing else "gives others, or another order"
+        raise UsageError(f"{lost}, and {', '.join(names)} {why}; put back what was there when it was begun")
+    return found
+
+
+def _keep_seeds(run: RunDir, seeds: Sequence[Environment]) -> None:
+    """Write the programs of the seeds into a run that has not begun, or was begun with them and has none."""
+    told = (pool_steps(run.journal).header() or {}).get("seeds")
+    if told is None or (told == [one.id for one in seeds] and not run.file(SEEDS).exists()):
+        write_lines(run.made(SEEDS), ({"id": one.id, "source": one.source} for one in seeds))
+
+
+def _seeds_in(file: Path) -> list[Environment]:
+    """
+    Raises:
+        InputError: a line holds no environment, or another one than it says.
+    """
+    found = []
+    for line in read_lines(file):
+        read = read_environment(str(line.value.get("source")))
+        if read.value is None or read.value.id != line.value.get("id"):
+            reason = f"is no environment: {read.reason}" if read.value is None else "is not the one of its id"
+            raise InputError(file, reason, line=line.number, field="source")
+        found.append(read.value)
+    return found
 
 
 def pool_of(

@@ -25,7 +25,7 @@ from evosyn.synthesis.shards.crews import Alone, Crew, Processes
 from evosyn.synthesis.shards.leasing import Leasing, lease_events
 from evosyn.synthesis.shards.orders import ShardSetup
 from evosyn.synthesis.shards.repeating import RepeatPass
-from evosyn.synthesis.shards.seals import read_seal, sealed_shards
+from evosyn.synthesis.shards.seals import read_object, read_seal, sealed_shards
 from evosyn.synthesis.shards.writing import SealedRows
 from evosyn.workbench import Workbench
 
@@ -121,13 +121,13 @@ def setup_of(inputs: Inputs, config: SynthesizeConfig, run: str, out: Path, defa
             "--set shards.store=PATH or s3://bucket/run"
         )
     store = shards.store or str(out / STORE)
-    here = out / SCRATCH if runner == "local" else Path(tempfile.gettempdir()) / "evosyn-shards" / run
+    scratch = shards.scratch or (out / SCRATCH if runner == "local" else None)
     return ShardSetup(
         inputs,
         config,
         run,
         store if "://" in store else str(Path(store).resolve()),
-        str((shards.scratch or here).resolve()),
+        str(scratch.resolve()) if scratch else "",
         default,
     )
 
@@ -147,9 +147,10 @@ def _claim(storage: Storage, run: str) -> None:
     """
     Raises:
         UsageError: the storage holds another run.
+        CorruptRun: the file that says which is damaged.
     """
     if not storage.create("run.json", json.dumps({"run": run}).encode()):
-        held = json.loads(storage.read("run.json") or b"{}").get("run")
+        held = (read_object(storage, "run.json", "Put back a copy of it, or choose another place") or {}).get("run")
         if held != run:
             raise UsageError(f"shards.store: holds the shards of another run ({held}); choose another place")
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from evosyn.environments.contract import CATEGORIES, LEVELS, Environment, read_environment
-from evosyn.environments.fresh import Cell, FreshRow, Rate, rates_after, signal
+from evosyn.environments.fresh import Cell, FreshRow, LevelRate, rates_after, signal
 from evosyn.journal import Journal
 from evosyn.randomness import SeedTree
 from evosyn.records import Json
@@ -133,7 +133,7 @@ class EnvironmentPool:
     def __init__(self, plan: PoolPlan) -> None:
         self._plan, self._rules = plan, plan.config.pool
         self.members = {one.id: PoolMember(one) for one in plan.seeds}
-        self.rates: dict[Cell, Rate] = {}
+        self.rates: dict[Cell, LevelRate] = {}
         self.seen: dict[str, tuple[int, int]] = {}
         self.steps = self.proposed = 0
         self.alike = 0.0
@@ -220,7 +220,7 @@ class EnvironmentPool:
         if found is None or found.id in self.members:
             return
         self.members[found.id] = PoolMember(found, self.steps - 1)
-        self.rates[found.id, self._plan.config.band.level] = Rate(one.solved, one.known)
+        self.rates[found.id, self._plan.config.band.level] = LevelRate(one.solved, one.known)
         if self._plan.arm.rotates and len(self.active) > self._rules.active:
             self._retire(self.active[0], "full")
 

@@ -60,7 +60,7 @@ class ShardSetup:
     Attributes:
         run: id of all that decides the content.
         store: address of the shared storage.
-        scratch: directory of a worker's own disk.
+        scratch: directory of a worker's own disk; empty for a private one among the temporary files of its machine.
         default: teacher where none is named.
     """
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import re
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,13 +18,14 @@ from pathlib import Path
 from evosyn.codec import dump, load
 from evosyn.errors import CorruptRun, FormatError, UsageError
 from evosyn.jobs import Protection
-from evosyn.records import canonical_json
+from evosyn.records import Json, canonical_json
 from evosyn.storage import Storage
 from evosyn.synthesis.report import Figures
 from evosyn.synthesis.shards.orders import Phase, ShardOrder, shard_name
 
 JOURNAL, SKETCH, REJECTS = "journal.jsonl", "sketch.npz", "rejects.jsonl"
 SEALED = "sealed"
+REMADE = "Remove it, and the shard is made again"
 
 
 @dataclass(frozen=True)
@@ -74,31 +76,54 @@ def write_seal(storage: Storage, seal: Seal) -> bool:
 
 
 def sealed_shards(storage: Storage, phase: Phase) -> set[int]:
-    """The shards that have a seal."""
-    return {
-        int(name.removesuffix(".json").rpartition("-")[2])
-        for name in storage.names(SEALED)
-        if name.startswith(f"{phase}-") and name.endswith(".json")
-    }
+    """The shards that have a seal; files of other names are passed over."""
+    held = set(storage.names(SEALED))
+    numbers = [int(found[1]) for name in held if (found := re.fullmatch(rf"{phase}-([0-9]+)\.json", name))]
+    return {number for number in numbers if f"{shard_name(phase, number)}.json" in held}
+
+
+def read_object(storage: Storage, name: str, remedy: str) -> dict[str, Json] | None:
+    """A JSON object of the storage, or None where there is none.
+
+    Args:
+        remedy: what to do about a damaged one.
+
+    Raises:
+        CorruptRun: it is damaged; names it.
+    """
+    data = storage.read(name)
+    if data is None:
+        return None
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        what = "it is nested too deeply" if isinstance(error, RecursionError) else f"it is not JSON: {error}"
+        raise CorruptRun(f"shards.store: {name}: is damaged, {what}. {remedy}") from error
+    if not isinstance(value, dict):
+        raise CorruptRun(f"shards.store: {name}: is damaged, it is no JSON object. {remedy}")
+    return value
 
 
 def read_seal(storage: Storage, phase: Phase, shard: int, run: str) -> Seal | None:
     """The seal of a shard, or None while it has none.
 
     Raises:
-        CorruptRun: it is damaged.
+        CorruptRun: it is damaged, or that of another shard.
         UsageError: it is of another run.
     """
     name = seal_name(phase, shard)
-    data = storage.read(name)
-    if data is None:
+    value = read_object(storage, name, REMADE)
+    if value is None:
         return None
     try:
-        seal = load(Seal, json.loads(data))
-    except (ValueError, FormatError) as error:
-        raise CorruptRun(f"{name}: is no seal of a shard: {error}; remove it, and the shard is made again") from error
+        seal = load(Seal, value)
+    except (FormatError, RecursionError) as error:
+        raise CorruptRun(f"shards.store: {name}: is no seal of a shard: {error}. {REMADE}") from error
     if seal.run != run:
         raise UsageError(f"shards.store: holds the shards of another run ({seal.run}); choose another place")
+    if (seal.phase, seal.shard) != (phase, shard) or not seal.file.startswith(f"{SEALED}/{shard_name(phase, shard)}-"):
+        told = f"is the seal of {shard_name(seal.phase, seal.shard)}, which {seal.file} holds"
+        raise CorruptRun(f"shards.store: {name}: {told}. {REMADE}")
     return seal
 
 

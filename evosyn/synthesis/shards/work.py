@@ -35,6 +35,7 @@ from evosyn.synthesis.recipes.problems import Given, finishing, maker_of, making
 from evosyn.synthesis.report import Figures
 from evosyn.synthesis.shards.config import planned
 from evosyn.synthesis.shards.orders import ShardOrder, ShardOutcome, ShardSetup
+from evosyn.synthesis.shards.scratch import scratch_of
 from evosyn.synthesis.shards.seals import (
     JOURNAL,
     REJECTS,
@@ -62,8 +63,9 @@ Opened: TypeAlias = Callable[[ShardSetup, ShardOrder, Path], AbstractContextMana
 
 def work(setup: ShardSetup, order: ShardOrder, opened: Opened | None = None) -> ShardOutcome:
     """Make a shard and seal it; what stands in the way is told, not raised, but for faults of ours."""
-    folder, budget = Path(setup.scratch) / order.name, Budget(BudgetConfig())
+    budget = Budget(BudgetConfig())
     try:
+        folder = scratch_of(setup) / order.name
         storage = open_storage(setup.store)
         if read_seal(storage, order.phase, order.shard, setup.run) is not None:
             return ShardOutcome("sealed", used=budget.used)

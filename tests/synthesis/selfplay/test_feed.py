@@ -15,9 +15,11 @@ from evosyn.environments.calibration import Rate
 from evosyn.errors import UsageError
 from evosyn.journal import Journal
 from evosyn.ports import PayingFeed, Sandbox
+from evosyn.rundir import RunDir
 from evosyn.running.ledger import Ledger
 from evosyn.synthesis.environments.draft import Draft
-from evosyn.synthesis.recipes.evoenv import DRAFTS
+from evosyn.synthesis.recipes.evoenv import DRAFTS, kept_seeds
+from evosyn.synthesis.recipes.evoenv import SEEDS as KEPT
 from evosyn.synthesis.selfplay.drafting import StudentTrial
 from evosyn.synthesis.selfplay.feed import EvolvingEnvironments
 from evosyn.synthesis.selfplay.state import EnvironmentPool, pool_steps
@@ -61,6 +63,11 @@ def test_state_is_the_fold_of_the_journal_and_every_draft_ends_in_one_way(led) -
     assert told["drafts"] == again.proposed == told["kept"] + sum(told["dropped"].values()) > 0
     assert told["simulated"] and told["calls"] == 2 * told["drafts"] and told["kept"]
     assert {one.environment for one in again.asked} <= set(again.members)
+
+
+def test_a_run_keeps_the_environments_that_it_began_with(led) -> None:
+    folder, _, _ = led
+    assert kept_seeds(RunDir(folder), ["nowhere"]) == list(SEEDS)
 
 
 def test_answers_to_a_draft_are_drawn_in_one_batch(led) -> None:
@@ -172,8 +179,10 @@ def test_without_verifiers_agreement_pays(tmp_path: Path) -> None:
 def test_a_journal_of_another_run_is_refused(tmp_path: Path) -> None:
     with opened(tmp_path):
         pass
+    before = (tmp_path / KEPT).read_bytes()
     with pytest.raises(UsageError, match="arm"), opened(tmp_path, arm="no-review"):
         pass
+    assert (tmp_path / KEPT).read_bytes() == before
 
 
 @pytest.mark.parametrize("kills", [2, pytest.param(20, marks=pytest.mark.long)])

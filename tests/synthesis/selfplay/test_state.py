@@ -7,7 +7,7 @@ import inspect
 import pytest
 
 from evosyn.environments import SEEDS
-from evosyn.environments.fresh import Rate
+from evosyn.environments.fresh import LevelRate
 from evosyn.errors import UsageError
 from evosyn.synthesis.coevolution.config import CoevolutionConfig
 from evosyn.synthesis.recipes.dejaq import StudentPlan
@@ -89,7 +89,7 @@ def test_questions_come_from_where_the_student_learns_most() -> None:
     state = pool(memory=0.99, floor=0.001)
     for _ in range(200):
         state.fold(asked(state, {FIRST.id: 4, SECOND.id: 2}))
-        state.rates.update({(FIRST.id, level): Rate(400.0, 400.0) for level in range(1, 6)})
+        state.rates.update({(FIRST.id, level): LevelRate(400.0, 400.0) for level in range(1, 6)})
     names = [name for name, _ in state.cells(200, 0)]
     assert names.count(SECOND.id) > 180
 
@@ -98,7 +98,7 @@ def test_a_draft_that_comes_in_is_a_member_and_may_be_shown() -> None:
     state, new = pool(), environments_named(["builtin:circuit"])[0]
     fate = DraftFate(0, 1, level=5, solved=2, known=8, environment=new.id, source=new.source)
     state.fold(PoolStep(0, drafts=(fate,)))
-    assert state.arrived == [new.id] and state.rates[new.id, 3] == Rate(2, 8)
+    assert state.arrived == [new.id] and state.rates[new.id, 3] == LevelRate(2, 8)
     for step in range(1, 30):
         state.fold(PoolStep(step))
     assert any(new.id in one.shown for one in state.launched) or state.steps == 30

@@ -1,0 +1,57 @@
+"""The cache of replies: what was paid for is found again as it was, or said to be damaged; it is never asked again in
+silence."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from evosyn.chat import Reply
+from evosyn.errors import CorruptRun
+from evosyn.teachers.cache import RecordedReplies, ReplyCache
+
+GOOD = {"id": "r_1", "text": "answer", "model": "m"}
+BAD = {
+    "torn": json.dumps(GOOD)[:20],
+    "null": "null",
+    "a list": "[]",
+    "a number": 3,
+    "bytes": b"\xff\xfe\x00",
+    "no text": json.dumps({**GOOD, "text": None}),
+    "a text that is a number": json.dumps({**GOOD, "text": 3}),
+    "without a model": json.dumps({"id": "r_1", "text": "answer"}),
+    "of a later version": json.dumps({**GOOD, "images": []}),
+    "of another request": json.dumps({**GOOD, "id": "r_2"}),
+    "deep": "[" * 100_000,
+}
+
+
+@pytest.mark.parametrize("opener", [ReplyCache, RecordedReplies])
+@pytest.mark.parametrize("bad", BAD)
+def test_a_damaged_reply_is_named_with_its_key_and_what_to_do(
+    bad: str, opener: type[RecordedReplies], tmp_path: Path
+) -> None:
+    path = tmp_path / "replies.sqlite"
+    with closing(ReplyCache(path)) as cache:
+        cache.put(Reply("r_0", "kept", "m"))
+    with closing(sqlite3.connect(path)) as db:
+        kept = BAD[bad]
+        written = "CAST(? AS TEXT)" if isinstance(kept, bytes) else "?"
+        db.execute(f"INSERT INTO replies VALUES ('r_1', {written})", (kept,))
+        db.commit()
+    with closing(opener(path)) as cache:
+        with pytest.raises(CorruptRun, match=r"replies\.sqlite: .* key r_1 is damaged.*remove this row"):
+            cache.get("r_1")
+        found = cache.get("r_0")
+        assert found is not None and found.text == "kept" and cache.get("r_9") is None
+
+
+def test_a_reply_is_found_as_it_was(tmp_path: Path) -> None:
+    reply = Reply("r_1", "half \ud800 a letter", "m", "truncated", "thought", 3, 4, None, estimated=True)
+    with closing(ReplyCache(tmp_path / "replies.sqlite")) as cache:
+        cache.put(reply)
+        assert cache.get("r_1") == Reply(**{**vars(reply), "cached": True})
