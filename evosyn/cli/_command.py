@@ -221,6 +221,10 @@ class ConfiguredCommand(click.Command):
         raise UsageError(f"{error.option_name}: is no option of `{command}`; it is a key of its configuration: {ways}")
 
 
+SIMULATED = ("python-function", "python-stdin", "os-shell", "math-answer", "world-tool")
+"""Of problems of these domains the simulation writes solutions."""
+
+
 def default_teacher(problems: Iterable[Problem]) -> str | None:
     """Who is asked where nobody is named: the simulation, if it knows the domains of all problems; else nobody."""
     from evosyn.domains import domain

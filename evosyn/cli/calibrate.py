@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from evosyn.cli._command import ConfiguredCommand
+from evosyn.cli._command import SIMULATED, ConfiguredCommand
 from evosyn.cli._training import SETTING, quiet_libraries, sampled_options
 from evosyn.errors import UsageError
 
@@ -75,12 +75,10 @@ def _refuse_simulated(student: str, domains: Set[str]) -> None:
 
     if student.partition(":")[0] != OFFLINE:
         return
-    from evosyn.simulation.offline import SOLVED
-
-    if unknown := sorted(domains - set(SOLVED)):
+    if unknown := sorted(domains - set(SIMULATED)):
         raise UsageError(
-            f"--teacher offline: the simulation solves rows of {', '.join(SOLVED)}, none of {', '.join(unknown)}; name "
-            "the student with --model (builtin:tiny for a try)"
+            f"--teacher offline: the simulation solves rows of {', '.join(SIMULATED)}, none of {', '.join(unknown)}; "
+            "name the student with --model (builtin:tiny for a try)"
         )
 
 
