@@ -7,7 +7,6 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from evosyn.configs.saving import read_config
-from evosyn.evolve.stopping import StopConfig
 from evosyn.records import Json
 
 PLANNED = ("evaluations", "proposals", "plateau")
@@ -29,5 +28,5 @@ def limits_of(out: Path) -> dict[str, Json]:
 def names_limit(config: BaseModel) -> bool:
     """Whether who made the configuration of a search said how far it goes."""
     stop = getattr(config, "stop", None)
-    assert isinstance(stop, StopConfig)
-    return "stop" in config.model_fields_set and bool(stop.model_fields_set & {"proposals", "evaluations"})
+    said = stop.model_fields_set if isinstance(stop, BaseModel) else set[str]()
+    return "stop" in config.model_fields_set and bool(said & {"proposals", "evaluations"})

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from evosyn.chat import Reply, Request
+from evosyn.cli._command import SIMULATED
 from evosyn.domains import domain as domain_named
 from evosyn.domains import load_pools
 from evosyn.errors import UsageError
@@ -15,7 +16,7 @@ from evosyn.ports import Teacher, TeacherTools
 from evosyn.records import Problem, Testing
 from evosyn.sandbox import open_sandbox
 from evosyn.simulation.author.values import same
-from evosyn.simulation.offline import OfflineConfig, OfflineTeacher, create
+from evosyn.simulation.offline import SOLVED, OfflineConfig, OfflineTeacher, create
 
 REFERENCE = """
 def clamp_sum(numbers, limit):
@@ -212,3 +213,7 @@ def test_a_variant_that_never_ends_or_grows_without_bound_is_stopped_by_counting
     )
     study = teacher.study(growing)
     assert any(mistake.hangs for mistake in study.mistakes)
+
+
+def test_commands_know_what_it_solves():
+    assert set(SIMULATED) == set(SOLVED)
