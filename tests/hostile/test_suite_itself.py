@@ -31,7 +31,7 @@ from hostile_suite.watching import texts_of
 
 from evosyn import testings as testing_format
 from evosyn.domains import domain as domain_named
-from evosyn.errors import SandboxUnavailable
+from evosyn.errors import FormatError, SandboxUnavailable
 from evosyn.jobs import CallsJob, ChecksJob, ItemOutcome, Job, Limits, Protection, Status
 from evosyn.ports import Sandbox
 from evosyn.records import Solution
@@ -110,7 +110,10 @@ def test_hostile_data_is_what_a_pool_file_could_hold() -> None:
     for family in FAMILIES:
         for attack in family.fixed if family.role in (Role.TESTING, Role.GENERATOR) else ():
             testing = hostile_testing(attack, task, nothing)
-            assert testing_format.testing_from_json(testing.to_json()).id == testing.id, attack.name
+            try:
+                assert testing_format.testing_from_json(testing.to_json()).id == testing.id, attack.name
+            except FormatError as error:  # no pool file can hold it
+                assert "nested too deeply" in str(error), attack.name
 
 
 # ----------------------------------------------------------------------------------------------------------- honest

@@ -171,7 +171,7 @@ def test_a_directory_of_another_command_is_refused_and_left_alone(toy, tmp_path)
     Journal(tmp_path / "d" / "journal.jsonl").append({"event": "proposal"})
     with pytest.raises(UsageError, match=r"another kind \(evolve\)"):
         toy.run(tmp_path / "d", CONFIG)
-    assert sorted(path.name for path in (tmp_path / "d").iterdir()) == [".lock", "journal.jsonl", "manifest.json"]
+    assert sorted(path.name for path in (tmp_path / "d").iterdir()) == ["journal.jsonl", "manifest.json"]
 
 
 def test_contaminated_and_repeated_problems_are_dropped_by_their_stages(toy, tmp_path):

@@ -26,7 +26,7 @@ from evosyn.synthesis.worlds.draft import WorldDraft
 from evosyn.synthesis.worlds.making import tools_of
 from evosyn.synthesis.worlds.planting import MADE
 from evosyn.worlds.tools.ddl import schema
-from evosyn.worlds.tools.files import seal, write_world
+from evosyn.worlds.tools.files import read_world, seal, write_world
 from evosyn.worlds.tools.graph import ToolGraph, find_graph
 from evosyn.worlds.tools.playing import Player
 from evosyn.worlds.tools.records import ToolWorld
@@ -74,6 +74,7 @@ class FinishWorld:
         folder = self._out / draft.slug
         shutil.rmtree(folder, ignore_errors=True)  # of a run that was killed in here
         write_files(folder, world)
+        world = read_world(str(folder))  # with its policy.md, which agents are told
         write_world(str(folder), folder, graph, made.tasks)
         if judged := tools_of(draft):
             write_lines(folder / MADE, (pool_to_json(one) for one in judged))

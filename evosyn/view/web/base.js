@@ -101,7 +101,7 @@ function table(heads, rows, kind = "wide") {
 }
 
 // A table as the reading gives it: columns with a number stand right, heads and cells; `drawn` draws what else a cell may be.
-function shown(one, drawn = () => null) {
+function tableShown(one, drawn = () => null) {
   const numbers = one.columns.map((_, at) => one.rows.some((cells) => typeof cells[at] === "number" || /^[-+]?\d+\.\d+ \[/.test(cells[at])));
   const cells = (row) => row.map((value, at) => drawn(value, at) || (numbers[at] ? number(typeof value === "number" ? plain(value) : value) : cell(plain(value))));
   const heads = one.columns.map((name, at) => (numbers[at] ? ">" : "") + name.replaceAll("_", " "));

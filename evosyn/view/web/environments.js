@@ -5,7 +5,7 @@ function isSearch() { return overview.kind === "evolve" || overview.kind === "en
 function seedLink(name) { return overview.kind === "evolve" ? link("matrix/" + name, name) : name; }
 
 function environmentTables(tables, to) {
-  return tables.map((one) => shown(one, (value, at) => (one.title === "environments" && at === 0 ? cell(link(to(value), value)) : null)));
+  return tables.map((one) => tableShown(one, (value, at) => (one.title === "environments" && at === 0 ? cell(link(to(value), value)) : null)));
 }
 
 function showEnvironmentSearch(view) {

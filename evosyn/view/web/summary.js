@@ -4,7 +4,7 @@ const PAGES = { crossexec: "matrix/", coevolve: "why/" };  // where a row of the
 function showSummary(view) {
   const main_ = ["reward", "pass_rate", "loss", "mean_token_accuracy"], curves = Object.entries(view.curves);
   const to = PAGES[view.kind];
-  const tables = view.tables.map((one) => shown(one, (value, at) => (to && one.title === "problems" && at === 0 ? cell(link(to + value, value)) : null)));
+  const tables = view.tables.map((one) => tableShown(one, (value, at) => (to && one.title === "problems" && at === 0 ? cell(link(to + value, value)) : null)));
   const chart = ([name, points]) => lineChart(name, points);
   const first = curves.filter(([name]) => main_.includes(name)), others = curves.filter(([name]) => !main_.includes(name));
   const notes = view.notes.filter((note) => !view.conclusion.why.includes(note) && note !== view.conclusion.did);

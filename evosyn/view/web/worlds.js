@@ -13,7 +13,7 @@ async function toolGraph() {
 
 async function showWorld(view) {
   const [first, , ...rest] = showSummary(view);
-  const tables = view.tables.map((one) => shown(one, (value, at) => (one.title === "tasks" && at === 0 ? cell(link("why/" + value, value)) : null)));
+  const tables = view.tables.map((one) => tableShown(one, (value, at) => (one.title === "tasks" && at === 0 ? cell(link("why/" + value, value)) : null)));
   return [first, tables, view.kind === "world" ? await toolGraph() : null, rest.slice(1)];
 }
 
