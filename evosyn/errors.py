@@ -36,6 +36,18 @@ class UsageError(EvosynError):
     exit_code = EXIT_USAGE
 
 
+class OtherSettings(UsageError):
+    """What decides the course of a run is another than when it began.
+
+    Attributes:
+        keys: dotted, of the settings that the message names.
+    """
+
+    def __init__(self, message: str, keys: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.keys = keys
+
+
 class InputError(UsageError):
     """A line of an input file breaks its contract: names file, line, field, value and what to do."""
 

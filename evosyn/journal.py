@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, Generic, TypeVar
 
 from evosyn.codec import dump, load
-from evosyn.errors import CorruptRun, FormatError, UsageError, is_held, naming
+from evosyn.errors import CorruptRun, FormatError, OtherSettings, UsageError, is_held, naming
 from evosyn.records import Json, canonical_json
 
 E = TypeVar("E")
@@ -173,7 +173,7 @@ class Events(Generic[E]):
         if held is None:
             self.journal.append({**header, "event": BEGIN, "v": VERSION}, sync=True)
         elif held != header:
-            raise UsageError(_difference(held, header))
+            raise _difference(held, header)
 
     def header(self) -> dict[str, Json] | None:
         """What the journal began with, or None while it is empty."""
@@ -237,14 +237,15 @@ class Events(Generic[E]):
             ) from error
 
 
-def _difference(held: Mapping[str, Json], given: Mapping[str, Json]) -> str:
+def _difference(held: Mapping[str, Json], given: Mapping[str, Json]) -> UsageError:
     """Names the first settings that differ between a journal and the command."""
     if held.get("kind") != given.get("kind"):
-        return f"the run directory holds a run of another kind ({held.get('kind')}); choose another --out"
+        return UsageError(f"the run directory holds a run of another kind ({held.get('kind')}); choose another --out")
     flat_held, flat_given = _flat(held), _flat(given)
     changed = [key for key in sorted({*flat_held, *flat_given}) if flat_held.get(key) != flat_given.get(key)]
     shown = "; ".join(f"{key}: {flat_held.get(key)!r} there, {flat_given.get(key)!r} asked for" for key in changed[:4])
-    return f"the run directory holds a run with other settings ({shown}). Repeat its command, or choose another --out"
+    told = f"the run directory holds a run with other settings ({shown}). Repeat its command, or choose another --out"
+    return OtherSettings(told, tuple(changed[:4]))
 
 
 def _flat(value: Mapping[str, Json], prefix: str = "") -> dict[str, Json]:

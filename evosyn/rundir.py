@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO
 
-from evosyn.errors import PUT_BACK, CorruptRun, RunLocked, UsageError, is_held, naming
+from evosyn.errors import PUT_BACK, CorruptRun, OtherSettings, RunLocked, UsageError, is_held, naming
 from evosyn.journal import Journal
 from evosyn.records import Json
 
@@ -33,14 +33,13 @@ WRITTEN_AGAIN = "Remove it and repeat the command, which writes it again"
 def see_unchanged(out: Path, before: Mapping[str, Json], now: Mapping[str, Json]) -> None:
     """
     Raises:
-        UsageError: a value that decides the course of the run in `out` was another one; names those that were.
+        OtherSettings: a value that decides the course of the run in `out` was another one; names those that were.
     """
     changed = [key for key in before if before[key] != now.get(key)]
     if changed:
         shown = "; ".join(f"{key}: {before[key]!r} before, {now.get(key)!r} now" for key in changed[:4])
-        raise UsageError(
-            f"--out {out}: was started with other settings ({shown}); repeat them, or choose another --out"
-        )
+        told = f"--out {out}: was started with other settings ({shown}); repeat them, or choose another --out"
+        raise OtherSettings(told, tuple(changed[:4]))
 
 
 def require_file(path: Path) -> None:

@@ -7,14 +7,13 @@ such a file and repeats it. Who is asked and where programs run is its section `
 from __future__ import annotations
 
 import pkgutil
-import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
-from evosyn.errors import UsageError
+from evosyn.errors import OtherSettings, UsageError
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -146,9 +145,9 @@ class ConfiguredCommand(click.Command):
         ctx.params["config"] = config
         try:
             return super().invoke(ctx)
-        except UsageError as error:
-            named = self._options_named(str(error))
-            if not named or type(error) is not UsageError:
+        except OtherSettings as error:
+            named = self._options_named(error.keys)
+            if not named:
                 raise
             raise UsageError(f"{error} ({named})") from error
 
@@ -175,14 +174,11 @@ class ConfiguredCommand(click.Command):
         given_keys = {"sets": values.pop("sets"), "flags": flags, "defaults": defaults}
         return load_config(self.kind, preset=preset, file=values.pop("file"), **given_keys)
 
-    def _options_named(self, told: str) -> str:
-        """The options of this command that set the keys of which a refusal says that a run has others."""
-        found = []
-        for option in self.params:
-            key = (option.name or "").replace("__", ".")
-            if re.search(rf"(?<![\w.])(?:config\.)?{re.escape(key)}: [^;]*? (?:there|before), ", told):
-                found.append(f"{key} is the option {option.opts[0]}")
-        return ", ".join(found)
+    def _options_named(self, keys: Iterable[str]) -> str:
+        """The options of this command that set some of the keys in which a run has other settings."""
+        changed = {key.removeprefix("config.") for key in keys}
+        options = [((option.name or "").replace("__", "."), option.opts[0]) for option in self.params]
+        return ", ".join(f"{key} is the option {name}" for key, name in options if key in changed)
 
     def _preset(self, name: str) -> str:
         """The file of a preset of this command.

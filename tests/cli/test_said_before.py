@@ -360,9 +360,11 @@ def test_rows_of_environments_that_are_not_there_leave_no_directory(tmp_path, wo
 
 def test_a_refusal_of_other_settings_names_the_options_that_set_them():
     make = group.get_command(click.Context(group), "world").get_command(click.Context(group), "make")
-    told = "the run holds other settings (tools.M: 8 there, 4 asked for; unexecuted: True there, None asked for)"
-    assert make._options_named(told) == "tools.M is the option -M, unexecuted is the option --no-execution"
-    assert make._options_named("other_tools.M: 8 there, 4 asked for") == ""
+    assert (
+        make._options_named(("tools.M", "config.unexecuted"))
+        == "tools.M is the option -M, unexecuted is the option --no-execution"
+    )
+    assert make._options_named(("other_tools.M",)) == ""
 
 
 def test_a_table_without_rows_is_not_printed(capsys):
