@@ -6,7 +6,7 @@
 Five folds by task (no task in two folds, every problem held out once) x three search seeds x three ways to search with
 the same openings, budget and choice of the winner; held-out problems are scored on 60 draws of a seed of their own. The
 statistic of a row is the mean over problems of its held-out score, averaged over search seeds first; differences are
-paired bootstraps over problems (over tasks, where settings share them): they hold for the winners that were found, and
+paired bootstraps over problems, those of one task together: they hold for the winners that were found, and
 the differences of each search seed stand beside them. `run` does what is missing, one part after the other, and may be
 stopped at any time; `report` says how much there is. Settings: `asserts` and `lists` (a pool with texts, each check or
 each list a testing), `strong` (recorded matrices), `both` (asserts and strong, searched together), `weak`, `mixed` (the
@@ -29,7 +29,8 @@ from evosyn.domains import load_pools
 from evosyn.errors import UsageError
 from evosyn.evaluators.consistency import SeedConsistency
 from evosyn.evaluators.draws import ConsistencyConfig
-from evosyn.evaluators.intervals import Split, bootstrap, pool_of, task_of
+from evosyn.evaluators.heldout import Split, pool_of, task_of
+from evosyn.evaluators.intervals import bootstrap, totals
 from evosyn.evaluators.splitting import split_testings
 from evosyn.evolve.islands import IslandsConfig
 from evosyn.evolve.stopping import StopConfig
@@ -55,6 +56,8 @@ FOLDS, SEEDS, SOLUTIONS, HELD_DRAWS = 5, 3, 16, 60
 REFERENCE, BEST, ORACLE = "codet_gap", "best known rule, chosen on train", "oracle"
 DETECTED = 2.8
 """Standard errors of a difference that is found with a power of 80 % at 5 %."""
+VERSION = 2
+"""Of the protocol and of what a part holds; parts of another one are not read."""
 
 
 class Part(NamedTuple):
@@ -133,7 +136,7 @@ class Bench:
             "gain": None
             if contest.gain is None
             else [contest.gain.mean, contest.gain.lower, contest.gain.drawing_error],
-            "draws": contest.draws,
+            "draws": contest.draws._asdict(),
             "winner": trial.choice.winner.text,
             "controller_s": time.process_time() - began,
         }
@@ -250,6 +253,10 @@ class SettingReport:
         """The task of each problem."""
         return {k: v for part, value in self._parts.items() if part.arm is None for k, v in value["tasks"].items()}
 
+    def _difference(self, one: Row, other: Row, problems: Sequence[str]) -> tuple[float, float, float, float]:
+        gaps = [one.scores[name] - other.scores[name] for name in problems]
+        return _gap(gaps, [self.tasks[name] for name in problems])
+
     def lines(self) -> Iterator[str]:
         rows = {row.name: row for row in self.rows}
         label = " (SIMULATED: the offline teacher)" if self.setting in SIMULATED else ""
@@ -264,54 +271,55 @@ class SettingReport:
         yield "|---|---|---|---|---|"
         gap = _mean(rows[ORACLE], problems) - _mean(rows[REFERENCE], problems)
         for row in sorted(rows.values(), key=lambda one: -_mean(one, problems)):
-            ahead = _difference(row, rows[REFERENCE], problems)
+            ahead = self._difference(row, rows[REFERENCE], problems)
             share = f"{ahead[0] / gap:+.0%}" if gap > 0 else ""
             seeds = str(row.seeds) if row.name in ARMS else ""
             yield f"| {row.name} | {seeds} | {_mean(row, problems):.3f} | {_shown(ahead)} | {share} |"
         for one, other in (("evolve", "iid"), ("evolve", BEST), ("evolve", "hillclimb")):
             if one in rows and other in rows:
-                found = _difference(rows[one], rows[other], problems)
+                found = self._difference(rows[one], rows[other], problems)
                 yield (
                     f"{one} over {other}: {_shown(found)} for these winners, a difference of {found[3]:.3f} would be "
                     f"found 4 times of 5; by search seed {_by_seed(rows[one], rows[other], problems)}"
                 )
         won = [value for part, value in self._parts.items() if part.arm == "evolve"]
         if won:
+            drawn = [value["draws"]["fresh"] for value in won]
             errors = [value["gain"][2] for value in won if value["gain"]]
             yield (
-                f"evolved programs won {sum(value['evolved_wins'] for value in won)} of {len(won)} searches; draws "
-                f"{min(value['draws'] for value in won)} to {max(value['draws'] for value in won)}, standard error of "
-                f"the gain from drawing at most {max(errors, default=0):.4f}; best of the search "
+                f"evolved programs won {sum(value['evolved_wins'] for value in won)} of {len(won)} searches; "
+                f"{min(drawn)} to {max(drawn)} fresh draws, standard error of the gain from drawing at most "
+                f"{max(errors, default=0):.4f}; best of the search "
                 f"{np.mean([value['searched'] for value in won]):.3f}, winner on fresh draws "
                 f"{np.mean([value['fresh'] for value in won]):.3f}"
             )
 
 
 def together(reports: Sequence[SettingReport]) -> Iterator[str]:
-    """Evolve against iid over all settings that have both; settings share tasks, so a task counts once."""
-    by_task: dict[str, list[float]] = {}
-    for report in reports:
-        rows = {row.name: row for row in report.rows}
-        for name in sorted(rows["iid"].scores) if {"evolve", "iid"} <= rows.keys() else ():
-            gap = rows["evolve"].scores[name] - rows["iid"].scores[name]
-            by_task.setdefault(report.tasks[name], []).append(gap)
-    if by_task:
-        gaps = np.array([np.mean(some) for some in by_task.values()])
-        low, high = bootstrap(gaps)
-        power = DETECTED * gaps.std(ddof=1) / np.sqrt(len(gaps))
-        yield f"evolve over iid, all settings: {gaps.mean():+.4f} [{low:+.4f}, {high:+.4f}], {len(gaps)} tasks; a "
-        yield f"difference of {power:.4f} would be found 4 times of 5"
+    """Evolve against iid over all settings of real pools that have both, and over those that are simulated."""
+    for simulated in (False, True):
+        gaps: list[float] = []
+        tasks: list[str] = []
+        for report in reports:
+            rows = {row.name: row for row in report.rows}
+            if (report.setting in SIMULATED) == simulated and {"evolve", "iid"} <= rows.keys():
+                names = sorted(rows["iid"].scores)
+                gaps += [rows["evolve"].scores[name] - rows["iid"].scores[name] for name in names]
+                tasks += [report.tasks[name] for name in names]
+        if gaps:
+            mean, low, high, found = _gap(gaps, tasks)
+            label = "simulated settings (SIMULATED)" if simulated else "settings of real pools"
+            yield f"evolve over iid, {label}: {mean:+.4f} [{low:+.4f}, {high:+.4f}], {len(gaps)} problems of "
+            yield f"{len(set(tasks))} tasks; a difference of {found:.4f} would be found 4 times of 5"
 
 
 def _mean(row: Row, problems: Sequence[str]) -> float:
     return float(np.mean([row.scores[name] for name in problems]))
 
 
-def _difference(one: Row, other: Row, problems: Sequence[str]) -> tuple[float, float, float, float]:
+def _gap(gaps: Sequence[float], tasks: Sequence[str]) -> tuple[float, float, float, float]:
     """Mean, interval, and the difference that would be found with a power of 80 %."""
-    gaps = np.array([one.scores[name] - other.scores[name] for name in problems])
-    low, high = bootstrap(gaps)
-    return float(gaps.mean()), low, high, float(DETECTED * gaps.std(ddof=1) / np.sqrt(len(gaps)))
+    return float(np.mean(gaps)), *bootstrap(gaps, tasks_P=tasks), DETECTED * totals(gaps, tasks).error
 
 
 def _by_seed(one: Row, other: Row, problems: Sequence[str]) -> str:
@@ -340,7 +348,7 @@ def main() -> int:
         raise UsageError(f"--settings {', '.join(sorted(unknown))}: of {', '.join(SETTINGS)}")
     run = RunDir(arguments.work)
     if arguments.what == "run":
-        protocol = {"evaluations": arguments.evaluations, "pool": arguments.pool, "strong": arguments.strong}
+        protocol = {"version": VERSION} | {name: getattr(arguments, name) for name in ("evaluations", "pool", "strong")}
         if run.file("protocol.json").is_file() and run.read_json("protocol.json") != protocol:
             raise UsageError(f"--work {run.path}: holds parts of another protocol, {run.read_json('protocol.json')}")
         run.write_json("protocol.json", protocol)
@@ -353,6 +361,8 @@ def main() -> int:
                 run.file(part.path).parent.mkdir(parents=True, exist_ok=True)
                 run.write_json(part.path, bench.known(*part[:2]) if part.arm is None else bench.search(part))
                 print(f"{part.path} at {(time.monotonic() - began) / 60:.1f} minutes", file=sys.stderr, flush=True)
+    if not run.file("protocol.json").is_file() or run.read_json("protocol.json").get("version") != VERSION:
+        raise UsageError(f"--work {run.path}: holds no parts of version {VERSION} of this benchmark; run it again")
     reports = [SettingReport(run, setting) for setting in settings]
     print("\n".join(line for report in reports for line in (*report.lines(), "")))
     print("\n".join(together(reports)))

@@ -15,7 +15,7 @@ from evosyn.records import PassMatrix, Pool
 if TYPE_CHECKING:
     from evosyn.cli._configs import CurveAblationConfig, MatricesConfig
     from evosyn.evaluators.draws import ConsistencyConfig
-    from evosyn.evaluators.intervals import Split
+    from evosyn.evaluators.heldout import Split
     from evosyn.reading.search import SearchReading
     from evosyn.workbench import Workbench
 

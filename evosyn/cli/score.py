@@ -110,7 +110,7 @@ def _chosen(pool: MatrixSource, path: Path, which: str | None) -> tuple[MatrixSo
 def _known_before(specs: Sequence[str], pool: MatrixSource) -> dict[str, int]:
     """For each strategy that is a run: how many of the problems it was chosen on, where there are any."""
     from evosyn.cli._matrices import split_of_run
-    from evosyn.evaluators.intervals import task_of
+    from evosyn.evaluators.heldout import task_of
     from evosyn.strategies import strategy_name
 
     found = {}

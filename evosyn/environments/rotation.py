@@ -231,8 +231,10 @@ class RotatingPool:
         self._rotated = len(event.entered) / len(event.groups) if event.groups else 0.0
 
     def _updated(self, groups: Sequence[tuple[str, int, int]]) -> dict[Cell, LevelRate]:
-        """The rates with the outcomes of a step; older ones weigh less."""
-        outcomes = [(self._places[row].cell, passed, known) for row, passed, known in groups if row in self._places]
+        """The rates with the outcomes of a step; older ones weigh less. A row counts when it is drawn first and not
+        again: it stayed since its answers differed, and would make its level look better than it is."""
+        new = [(self._places.get(row), passed, known) for row, passed, known in groups]
+        outcomes = [(place.cell, passed, known) for place, passed, known in new if place and place.used < 0]
         return rates_after(self._rates, outcomes, self._config.memory)
 
 

@@ -52,6 +52,7 @@ class Card:
         ours, theirs: on the seeds; `theirs` is what it is compared with.
         heldout, heldout_theirs: on problems that the search never saw; None where there are none.
         oracles: the best score that any ranking could reach, on the seeds and held out.
+        tasks: the task of each problem, on the seeds and held out.
         alike: mean rank correlation of its rankings of solutions with those of each known strategy, by name.
         duels, parent_duels: with the other program, and with its parent: the largest gains and losses.
         pruned: the program without the terms that earn nothing; `pruned_heldout` is what it comes to held out.
@@ -68,6 +69,7 @@ class Card:
     heldout: Evaluation | None
     heldout_theirs: Evaluation | None
     oracles: tuple[float, float]
+    tasks: tuple[Sequence[str], Sequence[str]]
     alike: Mapping[str, float]
     cost: Mapping[str, Json]
     simulated: bool
@@ -119,11 +121,12 @@ def make_card(runner: StrategyRunner, request: CardRequest, config: ConsistencyC
     parent = request.initial if request.parent is None else request.parent
     mine, other, before, *rest = on_seeds.behaviours([request.text, request.initial, parent, *known.values()])
     held: list[Evaluation | None] = [None, None, None]
-    oracle = float("nan")
+    oracle, held_tasks = float("nan"), tuple[str, ...]()
     if request.heldout:
         on_heldout = SeedConsistency(runner, request.heldout, config)
         texts = [request.text, request.initial, *([] if pruned is None else [pruned.text])]
         held[: len(texts)], oracle = _evaluate(on_heldout, texts), on_heldout.oracle
+        held_tasks = on_heldout.draws.tasks_P
     return Card(
         name=request.name,
         against=request.against,
@@ -134,6 +137,7 @@ def make_card(runner: StrategyRunner, request: CardRequest, config: ConsistencyC
         heldout=held[0],
         heldout_theirs=held[1],
         oracles=(on_seeds.oracle, oracle),
+        tasks=(on_seeds.draws.tasks_P, held_tasks),
         alike={
             name: found for name, one in zip(known, rest, strict=True) if (found := likeness(mine, one)) is not None
         },
@@ -204,12 +208,13 @@ def _scores(card: Card) -> list[str]:
         "|" + "---|" * 7,
     ]
     sides = (("seeds", card.ours, card.theirs), ("held out", card.heldout, card.heldout_theirs))
-    for (where, ours, theirs), oracle in zip(sides, card.oracles, strict=True):
+    for (where, ours, theirs), oracle, tasks in zip(sides, card.oracles, card.tasks, strict=True):
         if ours is not None and theirs is not None and ours.score is not None and theirs.score is not None:
+            own = bootstrap(ours.per_seed, tasks_P=tasks)
+            ahead = difference(ours.per_seed, theirs.per_seed, tasks_P=tasks)
             rows.append(
-                f"| {where} | {len(ours.per_seed)} | {ours.score:.3f} ({_between(bootstrap(ours.per_seed))}) "
-                f"| {theirs.score:.3f} | {ours.score - theirs.score:+.3f} "
-                f"({_between(difference(ours.per_seed, theirs.per_seed))}) "
+                f"| {where} | {len(ours.per_seed)} | {ours.score:.3f} ({_between(own)}) "
+                f"| {theirs.score:.3f} | {ours.score - theirs.score:+.3f} ({_between(ahead)}) "
                 f"| {ours.metrics['testing_balanced_accuracy']:.3f}, {card.against} "
                 f"{theirs.metrics['testing_balanced_accuracy']:.3f} | {oracle:.3f} |"
             )

@@ -18,6 +18,7 @@ from pydantic import Field, model_validator
 
 from evosyn.configs.section import Section
 from evosyn.errors import UsageError
+from evosyn.evaluators.heldout import task_of
 from evosyn.randomness import SeedTree
 from evosyn.records import KNOWN_VERDICTS, Evidence, PassMatrix, Verdict
 from evosyn.strategies.evidence import evidence_of, select
@@ -136,6 +137,7 @@ class Draws:
 
     Attributes:
         problem_ids: problems that are used, P of them.
+        tasks_P: the task of each, which is the same where several pools have it.
         evidences: E draws; those of one problem stand together.
         problem_E: index of each draw's problem.
         picked_E: where each draw was taken from.
@@ -144,6 +146,7 @@ class Draws:
     """
 
     problem_ids: tuple[str, ...]
+    tasks_P: tuple[str, ...]
     evidences: tuple[Evidence, ...]
     problem_E: NDArray[np.int64]
     picked_E: tuple[Picked, ...]
@@ -168,13 +171,23 @@ class Draws:
         return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
 
 
-def draws_in_words(count: int) -> str:
-    """What a strategy was scored on again after a search.
+class DrawCount(NamedTuple):
+    """What strategies were scored on again after a search.
 
-    Args:
-        count: draws a problem; a single one is a pool that has no other (`make_draws`).
+    Attributes:
+        fresh: draws of each problem that has others than the search saw; 0 where none has.
+        single, problems: those that have one draw alone (`make_draws`), of how many.
     """
-    return f"{count} fresh draws" if count > 1 else "the draw that the search saw, since the pool has no other one"
+
+    fresh: int
+    single: int
+    problems: int
+
+    def __str__(self) -> str:
+        if not self.fresh:
+            return "the draw that the search saw, since the pool has no other one"
+        rest = f"; {self.single} of {self.problems} problems have one draw, which the search saw" if self.single else ""
+        return f"{self.fresh} fresh draws{rest}"
 
 
 def make_draws(matrices: Sequence[PassMatrix], config: ConsistencyConfig) -> Draws:
@@ -192,6 +205,7 @@ def make_draws(matrices: Sequence[PassMatrix], config: ConsistencyConfig) -> Dra
     picked_E: list[Picked] = []
     keys: list[tuple[Floats, Floats]] = []
     problem_ids: list[str] = []
+    tasks_P: list[str] = []
     skipped: Counter[str] = Counter()
     for matrix in matrices:
         reason = _unusable(matrix, config)
@@ -207,11 +221,20 @@ def make_draws(matrices: Sequence[PassMatrix], config: ConsistencyConfig) -> Dra
             rng = tree.child("ties").rng()
             keys.append((rng.random(len(rows)), rng.random(len(columns))))
         problem_ids.append(matrix.problem_id)
+        tasks_P.append(task_of(matrix))
     if not problem_ids:
         counted = "; ".join(f"{count} x {reason}" for reason, count in skipped.items()) or "there are none"
         raise UsageError(f"no problem to score strategies on: {counted}. {_remedy(skipped)}")
     blocks = _blocks(evidences, humans, keys)
-    return Draws(tuple(problem_ids), tuple(evidences), np.array(problem_E), tuple(picked_E), blocks, dict(skipped))
+    return Draws(
+        tuple(problem_ids),
+        tuple(tasks_P),
+        tuple(evidences),
+        np.array(problem_E),
+        tuple(picked_E),
+        blocks,
+        dict(skipped),
+    )
 
 
 def _remedy(skipped: Mapping[str, int]) -> str:

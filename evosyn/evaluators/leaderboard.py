@@ -53,13 +53,14 @@ class Leaderboard:
     """Strategies on one set of draws, best score first, invalid ones last.
 
     Attributes:
-        problems: names of the problems that were scored.
+        problems: names of the problems that were scored; `tasks_P` what each is called in every pool that has it.
         oracle, reachable: the best score of any ranking, and of one that ties solutions of equal rows (or None).
         skipped: problems that were left out, by reason.
     """
 
     config: ConsistencyConfig
     problems: tuple[str, ...]
+    tasks_P: tuple[str, ...]
     oracle: float
     skipped: Mapping[str, int]
     rows: tuple[BoardRow, ...]
@@ -69,7 +70,8 @@ class Leaderboard:
         """The rows whose score chance could not tell from the best one (paired, 95 %), the best first."""
         valid = [row for row in self.rows if row.interval is not None]
         best = valid[0].evaluation.per_seed if valid else ()
-        return [row for row in valid if difference(best, row.evaluation.per_seed, self.config.seed).low <= 0]
+        seed, tasks = self.config.seed, self.tasks_P
+        return [row for row in valid if difference(best, row.evaluation.per_seed, seed, tasks).low <= 0]
 
     def winner(self) -> BoardRow | None:
         """The row to prefer: of the tied ones the one that chooses the best testing."""
@@ -105,11 +107,12 @@ def make_leaderboard(
     """
     evaluator = SeedConsistency(runner, matrices, config, axes=())
     evaluations = evaluator.evaluate([Candidate(text) for text in strategies.values()])
+    draws = evaluator.draws
     rows = [
         BoardRow(
             name,
             evaluation,
-            None if evaluation.score is None else bootstrap(evaluation.per_seed, evaluator.config.seed),
+            None if evaluation.score is None else bootstrap(evaluation.per_seed, evaluator.config.seed, draws.tasks_P),
             evaluator.lacking(text),
         )
         for (name, text), evaluation in zip(strategies.items(), evaluations, strict=True)
@@ -117,9 +120,10 @@ def make_leaderboard(
     rows.sort(key=lambda row: -1.0 if row.evaluation.score is None else row.evaluation.score, reverse=True)
     return Leaderboard(
         evaluator.config,
-        evaluator.draws.problem_ids,
+        draws.problem_ids,
+        draws.tasks_P,
         evaluator.oracle,
-        evaluator.draws.skipped,
+        draws.skipped,
         tuple(rows),
         evaluator.reachable,
     )

@@ -7,6 +7,7 @@ not what each may. Nothing is run that the ablation does not run.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from evosyn.evaluators.axes.program_size import code_tokens
@@ -45,12 +46,13 @@ def prune_terms(evaluator: SeedConsistency, text: str) -> PrunedProgram:
         SandboxUnavailable: passed through.
     """
     (whole,) = evaluator.evaluate([Candidate(text)])
+    tasks_P = evaluator.draws.tasks_P
     removed: list[str] = []
     left, evaluation = text, whole
     while len(removed) < ROUNDS and evaluation.score is not None:
         cut = variants(left)
         found = evaluator.evaluate([Candidate(variant.text) for variant in cut])
-        fitting = [pair for pair in zip(cut, found, strict=True) if _as_good(whole, pair[1])]
+        fitting = [pair for pair in zip(cut, found, strict=True) if _as_good(whole, pair[1], tasks_P)]
         shorter = [pair for pair in fitting if code_tokens(pair[0].text) < code_tokens(left)]
         if not shorter:
             break
@@ -60,11 +62,11 @@ def prune_terms(evaluator: SeedConsistency, text: str) -> PrunedProgram:
     return PrunedProgram(left, tuple(removed), evaluation, code_tokens(left), code_tokens(text))
 
 
-def _as_good(whole: Evaluation, without: Evaluation) -> bool:
+def _as_good(whole: Evaluation, without: Evaluation, tasks_P: Sequence[str]) -> bool:
     if whole.score is None or without.score is None:
         return False
     return (
-        level(whole.per_seed, without.per_seed)
+        level(whole.per_seed, without.per_seed, tasks_P)
         and without.metrics[TIE_METRIC] >= whole.metrics[TIE_METRIC] - SAME_TESTING
     )
 

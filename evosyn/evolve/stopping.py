@@ -72,7 +72,7 @@ class Grant(NamedTuple):
 
 def extended(config: StopConfig, grants: Sequence[Grant]) -> StopConfig:
     """The limits with every grant: on top of what was made where the search had ended, else of what was allowed. A
-    command that asks for more than the last one asked for gets it."""
+    command that asks for another limit than the last one did gets it where it is more than what is allowed."""
     limits = (config.evaluations, config.proposals)
     planned = [grant.planned or limits for grant in grants]
     made = [(grant.evaluations, grant.proposals) for grant in grants]
@@ -89,11 +89,11 @@ def _allowed(
         return None
     allowed = asked = 0
     for grant, plan, count in zip(grants, planned, made, strict=True):
-        if plan is not None and plan > asked:
+        if plan is not None and plan != asked:
             allowed = max(allowed, plan)
         asked = asked if plan is None else plan
         allowed = (count if grant.ended else max(allowed, count)) + grant.more
-    return max(allowed, limit) if limit > asked else allowed
+    return max(allowed, limit) if limit != asked else allowed
 
 
 def spent(config: StopConfig, state: Archipelago) -> Stop | None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from evosyn.evaluators.draws import draws_in_words
+from evosyn.evaluators.draws import DrawCount
 from evosyn.records import Json
 from evosyn.textual import score_text
 
@@ -87,7 +87,7 @@ def of_search(
     known = max((row for row in boards if row["strategy"] not in ("evolved", rule) and row["invalid"] is None),
                 key=lambda row: row["score"], default=None)  # fmt: skip
     if known is not None and known["score"] >= (ours or 0.0):
-        why = (f"The known strategy {known['strategy']} {_stands(known, ours)}", *why)
+        why = (f"The known strategy {known['strategy']} {_stands(known['score'], ours)}", *why)
     if unusable := report.get("unusable_replies"):
         listed = ", ".join(f"{count} x {reason}" for reason, count in unusable.items())
         drawn = (report.get("spent") or {}).get("drawing", {}).get("calls", "the")
@@ -97,14 +97,11 @@ def of_search(
     return Conclusion(worked, f"{said}: {told}{paired}.{size}", won, link, why)
 
 
-def _stands(known: Mapping[str, Json], ours: float | None) -> str:
-    """How a known strategy that scores no less than the winner does there."""
-    score, low = known["score"], (known.get("ci") or (0.0,))[0]
-    if ours is not None and low is not None and low > ours:
-        return f"does better there: {score:.3f}"
-    if ours is not None and score - ours >= ALIKE_SCORES:
-        return f"scores higher there, but chance could explain it: {score:.3f}"
-    return f"does as well there: {score:.3f}"
+def _stands(score: float, ours: float | None) -> str:
+    """How the best of the known strategies that score no less than the winner does there. Nothing is said of chance:
+    the interval of the best of many would be that of one that was named beforehand."""
+    higher = ours is None or score - ours >= ALIKE_SCORES
+    return f"{'scores higher' if higher else 'does as well'} there: {score:.3f}"
 
 
 def known_winner(report: Mapping[str, Json]) -> str | None:
@@ -279,7 +276,7 @@ def _why_chosen(chosen: Mapping[str, Json]) -> tuple[str, ...]:
     if chosen.get("gain") is None:
         return ()
     kind = "the winner is better" if chosen["evolved_wins"] else "no finalist is better by more than chance"
-    draws = f"{draws_in_words(chosen['draws'])}, standard error from drawing {chosen['drawing_error']:.4f}"
+    draws = f"{DrawCount(**chosen['draws'])}, standard error from drawing {chosen['drawing_error']:.4f}"
     bound = f"gain {chosen['gain']:+.4f}, lower bound {chosen['gain_lower']:+.4f}"
     return (f"On the seeds, against the best known rule, {chosen['known']}: {kind} ({bound}, {draws})",)
 

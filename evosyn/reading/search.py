@@ -51,7 +51,7 @@ from evosyn.records import Json, PassMatrix
 from evosyn.strategies.genome import merit_of
 
 if TYPE_CHECKING:
-    from evosyn.evaluators.intervals import Split
+    from evosyn.evaluators.heldout import Split
     from evosyn.ports import StrategyRunner
     from evosyn.synthesis.search.config import EvolveConfig
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evosyn.evaluators.intervals import resampled
+from evosyn.evaluators.intervals import resampled, totals
 from evosyn.quantiles import t_quantile
 from evosyn.randomness import SeedTree
 
@@ -42,7 +42,7 @@ def bootstrap(values: Sequence[float], seeds: SeedTree) -> MeanInterval:
     data = np.asarray(values, dtype=np.float64)
     if len(data) < 2:
         return MeanInterval(float(data.mean()) if len(data) else math.nan, math.nan, math.nan)
-    return MeanInterval(float(data.mean()), *resampled(data, seeds.rng()))
+    return MeanInterval(float(data.mean()), *resampled(totals(data), seeds.rng()))
 
 
 def t_interval(values: Sequence[float]) -> MeanInterval:

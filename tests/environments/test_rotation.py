@@ -103,6 +103,20 @@ def test_levels_follow_what_the_student_solves(pool):
     assert sum(at_three) / len(at_three) > 0.8
 
 
+def test_a_level_is_judged_by_questions_that_nobody_chose_to_keep(pool):
+    """One question in eight has answers that differ: asked again and again, it says nothing of the other seven."""
+    found, met = pool(active=16), {}
+    for step in range(60):
+        rows = found.rows(step, 8)
+        for row in rows:
+            met.setdefault(row.task.row_id, len(met) % 8 == 0)
+        found.report(step, [outcome(row, 2 if met[row.task.row_id] else 0) for row in rows])
+    rates = found.state()["rates"].values()
+    passed, known = (sum(rate[place] for rate in rates) for place in (0, 1))
+    assert sum(met.values()) > 10
+    assert passed / known < 0.15
+
+
 def test_a_worn_environment_gives_its_places_to_others_and_keeps_a_way_back(pool):
     found, worn = pool(active=16), environment(NAMES[0]).id
     for step in range(60):

@@ -11,7 +11,8 @@ import pytest
 from evosyn.evaluators.axes.program_size import code_tokens
 from evosyn.evaluators.consistency import SeedConsistency
 from evosyn.evaluators.draws import ConsistencyConfig
-from evosyn.evaluators.intervals import bootstrap, difference, split_problems
+from evosyn.evaluators.heldout import split_problems
+from evosyn.evaluators.intervals import bootstrap, difference
 from evosyn.evaluators.leaderboard import make_leaderboard
 from evosyn.ports import Evaluator
 from evosyn.records import Candidate, Evidence, Invalid, PassMatrix, Ranking
@@ -177,6 +178,16 @@ def test_intervals_hold_the_mean_and_narrow_with_more_problems() -> None:
     assert few.low < 0.5 < few.high
     assert many.high - many.low < few.high - few.low
     assert bootstrap([1.0, 1.0, float("nan")]) == (1.0, 1.0)
+
+
+def test_problems_of_one_task_are_resampled_together():
+    values, tasks = np.random.default_rng(0).random(40), [f"task-{number}" for number in range(40)]
+    alone, twice = bootstrap(values), bootstrap(np.concatenate([values, values]), tasks_P=tasks * 2)
+    assert twice == pytest.approx(alone)
+    assert bootstrap(values, tasks_P=tasks) == alone
+    apart = bootstrap(np.concatenate([values, values]))
+    assert apart.high - apart.low < 0.8 * (alone.high - alone.low)
+    assert bootstrap([0.0, float("nan"), 1.0], tasks_P=["a", "b", "a"]) == (0.5, 0.5)
 
 
 def test_held_out_problems_do_not_depend_on_the_order_of_the_file(make_matrix: Make) -> None:

@@ -236,7 +236,10 @@ def test_continue_adds_to_what_was_made_where_the_search_had_ended():
     killed = Grant(20, evaluations=300, proposals=11, planned=(500, None))
     assert extended(StopConfig(evaluations=500), [first, killed]).evaluations == 520
     by_plateau = Grant(20, evaluations=900, proposals=9, ended=True, planned=(3000, None))
-    assert extended(StopConfig(evaluations=3000), [by_plateau]).evaluations == 920
+    for limit, allowed in ((3000, 920), (1500, 1500), (800, 920)):
+        assert extended(StopConfig(evaluations=limit), [by_plateau]).evaluations == allowed
+    cut_short = Grant(20, evaluations=1000, proposals=9, planned=(1500, None))
+    assert extended(StopConfig(evaluations=1500), [by_plateau, cut_short]).evaluations == 1520
     assert extended(StopConfig(proposals=40), [first]).proposals == 40
 
 

@@ -227,7 +227,7 @@ def test_a_known_rule_that_wins_is_named_as_one_and_not_compared_with_itself(cap
         "evolved_wins": False,
         "gain": 0.0,
         "gain_lower": -0.01,
-        "draws": 5,
+        "draws": {"fresh": 40, "single": 0, "problems": 20},
         "drawing_error": 0.1,
     }
     best = {"id": "c_1", "proposer": "initial", "heldout_score": 0.5}

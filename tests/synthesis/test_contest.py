@@ -6,10 +6,19 @@ import numpy as np
 import pytest
 
 from evosyn.errors import UsageError
-from evosyn.evaluators.draws import ConsistencyConfig, draws_in_words
-from evosyn.evaluators.intervals import split_problems, task_of
+from evosyn.evaluators.draws import ConsistencyConfig, DrawCount
+from evosyn.evaluators.heldout import split_problems, task_of
 from evosyn.records import Candidate, Invalid, PassMatrix, Ranking
-from evosyn.synthesis.search.contest import BATCH, DRAWING_ERROR, FIRST_BATCHES, MOST_BATCHES, Scored, decide, gain_of
+from evosyn.synthesis.search.contest import (
+    BATCH,
+    DRAWING_ERROR,
+    FIRST_BATCHES,
+    MOST_BATCHES,
+    Scored,
+    Strata,
+    decide,
+    gain_of,
+)
 
 SCORING = ConsistencyConfig(M=5, N=4, seed=3)
 
@@ -82,8 +91,8 @@ def test_where_nobody_is_better_the_best_known_rule_is_the_winner():
 def test_draws_go_on_until_others_would_hardly_move_the_gain():
     runner = Scripted()
     found = contest(["knowing"], ["counting"], MANY, runner)
-    assert found.gain is not None and FIRST_BATCHES * BATCH < found.draws <= MOST_BATCHES * BATCH
-    assert found.gain.drawing_error < DRAWING_ERROR or found.draws == MOST_BATCHES * BATCH
+    assert found.gain is not None and FIRST_BATCHES * BATCH < found.draws.fresh <= MOST_BATCHES * BATCH
+    assert found.gain.drawing_error < DRAWING_ERROR or found.draws.fresh == MOST_BATCHES * BATCH
     assert {draws for _, draws in runner.seen} == {BATCH * len(MANY)}
 
 
@@ -97,7 +106,7 @@ def test_all_programs_are_scored_on_the_same_draws_and_only_leaders_to_the_end()
 
 def test_a_pool_of_just_the_size_of_a_draw_is_scored_once():
     small = [matrix(number, rows=5, columns=4) for number in range(6)]
-    assert contest(["inverse"], ["counting"], small).draws == 1
+    assert contest(["inverse"], ["counting"], small).draws == DrawCount(0, 6, 6)
 
 
 def test_a_finalist_that_falls_behind_in_one_pool_does_not_win():
@@ -121,20 +130,22 @@ def test_the_error_of_a_gain_is_that_of_its_pools_and_of_drawing():
     rng = np.random.default_rng(0)
     one = Scored(rng.random((6, 40)), 0.5)
     other = Scored(np.zeros((6, 40)), 0.5)
-    gain = gain_of(one, other, ["a"] * 40)
+    names = [f"task-{number}" for number in range(40)]
+    gain = gain_of(one, other, Strata(["a"] * 40, names))
     gaps = one.scores_BP.mean(axis=0)
     assert gain.mean - gain.lower == pytest.approx(gaps.std(ddof=1) / np.sqrt(40))
     assert gain.drawing_error == pytest.approx(np.sqrt((one.scores_BP.var(axis=0, ddof=1) / 6).sum()) / 40)
     apart = Scored(one.scores_BP + np.where(np.arange(40) < 20, 10.0, 0.0), 0.5)
-    lower = [gain_of(apart, other, pools).lower for pools in (["a"] * 20 + ["b"] * 20, ["a"] * 40)]
+    lower = [gain_of(apart, other, Strata(pools, names)).lower for pools in (["a"] * 20 + ["b"] * 20, ["a"] * 40)]
     assert lower[0] > lower[1]
 
 
 def test_a_gain_on_one_problem_alone_is_none_whatever_rounding_leaves():
+    names = [f"task-{number}" for number in range(40)]
     for count in range(3, 40):
         scores = np.zeros((6, count))
         scores[:, 0] = np.random.default_rng(count).random(6)
-        gain = gain_of(Scored(scores, 0.5), Scored(np.zeros((6, count)), 0.5), ["a"] * count)
+        gain = gain_of(Scored(scores, 0.5), Scored(np.zeros((6, count)), 0.5), Strata(["a"] * count, names[:count]))
         assert not gain.passes
 
 
@@ -149,5 +160,24 @@ def test_a_task_of_two_pools_is_held_out_of_both_or_of_neither_and_every_pool_ha
 
 def test_a_pool_without_other_draws_is_said_to_have_none() -> None:
     found = contest(["knowing"], ["counting"], [matrix(number, rows=5, columns=4) for number in range(12)])
-    assert found.draws == 1 and "the search saw" in draws_in_words(found.draws)
-    assert draws_in_words(40) == "40 fresh draws"
+    assert found.draws == DrawCount(0, 12, 12) and "the search saw" in str(found.draws)
+    assert str(DrawCount(40, 0, 12)) == "40 fresh draws"
+
+
+def test_of_a_pool_with_a_few_problems_that_have_one_draw_the_rest_is_drawn_anew_and_it_is_said() -> None:
+    small = [matrix(number, rows=5, columns=4) for number in range(3)]
+    found = contest(["knowing"], ["counting"], [*small, *[matrix(number) for number in range(3, 14)]])
+    assert found.draws.fresh >= FIRST_BATCHES * BATCH and found.draws[1:] == (3, 14)
+    assert "; 3 of 14 problems have one draw, which the search saw" in str(found.draws)
+
+
+def test_a_task_that_two_pools_have_counts_once_in_the_error_of_a_gain() -> None:
+    """The same scores in both pools say as little as those of one."""
+    scores = np.random.default_rng(0).random((6, 40))
+    zero, names = np.zeros((6, 40)), [f"task-{number}" for number in range(40)]
+    one = gain_of(Scored(scores, 0.5), Scored(zero, 0.5), Strata(["a"] * 40, names))
+    twice = [Scored(np.concatenate([some, some], axis=1), 0.5) for some in (scores, zero)]
+    both = gain_of(*twice, Strata(["a"] * 40 + ["b"] * 40, names * 2))
+    assert (both.mean, both.lower) == pytest.approx((one.mean, one.lower)) and set(both.by_pool) == {"a", "b"}
+    apart = gain_of(*twice, Strata(["a"] * 40 + ["b"] * 40, [*names, *[f"b/{name}" for name in names]]))
+    assert apart.lower > both.lower

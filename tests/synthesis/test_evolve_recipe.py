@@ -136,7 +136,10 @@ def test_several_pools_are_searched_together_and_what_they_share_is_never_split(
     out = tmp_path / "out"
     report = run_evolve(config, Source(*config.sources), out, workbench())
     assert set(report["selection"]["gain_by_pool"] or {"one", "two"}) == {"one", "two"}
-    assert report["selection"]["draws"] >= 40 and RunDir(out).read_json("manifest.json")["pools"] == ["one", "two"]
+    assert report["selection"]["draws"]["fresh"] >= 40 and RunDir(out).read_json("manifest.json")["pools"] == [
+        "one",
+        "two",
+    ]
     split = SearchReading(out, "evolve").split()
     train, held = ({one.meta["task"] for one in side} for side in split)
     assert not train & held and train | held == {f"problem-{n}" for n in range(10)} | {

@@ -16,7 +16,7 @@ TEXT = "def rank(evidence):\n    return evidence.texts\n"
 
 
 def board(evaluation: Evaluation) -> Leaderboard:
-    return Leaderboard(ConsistencyConfig(), ("a", "b"), 1.0, {}, (BoardRow("evolved", evaluation, None),))
+    return Leaderboard(ConsistencyConfig(), ("a", "b"), ("a", "b"), 1.0, {}, (BoardRow("evolved", evaluation, None),))
 
 
 def test_one_that_is_invalid_on_held_out_problems_is_written_with_the_reason_in_one_line():

@@ -38,7 +38,7 @@ REVIEWER = SKILLS["mixed"]
 WARM, WRONG = 600, 0.3
 """Answers of the warm start, and the share of their signs that are wrong."""
 TRIES = 1000
-"""Draws for a held-out question that no arm has in its rows."""
+"""Draws for a held-out question that neither the warm start nor an arm has."""
 BY_HAND = "by-hand"
 
 
@@ -148,7 +148,7 @@ def prepare(
         rows_beside: of arms that train on other rows than those of drafts and environments by hand.
 
     Raises:
-        UsageError: rows of the arms ask so much that no held-out question is left to draw.
+        UsageError: what the student is trained on asks so much that no held-out question is left to draw.
     """
     folder.mkdir(parents=True, exist_ok=True)
     runner, ladder = EnvironmentRunner(sandbox), Ladder(sandbox, other, seed=seeds.root)
@@ -171,11 +171,12 @@ def prepare(
         fates.append(FateOfDraft(found.id if found else "", draft.defect, draft.name, stage, reason, len(kept)))
     write_lines(folder / "rows.jsonl", map(to_row, samples))
     sound = [draft.about for draft in drafts if not draft.defect]
-    trained = {one.statement for one in (*samples, *rows_beside)}
+    warm = careless_answers(seeds.child("warm"))
+    trained = {one.statement for one in (*samples, *rows_beside)} | {question for question, _ in warm}
     told = {
         "heldout": questions(heldout, plan.instances, seeds.child("heldout"), trained),
         "within": questions(sound, plan.instances, seeds.child("within")),
-        "warm": careless_answers(seeds.child("warm")),
+        "warm": warm,
     }
     write_atomic(folder / "asked.json", json.dumps(told))
     write_atomic(folder / "drafts.json", json.dumps([asdict(one) for one in fates]))
@@ -230,7 +231,7 @@ def questions(
             else:
                 raise UsageError(
                     f"no held-out question of {length} of the words {', '.join(one.words)} ({one.rule}) is left: in "
-                    f"{TRIES} tries each stood in rows that an arm trains on; ask for fewer --drafts"
+                    f"{TRIES} tries each stood in what the student is trained on; ask for fewer --drafts"
                 )
             found.append((world.question(words, one.rule), " ".join(world.signs_of(words, one.rule))))
     return found

@@ -97,7 +97,7 @@ def markdown(table: Mapping[str, Json]) -> str:
         f"> {table['note']}",
         "",
         "| arm | environments | sound | rows | reward start -> end | from unsound ones | held-out sampled: start -> "
-        "end [95 %] | greedy | new questions of sound drafts | groups without variance at the end |",
+        "end [95 %] | greedy | questions of sound drafts | groups without variance at the end |",
         "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for row in table["arms"]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from evosyn.evaluators.card import Card, CardRequest, make_card
-from evosyn.evaluators.draws import draws_in_words
 from evosyn.ports import SearchState, StrategyRunner
 from evosyn.strategies import known_names, load_known
 from evosyn.synthesis.search.config import EvolveConfig
@@ -32,7 +31,7 @@ def card_of(
         "model calls": counts["model_calls"] + sum(usage.calls for usage in seeds.spent.values()),
         "dollars": round(counts["cost"] + sum(usage.cost or 0.0 for usage in seeds.spent.values()), 4),
         "made by": candidate.proposer,
-        "chosen among": f"{choice.finalists} finalists and the known rules on {draws_in_words(choice.contest.draws)}",
+        "chosen among": f"{choice.finalists} finalists and the known rules on {choice.contest.draws}",
     }
     first = name_of_initial(state)
     request = CardRequest(

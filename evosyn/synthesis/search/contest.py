@@ -2,12 +2,13 @@
 
 Every program is scored on the same draws, which the search never saw, and as many as it takes until drawing others
 would hardly move the paired gain. A finalist passes if the lower bound of its mean gain over problems (one standard
-error, of each pool on its own) lies above zero and it falls behind in no pool. The best of thousands of candidates on
-some thirty problems is partly the luckiest one; docs/evolve.md has the figures behind this rule.
+error, of tasks in the same pools on their own) lies above zero and it falls behind in no pool. The best of thousands
+of candidates on some thirty problems is partly the luckiest one; docs/evolve.md has the figures behind this rule.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -16,8 +17,9 @@ import numpy as np
 from evosyn.errors import UsageError
 from evosyn.evaluators.axes.program_size import code_tokens
 from evosyn.evaluators.consistency import SeedConsistency
-from evosyn.evaluators.draws import ConsistencyConfig, Floats
-from evosyn.evaluators.intervals import pool_of
+from evosyn.evaluators.draws import ConsistencyConfig, DrawCount, Floats
+from evosyn.evaluators.heldout import pool_of
+from evosyn.evaluators.intervals import Totals, totals
 from evosyn.ports import StrategyRunner
 from evosyn.randomness import SeedTree
 from evosyn.records import Candidate, PassMatrix
@@ -91,14 +93,14 @@ class Contest(NamedTuple):
         winner: the text; `scored` is how it did.
         reference: name of the best known rule; None where none is valid.
         gain: of the finalist with the highest lower bound over that rule; None where there is none to compare.
-        draws: a problem; one is that of the search, since its pool has no other.
+        draws: how many there were.
     """
 
     winner: str
     scored: Scored
     reference: str | None
     gain: Gain | None
-    draws: int
+    draws: DrawCount
 
     @property
     def passed(self) -> bool:
@@ -132,10 +134,10 @@ def decide(
         raise UsageError("no program of the search is valid on fresh draws of its own problems")
     best = max(rules, key=lambda text: found[text].score, default=None)
     if best is not None:
-        rivals = _leaders(rivals, found, found[best], fresh.pools_P)
+        rivals = _leaders(rivals, found, found[best], fresh.strata)
         rules = sorted(rules, key=lambda text: -found[text].score)[:KNOWN_LEADERS]
     while best is not None and rivals and fresh.draws_matter and fresh.batches < MOST_BATCHES:
-        gains = {text: gain_of(found[text], found[best], fresh.pools_P) for text in rivals}
+        gains = {text: gain_of(found[text], found[best], fresh.strata) for text in rivals}
         able = [text for text in rivals if gains[text].lower + UNLIKELY * gains[text].drawing_error >= 0]
         rivals = able or [max(rivals, key=lambda text: gains[text].lower)]
         if max(gains[text].drawing_error for text in rivals) < DRAWING_ERROR:
@@ -147,7 +149,7 @@ def decide(
     if best is None or not rivals:
         winner = max(found, key=lambda text: _merit(text, found[text]))
         return Contest(winner, found[winner], names.get(winner), None, fresh.draws)
-    gains_of = {text: gain_of(found[text], found[best], fresh.pools_P) for text in rivals}
+    gains_of = {text: gain_of(found[text], found[best], fresh.strata) for text in rivals}
     leader = max(
         rivals,
         key=lambda text: (gains_of[text].passes, gains_of[text].bound, *_merit(text, found[text])),
@@ -156,42 +158,55 @@ def decide(
     return Contest(winner, found[winner], names[best], gains_of[leader], fresh.draws)
 
 
-def gain_of(one: Scored, other: Scored, pools_P: Sequence[str]) -> Gain:
+class Strata(NamedTuple):
+    """Which pool and which task each problem is of."""
+
+    pools_P: Sequence[str]
+    tasks_P: Sequence[str]
+
+    def of_pools(self, values_P: Floats) -> dict[str, float]:
+        """The mean over the problems of each pool."""
+        found = totals(values_P, self.pools_P)
+        means = found.sums_T / found.counts_T
+        return dict(sorted(zip(dict.fromkeys(self.pools_P), means.tolist(), strict=True)))
+
+    def error(self, values_P: Floats) -> float:
+        """Standard error of the mean over problems: tasks vary, those that are in the same pools about their mean."""
+        pools: defaultdict[str, set[str]] = defaultdict(set)
+        for pool, task in zip(self.pools_P, self.tasks_P, strict=True):
+            pools[task].add(pool)
+        kinds = [tuple(sorted(found)) for found in pools.values()]
+        whole, squares = totals(values_P, self.tasks_P), 0.0
+        for kind in dict.fromkeys(kinds):
+            own = np.array([one == kind for one in kinds])
+            some = Totals(whole.sums_T[own], whole.counts_T[own])
+            squares += (some.error * float(some.counts_T.sum())) ** 2
+        return float(np.sqrt(squares)) / len(values_P)
+
+
+def gain_of(one: Scored, other: Scored, strata: Strata) -> Gain:
     """What the first is ahead of the second."""
     gaps_BP = one.scores_BP - other.scores_BP
     batches, problems = gaps_BP.shape
     gaps_P = gaps_BP.mean(axis=0)
-    of_pools = {
-        name: gaps_P[[place for place, pool in enumerate(pools_P) if pool == name]] for name in sorted(set(pools_P))
-    }
-    spread = sum(len(gaps) * _variance(gaps) for gaps in of_pools.values())
     drawing = gaps_BP.var(axis=0, ddof=1).sum() / batches if batches > 1 else 0.0
     mean = float(gaps_P.mean())
-    return Gain(
-        mean,
-        mean - float(np.sqrt(spread)) / problems,
-        float(np.sqrt(drawing)) / problems,
-        {name: float(gaps.mean()) for name, gaps in of_pools.items()},
-    )
-
-
-def _variance(values: Floats) -> float:
-    """Of a sample; of a single value nothing is known, so it is as large as the value."""
-    return float(values.var(ddof=1)) if len(values) > 1 else float(values[0] ** 2)
+    drawing_error = float(np.sqrt(drawing)) / problems
+    return Gain(mean, mean - strata.error(gaps_P), drawing_error, strata.of_pools(gaps_P))
 
 
 class _Fresh:
     """Draws in batches, each of its own seed.
 
     Attributes:
-        pools_P: the pool of each problem; `batches`: that were made.
+        strata: of the problems; `batches`: that were made; `draws`: what that comes to.
         draws_matter: whether another batch could differ.
     """
 
     def __init__(self, runner: StrategyRunner, matrices: Sequence[PassMatrix], scoring: ConsistencyConfig) -> None:
         self._runner, self._matrices, self._scoring = runner, matrices, scoring
-        self.pools_P: list[str] = []
-        self.batches, self.draws, self.draws_matter = 0, 0, True
+        self.strata, self.draws = Strata((), ()), DrawCount(0, 0, 0)
+        self.batches, self.draws_matter = 0, True
 
     def score(self, texts: Sequence[str], batches: int) -> dict[str, Scored]:
         """The valid ones on the next draws."""
@@ -200,11 +215,12 @@ class _Fresh:
         for _ in range(batches if self.draws_matter else 1):
             evaluator = SeedConsistency(self._runner, self._matrices, self._config(), axes=())
             evaluations = evaluator.evaluate([Candidate(text) for text in texts])
-            per_problem = len(evaluator.draws.evidences) // len(evaluator.draws.problem_ids)
-            self.draws_matter = len(evaluator.draws.evidences) > len(evaluator.draws.problem_ids)
+            draws = evaluator.draws
+            single = int((np.bincount(draws.problem_E) == 1).sum())
             pools = {matrix.problem_id: pool_of(matrix) for matrix in self._matrices}
-            self.pools_P = [pools[name] for name in evaluator.draws.problem_ids]
-            self.batches, self.draws = self.batches + 1, self.draws + per_problem
+            self.strata = Strata([pools[name] for name in draws.problem_ids], draws.tasks_P)
+            self.batches, self.draws_matter = self.batches + 1, single < len(draws.problem_ids)
+            self.draws = DrawCount(self.batches * BATCH * self.draws_matter, single, len(draws.problem_ids))
             valid = {
                 text: Scored(np.array([one.per_seed]), one.metrics[TIE_METRIC])
                 for text, one in zip(texts, evaluations, strict=True)
@@ -227,12 +243,12 @@ def _joined(one: Scored, other: Scored) -> Scored:
     return Scored(np.concatenate([one.scores_BP, other.scores_BP]), testing)
 
 
-def _leaders(rivals: Sequence[str], found: Mapping[str, Scored], best: Scored, pools_P: Sequence[str]) -> list[str]:
+def _leaders(rivals: Sequence[str], found: Mapping[str, Scored], best: Scored, strata: Strata) -> list[str]:
     """Those of the highest lower bounds; of programs that score alike everywhere the one of the highest merit."""
     alike: dict[bytes, str] = {}
     for text in sorted(rivals, key=lambda text: _merit(text, found[text]), reverse=True):
         alike.setdefault(found[text].scores_BP.round(DIGITS).tobytes(), text)
-    return sorted(alike.values(), key=lambda text: -gain_of(found[text], best, pools_P).lower)[:LEADERS]
+    return sorted(alike.values(), key=lambda text: -gain_of(found[text], best, strata).lower)[:LEADERS]
 
 
 def _merit(text: str, scored: Scored) -> tuple[float, float, int, str]:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from evosyn.errors import UsageError
 from evosyn.evaluators.draws import ConsistencyConfig
-from evosyn.evaluators.intervals import Split, pool_of, split_problems
+from evosyn.evaluators.heldout import Split, pool_of, split_problems
 from evosyn.evaluators.splitting import split_testings
 from evosyn.records import KNOWN_VERDICTS, PassMatrix, Verdict
 from evosyn.running.progress import Usage

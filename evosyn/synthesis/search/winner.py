@@ -139,7 +139,7 @@ def report_of(choice: WinnerChoice, state: SearchState, found: Boards, seeds: Se
     return {
         "best": _side(choice.winner, _train_score(found.train, EVOLVED), best),
         "initial": _side(initial.candidate, _train_score(found.train, first), start),
-        "difference": _difference(best, start),
+        "difference": _difference(best, start, found.heldout.tasks_P),
         "beats_initial": (best.evaluation.score or 0.0) > (start.evaluation.score or 0.0),
         "simulated": seeds.simulated,
         "skipped": seeds.skipped,
@@ -167,7 +167,7 @@ def contest_report(contest: Contest) -> dict[str, Json]:
         "gain": None if gain is None else gain.mean,
         "gain_lower": None if gain is None else gain.lower,
         "gain_by_pool": None if gain is None else dict(gain.by_pool),
-        "draws": contest.draws,
+        "draws": contest.draws._asdict(),
         "drawing_error": None if gain is None else gain.drawing_error,
     }
 
@@ -185,12 +185,13 @@ def _side(candidate: Candidate, score: float | None, held: BoardRow) -> dict[str
     }
 
 
-def _difference(best: BoardRow, start: BoardRow) -> dict[str, Json]:
+def _difference(best: BoardRow, start: BoardRow, tasks_P: Sequence[str]) -> dict[str, Json]:
     """How much better the winner is on the held-out problems, paired, with its interval."""
     ours, theirs = best.evaluation.per_seed, start.evaluation.per_seed
     if not ours or not theirs:
         return {"heldout": None, "ci": None}
-    return {"heldout": sum(ours) / len(ours) - sum(theirs) / len(theirs), "ci": list(difference(ours, theirs))}
+    interval = difference(ours, theirs, tasks_P=tasks_P)
+    return {"heldout": sum(ours) / len(ours) - sum(theirs) / len(theirs), "ci": list(interval)}
 
 
 def _train_score(board: Leaderboard, name: str) -> float | None:
