@@ -90,12 +90,20 @@ def require_free(path: Path) -> None:
 
     Raises:
         RunLocked: one does.
+        UsageError: what is called like the lock is no file.
     """
     try:
+        _require_lock(path)
         with (path / LOCK).open(errors="replace") as lock:
             _take(lock, path)
     except (FileNotFoundError, NotADirectoryError):
         return
+
+
+def _require_lock(path: Path) -> None:
+    """See that nothing but a file is called like the lock: opening a pipe may wait for ever."""
+    if (path / LOCK).exists() and not (path / LOCK).is_file():
+        raise holding_others(path, [LOCK])
 
 
 def _locked(path: Path) -> tuple[IO[str], bool]:
@@ -106,6 +114,7 @@ def _locked(path: Path) -> tuple[IO[str], bool]:
         UsageError: the file is of something else.
     """
     while True:
+        _require_lock(path)
         made = not (path / LOCK).exists()
         lock = (path / LOCK).open("a+", encoding="utf-8", errors="replace")
         try:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from evosyn.errors import CorruptRun, RunLocked, UsageError
-from evosyn.rundir import RunDir, write_atomic
+from evosyn.rundir import RunDir, require_free, write_atomic
 
 
 def test_a_second_writer_is_refused_and_the_first_goes_on(tmp_path: Path) -> None:
@@ -141,3 +141,10 @@ def test_a_directory_is_held_to_what_decided_its_content(tmp_path):
         with pytest.raises(UsageError, match=r"seed: 1 before, 2 now; names: \['a'\] before, \['b'\] now"):
             run.begin("rows", seed=2, names=["b"])
         assert run.read_json("manifest.json") == {"v": 1, "kind": "rows", "seed": 1, "names": ["a"], "later": None}
+
+
+def test_a_pipe_that_is_called_like_the_lock_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / ".lock")
+    for opened in (RunDir(tmp_path).open_for_writing, lambda: require_free(tmp_path)):
+        with pytest.raises(UsageError, match=r"something else \(\.lock\)"):
+            opened()

@@ -192,7 +192,12 @@ class StatesPlan:
 
 
 def _digest(value: Json) -> int:
-    return int.from_bytes(hashlib.blake2b(canonical_json(value).encode(), digest_size=8).digest(), "big") or 1
+    return (
+        int.from_bytes(
+            hashlib.blake2b(canonical_json(value).encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big"
+        )
+        or 1
+    )
 
 
 class WorldToolDomain(BaseDomain):

@@ -77,7 +77,7 @@ class RecordedReplies:
         self._db.close()
 
     def _execute(self, sql: str, values: tuple[str, ...] = ()) -> sqlite3.Cursor:
-        with disk_errors(self._path):
+        with _damage(self._path), disk_errors(self._path):
             return self._db.execute(sql, values)
 
 

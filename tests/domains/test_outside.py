@@ -230,6 +230,14 @@ def test_a_search_takes_something_else_to_evolve(installed: dict[str, str], tmp_
     assert report["kind"] == "bit-strings" and report["best"]["score"] > 0.7
     again = json.loads(evosyn(installed, tmp_path, "evolve", "--config", "bits/config.yaml", "--out", "again"))
     assert {**again, "wall_s": 0} == {**report, "wall_s": 0}
+    kept = (tmp_path / "again" / "config.yaml").read_bytes()
+    more = ("evolve", "--config", "again/config.yaml", "--seed", "7", "--out", "again")
+    assert "other settings" in evosyn(installed, tmp_path, *more, ends=(2,), both=True)
+    assert (tmp_path / "again" / "config.yaml").read_bytes() == kept
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "config.yaml").write_text("mine: 1")
+    assert "holds files of something else" in evosyn(installed, tmp_path, *words, "--out", "mine", ends=(2,), both=True)
+    assert (tmp_path / "mine" / "config.yaml").read_text() == "mine: 1"
 
 
 @pytest.mark.parametrize(

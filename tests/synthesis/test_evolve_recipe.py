@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from evosyn.domains import load_pools
-from evosyn.errors import UsageError
+from evosyn.errors import OtherSettings, UsageError
 from evosyn.evaluators.draws import ConsistencyConfig
 from evosyn.evolve.events import Committed, Continued, events_of
 from evosyn.evolve.stopping import StopConfig
@@ -126,6 +126,21 @@ def test_a_trial_gives_the_same_result_twice_and_scores_the_others_beside_it():
     one, two = (run_trial(CONFIG, many, workbench(), others={"simple": simple}) for _ in range(2))
     assert one.choice.winner == two.choice.winner and one.heldout == two.heldout
     assert one.heldout["simple"].score is not None and 0 <= one.score <= one.oracle <= 1
+
+
+def test_a_command_that_is_refused_leaves_what_the_run_was_made_with(tmp_path):
+    file, out = tmp_path / "one.jsonl", tmp_path / "out"
+    write_matrices(file, [matrix(n) for n in range(10)])
+    config = CONFIG.model_copy(update={"source": (str(file),), "stop": StopConfig(evaluations=40)})
+    run_evolve(config, Source(*config.sources), out, workbench())
+    before = (out / "config.yaml").read_bytes()
+    other = config.model_copy(update={"seed": 5, "stop": StopConfig(evaluations=9000)})
+    with pytest.raises(OtherSettings, match="seed: 0 there, 5 asked for"):
+        run_evolve(other, Source(*config.sources), out, workbench())
+    assert (out / "config.yaml").read_bytes() == before
+    longer = config.model_copy(update={"stop": StopConfig(evaluations=50)})
+    assert run_evolve(longer, Source(*config.sources), out, workbench())["evaluations"] >= 50
+    assert yaml.safe_load((out / "config.yaml").read_text())["stop"]["evaluations"] == 50
 
 
 def test_several_pools_are_searched_together_and_what_they_share_is_never_split(tmp_path):

@@ -61,6 +61,19 @@ def test_the_pass_is_made_once_and_again_where_a_shard_was_made_anew(storage: St
     assert found(storage, tmp_path / "3") == {}, "what it repeated is no longer there"
 
 
+@pytest.mark.parametrize("text", [b"{", b"[1]\n", b"\xff\xfe\n", b"3\n", b'["x", "exact", "a", 1.0]\n'])
+def test_a_damaged_list_of_repeats_is_named_and_made_again_where_it_is_removed(
+    text: bytes, storage: Storage, tmp_path: Path
+) -> None:
+    assert found(storage, tmp_path / "1") == {2: ["exact"]}
+    (listed,) = (tmp_path / "store").glob("**/repeats-*")
+    listed.write_bytes(text)
+    with pytest.raises(CorruptRun, match=rf"shards\.store: .*{listed.name}: is damaged.*Remove it"):
+        found(storage, tmp_path / "2")
+    listed.unlink()
+    assert found(storage, tmp_path / "3") == {2: ["exact"]}
+
+
 def test_sketches_that_were_made_in_another_way_are_refused_with_what_to_do(
     storage: Storage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

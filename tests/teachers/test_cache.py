@@ -50,6 +50,24 @@ def test_a_damaged_reply_is_named_with_its_key_and_what_to_do(
         assert found is not None and found.text == "kept" and cache.get("r_9") is None
 
 
+@pytest.mark.parametrize("opener", [ReplyCache, RecordedReplies])
+def test_a_file_that_is_damaged_further_on_is_named_when_it_is_read(
+    opener: type[RecordedReplies], tmp_path: Path
+) -> None:
+    path = tmp_path / "replies.sqlite"
+    with closing(ReplyCache(path)) as cache:
+        for at in range(200):
+            cache.put(Reply(f"r_{at}", "x" * 1000, "m"))
+    raw = path.read_bytes()
+    path.write_bytes(raw[:8192] + b"\x77" * (len(raw) - 8192))
+    with (
+        closing(opener(path)) as cache,
+        pytest.raises(CorruptRun, match=r"replies\.sqlite: is damaged.*Put back a copy"),
+    ):
+        for at in range(200):
+            cache.get(f"r_{at}")
+
+
 def test_a_reply_is_found_as_it_was(tmp_path: Path) -> None:
     reply = Reply("r_1", "half \ud800 a letter", "m", "truncated", "thought", 3, 4, None, estimated=True)
     with closing(ReplyCache(tmp_path / "replies.sqlite")) as cache:

@@ -160,6 +160,8 @@ LENT = {
     "by_a_choice": "db.run('DELETE FROM sale' if name else name)",
     "a_write_that_begins_with_with": "db.one('WITH a AS (SELECT 1) DELETE FROM sale')",
     "a_write_behind_a_comment": "db.all('WITH a AS (SELECT \\')\\') /* select */ UPDATE item SET stock = 0')",
+    "a_write_behind_a_name_that_ends_like_a_reading": "db.one('WITH a$select AS (SELECT 1) DELETE FROM sale')",
+    "a_write_behind_another": "db.one('WITH a\u2022select AS (SELECT 1) DELETE FROM sale')",
     "replace_behind_with": "db.all('WITH a AS (SELECT 1) REPLACE INTO sale VALUES (1, 2, 3, 4, 5)')",
 }
 SOUND = [

@@ -100,6 +100,10 @@ def spoiled(change):
         (lambda _, tables: tables["tables"][0].update(sql="DROP TABLE x"), "bad-world: tables.0.sql"),
         (lambda _, tables: tables["tables"][0].update(name="x; --"), "bad-world: tables.0.name"),
         (lambda _, tables: tables["tables"][0].update(checks=[["in", "room", 1]]), "bad-world: "),
+        (lambda _, tables: tables["tables"][0]["columns"].append({"name": "x", "values": ["a\0b"]}), "bad-world: "),
+        (lambda _, tables: tables["tables"][0]["columns"].append({"name": "x", "values": ["\ud800"]}), "bad-json: "),
+        (lambda tools, _: tools.update(title="half \ud800"), "bad-json: title"),
+        (lambda tools, _: tools["tools"][0]["parameters"][0].update(values=["a\0b"]), "bad-tool: find_rider.name: a value"),
     ],
 )  # fmt: skip
 def test_a_schema_that_is_none_is_refused_with_its_reason(change, reason):

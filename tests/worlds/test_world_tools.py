@@ -106,6 +106,14 @@ def test_a_number_beyond_all_that_a_tool_can_give_is_another_one(judge, number):
     assert "".join(found.cases) == "FPP", found
 
 
+@pytest.mark.parametrize("body", ["return chr(55296)", "return {'a': [chr(57343)]}", "raise ValueError(chr(55296))"])
+def test_half_a_letter_is_no_result(judge, body):
+    head = BUY[: BUY.index(":\n") + 2]
+    (found,) = judge.verify([Cell(BOUGHT, Solution(f"{head}    {body}\n"), changed(0))])
+    assert found.verdict is Verdict.ERROR and set(found.cases) == {Verdict.ERROR}
+    found.detail.encode()
+
+
 @pytest.mark.parametrize(
     ("testing", "reason"),
     [

@@ -103,5 +103,5 @@ def _difficulty(problem: Problem) -> float:
 def _must_parse(name: str, field: str, source: str) -> None:
     try:
         parsed(source)
-    except SyntaxError as error:
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise UsageError(f"offline teacher: problem {name!r}: {field} is not Python: {error}") from error

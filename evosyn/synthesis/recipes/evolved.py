@@ -35,6 +35,8 @@ def run_evolved(config: EvolveConfig, name: str, out: Path, workbench: Workbench
     arms = arms_of(config, workbench, evolved)
     checked = workbench.check({} if (out / "config.yaml").is_file() else models_of(config, draws=False))
     with RunDir(out) as run:
+        run.claim_new(str(evolved.header["kind"]))
         search = search_of(config, evolved, arms, run.journal)
+        search.begin()
         write_config(run, config)
         return complete(search, run, more=more, began=began, before={"check": checked})

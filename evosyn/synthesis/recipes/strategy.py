@@ -15,7 +15,7 @@ from evosyn.evolve.stopping import Stop
 from evosyn.records import Json
 from evosyn.rundir import RunDir
 from evosyn.synthesis.search.config import EvolveConfig
-from evosyn.synthesis.search.inputs import Source, claim, prepare
+from evosyn.synthesis.search.inputs import Source, claim, prepare, write_config
 from evosyn.synthesis.search.openevolve import OPENEVOLVE, by_openevolve
 from evosyn.synthesis.search.parts import arms_of, models_of, search_of
 from evosyn.synthesis.search.progress import Quiet, SearchProgress
@@ -45,7 +45,7 @@ def run_evolve(
     source.check()
     for line in source.notes(config.heldout):
         progress.said(line)
-    began = time.monotonic()
+    began, given = time.monotonic(), config
     asked = {} if (out / "manifest.json").is_file() else models_of(config, draws=not source.recorded)
     checked = workbench.check(asked)
     with RunDir(out) as run:
@@ -59,6 +59,8 @@ def run_evolve(
         evolved = EvolvedStrategies(workbench.runner, seeds, config)
         arms = arms or arms_of(config, workbench, evolved)
         search = search_of(config, evolved, arms, run.journal, progress.committed)
+        search.begin()
+        write_config(run, given)
 
         def said(stopped: Stop) -> None:
             progress.said(f"search ended: {stopped.value}; scoring train and held-out problems")

@@ -164,7 +164,8 @@ def claim(run: RunDir, source: Source, config: EvolveConfig, checked: Usage | No
     else:
         spent = {} if checked is None else {"check": dump(checked, defaults=True)}
         run.write_json("manifest.json", {"spent": spent, **held, **mine, "evosyn": __version__})
-    write_config(run, config)
+    if not run.journal.path.exists():  # what a search goes on with is written once it is known to be the same
+        write_config(run, config)
 
 
 def _same_drawing(run: RunDir, held: Mapping[str, Json], mine: Mapping[str, Json]) -> None:

@@ -53,9 +53,13 @@ class RepeatPass:
             held = b"".join(json.dumps(astuple(one)).encode() + b"\n" for one in self._found(seals))
             self._storage.write(name, held)
         found: defaultdict[int, list[RepeatedProblem]] = defaultdict(list)
-        for line in held.splitlines():
-            repeat = RepeatedProblem(*json.loads(line))
-            found[repeat.index // self._plan.size].append(repeat)
+        try:
+            for line in held.splitlines():
+                repeat = RepeatedProblem(*json.loads(line))
+                found[repeat.index // self._plan.size].append(repeat)
+        except (ValueError, TypeError, RecursionError) as error:
+            told = f"shards.store: {name}: is damaged: {error}. Remove it, and the same command makes it again"
+            raise CorruptRun(told) from error
         return {shard: tuple(some) for shard, some in found.items()}
 
     def _found(self, seals: Sequence[Seal]) -> Iterator[RepeatedProblem]:

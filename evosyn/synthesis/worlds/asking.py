@@ -16,11 +16,13 @@ from pydantic import ValidationError
 from evosyn.chat import Message, Parsed, Request
 from evosyn.domains.replies import json_values
 from evosyn.domains.world_tool import NAME
+from evosyn.errors import FormatError
 from evosyn.records import Json, Problem, canonical_json
 from evosyn.synthesis.worlds.config import SizesConfig
 from evosyn.synthesis.worlds.draft import world_of_parts
 from evosyn.templates import render
 from evosyn.thinking import without_thinking
+from evosyn.worlds.tools.disk import require_plain
 from evosyn.worlds.tools.loose_ends import TAKES, tool_faults
 from evosyn.worlds.tools.records import ToolSpec, ToolWorld
 from evosyn.worlds.tools.words import WORDS
@@ -178,4 +180,10 @@ def _objects(value: Json) -> list[dict[str, Json]]:
 def _object(text: str, field: str) -> dict[str, Json] | str:
     """The last JSON object with a field, or why there is none."""
     found = [one for one in json_values(without_thinking(text).answer) if isinstance(one, dict) and field in one]
-    return found[0] if found else f"no-json: no JSON object with `{field}`"
+    if not found:
+        return f"no-json: no JSON object with `{field}`"
+    try:
+        require_plain(found[0])
+    except FormatError as error:
+        return f"bad-json: {error}"
+    return found[0]

@@ -145,20 +145,20 @@ def breaks(world: ToolWorld, rows: Rows) -> str:
 @functools.lru_cache(maxsize=4096)
 def _broken_by(world: ToolWorld, text: str) -> str:
     rows = json.loads(text)
-    base = sqlite3.connect(":memory:", isolation_level=None)
+    base, place = sqlite3.connect(":memory:", isolation_level=None), "the schema"
     try:
         for statement in _schema(world):
             base.execute(statement)
         base.execute("PRAGMA foreign_keys=ON")
         for table in world.ordered:
-            columns = [one.name for one in table.columns]
+            columns, place = [one.name for one in table.columns], table.name
             for row in rows.get(table.name, ()):
                 if set(row) != set(columns):
                     return f"{table.name}: a row has the columns {', '.join(columns)}"
                 marks = ", ".join("?" * len(columns))
                 base.execute(f'INSERT INTO "{table.name}" VALUES ({marks})', [row[one] for one in columns])
     except (sqlite3.Error, OverflowError, UnicodeEncodeError, TypeError) as error:
-        return f"{table.name}: {error}"
+        return f"{place}: {error}"
     finally:
         base.close()
     return ""

@@ -35,8 +35,10 @@ MAX_SOURCE = 20_000
 _UNSAID = re.compile(
     r"'[^']*(?:'|\Z)|\"[^\"]*(?:\"|\Z)|`[^`]*(?:`|\Z)|\[[^\]]*(?:\]|\Z)|--[^\n]*|/\*.*?(?:\*/|\Z)", re.S
 )
-_SAYS = re.compile(r"[()]|\b(?:select|insert|update|delete|replace|values)\b", re.I)
-_STARTS = re.compile(r"\s*(select|insert|update|delete|with)\b", re.I)
+_LETTER = r"[\w$\x80-\U0010ffff]"
+"""Of a name in SQLite: more than Python takes for one."""
+_SAYS = re.compile(rf"[()]|(?<!{_LETTER})(?:select|insert|update|delete|replace|values)(?!{_LETTER})", re.I)
+_STARTS = re.compile(rf"\s*(select|insert|update|delete|with)(?!{_LETTER})", re.I)
 
 
 def fault(tool: ToolSpec) -> str:

@@ -60,6 +60,10 @@ Database = collections.namedtuple("Database", "all new_id now one run")
 """What a tool is given; none of its five functions can be put in the place of another."""
 
 
+def _said(error):
+    return str(error)[:200].encode("utf-8", "backslashreplace").decode()
+
+
 class State:
     """An open state: `play` plays one call."""
 
@@ -151,13 +155,15 @@ class State:
             exec(_CODE[name], space)
             text = json.dumps(space[name](self.db, **args), allow_nan=False)
             told = {"outcome": "ok", "value": json.loads(text)}
+            if "\\ud" in text:  # half of a pair is no text
+                json.dumps(told, ensure_ascii=False).encode()
             if self.steps > STEPS or len(text) > MOST_CHARS:
                 told = {"outcome": "failed", "detail": "too much work, or too long a result"}
         except Exception as error:  # noqa: BLE001 - whatever a tool raises is data
             named = next((one for one, kind in own.items() if type(error) is kind), None)
-            told = {"outcome": "failed", "detail": f"{type(error).__name__}: {str(error)[:200]}"}
+            told = {"outcome": "failed", "detail": f"{type(error).__name__}: {_said(error)}"}
             if named is not None and self.steps <= STEPS:
-                told = {"outcome": "rejected", "exception": named, "detail": str(error)[:200]}
+                told = {"outcome": "rejected", "exception": named, "detail": _said(error)}
         self._guard(False)
         if told["outcome"] != "ok":
             self.counters = kept
@@ -218,7 +224,7 @@ def _one(opened, calls, clock):
         try:
             given = {key: _linked(value, told) for key, value in args.items()}
         except Exception as error:  # noqa: BLE001 - what a call refers to is not there
-            told.append({"outcome": "failed", "detail": f"nothing to refer to: {str(error)[:100]}", "wrote": False})
+            told.append({"outcome": "failed", "detail": f"nothing to refer to: {_said(error)}", "wrote": False})
             continue
         told.append({**state.play(name, given, minute), "args": given})
     return {"calls": told, "rows": state.rows() if any(one["wrote"] for one in told) else None}
@@ -229,7 +235,7 @@ def play(rows, plays, clock):
     try:
         opened = _opened(rows)
     except Exception as error:  # noqa: BLE001 - a state that breaks its schema is data
-        return [{"broken": f"{type(error).__name__}: {str(error)[:200]}", "calls": [], "rows": None} for _ in plays]
+        return [{"broken": f"{type(error).__name__}: {_said(error)}", "calls": [], "rows": None} for _ in plays]
     return [{"broken": "", **_one(opened, calls, clock)} for calls in plays]
 
 

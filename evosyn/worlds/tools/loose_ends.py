@@ -97,6 +97,8 @@ def _unlike(one: Column | Parameter) -> Iterator[str]:
     kind = int if one.type in ("integer", "number") else str
     if wrong := [value for value in one.values if one.type == "boolean" or not isinstance(value, kind)]:
         yield f"the value {wrong[0]!r} is not of type {one.type}"
+    elif any(isinstance(value, str) and "\0" in value for value in one.values):
+        yield f"a value of {one.name} holds the character 0, which no statement of SQL can"
     elif any(isinstance(value, int) and abs(value) > LARGEST for value in one.values):
         yield f"a value of {one.name} is beyond {LARGEST}, the largest number of a world"
 
