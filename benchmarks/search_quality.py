@@ -1,24 +1,25 @@
 """How good the strategies are that a search finds, on problems it never saw: cross-evolution by task, in parts.
 
     python benchmarks/search_quality.py run --pool POOL --strong MATRICES --work DIR [--minutes 30] [--settings lists]
-    python benchmarks/search_quality.py report --work DIR
+    python benchmarks/search_quality.py report
 
 Five folds by task (no task in two folds, every problem held out once) x three search seeds x three ways to search with
 the same openings, budget and choice of the winner; held-out problems are scored on 60 draws of a seed of their own. The
 statistic of a row is the mean over problems of its held-out score, averaged over search seeds first; differences are
 paired bootstraps over problems, those of one task together: they hold for the winners that were found, and
 the differences of each search seed stand beside them. `run` does what is missing, one part after the other, and may be
-stopped at any time; `report` says how much there is. Settings: `asserts` and `lists` (a pool with texts, each check or
-each list a testing), `strong` (recorded matrices), `both` (asserts and strong, searched together), `weak`, `mixed` (the
-offline teacher on the bundled seeds, a simulation).
+stopped at any time; what is done stands in `benchmarks/search_quality/SETTING.jsonl`, which `report` reads. Settings:
+`asserts` and `lists` (a pool with texts, each check or each list a testing), `strong` (recorded matrices), `both`
+(asserts and strong, searched together), `weak`, `mixed` (the offline teacher on the bundled seeds, a simulation).
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -34,6 +35,7 @@ from evosyn.evaluators.intervals import bootstrap, totals
 from evosyn.evaluators.splitting import split_testings
 from evosyn.evolve.islands import IslandsConfig
 from evosyn.evolve.stopping import StopConfig
+from evosyn.journal import Journal
 from evosyn.matrices import load_matrices, write_matrices
 from evosyn.randomness import SeedTree
 from evosyn.records import Candidate, Evidence, Invalid, Json, PassMatrix, Ranking
@@ -61,26 +63,82 @@ VERSION = 2
 
 
 class Part(NamedTuple):
-    """One file of results: what it is about, and its path below the work directory."""
+    """What one line of results is about: known rules on a fold, or one search."""
 
-    setting: str
     fold: int
     seed: int | None = None
     arm: str | None = None
 
-    @property
-    def path(self) -> str:
-        tail = "known" if self.arm is None else f"{self.arm}-{self.seed}"
-        return f"parts/{self.setting}/{self.fold}-{tail}.json"
+
+PARTS = (
+    *(Part(fold) for fold in range(FOLDS)),
+    *(Part(fold, seed, arm) for seed in range(SEEDS) for arm in ARMS for fold in range(FOLDS)),
+)
+"""Of a setting: whole rounds of folds first, so that an early report is about every problem."""
+
+
+class Results:
+    """Parts of a setting, a line each behind one that says of which protocol they are.
+
+    Attributes:
+        parts: those that are done.
+    """
+
+    def __init__(self, folder: Path, setting: str) -> None:
+        self._journal = Journal(folder / f"{setting}.jsonl")
+        self.header, self.parts = dict[str, Json](), dict[Part, dict[str, Json]]()
+        for at, event in enumerate(self._journal.events()):
+            if at:
+                self.parts[Part(event.pop("fold"), event.pop("seed"), event.pop("arm"))] = event
+            else:
+                self.header = event
+        if self.header.get("version", VERSION) != VERSION:
+            raise UsageError(
+                f"{self._journal.path}: is of another version of this benchmark; remove it, and run it again"
+            )
+
+    def begin(self, header: Mapping[str, Json]) -> None:
+        """
+        Raises:
+            UsageError: it holds parts of another protocol.
+        """
+        if not self.header:
+            self.header = dict(header)
+            self._journal.path.parent.mkdir(parents=True, exist_ok=True)
+            self._journal.append(self.header, sync=True)
+        if self.header != header:
+            raise UsageError(
+                f"{self._journal.path}: holds parts of another protocol, {self.header}, not {dict(header)}"
+            )
+
+    def add(self, part: Part, found: Mapping[str, Json]) -> None:
+        self._journal.append({**part._asdict(), **found}, sync=True)
 
 
 class Bench:
     """The matrices of all settings, made when first asked for and kept in the work directory."""
 
-    def __init__(self, arguments: argparse.Namespace, run: RunDir, workbench: Workbench) -> None:
+    def __init__(self, arguments: argparse.Namespace, workbench: Workbench) -> None:
         self._pool, self._strong, self._evaluations = arguments.pool, arguments.strong, arguments.evaluations
-        self._run, self.workbench = run, workbench
+        self._run, self.workbench = RunDir(arguments.work), workbench
         self._split: dict[str, list[list[PassMatrix]]] = {}
+
+    def header(self, setting: str) -> dict[str, Json]:
+        """The protocol of a setting; files by their content.
+
+        Raises:
+            UsageError: a file that it needs was not named.
+        """
+        needs = {"strong": ("strong",), "both": ("pool", "strong")}.get(setting, ("pool",))
+        files = {name: getattr(self, f"_{name}") for name in needs if setting not in SIMULATED}
+        if missing := [name for name, file in files.items() if file is None]:
+            raise UsageError(f"--settings {setting}: needs --{missing[0]}")
+        digests = {name: hashlib.sha256(Path(file).read_bytes()).hexdigest()[:16] for name, file in files.items()}
+        return {"version": VERSION, "setting": setting, "evaluations": self._evaluations, **digests}
+
+    def part(self, setting: str, part: Part) -> dict[str, Json]:
+        """What a line says, scores in the order of the problems of the fold."""
+        return self._known(setting, part.fold) if part.arm is None else self._search(setting, part)
 
     def folds(self, setting: str) -> list[list[PassMatrix]]:
         """The problems of each fold: tasks in a random order, dealt out; those of the same pools by turns."""
@@ -98,37 +156,39 @@ class Bench:
             ]
         return self._split[setting]
 
-    def known(self, setting: str, number: int) -> dict[str, Json]:
+    def _known(self, setting: str, number: int) -> dict[str, Json]:
         """Known rules, the bounds and the best rule by the train problems, on the problems of a fold."""
         programs = {name: load_known(name) for name in known_names()}
         folds = self.folds(setting)
         train = [one for place, fold in enumerate(folds) if place != number for one in fold]
-        found = self._scores(setting, folds[number], programs)
-        means = {
-            name: float(np.mean(list(row.values()))) for name, row in self._scores(setting, train, programs)[0].items()
+        held, rows = self._scores(setting, folds[number], programs)
+        means = {name: float(np.mean(scores)) for name, scores in self._scores(setting, train, programs)[1].items()}
+        return {
+            "problems": held.draws.problem_ids,
+            "tasks": held.draws.tasks_P,
+            "rows": rows,
+            "chosen": max(means, key=lambda name: means[name]),
+            ORACLE: _rounded(held.oracles.tolist()),
+            "reachable": held.reachable,
         }
-        best = max(means, key=lambda name: means[name])
-        rows = {**found[0], BEST: found[0][best]}
-        tasks = {matrix.problem_id: task_of(matrix) for matrix in folds[number]}
-        return {"rows": rows, "chosen": best, ORACLE: found[1], "reachable": found[2], "tasks": tasks}
 
-    def search(self, part: Part) -> dict[str, Json]:
-        """Held-out scores of one winner by problem, and how it was chosen."""
-        folds = self.folds(part.setting)
+    def _search(self, setting: str, part: Part) -> dict[str, Json]:
+        """Held-out scores of one winner, and how it was chosen."""
+        folds = self.folds(setting)
         train = [one for place, fold in enumerate(folds) if place != part.fold for one in fold]
-        seed = SeedTree(part.seed or 0).child(part.setting, part.fold).integer() % 2**31
+        seed = SeedTree(part.seed or 0).child(setting, part.fold).integer() % 2**31
         config = EvolveConfig(
             seed=seed,
-            scoring=ConsistencyConfig(M=SOLUTIONS, N=SETTINGS[part.setting], draws=8, seed=seed),
+            scoring=ConsistencyConfig(M=SOLUTIONS, N=SETTINGS[setting], draws=8, seed=seed),
             islands=IslandsConfig.model_validate({"search": part.arm or "evolve"}),
             stop=StopConfig(evaluations=self._evaluations),
         )
         began = time.process_time()
-        seeds = Seeds(Split(train, folds[part.fold]), {}, simulated=part.setting in SIMULATED)
-        trial = run_split(config, seeds, self.workbench, held=_held(part.setting))
-        contest, names = trial.choice.contest, _names(folds[part.fold], part.setting)
+        seeds = Seeds(Split(train, folds[part.fold]), {}, simulated=setting in SIMULATED)
+        trial = run_split(config, seeds, self.workbench, held=_held(setting))
+        contest = trial.choice.contest
         return {
-            "rows": dict(zip(names, trial.heldout["evolved"].per_seed, strict=True)),
+            "scores": _rounded(trial.heldout["evolved"].per_seed),
             "searched": trial.choice.luckiest[1],
             "fresh": contest.scored.score,
             "known": contest.reference,
@@ -143,16 +203,11 @@ class Bench:
 
     def _scores(
         self, setting: str, matrices: Sequence[PassMatrix], programs: Mapping[str, str]
-    ) -> tuple[dict[str, dict[str, float]], dict[str, float], float | None]:
+    ) -> tuple[SeedConsistency, dict[str, list[float]]]:
         evaluator = SeedConsistency(TreeRunner(self.workbench.runner, Reader()), matrices, _held(setting), axes=())
         evaluations = evaluator.evaluate([Candidate(text) for text in programs.values()])
-        names = evaluator.draws.problem_ids
-        rows = {
-            name: dict(zip(names, found.per_seed, strict=True))
-            for name, found in zip(programs, evaluations, strict=True)
-            if found.score is not None
-        }
-        return rows, dict(zip(names, evaluator.oracles.tolist(), strict=True)), evaluator.reachable
+        scored = zip(programs, evaluations, strict=True)
+        return evaluator, {name: _rounded(found.per_seed) for name, found in scored if found.score is not None}
 
     def _matrices(self, setting: str) -> list[PassMatrix]:
         if setting == "both":
@@ -196,16 +251,8 @@ def _held(setting: str) -> ConsistencyConfig:
     return ConsistencyConfig(M=SOLUTIONS, N=SETTINGS[setting], draws=HELD_DRAWS, seed=seed)
 
 
-def _names(fold: Sequence[PassMatrix], setting: str) -> tuple[str, ...]:
-    return SeedConsistency(_Nobody(), fold, _held(setting), axes=()).draws.problem_ids
-
-
-def parts_of(settings: Sequence[str]) -> Iterator[Part]:
-    """All parts: whole rounds of folds first, so that an early report is about every problem."""
-    for setting in settings:
-        yield from (Part(setting, fold) for fold in range(FOLDS))
-        for seed in range(SEEDS):
-            yield from (Part(setting, fold, seed, arm) for arm in ARMS for fold in range(FOLDS))
+def _rounded(scores: Sequence[float]) -> list[float]:
+    return [round(score, 4) for score in scores]
 
 
 class Row(NamedTuple):
@@ -224,25 +271,26 @@ class Row(NamedTuple):
 class SettingReport:
     """What is there of one setting."""
 
-    def __init__(self, run: RunDir, setting: str) -> None:
-        self.setting = setting
-        there = [part for part in parts_of([setting]) if run.file(part.path).is_file()]
-        self._parts = {part: run.read_json(part.path) for part in there}
+    def __init__(self, folder: Path, setting: str) -> None:
+        self.setting, self._parts = setting, Results(folder, setting).parts
+        self._known = [self._parts[part] for part in PARTS[:FOLDS] if part in self._parts]
 
     @cached_property
     def rows(self) -> list[Row]:
-        known = [value for part, value in self._parts.items() if part.arm is None]
-        if len(known) < FOLDS:
+        if len(self._known) < FOLDS:
             return []
-        names = [name for name in known[0]["rows"] if all(name in one["rows"] for one in known)]
-        found = [Row(name, {k: v for one in known for k, v in one["rows"][name].items()}) for name in names]
-        found.append(Row(ORACLE, {k: v for one in known for k, v in one[ORACLE].items()}))
+
+        def joined(scores: Iterable[Sequence[float]]) -> dict[str, float]:
+            named = zip(self._known, scores, strict=True)
+            return {name: score for one, some in named for name, score in zip(one["problems"], some, strict=True)}
+
+        names = [name for name in self._known[0]["rows"] if all(name in one["rows"] for one in self._known)]
+        found = [Row(name, joined(one["rows"][name] for one in self._known)) for name in names]
+        found.append(Row(BEST, joined(one["rows"][one["chosen"]] for one in self._known)))
+        found.append(Row(ORACLE, joined(one[ORACLE] for one in self._known)))
         for arm in ARMS:
-            seeds: dict[int | None, dict[str, float]] = {}
-            for part, value in self._parts.items():
-                if part.arm == arm:
-                    seeds.setdefault(part.seed, {}).update(value["rows"])
-            whole = [scores for scores in seeds.values() if len(scores) == len(found[0].scores)]
+            parts = [[self._parts.get(Part(fold, seed, arm)) for fold in range(FOLDS)] for seed in range(SEEDS)]
+            whole = [joined(one["scores"] for one in some if one) for some in parts if all(some)]
             if whole:
                 means = {name: float(np.mean([scores[name] for scores in whole])) for name in whole[0]}
                 found.append(Row(arm, means, len(whole), whole))
@@ -251,7 +299,7 @@ class SettingReport:
     @cached_property
     def tasks(self) -> dict[str, str]:
         """The task of each problem."""
-        return {k: v for part, value in self._parts.items() if part.arm is None for k, v in value["tasks"].items()}
+        return {name: task for one in self._known for name, task in zip(one["problems"], one["tasks"], strict=True)}
 
     def _difference(self, one: Row, other: Row, problems: Sequence[str]) -> tuple[float, float, float, float]:
         gaps = [one.scores[name] - other.scores[name] for name in problems]
@@ -260,13 +308,12 @@ class SettingReport:
     def lines(self) -> Iterator[str]:
         rows = {row.name: row for row in self.rows}
         label = " (SIMULATED: the offline teacher)" if self.setting in SIMULATED else ""
-        total = len(list(parts_of([self.setting])))
-        yield f"## {self.setting}{label}: {len(self._parts)} of {total} parts"
+        yield f"## {self.setting}{label}: {len(self._parts)} of {len(PARTS)} parts"
         if not rows:
             return
         problems = sorted(rows[REFERENCE].scores)
-        bounds = [value["reachable"] for part, value in self._parts.items() if part.arm is None]
-        yield f"{len(problems)} problems, {HELD_DRAWS} draws; reachable by passes alone: {np.mean(bounds):.3f}"
+        shares = [one["reachable"] * len(one["problems"]) / len(problems) for one in self._known]
+        yield f"{len(problems)} problems, {HELD_DRAWS} draws; reachable by passes alone: {sum(shares):.3f}"
         yield f"| row | search seeds | held out | over {REFERENCE} | share of its gap to the oracle |"
         yield "|---|---|---|---|---|"
         gap = _mean(rows[ORACLE], problems) - _mean(rows[REFERENCE], problems)
@@ -336,7 +383,8 @@ def _shown(found: tuple[float, float, float, float]) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=["run", "report"])
-    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--work", type=Path, help="where pools are executed and drawn")
+    parser.add_argument("--results", type=Path, default=Path(__file__).with_suffix(""))
     parser.add_argument("--pool", help="pool with solutions and testings")
     parser.add_argument("--strong", help="recorded matrices of a pool of strong models")
     parser.add_argument("--settings", default=",".join(SETTINGS), help=f"of {', '.join(SETTINGS)}")
@@ -346,24 +394,22 @@ def main() -> int:
     settings = arguments.settings.split(",")
     if unknown := set(settings) - set(SETTINGS):
         raise UsageError(f"--settings {', '.join(sorted(unknown))}: of {', '.join(SETTINGS)}")
-    run = RunDir(arguments.work)
     if arguments.what == "run":
-        protocol = {"version": VERSION} | {name: getattr(arguments, name) for name in ("evaluations", "pool", "strong")}
-        if run.file("protocol.json").is_file() and run.read_json("protocol.json") != protocol:
-            raise UsageError(f"--work {run.path}: holds parts of another protocol, {run.read_json('protocol.json')}")
-        run.write_json("protocol.json", protocol)
+        if arguments.work is None:
+            parser.error("run needs --work DIR")
         began = time.monotonic()
         with Workbench() as workbench:
-            bench = Bench(arguments, run, workbench)
-            for part in parts_of(settings):
-                if run.file(part.path).is_file() or (time.monotonic() - began) / 60 > arguments.minutes:
-                    continue
-                run.file(part.path).parent.mkdir(parents=True, exist_ok=True)
-                run.write_json(part.path, bench.known(*part[:2]) if part.arm is None else bench.search(part))
-                print(f"{part.path} at {(time.monotonic() - began) / 60:.1f} minutes", file=sys.stderr, flush=True)
-    if not run.file("protocol.json").is_file() or run.read_json("protocol.json").get("version") != VERSION:
-        raise UsageError(f"--work {run.path}: holds no parts of version {VERSION} of this benchmark; run it again")
-    reports = [SettingReport(run, setting) for setting in settings]
+            bench = Bench(arguments, workbench)
+            for setting in settings:
+                results = Results(arguments.results, setting)
+                results.begin(bench.header(setting))
+                for part in (one for one in PARTS if one not in results.parts):
+                    minutes = (time.monotonic() - began) / 60
+                    if minutes > arguments.minutes:
+                        break
+                    results.add(part, bench.part(setting, part))
+                    print(f"{setting} {part} begun at {minutes:.1f} minutes", file=sys.stderr, flush=True)
+    reports = [SettingReport(arguments.results, setting) for setting in settings]
     print("\n".join(line for report in reports for line in (*report.lines(), "")))
     print("\n".join(together(reports)))
     return 0

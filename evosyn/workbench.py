@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping
-from contextlib import ExitStack
+from contextlib import AsyncExitStack, ExitStack
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -337,14 +337,14 @@ class Workbench:
     async def _checked(self, models: Mapping[str | None, tuple[str, Mapping[str, Json]]]) -> Usage:
         replies: list[Reply] = []
         named = [name for name in models if name is not None or self.config.teacher.spec or self._default]
-        teachers = {name: self.teacher(name, keep=False) for name in named}  # what is missing is said before any call
-        for name, teacher in teachers.items():
-            purpose, params = models[name]
-            try:
-                reply = await teacher.check(purpose, params) if isinstance(teacher, Checked) else None
-            finally:
-                await teacher.aclose()
-            replies += [] if reply is None else [reply]
+        async with AsyncExitStack() as opened:
+            teachers = {}
+            for name in named:  # what is missing is said before any call
+                teachers[name] = self.teacher(name, keep=False)
+                opened.push_async_callback(teachers[name].aclose)
+            for name, teacher in teachers.items():
+                reply = await teacher.check(*models[name]) if isinstance(teacher, Checked) else None
+                replies += [] if reply is None else [reply]
         return usage_of(replies)
 
     def open_sandbox(self, *, workers: int | None = None, numpy: bool = False, hash_seed: int = 0) -> Sandbox:

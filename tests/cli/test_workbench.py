@@ -14,6 +14,7 @@ from evosyn.errors import RunLocked, UsageError
 from evosyn.rundir import RunDir
 from evosyn.simulation.scripted_server import ScriptedServer
 from evosyn.synthesis.environments.config import StudentConfig
+from evosyn.teachers.chat import ChatTeacher
 from evosyn.workbench import Workbench, WorkbenchConfig
 
 
@@ -138,6 +139,21 @@ def test_a_server_without_an_address_is_refused_before_anything_is_sent(
         with Workbench(config, out=tmp_path, own=alone) as workbench, pytest.raises(UsageError, match="no address"):
             workbench.check({None: ("solution", {}), f"{provider}/m": ("solution", {})})
         assert not server.counts.requests
+
+
+def test_who_was_opened_is_closed_where_another_one_cannot_be(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("HOSTED_VLLM_API_BASE", raising=False)
+    closed: list[str] = []
+
+    async def aclose(teacher: ChatTeacher) -> None:
+        closed.append(teacher.name)
+
+    monkeypatch.setattr(ChatTeacher, "aclose", aclose)
+    config = config_of("--model", "openai/m", "--base-url", "http://127.0.0.1:9/v1")
+    alone = {"hosted_vllm/m": {"base_url": None}}
+    with Workbench(config, out=tmp_path, own=alone) as workbench, pytest.raises(UsageError, match="no address"):
+        workbench.check({None: ("solution", {}), "hosted_vllm/m": ("solution", {})})
+    assert closed == ["openai/m"]
 
 
 def test_a_model_with_an_address_of_its_own_is_asked_there_and_sent_no_key_of_another(
