@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import ErrorDetails
 
 from evosyn.chat import Message, Parsed, Purpose, Request
+from evosyn.domains.python.value_digests import digest_of_text
 from evosyn.domains.replies import fences, json_values
 from evosyn.errors import FormatError
 from evosyn.jobs import CellResult, ItemOutcome, Job, Limits
@@ -56,14 +57,17 @@ class Decided:
 
     Attributes:
         decide: the verdict of a testing; an exception of it is a FAIL.
+        given: digest of what the solution gives, whatever it is asked; 0 where nothing is known.
     """
 
     decide: Callable[[Testing], Verdict | bool]
     against: tuple[Testing, ...]
+    given: int = 0
     jobs: tuple[Job, ...] = ()
 
     def judge(self, outcomes: Sequence[tuple[ItemOutcome, ...]]) -> tuple[CellResult, ...]:  # noqa: ARG002
-        return tuple([self._cell(testing) for testing in self.against])
+        values = (self.given,) if self.given else ()
+        return tuple([replace(self._cell(testing), values=values) for testing in self.against])
 
     def _cell(self, testing: Testing) -> CellResult:
         try:
@@ -101,6 +105,10 @@ class BaseDomain:
     def decide(self, problem: Problem, solution: Solution, testing: Testing) -> Verdict | bool:
         """Whether an answer satisfies a testing, decided in our own process: bounded work, nothing is executed."""
         raise NotImplementedError(f"{type(self).__name__} needs `decide`, or a `plan` of its own")
+
+    def given(self, problem: Problem, solution: Solution) -> str | None:  # noqa: ARG002
+        """What an answer that `decide` judges comes to, equal for equal ones: strategies see where they agree."""
+        return None
 
     # ------------------------------------------------------------------------------------------------- what fits
 
@@ -254,7 +262,8 @@ class BaseDomain:
                 return Verdict.BROKEN
             return self.decide(problem, solution, testing)
 
-        return Decided(decide, tuple(testings))
+        given = self.given(problem, solution)
+        return Decided(decide, tuple(testings), 0 if given is None else digest_of_text(given))
 
     def canaries(self, problem: Problem, testings: Sequence[Testing]) -> tuple[Solution, ...]:  # noqa: ARG002
         return ()

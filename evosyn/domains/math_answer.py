@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
@@ -16,7 +17,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from evosyn.chat import Message, Parsed
 from evosyn.domains.answers.comparing import same_answer
 from evosyn.domains.answers.plain import LONGEST
-from evosyn.domains.answers.reading import Answer, read_answer
+from evosyn.domains.answers.reading import Answer, Number, read_answer
 from evosyn.domains.base import MAX_ANSWER, BaseDomain
 from evosyn.domains.replies import MAX_REPLY
 from evosyn.ports import DomainTools, PluginConfig
@@ -83,6 +84,11 @@ class MathAnswer(BaseDomain):
             return Verdict.ERROR
         right = (testing.body["answer"], *testing.body.get("also", ()))
         return any(same_answer(read_answer(one), given) for one in right)
+
+    def given(self, problem: Problem, solution: Solution) -> str | None:  # noqa: ARG002
+        found = answer_of(solution)
+        exact = replace(found, last=None, digits=0) if isinstance(found, Number) else found
+        return None if exact is None else repr(exact)
 
     def wishes(self) -> Mapping[str, Sequence[str]]:
         return WISHES

@@ -13,13 +13,14 @@ from typing import NamedTuple
 
 from evosyn.chat import Parsed, Purpose
 from evosyn.domains.python import asking, generators, reading, shapes, showing, stated
-from evosyn.domains.python.compare import Printed
+from evosyn.domains.python.compare import Printed, printed_as
 from evosyn.domains.python.domain import PythonDomain
 from evosyn.domains.python.lifting import STATUS_VERDICTS
 from evosyn.domains.python.payload import ProgramPayload
 from evosyn.domains.python.preparing import Recent, decided, refuse_generators
 from evosyn.domains.python.shapes import is_encodable, is_generator
 from evosyn.domains.python.table import verdict_of
+from evosyn.domains.python.value_digests import digest_of_text
 from evosyn.errors import FormatError
 from evosyn.jobs import CellResult, ItemOutcome, Job, Limits, Status, StdioJob
 from evosyn.ports import DomainTools, PluginConfig
@@ -68,9 +69,16 @@ class StdinPlan:
         judged = [Verdict.UNKNOWN] * len(self.prepared.expected)
         for at in self.prepared.order:
             judged[at] = decided(functools.partial(_judge, self.prepared.expected[at], printed), runs)
-        return tuple(self._cell(cases, judged, runs) for cases in self.prepared.cells)
+        values = [digest_of_text(printed_as(str(run.value))) if run.status is Status.OK else 0 for run in runs]
+        return tuple(self._cell(cases, judged, runs, values) for cases in self.prepared.cells)
 
-    def _cell(self, cases: Sequence[int] | None, judged: Sequence[Verdict], runs: Sequence[ItemOutcome]) -> CellResult:
+    def _cell(
+        self,
+        cases: Sequence[int] | None,
+        judged: Sequence[Verdict],
+        runs: Sequence[ItemOutcome],
+        values: Sequence[int],
+    ) -> CellResult:
         if cases is None:
             return CellResult(
                 Verdict.BROKEN, detail=f"{NAME} takes testings of the kind 'stdin', texts that can be encoded"
@@ -79,10 +87,9 @@ class StdinPlan:
         verdict = verdict_of(verdicts)
         used = {self.prepared.expected[case].run: None for case in cases}
         seconds = sum([runs[run].seconds for run in used])
-        if verdict is Verdict.PASS or verdict is Verdict.FAIL:
-            return CellResult(verdict, verdicts, seconds)
+        given = tuple([values[self.prepared.expected[case].run] for case in cases])
         detail = next((runs[run].detail for run in used if runs[run].status is not Status.OK), "")
-        return CellResult(verdict, verdicts, seconds, detail)
+        return CellResult(verdict, verdicts, seconds, detail, given)
 
 
 class PythonStdin(PythonDomain):

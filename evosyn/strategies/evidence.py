@@ -65,11 +65,16 @@ def evidence_of(matrix: PassMatrix) -> Evidence:
         verdicts_MN=matrix.verdicts_MN,
         statement=matrix.statement,
         payload=matrix.payload,
-        calls_N=matrix.calls_N,
-        values_NMC=matrix.values_NMC,
+        calls_N=_any(matrix.calls_N),
+        values_NMC=_any(matrix.values_NMC),
         solution_similarity_MM=_similarity(matrix.solution_similarity_MM, matrix.solution_texts),
         testing_similarity_NN=_similarity(matrix.testing_similarity_NN, matrix.testing_texts),
     )
+
+
+def _any(parts: Sequence[Any] | None) -> Any:
+    """The same; None where it holds nothing."""
+    return None if parts is None or all(one is None for one in parts) else parts
 
 
 def reads(text: str) -> tuple[str, ...]:
@@ -128,8 +133,8 @@ def _part(whole: Evidence | PassMatrix, rows: NDArray[np.int64], columns: NDArra
     return {
         "verdicts_MN": grid(whole.verdicts_MN, rows, columns),
         "cases_NMC": of_rows(whole.cases_NMC),
-        "values_NMC": of_rows(whole.values_NMC),
-        "calls_N": listed(whole.calls_N, columns),
+        "values_NMC": _any(of_rows(whole.values_NMC)),
+        "calls_N": _any(listed(whole.calls_N, columns)),
         "durations_MN": grid(whole.durations_MN, rows, columns),
         "solution_texts": listed(whole.solution_texts, rows),
         "testing_texts": listed(whole.testing_texts, columns),

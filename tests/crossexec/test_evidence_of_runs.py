@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -15,13 +15,14 @@ from evosyn.domains import domains_named
 from evosyn.jobs import Limits
 from evosyn.matrices import matrix_from_json, matrix_to_json
 from evosyn.ports import Sandbox, VerdictCache
-from evosyn.records import ParsedCall, PassMatrix, Problem, Ranking, Solution, Testing
+from evosyn.records import Invalid, ParsedCall, PassMatrix, Problem, Ranking, Solution, Testing
 from evosyn.sandbox import open_sandbox
-from evosyn.strategies.evidence import evidence_of
+from evosyn.strategies import load_known
+from evosyn.strategies.evidence import evidence_of, select, unknown
 from evosyn.strategies.running.packing import pack
 from evosyn.strategies.running.sandboxed import SandboxedRunner
 
-DOMAINS = domains_named(("python-function", "python-stdin"))
+DOMAINS = domains_named(("python-function", "python-stdin", "math-answer"))
 PROBLEM = Problem(
     "double",
     "python-function",
@@ -70,6 +71,44 @@ def test_calls_and_values_stand_beside_the_cases_that_they_are_of(sandbox: Sandb
     assert asserts[:, 1].tolist() == [0] * 4, "two calls in one case"
     assert len({*built[:3].ravel().tolist()}) == 1
     assert (matrix.statement, matrix.payload) == (PROBLEM.statement, PROBLEM.payload)
+
+
+def made(sandbox: Sandbox, problem: Problem, solutions: Sequence[str], testings: Sequence[Testing]) -> PassMatrix:
+    judge = Judge(sandbox, DOMAINS, Limits(cpu_s=2.0))
+    return CrossExecutor(judge).matrices([(problem, [Solution(text) for text in solutions], testings)])[0]
+
+
+def test_what_programs_print_can_be_compared_where_nobody_passes(sandbox: Sandbox) -> None:
+    problem = Problem("halves", "python-stdin", "Print half of each number.")
+    lines = ("print(x / 2)", "print(f'{x / 2:.3f}  ')", "print(x // 2)", "raise SystemExit(3)")
+    solutions = [f"for x in map(int, input().split()):\n    {line}\n" for line in lines]
+    wrong = Testing("stdin", {"cases": [{"input": "3 5", "output": "9\n9\n"}, {"input": "4", "output": "9\n"}]})
+    matrix = made(sandbox, problem, solutions, [wrong])
+    assert ["".join(row) for row in matrix.verdicts_MN] == ["F", "F", "F", "E"]
+    assert matrix.values_NMC is not None and matrix.values_NMC[0] is not None
+    odd, even = matrix.values_NMC[0].T.tolist()
+    assert odd[0] == odd[1] != odd[2] and even[0] == even[1] == even[2] and odd[3] == even[3] == 0
+
+
+def test_final_answers_can_be_compared_where_nobody_passes(sandbox: Sandbox) -> None:
+    problem = Problem("sum", "math-answer", "What is 1/4 + 1/4?")
+    texts = ("So it is \\boxed{1/2}", "The answer is 0.5", "\\boxed{2}", "I give up: it is far too much for me " * 20)
+    matrix = made(sandbox, problem, texts, [Testing("answer", {"answer": "7"})])
+    assert "P" not in matrix.verdicts_MN
+    assert matrix.values_NMC is not None and matrix.values_NMC[0] is not None
+    one, same, other, none = matrix.values_NMC[0][:, 0].tolist()
+    assert one == same != other and none == 0
+
+
+def test_values_that_no_testing_has_are_unknown(sandbox: Sandbox) -> None:
+    code = Testing("asserts", {"asserts": ["import os\nassert double(3) == 6"]})
+    evidence = evidence_of(made(sandbox, PROBLEM, [one.text for one in SOLUTIONS], [code]))
+    assert evidence.values_NMC is None and "values" in unknown(evidence)
+    whole = evidence_of(matrix_of(sandbox))
+    assert "values" not in unknown(whole)
+    assert "values" in unknown(select(whole, np.arange(4), np.array([2])))
+    (found,) = SandboxedRunner(sandbox).rank([load_known("mbr")], [evidence])
+    assert isinstance(found, Invalid) and "evidence.values" in found.reason
 
 
 def one_similarity(matrix: PassMatrix) -> np.ndarray:

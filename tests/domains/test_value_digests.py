@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evosyn.domains.python.compare import same_value
+from evosyn.domains.python.compare import printed_as, same_text, same_value
 from evosyn.domains.python.value_digests import LARGEST, digest_of
 from evosyn.jobs import ItemOutcome, Status
 
@@ -70,6 +70,25 @@ def test_values_that_comparison_finds_equal_have_equal_digests(one: Any, other: 
 )
 def test_values_that_differ_have_other_digests(one: Any, other: Any) -> None:
     assert digest(one) != digest(other)
+
+
+WORDS = st.sampled_from(
+    ["1", "1.0", "1e2", "100", "0.50", ".5", "-0.0", "0", "1.", "1e999999", "1_0", "3.5", "a.b", "x"]
+)
+PRINTED = st.lists(
+    st.lists(WORDS | st.from_regex(r"[0-9]{1,3}(\.[0-9]{0,3})?", fullmatch=True), max_size=3), max_size=3
+)
+
+
+@given(st.lists(PRINTED, min_size=2, max_size=6), st.sampled_from(["\n", " \n", "\r\n"]))
+def test_printed_texts_are_equal_where_a_contest_finds_them_the_same(printed: list[list[list[str]]], end: str) -> None:
+    texts = [end.join(" ".join(words) for words in lines) for lines in printed]
+    for one, other in itertools.combinations(texts, 2):
+        same = same_text(one, other)
+        if printed_as(one) == printed_as(other):
+            assert same
+        elif same:  # one of them writes an integer with zeros in front
+            assert any(len(word) > 1 and word[0] == "0" and word[1] != "." for word in f"{one} {other}".split())
 
 
 def test_what_gave_no_value_is_of_another_kind_or_too_large_has_none() -> None:

@@ -15,8 +15,10 @@ from tests.properties.drawn_matrices import drawn_matrices
 
 BY_CELL = ("passed_MN", "known_MN", "verdicts_MN", "durations_MN")
 BY_ROW = ("copies_M", "solution_texts")
-BY_COLUMN = ("testing_texts", "calls_N")
-BY_CASE = ("cases_NMC", "values_NMC")
+BY_COLUMN = ("testing_texts",)
+BY_CASE = ("cases_NMC",)
+HELD = ("calls_N", "values_NMC")
+"""None where no column has any."""
 SQUARE = {"solution_similarity_MM": 0, "testing_similarity_NN": 1}
 WHOLE = ("statement", "payload")
 
@@ -52,6 +54,13 @@ def hold_together(whole: Any, part: Any, rows: Any, columns: Any) -> None:
                 old, new = getattr(whole, name), getattr(part, name)
                 if is_there(old, new) and is_there(old[column], new[n]):
                     assert new[n][m].tolist() == old[column][row].tolist()
+    for name in HELD:
+        old = getattr(whole, name) or [None] * whole.passed_MN.shape[1]
+        cut, new = [old[column] for column in columns], getattr(part, name)
+        assert (new is None) == all(one is None for one in cut)
+        for one, other in zip(cut, new or cut, strict=True):
+            same = one[rows].tolist() == other.tolist() if name == "values_NMC" and one is not None else one == other
+            assert same or (one is None and other is None)
     for name, axis in SQUARE.items():
         old, new, places = getattr(whole, name), getattr(part, name), (rows, columns)[axis]
         if is_there(old, new):

@@ -31,6 +31,10 @@ _NUMBERS = (int, float, complex, Fraction, Decimal)
 _SETS = (set, frozenset, KEYS)
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 """A finite decimal number of a contest; `Decimal` itself also reads underscores and the digits of all scripts."""
+_POINTED = re.compile(r"(?<!\S)[+-]?(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))(?:[eE][+-]?[0-9]+)?(?!\S)", re.ASCII)
+"""The same as a whole word, with a point or an exponent."""
+LONGEST_PRINTED = 1_000_000
+"""Characters of a printed text in which numbers are looked for, to tell equal ones."""
 _ALL = 1 << 62
 _POINT = frozenset(".eE")
 
@@ -88,6 +92,28 @@ class Printed:
         if place not in self._words:
             self._words[place] = self._lines[place].split()
         return self._words[place]
+
+
+def printed_as(text: str) -> str:
+    """A text that is equal for printed texts that are the same without a tolerance, and for no others (but where one
+    writes an integer with a plus or zeros in front, and the other a point)."""
+    words = "\n".join([" ".join(line.split()) for line in _lines(text)])
+    return _POINTED.sub(lambda word: _plain(word[0]), words) if len(words) <= LONGEST_PRINTED else words
+
+
+def _plain(word: str) -> str:
+    """A decimal number without exponent and closing zeros."""
+    if len(word) > DECIMAL_CHARS:
+        return word
+    try:
+        number = Decimal(word)
+    except InvalidOperation:
+        return word
+    if abs(number.adjusted()) > DECIMAL_CHARS:
+        return word
+    digits = f"{number:f}"
+    plain = digits.rstrip("0").rstrip(".") if "." in digits else digits
+    return "0" if plain in ("-0", "") else plain
 
 
 class _Rules:

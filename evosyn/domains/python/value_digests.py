@@ -40,6 +40,10 @@ def digest_of(outcome: ItemOutcome) -> int:
         return 0
 
 
+def digest_of_text(text: str) -> int:
+    return _hashed(_flat(text))
+
+
 def _is_small(value: Json) -> bool:
     """Whether it may be remembered; Python finds such values equal where they are equal here."""
     kind = type(value)
