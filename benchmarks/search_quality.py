@@ -3,14 +3,16 @@
     python benchmarks/search_quality.py run --pool POOL --strong MATRICES --work DIR [--minutes 30] [--settings lists]
     python benchmarks/search_quality.py report
 
-Five folds by task (no task in two folds, every problem held out once) x three search seeds x three ways to search with
-the same openings, budget and choice of the winner; held-out problems are scored on 60 draws of a seed of their own. The
-statistic of a row is the mean over problems of its held-out score, averaged over search seeds first; differences are
-paired bootstraps over problems, those of one task together: they hold for the winners that were found, and
-the differences of each search seed stand beside them. `run` does what is missing, one part after the other, and may be
-stopped at any time; what is done stands in `benchmarks/search_quality/SETTING.jsonl`, which `report` reads. Settings:
-`asserts` and `lists` (a pool with texts, each check or each list a testing), `strong` (recorded matrices), `both`
-(asserts and strong, searched together), `weak`, `mixed` (the offline teacher on the bundled seeds, a simulation).
+Five folds by task (the same in all settings, every problem held out once) x three search seeds x three ways to search
+with the same openings, budget and choice of the winner; held-out problems are scored on 60 draws of a seed of their
+own. The statistic of a row is the mean over problems of its held-out score, averaged over search seeds first;
+differences are paired bootstraps over problems, those of one task together, strata by the pools that have a task: they
+hold for the winners that were found, and the differences of each search seed stand beside them. Each winner is also
+compared with the best known rule of every other pool on the tasks that it did not see, and of its own without texts and
+values. `run` does what is missing, one part after the other, and may be stopped at any time; what is done stands in
+`benchmarks/search_quality/SETTING.jsonl`, which `report` reads. Settings: `asserts` and `lists` (a pool with texts,
+each check or each list a testing), `strong` (recorded matrices), `both` (asserts and strong, searched together),
+`weak`, `mixed` (the offline teacher on the bundled seeds, a simulation).
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ import hashlib
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -31,7 +34,7 @@ from evosyn.errors import UsageError
 from evosyn.evaluators.consistency import SeedConsistency
 from evosyn.evaluators.draws import ConsistencyConfig
 from evosyn.evaluators.heldout import Split, pool_of, task_of
-from evosyn.evaluators.intervals import bootstrap, totals
+from evosyn.evaluators.intervals import Strata
 from evosyn.evaluators.splitting import split_testings
 from evosyn.evolve.islands import IslandsConfig
 from evosyn.evolve.stopping import StopConfig
@@ -54,8 +57,12 @@ ARMS = ("evolve", "iid", "hillclimb")
 SETTINGS = {"asserts": 16, "lists": 8, "strong": 16, "both": 16, "weak": 16, "mixed": 16}
 """Testings of a draw; solutions are 16."""
 SIMULATED = ("weak", "mixed")
+NEEDS = {"asserts": ("pool",), "lists": ("pool",), "strong": ("strong",), "both": ("pool", "strong")}
+"""Files that each setting is about."""
 FOLDS, SEEDS, SOLUTIONS, HELD_DRAWS = 5, 3, 16, 60
 REFERENCE, BEST, ORACLE = "codet_gap", "best known rule, chosen on train", "oracle"
+REACHABLE = "reachable by passes alone"
+WITHOUT = "without texts and values"
 DETECTED = 2.8
 """Standard errors of a difference that is found with a power of 80 % at 5 %."""
 VERSION = 2
@@ -129,10 +136,9 @@ class Bench:
         Raises:
             UsageError: a file that it needs was not named.
         """
-        needs = {"strong": ("strong",), "both": ("pool", "strong")}.get(setting, ("pool",))
-        files = {name: getattr(self, f"_{name}") for name in needs if setting not in SIMULATED}
-        if missing := [name for name, file in files.items() if file is None]:
-            raise UsageError(f"--settings {setting}: needs --{missing[0]}")
+        files = {name: getattr(self, f"_{name}") for name in NEEDS.get(setting, ())}
+        if not self.has(setting):
+            raise UsageError(f"--settings {setting}: needs --{' and --'.join(files)}")
         digests = {name: hashlib.sha256(Path(file).read_bytes()).hexdigest()[:16] for name, file in files.items()}
         return {"version": VERSION, "setting": setting, "evaluations": self._evaluations, **digests}
 
@@ -141,18 +147,13 @@ class Bench:
         return self._known(setting, part.fold) if part.arm is None else self._search(setting, part)
 
     def folds(self, setting: str) -> list[list[PassMatrix]]:
-        """The problems of each fold: tasks in a random order, dealt out; those of the same pools by turns."""
+        """The problems of each fold, which a task's name decides: no task is searched on and held out, whatever pool
+        it is of."""
         if setting not in self._split:
             matrices = self._matrices(setting)
-            pools: dict[str, set[str]] = {}
-            for matrix in matrices:
-                pools.setdefault(task_of(matrix), set()).add(pool_of(matrix))
-            names = sorted(pools)
-            order = SeedTree(0).child("folds").rng().permutation(len(names))
-            dealt = sorted((names[place] for place in order), key=lambda task: sorted(pools[task]))
-            fold = {task: place % FOLDS for place, task in enumerate(dealt)}
+            folds = [SeedTree(0).child("fold", task_of(matrix)).integer() % FOLDS for matrix in matrices]
             self._split[setting] = [
-                [one for one in matrices if fold[task_of(one)] == number] for number in range(FOLDS)
+                [one for one, fold in zip(matrices, folds, strict=True) if fold == number] for number in range(FOLDS)
             ]
         return self._split[setting]
 
@@ -162,14 +163,16 @@ class Bench:
         folds = self.folds(setting)
         train = [one for place, fold in enumerate(folds) if place != number for one in fold]
         held, rows = self._scores(setting, folds[number], programs)
+        pools = {matrix.problem_id: pool_of(matrix) for matrix in folds[number]}
         means = {name: float(np.mean(scores)) for name, scores in self._scores(setting, train, programs)[1].items()}
         return {
             "problems": held.draws.problem_ids,
             "tasks": held.draws.tasks_P,
+            "pools": [pools[name] for name in held.draws.problem_ids],
             "rows": rows,
             "chosen": max(means, key=lambda name: means[name]),
             ORACLE: _rounded(held.oracles.tolist()),
-            "reachable": held.reachable,
+            REACHABLE: [] if held.reachables is None else _rounded(held.reachables.tolist()),
         }
 
     def _search(self, setting: str, part: Part) -> dict[str, Json]:
@@ -198,8 +201,27 @@ class Bench:
             else [contest.gain.mean, contest.gain.lower, contest.gain.drawing_error],
             "draws": contest.draws._asdict(),
             "winner": trial.choice.winner.text,
+            "elsewhere": dict(self._elsewhere(setting, part, trial.choice.winner.text)),
             "controller_s": time.process_time() - began,
         }
+
+    def _elsewhere(self, setting: str, part: Part, winner: str) -> Iterator[tuple[str, Json]]:
+        """How far the winner is ahead of the best known rule on other pools, on tasks that it was not searched on, and
+        on its own without texts and values."""
+        others = [name for name in SETTINGS if name not in (setting, "both", *SIMULATED) and self.has(name)]
+        plain = [_without(matrix) for matrix in self.folds(setting)[part.fold]]
+        held = {**{name: self.folds(name)[part.fold] for name in others}, WITHOUT: plain}
+        for name, matrices in held.items() if part.arm == "evolve" and setting not in SIMULATED else ():
+            programs = {known: load_known(known) for known in known_names()}
+            where = setting if name == WITHOUT else name
+            rows = self._scores(where, matrices, {**programs, "winner": winner})[1]
+            best = max(programs, key=lambda known: float(np.mean(rows.get(known, [-1.0]))))
+            ahead = float(np.mean(rows["winner"]) - np.mean(rows[best])) if "winner" in rows else None
+            yield name, {"best": best, "ahead": ahead, "problems": len(rows[best])}
+
+    def has(self, setting: str) -> bool:
+        """Whether the files that a setting needs were named."""
+        return all(getattr(self, f"_{name}") is not None for name in NEEDS.get(setting, ()))
 
     def _scores(
         self, setting: str, matrices: Sequence[PassMatrix], programs: Mapping[str, str]
@@ -221,7 +243,7 @@ class Bench:
             found = load_matrices(self._stored("pool"))
             found = [split_testings(matrix) for matrix in found] if setting == "asserts" else found
         usable = set(SeedConsistency(_Nobody(), found, _held(setting), axes=()).draws.problem_ids)
-        return [matrix for matrix in found if matrix.problem_id in usable]
+        return [_with_task(matrix) for matrix in found if matrix.problem_id in usable]
 
     def _stored(self, name: str) -> Path:
         """The matrices of the pool, or of the offline teacher of some strength."""
@@ -244,6 +266,16 @@ class _Nobody:
 
     def rank(self, programs: Sequence[str], evidences: Sequence[Evidence]) -> list[tuple[Ranking, ...] | Invalid]:
         raise NotImplementedError
+
+
+def _with_task(matrix: PassMatrix) -> PassMatrix:
+    """The matrix under its task's name in all pools: `HumanEval/3`, whatever stands before."""
+    return replace(matrix, meta={**matrix.meta, "task": "/".join(matrix.problem_id.split("/")[-2:])})
+
+
+def _without(matrix: PassMatrix) -> PassMatrix:
+    nothing = {"solution_texts": (), "testing_texts": (), "values_NMC": None, "calls_N": None}
+    return replace(matrix, **nothing, solution_similarity_MM=None, testing_similarity_NN=None)  # type: ignore[arg-type]
 
 
 def _held(setting: str) -> ConsistencyConfig:
@@ -287,7 +319,11 @@ class SettingReport:
         names = [name for name in self._known[0]["rows"] if all(name in one["rows"] for one in self._known)]
         found = [Row(name, joined(one["rows"][name] for one in self._known)) for name in names]
         found.append(Row(BEST, joined(one["rows"][one["chosen"]] for one in self._known)))
-        found.append(Row(ORACLE, joined(one[ORACLE] for one in self._known)))
+        found += [
+            Row(name, joined(one[name] for one in self._known))
+            for name in (ORACLE, REACHABLE)
+            if all(one[name] for one in self._known)
+        ]
         for arm in ARMS:
             parts = [[self._parts.get(Part(fold, seed, arm)) for fold in range(FOLDS)] for seed in range(SEEDS)]
             whole = [joined(one["scores"] for one in some if one) for some in parts if all(some)]
@@ -297,13 +333,16 @@ class SettingReport:
         return found
 
     @cached_property
-    def tasks(self) -> dict[str, str]:
-        """The task of each problem."""
-        return {name: task for one in self._known for name, task in zip(one["problems"], one["tasks"], strict=True)}
+    def strata(self) -> Strata:
+        """Of the problems, in the order of `problems`."""
+        return Strata(*[[value for one in self._known for value in one[name]] for name in ("pools", "tasks")])
 
-    def _difference(self, one: Row, other: Row, problems: Sequence[str]) -> tuple[float, float, float, float]:
-        gaps = [one.scores[name] - other.scores[name] for name in problems]
-        return _gap(gaps, [self.tasks[name] for name in problems])
+    @property
+    def problems(self) -> list[str]:
+        return [name for one in self._known for name in one["problems"]]
+
+    def _difference(self, one: Row, other: Row) -> tuple[float, float, float, float]:
+        return _gap([one.scores[name] - other.scores[name] for name in self.problems], self.strata)
 
     def lines(self) -> Iterator[str]:
         rows = {row.name: row for row in self.rows}
@@ -311,26 +350,26 @@ class SettingReport:
         yield f"## {self.setting}{label}: {len(self._parts)} of {len(PARTS)} parts"
         if not rows:
             return
-        problems = sorted(rows[REFERENCE].scores)
-        shares = [one["reachable"] * len(one["problems"]) / len(problems) for one in self._known]
-        yield f"{len(problems)} problems, {HELD_DRAWS} draws; reachable by passes alone: {sum(shares):.3f}"
+        problems = self.problems
+        yield f"{len(problems)} problems, {HELD_DRAWS} draws"
         yield f"| row | search seeds | held out | over {REFERENCE} | share of its gap to the oracle |"
         yield "|---|---|---|---|---|"
         gap = _mean(rows[ORACLE], problems) - _mean(rows[REFERENCE], problems)
         for row in sorted(rows.values(), key=lambda one: -_mean(one, problems)):
-            ahead = self._difference(row, rows[REFERENCE], problems)
+            ahead = self._difference(row, rows[REFERENCE])
             share = f"{ahead[0] / gap:+.0%}" if gap > 0 else ""
             seeds = str(row.seeds) if row.name in ARMS else ""
             yield f"| {row.name} | {seeds} | {_mean(row, problems):.3f} | {_shown(ahead)} | {share} |"
         for one, other in (("evolve", "iid"), ("evolve", BEST), ("evolve", "hillclimb")):
             if one in rows and other in rows:
-                found = self._difference(rows[one], rows[other], problems)
+                found = self._difference(rows[one], rows[other])
                 yield (
                     f"{one} over {other}: {_shown(found)} for these winners, a difference of {found[3]:.3f} would be "
                     f"found 4 times of 5; by search seed {_by_seed(rows[one], rows[other], problems)}"
                 )
         won = [value for part, value in self._parts.items() if part.arm == "evolve"]
         if won:
+            yield from _elsewhere_lines(won)
             drawn = [value["draws"]["fresh"] for value in won]
             errors = [value["gain"][2] for value in won if value["gain"]]
             yield (
@@ -342,31 +381,45 @@ class SettingReport:
             )
 
 
+def _elsewhere_lines(won: Sequence[Mapping[str, Json]]) -> Iterator[str]:
+    """How winners stand to the best known rule of other pools, best with hindsight."""
+    for name in dict.fromkeys(name for one in won for name in one["elsewhere"]):
+        found = [one["elsewhere"][name] for one in won if name in one["elsewhere"]]
+        ahead = [one["ahead"] for one in found if one["ahead"] is not None]
+        mean = f"{np.mean(ahead):+.3f}, {min(ahead):+.3f} to {max(ahead):+.3f}" if ahead else "none"
+        yield (
+            f"winners on {name}, over the rule that is best there with hindsight: {mean} ({len(found)} folds and "
+            f"seeds, {len(found) - len(ahead)} invalid)"
+        )
+
+
 def together(reports: Sequence[SettingReport]) -> Iterator[str]:
-    """Evolve against iid over all settings of real pools that have both, and over those that are simulated."""
+    """Evolve against iid over all settings of real pools that have both, and over those that are simulated; `both` has
+    the problems of two others."""
     for simulated in (False, True):
         gaps: list[float] = []
-        tasks: list[str] = []
-        for report in reports:
+        strata = Strata([], [])
+        for report in (one for one in reports if (one.setting in SIMULATED) == simulated and one.setting != "both"):
             rows = {row.name: row for row in report.rows}
-            if (report.setting in SIMULATED) == simulated and {"evolve", "iid"} <= rows.keys():
-                names = sorted(rows["iid"].scores)
-                gaps += [rows["evolve"].scores[name] - rows["iid"].scores[name] for name in names]
-                tasks += [report.tasks[name] for name in names]
+            if {"evolve", "iid"} <= rows.keys():
+                gaps += [rows["evolve"].scores[name] - rows["iid"].scores[name] for name in report.problems]
+                tasks = [*strata.tasks_P, *report.strata.tasks_P]
+                strata = Strata([*strata.pools_P, *[report.setting] * len(report.problems)], tasks)
         if gaps:
-            mean, low, high, found = _gap(gaps, tasks)
+            mean, low, high, found = _gap(gaps, strata)
             label = "simulated settings (SIMULATED)" if simulated else "settings of real pools"
             yield f"evolve over iid, {label}: {mean:+.4f} [{low:+.4f}, {high:+.4f}], {len(gaps)} problems of "
-            yield f"{len(set(tasks))} tasks; a difference of {found:.4f} would be found 4 times of 5"
+            yield f"{len(set(strata.tasks_P))} tasks; a difference of {found:.4f} would be found 4 times of 5"
 
 
 def _mean(row: Row, problems: Sequence[str]) -> float:
     return float(np.mean([row.scores[name] for name in problems]))
 
 
-def _gap(gaps: Sequence[float], tasks: Sequence[str]) -> tuple[float, float, float, float]:
+def _gap(gaps: Sequence[float], strata: Strata) -> tuple[float, float, float, float]:
     """Mean, interval, and the difference that would be found with a power of 80 %."""
-    return float(np.mean(gaps)), *bootstrap(gaps, tasks_P=tasks), DETECTED * totals(gaps, tasks).error
+    values = np.array(gaps)
+    return float(values.mean()), *strata.interval(values), DETECTED * strata.error(values)
 
 
 def _by_seed(one: Row, other: Row, problems: Sequence[str]) -> str:

@@ -71,12 +71,18 @@ class SeedConsistency:
     def reachable(self) -> float | None:
         """The best score that any ranking could reach that ties solutions of equal rows; None where that has no closed
         form (k above 1) or ties are broken."""
+        found = self.reachables
+        return None if found is None else float(found.mean())
+
+    @property
+    def reachables(self) -> Floats | None:
+        """The same for each problem, shape (P,)."""
         if self.config.k > 1 or self.config.ties != "expected":
             return None
         values_E = np.empty(len(self.draws.evidences))
         for block in self.draws.blocks:
             values_E[block.at_B] = reachable(block, self.config)
-        return float(self.draws.by_problem(values_E).mean())
+        return self.draws.by_problem(values_E)
 
     @property
     def oracle(self) -> float:

@@ -6,7 +6,8 @@ have) together. DESIGN.md section 5, "Resampling".
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -73,14 +74,17 @@ def bootstrap(values_P: Floats | Sequence[float], seed: int = 0, tasks_P: Sequen
         return Interval(float("nan"), float("nan"))
     tasks = None if tasks_P is None else [task for task, there in zip(tasks_P, known, strict=True) if there]
     found = totals(values[known], tasks)
-    return resampled(found, SeedTree(seed).child("bootstrap", len(found.sums_T)).rng())
+    return resampled(SeedTree(seed).child("bootstrap", len(found.sums_T)).rng(), found)
 
 
-def resampled(found: Totals, rng: np.random.Generator) -> Interval:
-    """The same of one task or more, by a generator of the caller's."""
-    drawn = rng.integers(len(found.sums_T), size=(RESAMPLES, len(found.sums_T)))
-    means = found.sums_T[drawn].sum(axis=1) / found.counts_T[drawn].sum(axis=1)
-    low, high = np.quantile(means, [0.025, 0.975])
+def resampled(rng: np.random.Generator, *kinds: Totals) -> Interval:
+    """The same of one task or more, by a generator of the caller's; tasks of each kind are drawn on their own."""
+    sums, counts = np.zeros(RESAMPLES), np.zeros(RESAMPLES)
+    for found in kinds:
+        drawn = rng.integers(len(found.sums_T), size=(RESAMPLES, len(found.sums_T)))
+        sums += found.sums_T[drawn].sum(axis=1)
+        counts += found.counts_T[drawn].sum(axis=1)
+    low, high = np.quantile(sums / counts, [0.025, 0.975])
     return Interval(float(low), float(high))
 
 
@@ -100,3 +104,36 @@ def level(best_P: Sequence[float], other_P: Sequence[float], tasks_P: Sequence[s
     """Whether the second falls short of the first by no more than `TIE_ERRORS`, over the same problems."""
     gaps = np.subtract(best_P, other_P)
     return bool(gaps.mean() <= TIE_ERRORS * totals(gaps, tasks_P).error + 1e-12)
+
+
+class Strata(NamedTuple):
+    """Which pool and which task each problem is of. Tasks vary; those that are in the same pools vary on their own."""
+
+    pools_P: Sequence[str]
+    tasks_P: Sequence[str]
+
+    def of_pools(self, values_P: Floats) -> dict[str, float]:
+        """The mean over the problems of each pool."""
+        found = totals(values_P, self.pools_P)
+        means = found.sums_T / found.counts_T
+        return dict(sorted(zip(dict.fromkeys(self.pools_P), means.tolist(), strict=True)))
+
+    def error(self, values_P: Floats) -> float:
+        """Standard error of the mean over problems."""
+        squares = [(some.error * some.counts_T.sum()) ** 2 for some in self._kinds(values_P)]
+        return float(np.sqrt(sum(squares))) / len(values_P)
+
+    def interval(self, values_P: Floats, seed: int = 0) -> Interval:
+        """Of the mean over problems, tasks resampled."""
+        return resampled(SeedTree(seed).child("strata", len(set(self.tasks_P))).rng(), *self._kinds(values_P))
+
+    def _kinds(self, values_P: Floats) -> Iterator[Totals]:
+        """Sums by task, of tasks that are in the same pools."""
+        pools: defaultdict[str, set[str]] = defaultdict(set)
+        for pool, task in zip(self.pools_P, self.tasks_P, strict=True):
+            pools[task].add(pool)
+        kinds = [tuple(sorted(found)) for found in pools.values()]
+        whole = totals(values_P, self.tasks_P)
+        for kind in dict.fromkeys(kinds):
+            own = np.array([one == kind for one in kinds])
+            yield Totals(whole.sums_T[own], whole.counts_T[own])

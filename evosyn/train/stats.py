@@ -42,7 +42,7 @@ def bootstrap(values: Sequence[float], seeds: SeedTree) -> MeanInterval:
     data = np.asarray(values, dtype=np.float64)
     if len(data) < 2:
         return MeanInterval(float(data.mean()) if len(data) else math.nan, math.nan, math.nan)
-    return MeanInterval(float(data.mean()), *resampled(totals(data), seeds.rng()))
+    return MeanInterval(float(data.mean()), *resampled(seeds.rng(), totals(data)))
 
 
 def t_interval(values: Sequence[float]) -> MeanInterval:

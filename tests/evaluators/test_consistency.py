@@ -12,7 +12,7 @@ from evosyn.evaluators.axes.program_size import code_tokens
 from evosyn.evaluators.consistency import SeedConsistency
 from evosyn.evaluators.draws import ConsistencyConfig
 from evosyn.evaluators.heldout import split_problems
-from evosyn.evaluators.intervals import bootstrap, difference
+from evosyn.evaluators.intervals import Strata, bootstrap, difference
 from evosyn.evaluators.leaderboard import make_leaderboard
 from evosyn.ports import Evaluator
 from evosyn.records import Candidate, Evidence, Invalid, PassMatrix, Ranking
@@ -178,6 +178,16 @@ def test_intervals_hold_the_mean_and_narrow_with_more_problems() -> None:
     assert few.low < 0.5 < few.high
     assert many.high - many.low < few.high - few.low
     assert bootstrap([1.0, 1.0, float("nan")]) == (1.0, 1.0)
+
+
+def test_pools_that_differ_vary_each_on_its_own():
+    rng = np.random.default_rng(0)
+    values = np.concatenate([rng.random(30), 5 + rng.random(30)])
+    names = [f"task-{number}" for number in range(60)]
+    apart, mixed = Strata(["a"] * 30 + ["b"] * 30, names), Strata(["a"] * 60, names)
+    assert apart.error(values) < mixed.error(values) / 5
+    low, high = apart.interval(values)
+    assert low < values.mean() < high and high - low == pytest.approx(2 * 1.96 * apart.error(values), rel=0.15)
 
 
 def test_problems_of_one_task_are_resampled_together():

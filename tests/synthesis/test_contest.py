@@ -8,6 +8,7 @@ import pytest
 from evosyn.errors import UsageError
 from evosyn.evaluators.draws import ConsistencyConfig, DrawCount
 from evosyn.evaluators.heldout import split_problems, task_of
+from evosyn.evaluators.intervals import Strata
 from evosyn.records import Candidate, Invalid, PassMatrix, Ranking
 from evosyn.synthesis.search.contest import (
     BATCH,
@@ -15,7 +16,6 @@ from evosyn.synthesis.search.contest import (
     FIRST_BATCHES,
     MOST_BATCHES,
     Scored,
-    Strata,
     decide,
     gain_of,
 )

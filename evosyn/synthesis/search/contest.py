@@ -8,7 +8,6 @@ of candidates on some thirty problems is partly the luckiest one; docs/evolve.md
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -19,7 +18,7 @@ from evosyn.evaluators.axes.program_size import code_tokens
 from evosyn.evaluators.consistency import SeedConsistency
 from evosyn.evaluators.draws import ConsistencyConfig, DrawCount, Floats
 from evosyn.evaluators.heldout import pool_of
-from evosyn.evaluators.intervals import Totals, totals
+from evosyn.evaluators.intervals import Strata
 from evosyn.ports import StrategyRunner
 from evosyn.randomness import SeedTree
 from evosyn.records import Candidate, PassMatrix
@@ -156,32 +155,6 @@ def decide(
     )
     winner = leader if gains_of[leader].passes else best
     return Contest(winner, found[winner], names[best], gains_of[leader], fresh.draws)
-
-
-class Strata(NamedTuple):
-    """Which pool and which task each problem is of."""
-
-    pools_P: Sequence[str]
-    tasks_P: Sequence[str]
-
-    def of_pools(self, values_P: Floats) -> dict[str, float]:
-        """The mean over the problems of each pool."""
-        found = totals(values_P, self.pools_P)
-        means = found.sums_T / found.counts_T
-        return dict(sorted(zip(dict.fromkeys(self.pools_P), means.tolist(), strict=True)))
-
-    def error(self, values_P: Floats) -> float:
-        """Standard error of the mean over problems: tasks vary, those that are in the same pools about their mean."""
-        pools: defaultdict[str, set[str]] = defaultdict(set)
-        for pool, task in zip(self.pools_P, self.tasks_P, strict=True):
-            pools[task].add(pool)
-        kinds = [tuple(sorted(found)) for found in pools.values()]
-        whole, squares = totals(values_P, self.tasks_P), 0.0
-        for kind in dict.fromkeys(kinds):
-            own = np.array([one == kind for one in kinds])
-            some = Totals(whole.sums_T[own], whole.counts_T[own])
-            squares += (some.error * float(some.counts_T.sum())) ** 2
-        return float(np.sqrt(squares)) / len(values_P)
 
 
 def gain_of(one: Scored, other: Scored, strata: Strata) -> Gain:
