@@ -275,10 +275,22 @@ def _why_chosen(chosen: Mapping[str, Json]) -> tuple[str, ...]:
     """How the best finalist stood to the best known rule."""
     if chosen.get("gain") is None:
         return ()
+    fallen = min((chosen.get("gain_by_pool") or {}).items(), key=lambda item: item[1], default=None)
     kind = "the winner is better" if chosen["evolved_wins"] else "no finalist is better by more than chance"
+    if fallen is not None and chosen["gain_lower"] > 0 and not chosen["evolved_wins"]:
+        kind = f"the best finalist is better over all, and falls behind by {-fallen[1]:.4f} in {fallen[0]}"
     draws = f"{DrawCount(**chosen['draws'])}, standard error from drawing {chosen['drawing_error']:.4f}"
     bound = f"gain {chosen['gain']:+.4f}, lower bound {chosen['gain_lower']:+.4f}"
-    return (f"On the seeds, against the best known rule, {chosen['known']}: {kind} ({bound}, {draws})",)
+    return (
+        f"On the seeds, against the best known rule, {chosen['known']}: {kind} ({bound}, {draws})",
+        *_where_behind(chosen),
+    )
+
+
+def _where_behind(chosen: Mapping[str, Json]) -> Iterator[str]:
+    """Pools of which a known rule ranks better than the winner."""
+    for pool, one in (chosen.get("behind") or {}).items():
+        yield f"On the seeds of {pool} the known rule {one['rule']} is better than the winner by {one['by']:.3f}"
 
 
 def _why_better(card: Mapping[str, Json] | None) -> tuple[str, ...]:

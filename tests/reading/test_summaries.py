@@ -228,6 +228,7 @@ def test_a_known_rule_that_wins_is_named_as_one_and_not_compared_with_itself(cap
         "gain": 0.0,
         "gain_lower": -0.01,
         "draws": {"fresh": 40, "single": 0, "problems": 20},
+        "behind": {"two": {"rule": "mbr", "by": 0.0251}},
         "drawing_error": 0.1,
     }
     best = {"id": "c_1", "proposer": "initial", "heldout_score": 0.5}
@@ -241,8 +242,12 @@ def test_a_known_rule_that_wins_is_named_as_one_and_not_compared_with_itself(cap
     report |= {"selection": chosen, "leaderboard": {"train": board, "heldout": board}}
     found = of_search(report, None, "", None)
     assert found.won == "the known rule codet: no evolved program was shown to be better, after 3 evaluations"
-    assert found.why[0].startswith("The known strategy initial does as well") and len(found.why) == 2
+    assert found.why[0].startswith("The known strategy initial does as well") and len(found.why) == 3
     assert found.why[1].startswith("On the seeds, against the best known rule, codet: no finalist is better by more")
+    assert found.why[2] == "On the seeds of two the known rule mbr is better than the winner by 0.025"
+    fallen = {"gain": 0.06, "gain_lower": 0.04, "gain_by_pool": {"one": 0.09, "two": -0.0081}, "behind": {}}
+    found = of_search({**report, "selection": {**chosen, **fallen}}, None, "", None)
+    assert "codet: the best finalist is better over all, and falls behind by 0.0081 in two (gain" in found.why[1]
     print_leaderboard(report)
     shown = capsys.readouterr().out
     assert "codet (the winner)" in shown and "evolved" not in shown

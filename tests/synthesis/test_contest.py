@@ -53,6 +53,29 @@ def knowing_but_in_odd_problems(evidence):
     return knowing(evidence) if evidence.statement == "even" else inverse(evidence)
 
 
+def knowing_even_problems(evidence):
+    return knowing(evidence) if evidence.statement == "even" else counting(evidence)
+
+
+def knowing_odd_problems_and_most(evidence):
+    return knowing(evidence) if evidence.statement == "odd" or evidence.passed_MN.sum() % 3 else counting(evidence)
+
+
+def knowing_odd_problems_alone(evidence):
+    return knowing(evidence) if evidence.statement == "odd" else Invalid("it read what is unknown here")
+
+
+PROGRAMS = {
+    "counting": counting,
+    "knowing": knowing,
+    "inverse": inverse,
+    "split": knowing_but_in_odd_problems,
+    "evenly": knowing_even_problems,
+    "mostly": knowing_odd_problems_and_most,
+    "oddly": knowing_odd_problems_alone,
+}
+
+
 class Scripted:
     """Runs functions of this file by name; remembers how many draws it was shown."""
 
@@ -61,11 +84,13 @@ class Scripted:
 
     def rank(self, programs, evidences):
         self.seen.append((len(programs), len(evidences)))
-        found = {"counting": counting, "knowing": knowing, "inverse": inverse, "split": knowing_but_in_odd_problems}
-        return [
-            tuple(found[text.split()[0]](one) for one in evidences) if text.split()[0] in found else Invalid("no such")
-            for text in programs
-        ]
+        return [self._ranked(text.split()[0], evidences) for text in programs]
+
+    def _ranked(self, name, evidences):
+        if name not in PROGRAMS:
+            return Invalid("no such")
+        found = tuple([PROGRAMS[name](one) for one in evidences])
+        return next((one for one in found if isinstance(one, Invalid)), found)
 
 
 def contest(finalists, known, matrices, runner=None):
@@ -115,6 +140,17 @@ def test_a_finalist_that_falls_behind_in_one_pool_does_not_win():
     found = contest(["split"], ["counting"], pools)
     assert found.gain is not None and found.gain.lower > 0 > found.gain.by_pool["two"]
     assert found.winner == "counting" and not found.passed
+
+
+def test_who_is_no_worse_than_the_best_rule_of_any_pool_is_preferred_and_else_it_is_said():
+    """The rule that is best in one pool lacks evidence in the other, so that over both it is none."""
+    pools = [replace(matrix(n, pool="one"), statement="even") for n in range(40)]
+    pools += [replace(matrix(n, pool="two"), statement="odd") for n in range(90, 100)]
+    found = contest(["evenly", "mostly"], ["counting", "oddly"], pools)
+    assert (found.winner, found.reference, found.behind) == ("mostly", "counting", {})
+    alone = contest(["evenly"], ["counting", "oddly"], pools)
+    assert (alone.winner, alone.passed, set(alone.behind)) == ("evenly", True, {"two"})
+    assert alone.behind["two"].rule == "oddly" and alone.behind["two"].by > 0.05
 
 
 def test_without_a_valid_known_rule_the_best_finalist_wins_and_without_any_it_is_said():

@@ -85,6 +85,13 @@ class Gain(NamedTuple):
         return self.bound > 0 and min(self.by_pool.values()) >= -MOST_FALL
 
 
+class Behind(NamedTuple):
+    """A known rule that is better in one pool than what won over all of them, and by how much there."""
+
+    rule: str
+    by: float
+
+
 class Contest(NamedTuple):
     """How a winner was found.
 
@@ -93,6 +100,7 @@ class Contest(NamedTuple):
         reference: name of the best known rule; None where none is valid.
         gain: of the finalist with the highest lower bound over that rule; None where there is none to compare.
         draws: how many there were.
+        behind: pools in which a known rule is better than the winner by more than `MOST_FALL`, on the first draws.
     """
 
     winner: str
@@ -100,6 +108,7 @@ class Contest(NamedTuple):
     reference: str | None
     gain: Gain | None
     draws: DrawCount
+    behind: Mapping[str, Behind] = {}
 
     @property
     def passed(self) -> bool:
@@ -132,6 +141,7 @@ def decide(
     if not found:
         raise UsageError("no program of the search is valid on fresh draws of its own problems")
     best = max(rules, key=lambda text: found[text].score, default=None)
+    standards = fresh.standards(names, found)
     if best is not None:
         rivals = _leaders(rivals, found, found[best], fresh.strata)
         rules = sorted(rules, key=lambda text: -found[text].score)[:KNOWN_LEADERS]
@@ -147,14 +157,21 @@ def decide(
         best = max(rules, key=lambda text: found[text].score, default=None)
     if best is None or not rivals:
         winner = max(found, key=lambda text: _merit(text, found[text]))
-        return Contest(winner, found[winner], names.get(winner), None, fresh.draws)
+        behind = standards.behind(found[winner])
+        return Contest(winner, found[winner], names.get(winner), None, fresh.draws, behind)
     gains_of = {text: gain_of(found[text], found[best], fresh.strata) for text in rivals}
     leader = max(
         rivals,
-        key=lambda text: (gains_of[text].passes, gains_of[text].bound, *_merit(text, found[text])),
+        key=lambda text: (
+            gains_of[text].passes,
+            not standards.behind(found[text]),
+            gains_of[text].bound,
+            *_merit(text, found[text]),
+        ),
     )
     winner = leader if gains_of[leader].passes else best
-    return Contest(winner, found[winner], names[best], gains_of[leader], fresh.draws)
+    behind = standards.behind(found[winner])
+    return Contest(winner, found[winner], names[best], gains_of[leader], fresh.draws, behind)
 
 
 def gain_of(one: Scored, other: Scored, strata: Strata) -> Gain:
@@ -166,6 +183,23 @@ def gain_of(one: Scored, other: Scored, strata: Strata) -> Gain:
     mean = float(gaps_P.mean())
     drawing_error = float(np.sqrt(drawing)) / problems
     return Gain(mean, mean - strata.error(gaps_P), drawing_error, strata.of_pools(gaps_P))
+
+
+class _Standards(NamedTuple):
+    """The best known rule of each pool, on the first draws; none where there is one pool."""
+
+    strata: Strata
+    best: Mapping[str, tuple[str, float]]
+
+    def behind(self, scored: Scored) -> dict[str, Behind]:
+        """The pools in which one is better."""
+        own = _by_pool(self.strata, scored)
+        gaps = {pool: Behind(rule, score - own[pool]) for pool, (rule, score) in self.best.items()}
+        return {pool: gap for pool, gap in gaps.items() if gap.by > MOST_FALL}
+
+
+def _by_pool(strata: Strata, scored: Scored) -> dict[str, float]:
+    return strata.of_pools(scored.scores_BP[:FIRST_BATCHES].mean(axis=0))
 
 
 class _Fresh:
@@ -204,6 +238,24 @@ class _Fresh:
             if not self.draws_matter:
                 break
         return found
+
+    def standards(self, rules: Mapping[str, str], found: Mapping[str, Scored]) -> _Standards:
+        """What each pool's best known rule comes to there. A rule that lacks evidence in another pool is none over all
+        of them, and may be the best of its own.
+
+        Args:
+            rules: names by text; `found`: those that are valid in all pools, on the first draws.
+        """
+        best: dict[str, tuple[str, float]] = {}
+        pools = dict.fromkeys(self.strata.pools_P)
+        for pool in pools if len(pools) > 1 else ():
+            own = _Fresh(self._runner, [one for one in self._matrices if pool_of(one) == pool], self._scoring)
+            rest = own.score([text for text in rules if text not in found], FIRST_BATCHES)
+            scores = {rules[text]: scored.score for text, scored in rest.items()}
+            scores |= {rules[text]: _by_pool(self.strata, found[text])[pool] for text in rules if text in found}
+            if scores:
+                best[pool] = max(scores.items(), key=lambda item: item[1])
+        return _Standards(self.strata, best)
 
     def _config(self) -> ConsistencyConfig:
         seed = SeedTree(self._scoring.seed).child("batch", self.batches).integer() % 2**31

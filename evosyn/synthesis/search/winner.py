@@ -169,6 +169,7 @@ def contest_report(contest: Contest) -> dict[str, Json]:
         "gain_by_pool": None if gain is None else dict(gain.by_pool),
         "draws": contest.draws._asdict(),
         "drawing_error": None if gain is None else gain.drawing_error,
+        "behind": {pool: one._asdict() for pool, one in contest.behind.items()},
     }
 
 
