@@ -115,7 +115,6 @@ def _inputs(run: Path, seeds: str | None) -> Inputs:
     from evosyn.domains import load_pools
     from evosyn.domains.replies import tree_of
     from evosyn.names import bound_names
-    from evosyn.rundir import RunDir
     from evosyn.strategies import load_strategy
     from evosyn.strategies.genome import ENTRY_POINTS
     from evosyn.synthesis.inputs import Inputs, standing_of
@@ -127,16 +126,29 @@ def _inputs(run: Path, seeds: str | None) -> Inputs:
         raise UsageError(
             f"RUN {run}: {lacks}; give a directory that `evosyn evolve SEEDS --out RUN` wrote, or a strategy file"
         )
+    text = load_strategy(file)
+    run, report = _made_by(run, file, text)
     source = seeds or _seeds_of(run)
     problems = tuple(pool.problem for pool in load_pools(source))
-    report = RunDir(run).read_json("report.json") if (run / "report.json").is_file() else {}
-    text = load_strategy(file)
     tree = tree_of(text)
     nodes = [] if tree is None else [node for node in ast.walk(tree) if isinstance(node, ast.stmt)]
     if not any(bound_names(node) & {*ENTRY_POINTS} for node in nodes):
         lacks = "does not parse" if tree is None else f"defines none of {', '.join(ENTRY_POINTS)}"
         raise UsageError(f"RUN {file}: is no strategy: it {lacks}; try it with `evosyn score --strategy {file}`")
     return Inputs(text, str(run), problems, source, standing_of(report), read_evolved_on(report))
+
+
+def _made_by(run: Path, file: Path, text: str) -> tuple[Path, dict[str, Json]]:
+    """The run that a strategy is the winner of, and its report; the file alone, and nothing, where none lies there."""
+    from evosyn.rundir import RunDir
+    from evosyn.strategies import strategy_id
+
+    report = RunDir(file.parent).read_json("report.json") if (file.parent / "report.json").is_file() else {}
+    if run.is_dir():
+        return run, report
+    best = report.get("best")
+    is_winner = isinstance(best, dict) and best.get("id") == strategy_id(text)
+    return (file.parent, report) if is_winner else (run, {})
 
 
 def _seeds_of(run: Path) -> str:

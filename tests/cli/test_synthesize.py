@@ -9,8 +9,9 @@ import pytest
 from click.testing import CliRunner
 
 from evosyn.cli._making import nothing_kept
-from evosyn.cli.synthesize import command
+from evosyn.cli.synthesize import _inputs, command
 from evosyn.errors import CheckFailed, TeacherUnavailable, UsageError
+from evosyn.strategies import strategy_id
 
 SEED = {
     "problem_id": "double",
@@ -58,6 +59,19 @@ def test_a_run_without_a_strategy_is_refused(place):
 
 def test_a_strategy_file_needs_seeds(place):
     assert "--seeds POOL" in refused(place, str(place / "strategy.py"))
+
+
+def test_the_strategy_file_of_a_run_is_known_as_the_run_is(place):
+    text = (place / "strategy.py").read_text()
+    best = {"id": strategy_id(text), "heldout_score": 0.5}
+    told = {"best": best, "initial": {"heldout_score": 0.4}, "leaderboard": {"heldout": {"problems": 40}}}
+    (place / "report.json").write_text(json.dumps(told))
+    (place / "manifest.json").write_text(json.dumps({"kind": "evolve", "source": str(place / "seeds.jsonl")}))
+    by_file, by_run = (_inputs(path, None) for path in (place / "strategy.py", place))
+    assert by_file == by_run and by_file.standing is not None and "0.500 on 40" in by_file.standing.text
+    (place / "strategy.py").write_text(f"{text}\n# changed by hand\n")
+    assert "--seeds POOL" in refused(place, str(place / "strategy.py"))
+    assert _inputs(place / "strategy.py", str(place / "seeds.jsonl")).standing is None
 
 
 def test_bad_seeds_are_named_by_line_and_field(place):

@@ -69,6 +69,25 @@ def test_pools_of_a_stronger_model_are_told_with_the_range_that_chance_explains_
     assert "evosyn evolve OLD NEW" in said and "evosyn score" in said
 
 
+def test_what_is_like_one_pool_of_a_search_over_several_is_not_called_shifted():
+    def of_pool(found, name):
+        return [replace(one, problem_id=f"{name}/{one.problem_id}", meta={"pool": name}) for one in found]
+
+    weak, strong = of_pool(matrices(1, 40, 0.25), "weak"), of_pool(matrices(2, 40, 0.9), "strong")
+    run = [one for pair in zip(weak, strong, strict=True) for one in pair]
+    known = read_evolved_on(json.loads(json.dumps({"evolved_on": evolved_on(run[:48], run[48:], 8, 8)})))
+
+    def told(right, seed):
+        shifts = Shifts(known)
+        for one in matrices(seed, 30, right):
+            shifts.see(one)
+        return beyond(shifts.to_json())
+
+    for right in (0.25, 0.9):
+        assert sum(bool(told(right, seed)) for seed in range(100, 120)) <= 5, "they were all, by the means of both"
+    assert all(told(0.02, seed) for seed in range(100, 105))
+
+
 def test_testings_that_all_say_the_same_are_a_shift_where_as_many_pass_as_before():
     here = [replace(one, verdicts_MN=one.verdicts_MN[:, :1].repeat(8, axis=1)) for one in matrices(7, 30, 0.4)]
     found = beyond(shift(here))
