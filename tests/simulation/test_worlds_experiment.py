@@ -300,16 +300,16 @@ def test_what_there_is_not_is_said() -> None:
 @pytest.mark.train
 @pytest.mark.skipif(importlib.util.find_spec("trl") is None, reason="needs the train extra")
 def test_the_smoke_size_runs_every_arm_and_tells_the_same_again(tmp_path: Path) -> None:
-    from evosyn.cli import main
+    from evosyn.cli import group
 
     line = ["experiment", "worlds", "--size", "smoke", "--seeds", "1", "--allow-weak-sandbox", "--out"]
-    done = CliRunner().invoke(main, [*line, str(tmp_path / "run")])
+    done = CliRunner().invoke(group, [*line, str(tmp_path / "run")])
     assert done.exit_code == 0, done.output
     report = json.loads((tmp_path / "run" / "report.json").read_text())
     assert [one["arm"] for one in report["arms"]] == ["rule", "string", "unexecuted", "by-lot"]
     assert len(report["curve"]) == 2 and report["simulated"]
     assert {"worlds.md", "worlds.png", "curves.png"} <= {one.name for one in (tmp_path / "run").iterdir()}
     (tmp_path / "run" / "seed-0" / "string.json").unlink()
-    again = CliRunner().invoke(main, [*line, str(tmp_path / "run")])
+    again = CliRunner().invoke(group, [*line, str(tmp_path / "run")])
     assert again.exit_code == 0, again.output
     assert json.loads((tmp_path / "run" / "report.json").read_text()) == report
