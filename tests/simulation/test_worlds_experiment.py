@@ -286,6 +286,10 @@ def test_the_table_says_what_is_shown_and_what_is_not() -> None:
     curve = summarize([*records({"rule": [0.8]}), *records({"worlds-2": [0.4]}, 2)], TOOLS)
     assert [one["worlds"] for one in curve["curve"]] == [2] and "| 2 | 0.400 | 0.400 | - | 0.100 |" in markdown(curve)
     assert not math.isnan(curve["arms"][0]["sampled"]["mean"]) and len(curve["arms"]) == 1
+    untrained = [{**one, "tasks": 0, "log": []} for one in records({"by-lot": [0.2]})]
+    text = markdown(summarize([*records({"rule": [0.8]}), *untrained], TOOLS))
+    assert "| by-lot | 0 | 1.00 | 0.00 | - -> - | 0.200 -> 0.200 |" in text and "0.100 | - |" in text
+    assert "by-lot: no task can be done with its tools, so it is the start." in text
 
 
 def test_what_there_is_not_is_said() -> None:

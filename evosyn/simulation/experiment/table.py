@@ -84,8 +84,9 @@ def arm_row(mine: Sequence[Json], figures: Sequence[str] = ("sampled", "greedy",
 
 
 def zero_variance(record: Json) -> float:
-    """Share of the groups of the last steps whose rewards are all equal."""
-    return float(np.mean([row["zero_variance"] for row in record["log"][-LAST:]]))
+    """Share of the groups of the last steps whose rewards are all equal; NaN where nothing was trained on."""
+    shares = [row["zero_variance"] for row in record["log"][-LAST:]]
+    return float(np.mean(shares)) if shares else float("nan")
 
 
 def final_accuracy(record: Json) -> float:
@@ -335,5 +336,8 @@ def cell(value: float | None, digits: int = 2) -> str:
 
 
 def interval(value: Mapping[str, float | None], *, signed: bool = False) -> str:
+    """Mean and interval, where there is one; a dash where nothing was measured."""
+    if value["mean"] is None:
+        return "-"
     mean = f"{value['mean']:+.3f}" if signed else f"{value['mean']:.3f}"
     return mean if value["low"] is None else f"{mean} [{value['low']:.3f}, {value['high']:.3f}]"

@@ -70,7 +70,14 @@ def summarize(records: Sequence[Json], tools: Mapping[str, Json]) -> dict[str, J
         "curve": curve,
         "tools": dict(tools),
         "verdict": " ".join(told) or "No two arms that are compared were run.",
-        "remarks": remarks(rows, "what an answer is paid for there is not what it does"),
+        "remarks": [
+            *remarks(rows, "what an answer is paid for there is not what it does"),
+            *(
+                f"{row['arm']}: no task can be done with its tools, so it is the start."
+                for row in rows
+                if not row["tasks"]
+            ),
+        ],
     }
 
 
