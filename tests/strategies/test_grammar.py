@@ -5,6 +5,7 @@ import asyncio
 import random
 import sys
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -293,6 +294,27 @@ def test_an_opaque_parent_without_donors_still_gives_variants():
     made = asyncio.run(GeneticProposer(8, Reader()).propose(context(MODEL))).candidates
     retuned = [one for one in made if one.detail["operator"] == "retune-text"]
     assert retuned and len(made) == 8
+
+
+PAPER = "def strategy(instance, solution_ids, testing_ids, verify_func):\n    return [1], [2]\n"
+NAMED = "rank = lambda evidence: (evidence.passed.sum(1), evidence.passed.sum(0))\n"
+
+
+@pytest.mark.parametrize("text", [write(INITIAL), MODEL, PAPER, NAMED], ids=["tree", "opaque", "paper form", "lambda"])
+def test_a_hundred_and_more_follow_what_a_model_wrote_whatever_it_is(text):
+    asked = replace(context(text, write(program_of(5)), write(program_of(9))), around=True)
+    made = asyncio.run(GeneticProposer(16, Reader()).propose(asked)).candidates
+    assert len({one.text for one in made} - {text}) == len(made) >= 150
+    assert made == asyncio.run(GeneticProposer(16, Reader()).propose(asked)).candidates
+
+
+def test_what_is_new_around_all_openings_one_after_the_other_is_more_than_a_hundred_each():
+    seen: set[str] = set()
+    for at, opening in enumerate(OPENINGS.values()):
+        asked = replace(context(write(opening), index=at), around=True)
+        texts = {one.text for one in asyncio.run(GeneticProposer(16, Reader()).propose(asked)).candidates}
+        assert len(texts - seen) > 100
+        seen |= texts
 
 
 def test_retuning_a_text_moves_decimal_constants_only():

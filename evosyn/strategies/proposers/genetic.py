@@ -25,7 +25,7 @@ from evosyn.strategies.grammar.simplify import simplified
 from evosyn.strategies.grammar.surroundings import surroundings
 from evosyn.strategies.grammar.trees import crossed, fits, mutated, random_program, retuned
 
-AROUND = 128
+AROUND = 160
 ATTEMPTS = 6
 """Tries for each variant of a burst before the burst comes out smaller."""
 
@@ -59,17 +59,20 @@ class GeneticProposer:
         self._burst, self._reader, self._around = burst, reader, around
 
     async def propose(self, context: ProposalContext) -> Proposal:
-        """Up to `burst` variants (or as many as go around what a model wrote), no two alike and none equal to the
-        parent."""
+        """Up to `burst` variants, no two alike and none equal to the parent; `around` of what a model wrote: what lies
+        around it, and where that is less the usual ones."""
         rng = SeedTree(context.seed).child("genetic", context.index).random()
         made: dict[str, Candidate] = {}
         if context.around:
             text, parents = context.parent.candidate.text, (context.parent.candidate.id,)
             found = islice(surroundings(text, self._reader, rng), self._around)
             made = {one.text: Candidate(one.text, parents, self.name, {"operator": one.operator}) for one in found}
-        return Proposal(candidates=tuple((made or self._varied(context, rng)).values()))
+        wanted = self._around if context.around else self._burst
+        if len(made) < wanted:
+            made |= self._varied(context, rng, wanted - len(made))
+        return Proposal(candidates=tuple(made.values()))
 
-    def _varied(self, context: ProposalContext, rng: random.Random) -> dict[str, Candidate]:
+    def _varied(self, context: ProposalContext, rng: random.Random, wanted: int) -> dict[str, Candidate]:
         parent = self._reader.read(context.parent.candidate.text)
         others = [elite for elite in (*context.inspirations, *context.top) if elite is not context.parent]
         donors = {elite.candidate.id: self._reader.read(elite.candidate.text) for elite in others}
@@ -77,17 +80,19 @@ class GeneticProposer:
         made: dict[str, Candidate] = {}
         tried = {parent}
         if parent is None:
-            self._retune_opaque(context, rng, made)
-        for _ in range(self._burst * ATTEMPTS):
-            if len(made) >= self._burst:
+            self._retune_opaque(context, rng, made, wanted // 2)
+        for _ in range(wanted * ATTEMPTS):
+            if len(made) >= wanted:
                 break
             candidate = self._vary(context, parent, readable, rng, tried)
             if candidate is not None:
                 made.setdefault(candidate.text, candidate)
         return made
 
-    def _retune_opaque(self, context: ProposalContext, rng: random.Random, made: dict[str, Candidate]) -> None:
-        for _ in range(self._burst // 2):
+    def _retune_opaque(
+        self, context: ProposalContext, rng: random.Random, made: dict[str, Candidate], wanted: int
+    ) -> None:
+        for _ in range(wanted):
             text = retuned_text(context.parent.candidate.text, rng)
             if text is not None and text != context.parent.candidate.text:
                 parents = (context.parent.candidate.id,)

@@ -17,8 +17,8 @@ from evosyn.synthesis.generate import DrawConfig
 from evosyn.workbench import WorkbenchConfig
 
 KIND = "evolve"
-AROUND = 128
-"""Variants around a program of a model: more than a hundred are new, whatever came before."""
+AROUND = 160
+"""Variants around a program of a model: more than a hundred are new, even after those around all openings."""
 
 
 class SearchSettings(Protocol):
