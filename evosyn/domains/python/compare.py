@@ -33,7 +33,7 @@ _DECIMAL = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)
 """A finite decimal number of a contest; `Decimal` itself also reads underscores and the digits of all scripts."""
 _POINTED = re.compile(r"(?<!\S)[+-]?(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))(?:[eE][+-]?[0-9]+)?(?!\S)", re.ASCII)
 """The same as a whole word, with a point or an exponent."""
-LONGEST_PRINTED = 1_000_000
+LONGEST_PRINTED = 20_000
 """Characters of a printed text in which numbers are looked for, to tell equal ones."""
 _ALL = 1 << 62
 _POINT = frozenset(".eE")
