@@ -127,18 +127,10 @@ class Search:
         self.limits = extended(stop, found.continued)
         self._continued_at = found.continued[-1].evaluations if found.continued else 0
 
-    def begin(self) -> None:
-        """Write what the search is into an empty journal, or see that it began with the same.
-
-        Raises:
-            UsageError: the journal belongs to another configuration.
-        """
-        self._events.begin(self.evolved.header)
-
     def continue_for(self, more: int) -> None:
         """Grant `more` proposals or evaluations: on top of what is committed where the search had ended, else of what
         is planned."""
-        self.begin()
+        self._events.begin(self.evolved.header)
         planned = (self._stop.evaluations, self._stop.proposals)
         self._events.append(Continued(more, planned), sync=True)
         self._continued_at, ended = self.state.evaluations, self._found.stopped is not None
@@ -164,7 +156,7 @@ class Search:
         return reason
 
     def _begin(self) -> None:
-        self.begin()
+        self._events.begin(self.evolved.header)
         if self.state.initial:
             if self._members.due:
                 self._reassess(self._members.now())

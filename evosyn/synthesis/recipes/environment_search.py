@@ -55,7 +55,6 @@ def evolve_environments(
         with EnvironmentEvaluator(config, run, asked, texts, workbench) as evaluator:
             evolved = EvolvedEnvironments(config, ordered(start, evaluator), evaluator, asked.reviewer.name)
             search = search_of(config, evolved, arms_of(config, workbench, evolved), run.journal, on_commit)
-            search.begin()
             simulated = asked.reviewer.simulated or asked.student.simulated
             told = {"kind": KIND, "evosyn": __version__, "teacher": asked.reviewer.name, "student": evaluator.student}
             run.write_json("manifest.json", {**told, "epoch": evaluator.epoch, "simulated": simulated})

@@ -37,6 +37,5 @@ def run_evolved(config: EvolveConfig, name: str, out: Path, workbench: Workbench
     with RunDir(out) as run:
         run.claim_new(str(evolved.header["kind"]))
         search = search_of(config, evolved, arms, run.journal)
-        search.begin()
         write_config(run, config)
         return complete(search, run, more=more, began=began, before={"check": checked})

@@ -59,7 +59,6 @@ def run_evolve(
         evolved = EvolvedStrategies(workbench.runner, seeds, config)
         arms = arms or arms_of(config, workbench, evolved)
         search = search_of(config, evolved, arms, run.journal, progress.committed)
-        search.begin()
         write_config(run, given)
 
         def said(stopped: Stop) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from evosyn.errors import UsageError
 from evosyn.evolve.arms import Arms, named_arm, open_arms
+from evosyn.evolve.events import events_of
 from evosyn.evolve.loop import OnCommit, Search, SearchParts
 from evosyn.evolve.schedule import Schedule
 from evosyn.journal import Journal
@@ -48,7 +49,11 @@ def models_of(config: EvolveConfig, *, draws: bool) -> dict[str | None, tuple[st
 def search_of(
     config: SearchSettings, evolved: Evolved, arms: Arms, journal: Journal, on_commit: OnCommit | None = None
 ) -> Search:
-    """The search that a configuration describes, with what its journal holds already done."""
+    """The search that a configuration describes, with what its journal holds already done; an empty one is begun.
+
+    Raises:
+        UsageError: the journal began with other settings.
+    """
     seed = SeedTree(config.seed)
     parts = SearchParts(
         evolved=evolved,
@@ -57,4 +62,6 @@ def search_of(
         initial=evolved.start,
         seed=seed,
     )
-    return Search(parts, journal, islands=config.islands, loop=config.loop, stop=config.stop, on_commit=on_commit)
+    made = Search(parts, journal, islands=config.islands, loop=config.loop, stop=config.stop, on_commit=on_commit)
+    events_of(journal).begin(evolved.header)
+    return made
