@@ -102,7 +102,7 @@ def spoiled(change):
         (lambda _, tables: tables["tables"][0].update(checks=[["in", "room", 1]]), "bad-world: "),
         (lambda _, tables: tables["tables"][0]["columns"].append({"name": "x", "values": ["a\0b"]}), "bad-world: "),
         (lambda _, tables: tables["tables"][0]["columns"].append({"name": "x", "values": ["\ud800"]}), "bad-json: "),
-        (lambda tools, _: tools.update(title="half \ud800"), "bad-json: title"),
+        (lambda tools, _: tools.update(title="half \ud800"), "bad-json: "),
         (lambda tools, _: tools["tools"][0]["parameters"][0].update(values=["a\0b"]), "bad-tool: find_rider.name: a value"),
     ],
 )  # fmt: skip

@@ -16,13 +16,11 @@ from pydantic import ValidationError
 from evosyn.chat import Message, Parsed, Request
 from evosyn.domains.replies import json_values
 from evosyn.domains.world_tool import NAME
-from evosyn.errors import FormatError
 from evosyn.records import Json, Problem, canonical_json
 from evosyn.synthesis.worlds.config import SizesConfig
 from evosyn.synthesis.worlds.draft import world_of_parts
 from evosyn.templates import render
 from evosyn.thinking import without_thinking
-from evosyn.worlds.tools.disk import require_plain
 from evosyn.worlds.tools.loose_ends import TAKES, tool_faults
 from evosyn.worlds.tools.records import ToolSpec, ToolWorld
 from evosyn.worlds.tools.words import WORDS
@@ -183,7 +181,7 @@ def _object(text: str, field: str) -> dict[str, Json] | str:
     if not found:
         return f"no-json: no JSON object with `{field}`"
     try:
-        require_plain(found[0])
-    except FormatError as error:
-        return f"bad-json: {error}"
+        canonical_json(found[0]).encode()
+    except UnicodeEncodeError:
+        return "bad-json: a text with half of a surrogate pair, which is none in UTF-8"
     return found[0]
