@@ -16,7 +16,7 @@ class Hub(BaseHTTPRequestHandler):
     status, asked = 503, 0
 
     def do_GET(self) -> None:
-        Hub.asked += 1
+        Hub.asked += "model" in self.path  # what its client asks for itself does not count
         self.send_response(Hub.status)
         self.send_header("X-Error-Code", "RepoNotFound" if Hub.status == 404 else "")
         self.end_headers()
