@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from evosyn.domains.os_compare import Compare, same_answer
 from evosyn.domains.python.lifting import STATUS_VERDICTS
-from evosyn.domains.python.value_digests import digest_of
+from evosyn.domains.python.value_digests import digest_of_text
 from evosyn.jobs import CellResult, ItemOutcome, ScriptLanguage, ShellScript, Status
 from evosyn.records import Verdict
 
@@ -183,5 +183,5 @@ def _broken(why: str) -> CellResult:
 
 def _cell(verdict: Verdict, seconds: float = 0.0, detail: str = "", gave: str | None = None) -> CellResult:
     """One check; `gave` is what it saw of the solution, of which strategies get a digest."""
-    digest = 0 if gave is None else digest_of(ItemOutcome(Status.OK, gave.strip()))
+    digest = 0 if gave is None else digest_of_text(gave.strip())
     return CellResult(verdict, (verdict,), seconds, detail, (digest,))

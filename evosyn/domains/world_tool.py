@@ -7,7 +7,6 @@ call stays here. Texts are read by `worlds.tools.gate` before anything of them r
 from __future__ import annotations
 
 import functools
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from evosyn.chat import Message, Parsed, Purpose
 from evosyn.domains.base import BaseDomain, model_of
 from evosyn.domains.python.lifting import STATUS_VERDICTS
 from evosyn.domains.python.table import verdict_of
+from evosyn.domains.python.value_digests import digest_of_text
 from evosyn.domains.replies import defines, python_blocks
 from evosyn.errors import FormatError, SandboxUnavailable
 from evosyn.jobs import CallsJob, CellResult, ItemOutcome, Limits, Status
@@ -192,12 +192,7 @@ class StatesPlan:
 
 
 def _digest(value: Json) -> int:
-    return (
-        int.from_bytes(
-            hashlib.blake2b(canonical_json(value).encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big"
-        )
-        or 1
-    )
+    return digest_of_text(canonical_json(value))
 
 
 class WorldToolDomain(BaseDomain):
