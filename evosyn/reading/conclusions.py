@@ -279,7 +279,9 @@ def _why_chosen(chosen: Mapping[str, Json]) -> tuple[str, ...]:
     kind = "the winner is better" if chosen["evolved_wins"] else "no finalist is better by more than chance"
     if fallen is not None and chosen["gain_lower"] > 0 and not chosen["evolved_wins"]:
         kind = f"the best finalist is better over all, and falls behind by {-fallen[1]:.4f} in {fallen[0]}"
-    draws = f"{DrawCount(**chosen['draws'])}, standard error from drawing {chosen['drawing_error']:.4f}"
+    drawn = chosen["draws"]  # of an earlier version it is how many there were
+    drawn = DrawCount(**drawn) if isinstance(drawn, Mapping) else f"{drawn} draws"
+    draws = f"{drawn}, standard error from drawing {chosen['drawing_error']:.4f}"
     bound = f"gain {chosen['gain']:+.4f}, lower bound {chosen['gain_lower']:+.4f}"
     return (
         f"On the seeds, against the best known rule, {chosen['known']}: {kind} ({bound}, {draws})",

@@ -248,6 +248,8 @@ def test_a_known_rule_that_wins_is_named_as_one_and_not_compared_with_itself(cap
     fallen = {"gain": 0.06, "gain_lower": 0.04, "gain_by_pool": {"one": 0.09, "two": -0.0081}, "behind": {}}
     found = of_search({**report, "selection": {**chosen, **fallen}}, None, "", None)
     assert "codet: the best finalist is better over all, and falls behind by 0.0081 in two (gain" in found.why[1]
+    earlier = of_search({**report, "selection": {**chosen, "draws": 40}}, None, "", None)
+    assert "lower bound -0.0100, 40 draws, standard error" in earlier.why[1]
     print_leaderboard(report)
     shown = capsys.readouterr().out
     assert "codet (the winner)" in shown and "evolved" not in shown
