@@ -126,7 +126,21 @@ def test_all_programs_are_scored_on_the_same_draws_and_only_leaders_to_the_end()
     finalists = [f"inverse {number}" for number in range(30)] + [f"knowing {number}" for number in range(4)]
     contest(finalists, ["counting", "inverse"], MANY, runner)
     sizes = [size for size, _ in runner.seen]
-    assert sizes[:FIRST_BATCHES] == [36, 36] and set(sizes[FIRST_BATCHES:]) == {1 + 2}
+    assert sizes[:FIRST_BATCHES] == [36, 36]
+    assert sizes[FIRST_BATCHES : 2 * FIRST_BATCHES] == [2 + 2, 2 + 2] and set(sizes[2 * FIRST_BATCHES :]) == {1 + 2}
+
+
+class LuckyAtFirst(Scripted):
+    """Every program is as good as it can be while leaders are chosen."""
+
+    def _ranked(self, name, evidences):
+        return super()._ranked("knowing" if name == "inverse" and len(self.seen) <= FIRST_BATCHES else name, evidences)
+
+
+def test_what_made_a_program_a_leader_counts_for_nothing_in_its_gain():
+    found = contest(["inverse"], ["counting"], MANY, LuckyAtFirst())
+    assert found.gain is not None and found.gain.mean < -0.1 and found.winner == "counting"
+    assert found.scored.scores_BP.shape[0] * BATCH == found.draws.fresh
 
 
 def test_a_pool_of_just_the_size_of_a_draw_is_scored_once():

@@ -28,7 +28,7 @@ BATCH = 20
 """Draws a problem that are made at once."""
 MOST_BATCHES = 16
 FIRST_BATCHES = 2
-"""All finalists are scored on so many, the few that lead then on the rest."""
+"""All finalists are scored on so many; the few that lead there are compared on others, where they lead by no luck."""
 LEADERS = 8
 KNOWN_LEADERS = 3
 DRAWING_ERROR = 0.005
@@ -99,7 +99,7 @@ class Contest(NamedTuple):
         winner: the text; `scored` is how it did.
         reference: name of the best known rule; None where none is valid.
         gain: of the finalist with the highest lower bound over that rule; None where there is none to compare.
-        draws: how many there were.
+        draws: how many it was compared on.
         behind: pools in which a known rule is better than the winner by more than `MOST_FALL`, on the first draws.
     """
 
@@ -136,42 +136,48 @@ def decide(
     names = {text: name for name, text in known.items()}
     rivals = [one.text for one in finalists if one.text not in names]
     fresh = _Fresh(runner, matrices, scoring)
-    found = fresh.score([*rivals, *names], FIRST_BATCHES)
+    first = found = fresh.score([*rivals, *names], FIRST_BATCHES)
     rivals, rules = [text for text in rivals if text in found], [text for text in names if text in found]
     if not found:
         raise UsageError("no program of the search is valid on fresh draws of its own problems")
-    best = max(rules, key=lambda text: found[text].score, default=None)
+    best = _best(rules, found)
     standards = fresh.standards(names, found)
     if best is not None:
         rivals = _leaders(rivals, found, found[best], fresh.strata)
         rules = sorted(rules, key=lambda text: -found[text].score)[:KNOWN_LEADERS]
-    while best is not None and rivals and fresh.draws_matter and fresh.batches < MOST_BATCHES:
+    batches = FIRST_BATCHES
+    while best is not None and rivals and fresh.draws_matter and fresh.batches < FIRST_BATCHES + MOST_BATCHES:
+        more = fresh.score([*rivals, *rules], batches)
+        found = more if found is first else {text: _joined(found[text], scored) for text, scored in more.items()}
+        rivals, rules = [text for text in rivals if text in found], [text for text in rules if text in found]
+        best, batches = _best(rules, found), 1
+        if best is None or not rivals:
+            break
         gains = {text: gain_of(found[text], found[best], fresh.strata) for text in rivals}
         able = [text for text in rivals if gains[text].lower + UNLIKELY * gains[text].drawing_error >= 0]
         rivals = able or [max(rivals, key=lambda text: gains[text].lower)]
         if max(gains[text].drawing_error for text in rivals) < DRAWING_ERROR:
             break
-        more = fresh.score([*rivals, *rules], 1)
-        found = {text: _joined(found[text], scored) for text, scored in more.items()}
-        rivals, rules = [text for text in rivals if text in found], [text for text in rules if text in found]
-        best = max(rules, key=lambda text: found[text].score, default=None)
+    draws = fresh.draws._replace(fresh=BATCH * len(next(iter(found.values())).scores_BP) * fresh.draws_matter)
     if best is None or not rivals:
         winner = max(found, key=lambda text: _merit(text, found[text]))
-        behind = standards.behind(found[winner])
-        return Contest(winner, found[winner], names.get(winner), None, fresh.draws, behind)
-    gains_of = {text: gain_of(found[text], found[best], fresh.strata) for text in rivals}
+        return Contest(winner, found[winner], names.get(winner), None, draws, standards.behind(first[winner]))
+    gains = {text: gain_of(found[text], found[best], fresh.strata) for text in rivals}
     leader = max(
         rivals,
         key=lambda text: (
-            gains_of[text].passes,
-            not standards.behind(found[text]),
-            gains_of[text].bound,
+            gains[text].passes,
+            not standards.behind(first[text]),
+            gains[text].bound,
             *_merit(text, found[text]),
         ),
     )
-    winner = leader if gains_of[leader].passes else best
-    behind = standards.behind(found[winner])
-    return Contest(winner, found[winner], names[best], gains_of[leader], fresh.draws, behind)
+    winner = leader if gains[leader].passes else best
+    return Contest(winner, found[winner], names[best], gains[leader], draws, standards.behind(first[winner]))
+
+
+def _best(rules: Sequence[str], found: Mapping[str, Scored]) -> str | None:
+    return max(rules, key=lambda text: found[text].score, default=None)
 
 
 def gain_of(one: Scored, other: Scored, strata: Strata) -> Gain:
