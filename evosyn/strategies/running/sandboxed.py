@@ -105,7 +105,7 @@ class SandboxedRunner:
         self, programs: Sequence[str], evidences: Sequence[Evidence], limits: Limits
     ) -> dict[int, tuple[Ranking, ...] | Invalid]:
         """What programs that the policy admits say, several in one process; one that needs its own is left out."""
-        size = min(MOST_TOGETHER, len(programs) // (JOBS_A_CORE * (os.cpu_count() or 1)))
+        size = min(MOST_TOGETHER, len(programs) // (JOBS_A_CORE * len(os.sched_getaffinity(0))))
         if size < 2:
             return {}
         places = [place for place, text in enumerate(programs) if self.company.admits(text)]
