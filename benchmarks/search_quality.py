@@ -42,6 +42,7 @@ from evosyn.evaluators.draws import ConsistencyConfig
 from evosyn.evaluators.heldout import Split, pool_of, task_of
 from evosyn.evaluators.intervals import Strata
 from evosyn.evaluators.splitting import split_testings
+from evosyn.evaluators.views import UNRECORDED, unrecorded
 from evosyn.evolve.islands import IslandsConfig
 from evosyn.evolve.stopping import StopConfig
 from evosyn.journal import Journal
@@ -68,10 +69,9 @@ NEEDS = {"asserts": ("pool",), "lists": ("pool",), "strong": ("strong",), "both"
 FOLDS, SEEDS, SOLUTIONS, HELD_DRAWS = 5, 3, 16, 60
 REFERENCE, BEST, ORACLE = "codet_gap", "best known rule, chosen on train", "oracle"
 REACHABLE = "reachable by passes alone"
-WITHOUT = "without texts and values"
 DETECTED = 2.8
 """Standard errors of a difference that is found with a power of 80 % at 5 %."""
-VERSION = 2
+VERSION = 3
 """Of the protocol and of what a part holds; parts of another one are not read."""
 
 
@@ -221,11 +221,11 @@ class Bench:
         """How far the winner is ahead of the best known rule on other pools, on tasks that it was not searched on, and
         on its own without texts and values."""
         others = [name for name in SETTINGS if name not in (setting, "both", *SIMULATED) and self.has(name)]
-        plain = [_without(matrix) for matrix in self.folds(setting)[part.fold]]
-        held = {**{name: self.folds(name)[part.fold] for name in others}, WITHOUT: plain}
+        plain = [unrecorded(matrix) or matrix for matrix in self.folds(setting)[part.fold]]
+        held = {**{name: self.folds(name)[part.fold] for name in others}, UNRECORDED: plain}
         for name, matrices in held.items() if part.arm == "evolve" and setting not in SIMULATED else ():
             programs = {known: load_known(known) for known in known_names()}
-            where = setting if name == WITHOUT else name
+            where = setting if name == UNRECORDED else name
             rows = self._scores(where, matrices, {**programs, "winner": winner})[1]
             best = max(programs, key=lambda known: float(np.mean(rows.get(known, [-1.0]))))
             ahead = float(np.mean(rows["winner"]) - np.mean(rows[best])) if "winner" in rows else None
@@ -283,11 +283,6 @@ class _Nobody:
 def _with_task(matrix: PassMatrix) -> PassMatrix:
     """The matrix under its task's name in all pools: `HumanEval/3`, whatever stands before."""
     return replace(matrix, meta={**matrix.meta, "task": "/".join(matrix.problem_id.split("/")[-2:])})
-
-
-def _without(matrix: PassMatrix) -> PassMatrix:
-    nothing = {"solution_texts": (), "testing_texts": (), "values_NMC": None, "calls_N": None}
-    return replace(matrix, **nothing, solution_similarity_MM=None, testing_similarity_NN=None)  # type: ignore[arg-type]
 
 
 def _held(setting: str) -> ConsistencyConfig:

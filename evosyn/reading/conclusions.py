@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from evosyn.evaluators.draws import DrawCount
+from evosyn.evaluators.views import VIEWS
 from evosyn.records import Json
 from evosyn.textual import score_text
 
@@ -290,9 +291,10 @@ def _why_chosen(chosen: Mapping[str, Json]) -> tuple[str, ...]:
 
 
 def _where_behind(chosen: Mapping[str, Json]) -> Iterator[str]:
-    """Pools of which a known rule ranks better than the winner."""
-    for pool, one in (chosen.get("behind") or {}).items():
-        yield f"On the seeds of {pool} the known rule {one['rule']} is better than the winner by {one['by']:.3f}"
+    """Pools of which, and views in which, a known rule ranks better than the winner."""
+    for place, one in (chosen.get("behind") or {}).items():
+        seeds = place if place in VIEWS else f"of {place}"
+        yield f"On the seeds {seeds} the known rule {one['rule']} is better than the winner by {one['by']:.3f}"
 
 
 def _why_better(card: Mapping[str, Json] | None) -> tuple[str, ...]:

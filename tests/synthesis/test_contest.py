@@ -9,6 +9,7 @@ from evosyn.errors import UsageError
 from evosyn.evaluators.draws import ConsistencyConfig, DrawCount
 from evosyn.evaluators.heldout import split_problems, task_of
 from evosyn.evaluators.intervals import Strata
+from evosyn.evaluators.views import UNRECORDED, views
 from evosyn.records import Candidate, Invalid, PassMatrix, Ranking
 from evosyn.synthesis.search.contest import (
     BATCH,
@@ -99,6 +100,7 @@ def contest(finalists, known, matrices, runner=None):
 
 
 MANY = [matrix(number) for number in range(12)]
+VIEWED = views(MANY, SCORING)
 
 
 def test_who_is_better_by_more_than_chance_wins_with_the_bound_that_shows_it():
@@ -118,7 +120,7 @@ def test_draws_go_on_until_others_would_hardly_move_the_gain():
     found = contest(["knowing"], ["counting"], MANY, runner)
     assert found.gain is not None and FIRST_BATCHES * BATCH < found.draws.fresh <= MOST_BATCHES * BATCH
     assert found.gain.drawing_error < DRAWING_ERROR or found.draws.fresh == MOST_BATCHES * BATCH
-    assert {draws for _, draws in runner.seen} == {BATCH * len(MANY)}
+    assert {draws for _, draws in runner.seen[-1:]} == {BATCH * len(MANY)}
 
 
 def test_all_programs_are_scored_on_the_same_draws_and_only_leaders_to_the_end():
@@ -126,15 +128,17 @@ def test_all_programs_are_scored_on_the_same_draws_and_only_leaders_to_the_end()
     finalists = [f"inverse {number}" for number in range(30)] + [f"knowing {number}" for number in range(4)]
     contest(finalists, ["counting", "inverse"], MANY, runner)
     sizes = [size for size, _ in runner.seen]
-    assert sizes[:FIRST_BATCHES] == [36, 36]
-    assert sizes[FIRST_BATCHES : 2 * FIRST_BATCHES] == [2 + 2, 2 + 2] and set(sizes[2 * FIRST_BATCHES :]) == {1 + 2}
+    all_of_them, leading = FIRST_BATCHES * (1 + len(VIEWED)), FIRST_BATCHES
+    assert set(sizes[:all_of_them]) == {36}
+    assert set(sizes[all_of_them : all_of_them + leading]) == {2 + 2} and set(sizes[all_of_them + leading :]) == {1 + 2}
 
 
 class LuckyAtFirst(Scripted):
     """Every program is as good as it can be while leaders are chosen."""
 
     def _ranked(self, name, evidences):
-        return super()._ranked("knowing" if name == "inverse" and len(self.seen) <= FIRST_BATCHES else name, evidences)
+        choosing = len(self.seen) <= FIRST_BATCHES * (1 + len(VIEWED))
+        return super()._ranked("knowing" if name == "inverse" and choosing else name, evidences)
 
 
 def test_what_made_a_program_a_leader_counts_for_nothing_in_its_gain():
@@ -231,3 +235,23 @@ def test_a_task_that_two_pools_have_counts_once_in_the_error_of_a_gain() -> None
     assert (both.mean, both.lower) == pytest.approx((one.mean, one.lower)) and set(both.by_pool) == {"a", "b"}
     apart = gain_of(*twice, Strata(["a"] * 40 + ["b"] * 40, [*names, *[f"b/{name}" for name in names]]))
     assert apart.lower > both.lower
+
+
+def knowing_where_texts_are(evidence):
+    """Best where texts were recorded; nothing is left of it where they were not."""
+    return knowing(evidence) if evidence.solution_texts else inverse(evidence)
+
+
+def knowing_half_where_texts_are(evidence):
+    return knowing(evidence) if evidence.solution_texts and evidence.passed_MN.sum() % 2 else counting(evidence)
+
+
+PROGRAMS |= {"lost": knowing_where_texts_are, "modest": knowing_half_where_texts_are}
+
+
+def test_who_is_left_with_nothing_where_texts_are_unknown_gives_way_to_who_is_better_with_them_and_as_good_without():
+    texts = [replace(one, solution_texts=tuple(map(str, range(12)))) for one in MANY]
+    alone = contest(["lost"], ["counting"], texts)
+    assert alone.winner == "lost" and alone.behind[UNRECORDED].rule == "counting" and alone.behind[UNRECORDED].by > 0.2
+    found = contest(["lost", "modest"], ["counting"], texts)
+    assert found.winner == "modest" and UNRECORDED not in found.behind and found.gain.lower > 0

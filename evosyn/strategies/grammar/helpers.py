@@ -232,8 +232,8 @@ def likely(x: Array) -> Array:
 
 
 def crown(x: Array, y: Array) -> Array:
-    """The highest of x above all; the rest in the order of y."""
-    return np.where(top(x) > 0.5, 2.0, place(y))
+    """The highest of x above all; the rest, and those that x ties at the top, in the order of y."""
+    return 2.0 * top(x) + place(y)
 
 
 def log_gamma(x: Array) -> Array:
