@@ -65,6 +65,8 @@ class SeedConsistency:
 
     def lacking(self, text: str) -> dict[str, int]:
         """What a program reads of the evidence that is unknown, with the number of problems of which it is."""
+        if not any(f".{name}" in text for name in self._unknown):
+            return {}
         return {name: self._unknown[name] for name in reads(text) if name in self._unknown}
 
     @property
@@ -141,7 +143,8 @@ class SeedConsistency:
 
     def _evaluation(self, text: str, result: tuple[Ranking, ...] | Invalid, seconds: float) -> Evaluation:
         if isinstance(result, Invalid):
-            return Evaluation(score=None, invalid=result.reason, feedback=(result.reason,), seconds=seconds)
+            reason, unknown = result.reason, result.unknown
+            return Evaluation(score=None, invalid=reason, unknown=unknown, feedback=(reason,), seconds=seconds)
         started = time.perf_counter()
         behaviour = self.behaviour(text, result)
         score_E = behaviour.per_draw(lambda _, outcome: outcome.score_B)
