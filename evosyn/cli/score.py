@@ -164,9 +164,8 @@ def show(board: Leaderboard, name: str, *, simulated: bool) -> None:
     for row in board.rows:
         if row.evaluation.invalid:
             click.echo(f"{row.name} is invalid: {row.evaluation.invalid}")
-        elif row.unknown:
-            told = ", ".join(f"{name} ({count} problems)" for name, count in row.unknown.items())
-            click.echo(f"{row.name} reads what is unknown here, and ranks without it: {told}")
+        elif row.lacking.unknown:
+            click.echo(f"{row.name} {row.lacking}")
     for reason, count in board.skipped.items():
         click.echo(f"skipped {count} problems: {reason}")
 

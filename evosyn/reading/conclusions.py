@@ -132,7 +132,8 @@ def of_synthesis(report: Mapping[str, Json] | None, manifest: Mapping[str, Json]
     if unusable:
         why.append(f"{unusable} of {report['calls']} replies could not be used")
     why.append(f"Ranked by {manifest['strategy']} from {manifest['strategy_from']}")
-    why += [f"{line[0].upper()}{line[1:]}" for line in (report.get("shift") or {}).get("said", ())]
+    said = [line for part in ("shift", "lacking") for line in (report.get(part) or {}).get("said", ())]
+    why += [f"{line[0].upper()}{line[1:]}" for line in said]
     return Conclusion("yes" if kept else "no", did, why=tuple(why))
 
 

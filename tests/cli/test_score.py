@@ -62,7 +62,11 @@ def test_an_invalid_strategy_is_named_with_its_reason_and_ends_with_1(
         ("    # evidence.values\n    return evidence.nothing", 1, "is invalid: AttributeError"),
         ("    if len(evidence.passed) < 0:\n        evidence.values\n    return 1 / 0", 1, "ZeroDivisionError"),
         ("    return evidence.values[0].sum(1), evidence.passed.sum(0)", 0, "is unknown here (None): evidence.values"),
-        ("    evidence.values\n    return evidence.passed.sum(1), evidence.passed.sum(0)", 0, "values (5 problems)"),
+        (
+            "    evidence.values\n    return evidence.passed.sum(1), evidence.passed.sum(0)",
+            0,
+            "values (5 of 5 problems), and ranks without",
+        ),
     ],
 )
 def test_only_a_strategy_that_read_what_is_unknown_is_excused_for_being_invalid(

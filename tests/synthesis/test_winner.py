@@ -9,6 +9,7 @@ from evosyn.evaluators.draws import ConsistencyConfig
 from evosyn.evaluators.leaderboard import BoardRow, Leaderboard
 from evosyn.ports import SearchState
 from evosyn.records import Candidate, Evaluation
+from evosyn.strategies.lacking import Lacking
 from evosyn.synthesis.search.contest import Contest
 from evosyn.synthesis.search.winner import Boards, WinnerChoice, strategy_file
 
@@ -16,7 +17,8 @@ TEXT = "def rank(evidence):\n    return evidence.texts\n"
 
 
 def board(evaluation: Evaluation) -> Leaderboard:
-    return Leaderboard(ConsistencyConfig(), ("a", "b"), ("a", "b"), 1.0, {}, (BoardRow("evolved", evaluation, None),))
+    row = BoardRow("evolved", evaluation, None, Lacking({}, 2))
+    return Leaderboard(ConsistencyConfig(), ("a", "b"), ("a", "b"), 1.0, {}, (row,))
 
 
 def test_one_that_is_invalid_on_held_out_problems_is_written_with_the_reason_in_one_line():
