@@ -1,7 +1,7 @@
 """What a strategy reads of the evidence and some problems do not hold, in the words of every command that says so.
 
 Three things can come of it: the program is invalid there; it is of the genetic grammar, where what nobody recorded is
-neutral (`grammar.helpers`: `given`, `echoes`); or lines of its own see to it. docs/write-a-strategy.md.
+neutral (`grammar.helpers`: `given`, `echoes` and others); or lines of its own see to it. docs/write-a-strategy.md.
 """
 
 from __future__ import annotations
