@@ -190,6 +190,17 @@ class DrawCount(NamedTuple):
         return f"{self.fresh} fresh draws{rest}"
 
 
+def with_error(draws: object, error: float, asked: float | None) -> str:
+    """Draws with the standard error of a gain that comes from drawing alone, and whether it is what was asked for.
+
+    Args:
+        draws: how many, in words.
+        asked: below which no more would have been drawn; None where nothing says it.
+    """
+    above = "" if asked is None or error < asked else f", above the {asked:g} asked for"
+    return f"{draws}, standard error from drawing {error:.4f}{above}"
+
+
 def make_draws(matrices: Sequence[PassMatrix], config: ConsistencyConfig) -> Draws:
     """Draw sub-matrices of every usable problem.
 
