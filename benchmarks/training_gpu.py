@@ -351,7 +351,7 @@ def main() -> None:
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--size", choices=SIZES, default="half")
-    parser.add_argument("--steps", type=int, default=8, help="of each way, the two that are not counted among them")
+    parser.add_argument("--steps", type=int, default=14, help="of each way, the two that are not counted among them")
     parser.add_argument("--only", default=",".join(WAYS), help="ways, with commas between them")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
@@ -361,7 +361,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         place = make(Path(folder), SIZES[options.size], options.steps)
         place.scratch.mkdir()
-        for name in options.only.split(","):
+        names = options.only.split(",")
+        measure(names[0], place)  # what comes first in a process pays for what the second finds ready
+        for name in names:
             started = time.perf_counter()
             found[name] = measure(name, place)
             print(f"{name}: {json.dumps(found[name])} ({time.perf_counter() - started:.0f} s in all)", flush=True)

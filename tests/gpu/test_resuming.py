@@ -21,11 +21,10 @@ LATER = 0.05
 """Share by which a loss may differ some steps after what goes on: a GPU adds up in no fixed order."""
 
 
-def train(data: Path, model: Path, out: Path, *sets: str, steps: int = 9) -> list[str]:
+def train(data: Path, model: Path, out: Path, *sets: str, steps: int = 9, rate: float = 3e-4) -> list[str]:
     asked = ("train", data, "--model", model, "--out", out, "--steps", steps, "--allow-weak-sandbox")
-    return line(
-        *asked, *settings(*SMALL, "keep.every=3", "keep.last=9", "rollout.prompts=8", "optim.learning_rate=3e-4", *sets)
-    )
+    fixed = ("keep.every=3", "keep.last=9", "rollout.prompts=8", f"optim.learning_rate={rate}")
+    return line(*asked, *settings(*SMALL, *fixed, *sets))
 
 
 def distill(data: Path, model: Path, out: Path, *sets: str) -> list[str]:
@@ -75,7 +74,7 @@ def test_distillation_that_was_cut_off_goes_on_as_if_nothing_had_been(
 
 
 def test_a_killed_run_leaves_the_gpu_and_goes_on(small_data: Path, tiny_model: Path, tmp_path: Path) -> None:
-    command = train(small_data, tiny_model, tmp_path / "run", steps=60)
+    command = train(small_data, tiny_model, tmp_path / "run", steps=60, rate=1e-4)
     _until(command, tmp_path / "run", signal.SIGKILL)
     done(command)
     assert [row["step"] for row in read_metrics(tmp_path / "run" / "metrics.jsonl")] == list(range(1, 61))
