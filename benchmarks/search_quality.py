@@ -71,7 +71,7 @@ REFERENCE, BEST, ORACLE = "codet_gap", "best known rule, chosen on train", "orac
 REACHABLE = "reachable by passes alone"
 DETECTED = 2.8
 """Standard errors of a difference that is found with a power of 80 % at 5 %."""
-VERSION = 3
+VERSION = 4
 """Of the protocol and of what a part holds; parts of another one are not read."""
 
 
@@ -221,7 +221,7 @@ class Bench:
         """How far the winner is ahead of the best known rule on other pools, on tasks that it was not searched on, and
         on its own without texts and values."""
         others = [name for name in SETTINGS if name not in (setting, "both", *SIMULATED) and self.has(name)]
-        plain = [unrecorded(matrix) or matrix for matrix in self.folds(setting)[part.fold]]
+        plain = [unrecorded(matrix) for matrix in self.folds(setting)[part.fold]]
         held = {**{name: self.folds(name)[part.fold] for name in others}, UNRECORDED: plain}
         for name, matrices in held.items() if part.arm == "evolve" and setting not in SIMULATED else ():
             programs = {known: load_known(known) for known in known_names()}

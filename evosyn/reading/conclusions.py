@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from evosyn.evaluators.draws import DrawCount, with_error
-from evosyn.evaluators.views import VIEWS
+from evosyn.evaluators.views import UNRECORDED
 from evosyn.records import Json
 from evosyn.textual import score_text
 
@@ -292,9 +292,9 @@ def _why_chosen(chosen: Mapping[str, Json]) -> tuple[str, ...]:
 
 
 def _where_behind(chosen: Mapping[str, Json]) -> Iterator[str]:
-    """Pools of which, and views in which, a known rule ranks better than the winner."""
+    """Pools of which a known rule ranks better than the winner, or whether one does without texts and values."""
     for place, one in (chosen.get("behind") or {}).items():
-        seeds = place if place in VIEWS else f"of {place}"
+        seeds = place if place == UNRECORDED else f"of {place}"
         yield f"On the seeds {seeds} the known rule {one['rule']} is better than the winner by {one['by']:.3f}"
 
 

@@ -9,11 +9,12 @@ from evosyn.errors import UsageError
 from evosyn.evaluators.draws import ConsistencyConfig, DrawCount
 from evosyn.evaluators.heldout import split_problems, task_of
 from evosyn.evaluators.intervals import Strata
-from evosyn.evaluators.views import UNRECORDED, views
+from evosyn.evaluators.views import UNRECORDED
 from evosyn.records import Candidate, Invalid, PassMatrix, Ranking
 from evosyn.synthesis.search.contest import (
     BATCH,
     DRAWING_ERROR,
+    ERRORS,
     FIRST_BATCHES,
     MOST_BATCHES,
     Scored,
@@ -100,7 +101,6 @@ def contest(finalists, known, matrices, runner=None):
 
 
 MANY = [matrix(number) for number in range(12)]
-VIEWED = views(MANY, SCORING)
 
 
 def test_who_is_better_by_more_than_chance_wins_with_the_bound_that_shows_it():
@@ -120,7 +120,7 @@ def test_draws_go_on_until_others_would_hardly_move_the_gain():
     found = contest(["knowing"], ["counting"], MANY, runner)
     assert found.gain is not None and FIRST_BATCHES * BATCH < found.draws.fresh <= MOST_BATCHES * BATCH
     assert found.gain.drawing_error < DRAWING_ERROR or found.draws.fresh == MOST_BATCHES * BATCH
-    assert {draws for _, draws in runner.seen[-1:]} == {BATCH * len(MANY)}
+    assert {draws for _, draws in runner.seen} == {BATCH * len(MANY)}
 
 
 def test_all_programs_are_scored_on_the_same_draws_and_only_leaders_to_the_end():
@@ -128,16 +128,15 @@ def test_all_programs_are_scored_on_the_same_draws_and_only_leaders_to_the_end()
     finalists = [f"inverse {number}" for number in range(30)] + [f"knowing {number}" for number in range(4)]
     contest(finalists, ["counting", "inverse"], MANY, runner)
     sizes = [size for size, _ in runner.seen]
-    all_of_them, leading = FIRST_BATCHES * (1 + len(VIEWED)), FIRST_BATCHES
-    assert set(sizes[:all_of_them]) == {36}
-    assert set(sizes[all_of_them : all_of_them + leading]) == {2 + 2} and set(sizes[all_of_them + leading :]) == {1 + 2}
+    assert sizes[:FIRST_BATCHES] == [36, 36]
+    assert sizes[FIRST_BATCHES : 2 * FIRST_BATCHES] == [2 + 2, 2 + 2] and set(sizes[2 * FIRST_BATCHES :]) == {1 + 2}
 
 
 class LuckyAtFirst(Scripted):
     """Every program is as good as it can be while leaders are chosen."""
 
     def _ranked(self, name, evidences):
-        choosing = len(self.seen) <= FIRST_BATCHES * (1 + len(VIEWED))
+        choosing = len(self.seen) <= FIRST_BATCHES
         return super()._ranked("knowing" if name == "inverse" and choosing else name, evidences)
 
 
@@ -187,7 +186,7 @@ def test_the_error_of_a_gain_is_that_of_its_pools_and_of_drawing():
     names = [f"task-{number}" for number in range(40)]
     gain = gain_of(one, other, Strata(["a"] * 40, names))
     gaps = one.scores_BP.mean(axis=0)
-    assert gain.mean - gain.lower == pytest.approx(gaps.std(ddof=1) / np.sqrt(40))
+    assert gain.mean - gain.lower == pytest.approx(ERRORS * gaps.std(ddof=1) / np.sqrt(40))
     assert gain.drawing_error == pytest.approx(np.sqrt((one.scores_BP.var(axis=0, ddof=1) / 6).sum()) / 40)
     apart = Scored(one.scores_BP + np.where(np.arange(40) < 20, 10.0, 0.0), 0.5)
     lower = [gain_of(apart, other, Strata(pools, names)).lower for pools in (["a"] * 20 + ["b"] * 20, ["a"] * 40)]

@@ -100,7 +100,7 @@ class EvolveConfig(BaseModel):
         axes: of the archive, by name or dotted path.
         start: programs that the search starts from: known strategies or files; the first is the one to beat.
         known: start from every known strategy as well; the winner has to beat them in any case.
-        views: score programs also without texts and values, and see finalists from several sides (evaluators/views.py).
+        views: score programs also on what is left without texts and values (evaluators/views.py).
         engine: `evosyn`, or `openevolve` to run OpenEvolve on the same task and take its programs.
         split_testings: make every single case or assert of a testing a testing of its own.
         finalists: programs that are scored again on fresh draws to choose the winner.

@@ -1,8 +1,8 @@
 """Finalists against the best known rule on fresh draws: is one of them better, and by more than chance?
 
 Every program is scored on the same draws, which the search never saw, and as many as it takes until drawing others
-would hardly move the paired gain. A finalist passes if the lower bound of its mean gain over problems (one standard
-error, of tasks in the same pools on their own) lies above zero and it falls behind in no pool. The best of thousands
+would hardly move the paired gain. A finalist passes if the lower bound of its mean gain over problems (two standard
+errors, of tasks in the same pools on their own) lies above zero and it falls behind in no pool. The best of thousands
 of candidates on some thirty problems is partly the luckiest one; docs/evolve.md has the figures behind this rule.
 """
 
@@ -19,7 +19,7 @@ from evosyn.evaluators.consistency import SeedConsistency
 from evosyn.evaluators.draws import ConsistencyConfig, DrawCount, Floats
 from evosyn.evaluators.heldout import pool_of
 from evosyn.evaluators.intervals import Strata
-from evosyn.evaluators.views import views
+from evosyn.evaluators.views import UNRECORDED, plain
 from evosyn.ports import StrategyRunner
 from evosyn.randomness import SeedTree
 from evosyn.records import Candidate, PassMatrix
@@ -35,6 +35,8 @@ LEADERS = 6
 KNOWN_LEADERS = 3
 DRAWING_ERROR = 0.005
 """Standard error of a paired gain from drawing alone, below which no more draws are made."""
+ERRORS = 2.0
+"""Standard errors between a gain and its bound: the best of several that are no better is ahead by one."""
 UNLIKELY = 4.0
 """Errors from drawing by which a bound lies below zero where no further draws will lift it."""
 MOST_FALL = 0.005
@@ -67,7 +69,7 @@ class Gain(NamedTuple):
     """One program over another on the same draws.
 
     Attributes:
-        mean: over problems; `lower` is one standard error below it.
+        mean: over problems; `lower` is `ERRORS` standard errors below it.
         drawing_error: standard error of the mean from drawing alone.
         by_pool: mean gain in each pool.
     """
@@ -88,7 +90,7 @@ class Gain(NamedTuple):
 
 
 class Behind(NamedTuple):
-    """A known rule that is better in one pool, or seen from one side, than what won over all, and by how much there."""
+    """A known rule that is better than the winner in one pool or without texts and values, and by how much there."""
 
     rule: str
     by: float
@@ -102,7 +104,7 @@ class Contest(NamedTuple):
         reference: name of the best known rule; None where none is valid.
         gain: of the finalist with the highest lower bound over that rule; None where there is none to compare.
         draws: how many it was compared on.
-        behind: pools and views in which a known rule is better than the winner by more than `MOST_FALL`, on the first
+        behind: where a known rule is better than the winner by more than `MOST_FALL`, on the first
             draws.
     """
 
@@ -191,11 +193,11 @@ def gain_of(one: Scored, other: Scored, strata: Strata) -> Gain:
     drawing = gaps_BP.var(axis=0, ddof=1).sum() / batches if batches > 1 else 0.0
     mean = float(gaps_P.mean())
     drawing_error = float(np.sqrt(drawing)) / problems
-    return Gain(mean, mean - strata.error(gaps_P), drawing_error, strata.of_pools(gaps_P))
+    return Gain(mean, mean - ERRORS * strata.error(gaps_P), drawing_error, strata.of_pools(gaps_P))
 
 
 class _Standards(NamedTuple):
-    """Scores in each pool, where there are several, and from each view, by text; on the first draws.
+    """Scores in each pool, where there are several, and without texts and values, by text; on the first draws.
 
     Attributes:
         rules: names of known rules by text.
@@ -257,8 +259,8 @@ class _Fresh:
         return found
 
     def standards(self, rivals: Sequence[str], rules: Mapping[str, str], found: Mapping[str, Scored]) -> _Standards:
-        """What programs come to in each pool and from each view. A known rule that lacks evidence in another pool is
-        none over all of them, and may be the best of its own.
+        """What programs come to in each pool and without texts and values. A known rule that lacks evidence in another
+        pool is none over all of them, and may be the best of its own.
 
         Args:
             rivals: texts of finalists; `rules`: names of known rules by text.
@@ -271,9 +273,9 @@ class _Fresh:
             rest = own.score([text for text in rules if text not in found], FIRST_BATCHES)
             here = {text: self.strata.of_pools(scored.per_problem)[pool] for text, scored in found.items()}
             scores[pool] = here | {text: scored.score for text, scored in rest.items()}
-        for view, matrices in views(self._matrices, self._scoring).items():
+        if matrices := plain(self._matrices):
             seen = _Fresh(self._runner, matrices, self._scoring).score([*rivals, *rules], FIRST_BATCHES)
-            scores[view] = {text: scored.score for text, scored in seen.items()}
+            scores[UNRECORDED] = {text: scored.score for text, scored in seen.items()}
         return _Standards(rules, scores)
 
     def _config(self) -> ConsistencyConfig:
