@@ -1,0 +1,406 @@
+"""Foreign programs as trees: the statements of `rank(evidence)` and of what it calls, read one after the other.
+
+Only what stands on a line of its own is understood: assignments, calls of the program's own small functions, `return`.
+Loops, conditions, classes and comprehensions are not. docs/evolve.md, "Bursts".
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from functools import cache
+
+from evosyn.parsing import parsed
+from evosyn.strategies.grammar.foreign.calls import (
+    BUILTINS,
+    METHODS,
+    NOTHING,
+    NUMPY,
+    TYPES,
+    Method,
+    Thing,
+    Word,
+    both,
+    denied,
+    either,
+    of_grammar,
+    powered,
+    rounded,
+    subtracted,
+    transposed,
+    value_of,
+)
+from evosyn.strategies.grammar.foreign.choices import compared
+from evosyn.strategies.grammar.foreign.products import divided, multiplied
+from evosyn.strategies.grammar.foreign.sums import matmul
+from evosyn.strategies.grammar.foreign.values import (
+    NONE,
+    Unread,
+    Value,
+    added,
+    negated,
+    node_of,
+    number,
+    ordered,
+    size,
+)
+from evosyn.strategies.grammar.grammar import OPS, TERMINALS, Node, Program, Type, type_of
+from evosyn.strategies.grammar.source import CALLS, definition, own_functions
+
+LONGEST, MOST_STEPS, DEEPEST = 20_000, 4000, 6
+"""Characters of a program, expressions and calls within calls that are followed."""
+READ_ONLY = object()
+RISKY = {"copies": (-1e6, 1e6), "kin": (-1e3, 1e3), "testing_kin": (-1e3, 1e3)}
+"""Bounds of what was recorded; all other parts of the evidence lie between 0 and 1."""
+EVIDENCE: dict[str, Thing] = {
+    "passed": Value(("M", "N"), {NONE: Node("passed")}, {}, "b", 0.0, 1.0, exact=True, owner=READ_ONLY),
+    "copies": Value(("M",), {NONE: Node("copies")}, {}, "i", *RISKY["copies"], exact=True, owner=READ_ONLY),
+    "cases": Word("cases"),
+}
+OPERATORS: dict[type[ast.operator], Callable[[Value, Value], Value]] = {
+    ast.Add: added,
+    ast.Sub: subtracted,
+    ast.Mult: multiplied,
+    ast.Div: divided,
+    ast.MatMult: matmul,
+    ast.Pow: powered,
+    ast.BitAnd: both,
+    ast.BitOr: either,
+}
+SIGNS: dict[type[ast.cmpop], str] = {
+    ast.Lt: "<",
+    ast.Gt: ">",
+    ast.LtE: "<=",
+    ast.GtE: ">=",
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+}
+NOTES = frozenset({"tuple", "list", "dict", "float", "int", "bool", "str", "object"})
+"""Names that annotations of functions may use, which are worked out when the program is loaded."""
+
+
+def read_foreign(text: str) -> Program | None:
+    """The trees that rank as a program in ordinary numpy does, wherever it ranks, or None. Nothing is executed."""
+    if len(text) > LONGEST:
+        return None
+    try:
+        return _Module(parsed(text)).program()
+    except (SyntaxError, ValueError, TypeError, KeyError, IndexError, RecursionError, MemoryError, OverflowError):
+        return None
+
+
+class _Module:
+    """The names at the top of a program, each with the one thing that it stands for."""
+
+    def __init__(self, tree: ast.Module) -> None:
+        self._names: dict[str, Thing] = {}
+        self._functions: dict[str, ast.FunctionDef] = {}
+        self._scopes: list[dict[str, Thing]] = []
+        self._steps = 0
+        notes = True
+        for statement in tree.body:
+            notes = notes and not _is_future(statement)
+            for name, thing in _bound_by(statement):
+                if name in self._names:
+                    raise Unread(f"{name} is defined twice")
+                self._names[name] = thing
+            if isinstance(statement, ast.FunctionDef):
+                self._functions[statement.name] = statement
+        self._own = own_functions(self._functions.values())
+        for function in self._functions.values():
+            self._check(function, notes=notes and function.name not in self._own)
+
+    def program(self) -> Program:
+        """What the trees are of its `rank`."""
+        rank = self._functions.get("rank")
+        if rank is None or len(rank.args.args) != 1:
+            raise Unread("no rank(evidence)")
+        found = self._called(rank, [Word("evidence")])
+        if not isinstance(found, tuple) or len(found) != 2:
+            raise Unread("not a pair of scores")
+        solutions, testings = map(value_of, found)
+        if solutions.axes != ("M",) or testings.axes != ("N",) or solutions.holes or testings.holes:
+            raise Unread("scores of another shape")
+        program = Program(*map(ordered, (solutions, testings)))
+        program = Program(program.solutions, _after_rounding(program.testings, program.solutions))
+        if (type_of(program.solutions), type_of(program.testings)) != (Type.M, Type.N):
+            raise Unread("scores of another shape")
+        return program
+
+    def _check(self, function: ast.FunctionDef, *, notes: bool) -> None:
+        """
+        Raises:
+            Unread: defining the function may do something, or calling it is not plain.
+        """
+        given = function.args
+        others = (*given.posonlyargs, *given.kwonlyargs, *given.defaults, *given.kw_defaults)
+        if others or given.vararg or given.kwarg or function.decorator_list:
+            raise Unread("a function that is not plain")
+        for note in [one.annotation for one in given.args] + [function.returns] if notes else []:
+            if note is not None and not self._is_plain(note):
+                raise Unread("an annotation")
+
+    def _is_plain(self, note: ast.expr) -> bool:
+        match note:
+            case ast.Constant():
+                return True
+            case ast.Name(name):
+                return name in NOTES and name not in self._names
+            case ast.Attribute(ast.Name(name), "ndarray"):
+                return self._names.get(name) == Word("numpy")
+            case ast.Subscript(ast.Name("tuple"), ast.Tuple(parts)):
+                return "tuple" not in self._names and all(map(self._is_plain, parts))
+        return False
+
+    def _called(self, function: ast.FunctionDef, given: list[Thing], keywords: Mapping[str, Thing] | None = None) -> Thing:
+        """What a function of the program returns."""
+        names = [one.arg for one in function.args.args]
+        scope = dict(zip(names, given, strict=False)) | dict(keywords or {})
+        if len(self._scopes) == DEEPEST or len(given) + len(keywords or {}) != len(names) or set(scope) != set(names):
+            raise Unread("a call that cannot be followed")
+        local = {node.id for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+        self._scopes.append(scope)
+        try:
+            for statement in function.body:
+                if isinstance(statement, ast.Return) and statement.value is not None:
+                    return self._read(statement.value, local)
+                self._follow(statement, local)
+        finally:
+            self._scopes.pop()
+        raise Unread("a function that returns nothing")
+
+    def _follow(self, statement: ast.stmt, local: set[str]) -> None:
+        """One statement that gives values to names."""
+        match statement:
+            case ast.Expr(ast.Constant()) | ast.Pass():
+                return
+            case ast.Assign([target], value) | ast.AnnAssign(ast.Name() as target, ast.expr() as value):
+                self._bind(target, self._read(value, local))
+            case ast.AugAssign(ast.Name(name), operator, value):
+                old = value_of(self._named(name, local))
+                new = _operate(operator, old, value_of(self._read(value, local)))
+                if old.axes and (old.axes, old.kind) != (new.axes, new.kind):
+                    raise Unread("a change in place to something else")
+                if old.axes and (old.owner is READ_ONLY or old.kind == "b" or self._holders(old.owner) != 1):
+                    raise Unread("a change in place of what others see")
+                self._scopes[-1][name] = new
+            case _:
+                raise Unread("another statement")
+
+    def _bind(self, target: ast.expr, thing: Thing) -> None:
+        match target:
+            case ast.Name(name):
+                self._scopes[-1][name] = thing
+            case ast.Tuple(targets) if isinstance(thing, tuple) and len(thing) == len(targets):
+                for one, part in zip(targets, thing, strict=True):
+                    self._bind(one, part)
+            case _:
+                raise Unread("another target")
+
+    def _holders(self, owner: object) -> int:
+        """How many names, here and where this was called from, stand for what shares this memory."""
+        return sum(_shares(thing, owner) for scope in self._scopes for thing in scope.values())
+
+    def _named(self, name: str, local: set[str]) -> Thing:
+        scope = self._scopes[-1]
+        if name in scope:
+            return scope[name]
+        if name not in local and name in self._names:
+            return self._names[name]
+        if name not in local and (name in BUILTINS or name == "len" or name in TYPES):
+            return Word("type" if name in ("int", "bool", "float") else "builtin", name)
+        raise Unread(f"unknown name {name}")
+
+    def _read(self, value: ast.expr, local: set[str]) -> Thing:
+        """What an expression is worth."""
+        self._steps += 1
+        if self._steps > MOST_STEPS:
+            raise Unread("too long")
+        if isinstance(value, ast.Call | ast.BinOp) and (leaf := self._terminal(value, local)) is not None:
+            return leaf
+        match value:
+            case ast.Constant(constant):
+                return _literal(constant)
+            case ast.Name(name):
+                return self._named(name, local)
+            case ast.Tuple(parts) | ast.List(parts):
+                return tuple(self._read(one, local) for one in parts)
+            case ast.Attribute(of, name):
+                return _attribute(self._read(of, local), name)
+            case ast.BinOp(left, operator, right):
+                return _operate(operator, value_of(self._read(left, local)), value_of(self._read(right, local)))
+            case ast.UnaryOp(ast.USub(), of):
+                return negated(value_of(self._read(of, local)))
+            case ast.UnaryOp(ast.Invert(), of):
+                return denied(value_of(self._read(of, local)))
+            case ast.Compare(left, [sign], [right]) if type(sign) in SIGNS:
+                one, other = value_of(self._read(left, local)), value_of(self._read(right, local))
+                return compared(one, SIGNS[type(sign)], other)
+            case ast.Subscript(of, at):
+                return self._part(self._read(of, local), at, local)
+            case ast.Call(function, given, keywords):
+                called = self._read(function, local)
+                options = {one.arg: self._read(one.value, local) for one in keywords if one.arg is not None}
+                if len(options) != len(keywords):
+                    raise Unread("options from a dictionary")
+                return self._result(called, [self._read(one, local) for one in given], options)
+        raise Unread("another expression")
+
+    def _result(self, called: Thing, given: list[Thing], keywords: dict[str, Thing]) -> Thing:
+        match called:
+            case Word("function", name) if name in self._own:
+                if keywords:
+                    raise Unread("an option")
+                if name == "tidy":
+                    (one,) = given
+                    return rounded(value_of(one), 9, exactly=True)
+                return of_grammar(CALLS[name], given)
+            case Word("function", name):
+                return self._called(self._functions[name], given, keywords)
+            case Word("of numpy", name):
+                return NUMPY[name](given, keywords)
+            case Method(value, name):
+                return METHODS[name]([value, *given], keywords)
+            case Word("builtin", "len") if len(given) == 1 and not keywords:
+                return size(value_of(given[0]).axes[0])
+            case Word("builtin" | "type", name) if name in BUILTINS:
+                return BUILTINS[name](given, keywords)
+        raise Unread("a call of something else")
+
+    def _part(self, of: Thing, at: ast.expr, local: set[str]) -> Thing:
+        """A size from a shape, an array with new axes, or the rows of the best or worst."""
+        if isinstance(of, tuple):
+            place = _literal(ast.literal_eval(at))
+            assert isinstance(place, Value)
+            return of[int(place.low)]
+        value, places = value_of(of), at.elts if isinstance(at, ast.Tuple) else [at]
+        kinds = ["all" if ast.dump(one) == _ALL else self._read(one, local) for one in places]
+        if all(kind in ("all", NOTHING) for kind in kinds if not isinstance(kind, Value)) and NOTHING in [
+            kind for kind in kinds if not isinstance(kind, Value)
+        ]:
+            axes = iter(value.axes)
+            new = [("1" if kind == NOTHING else next(axes)) for kind in kinds if not isinstance(kind, Value)]
+            if len(new) == len(kinds):
+                return replace(value, axes=(*new, *axes))
+        if len(kinds) == 1 and isinstance(kinds[0], Value):
+            return _chosen(value, kinds[0])
+        raise Unread("another part of an array")
+
+    def _terminal(self, value: ast.expr, local: set[str]) -> Value | None:
+        """A part of the evidence as the grammar defines it."""
+        name = _terminals().get(ast.dump(value)) if self._scopes[-1].get("evidence") == Word("evidence") else None
+        if name is None:
+            return None
+        for node in ast.walk(value):
+            if isinstance(node, ast.Name) and node.id not in ("case", "evidence", "len"):
+                thing = self._named(node.id, local)
+                if thing != Word("numpy" if node.id == "np" else "function", "" if node.id == "np" else node.id):
+                    return None
+                if node.id != "np" and node.id not in self._own:
+                    return None
+            if isinstance(node, ast.Name) and node.id == "len" and self._named("len", local) != Word("builtin", "len"):
+                return None
+        low, high = RISKY.get(name, (0.0, 1.0))
+        return Value(tuple(TERMINALS[name].type.value), {NONE: Node(name)}, {}, "f", low, high)
+
+
+_ALL = ast.dump(parsed("x[:]").body[0].value.slice)  # type: ignore[attr-defined]
+
+
+@cache
+def _terminals() -> dict[str, str]:
+    """Definitions of terminals that are not understood anyway."""
+    plain = ("passed", "checks", "copies")
+    return {definition(name): name for name, leaf in TERMINALS.items() if leaf.definition and name not in plain}
+
+
+def _bound_by(statement: ast.stmt) -> Iterable[tuple[str, Thing]]:
+    """The names that a statement at the top binds.
+
+    Raises:
+        Unread: it may do something else.
+    """
+    match statement:
+        case ast.Expr(ast.Constant()):
+            return []
+        case ast.FunctionDef(name):
+            return [(name, Word("function", name))]
+        case ast.Import([ast.alias("numpy", name)]):
+            return [(name or "numpy", Word("numpy"))]
+        case ast.Import([ast.alias("math", name)]):
+            return [(name or "math", Word("math"))]
+        case ast.ImportFrom("__future__", [ast.alias("annotations")]):
+            return [("annotations", Word("future"))]
+        case ast.Assign([ast.Name(name)], value):
+            return [(name, _literal(ast.literal_eval(value)))]
+    raise Unread("something else at the top")
+
+
+def _is_future(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
+
+
+def _literal(constant: object) -> Thing:
+    if constant is None:
+        return NOTHING
+    if isinstance(constant, bool):
+        return Word("truth", str(constant))
+    if isinstance(constant, int | float) and abs(constant) <= 1e12:
+        return number(float(constant), "i" if isinstance(constant, int) else "f")
+    raise Unread("another constant")
+
+
+def _attribute(of: Thing, name: str) -> Thing:
+    match of:
+        case Word("evidence"):
+            return EVIDENCE[name]
+        case Word("numpy"):
+            found = {"newaxis": NOTHING, **{one: Word("type", one) for one in ("float64", "int64", "bool_")}}
+            return found[name] if name in found else Word("of numpy", name)
+        case Value() if name == "T":
+            return transposed(of)
+        case Value() if name == "shape":
+            return tuple(size(axis) for axis in of.axes)
+        case Value() if name == "size":
+            sizes = [size(axis) for axis in of.axes]
+            return multiplied(*sizes) if len(sizes) == 2 else sizes[0]
+        case Value():
+            return Method(of, name)
+    raise Unread("an attribute of something else")
+
+
+def _operate(operator: ast.operator, one: Value, other: Value) -> Value:
+    if type(operator) not in OPERATORS:
+        raise Unread("another operator")
+    return OPERATORS[type(operator)](one, other)
+
+
+def _chosen(value: Value, condition: Value) -> Value:
+    """The rows of the best or of the worst, of which there is always one."""
+    node = next(iter(condition.nodes.values()), Node(""))
+    if node.op not in ("top", "bottom") or condition.numbers or condition.axes != ("M",) or value.axes != ("M", "N"):
+        raise Unread("some rows")
+    nodes = {}
+    for factor, matrix in value.nodes.items():
+        inner = matrix.args[0] if matrix.op == "neg" else matrix
+        assert isinstance(inner, Node)
+        rows = node_of("chosen", inner, node)
+        nodes[factor] = node_of("neg", rows) if matrix.op == "neg" else rows
+    return replace(value, axes=("C", "N"), nodes=nodes, owner=object(), holes=value.holes | condition.holes)
+
+
+def _shares(thing: Thing, owner: object) -> bool:
+    if isinstance(thing, tuple) and not isinstance(thing, Word | Method):
+        return any(_shares(one, owner) for one in thing)
+    value = thing.value if isinstance(thing, Method) else thing
+    return isinstance(value, Value) and value.owner is owner
+
+
+def _after_rounding(tree: Node, solutions: Node) -> Node:
+    """The tree with the solutions' own scores, as they are returned, in the place of what is rounded like them."""
+    if tree.op == "tidied":
+        if tree.args[0] != solutions:
+            raise Unread("something that is rounded")
+        return Node("solution_scores")
+    return Node(tree.op, tuple(_after_rounding(arg, solutions) if isinstance(arg, Node) else arg for arg in tree.args))
