@@ -7,49 +7,50 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple, TypeAlias, Union
+from typing import TypeAlias
 
 from evosyn.strategies.grammar.foreign.choices import chosen, lesser, logarithm, raised_to, risen
 from evosyn.strategies.grammar.foreign.products import divided, multiplied
 from evosyn.strategies.grammar.foreign.sums import matmul, reduced
 from evosyn.strategies.grammar.foreign.values import (
-    LARGEST,
-    NONE,
-    Unread,
     Value,
     added,
-    affine,
     complement,
-    is_positive,
     made,
     negated,
-    node_of,
     number,
     ordered,
     single,
-    times,
+)
+from evosyn.strategies.grammar.foreign.words import (
+    LARGEST,
+    NONE,
+    Unread,
+    node_of,
     turned,
 )
-from evosyn.strategies.grammar.grammar import OPS, TERMINALS, Node, type_of
+from evosyn.strategies.grammar.grammar import OPS, TERMINALS, Node
 
 
-class Word(NamedTuple):
+@dataclass(frozen=True)
+class Word:
     """What a name stands for that is no value: a module, a type, a function."""
 
     kind: str
     name: str = ""
 
 
-class Method(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Method:
     """A method of an array."""
 
     value: Value
     name: str
 
 
-Thing: TypeAlias = Union[Value, Word, Method, tuple["Thing", ...]]
+Thing: TypeAlias = Value | Word | Method | tuple["Thing", ...]
 Keywords: TypeAlias = Mapping[str, Thing]
 Function: TypeAlias = Callable[[Sequence[Thing], Keywords], Thing]
 
@@ -115,7 +116,9 @@ def transposed(value: Value) -> Value:
         raise Unread("other axes")
     if "1" in value.axes:
         return replace(value, axes=value.axes[::-1])
-    return replace(value, axes=value.axes[::-1], nodes={f: _turned(node, value.letters) for f, node in value.nodes.items()})
+    return replace(
+        value, axes=value.axes[::-1], nodes={f: _turned(node, value.letters) for f, node in value.nodes.items()}
+    )
 
 
 def _turned(node: Node, letters: str) -> Node:
@@ -151,15 +154,23 @@ def without_nan(value: Value) -> Value:
     return replace(value, owner=object())
 
 
+def _bound(names: Sequence[str], given: Sequence[Thing], keywords: Keywords) -> dict[str, Thing]:
+    """Arguments by their names; the first goes by its place alone."""
+    options = dict(zip(names, given, strict=False))
+    if len(given) > len(names) or {*options, names[0]} & set(keywords) or not set(keywords) <= set(names):
+        raise Unread("another argument")
+    return options | dict(keywords)
+
+
 def _reduction(how: str, given: Sequence[Thing], keywords: Keywords) -> Thing:
-    value, *rest = given
-    options = dict(zip(("axis",), rest, strict=False)) | dict(keywords)
-    keep = options.pop("keepdims", Word("truth", "False"))
-    axis = options.pop("axis", NOTHING)
-    if options or len(rest) > 1 or not (isinstance(keep, Word) and keep.kind == "truth"):
-        raise Unread("an option of a reduction")
+    keep = keywords.get("keepdims", Word("truth", "False"))
+    rest = {name: one for name, one in keywords.items() if name != "keepdims"}
+    options = _bound(("x", "axis"), given, rest)
+    axis = options.get("axis", NOTHING)
+    if not isinstance(keep, Word) or keep.kind != "truth":
+        raise Unread("another argument")
     along = None if axis == NOTHING else int(constant_of(axis))
-    return reduced(value_of(value), how, along, keep=keep.name == "True")
+    return reduced(value_of(options["x"]), how, along, keep=keep.name == "True")
 
 
 def _plain(function: Callable[..., Value], given: Sequence[Thing], keywords: Keywords) -> Thing:
@@ -170,27 +181,21 @@ def _plain(function: Callable[..., Value], given: Sequence[Thing], keywords: Key
 
 
 def _array(given: Sequence[Thing], keywords: Keywords, *, copies: bool = False) -> Thing:
-    options = dict(zip(("x", "dtype"), given, strict=False)) | dict(keywords)
-    value = value_of(options.pop("x", NOTHING))
-    found = cast(value, options.pop("dtype")) if "dtype" in options else value
-    if options or len(given) > 2:
-        raise Unread("an option of an array")
+    options = _bound(("x", "dtype"), given, keywords)
+    value = value_of(options["x"])
+    found = cast(value, options["dtype"]) if "dtype" in options else value
     return replace(found, owner=object()) if copies else found
 
 
 def _clipped(given: Sequence[Thing], keywords: Keywords) -> Thing:
-    value, low, high, *rest = (*given, *(keywords[name] for name in ("a_min", "a_max") if name in keywords))
-    if rest or set(keywords) - {"a_min", "a_max"} or (len(given) < 3 and "a_min" not in keywords and "a_max" in keywords):
-        raise Unread("an option of a clip")
-    found = value_of(value)
+    options = _bound(("x", "a_min", "a_max"), given, keywords)
+    found, low, high = value_of(options["x"]), options["a_min"], options["a_max"]
     found = found if low == NOTHING else lesser(found, value_of(low), "high")
     return found if high == NOTHING else lesser(found, value_of(high), "low")
 
 
 def _rounding(given: Sequence[Thing], keywords: Keywords) -> Thing:
-    options = dict(zip(("x", "decimals"), given, strict=False)) | dict(keywords)
-    if set(options) != {"x", "decimals"} or len(given) > 2:
-        raise Unread("a rounding to whole numbers")
+    options = _bound(("x", "decimals"), given, keywords)
     decimals = constant_of(options["decimals"])
     return rounded(value_of(options["x"]), decimals, exactly=decimals == 9)
 
@@ -235,15 +240,20 @@ def _filled_like(by: float, given: Sequence[Thing], keywords: Keywords) -> Thing
 
 
 def _concatenated(given: Sequence[Thing], keywords: Keywords) -> Thing:
-    options = dict(zip(("of", "axis"), given, strict=False)) | dict(keywords)
-    if set(options) != {"of", "axis"} or options["of"] != Word("cases") or constant_of(options["axis"]) != 1:
+    options = _bound(("of", "axis"), given, keywords)
+    if options["of"] != Word("cases") or constant_of(options["axis"]) != 1:
         raise Unread("other arrays in a row")
     return replace(ALL_CHECKS, owner=object())
 
 
 def _stacked(given: Sequence[Thing], keywords: Keywords) -> Thing:
     """Vectors side by side, which `np.unique` numbers: the first decides, the others break its ties."""
-    if len(given) != 1 or set(keywords) != {"axis"} or constant_of(keywords["axis"]) != 1 or not isinstance(given[0], tuple):
+    if (
+        len(given) != 1
+        or set(keywords) != {"axis"}
+        or constant_of(keywords["axis"]) != 1
+        or not isinstance(given[0], tuple)
+    ):
         raise Unread("other stacks")
     values = [value_of(one) for one in given[0]]
     if len({one.axes for one in values}) != 1 or not all(one.exact for one in values) or len(values[0].axes) != 1:
@@ -254,7 +264,12 @@ def _stacked(given: Sequence[Thing], keywords: Keywords) -> Thing:
 def _numbered(given: Sequence[Thing], keywords: Keywords) -> Thing:
     options = dict(keywords)
     inverse = options.pop("return_inverse", NOTHING)
-    if len(given) != 1 or inverse != Word("truth", "True") or set(options) != {"axis"} or constant_of(options["axis"]) != 0:
+    if (
+        len(given) != 1
+        or inverse != Word("truth", "True")
+        or set(options) != {"axis"}
+        or constant_of(options["axis"]) != 0
+    ):
         raise Unread("other unique rows")
     match given[0]:
         case (Word("stack"), *values):
@@ -263,12 +278,13 @@ def _numbered(given: Sequence[Thing], keywords: Keywords) -> Thing:
                 nodes[-2:] = [node_of("then", *nodes[-2:])]
             first = value_of(values[0])
             holes = frozenset[Node]().union(*(value_of(one).holes for one in values))
-            found = Value(first.axes, {NONE: node_of("order", nodes[0])}, {}, "i", 0.0, LARGEST, exact=True, holes=holes)
+            found = Value(
+                first.axes, {NONE: node_of("order", nodes[0])}, {}, "i", 0.0, LARGEST, exact=True, holes=holes
+            )
             return (Word("rows"), found)
     raise Unread("unique values of something else")
 
 
-UNIT = {"low": 0.0, "high": 1.0}
 NUMPY: dict[str, Function] = {
     **{name: partial(_reduction, name) for name in ("sum", "mean", "max", "min", "all", "any")},
     "amax": partial(_reduction, "max"),
@@ -285,7 +301,7 @@ NUMPY: dict[str, Function] = {
     "where": partial(_plain, chosen),
     "clip": _clipped,
     "log": partial(_plain, logarithm),
-    "log1p": partial(_plain, lambda one: risen(one, {"low": 0.0, "high": math.log1p(max(one.high, 0.0))})),
+    "log1p": partial(_plain, lambda one: risen(one, 0.0, math.log1p(max(one.high, 0.0)))),
     "sqrt": partial(_plain, lambda one: raised_to(one, 0.5)),
     "square": partial(_plain, lambda one: raised_to(one, 2.0, "i")),
     "power": partial(_plain, powered),
@@ -348,63 +364,3 @@ def _scalar(thing: Thing) -> Value:
     if value.axes or value.nodes:
         raise Unread("one number of an array")
     return value
-
-
-SHIFT_FREE = {name: (0, 1) for name in ("spread", "standard", "at_least")} | {"follow": (1,)}
-ORDERS = {name: (0, 1) for name in ("place", "top", "bottom", "then", "crown")}
-SCALE_FREE = {"accepted": (1,), "vote": (1,), "smooth": (0,)}
-LINEAR = {"gap": 1, "row_gap": 1, "smooth": 1}
-"""Which arguments of the grammar's functions may have a factor: it does not matter to them, or stands before the result."""
-UNIT_OPS = frozenset({
-    *("spread", "place", "top", "bottom", "at_least", "some", "choosy", "likely", "half", "alike", "same", "latent"),
-})  # fmt: skip
-
-
-def of_grammar(op: str, given: Sequence[Thing]) -> Value:
-    """A function of the grammar, called by a program as it stands there."""
-    constants = len(OPS[op].constants)
-    values = [value_of(one) for one in given[: len(given) - constants]]
-    if any("1" in one.axes or not one.axes for one in values):
-        raise Unread("an array of another shape")
-    factor, args = NONE, []
-    for place, one in enumerate(values):
-        if place in ORDERS.get(op, ()):
-            args.append(ordered(one))
-        elif place in SHIFT_FREE.get(op, ()):
-            args.append(affine(one))
-        else:
-            found = single(one)
-            args.append(found.node)
-            if LINEAR.get(op) == place:
-                factor = found.factor
-            elif place not in SCALE_FREE.get(op, ()):
-                factor = _factor_of(op, place, found.factor, given[-1], factor)
-    node = node_of(op, *args, *(constant_of(one) for one in given[len(given) - constants :]))
-    if op == "power" and type_of(args[0]).value in ("MM", "NN"):
-        node = node_of("sharpen", *node.args)
-    bounds = UNIT if op in UNIT_OPS else _bounds(op, values)
-    found_ = made(values, tuple(type_of(node).value), {factor: node}, {}, kind="f", **bounds)
-    return replace(found_, owner=values[0].owner) if op == "turned" else found_
-
-
-def _factor_of(op: str, place: int, factor: frozenset, last: Thing, before: frozenset) -> frozenset:  # type: ignore[type-arg]
-    """The factor that an argument leaves before the result."""
-    if not factor:
-        return before
-    if op == "ratio" and is_positive(factor):
-        return times(before, factor, 1.0 if place == 0 else -1.0)
-    if op == "power" and is_positive(factor):
-        return times(before, factor, constant_of(last))
-    raise Unread("a function of something that is scaled")
-
-
-def _bounds(op: str, values: Sequence[Value]) -> dict[str, float]:
-    last = values[-1]
-    least, most = min(last.low, 0.0), max(last.high, 0.0)
-    if op in ("gap", "row_gap"):
-        return {"low": least - most, "high": most - least}
-    if op in ("accepted", "vote"):
-        return {"low": -1.0 if least else 0.0, "high": 1.0}
-    if op == "smooth":
-        return {"low": least, "high": most}
-    return {"low": -1e9, "high": 1e9}

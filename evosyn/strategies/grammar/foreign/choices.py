@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import replace
 
 from evosyn.strategies.grammar.foreign.products import (
@@ -16,26 +15,28 @@ from evosyn.strategies.grammar.foreign.products import (
     multiplied,
 )
 from evosyn.strategies.grammar.foreign.values import (
-    LARGEST,
-    NONE,
-    Factor,
-    Unread,
     Value,
     added,
     aligned,
     broadcast,
+    made,
+    number,
+    single,
+)
+from evosyn.strategies.grammar.foreign.words import (
+    LARGEST,
+    NONE,
+    Factor,
+    Unread,
     checked,
     inverted,
     is_binary,
     is_positive,
     is_turned,
-    made,
     node_of,
-    number,
     power_of,
     rarity,
     rejected,
-    single,
     times,
     turned,
 )
@@ -45,7 +46,7 @@ FLIPPED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "==", "!=": "!="}
 NOTHING = {">": True, "!=": True, "==": False, "<=": False}
 ONE_OF = {">=": True, "<": False}
 WHOLE = {"==": True, ">=": True, "<": False, "!=": False}
-"""Whether a comparison of a count with 0 says that there is one, with 1 too, and with how many there are that it is all."""
+"""Whether a comparison of a count with 0 or 1 says that there is one; with how many there are, that it is all."""
 EXTREMES = (("max", ("==", ">="), "top"), ("min", ("==", "<="), "bottom"))
 
 
@@ -271,9 +272,9 @@ def logarithm(value: Value) -> Value:
     return made((value,), value.axes, nodes, numbers, kind="f", low=low, high=high)
 
 
-def risen(value: Value, bounds: Mapping[str, float]) -> Value:
+def risen(value: Value, low: float, high: float) -> Value:
     """A function that rises everywhere, and keeps apart what is."""
     if value.low < 0 or value.high > (1e6 if value.kind == "i" else 1e3) or len(value.axes) != 1:
         raise Unread("a function beyond what is known of it")
     nodes = {NONE: node_of("rising", single(value).node)}
-    return made((value,), value.axes, nodes, {}, kind="f", **bounds)
+    return made((value,), value.axes, nodes, {}, kind="f", low=low, high=high)

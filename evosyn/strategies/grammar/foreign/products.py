@@ -1,8 +1,7 @@
 """Products and quotients of values. What may be zero divides only behind a guard, or leaves holes.
 
-A guarded count (`np.maximum(passed.sum(axis=0), 1)`) is the word `guard` of a matrix, in units of the share that each of
-its columns accepts; one over it is `per`. Bounds hold for at most `LARGEST` solutions and testings. docs/evolve.md,
-"Bursts".
+A guard is a count that was kept above 0, as by `np.maximum(passed.sum(axis=0), 1)`. Bounds hold for at most `LARGEST`
+solutions and testings. docs/evolve.md, "Bursts".
 """
 
 from __future__ import annotations
@@ -11,27 +10,29 @@ import math
 from dataclasses import replace
 
 from evosyn.strategies.grammar.foreign.values import (
+    Value,
+    aligned,
+    broadcast,
+    made,
+    single,
+)
+from evosyn.strategies.grammar.foreign.words import (
     LARGEST,
     NONE,
     Factor,
     Scaled,
     Unread,
-    Value,
-    aligned,
-    broadcast,
     column_mean,
     contracted,
     is_binary,
     is_positive,
     is_turned,
-    made,
     neg,
     node_of,
     power_of,
     rarity,
     rejected,
     scaled,
-    single,
     times,
     total,
     turned,
@@ -166,7 +167,7 @@ def least_share(value: Value, factor: Factor) -> float:
     """What the tree of a value is at least, without its factor."""
     if any(name != "size" for (name, _), _ in factor):
         return 0.0
-    return value.low / LARGEST ** max(0.0, sum(power for _, power in factor))
+    return value.low / float(LARGEST) ** max(0.0, sum(power for _, power in factor))
 
 
 def _over_guard(one: Value, other: Value, guard: Scaled) -> Value:

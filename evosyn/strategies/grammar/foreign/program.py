@@ -7,75 +7,41 @@ Loops, conditions, classes and comprehensions are not. docs/evolve.md, "Bursts".
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
 from functools import cache
 
 from evosyn.parsing import parsed
 from evosyn.strategies.grammar.foreign.calls import (
     BUILTINS,
     METHODS,
-    NOTHING,
     NUMPY,
     TYPES,
     Method,
     Thing,
     Word,
-    both,
     denied,
-    either,
-    of_grammar,
-    powered,
     rounded,
-    subtracted,
-    transposed,
     value_of,
 )
 from evosyn.strategies.grammar.foreign.choices import compared
-from evosyn.strategies.grammar.foreign.products import divided, multiplied
-from evosyn.strategies.grammar.foreign.sums import matmul
-from evosyn.strategies.grammar.foreign.values import (
-    NONE,
-    Unread,
-    Value,
-    added,
-    negated,
-    node_of,
-    number,
-    ordered,
-    size,
+from evosyn.strategies.grammar.foreign.own import of_grammar
+from evosyn.strategies.grammar.foreign.parts import (
+    READ_ONLY,
+    RISKY,
+    SIGNS,
+    attribute,
+    literal,
+    operate,
+    part_of,
+    shares,
 )
-from evosyn.strategies.grammar.grammar import OPS, TERMINALS, Node, Program, Type, type_of
+from evosyn.strategies.grammar.foreign.values import Value, negated, ordered, size
+from evosyn.strategies.grammar.foreign.words import NONE, Unread
+from evosyn.strategies.grammar.grammar import TERMINALS, Node, Program, Type, type_of
 from evosyn.strategies.grammar.source import CALLS, definition, own_functions
 
 LONGEST, MOST_STEPS, DEEPEST = 20_000, 4000, 6
 """Characters of a program, expressions and calls within calls that are followed."""
-READ_ONLY = object()
-RISKY = {"copies": (-1e6, 1e6), "kin": (-1e3, 1e3), "testing_kin": (-1e3, 1e3)}
-"""Bounds of what was recorded; all other parts of the evidence lie between 0 and 1."""
-EVIDENCE: dict[str, Thing] = {
-    "passed": Value(("M", "N"), {NONE: Node("passed")}, {}, "b", 0.0, 1.0, exact=True, owner=READ_ONLY),
-    "copies": Value(("M",), {NONE: Node("copies")}, {}, "i", *RISKY["copies"], exact=True, owner=READ_ONLY),
-    "cases": Word("cases"),
-}
-OPERATORS: dict[type[ast.operator], Callable[[Value, Value], Value]] = {
-    ast.Add: added,
-    ast.Sub: subtracted,
-    ast.Mult: multiplied,
-    ast.Div: divided,
-    ast.MatMult: matmul,
-    ast.Pow: powered,
-    ast.BitAnd: both,
-    ast.BitOr: either,
-}
-SIGNS: dict[type[ast.cmpop], str] = {
-    ast.Lt: "<",
-    ast.Gt: ">",
-    ast.LtE: "<=",
-    ast.GtE: ">=",
-    ast.Eq: "==",
-    ast.NotEq: "!=",
-}
 NOTES = frozenset({"tuple", "list", "dict", "float", "int", "bool", "str", "object"})
 """Names that annotations of functions may use, which are worked out when the program is loaded."""
 
@@ -86,7 +52,7 @@ def read_foreign(text: str) -> Program | None:
         return None
     try:
         return _Module(parsed(text)).program()
-    except (SyntaxError, ValueError, TypeError, KeyError, IndexError, RecursionError, MemoryError, OverflowError):
+    except (SyntaxError, ValueError, TypeError, LookupError, ArithmeticError, RecursionError, MemoryError):
         return None
 
 
@@ -117,9 +83,9 @@ class _Module:
         if rank is None or len(rank.args.args) != 1:
             raise Unread("no rank(evidence)")
         found = self._called(rank, [Word("evidence")])
-        if not isinstance(found, tuple) or len(found) != 2:
+        if not isinstance(found, tuple):
             raise Unread("not a pair of scores")
-        solutions, testings = map(value_of, found)
+        solutions, testings = (value_of(one) for one in found)
         if solutions.axes != ("M",) or testings.axes != ("N",) or solutions.holes or testings.holes:
             raise Unread("scores of another shape")
         program = Program(*map(ordered, (solutions, testings)))
@@ -153,13 +119,17 @@ class _Module:
                 return "tuple" not in self._names and all(map(self._is_plain, parts))
         return False
 
-    def _called(self, function: ast.FunctionDef, given: list[Thing], keywords: Mapping[str, Thing] | None = None) -> Thing:
+    def _called(
+        self, function: ast.FunctionDef, given: list[Thing], keywords: Mapping[str, Thing] | None = None
+    ) -> Thing:
         """What a function of the program returns."""
         names = [one.arg for one in function.args.args]
         scope = dict(zip(names, given, strict=False)) | dict(keywords or {})
         if len(self._scopes) == DEEPEST or len(given) + len(keywords or {}) != len(names) or set(scope) != set(names):
             raise Unread("a call that cannot be followed")
-        local = {node.id for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+        local = {
+            node.id for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+        }
         self._scopes.append(scope)
         try:
             for statement in function.body:
@@ -179,7 +149,7 @@ class _Module:
                 self._bind(target, self._read(value, local))
             case ast.AugAssign(ast.Name(name), operator, value):
                 old = value_of(self._named(name, local))
-                new = _operate(operator, old, value_of(self._read(value, local)))
+                new = operate(operator, old, value_of(self._read(value, local)))
                 if old.axes and (old.axes, old.kind) != (new.axes, new.kind):
                     raise Unread("a change in place to something else")
                 if old.axes and (old.owner is READ_ONLY or old.kind == "b" or self._holders(old.owner) != 1):
@@ -200,7 +170,7 @@ class _Module:
 
     def _holders(self, owner: object) -> int:
         """How many names, here and where this was called from, stand for what shares this memory."""
-        return sum(_shares(thing, owner) for scope in self._scopes for thing in scope.values())
+        return sum(shares(thing, owner) for scope in self._scopes for thing in scope.values())
 
     def _named(self, name: str, local: set[str]) -> Thing:
         scope = self._scopes[-1]
@@ -221,15 +191,15 @@ class _Module:
             return leaf
         match value:
             case ast.Constant(constant):
-                return _literal(constant)
+                return literal(constant)
             case ast.Name(name):
                 return self._named(name, local)
             case ast.Tuple(parts) | ast.List(parts):
                 return tuple(self._read(one, local) for one in parts)
             case ast.Attribute(of, name):
-                return _attribute(self._read(of, local), name)
+                return attribute(self._read(of, local), name)
             case ast.BinOp(left, operator, right):
-                return _operate(operator, value_of(self._read(left, local)), value_of(self._read(right, local)))
+                return operate(operator, value_of(self._read(left, local)), value_of(self._read(right, local)))
             case ast.UnaryOp(ast.USub(), of):
                 return negated(value_of(self._read(of, local)))
             case ast.UnaryOp(ast.Invert(), of):
@@ -238,7 +208,7 @@ class _Module:
                 one, other = value_of(self._read(left, local)), value_of(self._read(right, local))
                 return compared(one, SIGNS[type(sign)], other)
             case ast.Subscript(of, at):
-                return self._part(self._read(of, local), at, local)
+                return part_of(self._read(of, local), self._places(at, local))
             case ast.Call(function, given, keywords):
                 called = self._read(function, local)
                 options = {one.arg: self._read(one.value, local) for one in keywords if one.arg is not None}
@@ -264,45 +234,34 @@ class _Module:
                 return METHODS[name]([value, *given], keywords)
             case Word("builtin", "len") if len(given) == 1 and not keywords:
                 return size(value_of(given[0]).axes[0])
-            case Word("builtin" | "type", name) if name in BUILTINS:
+            case Word("builtin" | "type", name):
                 return BUILTINS[name](given, keywords)
         raise Unread("a call of something else")
 
-    def _part(self, of: Thing, at: ast.expr, local: set[str]) -> Thing:
-        """A size from a shape, an array with new axes, or the rows of the best or worst."""
-        if isinstance(of, tuple):
-            place = _literal(ast.literal_eval(at))
-            assert isinstance(place, Value)
-            return of[int(place.low)]
-        value, places = value_of(of), at.elts if isinstance(at, ast.Tuple) else [at]
-        kinds = ["all" if ast.dump(one) == _ALL else self._read(one, local) for one in places]
-        if all(kind in ("all", NOTHING) for kind in kinds if not isinstance(kind, Value)) and NOTHING in [
-            kind for kind in kinds if not isinstance(kind, Value)
-        ]:
-            axes = iter(value.axes)
-            new = [("1" if kind == NOTHING else next(axes)) for kind in kinds if not isinstance(kind, Value)]
-            if len(new) == len(kinds):
-                return replace(value, axes=(*new, *axes))
-        if len(kinds) == 1 and isinstance(kinds[0], Value):
-            return _chosen(value, kinds[0])
-        raise Unread("another part of an array")
+    def _places(self, at: ast.expr, local: set[str]) -> list[Thing]:
+        """What stands between square brackets."""
+        places = at.elts if isinstance(at, ast.Tuple) else [at]
+        return [Word("all") if ast.dump(one) == _ALL else self._read(one, local) for one in places]
 
     def _terminal(self, value: ast.expr, local: set[str]) -> Value | None:
         """A part of the evidence as the grammar defines it."""
         name = _terminals().get(ast.dump(value)) if self._scopes[-1].get("evidence") == Word("evidence") else None
         if name is None:
             return None
-        for node in ast.walk(value):
-            if isinstance(node, ast.Name) and node.id not in ("case", "evidence", "len"):
-                thing = self._named(node.id, local)
-                if thing != Word("numpy" if node.id == "np" else "function", "" if node.id == "np" else node.id):
-                    return None
-                if node.id != "np" and node.id not in self._own:
-                    return None
-            if isinstance(node, ast.Name) and node.id == "len" and self._named("len", local) != Word("builtin", "len"):
-                return None
+        used = {node.id for node in ast.walk(value) if isinstance(node, ast.Name)} - {"case", "evidence"}
+        if not all(self._is_as_ever(one, local) for one in used):
+            return None
         low, high = RISKY.get(name, (0.0, 1.0))
         return Value(tuple(TERMINALS[name].type.value), {NONE: Node(name)}, {}, "f", low, high)
+
+    def _is_as_ever(self, name: str, local: set[str]) -> bool:
+        """Whether a name stands for what it does in programs of the grammar."""
+        thing = self._named(name, local)
+        return (
+            thing in (Word("numpy"), Word("builtin", "len"))
+            if name in ("np", "len")
+            else name in self._own and thing == Word("function", name)
+        )
 
 
 _ALL = ast.dump(parsed("x[:]").body[0].value.slice)  # type: ignore[attr-defined]
@@ -333,68 +292,12 @@ def _bound_by(statement: ast.stmt) -> Iterable[tuple[str, Thing]]:
         case ast.ImportFrom("__future__", [ast.alias("annotations")]):
             return [("annotations", Word("future"))]
         case ast.Assign([ast.Name(name)], value):
-            return [(name, _literal(ast.literal_eval(value)))]
+            return [(name, literal(ast.literal_eval(value)))]
     raise Unread("something else at the top")
 
 
 def _is_future(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
-
-
-def _literal(constant: object) -> Thing:
-    if constant is None:
-        return NOTHING
-    if isinstance(constant, bool):
-        return Word("truth", str(constant))
-    if isinstance(constant, int | float) and abs(constant) <= 1e12:
-        return number(float(constant), "i" if isinstance(constant, int) else "f")
-    raise Unread("another constant")
-
-
-def _attribute(of: Thing, name: str) -> Thing:
-    match of:
-        case Word("evidence"):
-            return EVIDENCE[name]
-        case Word("numpy"):
-            found = {"newaxis": NOTHING, **{one: Word("type", one) for one in ("float64", "int64", "bool_")}}
-            return found[name] if name in found else Word("of numpy", name)
-        case Value() if name == "T":
-            return transposed(of)
-        case Value() if name == "shape":
-            return tuple(size(axis) for axis in of.axes)
-        case Value() if name == "size":
-            sizes = [size(axis) for axis in of.axes]
-            return multiplied(*sizes) if len(sizes) == 2 else sizes[0]
-        case Value():
-            return Method(of, name)
-    raise Unread("an attribute of something else")
-
-
-def _operate(operator: ast.operator, one: Value, other: Value) -> Value:
-    if type(operator) not in OPERATORS:
-        raise Unread("another operator")
-    return OPERATORS[type(operator)](one, other)
-
-
-def _chosen(value: Value, condition: Value) -> Value:
-    """The rows of the best or of the worst, of which there is always one."""
-    node = next(iter(condition.nodes.values()), Node(""))
-    if node.op not in ("top", "bottom") or condition.numbers or condition.axes != ("M",) or value.axes != ("M", "N"):
-        raise Unread("some rows")
-    nodes = {}
-    for factor, matrix in value.nodes.items():
-        inner = matrix.args[0] if matrix.op == "neg" else matrix
-        assert isinstance(inner, Node)
-        rows = node_of("chosen", inner, node)
-        nodes[factor] = node_of("neg", rows) if matrix.op == "neg" else rows
-    return replace(value, axes=("C", "N"), nodes=nodes, owner=object(), holes=value.holes | condition.holes)
-
-
-def _shares(thing: Thing, owner: object) -> bool:
-    if isinstance(thing, tuple) and not isinstance(thing, Word | Method):
-        return any(_shares(one, owner) for one in thing)
-    value = thing.value if isinstance(thing, Method) else thing
-    return isinstance(value, Value) and value.owner is owner
 
 
 def _after_rounding(tree: Node, solutions: Node) -> Node:

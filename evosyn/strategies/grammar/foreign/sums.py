@@ -8,24 +8,26 @@ from functools import partial
 
 from evosyn.strategies.grammar.foreign.products import divided, met, multiplied
 from evosyn.strategies.grammar.foreign.values import (
+    Value,
+    added,
+    complement,
+    made,
+    single,
+)
+from evosyn.strategies.grammar.foreign.words import (
     LARGEST,
     NONE,
     Factor,
     Scaled,
     Unread,
-    Value,
-    added,
-    complement,
     contracted,
     is_binary,
     is_positive,
     is_turned,
-    made,
     neg,
     node_of,
     power_of,
     rarity,
-    single,
     times,
     turned,
 )
@@ -86,17 +88,22 @@ def _parts(of: Value) -> tuple[list[Scaled], dict[Factor, float]]:
 
 
 def _contracted(columns: Node, letters: str, summed: str, of: Node) -> Scaled:
-    match of:
-        case Node("per" | "ratio", (Node() as matrix, *_)):
-            matrix = matrix if of.op == "per" else next((one for one in matrix.args if isinstance(one, Node)), matrix)
-            if is_binary(matrix) and not is_turned(matrix) and columns == turned(matrix, ""):
-                if of.op == "per" or of == rarity(matrix):
-                    both = times(power_of("size", "M"), power_of("size", summed))
-                    return Scaled(both, node_of("row_mean", node_of("rare", matrix)))
+    if (matrix := _rarity_of(of)) is not None and columns == turned(matrix, ""):
+        both = times(power_of("size", "M"), power_of("size", summed))
+        return Scaled(both, node_of("row_mean", node_of("rare", matrix)))
     if letters in ("MM", "NN"):
         mean = node_of("mul", node_of("row_mean", columns), node_of("smooth", columns, of))
         return Scaled(power_of("size", summed), mean)
     return contracted(columns, of)
+
+
+def _rarity_of(of: Node) -> Node | None:
+    """The matrix of solutions by testings of whose counts it is one over each."""
+    match of:
+        case Node("per", (Node() as matrix,)) | Node("ratio", (Node("some", (Node() as matrix,)), _)):
+            if not is_turned(matrix) and (of.op == "per" or of == rarity(matrix)):
+                return matrix
+    return None
 
 
 def _common(one: Value, other: Value) -> Value:

@@ -10,29 +10,34 @@ before a tree that is zero then. Trees may hold words of this package (`neg`, `i
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, TypeAlias
 
-from evosyn.strategies.grammar.grammar import Node, size_of
+from evosyn.strategies.grammar.foreign.words import (
+    LARGEST,
+    MOST_CONSTANT,
+    NONE,
+    ORDER_ONLY,
+    Factor,
+    Scaled,
+    Unread,
+    checked,
+    column_mean,
+    contracted,
+    inverted,
+    is_positive,
+    is_turned,
+    neg,
+    node_of,
+    power_of,
+    rejected,
+    scaled,
+    times,
+    total,
+)
+from evosyn.strategies.grammar.grammar import Node
 
-Symbol: TypeAlias = tuple[str, Hashable]
-"""`size`: of an axis; `total`: the sum of the absolute values of a tree; `sum`, `max`, `min`: of a tree; `positive`."""
-Factor: TypeAlias = frozenset[tuple[Symbol, float]]
-
-NONE: Factor = frozenset()
-POSITIVE = frozenset({"size", "positive"})
-LARGEST = 512
-"""Solutions or testings of one problem at most, where bounds are reckoned."""
-ORDER_ONLY = frozenset({"order", "rising", "tidied"})
-"""Words around a tree of which only the order is known, or that keep it."""
-MOST_NODES, MOST_TERMS = 64, 8
-LEAST_CONSTANT, MOST_CONSTANT = 1e-3, 100.0
-"""Outside these a constant meets the rounding of scores, here or there."""
-
-
-class Unread(ValueError):
-    """Something in the program is not understood."""
+MOST_TERMS = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,13 +74,6 @@ class Value:
         return "".join(self.axes).replace("1", "")
 
 
-class Scaled(NamedTuple):
-    """A factor times a tree."""
-
-    factor: Factor
-    node: Node
-
-
 def number(value: float, kind: str = "f") -> Value:
     numbers = {NONE: float(value)} if value else {}
     return Value(numbers=numbers, kind=kind, low=value, high=value, exact=True)
@@ -86,114 +84,6 @@ def size(letter: str) -> Value:
     if letter not in ("M", "N"):
         raise Unread("the size of something else")
     return Value(numbers={power_of("size", letter): 1.0}, kind="i", low=1, high=LARGEST, exact=True)
-
-
-def power_of(name: str, of: Hashable, power: float = 1.0) -> Factor:
-    return frozenset({((name, of), power)})
-
-
-def times(one: Factor, other: Factor, power: float = 1.0) -> Factor:
-    """The product with a power of the other."""
-    powers = dict(one)
-    for symbol, more in other:
-        powers[symbol] = powers.get(symbol, 0.0) + more * power
-    return frozenset((symbol, power) for symbol, power in powers.items() if power)
-
-
-def is_positive(factor: Factor) -> bool:
-    """Whether it is above zero for every evidence."""
-    return all(symbol[0] in POSITIVE for symbol, _ in factor)
-
-
-def node_of(op: str, *args: Node | float) -> Node:
-    made = Node(op, args)
-    if size_of(made) > MOST_NODES:
-        raise Unread("a tree that is too large")
-    return made
-
-
-def neg(node: Node) -> Node:
-    match node:
-        case Node("neg", (Node() as inner,)):
-            return inner
-        case Node("sub", (Node() as one, Node() as other)):
-            return node_of("sub", other, one)
-    return node_of("neg", node)
-
-
-def scaled(node: Node, constant: float) -> Node:
-    """A tree times a number."""
-    match node:
-        case Node("neg", (Node() as inner,)):
-            return scaled(inner, -constant)
-        case Node("times", (Node() as inner, float() as before)):
-            return scaled(inner, before * constant)
-    if constant in (1.0, -1.0):
-        return node if constant > 0 else neg(node)
-    return node_of("times", node, checked(constant))
-
-
-def checked(constant: float) -> float:
-    if not LEAST_CONSTANT <= abs(constant) <= MOST_CONSTANT:
-        raise Unread("a constant too near to nothing or to everything")
-    return constant
-
-
-def turned(matrix: Node, letters: str) -> Node:
-    """Its axes exchanged; likenesses of pairs are the same either way."""
-    if letters in ("MM", "NN"):
-        return matrix
-    match matrix:
-        case Node("turned", (Node() as inner,)):
-            return inner
-    return node_of("turned", matrix)
-
-
-def rejected(matrix: Node) -> Node:
-    """1 minus it."""
-    match matrix:
-        case Node("rejected", (Node() as inner,)):
-            return inner
-        case Node("turned", (Node() as inner,)):
-            return node_of("turned", rejected(inner))
-    return node_of("rejected", matrix)
-
-
-def is_binary(matrix: Node) -> bool:
-    """Whether it is what passed, or what failed: zeros and ones."""
-    while matrix.op in ("turned", "rejected"):
-        inner = matrix.args[0]
-        assert isinstance(inner, Node)
-        matrix = inner
-    return matrix.op == "passed"
-
-
-def is_turned(matrix: Node) -> bool:
-    """Whether its columns are solutions."""
-    return matrix.op == "turned"
-
-
-def column_mean(matrix: Node) -> Node:
-    """Of zeros and ones by testings (or, turned, by solutions)."""
-    inner = matrix.args[0] if is_turned(matrix) else node_of("turned", matrix)
-    assert isinstance(inner, Node)
-    return node_of("row_mean", inner)
-
-
-def rarity(matrix: Node) -> Node:
-    """One over the share of those that a column accepts, 0 where it accepts nobody."""
-    return node_of("ratio", node_of("some", matrix), column_mean(matrix))
-
-
-def inverted(condition: Node) -> Node:
-    match condition:
-        case Node("invert", (Node() as inner,)):
-            return inner
-    return node_of("invert", condition)
-
-
-def total(node: Node) -> Factor:
-    return power_of("total", node)
 
 
 def added(one: Value, other: Value) -> Value:
@@ -295,7 +185,9 @@ def _gap(matrix: Node, of: Node) -> Node:
     return node_of("gap", matrix, of)
 
 
-def _complete(nodes: dict[Factor, Node], numbers: dict[Factor, float]) -> tuple[dict[Factor, Node], dict[Factor, float]]:
+def _complete(
+    nodes: dict[Factor, Node], numbers: dict[Factor, float]
+) -> tuple[dict[Factor, Node], dict[Factor, float]]:
     """Sums that have a name: a total without what is accepted of it is what is rejected; a gap without a testing's own
     passes is the fair one."""
     for factor, node in list(nodes.items()):
@@ -407,12 +299,3 @@ def lowered(term: Scaled) -> Scaled:
             mean = contracted(matrix, of)
             return Scaled(times(times(factor, mean.factor), rows), node_of("ratio", mean.node, column_mean(matrix)))
     return term
-
-
-def contracted(matrix: Node, of: Node) -> Scaled:
-    """The sum over the rows of a matrix, each times its item of a vector: a mean times the vector's total."""
-    if is_turned(matrix):
-        inner = matrix.args[0]
-        assert isinstance(inner, Node)
-        return Scaled(total(of), node_of("vote", inner, of))
-    return Scaled(total(of), node_of("accepted", matrix, of))
