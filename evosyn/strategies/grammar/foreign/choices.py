@@ -201,6 +201,8 @@ def raised_to(value: Value, exponent: float, kind: str = "f") -> Value:
         return divided(number(1.0), value)
     if not 0.05 <= exponent <= 4 or value.low < 0 or value.kind == "b":
         raise Unread("such a power")
+    if exponent < 1 and not is_apart_from_noise(value):
+        raise Unread("a root of noise")
     nodes: dict[Factor, Node] = {}
     numbers: dict[Factor, float] = {}
     if value.nodes:
@@ -219,6 +221,11 @@ def raised_to(value: Value, exponent: float, kind: str = "f") -> Value:
     low, high = value.low**exponent, value.high**exponent
     kind = "i" if kind == value.kind == "i" else "f"
     return made((value,), value.axes, nodes, numbers, kind=kind, low=low, high=high)
+
+
+def is_apart_from_noise(value: Value) -> bool:
+    """Whether it is exactly 0 where it should be: a root makes much of the last bits there."""
+    return value.exact or value.low >= 1e-3
 
 
 def _is_moderate(value: Value, factor: Factor) -> bool:

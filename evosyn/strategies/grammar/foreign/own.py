@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from evosyn.strategies.grammar.foreign.calls import Thing, constant_of, value_of
+from evosyn.strategies.grammar.foreign.choices import is_apart_from_noise
 from evosyn.strategies.grammar.foreign.values import Value, affine, made, ordered, single
-from evosyn.strategies.grammar.foreign.words import NONE, Factor, Unread, is_positive, node_of, times
+from evosyn.strategies.grammar.foreign.words import NONE, Factor, Unread, is_positive, node_of, times, unrounded
 from evosyn.strategies.grammar.grammar import OPS, type_of
 
 SHIFT_FREE = dict.fromkeys(("spread", "standard", "at_least"), (0, 1)) | {"follow": (1,)}
@@ -27,8 +28,8 @@ def of_grammar(op: str, given: Sequence[Thing]) -> Value:
     """A function of the grammar, called by a program as it stands there."""
     constants = len(OPS[op].constants)
     values = [value_of(one) for one in given[: len(given) - constants]]
-    if any("1" in one.axes or not one.axes for one in values):
-        raise Unread("an array of another shape")
+    if any("1" in one.axes or not one.axes or one.kind == "b" for one in values):
+        raise Unread("an array of another shape, or of truths")
     factor, args = NONE, []
     for place, one in enumerate(values):
         if place in ORDERS.get(op, ()):
@@ -42,12 +43,24 @@ def of_grammar(op: str, given: Sequence[Thing]) -> Value:
                 factor = found.factor
             elif place not in SCALE_FREE.get(op, ()):
                 factor = _factor_of(op, place, found.factor, given[-1], factor)
+    if op == "power":
+        _check_power(values[0], constant_of(given[-1]))
     node = node_of(op, *args, *(constant_of(one) for one in given[len(given) - constants :]))
-    if op == "power" and type_of(args[0]).value in ("MM", "NN"):
+    if op == "power" and values[0].letters in ("MM", "NN"):
         node = node_of("sharpen", *node.args)
+    kind = type_of(unrounded(node, lambda inner: inner)).value
     low, high = (0.0, 1.0) if op in UNIT_OPS else _bounds(op, values)
-    found_ = made(values, tuple(type_of(node).value), {factor: node}, {}, kind="f", low=low, high=high)
+    found_ = made(values, tuple(kind), {factor: node}, {}, kind="f", low=low, high=high)
     return replace(found_, owner=values[0].owner) if op == "turned" else found_
+
+
+def _check_power(value: Value, exponent: float) -> None:
+    """
+    Raises:
+        Unread: the power is not that of a value without its factor, or of its last bits.
+    """
+    if exponent < 0 or max(value.high, -value.low) > 1e6 or (exponent < 1 and not is_apart_from_noise(value)):
+        raise Unread("such a power")
 
 
 def _factor_of(op: str, place: int, factor: Factor, last: Thing, before: Factor) -> Factor:

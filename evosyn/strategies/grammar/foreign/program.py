@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Mapping
-from functools import cache
+from functools import cache, partial
 
 from evosyn.parsing import parsed
+from evosyn.program_identity import program_key
 from evosyn.strategies.grammar.foreign.calls import (
     BUILTINS,
     METHODS,
@@ -36,19 +37,23 @@ from evosyn.strategies.grammar.foreign.parts import (
     shares,
 )
 from evosyn.strategies.grammar.foreign.values import Value, negated, ordered, size
-from evosyn.strategies.grammar.foreign.words import NONE, Unread
+from evosyn.strategies.grammar.foreign.words import NONE, Unread, unrounded
 from evosyn.strategies.grammar.grammar import TERMINALS, Node, Program, Type, type_of
 from evosyn.strategies.grammar.source import CALLS, definition, own_functions
 
 LONGEST, MOST_STEPS, DEEPEST = 20_000, 4000, 6
 """Characters of a program, expressions and calls within calls that are followed."""
+MOST_FACTORS = 4
+"""Shares that may be multiplied until some products are too small to be told apart."""
+FINE = frozenset({"likely", "latent", "mutual", "check_chance"})
+"""What comes as near to 0 or 1 as numbers do."""
 NOTES = frozenset({"tuple", "list", "dict", "float", "int", "bool", "str", "object"})
 """Names that annotations of functions may use, which are worked out when the program is loaded."""
 
 
 def read_foreign(text: str) -> Program | None:
     """The trees that rank as a program in ordinary numpy does, wherever it ranks, or None. Nothing is executed."""
-    if len(text) > LONGEST:
+    if len(text) > LONGEST or program_key(text) is None:
         return None
     try:
         return _Module(parsed(text)).program()
@@ -64,9 +69,10 @@ class _Module:
         self._functions: dict[str, ast.FunctionDef] = {}
         self._scopes: list[dict[str, Thing]] = []
         self._steps = 0
-        notes = True
-        for statement in tree.body:
-            notes = notes and not _is_future(statement)
+        notes = not any(map(_is_future, tree.body))
+        for place, statement in enumerate(tree.body):
+            if _is_future(statement) and place > (ast.get_docstring(tree) is not None):
+                raise Unread("an import from the future behind other statements")
             for name, thing in _bound_by(statement):
                 if name in self._names:
                     raise Unread(f"{name} is defined twice")
@@ -88,8 +94,13 @@ class _Module:
         solutions, testings = (value_of(one) for one in found)
         if solutions.axes != ("M",) or testings.axes != ("N",) or solutions.holes or testings.holes:
             raise Unread("scores of another shape")
-        program = Program(*map(ordered, (solutions, testings)))
-        program = Program(program.solutions, _after_rounding(program.testings, program.solutions))
+        program = Program(ordered(solutions), ordered(testings))
+        rounded_ = partial(_as_returned, solutions=program.solutions)
+        program = Program(program.solutions, unrounded(program.testings, rounded_))
+        fine = _is_fine(program.solutions, below=False)
+        for value, tree in zip((solutions, testings), program, strict=True):
+            if _is_fine(tree, below=fine) and [node.op for node in value.nodes.values()] != ["tidied"]:
+                raise Unread("scores that differ by less than rounding leaves")
         if (type_of(program.solutions), type_of(program.testings)) != (Type.M, Type.N):
             raise Unread("scores of another shape")
         return program
@@ -127,6 +138,8 @@ class _Module:
         scope = dict(zip(names, given, strict=False)) | dict(keywords or {})
         if len(self._scopes) == DEEPEST or len(given) + len(keywords or {}) != len(names) or set(scope) != set(names):
             raise Unread("a call that cannot be followed")
+        if not all(isinstance(statement, _PLAIN) for statement in function.body) or _yields(function):
+            raise Unread("another statement")
         local = {
             node.id for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
         }
@@ -145,7 +158,7 @@ class _Module:
         match statement:
             case ast.Expr(ast.Constant()) | ast.Pass():
                 return
-            case ast.Assign([target], value) | ast.AnnAssign(ast.Name() as target, ast.expr() as value):
+            case ast.Assign([target], value) | ast.AnnAssign(ast.Name() as target, _, ast.expr() as value):
                 self._bind(target, self._read(value, local))
             case ast.AugAssign(ast.Name(name), operator, value):
                 old = value_of(self._named(name, local))
@@ -256,14 +269,13 @@ class _Module:
 
     def _is_as_ever(self, name: str, local: set[str]) -> bool:
         """Whether a name stands for what it does in programs of the grammar."""
-        thing = self._named(name, local)
-        return (
-            thing in (Word("numpy"), Word("builtin", "len"))
-            if name in ("np", "len")
-            else name in self._own and thing == Word("function", name)
-        )
+        if name in self._own:
+            return self._named(name, local) == Word("function", name)
+        return self._named(name, local) == _AS_EVER.get(name)
 
 
+_AS_EVER = {"np": Word("numpy"), "len": Word("builtin", "len"), "float": Word("type", "float")}
+_PLAIN = ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Expr | ast.Pass | ast.Return
 _ALL = ast.dump(parsed("x[:]").body[0].value.slice)  # type: ignore[attr-defined]
 
 
@@ -296,14 +308,35 @@ def _bound_by(statement: ast.stmt) -> Iterable[tuple[str, Thing]]:
     raise Unread("something else at the top")
 
 
+def _yields(function: ast.FunctionDef) -> bool:
+    return any(isinstance(node, ast.Yield | ast.YieldFrom) for node in ast.walk(function))
+
+
 def _is_future(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
 
 
-def _after_rounding(tree: Node, solutions: Node) -> Node:
-    """The tree with the solutions' own scores, as they are returned, in the place of what is rounded like them."""
-    if tree.op == "tidied":
-        if tree.args[0] != solutions:
-            raise Unread("something that is rounded")
-        return Node("solution_scores")
-    return Node(tree.op, tuple(_after_rounding(arg, solutions) if isinstance(arg, Node) else arg for arg in tree.args))
+def _is_fine(tree: Node, *, below: bool) -> bool:
+    """Whether scores may differ by less than a tree's are rounded to.
+
+    Args:
+        below: whether those of the solutions do.
+    """
+    if tree.op in FINE or (below and tree.op == "solution_scores") or _degree(tree) > MOST_FACTORS:
+        return True
+    return any(_is_fine(arg, below=below) for arg in tree.args if isinstance(arg, Node))
+
+
+def _degree(tree: Node) -> float:
+    """How many shares are multiplied in a tree."""
+    degrees = [_degree(arg) for arg in tree.args if isinstance(arg, Node)]
+    if tree.op == "mul":
+        return sum(degrees)
+    exponent = tree.args[-1] if tree.op in ("power", "sharpen") else 1.0
+    return max(degrees, default=1.0) * (exponent if isinstance(exponent, float) else 1.0)
+
+
+def _as_returned(node: Node, solutions: Node) -> Node:
+    if node != solutions:
+        raise Unread("something that is rounded")
+    return Node("solution_scores")

@@ -263,9 +263,14 @@ def ordered(value: Value) -> Node:
         Unread: there is none.
     """
     node = affine(value)
-    while node.op in ORDER_ONLY and isinstance(inner := node.args[0], Node):
-        node = inner
-    return node
+    while True:
+        match node:
+            case Node("power", (Node() as inner, float() as exponent)) if exponent > 0:
+                node = inner
+            case Node(op, (Node() as inner,)) if op in ORDER_ONLY:
+                node = inner
+            case _:
+                return node
 
 
 def _is_small(constant: float, factor: Factor) -> bool:

@@ -9,7 +9,7 @@ a rising function of it, `tidied` the tree rounded as scores are. docs/evolve.md
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import NamedTuple, TypeAlias
 
 from evosyn.strategies.grammar.grammar import Node, size_of
@@ -155,3 +155,10 @@ def contracted(matrix: Node, of: Node) -> Scaled:
         assert isinstance(inner, Node)
         return Scaled(total(of), node_of("vote", inner, of))
     return Scaled(total(of), node_of("accepted", matrix, of))
+
+
+def unrounded(tree: Node, then: Callable[[Node], Node]) -> Node:
+    """The tree with something else in place of each part that is rounded as scores are."""
+    if tree.op == "tidied" and isinstance(inner := tree.args[0], Node):
+        return then(inner)
+    return Node(tree.op, tuple(unrounded(arg, then) if isinstance(arg, Node) else arg for arg in tree.args))
