@@ -11,7 +11,7 @@ import pytest
 from evosyn.sandbox.company import NUMPY, admits
 from evosyn.strategies import load_known
 from evosyn.strategies.genome import StrategyGenome
-from evosyn.strategies.grammar.grammar import Node, Program
+from evosyn.strategies.grammar.grammar import Node, Program, uses_scores
 from evosyn.strategies.grammar.neighbours import around
 from evosyn.strategies.grammar.openings import OPENINGS
 from evosyn.strategies.grammar.reader import Reader
@@ -42,6 +42,20 @@ def test_around_a_program_that_cannot_be_read_are_as_many(name):
     found = variants(load_known(name))
     assert len({one.text for one in found}) == 128 and load_known(name) not in {one.text for one in found}
     assert Counter(one.operator.startswith("grafted-") for one in found)[True] >= 30
+
+
+def test_what_ranks_as_a_tree_does_is_varied_as_that_tree_by_turns_with_its_text():
+    found = variants(load_known("gap"), 60)
+    trees = [read(one.text) for one in found if one.operator.startswith("read-")]
+    assert len(set(trees)) == len(trees) == 30 and None not in trees and OPENINGS["gap"] not in trees
+    assert {one.operator.partition("-")[0] for one in found} == {"read", "grafted"}
+    assert any(one is not None and uses_scores(one.testings) for one in trees)
+
+
+def test_of_what_ranks_as_no_tree_does_each_term_is_left_out():
+    found = [one.text for one in variants(OPAQUE.replace("passed.sum(axis=1)", "np.sort(passed.sum(axis=1))"), 60)]
+    left = "return (place.reshape(-1), strictness)"
+    assert any(left in text for text in found) and any(left.replace("strictness", "fine") in text for text in found)
 
 
 def test_the_same_random_numbers_give_the_same_variants():
