@@ -45,7 +45,7 @@ LONGEST, MOST_STEPS, DEEPEST = 20_000, 4000, 6
 """Characters of a program, expressions and calls within calls that are followed."""
 MOST_FACTORS = 4
 """Shares that may be multiplied until some products are too small to be told apart."""
-FINE = frozenset({"likely", "latent", "mutual", "check_chance"})
+FINE = frozenset({"likely", "latent", "mutual", "check_chance", "bayes"})
 """What comes as near to 0 or 1 as numbers do."""
 NOTES = frozenset({"tuple", "list", "dict", "float", "int", "bool", "str", "object"})
 """Names that annotations of functions may use, which are worked out when the program is loaded."""

@@ -24,6 +24,7 @@ from evosyn.strategies.grammar.foreign.words import (
     checked,
     column_mean,
     contracted,
+    holds_rounded,
     inverted,
     is_positive,
     is_turned,
@@ -248,6 +249,8 @@ def affine(value: Value) -> Node:
     ((factor, node),) = terms.items()
     if not all(_is_small(constant, times(one, factor, -1.0)) for one, constant in value.numbers.items()):
         raise Unread("a constant beside which all scores are equal")
+    if factor and holds_rounded(node):
+        raise Unread("what was rounded on another scale")
     match node:
         case Node("neg", (Node() as inner,)):
             return node_of("times", inner, -1.0)

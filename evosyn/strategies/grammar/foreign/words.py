@@ -162,3 +162,8 @@ def unrounded(tree: Node, then: Callable[[Node], Node]) -> Node:
     if tree.op == "tidied" and isinstance(inner := tree.args[0], Node):
         return then(inner)
     return Node(tree.op, tuple(unrounded(arg, then) if isinstance(arg, Node) else arg for arg in tree.args))
+
+
+def holds_rounded(tree: Node) -> bool:
+    """Whether a part of it is rounded as scores are."""
+    return tree.op == "tidied" or any(holds_rounded(arg) for arg in tree.args if isinstance(arg, Node))
