@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import builtins
 import random
 import re
 import time
@@ -18,7 +20,7 @@ from evosyn.codeblocks import read_program
 from evosyn.records import PassMatrix
 from evosyn.strategies import known_names, load_known
 from evosyn.strategies.evidence import evidence_of
-from evosyn.strategies.grammar.foreign.program import read_foreign
+from evosyn.strategies.grammar.foreign.program import BUILT_IN, read_foreign
 from evosyn.strategies.grammar.openings import OPENINGS
 from evosyn.strategies.grammar.source import functions, write
 from evosyn.strategies.grammar.surroundings import linked
@@ -267,6 +269,29 @@ def test_a_function_that_only_has_a_name_of_the_grammar_is_followed() -> None:
     found = read_foreign(text)
     assert found is not None and notation(found.testings) == "accepted(passed, passed.mean(axis=1))"
     assert_ranks_alike(text)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("def ratio(a, b):\n", "def ratio(a, b):\n    a = a + b\n"),
+        ("import numpy as np\n", "import numpy as np\nmax = 3\n"),
+        ("import numpy as np\n", "import math as np\n"),
+        ("return inside -", "return 2 * inside -"),
+    ],
+    ids=["another helper", "a builtin replaced", "numpy replaced", "another function"],
+)
+def test_functions_of_the_grammar_count_only_as_they_stand_there_with_all_that_they_call(old: str, new: str) -> None:
+    text = completed(PASSED + "    s = p.mean(axis=1)\n    return s, gap(p * 1.0, s)\n")
+    assert read_foreign(text) is not None and old in text
+    assert read_foreign(text.replace(old, new)) is None
+
+
+def test_every_builtin_that_functions_of_the_grammar_call_is_known() -> None:
+    called = {
+        node.id for text in functions().values() for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)
+    }
+    assert called & set(dir(builtins)) == BUILT_IN
 
 
 CALLS = "".join(f"def f{n + 1}(x):\n    return f{n}(f{n}(x))\n\n\n" for n in range(40))

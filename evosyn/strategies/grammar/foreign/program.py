@@ -39,7 +39,7 @@ from evosyn.strategies.grammar.foreign.parts import (
 from evosyn.strategies.grammar.foreign.values import Value, negated, ordered, size
 from evosyn.strategies.grammar.foreign.words import NONE, Unread, unrounded
 from evosyn.strategies.grammar.grammar import TERMINALS, Node, Program, Type, type_of
-from evosyn.strategies.grammar.source import CALLS, definition, own_functions
+from evosyn.strategies.grammar.source import CALLS, closure, definition, own_functions
 
 LONGEST, MOST_STEPS, DEEPEST = 20_000, 4000, 6
 """Characters of a program, expressions and calls within calls that are followed."""
@@ -47,6 +47,8 @@ MOST_FACTORS = 4
 """Shares that may be multiplied until some products are too small to be told apart."""
 FINE = frozenset({"likely", "latent", "mutual", "check_chance", "bayes"})
 """What comes as near to 0 or 1 as numbers do."""
+BUILT_IN = frozenset({"abs", "float", "max", "min", "range"})
+"""What functions of the grammar call beside each other and numpy."""
 NOTES = frozenset({"tuple", "list", "dict", "float", "int", "bool", "str", "object"})
 """Names that annotations of functions may use, which are worked out when the program is loaded."""
 
@@ -79,7 +81,8 @@ class _Module:
                 self._names[name] = thing
             if isinstance(statement, ast.FunctionDef):
                 self._functions[statement.name] = statement
-        self._own = own_functions(self._functions.values())
+        own = own_functions(self._functions.values()) if self._names.get("np") == Word("numpy") else set[str]()
+        self._own = {name for name in own if closure(name) <= own and not BUILT_IN & set(self._names)}
         for function in self._functions.values():
             self._check(function, notes=notes and function.name not in self._own)
 
