@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install -qq --no-compile
 TORCH := $(shell sed -n 's/^torch==/torch==/p' constraints.txt)
 SUDO_APT := $(shell [ "$$(id -u)" = 0 ] && command -v apt-get)
 
-.PHONY: demo demo-train test test-long test-consumers check format clean system core train dev docker
+.PHONY: demo demo-train test test-long test-consumers test-gpu check format clean system core train dev docker
 
 demo: core
 	$(BIN)/evosyn quickstart
@@ -15,22 +15,28 @@ demo-train: demo train
 	$(BIN)/evosyn quickstart --train
 
 test: docker
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not long and not consumers" tests
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not long and not consumers and not gpu" tests
 
 # What `make test` draws a sample of, whole: every hostile text on every backend, and whatever else takes long. Most of it
 # waits for time limits, so four at a time.
 test-long: docker
-	$(BIN)/python -m pytest -n 4 --dist worksteal -m "long and not consumers" tests
+	$(BIN)/python -m pytest -n 4 --dist worksteal -m "long and not consumers and not gpu" tests
 
 # TRL, verl, verifiers and OpenRLHF beside the wheel of this project, in an environment that is thrown away afterwards.
 test-consumers: system
 	tests/consumers/run $(PYTHON)
 
+# Training on a GPU that torch can use, real rewards and deepspeed included; where there is none its tests are skipped and
+# say so. GPU_PYTHON runs it in an environment that is there already, such as the image of a cluster.
+GPU_PYTHON ?=
+test-gpu: $(if $(GPU_PYTHON),,dev)
+	$(or $(GPU_PYTHON),$(BIN)/python) -m pytest -n 4 --dist worksteal -m gpu -rs --durations=10 tests/gpu
+
 check: dev
 	$(BIN)/ruff format --check evosyn tests benchmarks examples
 	$(BIN)/ruff check evosyn tests benchmarks examples
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow and not long and not consumers and not docker and not train" \
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow and not long and not consumers and not docker and not train and not gpu" \
 		--ignore=tests/hostile --ignore=tests/builtin --ignore=tests/e2e --ignore=tests/cli --ignore=tests/view tests
 
 format:

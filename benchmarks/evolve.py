@@ -3,6 +3,8 @@
     python benchmarks/evolve.py controller      rate at 100 / 1,000 / 3,000 / 100,000 candidates, trivial evaluator
     python benchmarks/evolve.py genetic         genetic proposer on a trivial evaluator, end to end
     python benchmarks/evolve.py strategies      48 seeds at 16 x 16: sandboxed, and as trees; candidates/s per core
+                                                (--without texts and values; --around: bursts around known rules)
+    python benchmarks/evolve.py outside         the same, programs outside the grammar: known rules, grafts on them
     python benchmarks/evolve.py journal         size and replay of 10^5 candidates
     python benchmarks/evolve.py latency         a model of 2 s latency, 16 calls at once, against the ideal
     python benchmarks/evolve.py http            iterations/s over HTTP against a scripted zero-latency model
@@ -18,18 +20,18 @@ import asyncio
 import json
 import math
 import os
+import random
 import re
 import resource
-import shutil
 import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
+from itertools import islice
 
-import numpy as np
+from _searches import KnownRules, folder, search
+from _seeds import seeds
 
 from evosyn import registry
 from evosyn.evaluators.behaviour import axes_named
@@ -37,21 +39,19 @@ from evosyn.evaluators.consistency import SeedConsistency
 from evosyn.evaluators.draws import ConsistencyConfig
 from evosyn.evolve.events import events_of
 from evosyn.evolve.islands import Archipelago, IslandsConfig
-from evosyn.evolve.loop import LoopConfig, Search, SearchParts
+from evosyn.evolve.loop import LoopConfig
 from evosyn.evolve.replay import replay
-from evosyn.evolve.schedule import Arm, Schedule
 from evosyn.evolve.stopping import StopConfig
 from evosyn.journal import Journal
-from evosyn.ports import Axis, Evaluator, ModelTools, Proposal, ProposalContext, Proposer, SearchState, TeacherTools
-from evosyn.program_identity import program_key
+from evosyn.ports import Axis, ModelTools, Proposal, ProposalContext, TeacherTools
 from evosyn.randomness import SeedTree
-from evosyn.records import Candidate, Evaluation, Json, PassMatrix
-from evosyn.rundir import RunDir
-from evosyn.strategies import load_known
+from evosyn.records import Candidate, Evaluation
+from evosyn.strategies import known_names, load_known
 from evosyn.strategies.genome import StrategyGenome, merit_of
 from evosyn.strategies.grammar.openings import OPENINGS
 from evosyn.strategies.grammar.reader import Reader
 from evosyn.strategies.grammar.source import read
+from evosyn.strategies.grammar.surroundings import surroundings
 from evosyn.strategies.grammar.trees import random_program
 from evosyn.strategies.proposers.genetic import GeneticProposer
 from evosyn.strategies.running.stacked import TreeRunner
@@ -110,54 +110,6 @@ class PointProposer:
         return Proposal((Candidate("x = {}\ny = {}\n".format(*moved), (parent.id,), self.name),))
 
 
-class Measured(StrategyGenome):
-    """Strategies under any evaluator; nothing is written at the end."""
-
-    start: Sequence[Candidate] = ()
-    header: Mapping[str, Json] = {"benchmark": True}
-
-    def __init__(self, evaluator: Evaluator, reader: Reader | None = None) -> None:
-        super().__init__()
-        self.reader = reader or self.reader
-        self.evaluator, self._plain = evaluator, reader is None
-
-    def key(self, text: str) -> str | None:
-        return program_key(text) if self._plain else super().key(text)
-
-    def finish(self, state: SearchState, run: RunDir) -> dict[str, Json]:  # noqa: ARG002
-        return {}
-
-
-@contextmanager
-def folder() -> Iterator[Path]:
-    path = Path(tempfile.mkdtemp(prefix="evosyn-bench-"))
-    try:
-        yield path
-    finally:
-        shutil.rmtree(path, ignore_errors=True)
-
-
-def search(
-    path: Path,
-    evaluator: Evaluator,
-    proposer: Proposer,
-    start: Candidate,
-    stop: StopConfig,
-    loop: LoopConfig,
-    reader: Reader | None = None,
-    **more: object,
-) -> Search:
-    tree = SeedTree(1)
-    parts = SearchParts(
-        evolved=Measured(evaluator, reader),
-        proposers={"arm": proposer},
-        schedule=Schedule([Arm("arm")], tree),
-        initial=[start],
-        seed=tree,
-    )
-    return Search(parts, Journal(path), islands=IslandsConfig(), loop=loop, stop=stop, **more)  # type: ignore[arg-type]
-
-
 def controller(arguments: argparse.Namespace) -> dict[str, float]:
     """Rate in windows of one run: the cost of an iteration must not depend on what was evaluated before."""
     marks: dict[int, tuple[float, float]] = {}
@@ -202,36 +154,11 @@ def genetic(arguments: argparse.Namespace) -> dict[str, float]:
     return {"candidates/s": count / wall, "candidates/s of CPU": count / used, "evaluated": run.state.evaluations}
 
 
-def seeds(problems: int, m: int, n: int) -> list[PassMatrix]:
-    rng = np.random.default_rng(0)
-    made = []
-    for number in range(problems):
-        right = rng.random(m) < 0.4
-        good = rng.random(n) < 0.4
-        chance = np.where(good[None, :], np.where(right[:, None], 0.95, 0.1), 0.5)
-        cases = tuple(np.where(rng.random((m, 4)) < chance[:, [at]] ** 0.25, "P", "F") for at in range(n))
-        verdicts = np.stack([np.where((one == "P").all(axis=1), "P", "F") for one in cases], axis=1)
-        values = tuple(np.where(one == "P", 1, rng.integers(0, 4, one.shape)).astype(np.uint64) for one in cases)
-        texts = tuple("".join(rng.choice(list("abcdef ():\n"), 300)) for _ in range(m))
-        made.append(
-            PassMatrix(
-                f"p{number}",
-                verdicts,
-                human_M=np.where(right, "P", "F"),
-                cases_NMC=cases,
-                copies_M=rng.integers(1, 9, m),
-                values_NMC=values,
-                solution_texts=texts,
-                testing_texts=texts[:n],
-            )
-        )
-    return made
-
-
 def strategies(arguments: argparse.Namespace) -> dict[str, float]:
     """Whole searches: first with every program run for one problem after the other, then with stacks, as the tool does.
 
-    Processor time is that of this process and of the sandbox below it.
+    Processor time is that of this process and of the sandbox below it. With `--around` every sixteenth proposal is a
+    known rule, as a model would write it, and the next one a burst of variants around it.
     """
     from scoring import processor_s
 
@@ -239,20 +166,20 @@ def strategies(arguments: argparse.Namespace) -> dict[str, float]:
     from evosyn.strategies.running.sandboxed import SandboxedRunner
 
     found: dict[str, float] = {}
+    matrices, config = seeds(48, 16, 16, view=not arguments.without), ConsistencyConfig(M=16, N=16, draws=1)
     with open_sandbox(numpy=True) as sandbox:
         for name, count in (("one by one", arguments.evaluations // 4), ("stacked (default)", arguments.evaluations)):
             reader = Reader()
             behind = SandboxedRunner(sandbox)
             runner = TreeRunner(behind, reader) if "stacked" in name else behind
-            evaluator = SeedConsistency(
-                runner, seeds(48, 16, 16), ConsistencyConfig(M=16, N=16, draws=1), axes_named(EvolveConfig().axes)
-            )
+            evaluator = SeedConsistency(runner, matrices, config, axes_named(EvolveConfig().axes))
             proposer = GeneticProposer(32, reader)
+            written = KnownRules() if arguments.around else None
             start = Candidate(load_known("initial"))
             runner.rank([start.text, *(reader.write(one) for one in OPENINGS.values())], evaluator.draws.evidences)
             with folder() as path:
                 stop = StopConfig(evaluations=count)
-                run = search(path / "j", evaluator, proposer, start, stop, LoopConfig(lag=8), reader)
+                run = search(path / "j", evaluator, proposer, start, stop, LoopConfig(lag=8), reader, written)
                 began, cpu = time.perf_counter(), processor_s()
                 run.run()
                 wall, used = time.perf_counter() - began, processor_s() - cpu
@@ -260,6 +187,44 @@ def strategies(arguments: argparse.Namespace) -> dict[str, float]:
             found[f"evaluated/s of wall time, {name}"] = run.state.evaluations / wall
     found["cores"] = len(os.sched_getaffinity(0))
     return found
+
+
+def outside(arguments: argparse.Namespace) -> dict[str, float]:
+    """Programs that are not read into the grammar run once for each draw, each known rule in many copies that differ in
+    a comment, then what a burst grafts on them."""
+    from scoring import processor_s
+
+    from evosyn.sandbox import open_sandbox
+    from evosyn.strategies.running.sandboxed import SandboxedRunner
+
+    reader, rng, count = Reader(), random.Random(0), max(1, arguments.evaluations // 40)
+    rules = [load_known(name) for name in known_names()]
+    rules = [text for text in rules if reader.read(text) is None]
+    copies = [f"{text}# {number}\n" for text in rules for number in range(count)]
+    around = [islice(_grafts(text, reader, rng), count) for text in rules]
+    found: dict[str, float] = {}
+    with open_sandbox(numpy=True) as sandbox:
+        runner = TreeRunner(SandboxedRunner(sandbox), reader)
+        matrices = seeds(48, 16, 16, view=not arguments.without)
+        evaluator = SeedConsistency(runner, matrices, ConsistencyConfig(M=16, N=16, draws=1))
+        for name, texts in (
+            ("known rules", copies),
+            ("grafts on known rules", [text for one in around for text in one]),
+        ):
+            evaluator.evaluate([Candidate(f"{text}# warm\n") for text in rules])
+            began, cpu = time.perf_counter(), processor_s()
+            evaluations = evaluator.evaluate([Candidate(text) for text in texts])
+            wall, used = time.perf_counter() - began, processor_s() - cpu
+            found[f"evaluated/s and core, {name}"] = len(texts) / used
+            found[f"evaluated/s of wall time, {name}"] = len(texts) / wall
+            found[f"of them invalid, {name}"] = sum(one.score is None for one in evaluations)
+            found[f"programs, {name}"] = len(texts)
+    found["cores"] = len(os.sched_getaffinity(0))
+    return found
+
+
+def _grafts(text: str, reader: Reader, rng: random.Random) -> Iterator[str]:
+    return (one.text for one in surroundings(text, reader, rng) if one.operator.startswith("grafted-"))
 
 
 def journal(arguments: argparse.Namespace) -> dict[str, float]:
@@ -361,8 +326,6 @@ def http(arguments: argparse.Namespace) -> dict[str, float]:
 
 
 def read_back(_: argparse.Namespace) -> dict[str, float]:
-    import random
-
     rng, reader = random.Random(0), Reader()
     texts = [reader.write(random_program(rng)) for _ in range(300)]
     began = time.process_time()
@@ -371,22 +334,33 @@ def read_back(_: argparse.Namespace) -> dict[str, float]:
     return {"reads/s": len(texts) / (time.process_time() - began)}
 
 
-def main() -> int:
-    kinds = {f.__name__: f for f in (controller, genetic, strategies, journal, latency, http, serve, read_back)}
+KINDS = {
+    kind.__name__: kind for kind in (controller, genetic, strategies, outside, journal, latency, http, serve, read_back)
+}
+
+
+def parser() -> argparse.ArgumentParser:
+    """What a command may ask for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("kind", choices=[*kinds, "openevolve"])
+    parser.add_argument("kind", choices=[*KINDS, "openevolve"])
     parser.add_argument("--candidates", type=int, default=100_000)
     parser.add_argument("--evaluations", type=int, default=2000)
     parser.add_argument("--iterations", type=int, default=300)
     parser.add_argument("--sizes", type=int, nargs="+", default=[100, 1000, 3000])
     parser.add_argument("--latency", type=float, default=2.0)
-    arguments = parser.parse_args()
+    parser.add_argument("--without", action="store_true", help="strategies, outside: no texts, no values in view")
+    parser.add_argument("--around", action="store_true", help="strategies: bursts around known rules")
+    return parser
+
+
+def main() -> int:
+    arguments = parser().parse_args()
     if arguments.kind == "openevolve":
         from openevolve_comparison import compare
 
         found = compare(arguments)
     else:
-        found = kinds[arguments.kind](arguments)
+        found = KINDS[arguments.kind](arguments)
     for name, value in found.items():
         print(f"{name:55} {value:12.2f}")
     return 0

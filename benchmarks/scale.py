@@ -208,7 +208,8 @@ def shards(problems: int, size: int) -> None:
                 data = canonical_json(dump(replace(first, shard=shard))).encode()
                 storage.create(f"sealed/rows-{shard:06d}.json", data)
             began = time.perf_counter()
-            report = SealedRows(storage, setup.run, plan).write(run, CardFacts("scale", {}, {}, "", parts=True), None)
+            facts = CardFacts("scale", {}, {}, "", parts=True)
+            report = SealedRows(storage, setup.run, plan).write(run, facts, setup.inputs)
             print(f"written (CLONED): {_since(began)}, {report['kept']} rows, {_size(folder / 'dataset')}, {memory()}")
     finally:
         shutil.rmtree(folder)

@@ -1,7 +1,7 @@
 """Candidates scored per second and core: one strategy program on 48 seeds at 16 x 16, sandboxed, end to end.
 
 Counts processor time of this process and of all below it, so that a busy machine disturbs it little; the rate per core
-is its inverse. `python benchmarks/scoring.py [--candidates 400]`.
+is its inverse. `python benchmarks/scoring.py [--candidates 400] [--without] [--strategies mbr codet_medoid]`.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from _seeds import in_view
 
 from evosyn.evaluators.consistency import SeedConsistency
 from evosyn.evaluators.draws import ConsistencyConfig
@@ -32,8 +33,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--candidates", type=int, default=400)
     parser.add_argument("--strategies", nargs="*", default=["initial", "gap", "codet_gap"])
+    parser.add_argument("--without", action="store_true", help="no texts and no values in view")
     options = parser.parse_args()
-    matrices = [_matrix(index) for index in range(SEEDS)]
+    matrices = [_matrix(index, view=not options.without) for index in range(SEEDS)]
     print("| strategy | form | processor ms a candidate | candidates/s a core | wall candidates/s |")
     print("|---|---|---|---|---|")
     with open_sandbox(workers=1, numpy=True, allow_weak=True) as sandbox:
@@ -55,11 +57,12 @@ def _run(evaluator: SeedConsistency, template: str, text: str, numbers: range) -
         raise SystemExit(found[0].invalid)
 
 
-def _matrix(index: int) -> PassMatrix:
+def _matrix(index: int, *, view: bool) -> PassMatrix:
     rng = np.random.default_rng(index)
     human, valid = rng.random(SIZE) < 0.4, rng.random(SIZE) < 0.5
     passed = np.where(valid, human[:, None], rng.random((SIZE, SIZE)) < 0.4)
-    return PassMatrix(f"p{index}", np.where(passed, "P", "F"), np.where(human, "P", "F"))
+    matrix = PassMatrix(f"p{index}", np.where(passed, "P", "F"), np.where(human, "P", "F"))
+    return in_view(matrix, rng) if view else matrix
 
 
 def processor_s() -> float:

@@ -1,6 +1,7 @@
 """How good the strategies are that a search finds, on problems it never saw: cross-evolution by task, in parts.
 
     python benchmarks/search_quality.py run --pool POOL --strong MATRICES --work DIR [--minutes 30] [--settings lists]
+                                            [--processes 8]
     python benchmarks/search_quality.py report
 
 Five folds by task (the same in all settings, every problem held out once) x three search seeds x three ways to search
@@ -9,7 +10,7 @@ own. The statistic of a row is the mean over problems of its held-out score, ave
 differences are paired bootstraps over problems, those of one task together, strata by the pools that have a task: they
 hold for the winners that were found, and the differences of each search seed stand beside them. Each winner is also
 compared with the best known rule of every other pool on the tasks that it did not see, and of its own without texts and
-values. `run` does what is missing, one part after the other, and may be stopped at any time; what is done stands in
+values. `run` does what is missing, part by part, and may be stopped at any time; what is done stands in
 `benchmarks/search_quality/SETTING.jsonl`, which `report` reads. Settings: `asserts` and `lists` (a pool with texts,
 each check or each list a testing), `strong` (recorded matrices), `both` (asserts and strong, searched together),
 `weak`, `mixed` (the offline teacher on the bundled seeds, a simulation).
@@ -19,11 +20,16 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import multiprocessing
+import os
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import replace
 from functools import cached_property
+from itertools import islice
+from multiprocessing.sharedctypes import Synchronized
 from pathlib import Path
 from typing import NamedTuple
 
@@ -36,6 +42,7 @@ from evosyn.evaluators.draws import ConsistencyConfig
 from evosyn.evaluators.heldout import Split, pool_of, task_of
 from evosyn.evaluators.intervals import Strata
 from evosyn.evaluators.splitting import split_testings
+from evosyn.evaluators.views import UNRECORDED, unrecorded
 from evosyn.evolve.islands import IslandsConfig
 from evosyn.evolve.stopping import StopConfig
 from evosyn.journal import Journal
@@ -62,10 +69,9 @@ NEEDS = {"asserts": ("pool",), "lists": ("pool",), "strong": ("strong",), "both"
 FOLDS, SEEDS, SOLUTIONS, HELD_DRAWS = 5, 3, 16, 60
 REFERENCE, BEST, ORACLE = "codet_gap", "best known rule, chosen on train", "oracle"
 REACHABLE = "reachable by passes alone"
-WITHOUT = "without texts and values"
 DETECTED = 2.8
 """Standard errors of a difference that is found with a power of 80 % at 5 %."""
-VERSION = 2
+VERSION = 4
 """Of the protocol and of what a part holds; parts of another one are not read."""
 
 
@@ -81,7 +87,8 @@ PARTS = (
     *(Part(fold) for fold in range(FOLDS)),
     *(Part(fold, seed, arm) for seed in range(SEEDS) for arm in ARMS for fold in range(FOLDS)),
 )
-"""Of a setting: whole rounds of folds first, so that an early report is about every problem."""
+"""Of a setting: whole rounds of folds first, so that an early report is about every problem. A round is done in all
+settings before the next."""
 
 
 class Results:
@@ -141,6 +148,11 @@ class Bench:
             raise UsageError(f"--settings {setting}: needs --{' and --'.join(files)}")
         digests = {name: hashlib.sha256(Path(file).read_bytes()).hexdigest()[:16] for name, file in files.items()}
         return {"version": VERSION, "setting": setting, "evaluations": self._evaluations, **digests}
+
+    def prepare(self, setting: str) -> None:
+        """Execute or draw what the setting needs, where that was not done before."""
+        if "pool" in NEEDS.get(setting, ()) or setting in SIMULATED:
+            self._stored("pool" if setting not in SIMULATED else setting)
 
     def part(self, setting: str, part: Part) -> dict[str, Json]:
         """What a line says, scores in the order of the problems of the fold."""
@@ -209,11 +221,11 @@ class Bench:
         """How far the winner is ahead of the best known rule on other pools, on tasks that it was not searched on, and
         on its own without texts and values."""
         others = [name for name in SETTINGS if name not in (setting, "both", *SIMULATED) and self.has(name)]
-        plain = [_without(matrix) for matrix in self.folds(setting)[part.fold]]
-        held = {**{name: self.folds(name)[part.fold] for name in others}, WITHOUT: plain}
+        plain = [unrecorded(matrix) for matrix in self.folds(setting)[part.fold]]
+        held = {**{name: self.folds(name)[part.fold] for name in others}, UNRECORDED: plain}
         for name, matrices in held.items() if part.arm == "evolve" and setting not in SIMULATED else ():
             programs = {known: load_known(known) for known in known_names()}
-            where = setting if name == WITHOUT else name
+            where = setting if name == UNRECORDED else name
             rows = self._scores(where, matrices, {**programs, "winner": winner})[1]
             best = max(programs, key=lambda known: float(np.mean(rows.get(known, [-1.0]))))
             ahead = float(np.mean(rows["winner"]) - np.mean(rows[best])) if "winner" in rows else None
@@ -273,11 +285,6 @@ def _with_task(matrix: PassMatrix) -> PassMatrix:
     return replace(matrix, meta={**matrix.meta, "task": "/".join(matrix.problem_id.split("/")[-2:])})
 
 
-def _without(matrix: PassMatrix) -> PassMatrix:
-    nothing = {"solution_texts": (), "testing_texts": (), "values_NMC": None, "calls_N": None}
-    return replace(matrix, **nothing, solution_similarity_MM=None, testing_similarity_NN=None)  # type: ignore[arg-type]
-
-
 def _held(setting: str) -> ConsistencyConfig:
     seed = SeedTree(0).child("held out").integer() % 2**31
     return ConsistencyConfig(M=SOLUTIONS, N=SETTINGS[setting], draws=HELD_DRAWS, seed=seed)
@@ -285,6 +292,48 @@ def _held(setting: str) -> ConsistencyConfig:
 
 def _rounded(scores: Sequence[float]) -> list[float]:
     return [round(score, 4) for score in scores]
+
+
+def run(arguments: argparse.Namespace, settings: Sequence[str]) -> None:
+    """Do the parts that are missing, as many at once as there are processes."""
+    results, began = {setting: Results(arguments.results, setting) for setting in settings}, time.monotonic()
+    with Workbench() as workbench:
+        bench = Bench(arguments, workbench)
+        for setting in settings:
+            results[setting].begin(bench.header(setting))
+            bench.prepare(setting)
+    missing = ((name, part) for part in PARTS for name in settings if part not in results[name].parts)
+    context = multiprocessing.get_context("spawn")
+    begun = context.Value("i", 0)
+    with ProcessPoolExecutor(arguments.processes, context, _begin_process, (arguments, begun)) as pool:
+        doing: dict[Future[dict[str, Json]], tuple[str, Part]] = {}
+        while True:
+            in_time = (time.monotonic() - began) / 60 <= arguments.minutes
+            for setting, part in islice(missing, (arguments.processes - len(doing)) * in_time):
+                doing[pool.submit(_in_process, setting, part)] = setting, part
+            if not doing:
+                return
+            for done in wait(doing, return_when=FIRST_COMPLETED).done:
+                setting, part = doing.pop(done)
+                results[setting].add(part, done.result())
+                minutes = (time.monotonic() - began) / 60
+                print(f"{setting} {part} done at {minutes:.1f} minutes", file=sys.stderr, flush=True)
+
+
+_BENCHES: list[Bench] = []
+"""Of a process: one."""
+
+
+def _begin_process(arguments: argparse.Namespace, begun: Synchronized[int]) -> None:
+    cores = sorted(os.sched_getaffinity(0))
+    with begun.get_lock():
+        os.sched_setaffinity(0, cores[begun.value % len(cores) :: arguments.processes])
+        begun.value += 1
+    _BENCHES.append(Bench(arguments, Workbench()))
+
+
+def _in_process(setting: str, part: Part) -> dict[str, Json]:
+    return _BENCHES[0].part(setting, part)
 
 
 class Row(NamedTuple):
@@ -442,6 +491,7 @@ def main() -> int:
     parser.add_argument("--strong", help="recorded matrices of a pool of strong models")
     parser.add_argument("--settings", default=",".join(SETTINGS), help=f"of {', '.join(SETTINGS)}")
     parser.add_argument("--evaluations", type=int, default=3000)
+    parser.add_argument("--processes", type=int, default=1, help="parts at once, each on its share of the cores")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="begin no part after so many")
     arguments = parser.parse_args()
     settings = arguments.settings.split(",")
@@ -450,18 +500,7 @@ def main() -> int:
     if arguments.what == "run":
         if arguments.work is None:
             parser.error("run needs --work DIR")
-        began = time.monotonic()
-        with Workbench() as workbench:
-            bench = Bench(arguments, workbench)
-            for setting in settings:
-                results = Results(arguments.results, setting)
-                results.begin(bench.header(setting))
-                for part in (one for one in PARTS if one not in results.parts):
-                    minutes = (time.monotonic() - began) / 60
-                    if minutes > arguments.minutes:
-                        break
-                    results.add(part, bench.part(setting, part))
-                    print(f"{setting} {part} begun at {minutes:.1f} minutes", file=sys.stderr, flush=True)
+        run(arguments, settings)
     reports = [SettingReport(arguments.results, setting) for setting in settings]
     print("\n".join(line for report in reports for line in (*report.lines(), "")))
     print("\n".join(together(reports)))

@@ -327,9 +327,13 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Invalid:
-    """Why a strategy program has no ranking: exception with line, wrong length, NaN, time, memory."""
+    """Why a strategy program has no ranking: exception with line, wrong length, NaN, time, memory.
+
+    `unknown` is what it had read of the evidence and nobody recorded, by the names that programs use.
+    """
 
     reason: str
+    unknown: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -360,6 +364,7 @@ class Evaluation:
     Attributes:
         score: in [0, 1], or None where the candidate is invalid.
         invalid: the reason, or None. Invalid is not zero.
+        unknown: of an invalid strategy, what it read of the evidence that is unknown (`Invalid.unknown`).
         descriptor: one value per axis of the archive, in the axes' units.
         metrics: further figures (criterion1, testing_balanced_accuracy, ...).
         per_seed: score on each seed problem, same order for every candidate of a run.
@@ -384,6 +389,7 @@ class Evaluation:
     calls: int = 0
     cost: float = 0.0
     tokens: tuple[int, int] = (0, 0)
+    unknown: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -46,6 +46,13 @@ def line_of(progress: SynthesisProgress) -> str:
     )
 
 
+def warn(report: Mapping[str, Json]) -> None:
+    """Say how the matrices differ from those of the search, and what the strategy misses in them."""
+    for part in (report["shift"], report["lacking"]):
+        for line in (part or {}).get("said", ()):
+            click.echo(f"warning: {line}", err=True)
+
+
 def funnel(report: Mapping[str, Json]) -> None:
     """Print where the problems went."""
     width = max(len(name) for name in report["stages"])

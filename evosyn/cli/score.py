@@ -57,7 +57,7 @@ def command(config: ScoreConfig, card: Path | None, as_json: bool) -> int:
 
     Beside the score stands the balanced accuracy of the testing that a strategy chooses: a high score with a bad
     testing is luck or a trick. Of a run of `evosyn evolve` only the problems that it held out are scored, with its M, N
-    and draws unless others are given. Ends with 1 if one of the strategies is invalid for another reason than what is
+    and draws unless others are given. Ends with 1 if one of the strategies is invalid without having read what is
     unknown here.
     """
     from evosyn.cli._matrices import opened, scoring_of_run
@@ -84,7 +84,7 @@ def command(config: ScoreConfig, card: Path | None, as_json: bool) -> int:
         for name, count in known_before.items():
             told = f"{name} was chosen on {count} of these problems: its score here is too high"
             click.echo(f"warning: {told}; --problems heldout, or other problems, give an honest one")
-    return 1 if any(row.evaluation.invalid and not row.unknown for row in board.rows) else 0
+    return 1 if any(row.evaluation.invalid and not row.evaluation.unknown for row in board.rows) else 0
 
 
 def _chosen(pool: MatrixSource, path: Path, which: str | None) -> tuple[MatrixSource, str | None]:
@@ -164,9 +164,8 @@ def show(board: Leaderboard, name: str, *, simulated: bool) -> None:
     for row in board.rows:
         if row.evaluation.invalid:
             click.echo(f"{row.name} is invalid: {row.evaluation.invalid}")
-        elif row.unknown:
-            told = ", ".join(f"{name} ({count} problems)" for name, count in row.unknown.items())
-            click.echo(f"{row.name} reads what is unknown here, and ranks without it: {told}")
+        elif row.lacking.unknown:
+            click.echo(f"{row.name} {row.lacking}")
     for reason, count in board.skipped.items():
         click.echo(f"skipped {count} problems: {reason}")
 

@@ -76,7 +76,7 @@ def command(config: SynthesizeConfig, out: Path, dry_run: bool, as_json: bool, q
     With --shard-size the work is done in shards, by `--set shards.workers=N` processes or with --runner ray by a worker
     a node; what is finished is kept in `shards.store`, a path or address (s3://bucket/run) that all of them reach.
     """
-    from evosyn.cli._synthesis_view import watching
+    from evosyn.cli._synthesis_view import warn, watching
     from evosyn.cli._tables import show_estimate, show_figures
     from evosyn.synthesis.progress import SynthesisProgress
     from evosyn.synthesis.recipes.problems import synthesize
@@ -106,8 +106,7 @@ def command(config: SynthesizeConfig, out: Path, dry_run: bool, as_json: bool, q
             with watching(progress, not (quiet or as_json), _asked(config)):
                 report = synthesize(inputs, config, workbench, out, progress)
     show_figures(report, as_json=True) if as_json else _summary(report, out)
-    for line in (report["shift"] or {}).get("said", ()):
-        click.echo(f"warning: {line}", err=True)
+    warn(report)
     _refuse_nothing(report, out)
 
 

@@ -21,7 +21,8 @@ from evosyn.evaluators.feedback import feedback
 from evosyn.evaluators.notes import FirstDraws
 from evosyn.ports import Axis, StrategyRunner
 from evosyn.records import Candidate, Evaluation, Invalid, PassMatrix, Ranking
-from evosyn.strategies.evidence import reads, unknown
+from evosyn.strategies.evidence import unknown
+from evosyn.strategies.lacking import Lacking, lacking
 
 CACHED = 5_000
 """Evaluations kept by program content."""
@@ -63,9 +64,9 @@ class SeedConsistency:
     def axes(self) -> tuple[Axis, ...]:
         return tuple(axis.axis for axis in self._axes)
 
-    def lacking(self, text: str) -> dict[str, int]:
-        """What a program reads of the evidence that is unknown, with the number of problems of which it is."""
-        return {name: self._unknown[name] for name in reads(text) if name in self._unknown}
+    def lacking(self, text: str) -> Lacking:
+        """What a program reads of the evidence that is unknown."""
+        return Lacking.of(text, self._unknown, len(self.draws.problem_ids))
 
     @property
     def reachable(self) -> float | None:
@@ -136,12 +137,13 @@ class SeedConsistency:
         problems = len(self.draws.problem_ids)
         return [
             f"warning: it reads evidence.{name}, which is unknown (None) for {count} of {problems} problems"
-            for name, count in self.lacking(text).items()
+            for name, count in lacking(text, self._unknown).items()
         ]
 
     def _evaluation(self, text: str, result: tuple[Ranking, ...] | Invalid, seconds: float) -> Evaluation:
         if isinstance(result, Invalid):
-            return Evaluation(score=None, invalid=result.reason, feedback=(result.reason,), seconds=seconds)
+            reason, unknown = result.reason, result.unknown
+            return Evaluation(score=None, invalid=reason, unknown=unknown, feedback=(reason,), seconds=seconds)
         started = time.perf_counter()
         behaviour = self.behaviour(text, result)
         score_E = behaviour.per_draw(lambda _, outcome: outcome.score_B)

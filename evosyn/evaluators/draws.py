@@ -18,7 +18,7 @@ from pydantic import Field, model_validator
 
 from evosyn.configs.section import Section
 from evosyn.errors import UsageError
-from evosyn.evaluators.heldout import task_of
+from evosyn.evaluators.heldout import task_of, view_of
 from evosyn.randomness import SeedTree
 from evosyn.records import KNOWN_VERDICTS, Evidence, PassMatrix, Verdict
 from evosyn.strategies.evidence import evidence_of, select
@@ -35,7 +35,7 @@ class ConsistencyConfig(Section):
 
     Attributes:
         M, N: solutions and testings of a draw; None takes all that a problem has.
-        draws: draws a problem, where its pool is larger than M x N.
+        draws: draws a problem, where its pool is larger than M x N; half as many of one that is seen from another side.
         k: criterion 2 looks at the k best and the k worst solutions.
         criterion1: whether the top solution must be right.
         ties: `expected` over uniformly random tie-breaking, `stable` order of appearance, `random` seeded.
@@ -190,6 +190,17 @@ class DrawCount(NamedTuple):
         return f"{self.fresh} fresh draws{rest}"
 
 
+def with_error(draws: object, error: float, asked: float | None) -> str:
+    """Draws with the standard error of a gain that comes from drawing alone, and whether it is what was asked for.
+
+    Args:
+        draws: how many, in words.
+        asked: below which no more would have been drawn; None where nothing says it.
+    """
+    above = "" if asked is None or error < asked else f", above the {asked:g} asked for"
+    return f"{draws}, standard error from drawing {error:.4f}{above}"
+
+
 def make_draws(matrices: Sequence[PassMatrix], config: ConsistencyConfig) -> Draws:
     """Draw sub-matrices of every usable problem.
 
@@ -277,7 +288,7 @@ def _picks(
     if m == len(rows) and n == len(columns):
         return [(rows, columns, tree.child(0))]
     found = []
-    for number in range(config.draws):
+    for number in range(-(-config.draws // 2) if view_of(matrix) else config.draws):
         node = tree.child(number)
         rng = node.rng()
         found.append((_sample(rng, rows, m), _sample(rng, columns, n), node))

@@ -57,3 +57,8 @@ def pool_of(matrix: PassMatrix) -> str:
 def task_of(matrix: PassMatrix) -> str:
     """What the problem is called in every pool that has it."""
     return str(matrix.meta.get("task", matrix.problem_id))
+
+
+def view_of(matrix: PassMatrix) -> str:
+    """From which side the problem is shown where it is not shown as it was recorded (`views`)."""
+    return str(matrix.meta.get("view", ""))

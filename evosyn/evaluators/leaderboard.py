@@ -8,13 +8,14 @@ have swapped. DESIGN.md section 5.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from evosyn.evaluators.consistency import SeedConsistency
 from evosyn.evaluators.draws import ConsistencyConfig
 from evosyn.evaluators.intervals import Interval, bootstrap, difference
 from evosyn.ports import StrategyRunner
 from evosyn.records import Candidate, Evaluation, Json, PassMatrix
+from evosyn.strategies.lacking import Lacking
 
 
 @dataclass(frozen=True)
@@ -24,13 +25,13 @@ class BoardRow:
     Attributes:
         evaluation: with `score` None where the program is invalid.
         interval: of the score, over problems; None where invalid.
-        unknown: what it reads of the evidence that is unknown, with the number of problems of which it is.
+        lacking: what it reads of the evidence that is unknown.
     """
 
     name: str
     evaluation: Evaluation
     interval: Interval | None
-    unknown: Mapping[str, int] = field(default_factory=dict)
+    lacking: Lacking
 
     def to_json(self) -> dict[str, Json]:
         """The object of DESIGN.md section 4."""
@@ -44,7 +45,7 @@ class BoardRow:
             "testing_balanced_accuracy": metrics.get("testing_balanced_accuracy"),
             "testing_precision": metrics.get("testing_precision"),
             "invalid": self.evaluation.invalid,
-            "unknown": dict(self.unknown),
+            "unknown": dict(self.lacking.unknown),
         }
 
 

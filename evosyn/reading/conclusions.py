@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from evosyn.evaluators.draws import DrawCount
+from evosyn.evaluators.draws import DrawCount, with_error
+from evosyn.evaluators.views import UNRECORDED
 from evosyn.records import Json
 from evosyn.textual import score_text
 
@@ -132,7 +133,8 @@ def of_synthesis(report: Mapping[str, Json] | None, manifest: Mapping[str, Json]
     if unusable:
         why.append(f"{unusable} of {report['calls']} replies could not be used")
     why.append(f"Ranked by {manifest['strategy']} from {manifest['strategy_from']}")
-    why += [f"{line[0].upper()}{line[1:]}" for line in (report.get("shift") or {}).get("said", ())]
+    said = [line for part in ("shift", "lacking") for line in (report.get(part) or {}).get("said", ())]
+    why += [f"{line[0].upper()}{line[1:]}" for line in said]
     return Conclusion("yes" if kept else "no", did, why=tuple(why))
 
 
@@ -281,7 +283,7 @@ def _why_chosen(chosen: Mapping[str, Json]) -> tuple[str, ...]:
         kind = f"the best finalist is better over all, and falls behind by {-fallen[1]:.4f} in {fallen[0]}"
     drawn = chosen["draws"]  # of an earlier version it is how many there were
     drawn = DrawCount(**drawn) if isinstance(drawn, Mapping) else f"{drawn} draws"
-    draws = f"{drawn}, standard error from drawing {chosen['drawing_error']:.4f}"
+    draws = with_error(drawn, chosen["drawing_error"], chosen.get("drawing_error_asked"))
     bound = f"gain {chosen['gain']:+.4f}, lower bound {chosen['gain_lower']:+.4f}"
     return (
         f"On the seeds, against the best known rule, {chosen['known']}: {kind} ({bound}, {draws})",
@@ -290,9 +292,10 @@ def _why_chosen(chosen: Mapping[str, Json]) -> tuple[str, ...]:
 
 
 def _where_behind(chosen: Mapping[str, Json]) -> Iterator[str]:
-    """Pools of which a known rule ranks better than the winner."""
-    for pool, one in (chosen.get("behind") or {}).items():
-        yield f"On the seeds of {pool} the known rule {one['rule']} is better than the winner by {one['by']:.3f}"
+    """Pools of which a known rule ranks better than the winner, or whether one does without texts and values."""
+    for place, one in (chosen.get("behind") or {}).items():
+        seeds = place if place == UNRECORDED else f"of {place}"
+        yield f"On the seeds {seeds} the known rule {one['rule']} is better than the winner by {one['by']:.3f}"
 
 
 def _why_better(card: Mapping[str, Json] | None) -> tuple[str, ...]:

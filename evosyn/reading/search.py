@@ -89,7 +89,7 @@ class SearchReading(Reading):
         self.journal = self.dir.journal
         self._state = Fresh(self.journal.path, lambda: folded(self.journal, self._empty()))
         self._index = Fresh(self.journal.path, self._read)
-        self._seeds = Fresh(self.dir.file(MATRICES), lambda: seed_names(self.split().train, self.config.scoring))
+        self._seeds = Fresh(self.dir.file(MATRICES), lambda: seed_names(self._searched(), self.config.scoring))
 
     @property
     def report(self) -> dict[str, Json] | None:
@@ -175,8 +175,8 @@ class SearchReading(Reading):
         """
         names = [decision.id, *(one.id for one in decision.rivals)]
         text, *texts = (self.find(name).trial.candidate.text for name in names)
-        train, scoring = self.split().train, self.config.scoring
-        return replace(decision, rivals=decided(decision.rivals, text, texts, runner, train, scoring))
+        found = decided(decision.rivals, text, texts, runner, self._searched(), self.config.scoring)
+        return replace(decision, rivals=found)
 
     def lineage(self, name: str) -> tuple[CandidateRow, ...]:
         """The candidate, its first parent, that one's first parent, and so on to an initial program."""
@@ -306,7 +306,9 @@ class SearchReading(Reading):
 
         begun = config_of(self.journal)
         try:
-            return EvolveConfig() if begun is None else validated(EvolveConfig, begun, f"{self.journal.path}:1")
+            if begun is None:
+                return EvolveConfig()
+            return validated(EvolveConfig, {"views": False, **begun}, f"{self.journal.path}:1")
         except UsageError as error:
             raise CorruptRun(f"{error}. {OTHER}") from error
 
@@ -347,6 +349,12 @@ class SearchReading(Reading):
         with suppress(UsageError, KeyError):  # a source that is gone or has changed: without texts
             matrices = with_texts(matrices, load_pools(drawn if drawn.is_file() else source))
         return split_all(matrices, self.config)
+
+    def _searched(self) -> list[PassMatrix]:
+        """The problems that scores of single seeds are of."""
+        from evosyn.synthesis.search.seeds import searched_of
+
+        return searched_of(self.split().train, self.config)
 
     def _seed_names(self) -> tuple[str, ...]:
         try:

@@ -31,6 +31,7 @@ class Instance:
         solutions, testings: None if it was dropped before they were drawn.
         executed: without what its pool says again; None if it was dropped before the execution.
         ranking: what the strategy said; None if dropped before.
+        lacking: what the strategy reads of the evidence that was unknown, by the names that programs use.
         decision: what the pruning said; None if dropped before.
         reward: what pays for its rows, but in the random setting; None where no setting keeps it.
         rejects: every reply that could not be used, then the reject that dropped the instance, if any.
@@ -49,6 +50,7 @@ class Instance:
     rejects: tuple[Reject, ...] = ()
     brief: Mapping[str, Json] = field(default_factory=dict)
     usage: Usage = field(default_factory=Usage)
+    lacking: tuple[str, ...] = ()
 
     @property
     def asked(self) -> Problem:

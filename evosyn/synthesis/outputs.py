@@ -20,11 +20,13 @@ from evosyn.records import Json, PassMatrix, Pool
 from evosyn.rundir import RunDir
 from evosyn.running.ledger import Ledger
 from evosyn.synthesis.card import CardFacts, render_card
+from evosyn.synthesis.inputs import Inputs
 from evosyn.synthesis.instance import Instance
+from evosyn.synthesis.lacking import LackCount
 from evosyn.synthesis.plots import draw
 from evosyn.synthesis.report import Figures, distributions
 from evosyn.synthesis.samples import SampleMaker
-from evosyn.synthesis.shift import EvolvedOn, Shifts
+from evosyn.synthesis.shift import Shifts
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,7 @@ class OutputPlan:
         maker: makes the rows.
         recipe: lines of the card on how the data was made.
         name, licence: of the dataset.
-        evolved_on: what the strategy was evolved on, if that is known.
+        inputs: what is synthesized from.
     """
 
     indices: range
@@ -44,7 +46,7 @@ class OutputPlan:
     recipe: Mapping[str, str]
     name: str
     licence: str
-    evolved_on: EvolvedOn | None = None
+    inputs: Inputs
 
 
 def import_ahead() -> None:
@@ -60,7 +62,7 @@ def write_outputs(run: RunDir, ledger: Ledger[Instance], plan: OutputPlan) -> di
     write_pools(run.file("problems.jsonl"), _problems(ledger, plan.indices))
     write_pools(run.file("candidates.jsonl"), _candidates(ledger, plan.indices))
     write_matrices(run.file("matrices.jsonl"), _matrices(ledger, plan.indices))
-    return write_report(run, counted, CardFacts(plan.name, {}, plan.recipe, plan.licence))
+    return write_report(run, counted, CardFacts(plan.name, {}, plan.recipe, plan.licence), plan.inputs)
 
 
 class Counted(NamedTuple):
@@ -68,14 +70,16 @@ class Counted(NamedTuple):
 
     figures: Figures
     shifts: Shifts
+    lacks: LackCount
 
 
 def write_rows(run: RunDir, ledger: Ledger[Instance], plan: OutputPlan) -> Counted:
     """Write the rejects and the dataset of the planned instances."""
-    counted = Counted(Figures(), Shifts(plan.evolved_on))
+    counted = Counted(Figures(), Shifts(plan.inputs.evolved_on), LackCount())
     rejects: list[Reject] = []
     for instance in ledger.items(plan.indices):
         counted.figures.see(instance)
+        counted.lacks.see(instance)
         rejects.extend(instance.rejects)
         if instance.matrix is not None:
             counted.shifts.see(instance.matrix)
@@ -85,13 +89,17 @@ def write_rows(run: RunDir, ledger: Ledger[Instance], plan: OutputPlan) -> Count
     return counted
 
 
-def write_report(run: RunDir, counted: Counted, facts: CardFacts) -> dict[str, Json]:
+def write_report(run: RunDir, counted: Counted, facts: CardFacts, inputs: Inputs) -> dict[str, Json]:
     """Write card, picture and report of a dataset that is written; returns the value of `report.json`.
 
     Args:
         facts: with an empty report.
     """
-    report = {**counted.figures.to_json(), "shift": counted.shifts.to_json()}
+    report = {
+        **counted.figures.to_json(),
+        "shift": counted.shifts.to_json(),
+        "lacking": counted.lacks.to_json(inputs.strategy, inputs.evolved_on),
+    }
     columns = {setting: columns_of(run.path, setting) for setting in SETTINGS}
     report["distributions"] = {setting: distributions(found) for setting, found in columns.items()}
     report["refuse_none"] = {setting: int((found.difficulty == 0).sum()) for setting, found in columns.items()}

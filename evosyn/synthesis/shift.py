@@ -7,6 +7,7 @@ what it was evolved on. docs/synthesize.md, "When the matrices are of another ki
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -18,6 +19,7 @@ from evosyn.codec import dump, load
 from evosyn.evaluators.heldout import pool_of
 from evosyn.randomness import SeedTree
 from evosyn.records import Json, PassMatrix
+from evosyn.strategies.evidence import evidence_of, unknown
 
 RESAMPLES = 4000
 CHANCE = 0.05
@@ -63,6 +65,7 @@ class EvolvedOn:
         heldout: problems that were held out.
         drawn: solutions and testings of a draw; pools: of the largest pool.
         names: the pool of each problem, where there were several.
+        unknown: for each part of the evidence how many of the problems did not hold it; None where nobody counted.
     """
 
     traits: tuple[Traits, ...]
@@ -70,6 +73,11 @@ class EvolvedOn:
     drawn: tuple[int, int]
     pools: tuple[int, int]
     names: tuple[str, ...] = ()
+    unknown: Mapping[str, int] | None = None
+
+    def lacked(self, name: str) -> float | None:
+        """On what share of its problems a part of the evidence was unknown; None where nobody counted."""
+        return None if self.unknown is None else self.unknown.get(name, 0) / max(1, len(self.traits))
 
     @property
     def kinds(self) -> list[NDArray[np.float64]]:
@@ -119,7 +127,8 @@ def evolved_on(
     rows, columns = zip(*(one.verdicts_MN.shape for one in every), strict=True)
     drawn = (m or min(rows), n or min(columns))
     names = tuple(map(pool_of, every))
-    kept = EvolvedOn(tuple(map(traits_of, every)), len(heldout), drawn, (max(rows), max(columns)), names)
+    lacked = Counter(name for one in every for name in unknown(evidence_of(one)))
+    kept = EvolvedOn(tuple(map(traits_of, every)), len(heldout), drawn, (max(rows), max(columns)), names, lacked)
     found: dict[str, Json] = dump(kept, defaults=True)
     return found
 

@@ -1,4 +1,5 @@
-"""The exact TRL configuration and the command lines that would start a run: what `--print-config` shows.
+"""The exact TRL configuration and the command lines that would start a run: what `--print-config` shows; and what a
+process is told that no such line started.
 
 It starts nothing and imports no torch.
 """
@@ -6,7 +7,9 @@ It starts nothing and imports no torch.
 from __future__ import annotations
 
 import importlib.util
+import os
 import shlex
+import socket
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,13 +18,26 @@ from evosyn.configs.saving import as_yaml
 from evosyn.train.config import MemoryConfig, TrainingConfig
 
 
-def precision(memory: MemoryConfig) -> tuple[bool, bool]:
+def precision(memory: MemoryConfig, devices: Path = Path("/dev")) -> tuple[bool, bool]:
     """Whether a run on this machine would use bf16, and whether it would use the CPU; told without torch.
 
-    A GPU that is there is taken to know bf16, as all of the last years do.
+    A GPU that is there is taken to know bf16, as all of the last years do. A container that was given one of several
+    has it under the number that it has on the machine.
     """
-    cpu = not Path("/dev/nvidia0").exists()
+    hidden = os.environ.get("CUDA_VISIBLE_DEVICES") in ("", "-1")
+    cpu = hidden or not any(path.name.removeprefix("nvidia").isdecimal() for path in devices.glob("nvidia*"))
     return (not cpu if memory.bf16 is None else memory.bf16), cpu
+
+
+def join_alone() -> None:
+    """Where no launcher started this process, make it the only one of a group: deepspeed looks for one."""
+    if "RANK" in os.environ:
+        return
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    group = {"RANK": 0, "LOCAL_RANK": 0, "WORLD_SIZE": 1, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+    os.environ.update({name: str(value) for name, value in group.items()})
 
 
 def render(config: TrainingConfig, trl: Mapping[str, Any], argv: Sequence[str]) -> str:

@@ -164,7 +164,9 @@ def merge_adapter(folder: Path) -> bool:
         return False
     from peft import AutoPeftModelForCausalLM
     from transformers import AutoTokenizer
+    from transformers.integrations.deepspeed import unset_hf_deepspeed_config
 
+    unset_hf_deepspeed_config()  # or ZeRO-3 parts what is loaded among the processes, and only one of them merges
     merged = AutoPeftModelForCausalLM.from_pretrained(folder).merge_and_unload()
     merged.save_pretrained(folder / "merged")
     AutoTokenizer.from_pretrained(folder).save_pretrained(folder / "merged")

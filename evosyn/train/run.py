@@ -7,8 +7,8 @@ checkpoint. Facts about TRL 1.16 stand in `docs/train.md`.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -23,6 +23,7 @@ from evosyn.train import tiny
 from evosyn.train.checkpoints import check_disk, checkpoint_bytes, last_whole, read_metrics, trim_metrics
 from evosyn.train.config import DistillConfig, RlvrConfig
 from evosyn.train.data import gathered, mixed
+from evosyn.train.launch import join_alone
 from evosyn.train.models import check_model, load_model, load_tokenizer, merge_adapter, require_options, use_bf16
 from evosyn.train.report import lineage_of, start_and_end, versions, write_card, write_curve
 from evosyn.train.rewards import RewardFunction
@@ -138,7 +139,9 @@ def run_training(
             log.info("%s is done", out)
             return dict(run.read_json("report.json"))
         start = _load(config, run, samples, resources)
-        report = _train(config, start, prepare(start), on_row)
+        with _enough_memory():
+            prepared = prepare(start)
+        report = _train(config, start, prepared, on_row)
         if report["label"] is not None:
             report["label"] = tiny.label(*(sum(map(len, some)) for some in (chosen, everything)))
         if is_main_process():
@@ -159,6 +162,8 @@ def _load(config: RlvrConfig | DistillConfig, run: RunDir, samples: Sequence[Sam
     log.info("loading torch and transformers")
     import torch
 
+    if config.memory.deepspeed is not None:
+        join_alone()
     cpu, bf16, path = not torch.cuda.is_available(), use_bf16(config.memory), config.model
     if cpu:
         torch.set_num_threads(config.keep.threads)
@@ -231,12 +236,23 @@ def _fit(trainer: Any, checkpoint: Path | None) -> None:
     Raises:
         UnavailableError: out of memory, with what to lower.
     """
-    import torch
     from transformers.trainer_callback import PrinterCallback
 
     trainer.remove_callback(PrinterCallback)
-    try:
+    with _enough_memory():
         trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
+
+
+@contextmanager
+def _enough_memory() -> Iterator[None]:
+    """
+    Raises:
+        UnavailableError: there is not, with what to lower.
+    """
+    import torch
+
+    try:
+        yield
     except (torch.OutOfMemoryError, MemoryError) as error:
         raise UnavailableError(
             "out of memory: lower --set optim.micro_batch (or fit.micro_batch), switch on --set "

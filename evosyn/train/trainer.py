@@ -1,4 +1,5 @@
-"""GRPOTrainer with early scoring, rows from a feed, and oversampling, the nearest thing to DAPO's dynamic sampling.
+"""GRPOTrainer with early scoring, rows from a feed, an order of rows that a run can go on in, and oversampling, the
+nearest thing to DAPO's dynamic sampling.
 
 DAPO (Yu 2025, section 3.2) samples prompts until the batch is full of groups whose rewards differ. TRL 1.16 has no such
 option, so `oversample` times the prompts are sampled in one padded pass and the groups with signal are kept first, in
@@ -8,16 +9,35 @@ private methods of TRL, which is why TRL is pinned below 1.17 and tests watch th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import torch
 from trl import GRPOTrainer
+from trl.trainer.utils import RepeatSampler
 
 from evosyn.randomness import SeedTree
 from evosyn.train.early_scoring import EarlyScorer
 from evosyn.train.feeding import LiveRows
 from evosyn.train.scoring import Task
+
+
+class EpochSampler(RepeatSampler):  # type: ignore[misc]
+    """TRL's order of rows, which here depends on the seed and the epoch alone. TRL 1.16 draws each epoch's from where
+    the one before left its generator, so that a run that goes on in its second epoch gets the order of the first.
+
+    Args:
+        epoch: says which one begins.
+    """
+
+    def __init__(self, of: RepeatSampler, epoch: Callable[[], int]) -> None:
+        super().__init__(of.data_source, of.mini_repeat_count, of.batch_size, of.repeat_count, of.shuffle, of.seed)
+        self._epoch = epoch
+
+    def __iter__(self) -> Iterator[int]:
+        if self.shuffle:
+            self.generator.manual_seed(self.seed + self._epoch())
+        yield from super().__iter__()
 
 
 class EvosynGRPOTrainer(GRPOTrainer):  # type: ignore[misc]
@@ -42,6 +62,9 @@ class EvosynGRPOTrainer(GRPOTrainer):  # type: ignore[misc]
         self._oversample, self._seeds, self._tasks, self._early = oversample, seeds, tasks, early
         self._live = live
         self._batch_tasks: list[Task] = []
+
+    def _get_train_sampler(self, dataset: Any = None) -> EpochSampler:
+        return EpochSampler(super()._get_train_sampler(dataset), lambda: int((self.state.epoch or 0.0) + 1e-9))
 
     def _generate_single_turn(self, prompt_ids: list[list[int]], *args: Any, **kwargs: Any) -> Any:
         if self._early is None or self.use_vllm or len(self._batch_tasks) != len(prompt_ids):

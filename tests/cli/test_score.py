@@ -57,6 +57,27 @@ def test_an_invalid_strategy_is_named_with_its_reason_and_ends_with_1(
 
 
 @pytest.mark.parametrize(
+    ("program", "code", "told"),
+    [
+        ("    # evidence.values\n    return evidence.nothing", 1, "is invalid: AttributeError"),
+        ("    if len(evidence.passed) < 0:\n        evidence.values\n    return 1 / 0", 1, "ZeroDivisionError"),
+        ("    return evidence.values[0].sum(1), evidence.passed.sum(0)", 0, "is unknown here (None): evidence.values"),
+        (
+            "    evidence.values\n    return evidence.passed.sum(1), evidence.passed.sum(0)",
+            0,
+            "values (5 of 5 problems), and ranks without",
+        ),
+    ],
+)
+def test_only_a_strategy_that_read_what_is_unknown_is_excused_for_being_invalid(
+    capsys: pytest.CaptureFixture[str], matrices: str, tmp_path: Path, program: str, code: int, told: str
+) -> None:
+    (tmp_path / "own.py").write_text(f"def rank(evidence):\n{program}\n")
+    ended, out, _ = run(capsys, "--pool", matrices, "--strategy", str(tmp_path / "own.py"))
+    assert (ended, told in " ".join(out.split())) == (code, True), out
+
+
+@pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["-M", "99"], "5 x fewer than 99 judged solutions"),

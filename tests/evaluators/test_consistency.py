@@ -219,7 +219,7 @@ def test_what_a_program_reads_and_nobody_recorded_is_told_beside_its_score(
         runner, matrices, {"tolerant": write(OPENINGS["agreement-medoid"]), "plain": load_known("codet_gap")}
     )
     rows = {row.name: row for row in board.rows}
-    assert rows["tolerant"].to_json()["unknown"] == {"solution_similarity": 2} and rows["plain"].unknown == {}
+    assert rows["tolerant"].to_json()["unknown"] == {"solution_similarity": 2} and rows["plain"].lacking.unknown == {}
     assert rows["tolerant"].evaluation.per_seed[:2] == rows["plain"].evaluation.per_seed[:2]
     said = "solution_similarity, which is unknown (None) for 2 of 3"
     assert any(said in line for line in rows["tolerant"].evaluation.feedback)

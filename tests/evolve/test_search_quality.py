@@ -49,7 +49,7 @@ def searched(fold: int, ahead: float) -> dict[str, Any]:
         "evolved_wins": True,
         "gain": [0.02, 0.01, 0.004],
         "draws": {"fresh": 160, "single": 0, "problems": PER_FOLD},
-        "elsewhere": {quality.WITHOUT: {"best": "codet", "ahead": -0.01 * fold, "problems": PER_FOLD}},
+        "elsewhere": {quality.UNRECORDED: {"best": "codet", "ahead": -0.01 * fold, "problems": PER_FOLD}},
     }
 
 

@@ -249,7 +249,11 @@ def test_a_known_rule_that_wins_is_named_as_one_and_not_compared_with_itself(cap
     found = of_search({**report, "selection": {**chosen, **fallen}}, None, "", None)
     assert "codet: the best finalist is better over all, and falls behind by 0.0081 in two (gain" in found.why[1]
     earlier = of_search({**report, "selection": {**chosen, "draws": 40}}, None, "", None)
-    assert "lower bound -0.0100, 40 draws, standard error" in earlier.why[1]
+    assert "lower bound -0.0100, 40 draws, standard error from drawing 0.1000)" in earlier.why[1]
+    for error, said in ((0.007, ", above the 0.005 asked for)"), (0.0049, "drawing 0.0049)")):
+        many = {"draws": {"fresh": 320, "single": 0, "problems": 20}, "drawing_error": error}
+        few = of_search({**report, "selection": {**chosen, **many, "drawing_error_asked": 0.005}}, None, "", None)
+        assert "320 fresh draws" in few.why[1] and few.why[1].endswith(said)
     print_leaderboard(report)
     shown = capsys.readouterr().out
     assert "codet (the winner)" in shown and "evolved" not in shown

@@ -1,9 +1,10 @@
 """What a strategy sees of a sub-matrix is the same cells, whatever their order."""
 
 import numpy as np
+import pytest
 
 from evosyn.records import PassMatrix
-from evosyn.strategies.evidence import evidence_of, select
+from evosyn.strategies.evidence import evidence_of, reads, select
 
 
 def test_cases_texts_and_groups_follow_their_rows_and_columns() -> None:
@@ -30,3 +31,18 @@ def test_cases_texts_and_groups_follow_their_rows_and_columns() -> None:
     assert part.copies_M.tolist() == [4, 1, 2]
     assert part.solution_group_M.tolist() == [3, 1, 0]
     assert (part.solution_texts, part.testing_texts) == (tuple("ebc"), tuple("zwy"))
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("x = evidence.values", ("values",)),
+        ("x = evidence.table.values()", ()),
+        ("x = '# no comment'\ny = e.values  # nor e.calls", ("values",)),
+        ('"""It needs no evidence.values, and "no" \\""" .calls."""\nx = e.payload', ("payload",)),
+        ("x = 'it\\'s e.values'\ny = \"e.calls '\" + e.statement  # it's e.verdicts", ("statement",)),
+        ("'''e.calls\ne.values'''", ()),
+    ],
+)
+def test_what_a_comment_or_a_text_mentions_is_not_read(text: str, found: tuple[str, ...]) -> None:
+    assert reads(text) == found

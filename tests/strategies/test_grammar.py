@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from evosyn.jobs import ItemOutcome, Status
 from evosyn.ports import ProposalContext
 from evosyn.program_identity import program_key
-from evosyn.records import Candidate, Elite, Evaluation, Evidence, Ranking
+from evosyn.records import Candidate, Elite, Evaluation, Evidence, ParsedCall, Ranking
 from evosyn.sharing import Company
 from evosyn.strategies.evidence import select
 from evosyn.strategies.grammar import helpers
@@ -54,6 +54,9 @@ def evidence(seed: int, m: int = 5, n: int = 4, flat: bool = False) -> Evidence:
         found = rng.random((size, size)).round(4)
         return np.maximum(found, found.T)
 
+    def asking(width: int) -> tuple:
+        return tuple(None if rng.random() < 0.2 else ParsedCall(str(rng.integers(3)), "1") for _ in range(width))
+
     return Evidence(
         passed,
         np.ones((m, n), bool),
@@ -62,6 +65,8 @@ def evidence(seed: int, m: int = 5, n: int = 4, flat: bool = False) -> Evidence:
         rng.integers(1, 4, m),
         rng.integers(0, m, m),
         rng.integers(0, n, n),
+        verdicts_MN=np.where(passed, "P", rng.choice(list("FET"), (m, n))) if known else None,
+        calls_N=tuple(None if rng.random() < 0.2 else asking(case.shape[1]) for case in cases) if known else None,
         values_NMC=tuple(rng.integers(0, 3, case.shape).astype(np.uint64) for case in cases) if known else None,
         solution_similarity_MM=alike(m) if known else None,
         testing_similarity_NN=alike(n) if known else None,
@@ -372,3 +377,17 @@ def test_a_reader_serves_two_threads_while_it_forgets(monkeypatch):
 def test_keys_of_programs_outside_the_grammar_are_those_of_their_code():
     assert Reader().key(MODEL) == Reader().key(MODEL + "\n# more\n") == program_key(MODEL)
     assert Reader().key("def") is None and Reader().key("x = 1\n" * 50_000) is None
+
+
+def test_what_terminals_make_of_verdicts_values_and_calls():
+    verdicts, passed = np.array([["P", "F", "E"], ["T", "K", "P"]]), np.zeros((2, 3), bool)
+    assert helpers.ran_through(verdicts, passed).tolist() == [[1, 1, 0], [0, 0, 1]]
+    assert helpers.ran_through(None, passed).tolist() == np.ones((2, 3)).tolist()
+    values = (np.array([[7, 7], [7, 8], [0, 7]], np.uint64), None, np.zeros((3, 0), np.uint64))
+    agreed = helpers.agreeing(values, np.zeros((3, 3), bool))
+    assert agreed.tolist() == [[4 / 6, 1, 1], [3 / 6, 1, 1], [2 / 6, 1, 1]], "0 is no value: it agrees with nothing"
+    assert helpers.agreeing(None, passed).tolist() == np.ones((2, 3)).tolist()
+    one, two = ParsedCall("[1]", "2"), ParsedCall("[2]", "3")
+    asked = helpers.shared_calls(((one, None), (ParsedCall("[1]", "9"), two), None), 3)
+    assert asked.tolist() == [[1, 0.5, 0], [0.5, 1, 0], [0, 0, 1]], "what is asked counts, not what is expected"
+    assert helpers.shared_calls(None, 2).tolist() == np.eye(2).tolist()

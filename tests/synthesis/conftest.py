@@ -14,7 +14,7 @@ from evosyn.domains.base import BaseDomain
 from evosyn.domains.python.shapes import check_cases
 from evosyn.errors import BudgetSpent
 from evosyn.jobs import Limits, Protection
-from evosyn.ports import Plan, Teacher
+from evosyn.ports import Plan, StrategyRunner, Teacher
 from evosyn.randomness import SeedTree
 from evosyn.records import Evidence, Invalid, Json, PassMatrix, Problem, Ranking, Solution, Testing, content_id
 from evosyn.synthesis.config import SynthesizeConfig
@@ -187,6 +187,7 @@ class Toy:
         self.inputs = Inputs("count", "test", seeds, "toy-seeds")
         self.teacher = ToyTeacher()
         self.crossexec = ToyCrossexec()
+        self.runner: StrategyRunner = CountingRunner()
         self.others: tuple[ToyTeacher, ...] = ()
 
     def run(self, out: Path, config: SynthesizeConfig, teacher: ToyTeacher | None = None, concurrency: int = 8) -> Json:
@@ -210,7 +211,7 @@ class ToyWorkbench(Workbench):
     def __init__(self, toy: Toy, concurrency: int) -> None:
         super().__init__(WorkbenchConfig(teacher=TeacherConfig(calls=concurrency)))
         self._toy = toy
-        self.domains, self.crossexec, self.runner = {TOY: ToyDomain()}, toy.crossexec, CountingRunner()
+        self.domains, self.crossexec, self.runner = {TOY: ToyDomain()}, toy.crossexec, toy.runner
         self.sandbox = ToySandbox()
 
     def teacher(self, model: str | None = None, *, keep: bool = True) -> Teacher:  # noqa: ARG002

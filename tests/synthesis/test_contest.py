@@ -9,10 +9,12 @@ from evosyn.errors import UsageError
 from evosyn.evaluators.draws import ConsistencyConfig, DrawCount
 from evosyn.evaluators.heldout import split_problems, task_of
 from evosyn.evaluators.intervals import Strata
+from evosyn.evaluators.views import UNRECORDED
 from evosyn.records import Candidate, Invalid, PassMatrix, Ranking
 from evosyn.synthesis.search.contest import (
     BATCH,
     DRAWING_ERROR,
+    ERRORS,
     FIRST_BATCHES,
     MOST_BATCHES,
     Scored,
@@ -126,7 +128,22 @@ def test_all_programs_are_scored_on_the_same_draws_and_only_leaders_to_the_end()
     finalists = [f"inverse {number}" for number in range(30)] + [f"knowing {number}" for number in range(4)]
     contest(finalists, ["counting", "inverse"], MANY, runner)
     sizes = [size for size, _ in runner.seen]
-    assert sizes[:FIRST_BATCHES] == [36, 36] and set(sizes[FIRST_BATCHES:]) == {1 + 2}
+    assert sizes[:FIRST_BATCHES] == [36, 36]
+    assert sizes[FIRST_BATCHES : 2 * FIRST_BATCHES] == [2 + 2, 2 + 2] and set(sizes[2 * FIRST_BATCHES :]) == {1 + 2}
+
+
+class LuckyAtFirst(Scripted):
+    """Every program is as good as it can be while leaders are chosen."""
+
+    def _ranked(self, name, evidences):
+        choosing = len(self.seen) <= FIRST_BATCHES
+        return super()._ranked("knowing" if name == "inverse" and choosing else name, evidences)
+
+
+def test_what_made_a_program_a_leader_counts_for_nothing_in_its_gain():
+    found = contest(["inverse"], ["counting"], MANY, LuckyAtFirst())
+    assert found.gain is not None and found.gain.mean < -0.1 and found.winner == "counting"
+    assert found.scored.scores_BP.shape[0] * BATCH == found.draws.fresh
 
 
 def test_a_pool_of_just_the_size_of_a_draw_is_scored_once():
@@ -169,7 +186,7 @@ def test_the_error_of_a_gain_is_that_of_its_pools_and_of_drawing():
     names = [f"task-{number}" for number in range(40)]
     gain = gain_of(one, other, Strata(["a"] * 40, names))
     gaps = one.scores_BP.mean(axis=0)
-    assert gain.mean - gain.lower == pytest.approx(gaps.std(ddof=1) / np.sqrt(40))
+    assert gain.mean - gain.lower == pytest.approx(ERRORS * gaps.std(ddof=1) / np.sqrt(40))
     assert gain.drawing_error == pytest.approx(np.sqrt((one.scores_BP.var(axis=0, ddof=1) / 6).sum()) / 40)
     apart = Scored(one.scores_BP + np.where(np.arange(40) < 20, 10.0, 0.0), 0.5)
     lower = [gain_of(apart, other, Strata(pools, names)).lower for pools in (["a"] * 20 + ["b"] * 20, ["a"] * 40)]
@@ -217,3 +234,23 @@ def test_a_task_that_two_pools_have_counts_once_in_the_error_of_a_gain() -> None
     assert (both.mean, both.lower) == pytest.approx((one.mean, one.lower)) and set(both.by_pool) == {"a", "b"}
     apart = gain_of(*twice, Strata(["a"] * 40 + ["b"] * 40, [*names, *[f"b/{name}" for name in names]]))
     assert apart.lower > both.lower
+
+
+def knowing_where_texts_are(evidence):
+    """Best where texts were recorded; nothing is left of it where they were not."""
+    return knowing(evidence) if evidence.solution_texts else inverse(evidence)
+
+
+def knowing_half_where_texts_are(evidence):
+    return knowing(evidence) if evidence.solution_texts and evidence.passed_MN.sum() % 2 else counting(evidence)
+
+
+PROGRAMS |= {"lost": knowing_where_texts_are, "modest": knowing_half_where_texts_are}
+
+
+def test_who_is_left_with_nothing_where_texts_are_unknown_gives_way_to_who_is_better_with_them_and_as_good_without():
+    texts = [replace(one, solution_texts=tuple(map(str, range(12)))) for one in MANY]
+    alone = contest(["lost"], ["counting"], texts)
+    assert alone.winner == "lost" and alone.behind[UNRECORDED].rule == "counting" and alone.behind[UNRECORDED].by > 0.2
+    found = contest(["lost", "modest"], ["counting"], texts)
+    assert found.winner == "modest" and UNRECORDED not in found.behind and found.gain.lower > 0

@@ -110,6 +110,20 @@ def test_out_of_memory_names_what_to_lower() -> None:
         _fit(Full(), None)
 
 
+def test_a_model_that_does_not_fit_beside_its_trainer_is_said_as_well(small_data: Path, tmp_path: Path) -> None:
+    """The trainer brings the model to the GPU, before the first step."""
+    import torch
+
+    from evosyn.train.run import PreparedTrainer, Start, run_training
+
+    def full(_start: Start) -> PreparedTrainer:
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    config = load_config(DistillConfig, preset="distill-tiny")
+    with pytest.raises(UnavailableError, match=r"micro_batch.*gradient_checkpointing.*lora_rank"):
+        run_training(config.model_copy(update={"data": str(small_data), "model": "builtin:tiny"}), tmp_path, full, None)
+
+
 @pytest.mark.slow
 def test_a_run_that_diverges_ends_with_words_and_keeps_no_broken_weights(small_data: Path, tmp_path: Path) -> None:
     from evosyn.train.distill import distill

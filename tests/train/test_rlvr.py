@@ -121,12 +121,16 @@ def test_an_adapter_is_trained_and_merged(small_data: Path, tiny_model: Path, sa
     assert (out / "model" / "merged" / "tokenizer.json").is_file()
 
 
+@pytest.mark.parametrize("prompts", [2, 8])
 def test_a_killed_run_goes_on_from_its_last_checkpoint_as_if_nothing_had_been(
-    small_data: Path, tiny_model: Path, tmp_path: Path
+    prompts: int, small_data: Path, tiny_model: Path, tmp_path: Path
 ) -> None:
+    """Of ten rows: in the middle of an epoch, and behind several."""
+
     def command(out: Path) -> list[str]:
         parts = ["train", str(small_data), "--model", str(tiny_model), "--out", str(out), "--steps", "9"]
-        return evosyn(*parts, *FLAGS, "--set", "keep.every=3", "--set", "optim.learning_rate=3e-4")
+        sets = ("keep.every=3", "optim.learning_rate=3e-4", f"rollout.prompts={prompts}")
+        return evosyn(*parts, *FLAGS, *(part for one in sets for part in ("--set", one)))
 
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     subprocess.run(command(whole), env=environment(), check=True, capture_output=True)

@@ -1,11 +1,12 @@
+import os
 from pathlib import Path
 
 import pytest
 
 from evosyn.configs.loading import load_config
 from evosyn.errors import UsageError
-from evosyn.train.config import RlvrConfig
-from evosyn.train.launch import launch_lines
+from evosyn.train.config import MemoryConfig, RlvrConfig
+from evosyn.train.launch import join_alone, launch_lines, precision
 from evosyn.train.settings import deepspeed_file, grpo_settings, resolve
 
 
@@ -69,3 +70,35 @@ def test_an_unknown_key_offers_the_nearest() -> None:
 def test_a_bundled_model_is_started_in_one_process() -> None:
     assert len(launch_lines("builtin:tiny", ["train", "d"], {})) == 1
     assert len(launch_lines("Qwen/Qwen3-4B", ["train", "d"], {})) == 3
+
+
+@pytest.mark.parametrize(
+    ("devices", "hidden", "cpu"),
+    [((), None, True), (("nvidiactl", "nvidia-uvm"), None, True), (("nvidia0",), None, False),
+     (("nvidia3",), None, False), (("nvidia0",), "", True), (("nvidia0",), "-1", True), (("nvidia0",), "0", False)],
+)  # fmt: skip
+def test_a_gpu_is_seen_under_any_number_unless_it_is_hidden(
+    devices: tuple[str, ...], hidden: str | None, cpu: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A container that was given the third GPU of a machine has no /dev/nvidia0."""
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    if hidden is not None:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", hidden)
+    for name in devices:
+        (tmp_path / name).touch()
+    assert precision(MemoryConfig(), tmp_path) == (not cpu, cpu)
+    assert precision(MemoryConfig(bf16=False), tmp_path) == (False, cpu)
+
+
+def test_a_process_without_a_launcher_is_a_group_of_one_and_another_is_left_as_it_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    names = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
+    for name in names:
+        monkeypatch.setenv(name, "7")
+    join_alone()
+    assert [os.environ[name] for name in names] == ["7"] * 5
+    monkeypatch.delenv("RANK")
+    join_alone()
+    assert [os.environ[name] for name in names[:4]] == ["0", "0", "1", "127.0.0.1"]
+    assert 0 < int(os.environ["MASTER_PORT"]) < 65536

@@ -68,19 +68,25 @@ class Op(NamedTuple):
 
 
 class Terminal(NamedTuple):
-    """A leaf: its type, its definition in the program, and the comment that stands beside it."""
+    """A leaf: its type, its definition in the program, the comment that stands beside it, and how often it is drawn
+    among those of its type."""
 
     type: Type
     definition: str
     comment: str
+    weight: float = 1.0
 
 
 TERMINALS: dict[str, Terminal] = {
-    "passed": Terminal(Type.MN, "evidence.passed.astype(float)", "solutions x testings"),
+    "passed": Terminal(Type.MN, "evidence.passed.astype(float)", "solutions x testings", 3.0),
     "share": Terminal(
         Type.MN,
         "np.stack([case.mean(axis=1) for case in evidence.cases], axis=1)",
         "part of each testing that a solution passes",
+    ),
+    "ran": Terminal(Type.MN, "ran_through(evidence.verdicts, evidence.passed)", "came to a value, right or wrong"),
+    "agreed": Terminal(
+        Type.MN, "agreeing(evidence.values, evidence.passed)", "share of the solutions that gave the same values there"
     ),
     "checks": Terminal(
         Type.M, "np.concatenate(evidence.cases, axis=1).mean(axis=1)", "part of all single checks passed"
@@ -112,6 +118,9 @@ TERMINALS: dict[str, Terminal] = {
         Type.NN, "given(evidence.testing_similarity, evidence.passed.shape[1])", "likeness of the testings' texts"
     ),
     "echo": Terminal(Type.MM, "echoes(evidence.values, len(evidence.passed))", "agreement on the values of calls"),
+    "asked": Terminal(
+        Type.NN, "shared_calls(evidence.calls, evidence.passed.shape[1])", "part of their calls that two testings share"
+    ),
     "solution_scores": Terminal(Type.M, "", ""),
     "own_solutions": Terminal(Type.M, "", ""),
     "own_testings": Terminal(Type.N, "", ""),

@@ -191,6 +191,31 @@ def echoes(values: Array, size: int) -> Array:
     return ratio(both.astype(float), either.astype(float))
 
 
+def ran_through(verdicts: Array, passed: Array) -> Array:
+    """1 where a solution came to a value, right or wrong, 0 where it crashed or ran out of time; 1 where unknown."""
+    return np.ones(passed.shape) if verdicts is None else ((verdicts == "P") | (verdicts == "F")).astype(float)
+
+
+def agreeing(values: Array, passed: Array) -> Array:
+    """For each solution and testing: the share of solutions that gave the same on its calls; 1 where unknown."""
+    found = np.ones(passed.shape)
+    for place, x in enumerate(values or ()):
+        if x is not None and x.shape[1]:
+            both = (x[:, None, :] == x[None, :, :]) & (x != 0)[:, None, :]
+            found[:, place] = both.mean(axis=(1, 2))
+    return found
+
+
+def shared_calls(calls: Array, size: int) -> Array:
+    """For each pair of testings: of the calls that either asks, the share that both ask."""
+    if calls is None:
+        return np.eye(size)
+    sets = [{call[0] for call in one or () if call} for one in calls]
+    found = np.array([[len(one & other) / max(1, len(one | other)) for other in sets] for one in sets])
+    np.fill_diagonal(found, 1.0)
+    return found
+
+
 def logarithm(x: Array) -> Array:
     """Logarithm of |x|, from a millionth on."""
     return np.log(np.maximum(np.abs(x), 1e-6))
@@ -207,8 +232,8 @@ def likely(x: Array) -> Array:
 
 
 def crown(x: Array, y: Array) -> Array:
-    """The highest of x above all; the rest in the order of y."""
-    return np.where(top(x) > 0.5, 2.0, place(y))
+    """The highest of x above all; the rest, and those that x ties at the top, in the order of y."""
+    return 2.0 * top(x) + place(y)
 
 
 def log_gamma(x: Array) -> Array:

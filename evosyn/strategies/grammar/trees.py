@@ -47,7 +47,7 @@ def random_tree(kind: Type, depth: int, rng: random.Random, *, scores: bool) -> 
     if leaves and (depth <= 0 or not choices or rng.random() < TERMINAL_CHANCE):
         if "solution_scores" in leaves and rng.random() < 0.5:
             return Node("solution_scores")
-        return Node(rng.choice(leaves))
+        return Node(rng.choices(leaves, [TERMINALS[name].weight for name in leaves])[0])
     chosen = rng.choices(choices, cum_weights=weights)[0]
     children = [random_tree(taken, depth - 1, rng, scores=scores) for taken in chosen.signature[0]]
     return Node(chosen.op, (*children, *random_constants(chosen.op, rng)))

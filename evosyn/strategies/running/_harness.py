@@ -129,8 +129,9 @@ def main(program: str, context: dict[str, Any], argument: dict[str, Any]) -> dic
             `budget_s`. With `company`, other programs rank in this process before and after.
 
     Returns:
-        `{"scores": bytes}` (float64; for each evidence M solution scores, then N testing scores), or `{"reason": str}`;
-        in company `{}` for a program that needs a process of its own.
+        `{"scores": bytes}` (float64; for each evidence M solution scores, then N testing scores), or `{"reason": str,
+        "unknown": names of the evidence that it read and that are None}`; in company `{}` for a program that needs a
+        process of its own.
     """
     np.seterr(all="ignore")
     pack = {**context, **{key: np.frombuffer(context[key], dtype) for key, dtype in DTYPES.items()}, "unknown": set()}
@@ -164,9 +165,9 @@ def _ranked(program: str, pack: dict[str, Any], argument: dict[str, Any]) -> dic
         rank = _load(program, pack["lists"])
         scores = _rank_all(rank, pack, argument)
     except BrokenStrategy as error:
-        return {"reason": str(error) + _unknown(pack["unknown"])}
+        return _refused(str(error), pack["unknown"])
     except (Exception, SystemExit, KeyboardInterrupt) as error:  # noqa: BLE001  (the sandbox boundary)
-        return {"reason": _explain(error, program) + _unknown(pack["unknown"])}
+        return _refused(_explain(error, program), pack["unknown"])
     finally:
         vars(builtins).update(real)
     return {"scores": scores.tobytes()}
@@ -297,10 +298,10 @@ def _explain(error: BaseException, program: str) -> str:
     return f"{type(error).__name__}{': ' if message else ''}{message[:300]}" + _at(program, line)
 
 
-def _unknown(names: set[str]) -> str:
-    if not names:
-        return ""
-    return f"; it read what is unknown here (None): evidence.{', evidence.'.join(sorted(names))}"
+def _refused(reason: str, unknown: set[str]) -> dict[str, Any]:
+    names = sorted(unknown)
+    told = f"; it read what is unknown here (None): evidence.{', evidence.'.join(names)}" if names else ""
+    return {"reason": reason + told, "unknown": names}
 
 
 def _at(program: str, line: int | None) -> str:

@@ -23,6 +23,7 @@ from evosyn.jobs import HarnessJob, ItemOutcome, Limits, Status
 from evosyn.ports import Sandbox
 from evosyn.records import Evidence, Invalid, Json, Ranking
 from evosyn.sharing import Company
+from evosyn.strategies.evidence import MAYBE
 from evosyn.strategies.running.packing import pack, size_of, source
 
 SCREEN = 3
@@ -105,7 +106,7 @@ class SandboxedRunner:
         self, programs: Sequence[str], evidences: Sequence[Evidence], limits: Limits
     ) -> dict[int, tuple[Ranking, ...] | Invalid]:
         """What programs that the policy admits say, several in one process; one that needs its own is left out."""
-        size = min(MOST_TOGETHER, len(programs) // (JOBS_A_CORE * (os.cpu_count() or 1)))
+        size = min(MOST_TOGETHER, len(programs) // (JOBS_A_CORE * len(os.sched_getaffinity(0))))
         if size < 2:
             return {}
         places = [place for place, text in enumerate(programs) if self.company.admits(text)]
@@ -196,7 +197,8 @@ def _read(outcome: ItemOutcome, evidences: Sequence[Evidence], limits: Limits) -
 def _rankings(value: Json, evidences: Sequence[Evidence]) -> tuple[Ranking, ...] | Invalid:
     """The scores of one program; they were computed beside it, so their form is not trusted."""
     if isinstance(value, dict) and isinstance(value.get("reason"), str):
-        return Invalid(value["reason"])
+        unknown = value.get("unknown")
+        return Invalid(value["reason"], tuple(name for name in MAYBE if isinstance(unknown, list) and name in unknown))
     raw = value.get("scores") if isinstance(value, dict) else None
     sizes = [evidence.passed_MN.shape for evidence in evidences]
     expected = sum(chain.from_iterable(sizes)) * BYTES_PER_SCORE

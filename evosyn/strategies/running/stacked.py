@@ -86,7 +86,7 @@ class TreeRunner:
         if not trees:
             return {}
         shared = self._share(sandbox, evidences)
-        size = min(MOST_TOGETHER, -(-len(trees) // (JOBS_A_CORE * (os.cpu_count() or 1))))
+        size = min(MOST_TOGETHER, -(-len(trees) // (JOBS_A_CORE * len(os.sched_getaffinity(0)))))
         groups = [trees[start : start + size] for start in range(0, len(trees), size)]
         jobs = [self._job([tree for _, tree in group], shared) for group in groups]
         found: dict[int, tuple[Ranking, ...]] = {}

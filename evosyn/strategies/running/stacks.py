@@ -77,6 +77,7 @@ class _Shown:
 
     def __init__(self, evidence: Evidence) -> None:
         self.passed, self.cases = evidence.passed_MN, evidence.cases_NMC
+        self.verdicts, self.calls = evidence.verdicts_MN, evidence.calls_N
         self.copies, self.values = evidence.copies_M, evidence.values_NMC
         self.solution_groups, self.testing_groups = evidence.solution_group_M, evidence.testing_group_N
         self.solution_similarity = evidence.solution_similarity_MM

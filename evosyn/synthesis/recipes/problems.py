@@ -70,7 +70,7 @@ def synthesize(
         run.journal.sync()
         made = how_made(inputs, config, asked, workbench.sandbox.protection)
         maker, name, licence = maker_of(inputs, config, workbench), out.resolve().name, config.problem.licence
-        plan = OutputPlan(range(config.problems), maker, made, name, licence, inputs.evolved_on)
+        plan = OutputPlan(range(config.problems), maker, made, name, licence, inputs)
         return write_outputs(run, ledger, plan)
 
 

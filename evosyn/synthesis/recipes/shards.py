@@ -104,7 +104,7 @@ def _written(
         "shards": f"of {config.shards.size} problems",
     }
     facts = CardFacts(run.path.resolve().name, {}, made, config.problem.licence, parts=True)
-    return sealed.write(run, facts, inputs.evolved_on)
+    return sealed.write(run, facts, inputs)
 
 
 def setup_of(inputs: Inputs, config: SynthesizeConfig, run: str, out: Path, default: str | None) -> ShardSetup:

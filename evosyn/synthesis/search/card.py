@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from evosyn.evaluators.card import Card, CardRequest, make_card
+from evosyn.evaluators.draws import with_error
 from evosyn.ports import SearchState, StrategyRunner
 from evosyn.strategies import known_names, load_known
 from evosyn.synthesis.search.config import EvolveConfig
+from evosyn.synthesis.search.contest import DRAWING_ERROR
 from evosyn.synthesis.search.seeds import Seeds
 from evosyn.synthesis.search.winner import WinnerChoice, fresh_scoring, name_of_initial
 
@@ -31,7 +33,7 @@ def card_of(
         "model calls": counts["model_calls"] + sum(usage.calls for usage in seeds.spent.values()),
         "dollars": round(counts["cost"] + sum(usage.cost or 0.0 for usage in seeds.spent.values()), 4),
         "made by": candidate.proposer,
-        "chosen among": f"{choice.finalists} finalists and the known rules on {choice.contest.draws}",
+        "chosen among": chosen_among(choice),
     }
     first = name_of_initial(state)
     request = CardRequest(
@@ -48,3 +50,10 @@ def card_of(
         parent=parent,
     )
     return make_card(runner, request, fresh_scoring(config, "boards"))
+
+
+def chosen_among(choice: WinnerChoice) -> str:
+    """What met in the contest for the winner, on how many draws, and how sure these make its gain."""
+    draws, gain = choice.contest.draws, choice.contest.gain
+    told = str(draws) if gain is None else with_error(draws, gain.drawing_error, DRAWING_ERROR)
+    return f"{choice.finalists} finalists and the known rules on {told}"

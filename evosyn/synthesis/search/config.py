@@ -100,6 +100,7 @@ class EvolveConfig(BaseModel):
         axes: of the archive, by name or dotted path.
         start: programs that the search starts from: known strategies or files; the first is the one to beat.
         known: start from every known strategy as well; the winner has to beat them in any case.
+        views: score programs also on what is left without texts and values (evaluators/views.py).
         engine: `evosyn`, or `openevolve` to run OpenEvolve on the same task and take its programs.
         split_testings: make every single case or assert of a testing a testing of its own.
         finalists: programs that are scored again on fresh draws to choose the winner.
@@ -118,6 +119,7 @@ class EvolveConfig(BaseModel):
     axes: tuple[str, ...] = DEFAULT_AXES
     start: tuple[str, ...] = Field(default=("initial",), min_length=1)
     known: bool = True
+    views: bool = True
     engine: Literal["evosyn", "openevolve"] = "evosyn"
     split_testings: bool = False
     finalists: int = Field(default=60, ge=1, le=1000)
@@ -163,4 +165,6 @@ class EvolveConfig(BaseModel):
             del value["evolved"]
         if self.known:
             del value["known"]
+        if not self.views:
+            del value["views"]
         return value

@@ -1,8 +1,8 @@
 """Finalists against the best known rule on fresh draws: is one of them better, and by more than chance?
 
 Every program is scored on the same draws, which the search never saw, and as many as it takes until drawing others
-would hardly move the paired gain. A finalist passes if the lower bound of its mean gain over problems (one standard
-error, of tasks in the same pools on their own) lies above zero and it falls behind in no pool. The best of thousands
+would hardly move the paired gain. A finalist passes if the lower bound of its mean gain over problems (two standard
+errors, of tasks in the same pools on their own) lies above zero and it falls behind in no pool. The best of thousands
 of candidates on some thirty problems is partly the luckiest one; docs/evolve.md has the figures behind this rule.
 """
 
@@ -19,6 +19,7 @@ from evosyn.evaluators.consistency import SeedConsistency
 from evosyn.evaluators.draws import ConsistencyConfig, DrawCount, Floats
 from evosyn.evaluators.heldout import pool_of
 from evosyn.evaluators.intervals import Strata
+from evosyn.evaluators.views import UNRECORDED, plain
 from evosyn.ports import StrategyRunner
 from evosyn.randomness import SeedTree
 from evosyn.records import Candidate, PassMatrix
@@ -28,11 +29,14 @@ BATCH = 20
 """Draws a problem that are made at once."""
 MOST_BATCHES = 16
 FIRST_BATCHES = 2
-"""All finalists are scored on so many, the few that lead then on the rest."""
-LEADERS = 8
+"""All finalists are scored on so many; the few that lead there are compared on others, where they lead by no luck."""
+LEADERS = 6
+"""Of all, and as many of those that are behind nowhere."""
 KNOWN_LEADERS = 3
 DRAWING_ERROR = 0.005
 """Standard error of a paired gain from drawing alone, below which no more draws are made."""
+ERRORS = 2.0
+"""Standard errors between a gain and its bound: the best of several that are no better is ahead by one."""
 UNLIKELY = 4.0
 """Errors from drawing by which a bound lies below zero where no further draws will lift it."""
 MOST_FALL = 0.005
@@ -65,7 +69,7 @@ class Gain(NamedTuple):
     """One program over another on the same draws.
 
     Attributes:
-        mean: over problems; `lower` is one standard error below it.
+        mean: over problems; `lower` is `ERRORS` standard errors below it.
         drawing_error: standard error of the mean from drawing alone.
         by_pool: mean gain in each pool.
     """
@@ -86,7 +90,7 @@ class Gain(NamedTuple):
 
 
 class Behind(NamedTuple):
-    """A known rule that is better in one pool than what won over all of them, and by how much there."""
+    """A known rule that is better than the winner in one pool or without texts and values, and by how much there."""
 
     rule: str
     by: float
@@ -99,8 +103,9 @@ class Contest(NamedTuple):
         winner: the text; `scored` is how it did.
         reference: name of the best known rule; None where none is valid.
         gain: of the finalist with the highest lower bound over that rule; None where there is none to compare.
-        draws: how many there were.
-        behind: pools in which a known rule is better than the winner by more than `MOST_FALL`, on the first draws.
+        draws: how many it was compared on.
+        behind: where a known rule is better than the winner by more than `MOST_FALL`, on the first
+            draws.
     """
 
     winner: str
@@ -136,42 +141,48 @@ def decide(
     names = {text: name for name, text in known.items()}
     rivals = [one.text for one in finalists if one.text not in names]
     fresh = _Fresh(runner, matrices, scoring)
-    found = fresh.score([*rivals, *names], FIRST_BATCHES)
+    first = found = fresh.score([*rivals, *names], FIRST_BATCHES)
     rivals, rules = [text for text in rivals if text in found], [text for text in names if text in found]
     if not found:
         raise UsageError("no program of the search is valid on fresh draws of its own problems")
-    best = max(rules, key=lambda text: found[text].score, default=None)
-    standards = fresh.standards(names, found)
+    best = _best(rules, found)
+    standards = fresh.standards(rivals, names, found)
     if best is not None:
-        rivals = _leaders(rivals, found, found[best], fresh.strata)
+        rivals = _leaders(rivals, found, found[best], standards, fresh.strata)
         rules = sorted(rules, key=lambda text: -found[text].score)[:KNOWN_LEADERS]
-    while best is not None and rivals and fresh.draws_matter and fresh.batches < MOST_BATCHES:
+    batches = FIRST_BATCHES
+    while best is not None and rivals and fresh.draws_matter and fresh.batches < FIRST_BATCHES + MOST_BATCHES:
+        more = fresh.score([*rivals, *rules], batches)
+        found = more if found is first else {text: _joined(found[text], scored) for text, scored in more.items()}
+        rivals, rules = [text for text in rivals if text in found], [text for text in rules if text in found]
+        best, batches = _best(rules, found), 1
+        if best is None or not rivals:
+            break
         gains = {text: gain_of(found[text], found[best], fresh.strata) for text in rivals}
         able = [text for text in rivals if gains[text].lower + UNLIKELY * gains[text].drawing_error >= 0]
         rivals = able or [max(rivals, key=lambda text: gains[text].lower)]
         if max(gains[text].drawing_error for text in rivals) < DRAWING_ERROR:
             break
-        more = fresh.score([*rivals, *rules], 1)
-        found = {text: _joined(found[text], scored) for text, scored in more.items()}
-        rivals, rules = [text for text in rivals if text in found], [text for text in rules if text in found]
-        best = max(rules, key=lambda text: found[text].score, default=None)
+    draws = fresh.draws._replace(fresh=BATCH * len(next(iter(found.values())).scores_BP) * fresh.draws_matter)
     if best is None or not rivals:
         winner = max(found, key=lambda text: _merit(text, found[text]))
-        behind = standards.behind(found[winner])
-        return Contest(winner, found[winner], names.get(winner), None, fresh.draws, behind)
-    gains_of = {text: gain_of(found[text], found[best], fresh.strata) for text in rivals}
+        return Contest(winner, found[winner], names.get(winner), None, draws, standards.behind(winner))
+    gains = {text: gain_of(found[text], found[best], fresh.strata) for text in rivals}
     leader = max(
         rivals,
         key=lambda text: (
-            gains_of[text].passes,
-            not standards.behind(found[text]),
-            gains_of[text].bound,
+            gains[text].passes,
+            -standards.shortfall(text),
+            gains[text].bound,
             *_merit(text, found[text]),
         ),
     )
-    winner = leader if gains_of[leader].passes else best
-    behind = standards.behind(found[winner])
-    return Contest(winner, found[winner], names[best], gains_of[leader], fresh.draws, behind)
+    winner = leader if gains[leader].passes else best
+    return Contest(winner, found[winner], names[best], gains[leader], draws, standards.behind(winner))
+
+
+def _best(rules: Sequence[str], found: Mapping[str, Scored]) -> str | None:
+    return max(rules, key=lambda text: found[text].score, default=None)
 
 
 def gain_of(one: Scored, other: Scored, strata: Strata) -> Gain:
@@ -182,24 +193,32 @@ def gain_of(one: Scored, other: Scored, strata: Strata) -> Gain:
     drawing = gaps_BP.var(axis=0, ddof=1).sum() / batches if batches > 1 else 0.0
     mean = float(gaps_P.mean())
     drawing_error = float(np.sqrt(drawing)) / problems
-    return Gain(mean, mean - strata.error(gaps_P), drawing_error, strata.of_pools(gaps_P))
+    return Gain(mean, mean - ERRORS * strata.error(gaps_P), drawing_error, strata.of_pools(gaps_P))
 
 
 class _Standards(NamedTuple):
-    """The best known rule of each pool, on the first draws; none where there is one pool."""
+    """Scores in each pool, where there are several, and without texts and values, by text; on the first draws.
 
-    strata: Strata
-    best: Mapping[str, tuple[str, float]]
+    Attributes:
+        rules: names of known rules by text.
+        scores: of what is valid there.
+    """
 
-    def behind(self, scored: Scored) -> dict[str, Behind]:
-        """The pools in which one is better."""
-        own = _by_pool(self.strata, scored)
-        gaps = {pool: Behind(rule, score - own[pool]) for pool, (rule, score) in self.best.items()}
-        return {pool: gap for pool, gap in gaps.items() if gap.by > MOST_FALL}
+    rules: Mapping[str, str]
+    scores: Mapping[str, Mapping[str, float]]
 
+    def behind(self, text: str) -> dict[str, Behind]:
+        """Where a known rule is better than one program, which is worth nothing where it is invalid."""
+        found = {}
+        for place, scores in self.scores.items():
+            best = max((one for one in self.rules if one in scores), key=lambda one: scores[one], default=None)
+            if best is not None and scores[best] - scores.get(text, 0.0) > MOST_FALL:
+                found[place] = Behind(self.rules[best], scores[best] - scores.get(text, 0.0))
+        return found
 
-def _by_pool(strata: Strata, scored: Scored) -> dict[str, float]:
-    return strata.of_pools(scored.scores_BP[:FIRST_BATCHES].mean(axis=0))
+    def shortfall(self, text: str) -> float:
+        """By how much it is behind, over all places."""
+        return round(sum(one.by for one in self.behind(text).values()), DIGITS)
 
 
 class _Fresh:
@@ -239,23 +258,25 @@ class _Fresh:
                 break
         return found
 
-    def standards(self, rules: Mapping[str, str], found: Mapping[str, Scored]) -> _Standards:
-        """What each pool's best known rule comes to there. A rule that lacks evidence in another pool is none over all
-        of them, and may be the best of its own.
+    def standards(self, rivals: Sequence[str], rules: Mapping[str, str], found: Mapping[str, Scored]) -> _Standards:
+        """What programs come to in each pool and without texts and values. A known rule that lacks evidence in another
+        pool is none over all of them, and may be the best of its own.
 
         Args:
-            rules: names by text; `found`: those that are valid in all pools, on the first draws.
+            rivals: texts of finalists; `rules`: names of known rules by text.
+            found: those that are valid in all pools, on the first draws.
         """
-        best: dict[str, tuple[str, float]] = {}
+        scores: dict[str, dict[str, float]] = {}
         pools = dict.fromkeys(self.strata.pools_P)
         for pool in pools if len(pools) > 1 else ():
             own = _Fresh(self._runner, [one for one in self._matrices if pool_of(one) == pool], self._scoring)
             rest = own.score([text for text in rules if text not in found], FIRST_BATCHES)
-            scores = {rules[text]: scored.score for text, scored in rest.items()}
-            scores |= {rules[text]: _by_pool(self.strata, found[text])[pool] for text in rules if text in found}
-            if scores:
-                best[pool] = max(scores.items(), key=lambda item: item[1])
-        return _Standards(self.strata, best)
+            here = {text: self.strata.of_pools(scored.per_problem)[pool] for text, scored in found.items()}
+            scores[pool] = here | {text: scored.score for text, scored in rest.items()}
+        if matrices := plain(self._matrices):
+            seen = _Fresh(self._runner, matrices, self._scoring).score([*rivals, *rules], FIRST_BATCHES)
+            scores[UNRECORDED] = {text: scored.score for text, scored in seen.items()}
+        return _Standards(rules, scores)
 
     def _config(self) -> ConsistencyConfig:
         seed = SeedTree(self._scoring.seed).child("batch", self.batches).integer() % 2**31
@@ -268,12 +289,17 @@ def _joined(one: Scored, other: Scored) -> Scored:
     return Scored(np.concatenate([one.scores_BP, other.scores_BP]), testing)
 
 
-def _leaders(rivals: Sequence[str], found: Mapping[str, Scored], best: Scored, strata: Strata) -> list[str]:
-    """Those of the highest lower bounds; of programs that score alike everywhere the one of the highest merit."""
-    alike: dict[bytes, str] = {}
+def _leaders(
+    rivals: Sequence[str], found: Mapping[str, Scored], best: Scored, standards: _Standards, strata: Strata
+) -> list[str]:
+    """Those of the highest lower bounds, of all and of those that are behind nowhere; of programs that score alike
+    everywhere the one of the highest merit."""
+    alike: dict[tuple[bytes, bool], str] = {}
     for text in sorted(rivals, key=lambda text: _merit(text, found[text]), reverse=True):
-        alike.setdefault(found[text].scores_BP.round(DIGITS).tobytes(), text)
-    return sorted(alike.values(), key=lambda text: -gain_of(found[text], best, strata).lower)[:LEADERS]
+        alike.setdefault((found[text].scores_BP.round(DIGITS).tobytes(), not standards.behind(text)), text)
+    ordered = sorted(alike.values(), key=lambda text: -gain_of(found[text], best, strata).lower)
+    nowhere = [text for text in ordered if not standards.behind(text)]
+    return list(dict.fromkeys([*ordered[:LEADERS], *nowhere[:LEADERS]]))
 
 
 def _merit(text: str, scored: Scored) -> tuple[float, float, int, str]:

@@ -15,6 +15,7 @@ from evosyn.errors import UsageError
 from evosyn.evaluators.draws import ConsistencyConfig
 from evosyn.evaluators.heldout import Split, pool_of, split_problems
 from evosyn.evaluators.splitting import split_testings
+from evosyn.evaluators.views import searched
 from evosyn.records import KNOWN_VERDICTS, PassMatrix, Verdict
 from evosyn.running.progress import Usage
 from evosyn.synthesis.search.config import EvolveConfig
@@ -106,6 +107,11 @@ def split_all(matrices: Sequence[PassMatrix], config: EvolveConfig) -> Sequence[
         return matrices
     several = any(pool_of(matrix) for matrix in matrices) and any(one.cases_NMC is not None for one in matrices)
     return [matrix if several and matrix.cases_NMC is None else split_testings(matrix) for matrix in matrices]
+
+
+def searched_of(train: list[PassMatrix], config: EvolveConfig) -> list[PassMatrix]:
+    """What programs are scored on during a search on these problems."""
+    return searched(train) if config.views else train
 
 
 def select(matrices: Sequence[PassMatrix], config: EvolveConfig, *, simulated: bool) -> Seeds:

@@ -20,7 +20,7 @@ from evosyn.strategies.grammar.source import called_in, rank_of
 from evosyn.strategies.running.stacked import TreeRunner
 from evosyn.synthesis.search.card import card_of
 from evosyn.synthesis.search.config import KIND, EvolveConfig
-from evosyn.synthesis.search.seeds import Seeds
+from evosyn.synthesis.search.seeds import Seeds, searched_of
 from evosyn.synthesis.search.winner import boards, choose, report_of, started_from, strategy_file
 from evosyn.templates import render
 
@@ -49,7 +49,9 @@ class EvolvedStrategies(StrategyGenome):
             texts = {name: self.reader.write(program) for name, program in OPENINGS.items()}
             self.start += [Candidate(text, detail={"opening": name}) for name, text in texts.items()]
         self.runner = TreeRunner(behind, self.reader)
-        self.evaluator = SeedConsistency(self.runner, seeds.split.train, config.scoring, axes_named(config.axes))
+        self.evaluator = SeedConsistency(
+            self.runner, searched_of(seeds.split.train, config), config.scoring, axes_named(config.axes)
+        )
         self._briefer = Briefer(self.evaluator.draws, self.evaluator.oracle_E, DIRECTIONS.splitlines())
 
     def brief(self, context: ProposalContext) -> Told:

@@ -20,7 +20,7 @@ from evosyn.records import Candidate, Elite, Json
 from evosyn.strategies import EVOLVED_BY, known_names, load_known
 from evosyn.strategies.genome import TIE_METRIC
 from evosyn.synthesis.search.config import EvolveConfig
-from evosyn.synthesis.search.contest import Contest, decide
+from evosyn.synthesis.search.contest import DRAWING_ERROR, Contest, decide
 from evosyn.synthesis.search.seeds import Seeds
 from evosyn.synthesis.shift import evolved_on
 from evosyn.textual import score_text
@@ -169,6 +169,7 @@ def contest_report(contest: Contest) -> dict[str, Json]:
         "gain_by_pool": None if gain is None else dict(gain.by_pool),
         "draws": contest.draws._asdict(),
         "drawing_error": None if gain is None else gain.drawing_error,
+        "drawing_error_asked": DRAWING_ERROR,
         "behind": {pool: one._asdict() for pool, one in contest.behind.items()},
     }
 

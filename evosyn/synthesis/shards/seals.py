@@ -20,6 +20,7 @@ from evosyn.errors import CorruptRun, FormatError, UsageError
 from evosyn.jobs import Protection
 from evosyn.records import Json, canonical_json
 from evosyn.storage import Storage
+from evosyn.synthesis.lacking import LackCount
 from evosyn.synthesis.report import Figures
 from evosyn.synthesis.shards.orders import Phase, ShardOrder, shard_name
 
@@ -38,6 +39,7 @@ class Seal:
         protection: of the sandbox; None where nothing was executed.
         rows: of each setting; None in the phase `problems`.
         traits, sizes: of its matrices (`Shifts.seen`).
+        lacks: what the strategy reads and they do not hold.
     """
 
     run: str
@@ -52,6 +54,7 @@ class Seal:
     rows: Mapping[str, int] = field(default_factory=dict)
     traits: Sequence[Sequence[float]] = ()
     sizes: Sequence[Sequence[int]] = ()
+    lacks: LackCount = field(default_factory=LackCount)
 
 
 def packed(members: Mapping[str, Path]) -> bytes:

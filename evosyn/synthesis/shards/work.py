@@ -29,6 +29,7 @@ from evosyn.storage import Storage, open_storage
 from evosyn.synthesis.decontaminate import DecontaminateConfig, OverlapIndex, open_index
 from evosyn.synthesis.inputs import Asked
 from evosyn.synthesis.instance import Instance
+from evosyn.synthesis.lacking import LackCount
 from evosyn.synthesis.outputs import Counted, OutputPlan, write_rows
 from evosyn.synthesis.progress import SynthesisProgress
 from evosyn.synthesis.recipes.problems import Given, finishing, maker_of, making
@@ -199,6 +200,7 @@ class _Shard:
                 rows=ended.rows,
                 traits=traits,
                 sizes=sizes,
+                lacks=ended.counted.lacks,
             ),
         )
 
@@ -209,11 +211,11 @@ class _Shard:
             if instance.ended is None:
                 statements[seeds + instance.index] = instance.asked.statement
         write_sketch(self._run.file(SKETCH), statements, self._config.filter.dedup)
-        return Sealing({SKETCH: self._run.file(SKETCH)}, Counted(figures, Shifts(None)), {})
+        return Sealing({SKETCH: self._run.file(SKETCH)}, Counted(figures, Shifts(None), LackCount()), {})
 
     def _rows(self, ledger: Ledger[Instance]) -> Sealing:
         maker = maker_of(self._inputs, self._config, self._bench)
-        plan = OutputPlan(self._indices, maker, {}, "", self._config.problem.licence, self._inputs.evolved_on)
+        plan = OutputPlan(self._indices, maker, {}, "", self._config.problem.licence, self._inputs)
         counted = write_rows(self._run, ledger, plan)
         files = {f"{setting}.parquet": parquet_path(self._run.path, setting) for setting in SETTINGS}
         kept = {setting: counted.figures.kept[setting] for setting in SETTINGS}

@@ -13,11 +13,13 @@ from evosyn.records import Json
 from evosyn.rundir import RunDir, replacing
 from evosyn.storage import Storage
 from evosyn.synthesis.card import CardFacts
+from evosyn.synthesis.inputs import Inputs
+from evosyn.synthesis.lacking import LackCount
 from evosyn.synthesis.outputs import Counted, write_report
 from evosyn.synthesis.report import Figures
 from evosyn.synthesis.shards.config import ShardPlan
 from evosyn.synthesis.shards.seals import REJECTS, Seal, open_sealed, seals_of
-from evosyn.synthesis.shift import EvolvedOn, Shifts
+from evosyn.synthesis.shift import Shifts
 
 
 class SealedRows:
@@ -29,7 +31,7 @@ class SealedRows:
     def first(self) -> Seal:
         return next(self._seals())
 
-    def write(self, run: RunDir, facts: CardFacts, evolved_on: EvolvedOn | None) -> dict[str, Json]:
+    def write(self, run: RunDir, facts: CardFacts, inputs: Inputs) -> dict[str, Json]:
         """Write rejects, dataset, card and report; returns the value of `report.json`.
 
         Args:
@@ -37,9 +39,10 @@ class SealedRows:
         """
         import pyarrow.parquet  # type: ignore[import-untyped]
 
-        counted, totals = Counted(Figures(), Shifts(evolved_on)), Counter[str]()
+        counted, totals = Counted(Figures(), Shifts(inputs.evolved_on), LackCount()), Counter[str]()
         for seal in self._seals():
             counted.figures.merge(seal.figures)
+            counted.lacks.merge(seal.lacks)
             counted.shifts.see_all(seal.traits, seal.sizes)
             totals.update(seal.rows)
         with ExitStack() as stack:
@@ -52,7 +55,7 @@ class SealedRows:
                     rejects.write(archive.read(REJECTS))
                     for setting, part in parts.items():
                         part.add(pyarrow.parquet.read_table(io.BytesIO(archive.read(f"{setting}.parquet"))))
-        return write_report(run, counted, facts)
+        return write_report(run, counted, facts, inputs)
 
     def _seals(self) -> Iterator[Seal]:
         return seals_of(self._storage, "rows", range(self._plan.count), self._run)

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from evosyn.ports import Crossexec, StrategyRunner
 from evosyn.randomness import SeedTree
-from evosyn.records import Invalid, PassMatrix, Ranking
+from evosyn.records import Evidence, Invalid, PassMatrix, Ranking
 from evosyn.running.batches import Batches
 from evosyn.running.progress import Usage
-from evosyn.strategies.evidence import evidence_of
+from evosyn.strategies.evidence import evidence_of, reads, unknown
 from evosyn.synthesis.config import SynthesizeConfig
 from evosyn.synthesis.instance import Instance, kept_of
 from evosyn.synthesis.prune import STRATEGY_INVALID, decide
@@ -31,7 +31,7 @@ class JudgePool:
         self, config: SynthesizeConfig, crossexec: Crossexec, runner: StrategyRunner, strategy: str, tree: SeedTree
     ) -> None:
         self._config, self._crossexec, self._runner, self._strategy = config.filter.prune, crossexec, runner, strategy
-        self._tree = tree
+        self._tree, self._reads = tree, reads(strategy)
         self.judged = Batches(self._judge, config.execute.batch)
 
     async def run(self, instance: Instance) -> Instance:
@@ -41,12 +41,17 @@ class JudgePool:
     def _judge(self, batch: Sequence[Instance]) -> list[Instance]:
         pools = [instance.pool for instance in batch if instance.pool is not None]
         matrices = self._crossexec.matrices([(pool.problem, pool.solutions, pool.testings) for pool in pools])
-        rankings = self._rank(matrices)
-        return [self._prune(*parts) for parts in zip(batch, matrices, rankings, strict=True)]
-
-    def _rank(self, matrices: Sequence[PassMatrix]) -> list[Ranking | Invalid]:
-        """Rank all at once; a program that fails on one of them is asked for each alone."""
         evidences = [evidence_of(matrix) for matrix in matrices]
+        rankings = self._rank(evidences)
+        judged = [self._prune(*parts) for parts in zip(batch, matrices, rankings, strict=True)]
+        return [replace(one, lacking=self._lacking(seen)) for one, seen in zip(judged, evidences, strict=True)]
+
+    def _lacking(self, evidence: Evidence) -> tuple[str, ...]:
+        missing = unknown(evidence)
+        return tuple(name for name in self._reads if name in missing)
+
+    def _rank(self, evidences: Sequence[Evidence]) -> list[Ranking | Invalid]:
+        """Rank all at once; a program that fails on one of them is asked for each alone."""
         together = self._runner.rank([self._strategy], evidences)[0]
         if not isinstance(together, Invalid):
             return list(together)

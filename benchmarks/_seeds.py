@@ -1,0 +1,38 @@
+"""Made-up matrices of seed problems for benchmarks of speed, with or without texts and values in view."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from evosyn.records import PassMatrix
+
+
+def seeds(problems: int, m: int, n: int, *, view: bool = True) -> list[PassMatrix]:
+    """So many problems of m solutions x n testings with four cases each.
+
+    Args:
+        view: with what solutions gave, and the texts.
+    """
+    rng = np.random.default_rng(0)
+    made = []
+    for number in range(problems):
+        right = rng.random(m) < 0.4
+        good = rng.random(n) < 0.4
+        chance = np.where(good[None, :], np.where(right[:, None], 0.95, 0.1), 0.5)
+        cases = tuple(np.where(rng.random((m, 4)) < chance[:, [at]] ** 0.25, "P", "F") for at in range(n))
+        verdicts = np.stack([np.where((one == "P").all(axis=1), "P", "F") for one in cases], axis=1)
+        whole = in_view(PassMatrix(f"p{number}", verdicts, np.where(right, "P", "F"), cases_NMC=cases), rng)
+        whole = replace(whole, copies_M=rng.integers(1, 9, m))
+        made.append(whole if view else replace(whole, values_NMC=None, solution_texts=(), testing_texts=()))
+    return made
+
+
+def in_view(matrix: PassMatrix, rng: np.random.Generator) -> PassMatrix:
+    """The same with what solutions gave in each case, equal where they pass, and texts of 300 characters."""
+    rows, columns = matrix.verdicts_MN.shape
+    cases = matrix.cases_NMC or tuple(matrix.verdicts_MN[:, [n]] for n in range(columns))
+    values = tuple(np.where(one == "P", 1, rng.integers(0, 4, one.shape)).astype(np.uint64) for one in cases)
+    texts = tuple("".join(rng.choice(list("abcdef ():\n"), 300)) for _ in range(max(rows, columns)))
+    return replace(matrix, values_NMC=values, solution_texts=texts[:rows], testing_texts=texts[:columns])
