@@ -148,7 +148,7 @@ def test_more_than_a_hundred_free_programs_follow_each_paid_reply_also_where_one
     assert found[2] > AROUND
     bursts = [step for step in steps if step.proposer == "genetic"]
     operators = {one.candidate.detail["operator"] for step in bursts for one in step.trials}
-    assert operators >= {"read-without", "read-opening", "grafted-opening", "without", "constant"}
+    assert operators >= {"near", "near-without", "near-opening", "grafted-opening", "without", "constant"}
 
 
 @pytest.mark.slow

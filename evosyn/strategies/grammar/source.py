@@ -331,7 +331,7 @@ def _dump(function: ast.FunctionDef) -> str:
 @lru_cache(maxsize=4096)
 def _needed(used: frozenset[str]) -> str:
     """The source of the helpers that these operations and terminals call, in the order of their file."""
-    wanted = frozenset[str]().union(*map(_calls, used), closure("tidy"))
+    wanted = frozenset[str]().union(*map(_calls, used), _closure("tidy"))
     return "\n\n\n".join(helper.source for name, helper in _helpers().items() if name in wanted)
 
 
@@ -340,11 +340,11 @@ def _calls(used: str) -> frozenset[str]:
     """The helpers that an operation or a terminal calls, directly or through others."""
     text = OPS[used].template if used in OPS else TERMINALS[used].definition
     named = (name for name in _helpers() if re.search(rf"\b{name}\(", text))
-    return frozenset[str]().union(*map(closure, named))
+    return frozenset[str]().union(*map(_closure, named))
 
 
 @cache
-def closure(name: str) -> frozenset[str]:
+def _closure(name: str) -> frozenset[str]:
     """The functions that one of the grammar calls, directly or through others, and itself."""
-    inner = (closure(call) for call in _helpers()[name].calls if call in _helpers())
+    inner = (_closure(call) for call in _helpers()[name].calls if call in _helpers())
     return frozenset({name}).union(*inner)
