@@ -112,6 +112,9 @@ def load_model(model: str, memory: MemoryConfig, *, bf16: bool, frozen: bool = F
     import torch
     from transformers import AutoModelForCausalLM
 
+    # cuDNN's attention, torch's default on Hopper cards, has gradients that are no numbers for padded batches of some
+    # lengths: pytorch/pytorch#196678, huggingface/trl#7181
+    torch.backends.cuda.enable_cudnn_sdp(False)
     options: dict[str, Any] = {"dtype": torch.bfloat16 if bf16 and (frozen or memory.lora_rank) else torch.float32}
     if memory.four_bit:
         options["quantization_config"] = _four_bit()

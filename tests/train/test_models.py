@@ -1,13 +1,15 @@
-"""A model that is nowhere is said to be so after one question to the hub."""
+"""A model that is nowhere is said to be so after one question to the hub; one that is there is loaded for training."""
 
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
 
 import pytest
 
 from evosyn.errors import EvosynError, UnavailableError, UsageError
-from evosyn.train.models import load_tokenizer
+from evosyn.train.config import MemoryConfig
+from evosyn.train.models import load_model, load_tokenizer
 
 pytest.importorskip("transformers")
 
@@ -55,3 +57,15 @@ def test_a_model_that_is_nowhere_costs_one_question(
     with pytest.raises(kind, match=model):
         load_tokenizer(model)
     assert hub.asked == asked
+
+
+def test_a_model_is_loaded_without_the_attention_whose_gradients_may_be_no_numbers(tmp_path: Path) -> None:
+    import torch
+    from transformers import Qwen2Config, Qwen2ForCausalLM
+
+    sizes = {"vocab_size": 16, "hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1}
+    config = Qwen2Config(**sizes, num_attention_heads=2, num_key_value_heads=2, bos_token_id=None, eos_token_id=1)
+    Qwen2ForCausalLM(config).save_pretrained(tmp_path)
+    torch.backends.cuda.enable_cudnn_sdp(True)
+    load_model(str(tmp_path), MemoryConfig(), bf16=False)
+    assert not torch.backends.cuda.cudnn_sdp_enabled() and torch.backends.cuda.flash_sdp_enabled()
