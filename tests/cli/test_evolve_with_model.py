@@ -16,6 +16,8 @@ from evosyn.evolve.events import Committed, Fate, events_of
 from evosyn.reading.opening import open_directory
 from evosyn.rundir import RunDir
 from evosyn.simulation.scripted_server import Refusal, ScriptedServer
+from evosyn.synthesis.search.config import AROUND
+from evosyn.teachers.chat import QUESTION
 
 SETS = ("scoring.draws=2", "islands.count=2", "proposers.burst=4", "proposers.around=6", "finalists=5")
 SMALL = ["-M", "5", "-N", "4", *(f"--set={key}" for key in SETS)]
@@ -101,6 +103,52 @@ def test_one_paid_call_is_followed_by_more_than_a_hundred_variants_that_cost_not
     assert sum(one.evaluation.score is not None for one in evaluated) >= 100
     operators = {one.candidate.detail["operator"] for one in evaluated}
     assert operators >= ({"constant", "grafted-opening"} if reply is UNREAD else {"constant", "opening"})
+
+
+NUMPY = """I weigh each solution's group.
+```python
+import numpy as np
+
+
+def rank(evidence):
+    passed = evidence.passed
+    same = (passed[:, None, :] == passed[None, :, :]).all(axis=2)
+    score = np.sqrt(same.sum(axis=1)) * passed.sum(axis=1)
+    accepted = passed.sum(axis=0)
+    inside = score @ passed / np.maximum(accepted, 1)
+    outside = score @ ~passed / np.maximum(len(passed) - accepted, 1)
+    return score, np.where((accepted == 0) | (accepted == len(passed)), -1e9, inside - outside)
+```
+"""
+RAISES = NUMPY.replace("np.sqrt(same", "np.sqrt(evidence.same")
+MENDED = NUMPY.replace("np.sqrt(same.sum(axis=1))", "same.sum(axis=1) ** 1.5")
+
+
+@pytest.mark.slow
+def test_more_than_a_hundred_free_programs_follow_each_paid_reply_also_where_one_was_repaired(tmp_path, pool_file):
+    replies = iter([READ, NUMPY, RAISES, MENDED, UNREAD])
+
+    def script(body, times):  # noqa: ARG001
+        return "ready" if body["messages"][-1]["content"] == QUESTION else next(replies)
+
+    more = ("--proposer=rewrite", "--proposer=genetic", "--set=stop.model_calls=5", "--iterations=40",
+            f"--set=proposers.around={AROUND}", "--set=loop.lag=1", "--set=loop.concurrency=1")  # fmt: skip
+    with ScriptedServer(script) as server:
+        result = evolve(pool_file, tmp_path / "out", server, *more)
+    assert result.returncode in (0, 1), result.stderr
+    steps = [event.step for event in commits(tmp_path / "out")]
+    paid = [step for step in steps if step.replies]
+    assert sorted(len(step.replies) for step in paid) == [1, 1, 1, 2]
+    found = {}
+    for step in paid:
+        (burst,) = [one for one in steps if one.proposer == "genetic" and one.index == step.index + 1]
+        assert burst.parent == step.trials[-1].candidate.id
+        found[len(step.replies)] = len([one for one in burst.trials if one.evaluation is not None])
+        assert found[len(step.replies)] >= 100 * len(step.replies)
+    assert found[2] > AROUND
+    bursts = [step for step in steps if step.proposer == "genetic"]
+    operators = {one.candidate.detail["operator"] for step in bursts for one in step.trials}
+    assert operators >= {"near", "near-without", "near-opening", "grafted-opening", "without", "constant"}
 
 
 @pytest.mark.slow

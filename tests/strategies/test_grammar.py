@@ -313,6 +313,14 @@ def test_a_hundred_and_more_follow_what_a_model_wrote_whatever_it_is(text):
     assert made == asyncio.run(GeneticProposer(16, Reader()).propose(asked)).candidates
 
 
+def test_what_took_two_calls_is_followed_by_twice_as_many():
+    asked = replace(context(MODEL, write(program_of(5))), around=True)
+    paid = replace(asked.parent.candidate, detail={"replies": ["r_1", "r_2"]})
+    twice = replace(asked, parent=replace(asked.parent, candidate=paid))
+    made, more = (asyncio.run(GeneticProposer(16, Reader()).propose(one)).candidates for one in (asked, twice))
+    assert len(made) == 160 and len({one.text for one in more}) == 320
+
+
 def test_what_is_new_around_all_openings_one_after_the_other_is_more_than_a_hundred_each():
     seen: set[str] = set()
     for at, opening in enumerate(OPENINGS.values()):

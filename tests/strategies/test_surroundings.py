@@ -11,7 +11,7 @@ import pytest
 from evosyn.sandbox.company import NUMPY, admits
 from evosyn.strategies import load_known
 from evosyn.strategies.genome import StrategyGenome
-from evosyn.strategies.grammar.grammar import Node, Program
+from evosyn.strategies.grammar.grammar import Node, Program, uses_scores
 from evosyn.strategies.grammar.neighbours import around
 from evosyn.strategies.grammar.openings import OPENINGS
 from evosyn.strategies.grammar.reader import Reader
@@ -42,6 +42,21 @@ def test_around_a_program_that_cannot_be_read_are_as_many(name):
     found = variants(load_known(name))
     assert len({one.text for one in found}) == 128 and load_known(name) not in {one.text for one in found}
     assert Counter(one.operator.startswith("grafted-") for one in found)[True] >= 30
+
+
+def test_the_nearest_tree_comes_first_and_is_varied_by_turns_with_the_text():
+    found = variants(load_known("gap"), 60)
+    trees = [read(one.text) for one in found if one.operator.startswith("near")]
+    assert found[0].operator == "near" and trees[0] == OPENINGS["gap"]
+    assert len(set(trees)) == len(trees) >= 20 and None not in trees
+    assert {one.operator.partition("-")[0] for one in found} == {"near", "grafted", "without"}
+    assert any(one is not None and uses_scores(one.testings) for one in trees)
+
+
+@pytest.mark.parametrize("name", ["hardness", "b4"])
+def test_each_term_is_left_out_whether_there_is_a_tree_or_none(name):
+    found = [one.text for one in variants(load_known(name), 60) if one.operator == "without"]
+    assert len(found) >= 10 and all("def rank(evidence):" in text for text in found)
 
 
 def test_the_same_random_numbers_give_the_same_variants():

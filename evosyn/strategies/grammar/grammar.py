@@ -213,6 +213,17 @@ def type_of(node: Node) -> Type:
     return found
 
 
+def typed(value: object) -> Type | None:
+    """The type of what is a tree with its constants last, or None."""
+    args = value.args if isinstance(value, Node) else ()
+    trees = [isinstance(arg, Node) for arg in args]
+    known = all(isinstance(arg, Node | float) for arg in args) and trees == sorted(trees, reverse=True)
+    try:
+        return type_of(value) if isinstance(value, Node) and known else None
+    except (KeyError, ValueError):
+        return None
+
+
 def size_of(node: Node) -> int:
     """Number of operations, terminals and constants."""
     return 1 + sum(size_of(child) if isinstance(child, Node) else 1 for child in node.args)

@@ -177,7 +177,7 @@ def _read_module(module: ast.Module) -> Program:
         if isinstance(statement, ast.FunctionDef) and statement.name == "rank":
             rank = statement
         elif isinstance(statement, ast.FunctionDef):
-            if not _own_helpers([statement]):
+            if not own_functions([statement]):
                 raise _Outside(f"{statement.name} is not a known helper")
         elif not _is_docstring(statement) and ast.dump(statement) != _NUMPY:
             raise _Outside("something else at the top")
@@ -186,7 +186,7 @@ def _read_module(module: ast.Module) -> Program:
     return _read_body(rank.body)
 
 
-def _own_helpers(functions: Iterable[ast.FunctionDef]) -> set[str]:
+def own_functions(functions: Iterable[ast.FunctionDef]) -> set[str]:
     """The names of those that are functions of the grammar, as they stand here."""
     return {one.name for one in functions if (own := _helpers().get(one.name)) and own.dump == _dump(one)}
 
@@ -207,7 +207,7 @@ def _read_body(body: list[ast.stmt]) -> Program:
         if len(statement.targets) != 1 or name in known or name == "evidence" or name in _helpers():
             break
         if name in TERMINALS and TERMINALS[name].definition:
-            if ast.dump(statement.value) != _definition(name):
+            if ast.dump(statement.value) != definition(name):
                 break
             known[name] = Node(name)
             continue
@@ -270,7 +270,7 @@ def _operation(value: ast.expr) -> tuple[str, list[ast.expr]]:
         if ast.dump(ast.Module([ast.Expr(keyword.value) for keyword in value.keywords], [])) == _AXIS_ONE:
             return "row_mean", [value.func.value]
     elif isinstance(value, ast.Call) and not value.keywords:
-        name = _CALLS.get(ast.unparse(value.func))
+        name = CALLS.get(ast.unparse(value.func))
         if name is not None:
             return name, value.args
     raise _Outside("an operation outside the grammar")
@@ -291,14 +291,14 @@ def _is_docstring(statement: ast.stmt) -> bool:
 
 
 _BINARY: dict[type[ast.operator], str] = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul"}
-_CALLS = {op.template.partition("(")[0]: name for name, op in OPS.items() if not op.infix and name != "sharpen"}
+CALLS = {op.template.partition("(")[0]: name for name, op in OPS.items() if not op.infix and name != "sharpen"}
 _NUMPY = ast.dump(parsed("import numpy as np").body[0])
 _RETURN = ast.dump(parsed("def f():\n    return solution_scores, testing_scores").body[0].body[0])  # type: ignore[attr-defined]
 _AXIS_ONE = ast.dump(ast.Module([ast.Expr(ast.Constant(1))], []))
 
 
 @cache
-def _definition(name: str) -> str:
+def definition(name: str) -> str:
     return ast.dump(parsed(f"_ = {TERMINALS[name].definition}").body[0].value)  # type: ignore[attr-defined]
 
 
@@ -345,5 +345,6 @@ def _calls(used: str) -> frozenset[str]:
 
 @cache
 def _closure(name: str) -> frozenset[str]:
+    """The functions that one of the grammar calls, directly or through others, and itself."""
     inner = (_closure(call) for call in _helpers()[name].calls if call in _helpers())
     return frozenset({name}).union(*inner)

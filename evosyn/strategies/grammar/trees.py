@@ -74,6 +74,17 @@ def fits(program: Program) -> bool:
     return size_of(program.solutions) <= MAX_SIZE and size_of(program.testings) <= MAX_SIZE
 
 
+def linked(program: Program) -> Program:
+    """The program with its solutions' own scores in place of the same tree among its testings: both vary together."""
+
+    def link(node: Node) -> Node:
+        if node == program.solutions:
+            return Node("solution_scores")
+        return Node(node.op, tuple(link(arg) if isinstance(arg, Node) else arg for arg in node.args))
+
+    return program._replace(testings=link(program.testings))
+
+
 def paths(node: Node, at: tuple[int, ...] = ()) -> Iterator[tuple[tuple[int, ...], Node]]:
     """Every subtree with the way to it, the root first."""
     yield at, node

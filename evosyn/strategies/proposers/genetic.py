@@ -37,7 +37,7 @@ class GeneticConfig(PluginConfig):
     """
     Attributes:
         burst: variants a proposal.
-        around: variants in the proposal that follows a model's program.
+        around: variants in the proposal that follows a model's program, for each call that it took.
     """
 
     burst: int = Field(default=16, ge=1, le=512)
@@ -59,15 +59,15 @@ class GeneticProposer:
         self._burst, self._reader, self._around = burst, reader, around
 
     async def propose(self, context: ProposalContext) -> Proposal:
-        """Up to `burst` variants, no two alike and none equal to the parent; `around` of what a model wrote: what lies
-        around it, and where that is less the usual ones."""
+        """Up to `burst` variants, no two alike and none equal to the parent; `around` for each call that a model's
+        program took: what lies around it, and where that is less the usual ones."""
         rng = SeedTree(context.seed).child("genetic", context.index).random()
         made: dict[str, Candidate] = {}
+        wanted = self._around * _calls(context.parent.candidate) if context.around else self._burst
         if context.around:
             text, parents = context.parent.candidate.text, (context.parent.candidate.id,)
-            found = islice(surroundings(text, self._reader, rng), self._around)
+            found = islice(surroundings(text, self._reader, rng), wanted)
             made = {one.text: Candidate(one.text, parents, self.name, {"operator": one.operator}) for one in found}
-        wanted = self._around if context.around else self._burst
         if len(made) < wanted:
             made |= self._varied(context, rng, wanted - len(made))
         return Proposal(candidates=tuple(made.values()))
@@ -134,6 +134,12 @@ class GeneticProposer:
             return None
         tried.add(new)
         return Candidate(self._reader.write(new), tuple(parents), self.name, {"operator": operator})
+
+
+def _calls(candidate: Candidate) -> int:
+    """Replies of a model that a program was paid with: two where the first was repaired."""
+    replies = candidate.detail.get("replies")
+    return max(1, len(replies)) if isinstance(replies, list | tuple) else 1
 
 
 def _fresh(rng: random.Random) -> Program:

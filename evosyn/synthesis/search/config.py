@@ -63,7 +63,7 @@ class ProposersConfig(BaseModel):
         arms: proposers with their share of the proposals: `genetic`, `diff`, `rewrite`, `explain`, `crossover`,
             `mailbox:DIR`, or a dotted path; `diff@provider/model` asks that model. Shares need not add up to one.
         burst: programs in one proposal, of the proposers that make several.
-        around: programs that these make around each program of a model.
+        around: programs that these make around each program of a model, for each call that it took.
         params: sampling parameters of all proposers that ask a model, over their own: temperature, max_tokens, ...
         options: of one arm, or of all arms of one proposer, by its name.
         bandit: move the shares among (model, proposer) pairs towards those that earn most per cost.
