@@ -34,6 +34,7 @@ BLOCK = re.compile(r"^```python\n(.*?)^```$", re.M | re.S)
 ARMS = ("rewrite", "diff", "crossover", "explain")
 SETTINGS = (
     "finalists=5",
+    "views=false",  # the replies were written to prompts that showed each problem once
     "loop.lag=1",
     "loop.concurrency=1",
     "islands.count=2",

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from evosyn.evaluators.draws import Draws, Floats
 from evosyn.evaluators.notes import FirstDraw, FirstDraws, Note, read_note
+from evosyn.evaluators.views import UNRECORDED
 from evosyn.evolve.selection import WON
 from evosyn.ports import ProposalContext, Told
 from evosyn.randomness import SeedTree
@@ -30,6 +31,10 @@ ROWS, COLUMNS = 20, 40
 NEVER = 0.25
 """A problem on which no program has reached this is not shown."""
 TEXT_LINES, TEXT_CHARACTERS = 15, 600
+_PLAIN = (
+    " {} problems count a second time without texts, similarities, calls and values (texts are empty there, the others "
+    "are None): a program must rank these too."
+)
 
 
 class Briefer:
@@ -76,7 +81,8 @@ class Briefer:
         share = right.sum() / sum(block.human_BM.size for block in blocks)
         sizes = sorted({one.passed_MN.shape for one in evidences})
         size = " x ".join(map(str, sizes[0])) if len(sizes) == 1 else f"{len(sizes)} sizes, {sizes[0]} to {sizes[-1]}"
-        draws = len(evidences) // len(self._draws.problem_ids)
+        draws = int(np.bincount(self._draws.problem_E).max())
+        plain = sum(name.endswith(f"({UNRECORDED})") for name in self._draws.problem_ids)
         checks = [cases.shape[1] for one in evidences for cases in one.cases_NMC]
         copies = max(int(one.copies_M.max(initial=1)) for one in evidences)
         has = {
@@ -105,10 +111,10 @@ class Briefer:
         }
         said = [has[name] if name in self.present else hasnt[name] for name in has]
         return (
-            f"{len(self._draws.problem_ids)} problems, {size} solutions and testings, {draws} draws each; "
+            f"{len(self._draws.problem_ids) - plain} problems, {size} solutions and testings, {draws} draws each; "
             f"{share:.0%} of the solutions are right{_rare(right)}. The best score that any ranking could have is "
             f"{self._best_P.mean():.3f}.",
-            f"Of the evidence: {'; '.join(said)}.",
+            f"Of the evidence: {'; '.join(said)}.{_PLAIN.format(plain) if plain else ''}",
         )
 
     def _known(self, context: ProposalContext) -> list[str]:

@@ -41,7 +41,7 @@ from evosyn.reading.search_duels import Rival, decided, rival, seed_names
 from evosyn.reading.search_journal import (
     Entry,
     JournalPlace,
-    config_of,
+    config_of_strategies,
     entries,
     entry_at,
     folded,
@@ -297,18 +297,16 @@ class SearchReading(Reading):
     @property
     def begun(self) -> bool:
         """Whether the search has a first candidate to score."""
-        return config_of(self.journal) is not None
+        return config_of_strategies(self.journal) is not None
 
     @property
     def config(self) -> EvolveConfig:
         """What the search was started with; the defaults before it begins."""
         from evosyn.synthesis.search.config import EvolveConfig
 
-        begun = config_of(self.journal)
+        begun = config_of_strategies(self.journal)
         try:
-            if begun is None:
-                return EvolveConfig()
-            return validated(EvolveConfig, {"views": False, **begun}, f"{self.journal.path}:1")
+            return EvolveConfig() if begun is None else validated(EvolveConfig, begun, f"{self.journal.path}:1")
         except UsageError as error:
             raise CorruptRun(f"{error}. {OTHER}") from error
 

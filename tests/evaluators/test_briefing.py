@@ -14,6 +14,7 @@ from evosyn.evaluators.briefing import SHOWN, Briefer
 from evosyn.evaluators.consistency import SeedConsistency
 from evosyn.evaluators.draws import ConsistencyConfig
 from evosyn.evaluators.notes import FirstDraws, read_note
+from evosyn.evaluators.views import searched
 from evosyn.ports import ProposalContext, StrategyRunner, Told
 from evosyn.records import Candidate, Elite, PassMatrix
 from evosyn.strategies import known_names, load_known
@@ -111,6 +112,16 @@ def test_the_data_say_what_is_there_and_what_is_not(evaluator: SeedConsistency, 
                  "values is None", "calls is None", "durations are all 0", "initial 0."):  # fmt: skip
         assert part in text, part
     assert f"could have is {evaluator.oracle:.3f}" in text
+
+
+def test_a_model_is_told_of_problems_that_count_again_without_what_some_pools_do_not_record(
+    runner: StrategyRunner, make_matrix: Callable[..., PassMatrix], elites: list[Elite]
+) -> None:
+    problems = [make_matrix(name) for name in "abc"]
+    evaluator = SeedConsistency(runner, searched(problems), ConsistencyConfig(M=8, N=6, draws=4))
+    size, of_evidence = briefed(evaluator, elites, 0).data[:2]
+    assert size.startswith("3 problems, 8 x 6 solutions and testings, 4 draws each")
+    assert "values are there" in of_evidence and "3 problems count a second time without texts" in of_evidence
 
 
 def test_a_note_says_who_stands_first_and_last(evaluator: SeedConsistency, runner: StrategyRunner) -> None:

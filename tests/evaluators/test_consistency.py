@@ -228,6 +228,6 @@ def test_what_a_program_reads_and_nobody_recorded_is_told_beside_its_score(
 def test_a_program_that_cannot_do_without_is_invalid_and_says_what_is_missing(
     runner: SandboxedRunner, make_matrix: Make
 ) -> None:
-    without = replace(make_matrix("a"), solution_similarity_MM=None)
-    (found,) = runner.rank([load_known("codet_medoid")], [evidence_of(without)])
-    assert isinstance(found, Invalid) and "evidence.solution_similarity" in found.reason
+    without = replace(make_matrix("a"), values_NMC=None)
+    (found,) = runner.rank([load_known("mbr")], [evidence_of(without)])
+    assert isinstance(found, Invalid) and "evidence.values" in found.reason

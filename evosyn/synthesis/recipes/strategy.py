@@ -17,7 +17,7 @@ from evosyn.rundir import RunDir
 from evosyn.synthesis.search.config import EvolveConfig
 from evosyn.synthesis.search.inputs import Source, claim, prepare, write_config
 from evosyn.synthesis.search.openevolve import OPENEVOLVE, by_openevolve
-from evosyn.synthesis.search.parts import arms_of, models_of, search_of
+from evosyn.synthesis.search.parts import arms_of, as_begun, models_of, search_of
 from evosyn.synthesis.search.progress import Quiet, SearchProgress
 from evosyn.synthesis.search.strategies import EvolvedStrategies
 from evosyn.workbench import Workbench
@@ -45,10 +45,11 @@ def run_evolve(
     source.check()
     for line in source.notes(config.heldout):
         progress.said(line)
-    began, given = time.monotonic(), config
+    began = time.monotonic()
     asked = {} if (out / "manifest.json").is_file() else models_of(config, draws=not source.recorded)
     checked = workbench.check(asked)
     with RunDir(out) as run:
+        given = config = as_begun(config, run.journal)
         claim(run, source, config, checked)
         seeds = prepare(run, source, config, workbench, progress.step)
         for line in seeds.notes():

@@ -46,6 +46,12 @@ def models_of(config: EvolveConfig, *, draws: bool) -> dict[str | None, tuple[st
     return {**found, None: ("solution", config.draw.solution)} if draws else found
 
 
+def as_begun(config: EvolveConfig, journal: Journal) -> EvolveConfig:
+    """The configuration for a run that was begun when programs were not yet scored without texts and values."""
+    header = events_of(journal).header()
+    return config if header is None or "views" in header["config"] else config.model_copy(update={"views": False})
+
+
 def search_of(
     config: SearchSettings, evolved: Evolved, arms: Arms, journal: Journal, on_commit: OnCommit | None = None
 ) -> Search:
