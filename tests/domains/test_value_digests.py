@@ -96,3 +96,19 @@ def test_what_gave_no_value_is_of_another_kind_or_too_large_has_none() -> None:
     assert digest(deque([1])) == 0
     assert digest([0] * LARGEST) != 0
     assert digest([[0] * LARGEST]) == 0
+
+
+NANS = (
+    lambda nan: {nan, 1},
+    lambda nan: {None: frozenset({False, nan})},
+    lambda nan: {nan: 2},
+    lambda nan: {(nan, 1), 2},
+    lambda nan: {*range(200), nan},
+)
+
+
+@pytest.mark.parametrize("made", NANS)
+def test_what_is_no_number_equals_itself_in_sets_and_as_a_key(made: Any) -> None:
+    one, other = made(float("nan")), made(-float("nan"))
+    assert same_value(one, other) and digest(one) == digest(other)
+    assert not same_value(one, made(3.5)) and digest(one) != digest(made(3.5))

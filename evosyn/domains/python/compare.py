@@ -36,6 +36,7 @@ _POINTED = re.compile(r"(?<!\S)[+-]?(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))(?
 LONGEST_PRINTED = 20_000
 """Characters of a printed text in which numbers are looked for, to tell equal ones."""
 _ALL = 1 << 62
+_NAN = object()
 _POINT = frozenset(".eE")
 
 
@@ -145,6 +146,8 @@ class _Rules:
     def _same_items(self, expected: Mapping[Json, Json], actual: Mapping[Json, Json]) -> bool:
         if len(expected) != len(actual):
             return False
+        if len(expected) <= WIDE:
+            expected, actual = ({_named(key): value for key, value in one.items()} for one in (expected, actual))
         pairs = _paired(expected, actual, _itself) or _paired(expected, actual, _json_key)
         return pairs is not None and all(self.same(one, other) for one, other in pairs)
 
@@ -152,7 +155,9 @@ class _Rules:
         """Whether the items can be paired one by one."""
         if len(expected) != len(actual):
             return False
-        if equal(expected, actual):
+        if equal(expected, actual) or (
+            len(expected) <= WIDE and set(map(_named, expected)) == set(map(_named, actual))
+        ):
             return True
         if self._tolerance is None:
             return False
@@ -172,6 +177,14 @@ class _Rules:
     def _try(self, cost: int) -> bool:
         self._pairs -= cost
         return self._pairs >= 0
+
+
+def _named(item: Json) -> Json:
+    """A key or an item of a set, with one object in place of all that is no number, as that equals itself here. What is
+    wide stays as it is: keys may have been chosen to collide."""
+    if type(item) in (tuple, frozenset):
+        return type(item)(map(_named, item)) if len(item) <= WIDE else item
+    return _NAN if isinstance(item, _NUMBERS) and item != item else item
 
 
 def _close(one: Json, other: Json, tolerance: float) -> bool:

@@ -45,7 +45,7 @@ _GAPS, _VECTORS = {"accepted": "gap", "vote": "row_gap"}, (Type.M, Type.N)
 def nearest(text: str) -> Program | None:
     """None where neither score has anything, or a tree is too large; where one has nothing, that is of the opening."""
     try:
-        found = _Reading(parsed(text)).found if len(text) <= LONGEST else None
+        found = _Approximation(parsed(text)).found if len(text) <= LONGEST else None
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     pair = found if isinstance(found, list) and len(found) == 2 else [None, None]
@@ -54,7 +54,7 @@ def nearest(text: str) -> Program | None:
     return made if any(scores) and fits(made) else None
 
 
-class _Reading:
+class _Approximation:
     def __init__(self, module: ast.Module) -> None:
         known: dict[str, Value] = dict.fromkeys(("np", "numpy", "math", "scipy"), "module")
         defined = [one for one in module.body if isinstance(one, ast.FunctionDef)]
