@@ -23,6 +23,7 @@ import hashlib
 import multiprocessing
 import os
 import sys
+import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -325,11 +326,19 @@ _BENCHES: list[Bench] = []
 
 
 def _begin_process(arguments: argparse.Namespace, begun: Synchronized[int]) -> None:
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     cores = sorted(os.sched_getaffinity(0))
     with begun.get_lock():
         os.sched_setaffinity(0, cores[begun.value % len(cores) :: arguments.processes])
         begun.value += 1
     _BENCHES.append(Bench(arguments, Workbench()))
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)
 
 
 def _in_process(setting: str, part: Part) -> dict[str, Json]:

@@ -1,5 +1,6 @@
 """The report of the protocol for searches: what is counted once, and what it refuses to put together."""
 
+import argparse
 import importlib.util
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 from evosyn.errors import UsageError
+from evosyn.matrices import write_matrices
 from evosyn.records import PassMatrix
 
 PATH = Path(__file__).parents[2] / "benchmarks" / "search_quality.py"
@@ -116,3 +118,29 @@ def test_a_task_has_one_name_in_all_pools() -> None:
     cells = np.array([list("PF")])
     named = {quality._with_task(PassMatrix(name, cells)).meta["task"] for name in ("HumanEval/3", "mixed/HumanEval/3")}
     assert named == {"HumanEval/3"}
+
+
+def recorded(number: int) -> PassMatrix:
+    rng = np.random.default_rng(number)
+    right = np.arange(20) % 2 == 0
+    passed = right[:, None] ^ (rng.random((20, 20)) < 0.25)
+    return PassMatrix(f"HumanEval/{number}", np.where(passed, "P", "F"), np.where(right, "P", "F"))
+
+
+@pytest.mark.slow
+def test_parts_are_done_side_by_side_and_a_second_run_does_what_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(PATH.parent))  # for the processes, which import it by its name
+    write_matrices(tmp_path / "strong.jsonl", map(recorded, range(40)))
+    given = {"pool": None, "strong": str(tmp_path / "strong.jsonl"), "work": tmp_path / "work", "processes": 2}
+    arguments = argparse.Namespace(**given, results=tmp_path / "results", evaluations=20, minutes=float("inf"))
+    parts = [*quality.PARTS[: quality.FOLDS], quality.Part(0, 0, "evolve")]
+    for count in (quality.FOLDS, len(parts)):
+        monkeypatch.setattr(quality, "PARTS", parts[:count])
+        quality.run(arguments, ["strong"])
+        assert quality.Results(tmp_path / "results", "strong").parts.keys() == set(parts[:count])
+    found = quality.Results(tmp_path / "results", "strong").parts
+    held = {name for part in parts[: quality.FOLDS] for name in found[part]["problems"]}
+    assert held == {f"HumanEval/{number}" for number in range(40)}, "every problem is held out once"
+    assert len(found[parts[-1]]["scores"]) == len(found[parts[0]]["problems"])
