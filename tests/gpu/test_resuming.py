@@ -8,6 +8,7 @@ import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -42,15 +43,20 @@ def cut_back(whole: Path, out: Path, step: int) -> None:
             (folder / MARK).unlink()
 
 
+def whole_and_cut(command: Callable[[Path], list[str]], folder: Path) -> list[list[dict[str, Any]]]:
+    """Metrics of a run, and of the same after it was cut back to its third step."""
+    done(command(folder / "whole"))
+    cut_back(folder / "whole", folder / "cut", 3)
+    done(command(folder / "cut"))
+    return [read_metrics(folder / name / "metrics.jsonl") for name in ("whole", "cut")]
+
+
 @pytest.mark.parametrize("sets", [("memory.bf16=false",), ("memory.bf16=true",), ("memory.lora_rank=4",)])
 def test_the_step_after_a_checkpoint_is_that_of_a_run_that_was_not_cut_off(
     sets: tuple[str, ...], small_data: Path, tiny_model: Path, tmp_path: Path, record: Record
 ) -> None:
     """The same completions are drawn and paid alike; from then on figures may part by what a GPU rounds."""
-    done(train(small_data, tiny_model, tmp_path / "whole", *sets))
-    cut_back(tmp_path / "whole", tmp_path / "cut", 3)
-    done(train(small_data, tiny_model, tmp_path / "cut", *sets))
-    whole, cut = (read_metrics(tmp_path / name / "metrics.jsonl") for name in ("whole", "cut"))
+    whole, cut = whole_and_cut(lambda out: train(small_data, tiny_model, out, *sets), tmp_path)
     same = [[name for name in NAMES if whole[at].get(name) == cut[at].get(name)] for at in range(9)]
     record("steps that are equal in all", [at + 1 for at in range(9) if len(same[at]) == len(NAMES)])
     record("step 4", [(name, whole[3].get(name), cut[3].get(name)) for name in NAMES])
@@ -65,10 +71,8 @@ def test_the_step_after_a_checkpoint_is_that_of_a_run_that_was_not_cut_off(
 def test_distillation_that_was_cut_off_goes_on_as_if_nothing_had_been(
     sets: tuple[str, ...], small_data: Path, tiny_model: Path, tmp_path: Path, record: Record
 ) -> None:
-    done(distill(small_data, tiny_model, tmp_path / "whole", *sets))
-    cut_back(tmp_path / "whole", tmp_path / "cut", 3)
-    done(distill(small_data, tiny_model, tmp_path / "cut", *sets))
-    whole, cut = ([row["loss"] for row in read_metrics(tmp_path / name / "metrics.jsonl")] for name in ("whole", "cut"))
+    both = whole_and_cut(lambda out: distill(small_data, tiny_model, out, *sets), tmp_path)
+    whole, cut = ([row["loss"] for row in rows] for rows in both)
     record("steps that are equal", [at + 1 for at in range(9) if whole[at] == cut[at]])
     assert cut == pytest.approx(whole, rel=LATER)
 
