@@ -44,9 +44,7 @@ class Behaviour:
 
     def mean(self, measure: Callable[[Block, Outcome], Floats], default: float = 0.0) -> float:
         """Mean over problems of the means over draws; NaN draws are left out, `default` where nothing is left."""
-        values = self.draws.by_problem(self.per_draw(measure))
-        values = values[~np.isnan(values)]
-        return float(values.mean()) if len(values) else default
+        return self.draws.mean(self.draws.by_problem(self.per_draw(measure)), default)
 
 
 class BehaviourAxis(Protocol):

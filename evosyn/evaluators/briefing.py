@@ -12,11 +12,10 @@ from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from evosyn.evaluators.draws import Draws, Floats
 from evosyn.evaluators.notes import FirstDraw, FirstDraws, Note, read_note
-from evosyn.evaluators.views import UNRECORDED
+from evosyn.evaluators.views import ONLY_RIGHT, UNRECORDED
 from evosyn.evolve.selection import WON
 from evosyn.ports import ProposalContext, Told
 from evosyn.randomness import SeedTree
@@ -31,10 +30,12 @@ ROWS, COLUMNS = 20, 40
 NEVER = 0.25
 """A problem on which no program has reached this is not shown."""
 TEXT_LINES, TEXT_CHARACTERS = 15, 600
-_PLAIN = (
-    " {} problems count a second time without texts, similarities, calls and values (texts are empty there, the others "
-    "are None): a program must rank these too."
-)
+_VIEWS = {
+    UNRECORDED: " {} problems count once more without texts, similarities, calls and values (texts are empty there, "
+    "the others are None): a program must rank these too.",
+    ONLY_RIGHT: " {} problems count once more with right solutions only: what a program ranks last is right there "
+    "too, and its testing should accept it.",
+}
 
 
 class Briefer:
@@ -76,13 +77,18 @@ class Briefer:
 
     @cached_property
     def _data(self) -> tuple[str, ...]:
-        evidences, blocks = self._draws.evidences, self._draws.blocks
-        right = np.concatenate([block.human_BM.sum(axis=1) for block in blocks])
-        share = right.sum() / sum(block.human_BM.size for block in blocks)
-        sizes = sorted({one.passed_MN.shape for one in evidences})
+        draws, evidences, own_E = self._draws, self._draws.evidences, self._draws.own_P[self._draws.problem_E]
+        right_E, sizes_E = np.empty(len(evidences)), np.empty(len(evidences))
+        for block in draws.blocks:
+            right_E[block.at_B], sizes_E[block.at_B] = block.human_BM.sum(axis=1), block.human_BM.shape[1]
+        right = right_E[own_E]
+        share = right.sum() / sizes_E[own_E].sum()
+        sizes = sorted({one.passed_MN.shape for one, own in zip(evidences, own_E, strict=True) if own})
         size = " x ".join(map(str, sizes[0])) if len(sizes) == 1 else f"{len(sizes)} sizes, {sizes[0]} to {sizes[-1]}"
-        draws = int(np.bincount(self._draws.problem_E).max())
-        plain = sum(name.endswith(f"({UNRECORDED})") for name in self._draws.problem_ids)
+        most = int(np.bincount(draws.problem_E).max())
+        views = "".join(
+            said.format(draws.views_P.count(view)) for view, said in _VIEWS.items() if view in draws.views_P
+        )
         checks = [cases.shape[1] for one in evidences for cases in one.cases_NMC]
         copies = max(int(one.copies_M.max(initial=1)) for one in evidences)
         has = {
@@ -111,10 +117,10 @@ class Briefer:
         }
         said = [has[name] if name in self.present else hasnt[name] for name in has]
         return (
-            f"{len(self._draws.problem_ids) - plain} problems, {size} solutions and testings, {draws} draws each; "
+            f"{draws.own_P.sum()} problems, {size} solutions and testings, {most} draws each; "
             f"{share:.0%} of the solutions are right{_rare(right)}. The best score that any ranking could have is "
-            f"{self._best_P.mean():.3f}.",
-            f"Of the evidence: {'; '.join(said)}.{_PLAIN.format(plain) if plain else ''}",
+            f"{draws.mean(self._best_P):.3f}.",
+            f"Of the evidence: {'; '.join(said)}.{views}",
         )
 
     def _known(self, context: ProposalContext) -> list[str]:
@@ -134,23 +140,25 @@ class Briefer:
         return lines
 
     def _summary(self, context: ProposalContext) -> str:
-        mine = np.array(context.parent.evaluation.per_seed)
-        won = mine >= self._best_P - WON
-        reached = np.array(context.reached or mine)
-        never = int((reached < np.minimum(NEVER, self._best_P)).sum())
+        own = self._draws.own_P
+        mine, best = np.array(context.parent.evaluation.per_seed)[own], self._best_P[own]
+        won = mine >= best - WON
+        reached = np.array(context.reached)[own] if context.reached else mine
+        never = int((reached < np.minimum(NEVER, best)).sum())
         text = (
             f"Of {len(mine)} problems it gets all that is possible on {won.sum()}, something on "
             f"{(~won & (mine > WON)).sum()}, nothing on {(~won & (mine <= WON)).sum()}."
         )
         text += f" On {never} of them no program so far got anything worth showing." if never else ""
-        if len(context.before) == len(mine):
-            gap = mine - np.array(context.before)
+        if len(context.before) == len(own):
+            gap = mine - np.array(context.before)[own]
             gained, lost = (gap > WON).sum(), (gap < -WON).sum()
             text += f" Against the program that it was made from it gained {gained} and lost {lost}."
         return text
 
     def _chosen(self, context: ProposalContext, rng: random.Random) -> list[int]:
-        """Problems to show: two that another program wins, one that the last change lost, others that can be won."""
+        """Problems to show, of each one side: two that another program wins, one that the last change lost, others that
+        can be won."""
         mine = np.array(context.parent.evaluation.per_seed)
         reached = np.array(context.reached or mine)
         open_P = (self._best_P - mine > WON) & (reached >= np.minimum(NEVER, self._best_P))
@@ -159,8 +167,11 @@ class Briefer:
         lost = open_P & (np.array(context.before) - mine > WON) if context.before else np.zeros_like(open_P)
         chosen: list[int] = []
         for pool, count in ((beaten, 2), (lost, 1), (open_P & (reached - mine > WON), SHOWN), (open_P, SHOWN)):
-            left = [problem for problem in np.flatnonzero(pool).tolist() if problem not in chosen]
-            chosen += rng.sample(left, min(count, len(left), SHOWN - len(chosen)))
+            shown, left = {self._draws.originals_P[problem] for problem in chosen}, dict[str, int]()
+            for problem in np.flatnonzero(pool).tolist():
+                if self._draws.originals_P[problem] not in shown:
+                    left.setdefault(self._draws.originals_P[problem], problem)
+            chosen += rng.sample(list(left.values()), min(count, len(left), SHOWN - len(chosen)))
         return chosen
 
     def _differs(self, context: ProposalContext, problem: int, note: str) -> bool:
@@ -198,7 +209,7 @@ class Briefer:
         return lines + (_texts(place, evidence, [note for _, note in notes]) if texts else [])
 
 
-def _rare(right: NDArray[np.int64]) -> str:
+def _rare(right: Floats) -> str:
     """In how many draws there is hardly anything to find."""
     none, one = float((right == 0).mean()), float((right == 1).mean())
     return (f"; in {none:.0%} of the draws none is" if none else "") + (f"; in {one:.0%} only one" if one else "")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -19,11 +19,14 @@ from evosyn.evaluators.criteria import judge, oracle, reachable
 from evosyn.evaluators.draws import Block, ConsistencyConfig, Draws, Floats, make_draws
 from evosyn.evaluators.feedback import feedback
 from evosyn.evaluators.notes import FirstDraws
+from evosyn.evaluators.views import UNRECORDED
 from evosyn.ports import Axis, StrategyRunner
 from evosyn.records import Candidate, Evaluation, Invalid, PassMatrix, Ranking
 from evosyn.strategies.evidence import unknown
 from evosyn.strategies.lacking import Lacking, lacking
 
+AS_RECORDED = "as_recorded"
+"""The metric that is the score without views; there where a search has some."""
 CACHED = 5_000
 """Evaluations kept by program content."""
 
@@ -57,8 +60,11 @@ class SeedConsistency:
         self.oracle_E = oracle_per_draw(self.draws, self.config)
         self._first = FirstDraws(self.draws)
         first = {int(problem): one for problem, one in zip(self.draws.problem_E, self.draws.evidences, strict=True)}
-        self._unknown = Counter(name for evidence in first.values() for name in unknown(evidence))
+        shown = [evidence for problem, evidence in first.items() if self.draws.own_P[problem]]
+        self._problems, self._unknown = len(shown), Counter(name for one in shown for name in unknown(one))
         self._cache: OrderedDict[str, Evaluation] = OrderedDict()
+        self._plain_E = np.array(self.draws.views_P)[self.draws.problem_E] == UNRECORDED
+        self._recorded = [one for one, plain in zip(self.draws.evidences, self._plain_E, strict=True) if not plain]
 
     @property
     def axes(self) -> tuple[Axis, ...]:
@@ -66,14 +72,14 @@ class SeedConsistency:
 
     def lacking(self, text: str) -> Lacking:
         """What a program reads of the evidence that is unknown."""
-        return Lacking.of(text, self._unknown, len(self.draws.problem_ids))
+        return Lacking.of(text, self._unknown, self._problems)
 
     @property
     def reachable(self) -> float | None:
         """The best score that any ranking could reach that ties solutions of equal rows; None where that has no closed
         form (k above 1) or ties are broken."""
         found = self.reachables
-        return None if found is None else float(found.mean())
+        return None if found is None else self.draws.mean(found)
 
     @property
     def reachables(self) -> Floats | None:
@@ -88,7 +94,7 @@ class SeedConsistency:
     @property
     def oracle(self) -> float:
         """The best score that any ranking could reach on these draws."""
-        return float(self.oracles.mean())
+        return self.draws.mean(self.oracles)
 
     @property
     def oracles(self) -> Floats:
@@ -109,9 +115,14 @@ class SeedConsistency:
         texts = list(dict.fromkeys(candidate.text for candidate in candidates if candidate.text not in found))
         started = time.perf_counter()
         results = self._runner.rank(texts, self.draws.evidences) if texts else []
+        spared = self._spared({text: one for text, one in zip(texts, results, strict=True) if isinstance(one, Invalid)})
         seconds = (time.perf_counter() - started) / max(len(texts), 1)
         for text, result in zip(texts, results, strict=True):
-            found[text] = self._cache[text] = self._evaluation(text, result, seconds)
+            found[text] = self._cache[text] = (
+                self._evaluation(text, spared[text], seconds, lacks=result)
+                if isinstance(result, Invalid) and text in spared
+                else self._evaluation(text, result, seconds)
+            )
         while len(self._cache) > CACHED:
             self._cache.popitem(last=False)
         return [found[candidate.text] for candidate in candidates]
@@ -133,28 +144,56 @@ class SeedConsistency:
         outcomes = tuple(judge(block, *stacked_scores(block, rankings), self.config) for block in self.draws.blocks)
         return Behaviour(text, self.draws, outcomes)
 
-    def _warnings(self, text: str) -> list[str]:
-        problems = len(self.draws.problem_ids)
-        return [
-            f"warning: it reads evidence.{name}, which is unknown (None) for {count} of {problems} problems"
+    def _recorded_alone(self, per_seed: Floats) -> dict[str, float]:
+        """The score on the problems as they were recorded, where there are views of them."""
+        own_P = self.draws.own_P
+        return {} if own_P.all() else {AS_RECORDED: float(per_seed[own_P].mean())}
+
+    def _warnings(self, text: str, lacks: Invalid | None) -> list[str]:
+        fails = f"warning: it fails {UNRECORDED}, and is worth nothing there"
+        found = [] if lacks is None else [f"{fails}: {' '.join(lacks.reason.split())}"]
+        return found + [
+            f"warning: it reads evidence.{name}, which is unknown (None) for {count} of {self._problems} problems"
             for name, count in lacking(text, self._unknown).items()
         ]
 
-    def _evaluation(self, text: str, result: tuple[Ranking, ...] | Invalid, seconds: float) -> Evaluation:
+    def _spared(self, failed: Mapping[str, Invalid]) -> dict[str, tuple[Ranking, ...]]:
+        """Rankings of programs that fail only where texts and values were taken away: all is tied there."""
+        if not failed or len(self._recorded) in (0, len(self._plain_E)):
+            return {}
+        found = {}
+        for text, result in zip(failed, self._runner.rank(list(failed), self._recorded), strict=True):
+            if not isinstance(result, Invalid):
+                left = iter(result)
+                found[text] = tuple(
+                    Ranking(*map(np.zeros, evidence.passed_MN.shape)) if plain else next(left)
+                    for evidence, plain in zip(self.draws.evidences, self._plain_E, strict=True)
+                )
+        return found
+
+    def _evaluation(
+        self, text: str, result: Sequence[Ranking] | Invalid, seconds: float, lacks: Invalid | None = None
+    ) -> Evaluation:
+        """
+        Args:
+            lacks: why it fails without texts and values, where it counts as nothing then.
+        """
         if isinstance(result, Invalid):
             reason, unknown = result.reason, result.unknown
             return Evaluation(score=None, invalid=reason, unknown=unknown, feedback=(reason,), seconds=seconds)
         started = time.perf_counter()
         behaviour = self.behaviour(text, result)
         score_E = behaviour.per_draw(lambda _, outcome: outcome.score_B)
+        if lacks is not None:
+            score_E = np.where(self._plain_E, 0.0, score_E)
         per_seed = self.draws.by_problem(score_E)
         return Evaluation(
-            score=float(per_seed.mean()),
+            score=self.draws.mean(per_seed),
             descriptor=tuple(float(axis.measure(behaviour)) for axis in self._axes),
-            metrics=metrics(behaviour)._asdict(),
+            metrics={**metrics(behaviour)._asdict(), **self._recorded_alone(per_seed)},
             per_seed=tuple(per_seed.tolist()),
             signature=signature(behaviour),
-            feedback=(*self._warnings(text), *feedback(behaviour, score_E, self.oracle_E)),
+            feedback=(*self._warnings(text, lacks), *feedback(behaviour, score_E, self.oracle_E)),
             notes=self._first.notes(behaviour),
             seconds=seconds + time.perf_counter() - started,
         )

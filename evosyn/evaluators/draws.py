@@ -18,7 +18,7 @@ from pydantic import Field, model_validator
 
 from evosyn.configs.section import Section
 from evosyn.errors import UsageError
-from evosyn.evaluators.heldout import task_of, view_of
+from evosyn.evaluators.heldout import original_of, task_of, view_of
 from evosyn.randomness import SeedTree
 from evosyn.records import KNOWN_VERDICTS, Evidence, PassMatrix, Verdict
 from evosyn.strategies.evidence import evidence_of, select
@@ -142,11 +142,16 @@ class Draws:
         problem_E: index of each draw's problem.
         picked_E: where each draw was taken from.
         blocks: the same draws by shape.
+        views_P: how each is shown: empty for a problem as it was recorded (`views`); originals_P: whose view it is.
+        shares_P: what each counts in a mean over problems: a problem and its views count as one, evenly.
         skipped: problems that are not used, by reason.
     """
 
     problem_ids: tuple[str, ...]
     tasks_P: tuple[str, ...]
+    views_P: tuple[str, ...]
+    originals_P: tuple[str, ...]
+    shares_P: Floats
     evidences: tuple[Evidence, ...]
     problem_E: NDArray[np.int64]
     picked_E: tuple[Picked, ...]
@@ -169,6 +174,16 @@ class Draws:
         counts = np.bincount(self.problem_E[defined], minlength=size)
         sums = np.bincount(self.problem_E[defined], weights=values_E[defined], minlength=size)
         return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+
+    @cached_property
+    def own_P(self) -> Bools:
+        """Whether a problem is shown as it was recorded."""
+        return np.array([not view for view in self.views_P])
+
+    def mean(self, values_P: Floats, default: float = 0.0) -> float:
+        """Over problems by their shares; NaN values are left out, `default` where nothing is left."""
+        known = ~np.isnan(values_P)
+        return float(np.average(values_P[known], weights=self.shares_P[known])) if known.any() else default
 
 
 class DrawCount(NamedTuple):
@@ -215,8 +230,7 @@ def make_draws(matrices: Sequence[PassMatrix], config: ConsistencyConfig) -> Dra
     problem_E: list[int] = []
     picked_E: list[Picked] = []
     keys: list[tuple[Floats, Floats]] = []
-    problem_ids: list[str] = []
-    tasks_P: list[str] = []
+    used: list[PassMatrix] = []
     skipped: Counter[str] = Counter()
     for matrix in matrices:
         reason = _unusable(matrix, config)
@@ -227,19 +241,23 @@ def make_draws(matrices: Sequence[PassMatrix], config: ConsistencyConfig) -> Dra
         for rows, columns, tree in _picks(matrix, config):
             evidences.append(select(evidence, rows, columns))
             humans.append(human[rows])
-            problem_E.append(len(problem_ids))
+            problem_E.append(len(used))
             picked_E.append(Picked(rows, columns))
             rng = tree.child("ties").rng()
             keys.append((rng.random(len(rows)), rng.random(len(columns))))
-        problem_ids.append(matrix.problem_id)
-        tasks_P.append(task_of(matrix))
-    if not problem_ids:
+        used.append(matrix)
+    if not used:
         counted = "; ".join(f"{count} x {reason}" for reason, count in skipped.items()) or "there are none"
         raise UsageError(f"no problem to score strategies on: {counted}. {_remedy(skipped)}")
     blocks = _blocks(evidences, humans, keys)
+    originals = tuple(map(original_of, used))
+    views = Counter(originals)
     return Draws(
-        tuple(problem_ids),
-        tuple(tasks_P),
+        tuple(matrix.problem_id for matrix in used),
+        tuple(map(task_of, used)),
+        tuple(map(view_of, used)),
+        originals,
+        np.array([1 / views[name] for name in originals]),
         tuple(evidences),
         np.array(problem_E),
         tuple(picked_E),

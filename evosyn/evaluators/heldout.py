@@ -62,3 +62,8 @@ def task_of(matrix: PassMatrix) -> str:
 def view_of(matrix: PassMatrix) -> str:
     """From which side the problem is shown where it is not shown as it was recorded (`views`)."""
     return str(matrix.meta.get("view", ""))
+
+
+def original_of(matrix: PassMatrix) -> str:
+    """The name of the problem that this is a view of; its own where it is none."""
+    return str(matrix.meta.get("original", matrix.problem_id))

@@ -1,25 +1,39 @@
-"""The same problems as they would look in a pool that recorded verdicts only.
+"""The same problems as they would look in other pools: one that recorded verdicts only, one of a model that is right.
 
-A strategy is used on matrices that it was not evolved on, and what is best on a pool with texts and values may be far
-behind a plain rule where there are none; nothing in its score tells (docs/evolve.md has figures). So a search scores
-what is left of a program there too, and a finalist that falls behind gives way (ours).
+A strategy is used on matrices that it was not evolved on, and nothing in its score tells how it does there. Two things
+were found to decide it (docs/evolve.md has figures). What is best on a pool with texts and values may be far behind a
+plain rule where there are none. And on a weak model's pool no draw holds right solutions only: what is best there lets
+its testing reject the solution that it ranks last, which is wrong wherever all are right, as they often are in a strong
+model's pool. So a search scores programs there too, and a finalist that falls behind gives way (ours).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from evosyn.evaluators.heldout import task_of
-from evosyn.records import PassMatrix
+from evosyn.records import PassMatrix, Verdict
+from evosyn.strategies.evidence import sub_matrix
 
 UNRECORDED = "without texts and values"
+ONLY_RIGHT = "right solutions only"
 
 
-def searched(matrices: Sequence[PassMatrix]) -> list[PassMatrix]:
-    """What a search scores programs on: the problems, and then once more those that lose something without texts and
-    values, under names that say so."""
-    return [*matrices, *(_named(matrix) for matrix in plain(matrices))]
+def searched(matrices: Sequence[PassMatrix], solutions: int | None) -> list[PassMatrix]:
+    """What a search scores programs on: the problems, and then those once more of which there is another view, under
+    names that say so.
+
+    Args:
+        solutions: of a draw; None where it takes all.
+    """
+    views = [
+        *((UNRECORDED, one) for one in plain(matrices)),
+        *((ONLY_RIGHT, one) for one in right(matrices, solutions)),
+    ]
+    return [*matrices, *(_named(matrix, view) for view, matrix in views)]
 
 
 def plain(matrices: Sequence[PassMatrix]) -> list[PassMatrix]:
@@ -40,11 +54,28 @@ def unrecorded(matrix: PassMatrix) -> PassMatrix:
     )
 
 
+def right(matrices: Sequence[PassMatrix], solutions: int | None) -> list[PassMatrix]:
+    """Those that have enough right solutions for a draw, without their wrong ones; none where that takes nothing away.
+
+    Args:
+        solutions: of a draw; None where it takes all, two at least.
+    """
+    return list(_right(matrices, solutions or 2))
+
+
+def _right(matrices: Sequence[PassMatrix], least: int) -> Iterator[PassMatrix]:
+    for matrix in matrices:
+        letters = [] if matrix.human_M is None else matrix.human_M.tolist()
+        rows = np.array([row for row, letter in enumerate(letters) if letter == Verdict.PASS.value], dtype=np.int64)
+        if least <= len(rows) < len(letters):
+            yield sub_matrix(matrix, rows, np.arange(matrix.verdicts_MN.shape[1]))
+
+
 def _recorded(matrix: PassMatrix) -> bool:
     more = (matrix.values_NMC, matrix.calls_N, matrix.solution_similarity_MM, matrix.testing_similarity_NN)
     return bool(matrix.solution_texts or matrix.testing_texts) or any(one is not None for one in more)
 
 
-def _named(matrix: PassMatrix) -> PassMatrix:
-    meta = {**matrix.meta, "task": task_of(matrix), "view": UNRECORDED}
-    return replace(matrix, problem_id=f"{matrix.problem_id} ({UNRECORDED})", meta=meta)
+def _named(matrix: PassMatrix, view: str) -> PassMatrix:
+    meta = {**matrix.meta, "task": task_of(matrix), "view": view, "original": matrix.problem_id}
+    return replace(matrix, problem_id=f"{matrix.problem_id} ({view})", meta=meta)

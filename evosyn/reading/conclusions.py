@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from evosyn.evaluators.draws import DrawCount, with_error
-from evosyn.evaluators.views import UNRECORDED
+from evosyn.evaluators.views import ONLY_RIGHT, UNRECORDED
 from evosyn.records import Json
 from evosyn.textual import score_text
 
@@ -79,6 +79,8 @@ def of_search(
     size = f" Only {problems} problems were held out, too few to decide it." if problems < FEWEST_HELD_OUT else ""
     rule = known_winner(report)
     made = f", made by {best['proposer']}" if best.get("proposer") else ""
+    if (report.get("selection") or {}).get("winner_is") == "opening":
+        made = ", one of the programs that the search started from"
     won = f"the known rule {rule}: no evolved program was shown to be better" if rule else f"{best['id']}{made}"
     won += f", after {report['evaluations']} evaluations"
     why = (*_why_chosen(report.get("selection") or {}), *_why_better(card))
@@ -108,7 +110,12 @@ def _stands(score: float, ours: float | None) -> str:
 def known_winner(report: Mapping[str, Json]) -> str | None:
     """The known rule that a search ended with; None where the winner is a program of its own."""
     chosen = report.get("selection") or {}
-    return None if chosen.get("evolved_wins", True) else chosen["known"]
+    return chosen["known"] if _known_won(chosen) else None
+
+
+def _known_won(chosen: Mapping[str, Json]) -> bool:
+    """Reports of earlier versions do not say what the winner is, only whether it is none of the known rules."""
+    return bool(chosen["winner_is"] == "known" if "winner_is" in chosen else not chosen.get("evolved_wins", True))
 
 
 def _wasted(proposers: Mapping[str, Json]) -> Iterator[str]:
@@ -277,10 +284,10 @@ def _why_chosen(chosen: Mapping[str, Json]) -> tuple[str, ...]:
     """How the best finalist stood to the best known rule."""
     if chosen.get("gain") is None:
         return ()
-    fallen = min((chosen.get("gain_by_pool") or {}).items(), key=lambda item: item[1], default=None)
-    kind = "the winner is better" if chosen["evolved_wins"] else "no finalist is better by more than chance"
-    if fallen is not None and chosen["gain_lower"] > 0 and not chosen["evolved_wins"]:
-        kind = f"the best finalist is better over all, and falls behind by {-fallen[1]:.4f} in {fallen[0]}"
+    kind = "no finalist is better by more than chance" if _known_won(chosen) else "the winner is better"
+    if fallen := _held_back(chosen):
+        told = ", ".join(f"by {by:.4f} {_of_place(place)}" for place, by in fallen.items())
+        kind = f"the best finalist is better over all, and falls behind {told}"
     drawn = chosen["draws"]  # of an earlier version it is how many there were
     drawn = DrawCount(**drawn) if isinstance(drawn, Mapping) else f"{drawn} draws"
     draws = with_error(drawn, chosen["drawing_error"], chosen.get("drawing_error_asked"))
@@ -291,11 +298,25 @@ def _why_chosen(chosen: Mapping[str, Json]) -> tuple[str, ...]:
     )
 
 
+def _held_back(chosen: Mapping[str, Json]) -> dict[str, float]:
+    """Where the best finalist lost, and by how much; in reports of earlier versions the pool that decided it."""
+    if "held_back" in chosen:
+        return {place: one["by"] for place, one in chosen["held_back"].items()}
+    if chosen["gain_lower"] <= 0 or not _known_won(chosen):
+        return {}
+    pool, gain = min((chosen.get("gain_by_pool") or {}).items(), key=lambda item: item[1], default=("", 0.0))
+    return {pool: -gain} if pool else {}
+
+
 def _where_behind(chosen: Mapping[str, Json]) -> Iterator[str]:
-    """Pools of which a known rule ranks better than the winner, or whether one does without texts and values."""
+    """Pools, or views of the seeds, where a known rule ranks better than the winner."""
     for place, one in (chosen.get("behind") or {}).items():
-        seeds = place if place == UNRECORDED else f"of {place}"
-        yield f"On the seeds {seeds} the known rule {one['rule']} is better than the winner by {one['by']:.3f}"
+        where = f"On the seeds {_of_place(place)}"
+        yield f"{where} the known rule {one['rule']} is better than the winner by {one['by']:.3f}"
+
+
+def _of_place(place: str) -> str:
+    return place if place == UNRECORDED else f"with {place}" if place == ONLY_RIGHT else f"in {place}"
 
 
 def _why_better(card: Mapping[str, Json] | None) -> tuple[str, ...]:

@@ -114,14 +114,32 @@ def test_the_data_say_what_is_there_and_what_is_not(evaluator: SeedConsistency, 
     assert f"could have is {evaluator.oracle:.3f}" in text
 
 
-def test_a_model_is_told_of_problems_that_count_again_without_what_some_pools_do_not_record(
-    runner: StrategyRunner, make_matrix: Callable[..., PassMatrix], elites: list[Elite]
+def test_a_model_is_told_of_problems_that_count_again_from_other_sides_and_shown_each_from_one(
+    runner: StrategyRunner, make_matrix: Callable[..., PassMatrix]
 ) -> None:
     problems = [make_matrix(name) for name in "abc"]
-    evaluator = SeedConsistency(runner, searched(problems), ConsistencyConfig(M=8, N=6, draws=4))
-    size, of_evidence = briefed(evaluator, elites, 0).data[:2]
-    assert size.startswith("3 problems, 8 x 6 solutions and testings, 4 draws each")
-    assert "values are there" in of_evidence and "3 problems count a second time without texts" in of_evidence
+    scoring = ConsistencyConfig(M=4, N=6, draws=4)
+    evaluator = SeedConsistency(runner, searched(problems, 4), scoring)
+    candidates = [Candidate(load_known(name), detail={"name": name}) for name in ("inverse", "codet")]
+    parent, other = map(Elite, candidates, evaluator.evaluate(candidates))
+    recorded = SeedConsistency(runner, problems, scoring)
+    alone = briefed(recorded, list(map(Elite, candidates, recorded.evaluate(candidates))), 0).data[0]
+    alone = alone.partition(" The best")[0]
+    for index in range(6):
+        brief = briefed(evaluator, [parent, other], index)
+        size, of_evidence = brief.data[:2]
+        assert size.startswith("3 problems, 4 x 6 solutions and testings, 4 draws each")
+        assert (
+            size
+            == briefed(SeedConsistency(runner, problems, scoring), [parent, other], 0)
+            .data[0]
+            .replace(f"could have is {evaluator.oracle:.3f}", size[-6:-1])
+            or f"could have is {evaluator.oracle:.3f}" in size
+        )
+        assert "values are there" in of_evidence and "3 problems count once more without texts" in of_evidence
+        assert "count once more with right solutions only" in of_evidence
+        assert "Of 3 problems it gets" in brief.evidence[0]
+        assert len({name.partition(" (")[0] for name in shown(brief)}) == len(shown(brief))
 
 
 def test_a_note_says_who_stands_first_and_last(evaluator: SeedConsistency, runner: StrategyRunner) -> None:

@@ -244,10 +244,17 @@ def test_a_known_rule_that_wins_is_named_as_one_and_not_compared_with_itself(cap
     assert found.won == "the known rule codet: no evolved program was shown to be better, after 3 evaluations"
     assert found.why[0].startswith("The known strategy initial does as well") and len(found.why) == 3
     assert found.why[1].startswith("On the seeds, against the best known rule, codet: no finalist is better by more")
-    assert found.why[2] == "On the seeds of two the known rule mbr is better than the winner by 0.025"
+    assert found.why[2] == "On the seeds in two the known rule mbr is better than the winner by 0.025"
     fallen = {"gain": 0.06, "gain_lower": 0.04, "gain_by_pool": {"one": 0.09, "two": -0.0081}, "behind": {}}
     found = of_search({**report, "selection": {**chosen, **fallen}}, None, "", None)
     assert "codet: the best finalist is better over all, and falls behind by 0.0081 in two (gain" in found.why[1]
+    now = {**fallen, "winner_is": "known", "held_back": {"without texts and values": {"rule": "codet", "by": 0.0123}}}
+    found = of_search({**report, "selection": {**chosen, **now}}, None, "", None)
+    assert "better over all, and falls behind by 0.0123 without texts and values (gain" in found.why[1]
+    opening = {"winner_is": "opening", "gain": 0.06, "gain_lower": 0.04, "held_back": {}, "behind": {}}
+    found = of_search({**report, "selection": {**chosen, **opening}}, None, "", None)
+    assert found.won == "c_1, one of the programs that the search started from, after 3 evaluations"
+    assert "codet: the winner is better (gain" in found.why[-1]
     earlier = of_search({**report, "selection": {**chosen, "draws": 40}}, None, "", None)
     assert "lower bound -0.0100, 40 draws, standard error from drawing 0.1000)" in earlier.why[1]
     for error, said in ((0.007, ", above the 0.005 asked for)"), (0.0049, "drawing 0.0049)")):

@@ -9,18 +9,10 @@ from evosyn.errors import UsageError
 from evosyn.evaluators.draws import ConsistencyConfig, DrawCount
 from evosyn.evaluators.heldout import split_problems, task_of
 from evosyn.evaluators.intervals import Strata
-from evosyn.evaluators.views import UNRECORDED
+from evosyn.evaluators.views import ONLY_RIGHT, UNRECORDED
 from evosyn.records import Candidate, Invalid, PassMatrix, Ranking
-from evosyn.synthesis.search.contest import (
-    BATCH,
-    DRAWING_ERROR,
-    ERRORS,
-    FIRST_BATCHES,
-    MOST_BATCHES,
-    Scored,
-    decide,
-    gain_of,
-)
+from evosyn.synthesis.search.contest import DRAWING_ERROR, FIRST_BATCHES, MOST_BATCHES, decide
+from evosyn.synthesis.search.fresh import BATCH, ERRORS, Scored, gain_of
 
 SCORING = ConsistencyConfig(M=5, N=4, seed=3)
 
@@ -95,9 +87,9 @@ class Scripted:
         return next((one for one in found if isinstance(one, Invalid)), found)
 
 
-def contest(finalists, known, matrices, runner=None):
+def contest(finalists, known, matrices, runner=None, *, views=True):
     texts = {name: name for name in known}
-    return decide([Candidate(text) for text in finalists], texts, runner or Scripted(), matrices, SCORING)
+    return decide([Candidate(text) for text in finalists], texts, runner or Scripted(), matrices, SCORING, views=views)
 
 
 MANY = [matrix(number) for number in range(12)]
@@ -117,7 +109,7 @@ def test_where_nobody_is_better_the_best_known_rule_is_the_winner():
 
 def test_draws_go_on_until_others_would_hardly_move_the_gain():
     runner = Scripted()
-    found = contest(["knowing"], ["counting"], MANY, runner)
+    found = contest(["knowing"], ["counting"], MANY, runner, views=False)
     assert found.gain is not None and FIRST_BATCHES * BATCH < found.draws.fresh <= MOST_BATCHES * BATCH
     assert found.gain.drawing_error < DRAWING_ERROR or found.draws.fresh == MOST_BATCHES * BATCH
     assert {draws for _, draws in runner.seen} == {BATCH * len(MANY)}
@@ -126,7 +118,7 @@ def test_draws_go_on_until_others_would_hardly_move_the_gain():
 def test_all_programs_are_scored_on_the_same_draws_and_only_leaders_to_the_end():
     runner = Scripted()
     finalists = [f"inverse {number}" for number in range(30)] + [f"knowing {number}" for number in range(4)]
-    contest(finalists, ["counting", "inverse"], MANY, runner)
+    contest(finalists, ["counting", "inverse"], MANY, runner, views=False)
     sizes = [size for size, _ in runner.seen]
     assert sizes[:FIRST_BATCHES] == [36, 36]
     assert sizes[FIRST_BATCHES : 2 * FIRST_BATCHES] == [2 + 2, 2 + 2] and set(sizes[2 * FIRST_BATCHES :]) == {1 + 2}
@@ -157,6 +149,7 @@ def test_a_finalist_that_falls_behind_in_one_pool_does_not_win():
     found = contest(["split"], ["counting"], pools)
     assert found.gain is not None and found.gain.lower > 0 > found.gain.by_pool["two"]
     assert found.winner == "counting" and not found.passed
+    assert "two" in found.held_back and found.held_back["two"].rule == "counting"
 
 
 def test_who_is_no_worse_than_the_best_rule_of_any_pool_is_preferred_and_else_it_is_said():
@@ -199,7 +192,7 @@ def test_a_gain_on_one_problem_alone_is_none_whatever_rounding_leaves():
         scores = np.zeros((6, count))
         scores[:, 0] = np.random.default_rng(count).random(6)
         gain = gain_of(Scored(scores, 0.5), Scored(np.zeros((6, count)), 0.5), Strata(["a"] * count, names[:count]))
-        assert not gain.passes
+        assert gain.bound <= 0
 
 
 def test_a_task_of_two_pools_is_held_out_of_both_or_of_neither_and_every_pool_has_its_share():
@@ -251,6 +244,52 @@ PROGRAMS |= {"lost": knowing_where_texts_are, "modest": knowing_half_where_texts
 def test_who_is_left_with_nothing_where_texts_are_unknown_gives_way_to_who_is_better_with_them_and_as_good_without():
     texts = [replace(one, solution_texts=tuple(map(str, range(12)))) for one in MANY]
     alone = contest(["lost"], ["counting"], texts)
-    assert alone.winner == "lost" and alone.behind[UNRECORDED].rule == "counting" and alone.behind[UNRECORDED].by > 0.2
+    assert (alone.winner, alone.passed) == ("counting", False) and alone.gain.lower > 0
+    assert alone.held_back[UNRECORDED].rule == "counting" and alone.held_back[UNRECORDED].by > 0.2
     found = contest(["lost", "modest"], ["counting"], texts)
     assert found.winner == "modest" and UNRECORDED not in found.behind and found.gain.lower > 0
+    assert not found.held_back
+    assert contest(["lost"], ["counting"], texts, views=False).winner == "lost"
+
+
+def knowing_unless_all_are_right(evidence):
+    """It lets its testing reject what it ranks last, whatever that is."""
+    return knowing(evidence) if not evidence.durations_MN.all() else inverse(evidence)
+
+
+PROGRAMS |= {"strict": knowing_unless_all_are_right}
+
+
+def test_who_falls_behind_where_all_solutions_are_right_does_not_win_though_hardly_any_draw_is_such():
+    found = contest(["strict"], ["counting"], MANY)
+    assert (found.winner, set(found.held_back)) == ("counting", {ONLY_RIGHT}) and found.gain.lower > 0
+    assert found.held_back[ONLY_RIGHT].by > 0.2
+    assert contest(["strict", "knowing"], ["counting"], MANY).winner == "knowing"
+    assert contest(["strict"], ["counting"], MANY, views=False).winner == "strict"
+
+
+class FailingLater(Scripted):
+    """From some call on nothing but `lasting` runs any more, as on a machine that gives no time."""
+
+    def __init__(self, calls: int, lasting: tuple[str, ...] = ()) -> None:
+        super().__init__()
+        self._calls, self._lasting = calls, lasting
+
+    def _ranked(self, name, evidences):
+        if len(self.seen) > self._calls and name not in self._lasting:
+            return Invalid("out of time")
+        return super()._ranked(name, evidences)
+
+
+@pytest.mark.parametrize("calls", [FIRST_BATCHES, FIRST_BATCHES + 1, FIRST_BATCHES + 3])
+def test_what_was_drawn_before_stands_where_no_rule_runs_any_more(calls):
+    found = contest(["knowing"], ["counting"], MANY, FailingLater(calls), views=False)
+    assert (found.winner, found.reference, found.dropped) == ("knowing", "counting", {"counting": "out of time"})
+    assert found.gain is not None and found.gain.mean > 0
+
+
+def test_a_finalist_that_no_longer_runs_does_not_win_and_a_rule_that_falls_out_is_named():
+    found = contest(["knowing"], ["counting"], MANY, FailingLater(FIRST_BATCHES, ("counting",)), views=False)
+    assert (found.winner, found.passed, found.gain, found.dropped) == ("counting", False, None, {})
+    found = contest(["knowing"], ["counting", "inverse"], MANY, FailingLater(2, ("knowing", "inverse")), views=False)
+    assert (found.winner, found.reference, found.dropped) == ("knowing", "inverse", {"counting": "out of time"})

@@ -173,8 +173,8 @@ def test_where_nothing_evolved_is_shown_to_be_better_the_report_and_the_program_
     assert len(kept["traits"]) == 8 and kept["pools"] == [max(m for m, _ in sizes), max(n for _, n in sizes)]
     assert kept["heldout"] == report["leaderboard"]["heldout"]["problems"]
     chosen = report["selection"]
-    assert chosen["evolved_wins"] is (chosen["gain_lower"] > 0)
-    if not chosen["evolved_wins"]:
+    assert (chosen["winner_is"] != "known") is (chosen["gain_lower"] > 0 and not chosen["held_back"])
+    if chosen["winner_is"] == "known":
         text = (tmp_path / "out" / "strategy.py").read_text()
         assert f"It is the known rule {chosen['known']}" in text and text.endswith(load_known(chosen["known"]))
         assert strategy_id(text) == report["best"]["id"]

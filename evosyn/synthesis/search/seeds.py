@@ -111,7 +111,7 @@ def split_all(matrices: Sequence[PassMatrix], config: EvolveConfig) -> Sequence[
 
 def searched_of(train: list[PassMatrix], config: EvolveConfig) -> list[PassMatrix]:
     """What programs are scored on during a search on these problems."""
-    return searched(train) if config.views else train
+    return searched(train, config.scoring.M) if config.views else train
 
 
 def select(matrices: Sequence[PassMatrix], config: EvolveConfig, *, simulated: bool) -> Seeds:

@@ -8,9 +8,10 @@ problems choose nothing: they are only reported.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from evosyn import __version__
+from evosyn.evaluators.consistency import AS_RECORDED
 from evosyn.evaluators.draws import ConsistencyConfig
 from evosyn.evaluators.intervals import difference
 from evosyn.evaluators.leaderboard import BoardRow, Leaderboard, make_leaderboard
@@ -34,10 +35,11 @@ class WinnerChoice(NamedTuple):
 
     Attributes:
         winner: of the search, or the best known rule where no finalist was shown to be better.
-        in_search: its score on the search's own draws; None for a rule that was no candidate of this search.
+        in_search: its score on the search's own draws of the problems as they were recorded; None for a rule that was
+            no candidate of this search.
         contest: on fresh draws of the train problems.
         finalists: how many there were.
-        luckiest: id and score on the search's own draws of the best finalist there.
+        luckiest: id and score on the same draws of the finalist that was best in the search.
     """
 
     winner: Candidate
@@ -45,6 +47,14 @@ class WinnerChoice(NamedTuple):
     contest: Contest
     finalists: int
     luckiest: tuple[str, float]
+
+    @property
+    def kind(self) -> Literal["evolved", "opening", "start", "known"]:
+        """Made by the search, one that comes with the grammar, given to start from, or a known rule."""
+        detail = self.winner.detail
+        if not self.contest.passed:
+            return "known"
+        return "opening" if "opening" in detail else "start" if "name" in detail else "evolved"
 
 
 def fresh_scoring(config: EvolveConfig, name: str) -> ConsistencyConfig:
@@ -68,12 +78,17 @@ def choose(state: SearchState, runner: StrategyRunner, seeds: Seeds, config: Evo
     finalists = [*best, *begun]
     known = {name: load_known(name) for name in known_names()}
     scoring = fresh_scoring(config, "choose")
-    contest = decide([elite.candidate for elite in finalists], known, runner, seeds.split.train, scoring)
+    candidates = [elite.candidate for elite in finalists]
+    contest = decide(candidates, known, runner, seeds.split.train, scoring, views=config.views)
     found = next((elite for elite in finalists if elite.candidate.text == contest.winner), None)
     winner = Candidate(contest.winner, proposer="known") if found is None else found.candidate
-    in_search = None if found is None else found.evaluation.score
-    luckiest = (finalists[0].candidate.id, finalists[0].evaluation.score or 0.0)
+    in_search = None if found is None else _score_in_search(found)
+    luckiest = (finalists[0].candidate.id, _score_in_search(finalists[0]) or 0.0)
     return WinnerChoice(winner, in_search, contest, len(finalists), luckiest)
+
+
+def _score_in_search(elite: Elite) -> float | None:
+    return elite.evaluation.metrics.get(AS_RECORDED, elite.evaluation.score)
 
 
 class Boards(NamedTuple):
@@ -119,6 +134,8 @@ def strategy_file(choice: WinnerChoice, state: SearchState, found: Boards, *, si
     ]
     if not choice.contest.passed:
         lines.append(f"It is the known rule {choice.contest.reference}: no evolved program was shown to be better.")
+    elif choice.kind == "opening":
+        lines.append(f"It is the opening {choice.winner.detail['opening']}, from which the search started.")
     if simulated:
         lines.append("Solutions and testings came from a simulated teacher, not from a model.")
     return "".join(f"# {line}\n" for line in lines) + "\n" + choice.winner.text
@@ -149,6 +166,7 @@ def report_of(choice: WinnerChoice, state: SearchState, found: Boards, seeds: Se
         "selection": {
             "finalists": choice.finalists,
             "score_in_search": choice.in_search,
+            "winner_is": choice.kind,
             **contest_report(choice.contest),
             "luckiest": {"id": choice.luckiest[0], "score_in_search": choice.luckiest[1]},
         },
@@ -158,19 +176,20 @@ def report_of(choice: WinnerChoice, state: SearchState, found: Boards, seeds: Se
 
 
 def contest_report(contest: Contest) -> dict[str, Json]:
-    """How the best finalist stands to the best known rule."""
+    """How the best finalist stands to the best known rule, and where others are better than the winner."""
     gain = contest.gain
     return {
         "score": contest.scored.score,
         "known": contest.reference,
-        "evolved_wins": contest.passed,
         "gain": None if gain is None else gain.mean,
         "gain_lower": None if gain is None else gain.lower,
         "gain_by_pool": None if gain is None else dict(gain.by_pool),
         "draws": contest.draws._asdict(),
         "drawing_error": None if gain is None else gain.drawing_error,
         "drawing_error_asked": DRAWING_ERROR,
-        "behind": {pool: one._asdict() for pool, one in contest.behind.items()},
+        "held_back": {place: one._asdict() for place, one in contest.held_back.items()},
+        "behind": {place: one._asdict() for place, one in contest.behind.items()},
+        "dropped": dict(contest.dropped),
     }
 
 

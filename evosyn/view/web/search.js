@@ -1,7 +1,7 @@
 // ------------------------------------------------------------------------------------------------ a search: overview
 function leaderboard(report) {
   const boards = report.leaderboard, train = Object.fromEntries(boards.train.strategies.map((row) => [row.strategy, row]));
-  const chosen = report.selection || {}, rule = chosen.evolved_wins === false ? chosen.known : null, best = rule || "evolved";
+  const chosen = report.selection || {}, rule = (chosen.winner_is ?? (chosen.evolved_wins === false ? "known" : "")) === "known" ? chosen.known : null, best = rule || "evolved";
   const rows = boards.heldout.strategies.filter((row) => row.strategy === best || row.strategy !== "evolved"), ends = rows.filter((row) => row.ci).flatMap((row) => row.ci);
   const [low, high] = [Math.min(...ends, 1), Math.max(...ends, 0)];
   const start = report.initial.strategy;
