@@ -20,6 +20,8 @@ from evosyn.strategies.evidence import sub_matrix
 
 UNRECORDED = "without texts and values"
 ONLY_RIGHT = "right solutions only"
+MOST_RIGHT = 4
+"""One problem of so many is shown with right solutions only: programs should do well there, and be best elsewhere."""
 
 
 def searched(matrices: Sequence[PassMatrix], solutions: int | None) -> list[PassMatrix]:

@@ -26,6 +26,10 @@ _ECHOED = Node("mul", (_AGREEMENT, _OUTPUTS))
 _ECHOED_GAP = Node("gap", (_PASSED, _ECHOED))
 _KIN_AGREEMENT = Node("smooth", (Node("kin"), _AGREEMENT))
 _CENTRAL_PASSES = Node("then", (_PASSES, _MEDOID))
+_COVERED = Node("vote", (_PASSED, Node("accepted", (_PASSED, Node("top", (_SCORES,))))))
+"""Which part of what the best solution passes a solution passes too: where the last one passes most of it, all are
+probably right."""
+_TOP_THEN_LAST = Node("decide", (_PASSED, _SCORES, _COVERED, 0.65))
 _TOP_THEN_ECHOED = Node("then", (Node("accepted", (_PASSED, Node("top", (_SCORES,)))), _ECHOED_GAP))
 
 
@@ -33,6 +37,11 @@ def _sum(*terms: Node) -> Node:
     first, *rest = terms
     return Node("add", (first, _sum(*rest))) if rest else first
 
+
+_POSTERIOR_CROWN = Node("crown", (_sum(_POSTERIOR, Node("logarithm", (_OUTPUTS,)), _LEAN), _CENTRAL_AGREEMENT))
+_AGREEMENT_CROWN = Node(
+    "crown", (_sum(Node("logarithm", (_AGREEMENT,)), Node("logarithm", (_OUTPUTS,)), _LEAN), _CENTRAL_PASSES)
+)
 
 OPENINGS: dict[str, Program] = {
     "pass-counts": Program(_PASSES, Node("row_mean", (Node("turned", (_PASSED,)),))),
@@ -51,19 +60,10 @@ OPENINGS: dict[str, Program] = {
     "agreement-medoid": Program(_CENTRAL_AGREEMENT, _AGREED_GAP),
     "agreement-outputs": Program(Node("then", (_AGREEMENT, _OUTPUTS)), _AGREED_GAP),
     "posterior-medoid": Program(Node("crown", (_sum(_POSTERIOR, _LEAN), _CENTRAL_AGREEMENT)), _TOP_FIRST),
-    "posterior-outputs": Program(
-        Node("crown", (_sum(_POSTERIOR, Node("logarithm", (_OUTPUTS,)), _LEAN), _CENTRAL_AGREEMENT)), _TOP_FIRST
-    ),
-    "agreement-crown": Program(
-        Node(
-            "crown",
-            (
-                _sum(Node("logarithm", (_AGREEMENT,)), Node("logarithm", (_OUTPUTS,)), _LEAN),
-                _CENTRAL_PASSES,
-            ),
-        ),
-        _TOP_FIRST,
-    ),
+    "posterior-outputs": Program(_POSTERIOR_CROWN, _TOP_FIRST),
+    "posterior-covered": Program(_POSTERIOR_CROWN, _TOP_THEN_LAST),
+    "agreement-crown": Program(_AGREEMENT_CROWN, _TOP_FIRST),
+    "agreement-covered": Program(_AGREEMENT_CROWN, _TOP_THEN_LAST),
     "echoed-agreement": Program(_ECHOED, _ECHOED_GAP),
     "echoed-kin": Program(Node("then", (_ECHOED, _KIN_AGREEMENT)), _ECHOED_GAP),
     "echoed-medoid": Program(Node("crown", (Node("mul", (_ECHOED, _MEDOID)), _CENTRAL_PASSES)), _TOP_THEN_ECHOED),

@@ -18,6 +18,8 @@ from evosyn.synthesis.search.fresh import DIGITS, ERRORS, Fresh, Scored, drawing
 
 MOST_FALL = 0.005
 """What a winner may fall short of a rule in one place."""
+RIGHT_SHARE = 1 / 8
+"""Draws of a strong model's pool that hold right solutions only: as much more it may fall short of a rule on those."""
 BEST_RULES = 3
 """Known rules that count where all right solutions are asked for, and that are scored on more draws anywhere: the best
 over all problems, and the best of the place."""
@@ -29,16 +31,18 @@ class Behind(NamedTuple):
     Attributes:
         rule: its name; `by`: how much better, on the same draws.
         error: of `by`, from drawing alone.
+        allowed: what it may be.
     """
 
     rule: str
     by: float
     error: float
+    allowed: float = MOST_FALL
 
     @property
     def clear(self) -> float:
         """By how much more than may be: 0 where drawing may explain it."""
-        return round(max(0.0, self.by - MOST_FALL - ERRORS * self.error), DIGITS)
+        return round(max(0.0, self.by - self.allowed - ERRORS * self.error), DIGITS)
 
 
 class _Place:
@@ -130,7 +134,7 @@ class Places:
         """Where a known rule is better, and which is so most clearly."""
         found = {}
         for name, place in self._places.items():
-            rules = [one for one in (self._behind(place, text, rule) for rule in place.best) if one is not None]
+            rules = [one for one in (self._behind(name, text, rule) for rule in place.best) if one is not None]
             most = max(rules, key=lambda one: (one.clear, one.by), default=None)
             if most is not None and most.clear > 0:
                 found[name] = most
@@ -138,16 +142,17 @@ class Places:
 
     def behind_rule(self, text: str, rule: str) -> dict[str, Behind]:
         """Where one rule is better."""
-        found = {name: self._behind(place, text, rule) for name, place in self._places.items()}
+        found = {name: self._behind(name, text, rule) for name in self._places}
         return {name: one for name, one in found.items() if one is not None and one.clear > 0}
 
     def shortfall(self, text: str) -> float:
         """By how much it is clearly behind, over all places."""
         return round(sum(one.clear for one in self.behind(text).values()), DIGITS)
 
-    def _behind(self, place: _Place, text: str, rule: str) -> Behind | None:
-        found = place.behind(text, rule)
-        return None if found is None else Behind(self._rules[rule], *found)
+    def _behind(self, name: str, text: str, rule: str) -> Behind | None:
+        found = self._places[name].behind(text, rule)
+        allowed = MOST_FALL / RIGHT_SHARE if name == ONLY_RIGHT else MOST_FALL
+        return None if found is None else Behind(self._rules[rule], *found, allowed)
 
     def _part(self, found: Mapping[str, Scored], pool: str) -> dict[str, Scored]:
         there = self._pools_P == pool
