@@ -14,44 +14,37 @@ machine.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import ctypes
-import multiprocessing
 import os
 import resource
-import shutil
-import signal
-import subprocess
-import sys
-import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
+
+from _engines import (
+    Engine,
+    Jailed,
+    Row,
+    bare,
+    bwrap_command,
+    docker_command,
+    per_cell_command,
+    per_cell_fork,
+    per_cell_manager,
+)
 
 from evosyn.crossexec.executor import CrossexecConfig, CrossExecutor
 from evosyn.crossexec.judge import Judge
 from evosyn.domains import domain as domain_named
 from evosyn.domains import load_pools
-from evosyn.domains.python_function import PythonFunction
-from evosyn.jobs import Call, CallsJob, Check, ChecksJob, Limits, Status, StdioJob
+from evosyn.jobs import Call, CallsJob, Limits, Status, StdioJob
 from evosyn.records import Problem, Solution, Testing
 from evosyn.sandbox import open_sandbox
 
-Engine: TypeAlias = "Callable[[Sequence[Row]], list[bool]]"
 POOL = Path(__file__).parents[2] / "shared/data/humaneval_codegen16b_even.jsonl.gz"
-WALL_S = 3.0
 M = N = 16
-
-
-@dataclass(frozen=True)
-class Row:
-    """One solution and its testings."""
-
-    problem: Problem
-    solution: Solution
-    testings: tuple[Testing, ...]
 
 
 def real_rows(limit: int) -> list[Row]:
@@ -79,156 +72,6 @@ def seed_rows(limit: int) -> list[Row]:
         for source in (problem.reference_solution, *problem.meta.get("alternatives", ())):
             rows.append(Row(problem, Solution(source), testings))
     return rows[:limit]
-
-
-def asserts_of(testing: Testing, entry_point: str) -> str:
-    """The testing as a text of asserts."""
-    if testing.kind == "asserts":
-        return "\n".join(testing.body["asserts"])
-    lines = []
-    for case in testing.body["cases"]:
-        given = case["input"]
-        call = f"**{given!r}" if isinstance(given, dict) else f"*{given!r}"
-        lines.append(f"assert {entry_point}({call}) == {case['output']!r}")
-    return "\n".join(lines)
-
-
-# the engines: each runs (rows) and gives pass/not-pass per cell, row by row
-
-
-def bare(rows: Sequence[Row]) -> list[bool]:
-    """One process, fresh compile for each cell, an alarm, no isolation."""
-    found = []
-    for row in rows:
-        for testing in row.testings:
-            found.append(
-                run_cell(row.solution.text + "\n" + asserts_of(testing, row.problem.payload.get("entry_point", "")))
-            )
-    return found
-
-
-def run_cell(text: str) -> bool:
-    def ring(_number: int, _frame: object) -> None:
-        raise TimeoutError
-
-    signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, WALL_S)
-    keep = sys.stdout
-    try:
-        with open(os.devnull, "w") as sys.stdout:  # noqa: PTH123
-            exec(compile(text, "<cell>", "exec"), {"__name__": "cell"})
-        return True
-    except BaseException:  # noqa: BLE001 - a cell may raise anything
-        return False
-    finally:
-        sys.stdout = keep
-        signal.setitimer(signal.ITIMER_REAL, 0)
-
-
-def per_cell_fork(rows: Sequence[Row]) -> list[bool]:
-    """The reference: a forked process for each cell."""
-    found = []
-    for row in rows:
-        for testing in row.testings:
-            text = row.solution.text + "\n" + asserts_of(testing, row.problem.payload.get("entry_point", ""))
-            pid = os.fork()
-            if pid == 0:
-                os._exit(0 if run_cell(text) else 1)
-            found.append(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0)
-    return found
-
-
-def _manager_cell(text: str, result: Any) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        os.chdir(folder)
-        result.append("passed" if run_cell(text) else "failed")
-        os.chdir("/")
-
-
-def per_cell_manager(rows: Sequence[Row]) -> list[bool]:
-    """One process and one manager process for each cell, the way of the HumanEval harness."""
-    context = multiprocessing.get_context("fork")
-    found = []
-    for row in rows:
-        for testing in row.testings:
-            text = row.solution.text + "\n" + asserts_of(testing, row.problem.payload.get("entry_point", ""))
-            with context.Manager() as manager:
-                result = manager.list()
-                process = context.Process(target=_manager_cell, args=(text, result))
-                process.start()
-                process.join(WALL_S + 1)
-                if process.is_alive():
-                    process.kill()
-                    process.join()
-                found.append(list(result) == ["passed"])
-    return found
-
-
-def per_cell_command(prefix: Sequence[str]) -> Callable[[Sequence[Row]], list[bool]]:
-    def run(rows: Sequence[Row]) -> list[bool]:
-        found = []
-        for row in rows:
-            for testing in row.testings:
-                text = row.solution.text + "\n" + asserts_of(testing, row.problem.payload.get("entry_point", ""))
-                done = subprocess.run([*prefix, "-I", "-S", "-c", text], capture_output=True, timeout=60, check=False)
-                found.append(done.returncode == 0)
-        reap()
-        return found
-
-    return run
-
-
-def reap() -> None:
-    """Take in what a jail left to us, so that its CPU time is counted (we are its subreaper)."""
-    with contextlib.suppress(ChildProcessError):
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            pass
-
-
-def bwrap_command() -> list[str] | None:
-    if shutil.which("bwrap") is None:
-        return None
-    python = os.path.realpath(sys._base_executable)  # type: ignore[attr-defined]
-    return ["bwrap", "--unshare-all", "--die-with-parent", "--ro-bind", "/", "/", "--tmpfs", "/tmp", python]
-
-
-def docker_command() -> list[str] | None:
-    """`docker run` of an image that has Python, where an engine answers; wall time only, since the daemon works."""
-    if shutil.which("docker") is None:
-        return None
-    label = '{{index .Config.Labels "evosyn.python"}}'
-    seen = subprocess.run(
-        ["docker", "image", "inspect", "--format", label, "evosyn-sandbox"], capture_output=True, text=True, check=False
-    )
-    python = seen.stdout.strip()
-    return ["docker", "run", "--rm", "--network", "none", "evosyn-sandbox", python] if seen.returncode == 0 else None
-
-
-class Jailed:
-    """Table or rpc mode on one open sandbox; the plans are made inside the measured time, by a domain that has kept
-    nothing of an earlier round."""
-
-    def __init__(self, sandbox: Any, mode: str) -> None:
-        self._sandbox, self._mode = sandbox, mode
-
-    def __call__(self, rows: Sequence[Row]) -> list[bool]:
-        limits = Limits(cpu_s=WALL_S, budget_s=10 * WALL_S)
-        if self._mode == "rpc":
-            jobs = []
-            for row in rows:
-                entry = row.problem.payload.get("entry_point", "")
-                checks = tuple(Check(asserts_of(testing, entry)) for testing in row.testings)
-                jobs.append(ChecksJob(row.solution.text, entry, checks, limits))
-            return [item.status is Status.OK for outcomes in self._sandbox.run(jobs) for item in outcomes]
-        domain = PythonFunction()
-        plans = [domain.plan(row.problem, row.solution, row.testings, limits) for row in rows]
-        outcomes = self._sandbox.run([job for plan in plans for job in plan.jobs])
-        found, position = [], 0
-        for plan in plans:
-            cells = plan.judge(outcomes[position : position + len(plan.jobs)])
-            position += len(plan.jobs)
-            found += [cell.verdict.value == "P" for cell in cells]
-        return found
 
 
 def tree_cpu() -> float:

@@ -84,7 +84,10 @@ def resampled(rng: np.random.Generator, *kinds: Totals) -> Interval:
         drawn = rng.integers(len(found.sums_T), size=(RESAMPLES, len(found.sums_T)))
         sums += found.sums_T[drawn].sum(axis=1)
         counts += found.counts_T[drawn].sum(axis=1)
-    low, high = np.quantile(sums / counts, [0.025, 0.975])
+    defined = counts > 0
+    if not defined.any():
+        return Interval(float("nan"), float("nan"))
+    low, high = np.quantile(sums[defined] / counts[defined], [0.025, 0.975])
     return Interval(float(low), float(high))
 
 
@@ -126,6 +129,17 @@ class Strata(NamedTuple):
     def interval(self, values_P: Floats, seed: int = 0) -> Interval:
         """Of the mean over problems, tasks resampled."""
         return resampled(SeedTree(seed).child("strata", len(set(self.tasks_P))).rng(), *self._kinds(values_P))
+
+    def share(self, gained_P: Floats, possible_P: Floats, seed: int = 0) -> Interval:
+        """Of what is gained over what could be, both summed over problems, tasks resampled; both vary, together.
+        Resamples in which nothing could be gained say nothing.
+
+        Args:
+            gained_P, possible_P: per-problem differences to the same reference; `possible_P` is nowhere below 0.
+        """
+        pairs = zip(self._kinds(gained_P), self._kinds(possible_P), strict=True)
+        kinds = [Totals(gained.sums_T, possible.sums_T) for gained, possible in pairs]
+        return resampled(SeedTree(seed).child("strata", len(set(self.tasks_P))).rng(), *kinds)
 
     def _kinds(self, values_P: Floats) -> Iterator[Totals]:
         """Sums by task, of tasks that are in the same pools."""

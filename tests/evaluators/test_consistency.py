@@ -190,6 +190,19 @@ def test_pools_that_differ_vary_each_on_its_own():
     assert low < values.mean() < high and high - low == pytest.approx(2 * 1.96 * apart.error(values), rel=0.15)
 
 
+def test_a_share_varies_with_what_is_gained_and_what_could_be_by_the_same_draw():
+    rng = np.random.default_rng(0)
+    possible, names = rng.random(40), [f"task-{number}" for number in range(40)]
+    strata = Strata(["a"] * 20 + ["b"] * 20, names)
+    assert strata.share(possible / 4, possible) == pytest.approx((0.25, 0.25))
+    low, high = strata.share(possible * rng.random(40), possible)
+    assert low < 0.5 < high
+    fixed = strata.interval(np.full(40, 0.25))
+    assert strata.share(np.full(40, 0.25), possible).high > fixed.high / possible.mean(), "the gap is not known either"
+    assert strata.share(np.eye(40)[0], np.eye(40)[0]) == (1.0, 1.0), "draws without a gap are left out"
+    assert np.isnan(strata.share(np.zeros(40), np.zeros(40))).all()
+
+
 def test_problems_of_one_task_are_resampled_together():
     values, tasks = np.random.default_rng(0).random(40), [f"task-{number}" for number in range(40)]
     alone, twice = bootstrap(values), bootstrap(np.concatenate([values, values]), tasks_P=tasks * 2)

@@ -1,0 +1,123 @@
+"""The problems of each setting, executed or drawn once and kept in the work directory, and their folds."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from _quality.protocol import FOLDS, NEEDS, SIMULATED, VERSION, fold_of, held_out
+from evosyn.domains import load_pools
+from evosyn.errors import UsageError
+from evosyn.evaluators.draws import make_draws
+from evosyn.evaluators.heldout import task_of
+from evosyn.evaluators.splitting import split_testings
+from evosyn.matrices import load_matrices, write_matrices
+from evosyn.records import Json, PassMatrix
+from evosyn.rundir import RunDir
+from evosyn.synthesis.generate import draw_pools
+from evosyn.synthesis.search.inputs import Source
+from evosyn.workbench import TeacherConfig, Workbench, WorkbenchConfig
+
+
+class Inputs(NamedTuple):
+    """What is searched on.
+
+    Attributes:
+        work: where pools are executed and drawn.
+        pool: with solutions and testings; None where no setting needs it.
+        strong: recorded matrices of a pool of strong models; None as above.
+        evaluations: of each search.
+    """
+
+    work: Path
+    pool: str | None = None
+    strong: str | None = None
+    evaluations: int = 3000
+
+    def files(self, setting: str) -> dict[str, str | None]:
+        """Those that a setting is about."""
+        files = {"pool": self.pool, "strong": self.strong}
+        return {name: files[name] for name in NEEDS.get(setting, ())}
+
+    def has(self, setting: str) -> bool:
+        """Whether the files that a setting needs were named."""
+        return None not in self.files(setting).values()
+
+
+class Pools:
+    """The matrices of all settings, read when first asked for."""
+
+    def __init__(self, inputs: Inputs, workbench: Workbench) -> None:
+        self.inputs, self._workbench, self._run = inputs, workbench, RunDir(inputs.work)
+        self._split: dict[str, list[list[PassMatrix]]] = {}
+
+    def header(self, setting: str) -> dict[str, Json]:
+        """The protocol of a setting; files by their content.
+
+        Raises:
+            UsageError: a file that it needs was not named.
+        """
+        files = self.inputs.files(setting)
+        if not self.inputs.has(setting):
+            raise UsageError(f"--settings {setting}: needs --{' and --'.join(files)}")
+        digests = {
+            name: hashlib.sha256(Path(file).read_bytes()).hexdigest()[:16] for name, file in files.items() if file
+        }
+        return {"version": VERSION, "setting": setting, "evaluations": self.inputs.evaluations, **digests}
+
+    def prepare(self, setting: str) -> None:
+        """Execute or draw what the setting needs, where that was not done before."""
+        if "pool" in NEEDS.get(setting, ()) or setting in SIMULATED:
+            self._stored("pool" if setting not in SIMULATED else setting)
+
+    def folds(self, setting: str) -> list[list[PassMatrix]]:
+        """The problems of each fold, which a task's name decides: no task is searched on and held out, whatever pool
+        it is of."""
+        if setting not in self._split:
+            folds: list[list[PassMatrix]] = [[] for _ in range(FOLDS)]
+            for matrix in self._matrices(setting):
+                folds[fold_of(task_of(matrix))].append(matrix)
+            self._split[setting] = folds
+        return self._split[setting]
+
+    def train(self, setting: str, fold: int) -> list[PassMatrix]:
+        """The problems that are searched on where a fold is held out."""
+        return [one for place, some in enumerate(self.folds(setting)) if place != fold for one in some]
+
+    def _matrices(self, setting: str) -> list[PassMatrix]:
+        found: Sequence[PassMatrix]
+        if setting == "both":
+            joined = Source(str(self._stored("pool")), str(self.inputs.strong)).matrices
+            found = [matrix if matrix.cases_NMC is None else split_testings(matrix) for matrix in joined]
+        elif setting == "strong":
+            found = load_matrices(str(self.inputs.strong))
+        elif setting in SIMULATED:
+            found = load_matrices(self._stored(setting))
+        else:
+            found = load_matrices(self._stored("pool"))
+            found = [split_testings(matrix) for matrix in found] if setting == "asserts" else found
+        usable = set(make_draws(found, held_out(setting)).problem_ids)
+        return [with_task(matrix) for matrix in found if matrix.problem_id in usable]
+
+    def _stored(self, name: str) -> Path:
+        """The matrices of the pool, or of the offline teacher of some strength."""
+        path = self._run.file(f"{name}.jsonl.gz")
+        if not path.is_file():
+            if name == "pool":
+                pools = [pool for pool in load_pools(str(self.inputs.pool)) if pool.solutions and pool.testings]
+            else:
+                config = WorkbenchConfig(teacher=TeacherConfig(name=f"offline:{name}"))
+                problems = [pool.problem for pool in load_pools("builtin:python-seeds")]
+                with Workbench(config, out=self._run.path) as drawing:
+                    pools = draw_pools(problems, drawing.teacher(), drawing.domains, solutions=24, testings=24)
+            made = self._workbench.crossexec.matrices([(one.problem, one.solutions, one.testings) for one in pools])
+            write_matrices(path, made)
+        return path
+
+
+def with_task(matrix: PassMatrix) -> PassMatrix:
+    """The matrix under its task's name in all pools: `HumanEval/3`, whatever stands before."""
+    return replace(matrix, meta={**matrix.meta, "task": "/".join(matrix.problem_id.split("/")[-2:])})
