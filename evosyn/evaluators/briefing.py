@@ -157,11 +157,11 @@ class Briefer:
         return text
 
     def _chosen(self, context: ProposalContext, rng: random.Random) -> list[int]:
-        """Problems to show, of each one side: two that another program wins, one that the last change lost, others that
-        can be won."""
+        """Problems to show, of those that may be (`Draws.shown_P`) and of each one side: two that another program wins,
+        one that the last change lost, others that can be won."""
         mine = np.array(context.parent.evaluation.per_seed)
         reached = np.array(context.reached or mine)
-        open_P = (self._best_P - mine > WON) & (reached >= np.minimum(NEVER, self._best_P))
+        open_P = self._draws.shown_P & (self._best_P - mine > WON) & (reached >= np.minimum(NEVER, self._best_P))
         noted = context.parent.evaluation.notes
         beaten = open_P & np.array([self._differs(context, problem, note) for problem, note in enumerate(noted)])
         lost = open_P & (np.array(context.before) - mine > WON) if context.before else np.zeros_like(open_P)

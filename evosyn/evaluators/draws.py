@@ -18,7 +18,7 @@ from pydantic import Field, model_validator
 
 from evosyn.configs.section import Section
 from evosyn.errors import UsageError
-from evosyn.evaluators.heldout import original_of, task_of, view_of
+from evosyn.evaluators.heldout import original_of, shown_tasks, task_of, view_of
 from evosyn.randomness import SeedTree
 from evosyn.records import KNOWN_VERDICTS, Evidence, PassMatrix, Verdict
 from evosyn.strategies.evidence import evidence_of, select
@@ -179,6 +179,12 @@ class Draws:
     def own_P(self) -> Bools:
         """Whether a problem is shown as it was recorded."""
         return np.array([not view for view in self.views_P])
+
+    @cached_property
+    def shown_P(self) -> Bools:
+        """Whether models may be told of the draws of a problem, which judge no program then (`shown_tasks`)."""
+        shown = shown_tasks(self.tasks_P)
+        return np.array([task in shown for task in self.tasks_P])
 
     def mean(self, values_P: Floats, default: float = 0.0) -> float:
         """Over problems by their shares; NaN values are left out, `default` where nothing is left."""

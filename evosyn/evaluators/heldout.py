@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from evosyn.errors import UsageError
 from evosyn.randomness import SeedTree
 from evosyn.records import PassMatrix
+
+SHOWN, FEWEST_SHOWN = 3, 2
 
 
 class Split(NamedTuple):
@@ -47,6 +49,13 @@ def split_problems(matrices: Sequence[PassMatrix], share: float, seed: int) -> S
         [matrix for matrix in matrices if task_of(matrix) not in held],
         [matrix for matrix in matrices if task_of(matrix) in held],
     )
+
+
+def shown_tasks(tasks: Iterable[str]) -> frozenset[str]:
+    """The tasks of whose draws a model may be told with human verdicts, by their names alone: one of `SHOWN`, two at
+    least. Whoever was told an answer can write it down, so no program is judged on these where a model took part."""
+    ordered = sorted(set(tasks), key=lambda task: (SeedTree(0).child("shown", task).integer(), task))
+    return frozenset(ordered[: max(FEWEST_SHOWN, len(ordered) // SHOWN)])
 
 
 def pool_of(matrix: PassMatrix) -> str:

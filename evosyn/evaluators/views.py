@@ -9,17 +9,21 @@ model's pool. So a search scores programs there too, and a finalist that falls b
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
-from evosyn.evaluators.heldout import task_of
-from evosyn.records import PassMatrix, Verdict
+from evosyn.evaluators.heldout import pool_of, task_of
+from evosyn.records import KNOWN_VERDICTS, PassMatrix, Verdict
 from evosyn.strategies.evidence import sub_matrix
 
 UNRECORDED = "without texts and values"
 ONLY_RIGHT = "right solutions only"
+OFTEN = 0.05
+"""Share of a pool's own draws that hold right solutions only from which on no view of it is needed."""
 MOST_RIGHT = 4
 """One problem of so many is shown with right solutions only: programs should do well there, and be best elsewhere."""
 
@@ -31,10 +35,9 @@ def searched(matrices: Sequence[PassMatrix], solutions: int | None) -> list[Pass
     Args:
         solutions: of a draw; None where it takes all.
     """
-    views = [
-        *((UNRECORDED, one) for one in plain(matrices)),
-        *((ONLY_RIGHT, one) for one in right(matrices, solutions)),
-    ]
+    drawn = sorted(right(matrices, solutions), key=lambda one: SeedTree(0).child(ONLY_RIGHT, one.problem_id).integer())
+    some = drawn[: max(1, len(matrices) // MOST_RIGHT)]
+    views = [*((UNRECORDED, one) for one in plain(matrices)), *((ONLY_RIGHT, one) for one in some)]
     return [*matrices, *(_named(matrix, view) for view, matrix in views)]
 
 
@@ -57,20 +60,34 @@ def unrecorded(matrix: PassMatrix) -> PassMatrix:
 
 
 def right(matrices: Sequence[PassMatrix], solutions: int | None) -> list[PassMatrix]:
-    """Those that have enough right solutions for a draw, without their wrong ones; none where that takes nothing away.
+    """Those that have enough right solutions for a draw, without their wrong ones; none of a pool whose own draws hold
+    right solutions only often enough.
 
     Args:
         solutions: of a draw; None where it takes all, two at least.
     """
-    return list(_right(matrices, solutions or 2))
-
-
-def _right(matrices: Sequence[PassMatrix], least: int) -> Iterator[PassMatrix]:
+    pools: dict[str, list[PassMatrix]] = {}
     for matrix in matrices:
-        letters = [] if matrix.human_M is None else matrix.human_M.tolist()
-        rows = np.array([row for row, letter in enumerate(letters) if letter == Verdict.PASS.value], dtype=np.int64)
-        if least <= len(rows) < len(letters):
-            yield sub_matrix(matrix, rows, np.arange(matrix.verdicts_MN.shape[1]))
+        pools.setdefault(pool_of(matrix), []).append(matrix)
+    told = {name for name, some in pools.items() if np.mean([_all_right(one, solutions) for one in some]) >= OFTEN}
+    return [
+        sub_matrix(matrix, rows, np.arange(matrix.verdicts_MN.shape[1]))
+        for matrix in matrices
+        if pool_of(matrix) not in told
+        and (solutions or 2) <= len(rows := _right_rows(matrix)) < len(matrix.verdicts_MN)
+    ]
+
+
+def _right_rows(matrix: PassMatrix) -> NDArray[np.int64]:
+    letters = [] if matrix.human_M is None else matrix.human_M.tolist()
+    return np.array([row for row, letter in enumerate(letters) if letter == Verdict.PASS.value], dtype=np.int64)
+
+
+def _all_right(matrix: PassMatrix, solutions: int | None) -> float:
+    """The chance that a draw of a problem holds right solutions only; without those whose human verdict is unknown."""
+    judged = 0 if matrix.human_M is None else int(np.isin(matrix.human_M, [one.value for one in KNOWN_VERDICTS]).sum())
+    drawn = min(solutions or judged, judged)
+    return math.comb(len(_right_rows(matrix)), drawn) / math.comb(judged, drawn) if drawn else 0.0
 
 
 def _recorded(matrix: PassMatrix) -> bool:

@@ -285,6 +285,8 @@ def _why_chosen(chosen: Mapping[str, Json]) -> tuple[str, ...]:
     if chosen.get("gain") is None:
         return ()
     kind = "no finalist is better by more than chance" if _known_won(chosen) else "the winner is better"
+    if chosen.get("undecided"):
+        kind = f"no finalist could be shown to be better, since {chosen['undecided']}"
     if fallen := _held_back(chosen):
         told = ", ".join(f"by {by:.4f} {_of_place(place)}" for place, by in fallen.items())
         kind = f"the best finalist is better over all, and falls behind {told}"

@@ -1,11 +1,13 @@
 """A pool as it would be had only verdicts been recorded, or only right solutions been drawn."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from evosyn.evaluators.consistency import AS_RECORDED, SeedConsistency
 from evosyn.evaluators.draws import ConsistencyConfig, make_draws
-from evosyn.evaluators.heldout import task_of, view_of
+from evosyn.evaluators.heldout import pool_of, task_of, view_of
 from evosyn.evaluators.views import ONLY_RIGHT, UNRECORDED, plain, right, searched
 from evosyn.ports import StrategyRunner
 from evosyn.records import Candidate, PassMatrix
@@ -44,11 +46,19 @@ def test_a_search_scores_what_is_left_as_problems_of_the_same_tasks_with_half_th
 
 
 def test_problems_with_enough_right_solutions_are_also_seen_without_the_wrong_ones():
-    some = [matrix(0, 6, 6, texts=False), matrix(1, 5, 7, texts=False), matrix(2, 12, 0, texts=False)]
+    some = [matrix(0, 6, 6, texts=False), matrix(1, 5, 7, texts=False), matrix(2, 2, 10, texts=False)]
     (left,) = right(some, 6)
     assert left.problem_id == "p0" and left.verdicts_MN.shape == (6, 10) and set(left.human_M) == {"P"}
-    assert [one.problem_id for one in right(some, None)] == ["p0", "p1"], "draws that take all need two"
+    assert [one.problem_id for one in right(some, None)] == ["p0", "p1", "p2"], "draws that take all need two"
     assert [view_of(one) for one in searched(some, 6)] == ["", "", "", ONLY_RIGHT]
+
+
+def test_a_pool_whose_own_draws_hold_right_solutions_only_needs_no_view_of_them():
+    often, seldom = [matrix(n, 11, 1, texts=False) for n in range(4)], [matrix(n, 6, 6, texts=False) for n in range(4)]
+    assert right(often, 6) == [] and len(right(seldom, 6)) == 4
+    named = [replace(one, meta={"pool": pool}) for pool, some in (("a", often), ("b", seldom)) for one in some]
+    assert {pool_of(one) for one in right(named, 6)} == {"b"}, "each pool for itself"
+    assert len(searched([matrix(n, 6, 6, texts=False) for n in range(20)], 6)) == 25, "a quarter, as most"
 
 
 def test_a_problem_and_its_views_count_as_one_problem():

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from evosyn.configs.section import PluginSection
 from evosyn.evaluators.behaviour import DEFAULT_AXES
 from evosyn.evaluators.draws import ConsistencyConfig
+from evosyn.evolve.arms import named_arm
 from evosyn.evolve.islands import IslandsConfig
 from evosyn.evolve.loop import LoopConfig
 from evosyn.evolve.stopping import StopConfig
@@ -150,6 +151,11 @@ class EvolveConfig(BaseModel):
         """Solutions and testings to draw for each problem."""
         m, n = self.scoring.M or 16, self.scoring.N or 16
         return self.pool.solutions or m + (m + 7) // 8, self.pool.testings or n + (n + 7) // 8
+
+    @property
+    def asks_models(self) -> bool:
+        """Whether anything is shown to a model."""
+        return self.engine != "evosyn" or not all(named_arm(text).free for text in self.proposers.arms)
 
     def identity(self) -> dict[str, Json]:
         """What decides the course of a search; limits and speed do not, nor how models are asked for what is not

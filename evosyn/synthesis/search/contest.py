@@ -30,6 +30,8 @@ PLACE_BATCHES = 6
 """More of them for the leaders, on other views of the problems."""
 DRAWING_ERROR = 0.005
 """Standard error of a paired gain from drawing alone, below which no more draws are made."""
+FEWEST_TASKS = 8
+"""With fewer no finalist wins: on four, of programs that were worth nothing, one in four was ahead of every rule."""
 UNLIKELY = 4.0
 """Errors from drawing by which a bound lies below zero where no further draws will lift it."""
 
@@ -44,6 +46,7 @@ class Contest(NamedTuple):
         gain: of the winner over that rule, or of the best finalist where none passed; None where there is nothing to
             compare.
         draws: how many it was compared on.
+        undecided: why no finalist could be shown to be better, whatever it gained; empty where one could.
         held_back: where the rule is better than the best finalist, which lost for that.
         behind: where another known rule is better than the winner.
         dropped: known rules that fell out on the way, with the reason.
@@ -55,6 +58,7 @@ class Contest(NamedTuple):
     reference: str | None
     gain: Gain | None
     draws: DrawCount
+    undecided: str = ""
     held_back: Mapping[str, Behind] = {}
     behind: Mapping[str, Behind] = {}
     dropped: Mapping[str, str] = {}
@@ -99,19 +103,34 @@ def decide(
     if best is None or not rivals:
         winner = best or max(rivals, key=lambda text: merit(text, found[text]))
         behind = places.behind(winner)
-        return Contest(winner, found[winner], best is None, names.get(winner), None, draws, {}, behind, dropped)
+        reference = names.get(winner)
+        return Contest(winner, found[winner], best is None, reference, None, draws, "", {}, behind, dropped)
     places.add(found, rivals, best, PLACE_BATCHES)
     gains = {text: gain_of(found[text], found[best], fresh.strata) for text in rivals}
     ahead = max(rivals, key=lambda text: (gains[text].bound, merit(text, found[text])))
-    passing = [text for text in rivals if gains[text].bound > 0 and not places.behind_rule(text, best)]
+    able = [] if (undecided := _undecided(fresh)) else [text for text in rivals if gains[text].bound > 0]
+    passing = [text for text in able if not places.behind_rule(text, best)]
     leader = max(
         passing or [ahead],
         key=lambda text: (-places.shortfall(text), gains[text].bound, merit(text, found[text])),
     )
     winner = leader if passing else best
-    held_back = {} if passing or gains[ahead].bound <= 0 else places.behind_rule(ahead, best)
+    held_back = places.behind_rule(ahead, best) if able and not passing else {}
     behind = places.behind(winner)
-    return Contest(winner, found[winner], bool(passing), names[best], gains[leader], draws, held_back, behind, dropped)
+    gain = gains[leader]
+    return Contest(
+        winner, found[winner], bool(passing), names[best], gain, draws, undecided, held_back, behind, dropped
+    )
+
+
+def _undecided(fresh: Fresh) -> str:
+    """Why nothing can be shown on these draws; empty where something can."""
+    tasks = len(set(fresh.strata.tasks_P))
+    if not fresh.draws_matter:
+        return "there are no draws but those that the search saw: bring more solutions or testings than M and N"
+    if tasks < FEWEST_TASKS:
+        return f"there are {tasks} problems to judge by, and {FEWEST_TASKS} are needed: bring more"
+    return ""
 
 
 def _leaders(

@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple
 from evosyn import __version__
 from evosyn.evaluators.consistency import AS_RECORDED
 from evosyn.evaluators.draws import ConsistencyConfig
+from evosyn.evaluators.heldout import shown_tasks, task_of
 from evosyn.evaluators.intervals import difference
 from evosyn.evaluators.leaderboard import BoardRow, Leaderboard, make_leaderboard
 from evosyn.ports import SearchState, StrategyRunner
@@ -79,7 +80,9 @@ def choose(state: SearchState, runner: StrategyRunner, seeds: Seeds, config: Evo
     known = {name: load_known(name) for name in known_names()}
     scoring = fresh_scoring(config, "choose")
     candidates = [elite.candidate for elite in finalists]
-    contest = decide(candidates, known, runner, seeds.split.train, scoring, views=config.views)
+    shown = shown_tasks(map(task_of, seeds.split.train)) if config.asks_models else frozenset[str]()
+    unseen = [matrix for matrix in seeds.split.train if task_of(matrix) not in shown]
+    contest = decide(candidates, known, runner, unseen or seeds.split.train, scoring, views=config.views)
     found = next((elite for elite in finalists if elite.candidate.text == contest.winner), None)
     winner = Candidate(contest.winner, proposer="known") if found is None else found.candidate
     in_search = None if found is None else _score_in_search(found)
@@ -187,6 +190,7 @@ def contest_report(contest: Contest) -> dict[str, Json]:
         "draws": contest.draws._asdict(),
         "drawing_error": None if gain is None else gain.drawing_error,
         "drawing_error_asked": DRAWING_ERROR,
+        "undecided": contest.undecided,
         "held_back": {place: one._asdict() for place, one in contest.held_back.items()},
         "behind": {place: one._asdict() for place, one in contest.behind.items()},
         "dropped": dict(contest.dropped),
