@@ -6,7 +6,7 @@ and the decisions are stored so that a reader needs no replay and a replay can c
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TypeAlias
@@ -132,15 +132,24 @@ def events_of(journal: Journal) -> Events[Event]:
     return Events[Event](journal, kinds, _of_today)
 
 
-def committed(step: Step, fates: tuple[Fate, ...]) -> Committed:
-    """The event of a step; feedback and notes are kept for candidates that can become parents."""
-    return Committed(replace(step, trials=tuple(map(_remembered, step.trials, fates))), fates)
+def committed(step: Step, fates: tuple[Fate, ...], apart: Collection[str] = ()) -> Committed:
+    """The event of a step; feedback and notes are kept for candidates that can become parents.
+
+    Args:
+        apart: ids of those that can without a place in an archive (`Archipelago.parents_apart`).
+    """
+
+    def remembered(trial: Trial, fate: Fate) -> Trial:
+        if trial.evaluation is None or fate in KEPT or trial.candidate.id in apart:
+            return trial
+        return replace(trial, evaluation=untold(trial.evaluation))
+
+    return Committed(replace(step, trials=tuple(map(remembered, step.trials, fates))), fates)
 
 
-def _remembered(trial: Trial, fate: Fate) -> Trial:
-    if trial.evaluation is None or fate in KEPT:
-        return trial
-    return replace(trial, evaluation=replace(trial.evaluation, feedback=(), notes=()))
+def untold(evaluation: Evaluation) -> Evaluation:
+    """The evaluation without what is kept for proposers and readers."""
+    return replace(evaluation, feedback=(), notes=())
 
 
 def _of_today(line: dict[str, Json]) -> dict[str, Json]:

@@ -364,7 +364,7 @@ class Search:
         fates = self.state.commit(step)
         now = self._clock()
         sync = step.index < 0 or now - self._synced > SYNC_SECONDS
-        self._events.append(committed(step, fates), sync=sync)
+        self._events.append(committed(step, fates, self.state.parents_apart()), sync=sync)
         if sync:
             self._synced = now
         elif step.replies and self._syncing is None:

@@ -201,7 +201,7 @@ def old(tmp_path: Path) -> Path:
 
 def test_the_state_of_an_old_run_is_what_it_was(old):
     state = SearchReading(old, "evolve").state
-    assert state.fingerprint() == "c23952ab097f40117759c5c2e2bb132cf801c647312444610c9a6129c2a1e5a7"
+    assert state.fingerprint() == "3fc15b9e2c31d4cfe784f0a0c7cba6084e4c75e389a1fae057b371cc0826b77e"
     assert state.best is not None and state.best.candidate.id == "c_50917d732e2280e3"
     assert (state.evaluations, len(state.record), state.migrations) == (31, 20, 2)
 
