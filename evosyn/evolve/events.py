@@ -28,6 +28,9 @@ class Fate(StrEnum):
 
 
 KEPT = frozenset({Fate.NEW, Fate.IMPROVED})
+FORMER_AROUND = 128
+"""Variants around a program of a model that a search was begun with where it neither says how many nor whether it has
+views; with views there were 160. Journals of today always say it."""
 
 
 @dataclass(frozen=True)
@@ -153,13 +156,14 @@ def untold(evaluation: Evaluation) -> Evaluation:
 
 
 def _of_today(line: dict[str, Json]) -> dict[str, Json]:
-    """An event as one of today: how models were asked was once part of what a search was begun with."""
+    """An event as one of today: how models were asked was once part of what a search was begun with, and the default
+    of `around` was left out."""
     line = _of_version_1(line)
     if line.get("event") == BEGIN:
         for begun in (line, line.get("config")):
-            proposers = begun.get("proposers") if isinstance(begun, dict) else None
-            if isinstance(proposers, dict):
+            if isinstance(begun, dict) and isinstance(proposers := begun.get("proposers"), dict):
                 proposers.pop("params", None)
+                proposers.setdefault("around", 160 if "views" in begun else FORMER_AROUND)
     return line
 
 

@@ -230,6 +230,7 @@ def test_the_command_of_an_old_run_takes_it_up_and_another_does_not(old):
     source, before = Source(str(old / "matrices.jsonl")), (old / "journal.jsonl").read_bytes()
     assert run_evolve(config, source, old, Asking())["stopped"] == "proposals"
     assert (old / "journal.jsonl").read_bytes() == before
+    assert yaml.safe_load((old / "config.yaml").read_text())["proposers"]["around"] == 128, "the default of its time"
     other = config.model_copy(update={"islands": config.islands.model_copy(update={"count": 3})})
     with pytest.raises(UsageError, match=r"islands.count: 2 there, 3 asked for"):
         run_evolve(other, source, old, Asking())
