@@ -6,7 +6,7 @@ and the decisions are stored so that a reader needs no replay and a replay can c
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TypeAlias
@@ -28,6 +28,9 @@ class Fate(StrEnum):
 
 
 KEPT = frozenset({Fate.NEW, Fate.IMPROVED})
+FORMER_AROUND = 128
+"""Variants around a program of a model that a search was begun with where it neither says how many nor whether it has
+views; with views there were 160. Journals of today always say it."""
 
 
 @dataclass(frozen=True)
@@ -132,25 +135,35 @@ def events_of(journal: Journal) -> Events[Event]:
     return Events[Event](journal, kinds, _of_today)
 
 
-def committed(step: Step, fates: tuple[Fate, ...]) -> Committed:
-    """The event of a step; feedback and notes are kept for candidates that can become parents."""
-    return Committed(replace(step, trials=tuple(map(_remembered, step.trials, fates))), fates)
+def committed(step: Step, fates: tuple[Fate, ...], apart: Collection[str] = ()) -> Committed:
+    """The event of a step; feedback and notes are kept for candidates that can become parents.
+
+    Args:
+        apart: ids of those that can without a place in an archive (`Archipelago.parents_apart`).
+    """
+
+    def remembered(trial: Trial, fate: Fate) -> Trial:
+        if trial.evaluation is None or fate in KEPT or trial.candidate.id in apart:
+            return trial
+        return replace(trial, evaluation=untold(trial.evaluation))
+
+    return Committed(replace(step, trials=tuple(map(remembered, step.trials, fates))), fates)
 
 
-def _remembered(trial: Trial, fate: Fate) -> Trial:
-    if trial.evaluation is None or fate in KEPT:
-        return trial
-    return replace(trial, evaluation=replace(trial.evaluation, feedback=(), notes=()))
+def untold(evaluation: Evaluation) -> Evaluation:
+    """The evaluation without what is kept for proposers and readers."""
+    return replace(evaluation, feedback=(), notes=())
 
 
 def _of_today(line: dict[str, Json]) -> dict[str, Json]:
-    """An event as one of today: how models were asked was once part of what a search was begun with."""
+    """An event as one of today: how models were asked was once part of what a search was begun with, and the default
+    of `around` was left out."""
     line = _of_version_1(line)
     if line.get("event") == BEGIN:
         for begun in (line, line.get("config")):
-            proposers = begun.get("proposers") if isinstance(begun, dict) else None
-            if isinstance(proposers, dict):
+            if isinstance(begun, dict) and isinstance(proposers := begun.get("proposers"), dict):
                 proposers.pop("params", None)
+                proposers.setdefault("around", 160 if "views" in begun else FORMER_AROUND)
     return line
 
 

@@ -7,7 +7,6 @@ replaying the steps of a journal gives the state again. DESIGN.md section 5; Rom
 
 from __future__ import annotations
 
-import hashlib
 import random
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, NamedTuple
@@ -17,7 +16,8 @@ from pydantic import Field
 from evosyn.configs.section import Section
 from evosyn.evolve import selection
 from evosyn.evolve.archive import AddStatus, Archive
-from evosyn.evolve.events import Fate, Reassessed, Step, Trial
+from evosyn.evolve.events import Fate, Reassessed, Step, Trial, untold
+from evosyn.evolve.fingerprint import fingerprint_of
 from evosyn.evolve.proposer_tally import Tally
 from evosyn.ports import Axis, Merit, Tried
 from evosyn.randomness import SeedTree
@@ -27,6 +27,8 @@ from evosyn.running.progress import Usage
 REMEMBERED_ATTEMPTS = 20
 POOL = 24
 """Elites among which the inspirations of a model are chosen."""
+GIVEN = frozenset({"axes", "_merit", "config", "seed"})
+"""What a state is begun with; all else is the state."""
 
 
 class IslandsConfig(Section):
@@ -87,6 +89,7 @@ class Archipelago:
         islands: the archives that parents are drawn from.
         record: one archive over the same axes that no restart empties.
         steps: committed proposals (initial candidates not counted).
+        latest: the last one with a score; `sequential` makes it a parent, and has its feedback and notes.
         fresh: the text of a model that the last step brought, if it has a score; the next free proposal is about it.
             None in baselines, which do without that.
         tallies: counts by proposer.
@@ -182,6 +185,11 @@ class Archipelago:
         held = (one for archive in (self.record, *self.islands) for one in archive)
         return {one.candidate.id: one for one in (*self.initial, *held, *last)}
 
+    def parents_apart(self) -> set[str]:
+        """Ids of what can be a parent without a place in an archive: what the search began from, and what came last."""
+        latest = self.latest if self.config.search == "sequential" else None
+        return {one.candidate.id for one in (*self.initial, latest, self.fresh) if one is not None}
+
     def reassess(self, event: Reassessed) -> None:
         """Go on with all members as they were evaluated anew; those without a score leave.
 
@@ -259,17 +267,7 @@ class Archipelago:
 
     def fingerprint(self) -> str:
         """A hash of the whole state: equal states give equal fingerprints."""
-        digest = hashlib.sha256()
-        for archive in (*self.islands, self.record):
-            for cell, elite in sorted(archive.cells().items()):
-                digest.update(f"{cell}{elite.candidate.id}{elite.evaluation.score};".encode())
-            digest.update(b"|")
-        counts = (self.steps, self.additions, self.evaluations, self.migrations, self.restarts, self._improved_at)
-        tallies = sorted((name, repr(tally)) for name, tally in self.tallies.items())
-        digest.update(repr((counts, tallies, self.curve, list(self._attempts))).encode())
-        digest.update("".join(sorted(self._keys)).encode() + "".join(sorted(self._signatures)).encode())
-        digest.update(f"{self.epoch}{self.reassessed}{self.assessing}".encode() if self.epoch else b"")
-        return digest.hexdigest()
+        return fingerprint_of({name: value for name, value in vars(self).items() if name not in GIVEN})
 
     def _enter(self, step: Step, trial: Trial) -> Fate:
         candidate = trial.candidate
@@ -290,7 +288,7 @@ class Archipelago:
             return Fate.INVALID
         self._reached = tuple(map(max, self._reached or evaluation.per_seed, evaluation.per_seed))
         elite = Elite(candidate, evaluation)
-        self.latest = elite
+        self.latest = elite if self.config.search == "sequential" else Elite(candidate, untold(evaluation))
         if step.replies and self.config.search == "evolve":
             self.fresh = elite
         twin = self._signatures.setdefault(evaluation.signature, candidate.id) if evaluation.signature else candidate.id

@@ -1,8 +1,9 @@
 """The steady-state loop: proposals are numbered, made at once in any order, committed in the order of their numbers.
 
 Proposal i is asked for when i - lag + 1 proposals are committed, whatever the concurrency, so the journal depends on
-the seed, the configuration and the replies alone. Proposals are coroutines (models are waited for); evaluation is a
-thread that takes everything that is ready as one batch. Nothing here grows with the population. DESIGN.md section 5.
+the seed, the configuration and the replies alone. That a budget is spent is a reply to one proposal, whose place a free
+one takes that was asked for with it (docs/decisions/0025). Proposals are coroutines (models are waited for); evaluation
+is a thread that takes all that is ready as one batch. Nothing here grows with the population. DESIGN.md section 5.
 """
 
 from __future__ import annotations
@@ -75,6 +76,7 @@ class SearchParts:
 class _Asked(NamedTuple):
     ask: Ask
     arm: str
+    unpaid: _Asked | None = None  # of the same state: what takes its place where it cannot be paid for
 
 
 class Search:
@@ -86,7 +88,7 @@ class Search:
     Attributes:
         evolved: what it searches among.
         limits: when it ends, what was granted on top included.
-        spent: the budget that a proposer ran into; those that cost nothing went on.
+        spent: the budget that a proposer first ran into here; those that cost nothing went on.
         state: as of the last commit.
     """
 
@@ -121,8 +123,7 @@ class Search:
         self._syncing: asyncio.TimerHandle | None = None
         empty = Archipelago(self.evolved.evaluator.axes, self.evolved.merit, islands, parts.seed)
         found = replay(self._events, empty, self._ask_ahead, loop.lag)
-        self.state = found.state
-        self._found = found
+        self._found, self.state = found, found.state
         self._members = Reassessing(self.evolved.evaluator, found.state)
         self.limits = extended(stop, found.continued)
         self._continued_at = found.continued[-1].evaluations if found.continued else 0
@@ -164,9 +165,8 @@ class Search:
         candidates = list(self._parts.initial)
         keys = [self.evolved.key(candidate.text) for candidate in candidates]
         evaluations = self.evolved.evaluator.evaluate(candidates)
-        first = evaluations[0]
-        if first.score is None:
-            raise UsageError(f"the initial candidate is invalid: {first.invalid}")
+        if evaluations[0].score is None:
+            raise UsageError(f"the initial candidate is invalid: {evaluations[0].invalid}")
         trials = tuple(
             Trial(candidate, key, rounded(evaluation))
             for candidate, key, evaluation in zip(candidates, keys, evaluations, strict=True)
@@ -212,9 +212,9 @@ class Search:
             if limit is not None and self._next >= limit:
                 return
             if self._calls_are_spoken_for():
-                if self._next > self.state.steps or not self._parts.schedule.has_free:
+                if self._next > self.state.steps or (unpaid := self._asked[self._next].unpaid) is None:
                     return
-                self._asked[self._next] = self._ask(self._next, self.state, free=True)
+                self._asked[self._next] = unpaid
             task = asyncio.create_task(self._propose(self._next, inbox))
             task.add_done_callback(partial(report_failure, inbox))
             self._making[self._next] = task
@@ -229,14 +229,14 @@ class Search:
         return self.state.replies + CALLS_OF_ONE * sum(1 for _ in ahead) >= calls
 
     async def _propose(self, index: int, inbox: asyncio.Queue[EvaluationMessage]) -> None:
+        asked = self._asked[index]
         try:
-            proposal = await self._parts.proposers[self._asked[index].arm].propose(self._context(index))
+            proposal = await self._parts.proposers[asked.arm].propose(self._context(index))
         except BudgetSpent as error:
-            if not self._parts.schedule.has_free:
+            if asked.unpaid is None:
                 raise
-            self.spent = self.spent or error
-            self._asked[index] = self._ask(index, self.state, free=True)
-            proposal = await self._parts.proposers[self._asked[index].arm].propose(self._context(index))
+            self.spent, self._asked[index] = self.spent or error, asked.unpaid
+            proposal = await self._parts.proposers[asked.unpaid.arm].propose(self._context(index))
         inbox.put_nowait(EvaluationMessage(number=index, proposal=proposal))
 
     def _context(self, index: int) -> ProposalContext:
@@ -328,7 +328,7 @@ class Search:
     def _step(self, index: int) -> Step:
         """Step `index`, complete; its hold on results ends here."""
         proposal, keys = self._proposed.pop(index), self._keys.pop(index)
-        ask, arm = self._asked.pop(index)
+        ask, arm, _ = self._asked.pop(index)
         self._mended.discard(index)
         trials, here = [], set()
         for key, candidate in zip(keys, proposal.candidates, strict=True):
@@ -364,7 +364,7 @@ class Search:
         fates = self.state.commit(step)
         now = self._clock()
         sync = step.index < 0 or now - self._synced > SYNC_SECONDS
-        self._events.append(committed(step, fates), sync=sync)
+        self._events.append(committed(step, fates, self.state.parents_apart()), sync=sync)
         if sync:
             self._synced = now
         elif step.replies and self._syncing is None:
@@ -383,15 +383,16 @@ class Search:
         """Ask for what the lag allows after this commit: one proposal, or the first `lag` ones at the start."""
         newest = state.steps + self._loop_config.lag - 1
         for index in range(0 if state.steps == 0 else newest, newest + 1):
-            unpaid = self.spent is not None or spent(self.limits, state) is not None
             around = state.fresh is not None
-            self._asked[index] = self._ask(index, state, free=unpaid or around, around=around)
+            free = around or spent(self.limits, state) is not None
+            self._asked[index] = self._ask(index, state, free=free, around=around)
         self._asked.pop(state.steps - 1, None)
 
     def _ask(self, index: int, state: Archipelago, *, free: bool, around: bool = False) -> _Asked:
         schedule = self._parts.schedule
         arm = schedule.choose(index, state.tallies, free=free)
-        return _Asked(state.ask(index, free=schedule.is_free(arm), around=around), arm)
+        unpaid = None if schedule.is_free(arm) or not schedule.has_free else self._ask(index, state, free=True)
+        return _Asked(state.ask(index, free=schedule.is_free(arm), around=around), arm, unpaid)
 
     def _reason(self) -> Stop | None:
         seconds, has_free = self._clock() - self._started, self._parts.schedule.has_free

@@ -29,7 +29,7 @@ class Tally:
     fates: dict[str, int] = field(default_factory=dict)
     replies: int = 0
     cost: float = 0.0
-    tokens: tuple[int, int] = field(default=(0, 0), repr=False)  # no part of what a state's fingerprint is made from
+    tokens: tuple[int, int] = (0, 0)
     gain: float = 0.0
     streak: int = 0
 

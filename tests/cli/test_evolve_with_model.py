@@ -16,7 +16,7 @@ from evosyn.evolve.events import Committed, Fate, events_of
 from evosyn.reading.opening import open_directory
 from evosyn.rundir import RunDir
 from evosyn.simulation.scripted_server import Refusal, ScriptedServer
-from evosyn.synthesis.search.config import AROUND
+from evosyn.strategies.proposers.genetic import AROUND
 from evosyn.teachers.chat import QUESTION
 
 SETS = ("scoring.draws=2", "islands.count=2", "proposers.burst=4", "proposers.around=6", "finalists=5")

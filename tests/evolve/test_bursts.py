@@ -53,8 +53,8 @@ class Free(Flipping):
         return await super().propose(context)
 
 
-def search(path: Path, stop: StopConfig, *, concurrency=LAG, seconds=0.0, most=None, kind="evolve"):
-    tree, paid, free = SeedTree(3), Paid(most, seconds), Free()
+def search(path: Path, stop: StopConfig, *, concurrency=LAG, seconds=0.0, most=None, kind="evolve", paid=None):
+    tree, paid, free = SeedTree(3), paid or Paid(most, seconds), Free()
     parts = SearchParts(
         evolved=BitStrings({}),
         proposers={"paid": paid, "free": free},
@@ -110,6 +110,61 @@ def test_killed_anywhere_it_ends_like_the_undisturbed_run(cut, concurrency, tmp_
     again.run()
     assert (folder / "cut").read_bytes() == whole
     assert isinstance(again.state, Archipelago)
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.01])
+def test_where_the_budget_of_a_model_is_spent_the_journal_is_the_same_at_any_concurrency(tmp_path, seconds):
+    journals = []
+    for concurrency in (1, 2, LAG):
+        found, _, _ = search(
+            tmp_path / f"{concurrency}", StopConfig(proposals=40), concurrency=concurrency, seconds=seconds, most=4
+        )
+        found.run()
+        journals.append((tmp_path / f"{concurrency}").read_bytes())
+    search(tmp_path / "at once", StopConfig(proposals=40), most=4)[0].run()
+    assert {*journals} == {(tmp_path / "at once").read_bytes()}
+
+
+class Refusing(Paid):
+    """Says no to some proposals, which ones is its own affair: another model's price, a longer prompt."""
+
+    async def propose(self, context: ProposalContext) -> Proposal:
+        if context.index % 3 == 0:
+            raise BudgetSpent("too dear")
+        return await super().propose(context)
+
+
+def test_one_proposal_that_cannot_be_paid_decides_nothing_about_the_next_ones(tmp_path):
+    for concurrency in (1, LAG):
+        found, paid, _ = search(
+            tmp_path / f"{concurrency}", StopConfig(proposals=40), concurrency=concurrency, paid=Refusing(seconds=0.001)
+        )
+        found.run()
+        assert isinstance(found.spent, BudgetSpent) and max(paid.asked) > 30
+    assert (tmp_path / "1").read_bytes() == (tmp_path / f"{LAG}").read_bytes()
+
+
+@pytest.mark.parametrize("cut", range(1, 8))
+@pytest.mark.parametrize("concurrency", [1, LAG])
+def test_a_run_taken_up_after_its_budget_was_spent_ends_like_the_undisturbed_one(tmp_path, cut, concurrency):
+    search(tmp_path / "whole", StopConfig(proposals=40), most=4)[0].run()
+    whole = (tmp_path / "whole").read_bytes().splitlines(keepends=True)
+    last = max(number for number, one in enumerate(whole) if b'"replies"' in one)
+    here = last + 1 + (len(whole) - last - 2) * cut // 8
+    (tmp_path / "cut").write_bytes(b"".join(whole[:here]))
+    again, paid, _ = search(tmp_path / "cut", StopConfig(proposals=40), most=0, concurrency=concurrency)
+    assert again.run() is Stop.PROPOSALS and not paid.asked
+    assert (tmp_path / "cut").read_bytes() == b"".join(whole)
+
+
+def test_a_run_taken_up_with_more_to_spend_goes_on_paying_from_there(tmp_path):
+    path = tmp_path / "j"
+    search(path, StopConfig(proposals=40), most=4)[0].run()
+    before = [one.index for one in steps(path) if one.replies]
+    again, paid, _ = search(path, StopConfig(proposals=80), most=6)
+    again.run()
+    assert len(paid.asked) == 6 and min(paid.asked) >= 40
+    assert [one.index for one in steps(path) if one.replies] == before + paid.asked
 
 
 def test_a_budget_that_a_model_runs_into_ends_the_paid_proposals_only(tmp_path):

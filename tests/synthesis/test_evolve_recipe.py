@@ -201,7 +201,7 @@ def old(tmp_path: Path) -> Path:
 
 def test_the_state_of_an_old_run_is_what_it_was(old):
     state = SearchReading(old, "evolve").state
-    assert state.fingerprint() == "c23952ab097f40117759c5c2e2bb132cf801c647312444610c9a6129c2a1e5a7"
+    assert state.fingerprint() == "3fc15b9e2c31d4cfe784f0a0c7cba6084e4c75e389a1fae057b371cc0826b77e"
     assert state.best is not None and state.best.candidate.id == "c_50917d732e2280e3"
     assert (state.evaluations, len(state.record), state.migrations) == (31, 20, 2)
 
@@ -230,6 +230,7 @@ def test_the_command_of_an_old_run_takes_it_up_and_another_does_not(old):
     source, before = Source(str(old / "matrices.jsonl")), (old / "journal.jsonl").read_bytes()
     assert run_evolve(config, source, old, Asking())["stopped"] == "proposals"
     assert (old / "journal.jsonl").read_bytes() == before
+    assert yaml.safe_load((old / "config.yaml").read_text())["proposers"]["around"] == 128, "the default of its time"
     other = config.model_copy(update={"islands": config.islands.model_copy(update={"count": 3})})
     with pytest.raises(UsageError, match=r"islands.count: 2 there, 3 asked for"):
         run_evolve(other, source, old, Asking())

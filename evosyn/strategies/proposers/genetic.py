@@ -26,6 +26,7 @@ from evosyn.strategies.grammar.surroundings import surroundings
 from evosyn.strategies.grammar.trees import crossed, fits, mutated, random_program, retuned
 
 AROUND = 160
+"""Variants around a program of a model: more than a hundred are new, even after those around all openings."""
 ATTEMPTS = 6
 """Tries for each variant of a burst before the burst comes out smaller."""
 

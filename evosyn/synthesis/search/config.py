@@ -14,12 +14,11 @@ from evosyn.evolve.islands import IslandsConfig
 from evosyn.evolve.loop import LoopConfig
 from evosyn.evolve.stopping import StopConfig
 from evosyn.records import Json
+from evosyn.strategies.proposers.genetic import AROUND
 from evosyn.synthesis.generate import DrawConfig
 from evosyn.workbench import WorkbenchConfig
 
 KIND = "evolve"
-AROUND = 160
-"""Variants around a program of a model: more than a hundred are new, even after those around all openings."""
 
 
 class SearchSettings(Protocol):
@@ -164,9 +163,8 @@ class EvolveConfig(BaseModel):
             mode="json", exclude={"stop", "finalists", "company", "source", "workbench", "draw"}
         )  # what was drawn stands in the matrices, and how in the manifest
         del value["loop"]["concurrency"], value["proposers"]["params"]
-        for key, default in (("options", {}), ("around", AROUND)):
-            if value["proposers"][key] == default:  # as in the journals of earlier versions, here and below
-                del value["proposers"][key]
+        if not self.proposers.options:  # as in the journals of earlier versions, here and below
+            del value["proposers"]["options"]
         if self.evolved.name is None:
             del value["evolved"]
         if self.known:

@@ -1,0 +1,39 @@
+"""A hash of all that a state holds, whatever it holds: what is added to a state later is part of it by itself.
+
+For tests and benchmarks that compare states; no search asks for it. Values that are equal hash equal: order counts
+where it decides something (sequences, the cells of an archive in the order in which they were filled), and the order of
+a mapping does not. DESIGN.md section 4.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+
+from evosyn.evolve.archive import Archive
+from evosyn.records import Json, canonical_json
+
+
+def fingerprint_of(held: Mapping[str, object]) -> str:
+    """The hash.
+
+    Args:
+        held: attributes by name: archives, records, mappings, sequences and JSON.
+
+    Raises:
+        TypeError: a value of another kind.
+    """
+    return hashlib.sha256(canonical_json(_plain(held)).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _plain(value: object) -> Json:
+    if isinstance(value, Archive):
+        return [[list(cell), _plain(elite)] for cell, elite in value.cells().items()]
+    if is_dataclass(value):
+        return {one.name: _plain(getattr(value, one.name)) for one in fields(value) if one.compare}
+    if isinstance(value, Mapping):
+        return {str(name): _plain(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
