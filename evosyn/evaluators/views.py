@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evosyn.evaluators.heldout import pool_of, task_of
+from evosyn.randomness import SeedTree
 from evosyn.records import KNOWN_VERDICTS, PassMatrix, Verdict
 from evosyn.strategies.evidence import sub_matrix
 
