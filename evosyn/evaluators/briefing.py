@@ -30,12 +30,18 @@ ROWS, COLUMNS = 20, 40
 NEVER = 0.25
 """A problem on which no program has reached this is not shown."""
 TEXT_LINES, TEXT_CHARACTERS = 15, 600
-_VIEWS = {
-    UNRECORDED: " {} problems count once more without texts, similarities, calls and values (texts are empty there, "
-    "the others are None): a program must rank these too.",
-    ONLY_RIGHT: " {} problems count once more with right solutions only: what a program ranks last is right there "
-    "too, and its testing should accept it.",
-}
+_VIEWS = (
+    (
+        UNRECORDED,
+        " {} problems count once more without texts, similarities, calls and values (texts are empty there, the others "
+        "are None): a program must rank these too.",
+    ),
+    (
+        ONLY_RIGHT,
+        " {} problems count once more with right solutions only: what a program ranks last is right there too, and its "
+        "testing should accept it.",
+    ),
+)
 
 
 class Briefer:
@@ -86,9 +92,7 @@ class Briefer:
         sizes = sorted({one.passed_MN.shape for one, own in zip(evidences, own_E, strict=True) if own})
         size = " x ".join(map(str, sizes[0])) if len(sizes) == 1 else f"{len(sizes)} sizes, {sizes[0]} to {sizes[-1]}"
         most = int(np.bincount(draws.problem_E).max())
-        views = "".join(
-            said.format(draws.views_P.count(view)) for view, said in _VIEWS.items() if view in draws.views_P
-        )
+        views = "".join(said.format(draws.views_P.count(view)) for view, said in _VIEWS if view in draws.views_P)
         checks = [cases.shape[1] for one in evidences for cases in one.cases_NMC]
         copies = max(int(one.copies_M.max(initial=1)) for one in evidences)
         has = {

@@ -19,7 +19,7 @@ from evosyn.evaluators.criteria import judge, oracle, reachable
 from evosyn.evaluators.draws import Block, ConsistencyConfig, Draws, Floats, make_draws
 from evosyn.evaluators.feedback import feedback
 from evosyn.evaluators.notes import FirstDraws
-from evosyn.evaluators.views import UNRECORDED
+from evosyn.evaluators.views import UNRECORDED, WITHOUT
 from evosyn.ports import Axis, StrategyRunner
 from evosyn.records import Candidate, Evaluation, Invalid, PassMatrix, Ranking
 from evosyn.strategies.evidence import unknown
@@ -63,7 +63,7 @@ class SeedConsistency:
         shown = [evidence for problem, evidence in first.items() if self.draws.own_P[problem]]
         self._problems, self._unknown = len(shown), Counter(name for one in shown for name in unknown(one))
         self._cache: OrderedDict[str, Evaluation] = OrderedDict()
-        self._plain_E = np.array(self.draws.views_P)[self.draws.problem_E] == UNRECORDED
+        self._plain_E = np.isin(np.array(self.draws.views_P)[self.draws.problem_E], list(WITHOUT))
         self._recorded = [one for one, plain in zip(self.draws.evidences, self._plain_E, strict=True) if not plain]
 
     @property

@@ -23,6 +23,9 @@ from evosyn.strategies.evidence import sub_matrix
 
 UNRECORDED = "without texts and values"
 ONLY_RIGHT = "right solutions only"
+RIGHT_UNRECORDED = "right solutions only, without texts and values"
+WITHOUT = frozenset({UNRECORDED, RIGHT_UNRECORDED})
+"""Views that show no texts and values."""
 OFTEN = 0.05
 """Share of a pool's own draws that hold right solutions only from which on no view of it is needed."""
 MOST_RIGHT = 4
@@ -38,8 +41,8 @@ def searched(matrices: Sequence[PassMatrix], solutions: int | None) -> list[Pass
     """
     drawn = sorted(right(matrices, solutions), key=lambda one: SeedTree(0).child(ONLY_RIGHT, one.problem_id).integer())
     some = drawn[: max(1, len(matrices) // MOST_RIGHT)]
-    views = [*((UNRECORDED, one) for one in plain(matrices)), *((ONLY_RIGHT, one) for one in some)]
-    return [*matrices, *(_named(matrix, view) for view, matrix in views)]
+    views = {UNRECORDED: plain(matrices), ONLY_RIGHT: some, RIGHT_UNRECORDED: plain(some)}
+    return [*matrices, *(_named(matrix, view) for view, shown in views.items() for matrix in shown)]
 
 
 def plain(matrices: Sequence[PassMatrix]) -> list[PassMatrix]:

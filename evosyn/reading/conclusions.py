@@ -318,7 +318,7 @@ def _where_behind(chosen: Mapping[str, Json]) -> Iterator[str]:
 
 
 def _of_place(place: str) -> str:
-    return place if place == UNRECORDED else f"with {place}" if place == ONLY_RIGHT else f"in {place}"
+    return place if place == UNRECORDED else f"with {place}" if place.startswith(ONLY_RIGHT) else f"in {place}"
 
 
 def _why_better(card: Mapping[str, Json] | None) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ import pytest
 from evosyn.evaluators.consistency import AS_RECORDED, SeedConsistency
 from evosyn.evaluators.draws import ConsistencyConfig, make_draws
 from evosyn.evaluators.heldout import pool_of, task_of, view_of
-from evosyn.evaluators.views import ONLY_RIGHT, UNRECORDED, plain, right, searched
+from evosyn.evaluators.views import ONLY_RIGHT, RIGHT_UNRECORDED, UNRECORDED, plain, right, searched
 from evosyn.ports import StrategyRunner
 from evosyn.records import Candidate, PassMatrix
 from evosyn.strategies.evidence import evidence_of, unknown
@@ -63,11 +63,12 @@ def test_a_pool_whose_own_draws_hold_right_solutions_only_needs_no_view_of_them(
 
 def test_a_problem_and_its_views_count_as_one_problem():
     draws = make_draws(searched([matrix(0, 7, 7), matrix(1, 5, 7), matrix(2, 5, 7, texts=False)], 6), SCORING)
-    assert draws.originals_P == ("p0", "p1", "p2", "p0", "p1", "p0")
-    assert draws.shares_P.tolist() == pytest.approx([1 / 3, 1 / 2, 1, 1 / 3, 1 / 2, 1 / 3])
-    values = np.array([0.9, 0.4, 0.2, 0.3, 0.8, 0.6])
+    assert draws.originals_P == ("p0", "p1", "p2", "p0", "p1", "p0", "p0")
+    assert draws.views_P[3:] == (UNRECORDED, UNRECORDED, ONLY_RIGHT, RIGHT_UNRECORDED)
+    assert draws.shares_P.tolist() == pytest.approx([1 / 4, 1 / 2, 1, 1 / 4, 1 / 2, 1 / 4, 1 / 4])
+    values = np.array([0.9, 0.4, 0.2, 0.3, 0.8, 0.6, 0.6])
     assert draws.mean(values) == pytest.approx((0.6 + 0.6 + 0.2) / 3)
-    assert draws.mean(np.array([np.nan] * 6), default=0.5) == 0.5
+    assert draws.mean(np.array([np.nan] * 7), default=0.5) == 0.5
 
 
 ON_VALUES = """

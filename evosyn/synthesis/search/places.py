@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from evosyn.evaluators.heldout import pool_of
-from evosyn.evaluators.views import ONLY_RIGHT, UNRECORDED, plain, right
+from evosyn.evaluators.views import ONLY_RIGHT, RIGHT_UNRECORDED, UNRECORDED, plain, right
 from evosyn.synthesis.search.fresh import DIGITS, ERRORS, Fresh, Scored, drawing_error
 
 MOST_FALL = 0.005
@@ -103,9 +103,11 @@ class Places:
             own = fresh.of([one for one in fresh.matrices if pool_of(one) == pool])
             rest = own.score([text for text in rules if text not in found], batches)
             self._places[pool] = _Place(None, list(rules), {**self._part(found, pool), **rest})
+        all_right = right(fresh.matrices, solutions)
         for name, matrices, count in (
             (UNRECORDED, plain(fresh.matrices), list(rules)),
-            (ONLY_RIGHT, right(fresh.matrices, solutions), leading),
+            (ONLY_RIGHT, all_right, leading),
+            (RIGHT_UNRECORDED, plain(all_right), leading),
         ):
             if views and matrices:
                 own = fresh.of(matrices)
@@ -151,7 +153,7 @@ class Places:
 
     def _behind(self, name: str, text: str, rule: str) -> Behind | None:
         found = self._places[name].behind(text, rule)
-        allowed = MOST_FALL / RIGHT_SHARE if name == ONLY_RIGHT else MOST_FALL
+        allowed = MOST_FALL / RIGHT_SHARE if name in (ONLY_RIGHT, RIGHT_UNRECORDED) else MOST_FALL
         return None if found is None else Behind(self._rules[rule], *found, allowed)
 
     def _part(self, found: Mapping[str, Scored], pool: str) -> dict[str, Scored]:
