@@ -3,7 +3,7 @@
     python benchmarks/evolve.py controller      rate at 100 / 1,000 / 3,000 / 100,000 candidates, trivial evaluator
     python benchmarks/evolve.py genetic         genetic proposer on a trivial evaluator, end to end
     python benchmarks/evolve.py strategies      48 seeds at 16 x 16: sandboxed, and as trees; candidates/s per core
-                                                (--without texts and values; --around: bursts around known rules)
+                                                (--without: verdicts alone; --around: bursts around known rules)
     python benchmarks/evolve.py outside         the same, programs outside the grammar: known rules, grafts on them
     python benchmarks/evolve.py journal         size and replay of 10^5 candidates
     python benchmarks/evolve.py latency         a model of 2 s latency, 16 calls at once, against the ideal
@@ -348,7 +348,7 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--iterations", type=int, default=300)
     parser.add_argument("--sizes", type=int, nargs="+", default=[100, 1000, 3000])
     parser.add_argument("--latency", type=float, default=2.0)
-    parser.add_argument("--without", action="store_true", help="strategies, outside: no texts, no values in view")
+    parser.add_argument("--without", action="store_true", help="strategies, outside: verdicts alone in view")
     parser.add_argument("--around", action="store_true", help="strategies: bursts around known rules")
     return parser
 

@@ -33,7 +33,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--candidates", type=int, default=400)
     parser.add_argument("--strategies", nargs="*", default=["initial", "gap", "codet_gap"])
-    parser.add_argument("--without", action="store_true", help="no texts and no values in view")
+    parser.add_argument("--without", action="store_true", help="verdicts alone in view")
     options = parser.parse_args()
     matrices = [_matrix(index, view=not options.without) for index in range(SEEDS)]
     print("| strategy | form | processor ms a candidate | candidates/s a core | wall candidates/s |")

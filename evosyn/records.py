@@ -298,7 +298,7 @@ class Evidence:
         known_MN: shape (M, N).
         cases_NMC: for each testing n an array (M, C_n) of passed cases; a single column equal to `passed_MN[:, n]`
             where cases were not recorded.
-        durations_MN: seconds; zeros where not recorded.
+        durations_MN: seconds; zeros where not recorded, and none is known where all are zero.
         copies_M: how many draws gave this very solution; ones where not recorded.
         solution_group_M, testing_group_N: equal numbers mark texts that are the same program (normalised).
         solution_texts, testing_texts: empty for recorded matrices.

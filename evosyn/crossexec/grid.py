@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from evosyn.crossexec.judge import Judge
 from evosyn.crossexec.rows import guarded
+from evosyn.errors import FormatError
 from evosyn.jobs import CellResult
 from evosyn.ports import Domain
 from evosyn.records import Digests, Json, Letters, ParsedCalls, PassMatrix, Problem, Solution, Testing, Verdict
@@ -124,9 +125,11 @@ class Grid:
         return tuple([fitting[column] for column in self.column_of_N])
 
     def _calls_of(self, testing: Testing) -> ParsedCalls | None:
+        """None also of a text that is no testing of its kind, or too deep or too large for our process."""
         try:
+            self.domain.check_shape(testing)
             return self.domain.calls(self.problem, testing)
-        except Exception:  # noqa: BLE001 - the boundary to untrusted testings
+        except (FormatError, RecursionError, MemoryError):
             return None
 
     def _durations(self, rows: Sequence[Sequence[CellResult]]) -> NDArray[np.float64]:

@@ -22,7 +22,7 @@ from evosyn.evaluators.notes import FirstDraws
 from evosyn.evaluators.views import UNRECORDED, WITHOUT
 from evosyn.ports import Axis, StrategyRunner
 from evosyn.records import Candidate, Evaluation, Invalid, PassMatrix, Ranking
-from evosyn.strategies.evidence import unknown
+from evosyn.strategies.evidence import shown_as, unknown
 from evosyn.strategies.lacking import Lacking, lacking
 
 AS_RECORDED = "as_recorded"
@@ -153,7 +153,8 @@ class SeedConsistency:
         fails = f"warning: it fails {UNRECORDED}, and is worth nothing there"
         found = [] if lacks is None else [f"{fails}: {' '.join(lacks.reason.split())}"]
         return found + [
-            f"warning: it reads evidence.{name}, which is unknown (None) for {count} of {self._problems} problems"
+            f"warning: it reads evidence.{name}, which is unknown ({shown_as(name)}) for {count} of "
+            f"{self._problems} problems"
             for name, count in lacking(text, self._unknown).items()
         ]
 

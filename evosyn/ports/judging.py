@@ -204,8 +204,12 @@ class Domain(Protocol):
         ...
 
     def calls(self, problem: Problem, testing: Testing) -> ParsedCalls | None:
-        """What each case of a testing asks, for strategies to read; None where nobody can tell without running it. Long
-        texts are cut to a digest."""
+        """What each case of a testing of right shape asks, for strategies to read; None where nobody can tell without
+        running it. Long texts are cut to a digest.
+
+        Raises:
+            RecursionError, MemoryError: the testing is too deep or too large; all else is a fault of the domain.
+        """
         ...
 
 

@@ -17,13 +17,13 @@ from evosyn.parsing import same_program
 from evosyn.records import Evidence, PassMatrix, Verdict
 from evosyn.textual import similarity
 
-ALWAYS = (
-    *("passed", "known", "cases", "durations", "copies", "solution_groups", "testing_groups"),
-    *("solution_texts", "testing_texts"),
-)
+ALWAYS = ("passed", "known", "cases", "copies", "solution_groups", "testing_groups")
 """What every evidence holds, by the names that programs use."""
 
 MAYBE = {
+    "durations": "durations_MN",
+    "solution_texts": "solution_texts",
+    "testing_texts": "testing_texts",
     "verdicts": "verdicts_MN",
     "statement": "statement",
     "payload": "payload",
@@ -32,7 +32,10 @@ MAYBE = {
     "solution_similarity": "solution_similarity_MM",
     "testing_similarity": "testing_similarity_NN",
 }
-"""What may be unknown, None then, with the field of `Evidence` that holds it."""
+"""What may be unknown, with the field of `Evidence` that holds it."""
+
+_HOLLOW = {"durations": "zeros", "solution_texts": "empty", "testing_texts": "empty"}
+"""What programs see of these where they are unknown; of all others None."""
 
 
 def evidence_of(matrix: PassMatrix) -> Evidence:
@@ -91,8 +94,20 @@ def reads(text: str) -> tuple[str, ...]:
 
 
 def unknown(evidence: Evidence) -> frozenset[str]:
-    """What an evidence does not hold, by the names that programs use."""
-    return frozenset(name for name, field in MAYBE.items() if getattr(evidence, field) is None)
+    """What an evidence does not hold, by the names that programs use: what is None, empty texts, durations of which
+    none was measured."""
+    return frozenset(name for name, field in MAYBE.items() if not _held(name, getattr(evidence, field)))
+
+
+def _held(name: str, value: Any) -> bool:
+    if name not in _HOLLOW:
+        return value is not None
+    return bool(value.any() if isinstance(value, np.ndarray) else value)
+
+
+def shown_as(name: str) -> str:
+    """What a program sees of a part of the evidence that is unknown, in a word."""
+    return _HOLLOW.get(name, "None")
 
 
 def select(evidence: Evidence, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> Evidence:

@@ -19,11 +19,15 @@ from evosyn.codec import dump, load
 from evosyn.evaluators.heldout import pool_of
 from evosyn.randomness import SeedTree
 from evosyn.records import Json, PassMatrix
-from evosyn.strategies.evidence import evidence_of, unknown
+from evosyn.strategies.evidence import MAYBE, evidence_of, unknown
 
 RESAMPLES = 4000
 CHANCE = 0.05
 """That any of the traits is called shifted where nothing is: each gets its part of it."""
+
+
+COUNTED_LATER = ("durations", "solution_texts", "testing_texts")
+"""What is missing from `EvolvedOn.unknown` was counted, and on no problem unknown; but for these."""
 
 
 class Traits(NamedTuple):
@@ -65,7 +69,8 @@ class EvolvedOn:
         heldout: problems that were held out.
         drawn: solutions and testings of a draw; pools: of the largest pool.
         names: the pool of each problem, where there were several.
-        unknown: for each part of the evidence how many of the problems did not hold it; None where nobody counted.
+        unknown: for each part of the evidence how many of the problems did not hold it; None where nobody counted. Of
+            runs of before texts and durations were counted it holds neither these nor what all problems held.
     """
 
     traits: tuple[Traits, ...]
@@ -77,7 +82,9 @@ class EvolvedOn:
 
     def lacked(self, name: str) -> float | None:
         """On what share of its problems a part of the evidence was unknown; None where nobody counted."""
-        return None if self.unknown is None else self.unknown.get(name, 0) / max(1, len(self.traits))
+        if self.unknown is None or (name not in self.unknown and name in COUNTED_LATER):
+            return None
+        return self.unknown.get(name, 0) / max(1, len(self.traits))
 
     @property
     def kinds(self) -> list[NDArray[np.float64]]:
@@ -127,10 +134,11 @@ def evolved_on(
     rows, columns = zip(*(one.verdicts_MN.shape for one in every), strict=True)
     drawn = (m or min(rows), n or min(columns))
     names = tuple(map(pool_of, every))
-    lacked = Counter(name for one in every for name in unknown(evidence_of(one)))
+    found = Counter(name for one in every for name in unknown(evidence_of(one)))
+    lacked = {name: found[name] for name in MAYBE}
     kept = EvolvedOn(tuple(map(traits_of, every)), len(heldout), drawn, (max(rows), max(columns)), names, lacked)
-    found: dict[str, Json] = dump(kept, defaults=True)
-    return found
+    written: dict[str, Json] = dump(kept, defaults=True)
+    return written
 
 
 def read_evolved_on(report: Mapping[str, Json]) -> EvolvedOn | None:

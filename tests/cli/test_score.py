@@ -61,7 +61,8 @@ def test_an_invalid_strategy_is_named_with_its_reason_and_ends_with_1(
     [
         ("    # evidence.values\n    return evidence.nothing", 1, "is invalid: AttributeError"),
         ("    if len(evidence.passed) < 0:\n        evidence.values\n    return 1 / 0", 1, "ZeroDivisionError"),
-        ("    return evidence.values[0].sum(1), evidence.passed.sum(0)", 0, "is unknown here (None): evidence.values"),
+        ("    return evidence.values[0].sum(1), evidence.passed.sum(0)", 0, "is unknown here: evidence.values (None)"),
+        ("    return list(map(len, evidence.solution_texts)), 0", 0, "unknown here: evidence.solution_texts (empty)"),
         (
             "    evidence.values\n    return evidence.passed.sum(1), evidence.passed.sum(0)",
             0,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -12,10 +13,11 @@ from evosyn.crossexec.executor import CrossExecutor
 from evosyn.crossexec.judge import Judge
 from evosyn.crossexec.verdict_cache import SqliteVerdicts
 from evosyn.domains import domains_named
+from evosyn.domains.math_answer import MathAnswer
 from evosyn.jobs import Limits
 from evosyn.matrices import matrix_from_json, matrix_to_json
 from evosyn.ports import Sandbox, VerdictCache
-from evosyn.records import Invalid, ParsedCall, PassMatrix, Problem, Ranking, Solution, Testing
+from evosyn.records import Invalid, Json, ParsedCall, ParsedCalls, PassMatrix, Problem, Ranking, Solution, Testing
 from evosyn.sandbox import open_sandbox
 from evosyn.strategies import load_known
 from evosyn.strategies.evidence import evidence_of, select, unknown
@@ -71,6 +73,34 @@ def test_calls_and_values_stand_beside_the_cases_that_they_are_of(sandbox: Sandb
     assert asserts[:, 1].tolist() == [0] * 4, "two calls in one case"
     assert len({*built[:3].ravel().tolist()}) == 1
     assert (matrix.statement, matrix.payload) == (PROBLEM.statement, PROBLEM.payload)
+
+
+class Faulty(MathAnswer):
+    """A domain of which one method does not work."""
+
+    name = "faulty"
+
+    def calls(self, problem: Problem, testing: Testing) -> ParsedCalls | None:
+        return super().calls(problem, testing.boddy)  # type: ignore[attr-defined]
+
+
+def test_what_a_text_is_to_blame_for_has_no_calls_and_a_fault_of_the_domain_is_raised(sandbox: Sandbox) -> None:
+    deep: Json = 0
+    for _ in range(sys.getrecursionlimit() * 3 // 5):
+        deep = [deep]
+    broken = [
+        Testing("cases", {}),
+        Testing("cases", {"cases": [{"input": [1]}]}),
+        Testing("asserts", {"asserts": [3]}),
+        Testing("answer", {"answer": "2"}),
+        Testing("cases", {"cases": [{"input": [deep], "output": 0}]}),
+    ]
+    for one in broken:
+        assert made(sandbox, PROBLEM, [SOLUTIONS[0].text], [one]).calls_N == (None,)
+    problem, testing = Problem("sum", "faulty", "What is 1/4 + 1/4?"), Testing("answer", {"answer": "1/2"})
+    judge = Judge(sandbox, {"faulty": Faulty()}, Limits(cpu_s=2.0))
+    with pytest.raises(AttributeError, match="boddy"):
+        CrossExecutor(judge).matrices([(problem, [Solution("1/2")], [testing])])
 
 
 def made(sandbox: Sandbox, problem: Problem, solutions: Sequence[str], testings: Sequence[Testing]) -> PassMatrix:

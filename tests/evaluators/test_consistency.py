@@ -238,6 +238,36 @@ def test_what_a_program_reads_and_nobody_recorded_is_told_beside_its_score(
     assert any(said in line for line in rows["tolerant"].evaluation.feedback)
 
 
+READERS = {
+    "texts": "    for at, text in enumerate(evidence.solution_texts):\n        scores[at] += len(text)\n",
+    "time": "    scores -= evidence.durations.sum(1)\n",
+    "none": "    # evidence.solution_texts, evidence.durations\n",
+}
+
+
+def test_a_program_that_gets_nowhere_by_empty_texts_or_durations_of_zero_is_warned_of(
+    runner: SandboxedRunner, make_matrix: Make
+) -> None:
+    made = [make_matrix(name) for name in "abc"]
+    bare = [replace(one, solution_texts=(), testing_texts=(), durations_MN=None) for one in made[:2]]
+    held = replace(made[2], solution_texts=tuple("x" * at for at in range(len(made[2].verdicts_MN))))
+    held = replace(held, durations_MN=np.ones(held.verdicts_MN.shape))
+    head = "import numpy as np\ndef rank(evidence):\n    scores = np.zeros(len(evidence.passed))\n"
+    programs = {name: f"{head}{body}    return scores, evidence.passed.sum(0)\n" for name, body in READERS.items()}
+    programs |= {name: load_known(name) for name in ("tfidf", "random")}
+    rows = {row.name: row for row in make_leaderboard(runner, [*bare, held], programs).rows}
+    assert rows["texts"].to_json()["unknown"] == {"solution_texts": 2}
+    assert rows["time"].to_json()["unknown"] == {"durations": 2}
+    assert rows["random"].to_json()["unknown"] == {"solution_texts": 2, "testing_texts": 3}
+    assert rows["none"].to_json()["unknown"] == rows["tfidf"].to_json()["unknown"] == {}
+    for name, said in (
+        ("texts", "solution_texts, which is unknown (empty)"),
+        ("time", "durations, which is unknown (zeros)"),
+    ):
+        assert any(f"{said} for 2 of 3" in line for line in rows[name].evaluation.feedback)
+    assert not any("unknown" in line for name in ("none", "tfidf") for line in rows[name].evaluation.feedback)
+
+
 def test_a_program_that_cannot_do_without_is_invalid_and_says_what_is_missing(
     runner: SandboxedRunner, make_matrix: Make
 ) -> None:

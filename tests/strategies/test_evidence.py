@@ -1,10 +1,12 @@
 """What a strategy sees of a sub-matrix is the same cells, whatever their order."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from evosyn.records import PassMatrix
-from evosyn.strategies.evidence import evidence_of, reads, select
+from evosyn.strategies.evidence import ALWAYS, MAYBE, evidence_of, reads, select, unknown
 
 
 def test_cases_texts_and_groups_follow_their_rows_and_columns() -> None:
@@ -31,6 +33,17 @@ def test_cases_texts_and_groups_follow_their_rows_and_columns() -> None:
     assert part.copies_M.tolist() == [4, 1, 2]
     assert part.solution_group_M.tolist() == [3, 1, 0]
     assert (part.solution_texts, part.testing_texts) == (tuple("ebc"), tuple("zwy"))
+
+
+def test_all_that_a_matrix_of_verdicts_alone_lacks_is_unknown_and_nothing_that_one_holds() -> None:
+    plain = PassMatrix("p", np.array([list("PF"), list("FP"), list("FF")]))
+    assert unknown(evidence_of(plain)) == {*MAYBE} - {"verdicts"}
+    texts = {"solution_texts": ("a", "b", ""), "testing_texts": ("", "")}
+    held = replace(plain, durations_MN=np.array([[0, 0], [0, 0.1], [0, 0]]), statement="", payload={}, **texts)
+    assert unknown(evidence_of(held)) == {"calls", "values"}
+    assert unknown(evidence_of(replace(held, testing_texts=()))) >= {"testing_texts", "calls", "values"}
+    assert unknown(evidence_of(replace(held, durations_MN=np.zeros((3, 2))))) == {"durations", "calls", "values"}
+    assert not {*ALWAYS} & {*MAYBE}
 
 
 @pytest.mark.parametrize(

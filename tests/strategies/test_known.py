@@ -213,4 +213,4 @@ def test_where_no_texts_are_known_the_tied_stay_tied() -> None:
 def test_a_strategy_whose_evidence_was_not_recorded_is_invalid_and_says_what() -> None:
     packed = pack([evidence_of(PassMatrix("p", np.array([list("PF"), list("FP")])))])
     found = _harness.main(load_known("mbr"), packed, {"screen": 1, "budget_s": 60.0})
-    assert "it read what is unknown here (None): evidence.values" in found["reason"]
+    assert found["unknown"] == ["values"] and "MBR compares" in found["reason"]

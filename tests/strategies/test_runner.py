@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -63,11 +64,42 @@ def test_every_known_strategy_ranks_every_evidence(runner: SandboxedRunner) -> N
         known_names(), runner.rank([load_known(name) for name in known_names()], SEEN), strict=True
     ):
         if name in LACKING:
-            assert isinstance(result, Invalid) and "it read what is unknown here (None)" in result.reason
+            assert (
+                isinstance(result, Invalid) and "it read what is unknown here: evidence.values (None)" in result.reason
+            )
             continue
         assert not isinstance(result, Invalid), result
         assert [len(ranking.solution_scores_M) for ranking in result] == [4, 5, 4, 5, 4]
         assert [len(ranking.testing_scores_N) for ranking in result] == [3] * 5
+
+
+@pytest.mark.parametrize(
+    ("body", "unknown", "told"),
+    [
+        (
+            "return np.array([len(t) for t in evidence.solution_texts]), evidence.passed.sum(0)",
+            ("solution_texts",),
+            "must have shape (2,); it read what is unknown here: evidence.solution_texts (empty)",
+        ),
+        ("return 1 / evidence.durations.sum(1), evidence.passed.sum(0)", ("durations",), "evidence.durations (zeros)"),
+        (
+            "return (evidence.values or evidence.testing_texts)[0], 0",
+            ("testing_texts", "values"),
+            "evidence.testing_texts (empty), evidence.values (None)",
+        ),
+        ("return 1 / (len(evidence.solution_groups) - 2), 0", (), "ZeroDivisionError"),
+    ],
+)
+def test_texts_that_are_empty_and_durations_that_nobody_measured_are_named_where_a_program_fails(
+    runner: SandboxedRunner, body: str, unknown: tuple[str, ...], told: str
+) -> None:
+    plain = PassMatrix("p", np.array([list("PF"), list("FP")]))
+    whole = replace(plain, solution_texts=("a", "b"), testing_texts=("c", "d"), durations_MN=np.array([[1, 0], [0, 1]]))
+    text = f"import numpy as np\ndef rank(evidence):\n    {body}\n"
+    (found,) = runner.rank([text], [evidence_of(plain)])
+    assert isinstance(found, Invalid) and found.unknown == unknown and told in found.reason
+    (held,) = runner.rank([text], [evidence_of(whole)])
+    assert not isinstance(held, Invalid) or set(held.unknown) <= {"values"}
 
 
 def test_programs_and_evidences_may_be_none(runner: SandboxedRunner) -> None:

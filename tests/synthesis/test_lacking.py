@@ -26,6 +26,10 @@ def rank(evidence):
     passed = evidence.passed.astype(float)
     return (passed.sum(1), passed.sum(0)) if evidence.values is None else (passed.sum(1) * 2, passed.sum(0))
 """
+TIMED = """
+def rank(evidence):
+    return -evidence.durations.sum(1), evidence.passed.sum(0)
+"""
 
 
 class WithoutValues:
@@ -112,3 +116,20 @@ def test_a_run_of_a_search_that_counted_nothing_is_read(toy, tmp_path):
     known = replace(evolved(values=True), unknown=None)
     found = made(toy, tmp_path / "d", GENETIC, known)["lacking"]
     assert found["evolved_without"] == {"values": None} and len(found["said"]) == 2
+
+
+def test_a_strategy_that_reads_durations_which_nobody_measured_is_told_so(toy, tmp_path):
+    found = made(toy, tmp_path / "d", TIMED, evolved(values=True))["lacking"]
+    assert (set(found["unknown"]), found["evolved_without"]) == ({"durations"}, {"durations": 1.0})
+    assert found["said"] == [], "the search did without them as well"
+
+
+def test_what_a_search_did_not_count_yet_is_not_said_to_have_been_in_view(toy, tmp_path):
+    whole = evolved(values=True)
+    assert whole.unknown is not None and whole.lacked("durations") == whole.lacked("solution_texts") == 1.0
+    assert (whole.lacked("values"), whole.lacked("calls")) == (0.0, 1.0)
+    before = replace(whole, unknown={"calls": 6, "statement": 6, "payload": 6})
+    assert before.lacked("durations") is before.lacked("solution_texts") is before.lacked("testing_texts") is None
+    assert (before.lacked("values"), before.lacked("calls")) == (0.0, 1.0)
+    found = made(toy, tmp_path / "d", TIMED, before)["lacking"]
+    assert found["evolved_without"] == {"durations": None} and len(found["said"]) == 2

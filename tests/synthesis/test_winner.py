@@ -1,54 +1,63 @@
-"""What is written of a winner."""
+"""What the winner of a search is compared on, and what it is said to be."""
 
-from __future__ import annotations
+from dataclasses import replace
 
-from types import SimpleNamespace
-from typing import cast
-
-import numpy as np
 import pytest
 
-from evosyn.evaluators.draws import ConsistencyConfig, DrawCount
-from evosyn.evaluators.leaderboard import BoardRow, Leaderboard
-from evosyn.ports import SearchState
-from evosyn.records import Candidate, Evaluation
-from evosyn.strategies.lacking import Lacking
-from evosyn.synthesis.search.card import chosen_among
-from evosyn.synthesis.search.contest import Contest, Gain, Scored
-from evosyn.synthesis.search.winner import Boards, WinnerChoice, contest_report, strategy_file
+from evosyn.evaluators.heldout import Split, shown_tasks
+from evosyn.records import Candidate, Elite, Evaluation
+from evosyn.strategies import load_known
+from evosyn.synthesis.search.config import EvolveConfig
+from evosyn.synthesis.search.seeds import Seeds
+from evosyn.synthesis.search.winner import choose
+from tests.synthesis import test_contest as scripted
 
-TEXT = "def rank(evidence):\n    return evidence.texts\n"
-
-
-def board(evaluation: Evaluation) -> Leaderboard:
-    row = BoardRow("evolved", evaluation, None, Lacking({}, 2))
-    return Leaderboard(ConsistencyConfig(), ("a", "b"), ("a", "b"), 1.0, {}, (row,))
+TRAIN = [replace(scripted.matrix(number), problem_id=f"p{number}", statement=f"p{number}") for number in range(24)]
+SHOWN = shown_tasks(one.problem_id for one in TRAIN)
 
 
-def test_one_that_is_invalid_on_held_out_problems_is_written_with_the_reason_in_one_line():
-    contest = cast("Contest", SimpleNamespace(passed=True, reference="codet"))
-    choice = WinnerChoice(Candidate(TEXT), 0.7, contest, 3, ("c", 0.7))
-    state = cast("SearchState", SimpleNamespace(report=lambda: {"evaluations": 9}))
-    train = Evaluation(0.7, metrics={"testing_balanced_accuracy": 0.8})
-    found = Boards(board(train), board(Evaluation(None, "ValueError: no\nimport os\r texts")))
-    lines = strategy_file(choice, state, found, simulated=False).splitlines()
-    comment = [line for line in lines if line.startswith("# ")]
-    assert lines == [*comment, "", *TEXT.splitlines()]
-    assert "held-out problems: invalid (ValueError: no import os texts); on the 2 train problems: 0.700." in comment[1]
+class Found:
+    """A search that ended with these programs."""
+
+    def __init__(self, *candidates: Candidate, initial: tuple[Candidate, ...] = ()) -> None:
+        self._found = [Elite(one, Evaluation(score=0.5)) for one in candidates]
+        self.initial = [Elite(one, Evaluation(score=0.4)) for one in initial]
+
+    def top(self, count: int) -> list[Elite]:
+        return self._found[:count]
+
+
+class Remembering(scripted.Scripted):
+    """`told` knows the answers of what a prompt may have shown and counts elsewhere; known strategies count."""
+
+    def _ranked(self, name, evidences):
+        if name == "told":
+            return tuple(
+                scripted.knowing(one) if one.statement in SHOWN else scripted.counting(one) for one in evidences
+            )
+        return super()._ranked(name if name in scripted.PROGRAMS else "counting", evidences)
+
+
+def chosen(state: Found, **proposers: object):
+    config = EvolveConfig(scoring=scripted.SCORING, proposers=proposers)
+    seeds = Seeds(Split(TRAIN, []), {}, simulated=False)
+    return choose(state, Remembering(), seeds, config)
+
+
+def test_answers_that_a_model_was_shown_win_nothing():
+    assert len(SHOWN) == 8
+    free, asked = chosen(Found(Candidate("told"))), chosen(Found(Candidate("told")), arms={"rewrite": 1.0})
+    assert free.contest.passed and free.kind == "evolved" and free.contest.draws.problems == 24
+    assert not asked.contest.passed and asked.kind == "known" and asked.contest.draws.problems == 16
+    assert asked.contest.gain is not None and asked.contest.gain.mean == 0.0
 
 
 @pytest.mark.parametrize(
-    ("error", "said"),
-    [
-        (0.0071, "320 fresh draws, standard error from drawing 0.0071, above the 0.005 asked for"),
-        (0.0049, "320 fresh draws, standard error from drawing 0.0049"),
-        (None, "320 fresh draws"),
-    ],
+    ("detail", "kind"), [({}, "evolved"), ({"opening": "gap"}, "opening"), ({"name": "mine.py"}, "start")]
 )
-def test_a_contest_that_ended_with_more_error_from_drawing_than_asked_for_says_so(error, said):
-    gain = None if error is None else Gain(0.02, 0.01, error, {"": 0.02})
-    contest = Contest(TEXT, Scored(np.ones((16, 2)), 0.7), "codet", gain, DrawCount(320, 0, 30))
-    told = chosen_among(WinnerChoice(Candidate(TEXT), 0.7, contest, 60, ("c", 0.7)))
-    assert told == f"60 finalists and the known rules on {said}"
-    found = contest_report(contest)
-    assert (found["drawing_error"], found["drawing_error_asked"]) == (error, 0.005)
+def test_the_winner_is_told_from_what_the_search_began_with(detail, kind):
+    assert chosen(Found(initial=(Candidate("knowing", detail=detail),), *[Candidate("inverse")])).kind == kind
+
+
+def test_a_known_rule_is_one_whoever_proposed_it():
+    assert chosen(Found(Candidate(load_known("codet")))).kind == "known"

@@ -39,6 +39,14 @@ class BrokenStrategy(Exception):
     """The program broke the contract of a strategy; the message says how."""
 
 
+HOLLOW: dict[str, Callable[[Any], bool]] = {
+    "durations": lambda seconds: not seconds.any(),
+    "solution_texts": lambda texts: not texts,
+    "testing_texts": lambda texts: not texts,
+}
+"""What is no None where it is unknown, and how that is told."""
+
+
 class ShownEvidence:
     """One problem as a strategy sees it: read-only arrays, each made when it is first asked for."""
 
@@ -49,7 +57,7 @@ class ShownEvidence:
         if name not in READERS:
             raise AttributeError(f"evidence has no attribute {name!r}; it has {', '.join(READERS)}")
         value = READERS[name](self._pack, *self._pack["places"][self._index], self._index)
-        if value is None:
+        if value is None or (name in HOLLOW and HOLLOW[name](value)):
             self._pack["unknown"].add(name)
         self.__dict__[name] = value
         return value
@@ -130,7 +138,7 @@ def main(program: str, context: dict[str, Any], argument: dict[str, Any]) -> dic
 
     Returns:
         `{"scores": bytes}` (float64; for each evidence M solution scores, then N testing scores), or `{"reason": str,
-        "unknown": names of the evidence that it read and that are None}`; in company `{}` for a program that needs a
+        "unknown": names of the evidence that it read and nobody recorded}`; in company `{}` for a program that needs a
         process of its own.
     """
     np.seterr(all="ignore")
@@ -299,9 +307,7 @@ def _explain(error: BaseException, program: str) -> str:
 
 
 def _refused(reason: str, unknown: set[str]) -> dict[str, Any]:
-    names = sorted(unknown)
-    told = f"; it read what is unknown here (None): evidence.{', evidence.'.join(names)}" if names else ""
-    return {"reason": reason + told, "unknown": names}
+    return {"reason": reason, "unknown": sorted(unknown)}
 
 
 def _at(program: str, line: int | None) -> str:

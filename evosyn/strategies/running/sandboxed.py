@@ -23,7 +23,7 @@ from evosyn.jobs import HarnessJob, ItemOutcome, Limits, Status
 from evosyn.ports import Sandbox
 from evosyn.records import Evidence, Invalid, Json, Ranking
 from evosyn.sharing import Company
-from evosyn.strategies.evidence import MAYBE
+from evosyn.strategies.evidence import MAYBE, shown_as
 from evosyn.strategies.running.packing import pack, size_of, source
 
 SCREEN = 3
@@ -197,8 +197,7 @@ def _read(outcome: ItemOutcome, evidences: Sequence[Evidence], limits: Limits) -
 def _rankings(value: Json, evidences: Sequence[Evidence]) -> tuple[Ranking, ...] | Invalid:
     """The scores of one program; they were computed beside it, so their form is not trusted."""
     if isinstance(value, dict) and isinstance(value.get("reason"), str):
-        unknown = value.get("unknown")
-        return Invalid(value["reason"], tuple(name for name in MAYBE if isinstance(unknown, list) and name in unknown))
+        return _refused(value["reason"], value.get("unknown"))
     raw = value.get("scores") if isinstance(value, dict) else None
     sizes = [evidence.passed_MN.shape for evidence in evidences]
     expected = sum(chain.from_iterable(sizes)) * BYTES_PER_SCORE
@@ -212,6 +211,12 @@ def _rankings(value: Json, evidences: Sequence[Evidence]) -> tuple[Ranking, ...]
         rankings.append(Ranking(scores[at : at + rows], scores[at + rows : at + rows + columns]))
         at += rows + columns
     return tuple(rankings)
+
+
+def _refused(reason: str, read: Json) -> Invalid:
+    unknown = tuple(name for name in MAYBE if isinstance(read, list) and name in read)
+    named = ", ".join(f"evidence.{name} ({shown_as(name)})" for name in unknown)
+    return Invalid(f"{reason}; it read what is unknown here: {named}" if unknown else reason, unknown)
 
 
 def _reason(outcome: ItemOutcome, limits: Limits) -> str:
