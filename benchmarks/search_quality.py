@@ -49,7 +49,8 @@ from evosyn.evolve.stopping import StopConfig
 from evosyn.journal import Journal
 from evosyn.matrices import load_matrices, write_matrices
 from evosyn.randomness import SeedTree
-from evosyn.records import Candidate, Evidence, Invalid, Json, PassMatrix, Ranking
+from evosyn.rankings import Rankings
+from evosyn.records import Candidate, Evidence, Invalid, Json, PassMatrix
 from evosyn.rundir import RunDir
 from evosyn.strategies import known_names, load_known
 from evosyn.strategies.grammar.reader import Reader
@@ -279,7 +280,7 @@ class Bench:
 class _Nobody:
     """Runs nothing: for asking which problems are large enough."""
 
-    def rank(self, programs: Sequence[str], evidences: Sequence[Evidence]) -> list[tuple[Ranking, ...] | Invalid]:
+    def rank(self, programs: Sequence[str], evidences: Sequence[Evidence]) -> list[Rankings | Invalid]:
         raise NotImplementedError
 
 

@@ -13,9 +13,11 @@ from typing import Protocol
 import numpy as np
 
 from evosyn import registry
-from evosyn.evaluators.criteria import Outcome
-from evosyn.evaluators.draws import Block, Draws, Floats
+from evosyn.evaluators.criteria import Outcome, judge
+from evosyn.evaluators.draws import Block, ConsistencyConfig, Draws, Floats
 from evosyn.ports import Axis, AxisTools
+from evosyn.rankings import Rankings
+from evosyn.records import Ranking
 
 DEFAULT_AXES = ("strictness", "pass-count-correlation", "program-size")
 
@@ -47,6 +49,16 @@ class Behaviour:
         values = self.draws.by_problem(self.per_draw(measure))
         values = values[~np.isnan(values)]
         return float(values.mean()) if len(values) else default
+
+
+def behaviour_of(text: str, draws: Draws, rankings: Sequence[Ranking], config: ConsistencyConfig) -> Behaviour:
+    """What the rankings of all draws come to.
+
+    Args:
+        rankings: one for each of `draws.evidences`.
+    """
+    found = Rankings.of(rankings)
+    return Behaviour(text, draws, tuple(judge(block, *found.at(block.at_B), config) for block in draws.blocks))
 
 
 class BehaviourAxis(Protocol):

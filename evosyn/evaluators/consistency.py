@@ -9,23 +9,32 @@ from __future__ import annotations
 import hashlib
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from evosyn.evaluators.behaviour import Behaviour, BehaviourAxis, axes_named
-from evosyn.evaluators.criteria import judge, oracle, reachable
+from evosyn.deferred import Deferred
+from evosyn.evaluators.behaviour import Behaviour, BehaviourAxis, axes_named, behaviour_of
+from evosyn.evaluators.criteria import oracle, reachable
 from evosyn.evaluators.draws import Block, ConsistencyConfig, Draws, Floats, make_draws
-from evosyn.evaluators.feedback import feedback
 from evosyn.evaluators.notes import FirstDraws
+from evosyn.evaluators.telling import Standard, Untold
 from evosyn.ports import Axis, StrategyRunner
-from evosyn.records import Candidate, Evaluation, Invalid, PassMatrix, Ranking
-from evosyn.strategies.evidence import unknown
+from evosyn.rankings import Rankings
+from evosyn.records import Candidate, Evaluation, Evidence, Invalid, PassMatrix, Ranking
+from evosyn.strategies.evidence import evidence_of, unknown
 from evosyn.strategies.lacking import Lacking, lacking
 
 CACHED = 5_000
 """Evaluations kept by program content."""
+CACHED_BYTES = 64 << 20
+"""Of places from which they would tell more, which on large draws holds fewer."""
+
+
+class _Known(NamedTuple):
+    evaluation: Evaluation
+    nbytes: int
 
 
 class SeedConsistency:
@@ -35,6 +44,7 @@ class SeedConsistency:
         runner: runs the programs.
         matrices: of problems with human verdicts; others are left out and counted in `draws.skipped`.
         axes: what the descriptor consists of.
+        evidence_of: of one matrix, as for `make_draws`.
 
     Attributes:
         oracle_E: the best possible score of each draw.
@@ -49,16 +59,18 @@ class SeedConsistency:
         matrices: Sequence[PassMatrix],
         config: ConsistencyConfig | None = None,
         axes: Sequence[BehaviourAxis] | None = None,
+        evidence_of: Callable[[PassMatrix], Evidence] = evidence_of,
     ) -> None:
         self.config = config or ConsistencyConfig()
-        self.draws = make_draws(matrices, self.config)
+        self.draws = make_draws(matrices, self.config, evidence_of)
         self._runner = runner
         self._axes = tuple(axes) if axes is not None else axes_named()
         self.oracle_E = oracle_per_draw(self.draws, self.config)
-        self._first = FirstDraws(self.draws)
+        self._standard = Standard(self.draws, self.config, self.oracle_E, FirstDraws(self.draws), self._warnings)
         first = {int(problem): one for problem, one in zip(self.draws.problem_E, self.draws.evidences, strict=True)}
         self._unknown = Counter(name for evidence in first.values() for name in unknown(evidence))
-        self._cache: OrderedDict[str, Evaluation] = OrderedDict()
+        self._cache: OrderedDict[str, _Known] = OrderedDict()
+        self._cached_bytes = 0
 
     @property
     def axes(self) -> tuple[Axis, ...]:
@@ -105,15 +117,17 @@ class SeedConsistency:
         for candidate in candidates:
             if candidate.text in self._cache:
                 self._cache.move_to_end(candidate.text)
-                found[candidate.text] = self._cache[candidate.text]
+                found[candidate.text] = self._cache[candidate.text].evaluation
         texts = list(dict.fromkeys(candidate.text for candidate in candidates if candidate.text not in found))
         started = time.perf_counter()
         results = self._runner.rank(texts, self.draws.evidences) if texts else []
         seconds = (time.perf_counter() - started) / max(len(texts), 1)
         for text, result in zip(texts, results, strict=True):
-            found[text] = self._cache[text] = self._evaluation(text, result, seconds)
-        while len(self._cache) > CACHED:
-            self._cache.popitem(last=False)
+            known = self._known(text, result, seconds)
+            found[text], self._cache[text] = known.evaluation, known
+            self._cached_bytes += known.nbytes
+        while len(self._cache) > CACHED or self._cached_bytes > CACHED_BYTES:
+            self._cached_bytes -= self._cache.popitem(last=False)[1].nbytes
         return [found[candidate.text] for candidate in candidates]
 
     def behaviours(self, texts: Sequence[str]) -> list[Behaviour | Invalid]:
@@ -130,8 +144,7 @@ class SeedConsistency:
 
     def behaviour(self, text: str, rankings: Sequence[Ranking]) -> Behaviour:
         """What rankings of `self.draws.evidences` come to."""
-        outcomes = tuple(judge(block, *stacked_scores(block, rankings), self.config) for block in self.draws.blocks)
-        return Behaviour(text, self.draws, outcomes)
+        return behaviour_of(text, self.draws, rankings, self.config)
 
     def _warnings(self, text: str) -> list[str]:
         problems = len(self.draws.problem_ids)
@@ -140,24 +153,25 @@ class SeedConsistency:
             for name, count in lacking(text, self._unknown).items()
         ]
 
-    def _evaluation(self, text: str, result: tuple[Ranking, ...] | Invalid, seconds: float) -> Evaluation:
+    def _known(self, text: str, result: Rankings | Invalid, seconds: float) -> _Known:
         if isinstance(result, Invalid):
             reason, unknown = result.reason, result.unknown
-            return Evaluation(score=None, invalid=reason, unknown=unknown, feedback=(reason,), seconds=seconds)
+            return _Known(Evaluation(None, reason, unknown=unknown, feedback=(reason,), seconds=seconds), 0)
         started = time.perf_counter()
         behaviour = self.behaviour(text, result)
-        score_E = behaviour.per_draw(lambda _, outcome: outcome.score_B)
-        per_seed = self.draws.by_problem(score_E)
-        return Evaluation(
+        per_seed = self.draws.by_problem(behaviour.per_draw(lambda _, outcome: outcome.score_B))
+        untold = Untold(behaviour, self._standard)
+        evaluation = Evaluation(
             score=float(per_seed.mean()),
             descriptor=tuple(float(axis.measure(behaviour)) for axis in self._axes),
             metrics=metrics(behaviour)._asdict(),
             per_seed=tuple(per_seed.tolist()),
             signature=signature(behaviour),
-            feedback=(*self._warnings(text), *feedback(behaviour, score_E, self.oracle_E)),
-            notes=self._first.notes(behaviour),
+            feedback=Deferred(untold.feedback),
+            notes=Deferred(untold.notes),
             seconds=seconds + time.perf_counter() - started,
         )
+        return _Known(evaluation, untold.nbytes)
 
 
 class Metrics(NamedTuple):
@@ -209,12 +223,3 @@ def oracle_per_draw(draws: Draws, config: ConsistencyConfig) -> Floats:
     for block in draws.blocks:
         values[block.at_B] = oracle(block, config)
     return values
-
-
-def stacked_scores(block: Block, rankings: Sequence[Ranking]) -> tuple[Floats, Floats]:
-    """Solution scores (B, M) and testing scores (B, N) of the draws of a block, from the rankings of all draws."""
-    of_block = [rankings[index] for index in block.at_B]
-    return (
-        np.concatenate([ranking.solution_scores_M for ranking in of_block]).reshape(len(of_block), -1),
-        np.concatenate([ranking.testing_scores_N for ranking in of_block]).reshape(len(of_block), -1),
-    )

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from evosyn.records import PassMatrix
-from evosyn.strategies.evidence import evidence_of, reads, select
+from evosyn.strategies.evidence import EvidencesOnce, evidence_of, reads, select
 
 
 def test_cases_texts_and_groups_follow_their_rows_and_columns() -> None:
@@ -46,3 +46,9 @@ def test_cases_texts_and_groups_follow_their_rows_and_columns() -> None:
 )
 def test_what_a_comment_or_a_text_mentions_is_not_read(text: str, found: tuple[str, ...]) -> None:
     assert reads(text) == found
+
+
+def test_the_evidence_of_a_matrix_is_made_once_where_it_is_drawn_from_again():
+    once = EvidencesOnce()
+    one, other = (PassMatrix(name, np.array([list("PF"), list("FP")])) for name in "ab")
+    assert once(one) is once(one) and once(one) is not once(other)

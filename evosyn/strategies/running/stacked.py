@@ -17,7 +17,8 @@ import numpy as np
 
 from evosyn.jobs import HarnessJob, ItemOutcome, Limits, Status
 from evosyn.ports import Sandbox, StrategyRunner
-from evosyn.records import Evidence, Invalid, Json, Ranking
+from evosyn.rankings import RankingBlock, Rankings
+from evosyn.records import Evidence, Invalid, Json
 from evosyn.sharing import Company
 from evosyn.strategies.grammar.grammar import Program
 from evosyn.strategies.grammar.reader import Reader
@@ -67,9 +68,9 @@ class TreeRunner:
         self._inside = behind if isinstance(behind, InSandbox) else None
         self._prepared: list[_Shared] = []
 
-    def rank(self, programs: Sequence[str], evidences: Sequence[Evidence]) -> list[tuple[Ranking, ...] | Invalid]:
+    def rank(self, programs: Sequence[str], evidences: Sequence[Evidence]) -> list[Rankings | Invalid]:
         """For each program its rankings, one per evidence, or why it has none."""
-        found: dict[int, tuple[Ranking, ...] | Invalid] = {}
+        found: dict[int, Rankings | Invalid] = {}
         if self._inside is not None and self._inside.company.shares and evidences:
             found.update(self._stacked(self._inside.sandbox, programs, evidences))
         others = [place for place in range(len(programs)) if place not in found]
@@ -77,9 +78,7 @@ class TreeRunner:
         found.update(zip(others, ran, strict=True))
         return [found[place] for place in range(len(programs))]
 
-    def _stacked(
-        self, sandbox: Sandbox, programs: Sequence[str], evidences: Sequence[Evidence]
-    ) -> dict[int, tuple[Ranking, ...]]:
+    def _stacked(self, sandbox: Sandbox, programs: Sequence[str], evidences: Sequence[Evidence]) -> dict[int, Rankings]:
         """Rankings of the programs of the grammar by their place; one whose job failed is left out."""
         read = ((place, self._reader.read(text)) for place, text in enumerate(programs))
         trees = [(place, tree) for place, tree in read if tree is not None]
@@ -89,7 +88,7 @@ class TreeRunner:
         size = min(MOST_TOGETHER, -(-len(trees) // (JOBS_A_CORE * len(os.sched_getaffinity(0)))))
         groups = [trees[start : start + size] for start in range(0, len(trees), size)]
         jobs = [self._job([tree for _, tree in group], shared) for group in groups]
-        found: dict[int, tuple[Ranking, ...]] = {}
+        found: dict[int, Rankings] = {}
         for group, (outcome,) in zip(groups, sandbox.run(jobs), strict=True):
             for (place, _), raw in zip(group, _results(outcome, len(group)), strict=False):
                 rankings = _rankings(raw, shared)
@@ -133,19 +132,19 @@ def _results(outcome: ItemOutcome, count: int) -> Sequence[Json]:
     return value if isinstance(value, list) and len(value) == count else ()
 
 
-def _rankings(raw: Json, shared: _Shared) -> tuple[Ranking, ...] | None:
+def _rankings(raw: Json, shared: _Shared) -> Rankings | None:
     """The scores of one program; they were computed in the sandbox, so their form is not trusted."""
     if not isinstance(raw, bytes) or len(raw) != shared.scores * BYTES:
         return None
     scores = np.frombuffer(raw)
     if not np.isfinite(scores).all():
         return None
-    found: dict[int, Ranking] = {}
+    blocks: dict[tuple[int, int], list[RankingBlock]] = {}
     at = 0
     for stack in shared.stacks:
-        rows, (m, n) = len(stack.places), stack.sizes
+        rows, (m, n) = len(stack.at_B), stack.sizes
         middle, end = at + rows * m, at + stack.scores
-        solutions, testings = scores[at:middle].reshape(rows, m), scores[middle:end].reshape(rows, n)
-        found.update(zip(stack.places, map(Ranking, solutions, testings), strict=True))
+        part = RankingBlock(stack.at_B, scores[at:middle].reshape(rows, m), scores[middle:end].reshape(rows, n))
+        blocks.setdefault(stack.sizes, []).append(part)
         at = end
-    return tuple(found[place] for place in range(len(found)))
+    return Rankings(RankingBlock(*map(np.concatenate, zip(*parts, strict=True))) for parts in blocks.values())

@@ -23,6 +23,7 @@ from evosyn.evaluators.views import UNRECORDED, plain
 from evosyn.ports import StrategyRunner
 from evosyn.randomness import SeedTree
 from evosyn.records import Candidate, PassMatrix
+from evosyn.strategies.evidence import EvidencesOnce
 from evosyn.strategies.genome import TIE_METRIC
 
 BATCH = 20
@@ -231,6 +232,7 @@ class _Fresh:
 
     def __init__(self, runner: StrategyRunner, matrices: Sequence[PassMatrix], scoring: ConsistencyConfig) -> None:
         self._runner, self._matrices, self._scoring = runner, matrices, scoring
+        self._evidence_of = EvidencesOnce()
         self.strata, self.draws = Strata((), ()), DrawCount(0, 0, 0)
         self.batches, self.draws_matter = 0, True
 
@@ -239,7 +241,7 @@ class _Fresh:
         found: dict[str, Scored] = {}
         texts = list(dict.fromkeys(texts))
         for _ in range(batches if self.draws_matter else 1):
-            evaluator = SeedConsistency(self._runner, self._matrices, self._config(), axes=())
+            evaluator = SeedConsistency(self._runner, self._matrices, self._config(), (), self._evidence_of)
             evaluations = evaluator.evaluate([Candidate(text) for text in texts])
             draws = evaluator.draws
             single = int((np.bincount(draws.problem_E) == 1).sum())
