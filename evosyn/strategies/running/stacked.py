@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from functools import cache
-from importlib import resources
 from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -22,8 +21,9 @@ from evosyn.records import Evidence, Invalid, Json
 from evosyn.sharing import Company
 from evosyn.strategies.grammar.grammar import Program
 from evosyn.strategies.grammar.reader import Reader
-from evosyn.strategies.grammar.source import body_of, functions
+from evosyn.strategies.running.packing import source
 from evosyn.strategies.running.stacks import Stack, stacked
+from evosyn.strategies.running.steps import Steps, table
 
 MOST_TOGETHER = 64
 """Programs in one process: they share a fork, and what they compute alike."""
@@ -34,6 +34,7 @@ SECONDS_PER_RANKING = 0.002
 """About a hundred times what one ranking takes."""
 
 BYTES = 8
+FUTURE = "from __future__ import annotations\n"
 
 
 @runtime_checkable
@@ -102,7 +103,7 @@ class TreeRunner:
             if known.evidences is evidences:
                 return known
         stacks = stacked(evidences)
-        key = sandbox.share({"functions": list(functions()), "stacks": [stack.terminals for stack in stacks]})
+        key = sandbox.share({"stacks": [stack.terminals for stack in stacks]})
         shared = _Shared(evidences, stacks, key, sum(stack.scores for stack in stacks))
         self._prepared = [*self._prepared[-1:], shared]
         return shared
@@ -115,15 +116,16 @@ class TreeRunner:
             memory_mb=1024,
             output_kb=64 + len(trees) * shared.scores * BYTES // 512,
         )
-        bodies: list[Json] = [(body.terminals, body.lines) for body in map(body_of, trees)]
-        return HarnessJob(harness(), "", shared.key, {"bodies": bodies}, limits)
+        shared_steps = Steps(trees)
+        argument: Json = {"steps": shared_steps.steps, "programs": [tuple(one) for one in shared_steps.programs]}
+        return HarnessJob(harness(), "", shared.key, argument, limits)
 
 
 @cache
 def harness() -> str:
-    """The source that runs around the lines of programs: our own loop, and the functions that programs may call."""
-    own = (resources.files("evosyn.strategies.running") / "_stacked_harness.py").read_text(encoding="utf-8")
-    return "\n\n\n".join([own, *functions().values()]) + "\n"
+    """The source that runs the steps of programs: our own loop, and the functions that programs may call."""
+    faster = source("_stacked_functions.py").replace(FUTURE, "")
+    return "\n\n\n".join([source("_stacked_harness.py"), table(), faster])
 
 
 def _results(outcome: ItemOutcome, count: int) -> Sequence[Json]:
